@@ -1,0 +1,360 @@
+"""Settings: one frozen dataclass a job, filled from presets, YAML files and the command line.
+
+A job declares its settings once::
+
+    @dataclass(frozen=True)
+    class Settings:
+        input: list[str] = setting(help="files to read", example="input=dump/*.gz")
+        seed: int = setting(0, help="job seed")
+
+and starts with ``sys.exit(conf.run(Settings, job))``. What the user writes as ``key=value`` or
+``--key value`` wins over ``--config FILE``, which wins over ``preset=``, which wins over the
+defaults. An unknown key is an error, never ignored: a setting that silently does nothing costs
+its user a whole run.
+
+Exit codes: 0 done, 1 failed, 2 the user's mistake (one line on standard error).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import hashlib
+import json
+import logging
+import os
+import sys
+import traceback
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+from yaml import YAMLError
+
+__all__ = [
+    "JobFailed",
+    "UserError",
+    "as_yaml",
+    "help_text",
+    "load",
+    "run",
+    "setting",
+    "settings_hash",
+    "to_dict",
+]
+
+ROOT = Path(__file__).resolve().parent.parent
+
+_T = TypeVar("_T")
+log = logging.getLogger("adnominal")
+
+
+class UserError(Exception):
+    """A mistake that the user can mend: what was got, what was expected, what to do (exit 2)."""
+
+
+class JobFailed(Exception):
+    """The job ran and did not succeed, for a reason that the message states (exit 1)."""
+
+
+def setting(
+    default: Any = dataclasses.MISSING,
+    *,
+    help: str,
+    example: str = "",
+    choices: Sequence[str] = (),
+) -> Any:
+    """A dataclass field with what ``--help`` says of it.
+
+    A field without a default must be given by the user. `choices` limits a text (or each member of
+    a list of texts) to the values named.
+    """
+    metadata = {"help": help, "example": example, "choices": tuple(choices)}
+    if default is dataclasses.MISSING:
+        return dataclasses.field(metadata=metadata)
+    if isinstance(default, list | dict):
+        return dataclasses.field(default_factory=lambda: type(default)(default), metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+def _hints(cls: type) -> dict[str, Any]:
+    return typing.get_type_hints(cls)
+
+
+def _is_list(hint: Any) -> bool:
+    origin = typing.get_origin(hint)
+    if origin in (list, tuple):
+        return True
+    return any(_is_list(a) for a in typing.get_args(hint)) if origin is typing.Union else False
+
+
+def _type_name(hint: Any) -> str:
+    if typing.get_origin(hint) is list:
+        return f"list of {_type_name(typing.get_args(hint)[0])}"
+    arguments = [a for a in typing.get_args(hint) if a is not type(None)]
+    if arguments and typing.get_origin(hint) is not dict:
+        return " or ".join(_type_name(a) for a in arguments)
+    return {"str": "text", "int": "whole number", "float": "number", "bool": "true or false"}.get(
+        getattr(hint, "__name__", str(hint)), str(getattr(hint, "__name__", hint))
+    )
+
+
+def _unknown(key: str, known: Sequence[str]) -> UserError:
+    near = difflib.get_close_matches(key, known, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else "known: " + ", ".join(known)
+    return UserError(f"unknown setting {key!r}; {hint} (--help lists every setting)")
+
+
+def _split_arguments(argv: Sequence[str], cls: type) -> tuple[list[str], list[tuple[str, str]]]:
+    """The ``--config`` files and the (key, raw value) pairs, in the order written."""
+    hints = _hints(cls)
+    files: list[str] = []
+    pairs: list[tuple[str, str]] = []
+    last_list: str | None = None
+    rest = list(argv)
+    while rest:
+        word = rest.pop(0)
+        if word.startswith(("--local_rank", "--local-rank")):
+            # The deepspeed launcher inserts it; the rank is read from the environment.
+            if "=" not in word and rest:
+                rest.pop(0)
+            continue
+        if word.startswith("--"):
+            key, equals, value = word[2:].partition("=")
+            key = key.replace("-", "_")
+            if not equals:
+                if not rest:
+                    raise UserError(f"--{key} has no value; write --{key} VALUE or {key}=VALUE")
+                value = rest.pop(0)
+        elif "=" in word:
+            key, _, value = word.partition("=")
+        elif last_list is not None:
+            # input=a.gz b.gz: what a shell makes of a list of paths
+            pairs.append((last_list, word))
+            continue
+        else:
+            raise UserError(f"got {word!r}; expected key=value (--help lists every setting)")
+        if key == "config":
+            files.append(value)
+            last_list = None
+            continue
+        pairs.append((key, value))
+        last_list = key if _is_list(hints.get(key)) else None
+    return files, pairs
+
+
+def _list_items(key: str, raw: str) -> list[Any]:
+    if raw.startswith("["):
+        try:
+            items = OmegaConf.to_container(OmegaConf.create(f"v: {raw}").v)
+            return list(typing.cast("list[Any]", items))
+        except (YAMLError, OmegaConfBaseException, TypeError) as error:
+            raise UserError(f"{key}={raw}: not a list; write {key}=[a,b,c]") from error
+    return [part for part in raw.split(",") if part]
+
+
+def _read_yaml(path: str) -> dict[str, Any]:
+    try:
+        loaded = OmegaConf.to_container(OmegaConf.load(path), resolve=True)
+    except FileNotFoundError as error:
+        raise UserError(f"--config {path}: no such file") from error
+    except IsADirectoryError as error:
+        raise UserError(f"--config {path}: a folder, where a YAML file was expected") from error
+    except (YAMLError, OmegaConfBaseException, UnicodeDecodeError, OSError) as error:
+        text = " ".join(str(error).split())
+        raise UserError(f"--config {path}: not readable as YAML settings: {text}") from error
+    if loaded is None:
+        return {}
+    if not isinstance(loaded, dict):
+        raise UserError(f"--config {path}: expected lines of `key: value`, got a list")
+    return {str(key): value for key, value in loaded.items()}
+
+
+def load(cls: type[_T], argv: Sequence[str]) -> _T:
+    """The settings that a command line asks for.
+
+    Raises `UserError` for an unknown key, a value of the wrong type, a value outside `choices`, a
+    missing setting, and whatever the class itself refuses in ``__post_init__``.
+    """
+    fields = {f.name: f for f in dataclasses.fields(cls)}  # type: ignore[arg-type]
+    known = list(fields)
+    hints = _hints(cls)
+    presets: Mapping[str, Mapping[str, Any]] = getattr(cls, "PRESETS", {})
+    files, pairs = _split_arguments(argv, cls)
+
+    given: dict[str, Any] = {}
+    for path in files:
+        for key, value in _read_yaml(path).items():
+            if key.split(".")[0] not in fields:
+                raise UserError(f"--config {path}: {_unknown(key, known)}")
+            given[key] = value
+    seen: set[str] = set()
+    for key, raw in pairs:
+        head = key.split(".")[0]
+        if head not in fields:
+            raise _unknown(key, known)
+        if _is_list(hints[head]) and "." not in key:
+            before = given[key] if key in seen else []
+            given[key] = [*before, *_list_items(key, raw)]
+        else:
+            given[key] = None if raw in ("null", "none", "") and _optional(hints[head]) else raw
+        seen.add(key)
+
+    layers: dict[str, Any] = {}
+    if "preset" in fields and presets:
+        default = fields["preset"].default
+        chosen = str(given.get("preset", default))
+        if chosen not in presets:
+            raise UserError(f"preset={chosen}: expected one of {', '.join(presets)}")
+        layers.update(presets[chosen])
+    layers.update(given)
+    missing = [
+        f.name
+        for f in fields.values()
+        if f.default is dataclasses.MISSING
+        and f.default_factory is dataclasses.MISSING
+        and f.name not in layers
+    ]
+    if missing:
+        example = fields[missing[0]].metadata.get("example") or f"{missing[0]}=…"
+        raise UserError(f"missing setting {missing[0]!r}; write {example}")
+    config = OmegaConf.structured(cls)
+    OmegaConf.set_readonly(config, False)  # the dataclass is frozen; filling it is not a change
+    for key, value in layers.items():
+        try:
+            OmegaConf.update(config, key, value, merge=True)
+        except OmegaConfBaseException as error:
+            if key not in fields:
+                raise _unknown(key, known) from error
+            wanted = _type_name(hints[key])
+            raise UserError(f"{key}={value}: expected a {wanted}") from error
+    for name, field in fields.items():
+        choices = field.metadata.get("choices") or ()
+        value = config[name]
+        members = value if _is_list(hints[name]) else [value]
+        for member in members if choices and value is not None else []:
+            if member not in choices:
+                raise UserError(f"{name}={member}: expected one of {', '.join(choices)}")
+    return typing.cast(_T, OmegaConf.to_object(config))
+
+
+def _optional(hint: Any) -> bool:
+    return type(None) in typing.get_args(hint)
+
+
+def to_dict(settings: Any) -> dict[str, Any]:
+    """The settings as plain dictionaries and lists, in declaration order."""
+    return dataclasses.asdict(settings)
+
+
+def as_yaml(settings: Any) -> str:
+    """The resolved settings as YAML that ``--config`` reads back."""
+    return str(OmegaConf.to_yaml(OmegaConf.create(to_dict(settings))))
+
+
+def settings_hash(settings: Any, only: Sequence[str] | None = None) -> str:
+    """16 hex digits that change when a value changes, whatever the order of the keys.
+
+    `only` names the settings that matter; the others (paths of output, say) do not count.
+    """
+    values = to_dict(settings) if dataclasses.is_dataclass(settings) else dict(settings)
+    if only is not None:
+        values = {key: values[key] for key in only}
+    text = json.dumps(values, sort_keys=True, ensure_ascii=False, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def help_text(cls: type, doc: str = "") -> str:
+    """What ``--help`` prints: each setting with its meaning, type, default and an example."""
+    hints = _hints(cls)
+    lines = [
+        doc.strip(),
+        "",
+        "Settings (key=value, or the same as --key value; --config FILE):",
+        "",
+    ]
+    for field in dataclasses.fields(cls):
+        if field.default is not dataclasses.MISSING:
+            default = f"default {field.default!r}"
+        elif field.default_factory is not dataclasses.MISSING:
+            default = f"default {field.default_factory()!r}"
+        else:
+            default = "must be given"
+        choices = field.metadata.get("choices") or ()
+        kind = "|".join(choices) if choices else _type_name(hints[field.name])
+        lines.append(f"  {field.name}  ({kind}; {default})")
+        lines.append(f"      {field.metadata.get('help', '')}")
+        if field.metadata.get("example"):
+            lines.append(f"      example: {field.metadata['example']}")
+    presets = getattr(cls, "PRESETS", {})
+    if presets:
+        lines += ["", "Presets:"]
+        for name, values in presets.items():
+            text = ", ".join(f"{k}={v}" for k, v in values.items()) or "the defaults"
+            lines.append(f"  preset={name}: {text}")
+    return "\n".join(lines).strip() + "\n"
+
+
+def run(cls: type[_T], job: Callable[[_T], object], argv: Sequence[str] | None = None) -> int:
+    """Parse, call, and turn the outcome into an exit code (0 done, 1 failed, 2 user's mistake).
+
+    The resolved settings are printed before `job` starts.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    logging.basicConfig(
+        stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S"
+    )
+    logging.getLogger("py4j").setLevel(logging.WARNING)
+    if any(word in ("--help", "-h", "help") for word in arguments):
+        print(help_text(cls, job.__doc__ or ""), end="")
+        return 0
+    try:
+        settings = load(cls, arguments)
+        log.info("settings\n%s", as_yaml(settings).rstrip())
+        job(settings)
+    except UserError as error:
+        return _complain(error, 2)
+    except JobFailed as error:
+        return _complain(error, 1)
+    except KeyboardInterrupt:
+        return _complain("interrupted; run the same command again to go on", 130)
+    except Exception:
+        # A fault of ours, not of the user's: the traceback is what a report of it needs.
+        traceback.print_exc()
+        return 1
+    return 0
+
+
+def _complain(error: object, code: int) -> int:
+    print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
+    sys.stderr.flush()
+    return code
+
+
+def code_version() -> str:
+    """The commit of this checkout (with ``+`` if it was changed), or the installed version."""
+    head = ROOT / ".git"
+    if head.exists():
+        import subprocess
+
+        try:
+            described = subprocess.run(
+                ["git", "-C", os.fspath(ROOT), "describe", "--always", "--dirty=+", "--abbrev=12"],
+                capture_output=True,
+                text=True,
+                timeout=10,
+                check=True,
+            ).stdout.strip()
+            if described:
+                return described
+        except (OSError, subprocess.SubprocessError):
+            pass
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("adnominal")
+    except PackageNotFoundError:
+        return "unknown"

@@ -1,0 +1,1 @@
+"""The extraction kernel: parsed blocks in, pair counts out; and the job around it."""

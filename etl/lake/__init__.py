@@ -1,0 +1,1 @@
+"""The lake: the one way into and out of the Delta tables."""

@@ -1,0 +1,159 @@
+"""Every table of the lake: its name, columns, partitioning and meaning, declared once.
+
+A column's meaning stands in the field's ``comment`` metadata, so that ``python -m etl.lake show``
+and the datasheets say the same as this page. Reading or writing anything else than what stands
+here is an error that shows the difference (`etl.lake.spark`, `etl.lake.arrow`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table: `schema` in column order, `partition_by` naming the partition columns."""
+
+    name: str
+    meaning: str
+    schema: pa.Schema
+    partition_by: tuple[str, ...] = ()
+
+
+def _field(name: str, kind: pa.DataType, comment: str) -> pa.Field:
+    return pa.field(name, kind, nullable=True, metadata={"comment": comment})
+
+
+TEXT = pa.string()
+COUNT = pa.int64()
+TIME = pa.timestamp("us", tz="UTC")
+
+_CORPUS = _field("corpus", TEXT, "name of the corpus, by default the source's")
+_ADJECTIVE = _field("adjective", TEXT, "lower-cased surface form of the dependent")
+_NOUN = _field("noun", TEXT, "lower-cased lemma of the head")
+
+_ALL = (
+    Table(
+        "amod_files",
+        "The ledger of extraction: every input file, the wave it was read in, and its outcome.",
+        pa.schema(
+            [
+                _CORPUS,
+                _field("path", TEXT, "path or URI of the file"),
+                _field("bytes", COUNT, "size of the file as stored"),
+                _field("modified", TIME, "last modification, UTC"),
+                _field("wave", pa.int32(), "number of the wave that reads the file, from 0"),
+                _field("status", TEXT, "planned, done or failed"),
+                _field("sentences", COUNT, "sentences read"),
+                _field("tokens", COUNT, "tokens read (rows of words; no ranges or empty nodes)"),
+                _field("pairs", COUNT, "adjective–noun pairs counted, repetitions included"),
+                _field("rejected_lines", COUNT, "malformed lines (or documents) left out"),
+                _field("reason", TEXT, "why the file failed; null otherwise"),
+            ]
+        ),
+        ("corpus",),
+    ),
+    Table(
+        "amod_counts",
+        "Pair counts of each wave; amod_pairs is their sum.",
+        pa.schema(
+            [
+                _CORPUS,
+                _field("wave", pa.int32(), "wave of input files, from 0"),
+                _ADJECTIVE,
+                _NOUN,
+                _field("count", COUNT, "occurrences in the wave"),
+            ]
+        ),
+        ("corpus",),
+    ),
+    Table(
+        "amod_pairs",
+        "Adjective–noun pairs of a corpus with their counts.",
+        pa.schema([_CORPUS, _ADJECTIVE, _NOUN, _field("count", COUNT, "occurrences")]),
+        ("corpus",),
+    ),
+    Table(
+        "amod_association",
+        "Association of the members of each pair; marginals before any count floor.",
+        pa.schema(
+            [
+                _CORPUS,
+                _ADJECTIVE,
+                _NOUN,
+                _field("count", COUNT, "occurrences of the pair"),
+                _field("adjective_count", COUNT, "pairs with this adjective"),
+                _field("noun_count", COUNT, "pairs with this noun"),
+                _field("pmi", pa.float64(), "pointwise mutual information, bits"),
+                _field("npmi", pa.float64(), "PMI over -log2 of the pair's share, in [-1, 1]"),
+                _field("log_dice", pa.float64(), "14 + log2 of the Dice coefficient"),
+            ]
+        ),
+        ("corpus",),
+    ),
+    Table(
+        "amod_examples",
+        "A few sentences for each pair.",
+        pa.schema(
+            [
+                _CORPUS,
+                _ADJECTIVE,
+                _NOUN,
+                _field("sentence", TEXT, "the sentence"),
+                _field("document", TEXT, "URL, title or id of its document"),
+            ]
+        ),
+        ("corpus",),
+    ),
+    Table(
+        "amod_seen",
+        "Digests of the sentences or documents already counted, where duplicates are left out.",
+        pa.schema(
+            [
+                _CORPUS,
+                _field("wave", pa.int32(), "wave that counted it"),
+                _field("digest", pa.binary(), "BLAKE2b-128 of the sentence or document"),
+            ]
+        ),
+        ("corpus",),
+    ),
+    Table(
+        "sentences",
+        "The sentences read, kept on request (keep_text=true).",
+        pa.schema(
+            [
+                _CORPUS,
+                _field("document", TEXT, "URL, title or id of the document"),
+                _field("sentence_id", TEXT, "content hash of document, place and text"),
+                _field("text", TEXT, "the sentence"),
+            ]
+        ),
+        ("corpus",),
+    ),
+    Table(
+        "dropped",
+        "What each job left out, by reason, with a sample.",
+        pa.schema(
+            [
+                _field("job", TEXT, "job and what it ran on, as extract_amod/wikipedia"),
+                _field("table", TEXT, "the table that would have held it"),
+                _field("reason", TEXT, "why it was left out"),
+                _field("count", COUNT, "how many"),
+                _field("sample", TEXT, "one of them, with its file and line where there is one"),
+            ]
+        ),
+        ("job",),
+    ),
+)
+
+TABLES: dict[str, Table] = {table.name: table for table in _ALL}
+
+
+def table(name: str) -> Table:
+    """The declaration of `name`; a `KeyError` listing the tables if there is none."""
+    try:
+        return TABLES[name]
+    except KeyError:
+        raise KeyError(f"no table {name!r}; known: {', '.join(TABLES)}") from None

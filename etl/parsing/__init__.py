@@ -1,0 +1,1 @@
+"""Parsers behind one seam: plain text in, columns of parsed tokens out."""

