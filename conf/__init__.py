@@ -222,7 +222,7 @@ def load(cls: type[_T], argv: Sequence[str]) -> _T:
         example = fields[missing[0]].metadata.get("example") or f"{missing[0]}=…"
         raise UserError(f"missing setting {missing[0]!r}; write {example}")
     config = OmegaConf.structured(cls)
-    OmegaConf.set_readonly(config, False)  # the dataclass is frozen; filling it is not a change
+    _make_writable(config)
     for key, value in layers.items():
         try:
             OmegaConf.update(config, key, value, merge=True)
@@ -239,6 +239,14 @@ def load(cls: type[_T], argv: Sequence[str]) -> _T:
             if member not in choices:
                 raise UserError(f"{name}={member}: expected one of {', '.join(choices)}")
     return typing.cast(_T, OmegaConf.to_object(config))
+
+
+def _make_writable(config: Any) -> None:
+    # The dataclasses are frozen, nested ones too; filling them in is not a change.
+    OmegaConf.set_readonly(config, False)
+    for key in config:
+        if OmegaConf.is_dict(config._get_node(key)):
+            _make_writable(config[key])
 
 
 def _optional(hint: Any) -> bool:

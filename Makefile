@@ -1,0 +1,49 @@
+# One way to do each thing; `make help` lists them.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+LAKE ?= lake
+TRACKING ?= sqlite:///mlflow.db
+DATA_FILES := $(wildcard conf/demo/*)
+
+# Workers share the machine with each other: one thread each is faster than many that wait.
+export OMP_NUM_THREADS ?= 1
+export OMP_WAIT_POLICY ?= PASSIVE
+
+.PHONY: help setup demo test check format bench clean
+
+help: ## list the commands
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+setup: $(STAMP) ## virtual environment, pinned packages, parser model, Java, WordNet, compiled kernel
+
+$(STAMP): setup.py pyproject.toml conf/constraints.txt conf/setup.sh etl/amod/_kernel.c
+	@PYTHON="$(PYTHON)" bash conf/setup.sh
+	@touch $(STAMP)
+
+demo: setup ## the whole pipeline on the embedded corpus
+	@PATH="$(CURDIR)/$(BIN):$$PATH" LAKE="$(LAKE)" bash conf/demo/run.sh
+
+test: setup ## the test suite
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest tests
+
+check: setup ## format, lint and types, changing nothing
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy conf etl benchmarks tests
+
+format: setup ## format and mend what ruff can mend
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+bench: setup ## measure against peers; writes benchmarks/RESULTS.md
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.extract
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.parse
+
+clean: ## remove what the commands above have made, the lake of the demo included
+	rm -rf .venv build *.egg-info etl/amod/*.so $(LAKE) .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	find . -name __pycache__ -prune -exec rm -rf {} +

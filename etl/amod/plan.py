@@ -1,0 +1,101 @@
+"""Which files are read in which wave, and what a later run makes of the ledger.
+
+A wave is the unit of commit and of resume: its files are read by one Spark job whose counts become
+visible in one commit. The plan is written down before any work, so that a killed run goes on with
+the same waves, and new files (another part, next month's dump) become further waves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from conf import UserError
+from etl.corpora.files import InputFile
+
+PLANNED, DONE, FAILED = "planned", "done", "failed"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One row of the ledger (table ``amod_files``) without its corpus."""
+
+    path: str
+    bytes: int
+    modified: datetime
+    wave: int
+    status: str = PLANNED
+    sentences: int = 0
+    tokens: int = 0
+    pairs: int = 0
+    rejected_lines: int = 0
+    reason: str | None = None
+
+
+def _stated(size: int, modified: datetime) -> str:
+    return f"{size} bytes of {modified:%Y-%m-%d %H:%M:%S}"
+
+
+def plan(ledger: Sequence[Entry], found: Sequence[InputFile], wave_bytes: int) -> list[Entry]:
+    """The ledger after planning: what stood there, and the files found that it did not hold.
+
+    Files are taken in the order of their paths; a wave is closed when the next file would take it
+    over `wave_bytes` (a larger file is a wave of its own). A file that failed before is planned
+    again, changed or not, since it counts nowhere yet.
+
+    Raises:
+        UserError: a file already counted (or planned) has changed, or a planned one is not among
+            those found.
+    """
+    entries = {entry.path: entry for entry in ledger}
+    listed = {file.path: file for file in found}
+    for entry in ledger:
+        file = listed.get(entry.path)
+        if file is None:
+            if entry.status == PLANNED:
+                raise UserError(
+                    f"{entry.path} was planned by an earlier run and is not in input=; name it "
+                    "again, or give another corpus= name, or restart=true to begin anew"
+                )
+            continue
+        changed = (file.bytes, file.modified) != (entry.bytes, entry.modified)
+        if changed and entry.status != FAILED:
+            raise UserError(
+                f"{entry.path} has changed since it was {entry.status}: it was "
+                f"{_stated(entry.bytes, entry.modified)}, now {_stated(file.bytes, file.modified)}"
+                "; give another corpus= name, or restart=true to read everything anew"
+            )
+    fresh = [
+        file
+        for file in sorted(found, key=lambda file: file.path)
+        if file.path not in entries or entries[file.path].status == FAILED
+    ]
+    wave = max((entry.wave for entry in ledger), default=-1) + 1
+    held = 0
+    for file in fresh:
+        if held and held + file.bytes > wave_bytes:
+            wave, held = wave + 1, 0
+        entries[file.path] = Entry(file.path, file.bytes, file.modified, wave)
+        held += file.bytes
+    return sorted(entries.values(), key=lambda entry: (entry.wave, entry.path))
+
+
+def pending(ledger: Iterable[Entry]) -> list[tuple[int, list[Entry]]]:
+    """The waves not yet read, in order, each with its files in order of path."""
+    waves: dict[int, list[Entry]] = {}
+    for entry in ledger:
+        if entry.status == PLANNED:
+            waves.setdefault(entry.wave, []).append(entry)
+    return [(wave, sorted(waves[wave], key=lambda e: e.path)) for wave in sorted(waves)]
+
+
+def finished(ledger: Sequence[Entry], outcomes: Sequence[Entry]) -> list[Entry]:
+    """The ledger with the rows of `outcomes` in place of those of the same path."""
+    by_path = {entry.path: entry for entry in outcomes}
+    return [by_path.get(entry.path, entry) for entry in ledger]
+
+
+def failed(entry: Entry, reason: str) -> Entry:
+    """`entry` as a file that counts nowhere, with the reason."""
+    return replace(entry, status=FAILED, reason=reason)

@@ -1,0 +1,162 @@
+"""The settings loader: precedence, types, refusals, help, exit codes."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+import conf
+from conf import JobFailed, UserError, load, setting
+
+
+@dataclass(frozen=True)
+class Grid:
+    rate: float = 0.1
+
+
+@dataclass(frozen=True)
+class Settings:
+    PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {"clean": {}, "paper": {"count": 10}}
+
+    input: list[str] = setting(help="files to read", example="input=dump/*.gz")
+    count: int = setting(1, help="least count")
+    share: float | None = setting(None, help="share")
+    keep: bool = setting(False, help="keep the text")
+    name: str = setting("x", help="a name")
+    kind: str = setting("a", help="a kind", choices=("a", "b"))
+    preset: str = setting("clean", help="preset")
+    grid: Grid = setting(Grid(), help="nested")
+
+
+def test_a_list_is_given_by_commas_brackets_repetition_or_bare_words() -> None:
+    for words in (["input=a,b"], ["input=[a,b]"], ["input=a", "input=b"], ["input=a", "b"]):
+        assert load(Settings, words).input == ["a", "b"]
+
+
+def test_dashes_and_equals_mean_the_same() -> None:
+    assert load(Settings, ["--input", "a", "--count=3"]) == load(Settings, ["input=a", "count=3"])
+
+
+def test_command_line_wins_over_file_over_preset_over_default(tmp_path: Path) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_text("count: 20\nname: from file\n")
+    assert load(Settings, ["input=a"]).count == 1
+    assert load(Settings, ["input=a", "preset=paper"]).count == 10
+    assert load(Settings, ["input=a", "preset=paper", "--config", str(file)]).count == 20
+    given = load(Settings, ["input=a", "--config", str(file), "count=30"])
+    assert (given.count, given.name) == (30, "from file")
+
+
+def test_texts_that_look_like_numbers_stay_texts() -> None:
+    assert load(Settings, ["input=1e5,2", "name=007"]).name == "007"
+    assert load(Settings, ["input=1e5,2"]).input == ["1e5", "2"]
+
+
+def test_nested_settings_and_null() -> None:
+    given = load(Settings, ["input=a", "grid.rate=0.5", "share=0.2"])
+    assert given.grid == Grid(0.5)
+    assert given.share == 0.2
+    assert load(Settings, ["input=a", "share=null"]).share is None
+
+
+def test_local_rank_of_the_launcher_is_ignored() -> None:
+    assert load(Settings, ["--local_rank=1", "input=a"]).input == ["a"]
+    assert load(Settings, ["--local_rank", "1", "input=a"]).input == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["inptu=a"], "did you mean 'input'"),
+        (["input=a", "grid.rat=1"], "grid.rat"),
+        (["count=3"], "missing setting 'input'; write input=dump/*.gz"),
+        (["input=a", "count=three"], "expected a whole number"),
+        (["input=a", "keep=perhaps"], "expected a true or false"),
+        (["input=a", "kind=c"], "expected one of a, b"),
+        (["input=a", "preset=cleen"], "expected one of clean, paper"),
+        (["stray"], "expected key=value"),
+        (["--input"], "has no value"),
+        (["input=[a"], "not a list"),
+        (["input=a", "--config", "/no/such.yaml"], "no such file"),
+    ],
+)
+def test_mistakes_are_named(words: list[str], says: str) -> None:
+    with pytest.raises(UserError, match=says.replace("[", r"\[").replace("*", r"\*")):
+        load(Settings, words)
+
+
+@pytest.mark.parametrize("text", ["- a\n- b\n", "count: [\n", "cuont: 3\n"])
+def test_a_bad_settings_file_is_named(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_text(text)
+    with pytest.raises(UserError, match=r"s\.yaml"):
+        load(Settings, ["input=a", "--config", str(file)])
+
+
+def test_resolved_settings_read_back_as_they_are(tmp_path: Path) -> None:
+    given = load(Settings, ["input=a,b", "share=0.25", "name=x: y"])
+    file = tmp_path / "resolved.yaml"
+    file.write_text(conf.as_yaml(given))
+    assert load(Settings, ["--config", str(file)]) == given
+
+
+def test_the_hash_follows_the_values_that_count() -> None:
+    one, two = load(Settings, ["input=a"]), load(Settings, ["input=b"])
+    assert conf.settings_hash(one) != conf.settings_hash(two)
+    assert conf.settings_hash(one, only=["count"]) == conf.settings_hash(two, only=["count"])
+
+
+def test_help_lists_every_setting_with_its_default() -> None:
+    text = conf.help_text(Settings, "What it does.")
+    for word in (
+        "What it does.",
+        "input",
+        "must be given",
+        "dump/*.gz",
+        "default 1",
+        "a|b",
+        "paper",
+    ):
+        assert word in text
+
+
+def test_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    def refused(_: Settings) -> None:
+        raise UserError("got this,\nexpected that")
+
+    def failed(_: Settings) -> None:
+        raise JobFailed("one file failed")
+
+    def broken(_: Settings) -> None:
+        raise ZeroDivisionError
+
+    assert conf.run(Settings, lambda _: None, ["input=a"]) == 0
+    capsys.readouterr()
+    assert conf.run(Settings, refused, ["input=a"]) == 2
+    assert capsys.readouterr().err.endswith("error: got this, expected that\n")
+    assert conf.run(Settings, failed, ["input=a"]) == 1
+    assert conf.run(Settings, lambda _: None, ["inputs=a"]) == 2
+    assert "Traceback" not in capsys.readouterr().err
+    assert conf.run(Settings, broken, ["input=a"]) == 1
+    assert "ZeroDivisionError" in capsys.readouterr().err
+    assert conf.run(Settings, refused, ["--help"]) == 0
+
+
+def test_resolved_settings_are_printed(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, logger="adnominal"):
+        conf.run(Settings, lambda _: None, ["input=a", "count=7"])
+    assert "count: 7" in caplog.text
+
+
+def test_importing_settings_imports_neither_spark_nor_torch() -> None:
+    code = "import sys, conf; print(any(m in sys.modules for m in ('pyspark', 'torch')))"
+    root = Path(conf.__file__).parents[1]
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root)
+    assert out.stdout.strip() == "False"
