@@ -52,7 +52,9 @@ def write(
     rows = checked(frame, declared)
     uri = table_uri(root, declared.name)
     handle = log.open_table(uri, declared)
-    if handle is not None and partition:
+    if handle is not None and log.done_already(handle, transaction):
+        return Commit(declared.name, handle.version(), 0, 0, 0, skipped=True)
+    if handle is not None and partition and base is not None:
         log.refuse_stale(
             handle, declared, base=base, mode=mode, partition=partition, touched=[partition]
         )

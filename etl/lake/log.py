@@ -25,11 +25,11 @@ from deltalake.transaction import AddAction, create_table_with_add_actions
 
 import conf
 from etl.lake.errors import LakeConflict, LakeError, LakeFailed
-from etl.lake.schema import columns, differences, partition_text
+from etl.lake.schema import differences, named_types, partition_text
 from etl.lake.tables import TABLES, Table
 
 # Features that leave a table readable as plain Parquet files by the list of active files.
-_READABLE = {"timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"}
+_READABLE = {"timestampNtz"}
 _WRITABLE = _READABLE | {"appendOnly", "invariants"}
 _ATTEMPTS = 50
 _OURS = ("job", "code_version", "write", "mode", "partition", "rows", "files", "bytes")
@@ -132,7 +132,7 @@ def open_table(
         ) from error
     _refuse_features(handle, declared, writing)
     found = pa.schema(handle.schema().to_arrow())
-    lines = differences(columns(declared.schema), columns(found))
+    lines = differences(named_types(declared.schema), named_types(found))
     partition_by = tuple(handle.metadata().partition_columns)
     if partition_by != declared.partition_by:
         lines.append(
@@ -253,9 +253,9 @@ def user_metadata(
     return json.dumps({**ours, **rest}, ensure_ascii=False)
 
 
-def done_already(handle: DeltaTable | None, transaction: tuple[str, int] | None) -> bool:
-    """Whether the table holds `transaction` (application id, version) or a later one of it."""
-    if handle is None or transaction is None:
+def done_already(handle: DeltaTable, transaction: tuple[str, int] | None) -> bool:
+    """Whether the table holds `transaction` (application id, number) or a later one of its id."""
+    if transaction is None:
         return False
     seen = handle.transaction_version(transaction[0])
     return seen is not None and seen >= transaction[1]

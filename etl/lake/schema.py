@@ -29,7 +29,7 @@ def type_name(kind: pa.DataType) -> str:
     return str(kind)
 
 
-def columns(schema: pa.Schema) -> list[tuple[str, str]]:
+def named_types(schema: pa.Schema) -> list[tuple[str, str]]:
     """(name, type in words) of each column, in order."""
     return [(field.name, type_name(field.type)) for field in schema]
 

@@ -201,12 +201,6 @@ class Lake:
         declared = log.declaration(table)
         check_partition_types(declared)
         _check_partition(declared, partition)
-        handle = log.open_table(self.path(table), declared, writing=self.engine == "delta-rs")
-        if handle is not None and log.done_already(handle, transaction):
-            return Commit(table, handle.version(), 0, 0, 0, skipped=True)
-        self.clean_staging(table)
-        if base is None and handle is not None:
-            base = handle.version()
         commit: Commit = self._engine.write(
             frame,
             declared,

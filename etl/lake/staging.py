@@ -27,7 +27,13 @@ import pyarrow.parquet as pq
 from deltalake.transaction import AddAction
 
 from etl.lake.errors import LakeError, LakeFailed
-from etl.lake.schema import columns, data_schema, differences, partition_text, partition_value
+from etl.lake.schema import (
+    data_schema,
+    differences,
+    named_types,
+    partition_text,
+    partition_value,
+)
 from etl.lake.storage import unescape
 from etl.lake.tables import Table
 
@@ -149,7 +155,7 @@ def _add_action(
             "nothing was committed, run the job again"
         ) from error
     expected = data_schema(declared.schema, declared.partition_by)
-    lines = differences(columns(expected), columns(footer.schema.to_arrow_schema()))
+    lines = differences(named_types(expected), named_types(footer.schema.to_arrow_schema()))
     if lines:
         raise LakeError(
             f"{declared.name}: staged file {path} is not as declared: {'; '.join(lines)}"

@@ -30,13 +30,21 @@ def publish(
 ) -> Commit:
     """Have `stage` write its files under the write's name, check them, commit them.
 
-    Where no commit comes about, what was staged is deleted and the table is as it was.
+    Where the transaction is in the table already, `stage` is not called. Where no commit comes
+    about, what was staged is deleted and the table is as it was. `base` is the version that the
+    caller planned from, by default the newest.
 
     Raises:
         LakeFailed: no rows, without `allow_empty`; and what `staging.collect` and
             `log.commit_files` raise.
     """
     log.check_metadata(metadata)
+    handle = log.open_table(uri, declared, writing=True)
+    if handle is not None:
+        if log.done_already(handle, transaction):
+            return Commit(declared.name, handle.version(), 0, 0, 0, skipped=True)
+        base = handle.version() if base is None else base
+    clean(uri, declared)
     files = filesystem(uri)
     write = staging.begin(files)
     try:
