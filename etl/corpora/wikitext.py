@@ -7,8 +7,8 @@ headings (names of sections, no sentences), and list items that are no sentences
 works cited), since a parser would make up a sentence structure for them.
 
 All passes are linear in the text: every pattern consumes what it scans, braces are matched with
-a stack, and templates are put in for at most `_MAX_DEPTH` levels. Malformed markup costs at most the
-rest of its line, never the rest of the article.
+a stack, and templates are put in for at most `_MAX_DEPTH` levels. Malformed markup costs at most
+the rest of its line, never the rest of the article.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ _REMOVED = (
     "inputbox|includeonly|categorytree|table|code|del"
 )
 _ELEMENT = re.compile(rf"<(?:!--|(nowiki|{_REMOVED})(?=[\s/>])[^<>]*?(/?)>)", re.IGNORECASE)
-_PLAIN_WORD = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)*").fullmatch
+# What stands for a word in its sentence: "the <code>for</code> loop", "where <math>x</math> is".
+_WORD = re.compile(r"\s*[A-Za-z0-9]+(?:-[A-Za-z]+)*\s*").fullmatch
+# Where something was removed after a space and one of these follows, the space goes too.
+_NO_SPACE_BEFORE = frozenset([*" ,;:.!?)\n", ""])
 _NOWIKI_MARKUP = re.compile(r"[\[\]{}|'<>=*#:;!_\n]")
 _CLOSING: dict[str, re.Pattern[str]] = {
     name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in ["nowiki", *_REMOVED.split("|")]
@@ -76,9 +79,10 @@ def _without_elements(text: str) -> str:
                     # As entities its characters pass every later step and come out as they are.
                     content = text[position : ends[0]]
                     parts.append(_NOWIKI_MARKUP.sub(lambda m: f"&#{ord(m[0])};", content))
-                elif name == "code" and _PLAIN_WORD(text, position, ends[0]):
-                    # "the <code>for</code> loop": the word has a place in its sentence.
-                    parts.append(text[position : ends[0]])
+                elif name in ("code", "math") and _WORD(text, position, ends[0]):
+                    parts.append(text[position : ends[0]].strip())
+                elif parts[-1].endswith(" ") and text[ends[1] : ends[1] + 1] in _NO_SPACE_BEFORE:
+                    parts[-1] = parts[-1][:-1]
                 position = ends[1]
         opening = _ELEMENT.search(text, position)
     if not position:
@@ -90,7 +94,6 @@ def _without_elements(text: str) -> str:
 # ------------------------------------------------------------------- templates and tables
 
 _MAX_DEPTH = 8
-_NO_SPACE_BEFORE = frozenset([*" ,;:.!?)\n", ""])
 # Two patterns that begin with a literal: their matches, merged, cost a third of one alternation.
 _OPENING_BRACES = re.compile(r"\{(?:\{+|\|)")
 _CLOSING_BRACES = re.compile(r"\}\}*")
@@ -276,9 +279,10 @@ def _as_of(arguments: list[str], named: dict[str, str]) -> str:
     return f"{words if 'lc' in named else words.capitalize()} {date}"
 
 
-_MONTHS = (
-    "January February March April May June July August September October November December"
-).split()
+_MONTHS = [
+    *("January", "February", "March", "April", "May", "June", "July", "August"),
+    *("September", "October", "November", "December"),
+]
 
 
 def _date(arguments: list[str], named: dict[str, str]) -> str:
@@ -449,8 +453,8 @@ _TEMPLATES: dict[str, _TextOf] = {
     **_each("nbsp; space; spaces; thinsp; thin space; hair space; nnbsp; sp", _constant(" ")),
     **_each("'; apostrophe; `", _constant("'")),
     "'s": _constant("'s"),
-    "'\"": _constant("'\""),
-    "\"'": _constant("\"'"),
+    **_each("' \"; '\"", _constant("'\"")),
+    **_each("\" '; \"'", _constant("\"'")),
     **_each("okina; 'okina; ʻokina", _constant("ʻ")),
     **_each("hamza; hamzah", _constant("ʾ")),
     **_each("ayin; ayn; ain", _constant("ʿ")),
@@ -610,7 +614,8 @@ _SPACES = "\t\r\v\f\u00a0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
 _HEADING = re.compile(r"(=+)(.*?)=+\s*").fullmatch
 _MARKED = frozenset("=*#:;|!{}-")
 _LIST_MARK = re.compile(r"[*#:;]+\s*")
-_SENTENCE = re.compile(r".*[.!?…][\"'”’)\]]*", re.DOTALL).fullmatch
+_CLOSING_MARKS = "\"'”’)]"
+_SENTENCE_END = frozenset(".!?…")
 _MIN_WORDS = 5
 _WORK_CITED = re.compile(r"\bISBN\b|\bISSN\b|\bOCLC\b|\bdoi:", re.IGNORECASE)
 # Sections that list works and links; their list items are no running text.
@@ -640,16 +645,29 @@ _LISTS_OF_WORKS = {
 }
 
 
+def _ends_sentence(text: str) -> bool:
+    return text.rstrip(_CLOSING_MARKS)[-1:] in _SENTENCE_END
+
+
 def _sentence_like(text: str) -> bool:
     return (
-        text.count(" ") >= _MIN_WORDS - 1
-        and _SENTENCE(text) is not None
-        and not _WORK_CITED.search(text)
+        text.count(" ") >= _MIN_WORDS - 1 and _ends_sentence(text) and not _WORK_CITED.search(text)
     )
 
 
+def _paragraph(lines: list[str]) -> list[str]:
+    """The paragraph that `lines` make, unless it is a mere label: under `_MIN_WORDS` words, or data
+    of a book, and no sentence's end."""
+    text = " ".join(lines)
+    if text[-1] == ":" or _ends_sentence(text):
+        return [text]
+    if text.count(" ") < _MIN_WORDS - 1 or (len(text) < 200 and _WORK_CITED.search(text)):
+        return []
+    return [text]
+
+
 def _paragraphs(text: str) -> list[str]:
-    """The paragraphs of `text`: adjoining lines are one, as in MediaWiki; a list item is its own."""
+    """The paragraphs of `text`: adjoining lines are one, as in MediaWiki, list items are not."""
     paragraphs: list[str] = []
     lines: list[str] = []
     works_level = 0  # level of the heading of a section of works, while inside one
@@ -660,7 +678,7 @@ def _paragraphs(text: str) -> list[str]:
             lines.append(line)
             continue
         if lines:
-            paragraphs.append(" ".join(lines))
+            paragraphs += _paragraph(lines)
             lines.clear()
         if not line:
             continue
@@ -682,15 +700,14 @@ def _paragraphs(text: str) -> list[str]:
             item = _LIST_MARK.sub("", line, count=1)
             if mark == ";":
                 # ; term : explanation
-                item = item.partition(" : ")[2]
+                item = item.partition(" : ")[2] or item
             if not works_level and _sentence_like(item):
                 paragraphs.append(item)
-        elif mark in "!-{}":
-            if mark != "-" or not line.startswith("----"):
-                if "|" not in line and "!!" not in line[1:] and _sentence_like(line):
-                    paragraphs.append(line)
+        elif mark != "|" and "|" not in line and "!!" not in line[1:] and _sentence_like(line):
+            # ! and {, } are marks of tables, ---- is a rule; but a sentence may begin with them.
+            paragraphs.append(line)
     if lines:
-        paragraphs.append(" ".join(lines))
+        paragraphs += _paragraph(lines)
     return paragraphs
 
 
