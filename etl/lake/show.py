@@ -59,7 +59,7 @@ def list_tables(root: str) -> str:
                 meaning,
             ]
         )
-    return aligned(header, lines, widest=100)
+    return aligned(header, lines, widest=500)
 
 
 def sql_columns(declared: Table) -> str:
