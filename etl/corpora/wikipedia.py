@@ -61,8 +61,8 @@ def _pages(stream: UnitStream) -> Iterator[tuple[int, bytes, str]]:
             passed = max(0, len(buffer) - len(_OPEN) + 1)
             del buffer[:passed]
             base += passed
-            limit = stream.limit
-            if limit is not None and buffer.find(b"<", 0, max(0, limit - base)) < 0:
+            own = None if stream.limit is None else max(0, stream.limit - base)
+            if own is not None and own <= len(buffer) and buffer.find(b"<", 0, own) < 0:
                 return
             block = stream.read(_BLOCK)
             if not block:
