@@ -78,7 +78,9 @@ def test_pairs_ledger_association_and_what_was_left_out(
     run(tmp_path / "lake")
     assert pairs_of(tmp_path / "lake") == PAIRS
     ledger = ledger_of(tmp_path / "lake")
-    assert {name: (row["wave"], row["status"]) for name, row in ledger.items()} == dict.fromkeys(PARTS, (0, "done"))
+    assert {name: (row["wave"], row["status"]) for name, row in ledger.items()} == dict.fromkeys(
+        PARTS, (0, "done")
+    )
     one = ledger["a.gz"]
     assert (one["sentences"], one["tokens"], one["pairs"], one["rejected_lines"]) == (4, 16, 3, 0)
     association = arrow.read(str(tmp_path / "lake"), "amod_association").to_pylist()
