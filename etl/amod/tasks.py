@@ -508,6 +508,7 @@ def _sums(column: pa.Int32Array, documents: list[_Text]) -> Counter[int]:
 
 
 def _units_of(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, Unit]]:
+    start_worker_log()
     for batch in batches:
         for row in batch.to_pylist():
             yield row.pop("file"), Unit(**row)
