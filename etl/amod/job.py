@@ -281,7 +281,8 @@ class Extraction:
         if faults:
             return plan.failed(outcome, faults[0])
         if bad > self.settings.max_rejected * stats.get("lines", 0):
-            worst = max(rejected, key=lambda row: (row["count"], row["reason"]))
+            # A head goes missing when its own line is damaged: of two, that is the cause.
+            worst = max(rejected, key=lambda row: (row["count"], row["reason"] != "head_missing"))
             return plan.failed(
                 outcome,
                 f"{bad} of {stats.get('lines', 0)} "
