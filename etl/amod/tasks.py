@@ -32,6 +32,7 @@ from etl.corpora.dialects import UnknownDialect, detect
 from etl.corpora.documents import Document, LeftOut, Rejected
 from etl.corpora.files import Unit, Unreadable, open_input
 from etl.parsing import Parsed, load_parser, sparknlp_parser
+from etl.session import start_worker_log
 
 STAGED = pa.schema(
     [
