@@ -37,6 +37,9 @@ Bools = npt.NDArray[np.bool_]
 # The arrays of a chunk stay in the processor's caches, and numpy's calls are few for its rows.
 CHUNK = 1 << 20
 
+# What a tag makes of its token.
+DEPENDENT, HEAD_OF_PAIR = 1, 2
+
 ALNUM = np.array([chr(c).isalnum() and c < 128 for c in range(256)])
 HIGH_BITS = np.uint64(0x8080808080808080)
 
@@ -62,6 +65,7 @@ class Fallback:
     @property
     def nbytes(self) -> int:
         """Bytes of memory that the pairs hold."""
+        # Only keys added since the last look are measured: dictionaries keep their order.
         new = islice(reversed(self._pairs), len(self._pairs) - self._measured)
         self._measured_bytes += sum(map(sys.getsizeof, new))
         self._measured = len(self._pairs)
@@ -161,9 +165,6 @@ class Fallback:
             others, known = self._universal.look_up(lines, mark[unknown], UPOS)
             flags[unknown] = np.where(known, others, np.uint8(self._unknown_tag))
         return flags
-
-
-DEPENDENT, HEAD_OF_PAIR = 1, 2
 
 
 def _flags(rules: ReadingRules, xpos: str, upos: str) -> int:
