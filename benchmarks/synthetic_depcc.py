@@ -45,8 +45,8 @@ OPEN = {
     "CD": 3_000,
 }
 
-# Phrases and their shares. A token is its tag, its relation and the place of its head in the phrase;
-# H is the phrase's head, which depends on the verb of the sentence.
+# Phrases and their shares. A token is its tag, its relation and the place of its head in the
+# phrase; H is the phrase's head, which depends on the verb of the sentence.
 PHRASES = (
     ("DT det 1 | NN H 0", 14),
     ("NN H 0", 6),
