@@ -124,7 +124,7 @@ def benchmark(settings: Settings) -> None:
 def make_parts(folder: Path, megabytes: float, number: int) -> list[Path]:
     """`number` synthetic parts of at least that size in `folder`, made unless they are there.
 
-    They follow each other in one corpus: the same words, other sentences.
+    They follow each other in one corpus, cut between documents: the same words, other sentences.
     """
     names = [folder / f"depcc-{megabytes:g}-{i + 1}-of-{number}.gz" for i in range(number)]
     if all(name.exists() for name in names):
@@ -132,23 +132,24 @@ def make_parts(folder: Path, megabytes: float, number: int) -> list[Path]:
     log.info("making %d parts of %g MB in %s", number, megabytes, folder)
     whole = folder / "depcc.new"
     synthetic_depcc.write(whole, megabytes * number)
-    rest = b""
+    content = bytearray()
     with gzip.open(whole) as stream:
         for i, name in enumerate(names):
+            if i + 1 < number:
+                content += stream.read(max(0, int(megabytes * 1e6) - len(content)))
+                end = content.find(NEWDOC, max(0, len(content) - len(NEWDOC)))
+                while end < 0 and (block := stream.read(BLOCK)):
+                    searched = max(0, len(content) - len(NEWDOC))
+                    content += block
+                    end = content.find(NEWDOC, searched)
+            else:
+                content += stream.read()
+                end = len(content)
             fresh = name.with_suffix(".new")
             with gzip.GzipFile(fresh, "wb", compresslevel=6, mtime=0) as file:
-                left = megabytes * 1e6 if i + 1 < number else float("inf")
-                while left > 0 and (block := rest or stream.read(BLOCK)):
-                    rest = b""
-                    left -= len(block)
-                    file.write(block)
-                # A part ends where a document does.
-                while (block := stream.read(BLOCK)) and (end := block.find(NEWDOC)) < 0:
-                    file.write(block)
-                if block:
-                    file.write(block[:end])
-                    rest = block[end:]
+                file.write(memoryview(content)[:end])
             fresh.replace(name)
+            content = content[end:]
     whole.unlink()
     return names
 

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import bz2
+import re
+from dataclasses import replace
+
+import pytest
+
+from benchmarks.parse import Job, Settings, check_jobs, check_readings, make_dumps, residue_of
+from benchmarks.parse_sides import Reading, documents_of, full, read, texts_of
+from benchmarks.processes import Usage
+from conf import UserError, load
+
+DEMO = Settings().input
+
+
+@pytest.fixture(scope="module")
+def dumps(tmp_path_factory):
+    return make_dumps(DEMO, tmp_path_factory.mktemp("dumps"), 300)
+
+
+def test_larger_inputs_hold_the_smaller_ones(dumps):
+    found = {times: documents_of(str(dump.path)) for times, dump in dumps.items()}
+    assert [len(found[t]) for t in (1, 4, 16)] == [dumps[t].articles for t in (1, 4, 16)]
+    assert found[4][: len(found[1])] == found[1] and found[16][: len(found[4])] == found[4]
+    for times, dump in dumps.items():
+        assert dump.words == sum(len(document.text.split()) for document in found[times])
+        assert times * 300 <= dump.words < times * 300 + 1000
+        streams = re.findall(rb"BZh9", dump.path.read_bytes())
+        assert len(streams) == 2 + -(-dump.articles // 5)
+
+
+def test_articles_come_again_under_other_titles(tmp_path):
+    page = "<page><title>A &amp; B</title><ns>0</ns><revision><text>Old cars.</text></revision>"
+    source = tmp_path / "one.xml"
+    source.write_text(f"<mediawiki>{page}</page></mediawiki>")
+    dump = make_dumps(str(source), tmp_path, 1)[4]
+    assert (dump.articles, dump.repeated) == (2, 1)
+    assert [d.id for d in documents_of(str(dump.path))] == ["A & B", "A & B (1)"]
+    assert bz2.decompress(dump.path.read_bytes()).endswith(b"</mediawiki>\n")
+
+
+def test_a_dump_without_articles_is_refused(tmp_path):
+    source = tmp_path / "none.xml"
+    source.write_text("<page><title>T</title><ns>1</ns></page>")
+    with pytest.raises(UserError, match="no article"):
+        make_dumps(str(source), tmp_path, 1)
+    with pytest.raises(UserError, match="rounds=0"):
+        load(Settings, ["rounds=0"])
+
+
+def test_all_sides_find_the_same(dumps):
+    dump = str(dumps[1].path)
+    sides = ("pipe", "lean", "full_without_ner", "full", "task")
+    readings = {side: read(side, dump) for side in sides}
+    check_readings(readings)
+    assert (readings["task"].pairs or 0) > 10
+    stages = readings["task"].stages
+    assert stages["parse"] > stages["pairs"] > 0 and stages["wikitext"] > 0
+
+
+def test_hyphen_fragments_make_no_pair():
+    assert full(["The anti-war movement."]).pairs == 0
+    assert full(["The old movement."]).pairs == 1
+
+
+def test_sides_that_differ_are_told():
+    one = Reading(1.0, 100, 5, "aa")
+    check_readings({"a": one, "pipe": Reading(1.0, 100)})
+    for other in (replace(one, digest="bb"), replace(one, tokens=99)):
+        with pytest.raises(AssertionError, match="the sides differ"):
+            check_readings({"a": one, "b": other})
+    used = Usage(0, 1.0, 1.0, "", "")
+    check_jobs(one, Job(used, 100, "aa"))
+    with pytest.raises(AssertionError, match="the job found 100 tokens and pairs cc"):
+        check_jobs(one, Job(used, 100, "aa"), Job(used, 100, "cc"))
+
+
+def test_residue_is_counted_in_all_articles(tmp_path):
+    source = tmp_path / "one.xml"
+    page = "<page><title>A</title><ns>0</ns><revision><text>The pipe | here is left.</text>"
+    source.write_text(f"{page}</revision></page>")
+    found, words = residue_of(str(source))
+    assert (found.total(), words) == (1, 6)
+    assert texts_of(str(source)) == ["The pipe | here is left."]

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from benchmarks import synthetic_depcc
+from benchmarks.peers import SIDES, Reading, check_identical, digest, measure, read
+from etl.amod.kernel import available
+
+
+@pytest.fixture(scope="module")
+def part(tmp_path_factory):
+    path = tmp_path_factory.mktemp("part") / "part.gz"
+    size = synthetic_depcc.write(path, 0.2)
+    return path, size
+
+
+def test_all_sides_count_the_same(part):
+    path, size = part
+    sides = [side for side in SIDES if side != "compiled" or "compiled" in available()]
+    readings = {side: read(side, str(path)) for side in sides}
+    check_identical(readings)
+    assert {reading.size for reading in readings.values()} == {size}
+    kernel = readings["python"]
+    assert kernel.ledger is not None and kernel.pairs == kernel.ledger["pairs"] > 100
+    assert all(readings[side].digest for side in sides if side != "isal")
+
+
+def test_heads_are_looked_up_by_id_and_words_are_lower_cased(tmp_path):
+    import gzip
+
+    rows = [
+        ("0", "Red", "red", "JJ", "3", "amod"),
+        ("3", "Cars", "Car", "NNS", "3", "ROOT"),  # by position row 3 would not be there
+        ("4", "Old", "old", "JJ", "5", "amod"),
+        ("5", "Rome", "Rome", "NNP", "3", "dep"),
+        ("6", "given", "give", "VBN", "3", "amod"),
+    ]
+    text = "# sent_id = a#1\n# text = x\n" + "".join(
+        f"{i}\t{form}\t{lemma}\t{tag}\t{tag}\t\t{head}\t{rel}\t_\tO\n"
+        for i, form, lemma, tag, head, rel in rows
+    )
+    path = tmp_path / "part.gz"
+    path.write_bytes(gzip.compress((text + "\n").encode()))
+    wanted = digest(Counter({("red", "car"): 1}))
+    for side in ("python", "polars", "duckdb", "line_loop", "conllu"):
+        assert read(side, str(path)).digest == wanted, side
+
+
+def test_sides_that_differ_are_named():
+    one = Reading(1.0, 1.0, 10, 1.0, 5, 4, "aa")
+    check_identical({"a": one, "b": one, "floor": Reading(1.0, 1.0, 10, 1.0)})
+    with pytest.raises(AssertionError, match="b: 6 pairs"):
+        check_identical({"a": one, "b": replace(one, pairs=6, digest="bb")})
+
+
+def test_the_digest_is_of_content_not_of_order():
+    one = Counter({("a", "b"): 1, ("c", "d"): 2})
+    assert digest(one) == digest(Counter(dict(reversed(one.items()))))
+    assert digest(one) != digest(one + Counter({("a", "b"): 1}))
+
+
+def test_a_side_in_a_process_of_its_own(part):
+    path, size = part
+    reading = measure("line_loop", path)
+    assert reading.size == size and reading.seconds > 0 and reading.peak_mb > 1
+    with pytest.raises(RuntimeError, match="line_loop failed"):
+        measure("line_loop", path.with_name("absent.gz"))

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+
+from benchmarks.processes import kill_tree, measured
+
+BUSY = "import time\nwhile time.process_time() < 0.5: pass"
+
+
+def test_processes_that_outlive_their_parent_are_counted():
+    orphan = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {BUSY!r}])"
+    used = measured([sys.executable, "-c", orphan])
+    assert used.code == 0 and 0.5 < used.cpu < 5
+    assert measured([sys.executable, "-c", "pass"]).cpu < 0.4
+
+
+def test_output_is_kept_and_failure_told():
+    used = measured([sys.executable, "-c", "print('said'); raise SystemExit(3)"])
+    assert (used.code, used.output) == (3, "said\n")
+    with pytest.raises(RuntimeError, match="exit code 3:\nsaid"):
+        used.checked()
+
+
+def test_cores_and_environment_reach_the_command():
+    code = "import os; print(len(os.sched_getaffinity(0)), os.environ['MARK'])"
+    used = measured([sys.executable, "-c", code], env={"MARK": "x"}, cores=[0])
+    assert used.checked().output == "1 x\n"
+
+
+def test_a_tree_is_killed_to_the_last():
+    child = "import time; time.sleep(60)"
+    parent = (
+        "import subprocess, sys, time; "
+        f"print(subprocess.Popen([sys.executable, '-c', {child!r}]).pid, flush=True); "
+        "time.sleep(60)"
+    )
+    process = subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    grandchild = psutil.Process(int(process.stdout.readline()))
+    assert kill_tree(process) == 2
+    process.stdout.close()
+    deadline = time.monotonic() + 10
+    while grandchild.is_running() and grandchild.status() != psutil.STATUS_ZOMBIE:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    assert kill_tree(process) == 0
