@@ -280,6 +280,7 @@ def summary(
         "words": dumps[MULTIPLES[-1]].words,
         "pipe_tokens_per_second": alone,
         "job_tokens_per_second": rate,
+        "job_words_per_second": rate * dumps[MULTIPLES[-1]].words / high,
         "job_over_pipe": rate / alone,
         "job_over_pipe_with_start": high / third / alone,
         "job_cpu_seconds_start": start,
