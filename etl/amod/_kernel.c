@@ -333,6 +333,53 @@ __attribute__((target("avx2,bmi,popcnt"))) static void index_avx2(Counter *self,
     self->n_marks = n_marks;
     self->n_newlines = n_newlines;
 }
+
+/* Packs the places of the marks by one instruction; writes 32 of them, needed or not, as above. */
+__attribute__((target("avx512f,avx512bw,avx512vbmi2,bmi,bmi2,popcnt"))) static void index_avx512(
+    Counter *self, const byte *p, size_t groups, uint32_t base) {
+    const __m512i tab = _mm512_set1_epi8('\t'), newline = _mm512_set1_epi8('\n');
+    byte numbers[64];
+    for (int i = 0; i < 64; i++) numbers[i] = (byte)i;
+    const __m512i places = _mm512_loadu_si512(numbers);
+    uint32_t *const marks_out = self->marks, *const newlines_out = self->newlines;
+    size_t n_marks = self->n_marks, n_newlines = self->n_newlines;
+    for (size_t g = 0; g < groups; g++, base += 64, p += 64) {
+        __m512i v = _mm512_loadu_si512(p);
+        uint64_t newlines = _mm512_cmpeq_epi8_mask(v, newline);
+        uint64_t marks = newlines | _mm512_cmpeq_epi8_mask(v, tab);
+        self->odd[base / 64] = _mm512_movepi8_mask(v) | _mm512_testn_epi8_mask(v, v);
+        uint32_t found = (uint32_t)_mm_popcnt_u64(marks);
+        uint32_t found_newlines = (uint32_t)_mm_popcnt_u64(newlines);
+        uint64_t ends = _pext_u64(newlines, marks); /* bit n: mark n is a newline */
+        uint32_t *out = newlines_out + n_newlines;
+        n_newlines += found_newlines;
+        for (;;) {
+            for (int i = 0; i < 2; i++) {
+                out[i] = (uint32_t)n_marks + (uint32_t)_tzcnt_u64(ends);
+                ends &= ends - 1;
+            }
+            if (LIKELY(found_newlines <= 2)) break;
+            found_newlines -= 2;
+            out += 2;
+        }
+        __m512i packed = _mm512_maskz_compress_epi8(marks, places);
+        __m512i start = _mm512_set1_epi32((int)base);
+        out = marks_out + n_marks;
+        n_marks += found;
+#define WIDEN(i)                     \
+    _mm512_storeu_si512(out + 16 * i, \
+        _mm512_add_epi32(start, _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(packed, i))))
+        WIDEN(0);
+        WIDEN(1);
+        if (UNLIKELY(found > 32)) {
+            WIDEN(2);
+            WIDEN(3);
+        }
+#undef WIDEN
+    }
+    self->n_marks = n_marks;
+    self->n_newlines = n_newlines;
+}
 #endif
 
 typedef void (*Indexer)(Counter *, const byte *, size_t, uint32_t);
@@ -1048,6 +1095,7 @@ static const struct {
     Indexer indexer;
 } INDEXERS[] = {
 #ifdef HAVE_X86
+    {"avx512", index_avx512},
     {"avx2", index_avx2},
     {"sse2", index_sse2},
 #endif
@@ -1058,6 +1106,9 @@ static const struct {
 static int runs_here(size_t indexer) {
 #ifdef HAVE_X86
     if (indexer == 0)
+        return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vbmi2") &&
+               __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
+    if (indexer == 1)
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
                __builtin_cpu_supports("popcnt");
 #endif
