@@ -95,8 +95,7 @@ def clauses(box: Box, numbering: Numbering = "unique") -> list[Clause]:
     def emit(part: Box, number: int) -> None:
         nonlocal opened
         name = f"b{number}"
-        for referent in part.referents:
-            result.append(Clause(name, "REF", (referent,)))
+        result.extend([Clause(name, "REF", (referent,)) for referent in part.referents])
         for condition in part.conditions:
             match condition:
                 case Predication(predicate, arguments):
@@ -202,9 +201,7 @@ def boxes(items: Sequence[Clause]) -> Box:
                     Implication(left, build(arguments[1], seen | frozenset(left.referents)))
                 )
             elif clause.symbol == "DIS":
-                conditions.append(
-                    Disjunction(build(arguments[0], seen), build(arguments[1], seen))
-                )
+                conditions.append(Disjunction(build(arguments[0], seen), build(arguments[1], seen)))
             elif clause.symbol != "REF":
                 unbound = [a for a in arguments if a not in seen]
                 if unbound:

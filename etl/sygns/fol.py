@@ -157,7 +157,7 @@ class _Parser:
         while position < len(string):
             found = _SCANNER.match(string, position)
             if found is None:
-                raise ParseError(f"{string[position:position + 12]!r} at {position}: not a token")
+                raise ParseError(f"{string[position : position + 12]!r} at {position}: not a token")
             self.items.append(found.group(1))
             position = found.end()
         self.at = 0

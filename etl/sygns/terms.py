@@ -72,7 +72,9 @@ class _Compiler:
         return lambda env: fol.Implies(left(env), right(env))
 
     def junction(self, operator: str) -> Compiled:
-        inner = (lambda: self.junction("&")) if operator == "|" else self.unit
+        def inner() -> Compiled:
+            return self.junction("&") if operator == "|" else self.unit()
+
         parts = [inner()]
         while self.peek() == operator:
             self.take()

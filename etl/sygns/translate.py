@@ -74,9 +74,7 @@ def fol_to_drs(formula: Formula) -> Box:
             case All(variable, Implies(left, right)):
                 box = fol_to_drs(left)
                 conditions.append(
-                    Implication(
-                        Box((variable, *box.referents), box.conditions), fol_to_drs(right)
-                    )
+                    Implication(Box((variable, *box.referents), box.conditions), fol_to_drs(right))
                 )
             case All(variable, body):
                 raise ValueError(f"all {variable} without an implication has no box of its own")
@@ -201,7 +199,7 @@ def fol_to_vf(formula: Formula) -> Term:
             case All(variable, Implies(left, right)):
                 return "ALL", variable, [left], [right]
             case Exists(variable, body):
-                parts = list(body.parts) if isinstance(body, And) else [body]
+                parts: list[Formula] = [*body.parts] if isinstance(body, And) else [body]
                 for numeral in NUMERALS:
                     mark = Atom(numeral, (variable,))
                     if mark in parts and len(parts) > 2:
