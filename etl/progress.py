@@ -1,4 +1,4 @@
-"""One line every few seconds: what share of a Spark job is done, how fast, how long it will take."""
+"""One line every few seconds: the share of a Spark job that is done, its rate, the time left."""
 
 from __future__ import annotations
 

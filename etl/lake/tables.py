@@ -14,12 +14,16 @@ import pyarrow as pa
 
 @dataclass(frozen=True)
 class Table:
-    """One table: `schema` in column order, `partition_by` naming the partition columns."""
+    """One table: `schema` in column order, `partition_by` naming the partition columns.
+
+    `built_by` is the job and the settings it needs, for the error on a table that is not there.
+    """
 
     name: str
     meaning: str
     schema: pa.Schema
     partition_by: tuple[str, ...] = ()
+    built_by: str = "etl/extract_amod.py source=… input=…"
 
 
 def _field(name: str, kind: pa.DataType, comment: str) -> pa.Field:

@@ -1,1 +1,56 @@
-"""Parsers behind one seam: plain text in, columns of parsed tokens out."""
+"""Parsers behind one seam: plain text in, columns of parsed tokens out.
+
+`check_parser` is called on the driver before any work; `load_parser` in the worker processes,
+where the model is loaded at first use and kept. spaCy and Stanza run in Python workers. Spark NLP
+runs in the JVM, on DataFrames: see `etl.parsing.sparknlp_parser`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from conf import UserError
+from etl.parsing.tokens import SENTENCES, TOKENS, Parsed, Parser
+
+PARSERS = ("spacy", "stanza", "sparknlp")
+
+__all__ = ["PARSERS", "SENTENCES", "TOKENS", "Parsed", "Parser", "check_parser", "load_parser"]
+
+
+def check_parser(name: str, model: str | None = None) -> None:
+    """Raise `UserError`, with the command that mends it, where parser `name` could not work here.
+
+    `model` is a spaCy package or folder, a folder of Stanza's resources, or a folder of a Spark
+    NLP pipeline; None takes the parser's default. Nothing is downloaded.
+    """
+    if name == "spacy":
+        from etl.parsing import spacy_parser
+
+        spacy_parser.find_model(model)
+    elif name == "stanza":
+        from etl.parsing import stanza_parser
+
+        stanza_parser.find_model(model)
+    elif name == "sparknlp":
+        from etl.parsing import sparknlp_parser
+
+        sparknlp_parser.check(model)
+    else:
+        raise UserError(f"parser={name}: expected one of {', '.join(PARSERS)}")
+
+
+@cache
+def load_parser(name: str, model: str | None = None) -> Parser:
+    """The parser, loaded at the first call in this process and the same one ever after.
+
+    Raises `UserError` as `check_parser` does, and for Spark NLP, which is no parser of texts.
+    """
+    if name == "spacy":
+        from etl.parsing.spacy_parser import SpacyParser
+
+        return SpacyParser(model)
+    if name == "stanza":
+        from etl.parsing.stanza_parser import StanzaParser
+
+        return StanzaParser(model)
+    raise UserError(f"parser={name}: expected one of spacy, stanza as a parser of texts")

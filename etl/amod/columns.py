@@ -1,0 +1,166 @@
+"""The pairs of parsed columns: `etl.amod.rules` applied to what a parser yields.
+
+Where a corpus comes parsed its tokens are taken as they stand. A parser that is run here cuts
+"anti-war movement" at the hyphen and hangs "anti" and "war" on the noun as if they were words:
+such fragments make no pair (`HYPHEN_FRAGMENT`). Words that keep their hyphen ("e-mail") do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from etl.amod.kernel import PAIRS
+from etl.amod.rules import (
+    DEPENDENT_NOT_ADJECTIVE,
+    HEAD_NOT_NOUN,
+    NO_LETTER_OR_DIGIT,
+    ReadingRules,
+    Token,
+)
+
+# A member of the relation is what the tokenizer left of a hyphenated word.
+HYPHEN_FRAGMENT = "hyphen_fragment"
+# Hyphen-minus, hyphen, non-breaking hyphen, en dash; an em dash without spaces parts clauses.
+HYPHENS = ("-", "\u2010", "\u2011", "\u2013")
+
+OCCURRENCES = pa.schema(
+    [
+        pa.field("document", pa.int32(), nullable=False),
+        pa.field("sentence", pa.int32(), nullable=False),
+        pa.field("adjective", pa.string(), nullable=False),
+        pa.field("noun", pa.string()),
+        pa.field("left_out", pa.string()),
+    ]
+)
+"""One row for each `amod` token, in the order of the text.
+
+document, sentence  as in `etl.parsing.TOKENS`
+adjective, noun     the words of the pair; where there is none, a form may stand for a word, and
+                    noun is null where no token of the sentence has the head's id
+left_out            the reason why it makes no pair; null for pairs
+"""
+
+
+def occurrences(tokens: pa.RecordBatch, rules: ReadingRules) -> pa.RecordBatch:
+    """The `amod` relations of `tokens` (`etl.parsing.TOKENS`, whole sentences), as `OCCURRENCES`.
+
+    Reasons are looked for in the order of `ReadingRules.read`, `HYPHEN_FRAGMENT` last; a head that
+    is not there is no noun.
+    """
+    document, sentence, identifier, head = (
+        tokens.column(name).to_numpy() for name in ("document", "sentence", "id", "head")
+    )
+    deprel, relations = _coded(tokens, "deprel")
+    row = np.flatnonzero(np.isin(deprel, _where(relations, lambda word: word == "amod")))
+    if not len(row):
+        return pa.RecordBatch.from_pylist([], schema=OCCURRENCES)
+
+    # Sentences are runs of rows, and ids ascend in them, so that these keys ascend.
+    opens = np.append(True, (np.diff(document) != 0) | (np.diff(sentence) != 0))
+    run = np.cumsum(opens, dtype=np.int64) << 32
+    keys = run + identifier
+    wanted = run[row] + head[row]
+    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    found = keys[at] == wanted
+
+    adjective = _read(tokens, row, rules.adjective)
+    noun = _read(tokens, at, rules.noun)
+    fragment = _fragments(tokens, document)
+    reasons = np.select(
+        [adjective.refused, noun.refused | ~found, adjective.empty | noun.empty],
+        [0, 1, 2],
+        default=np.where(fragment[row] | fragment[at], 3, 4),
+    )
+    names = pa.array(
+        [DEPENDENT_NOT_ADJECTIVE, HEAD_NOT_NOUN, NO_LETTER_OR_DIGIT, HYPHEN_FRAGMENT, None]
+    )
+    return pa.RecordBatch.from_arrays(
+        [
+            pa.array(document[row]),
+            pa.array(sentence[row]),
+            pa.array(adjective.words, type=pa.string()),
+            pa.array(noun.words, type=pa.string(), mask=~found),
+            names.take(pa.array(reasons)),
+        ],
+        schema=OCCURRENCES,
+    )
+
+
+def pairs(found: pa.RecordBatch) -> pa.RecordBatch:
+    """The rows of `occurrences` that are pairs: document, sentence, adjective, noun."""
+    kept = found.filter(pc.is_null(found.column("left_out")))
+    return kept.select(["document", "sentence", "adjective", "noun"])
+
+
+def count_pairs(found: pa.RecordBatch) -> pa.RecordBatch:
+    """The pairs of `occurrences` with their counts: adjective, noun, count (in no set order)."""
+    table = pa.Table.from_batches([pairs(found)])
+    counted = table.group_by(["adjective", "noun"]).aggregate([([], "count_all")])
+    columns = [counted.column(i).combine_chunks() for i in range(3)]
+    return pa.RecordBatch.from_arrays(columns, schema=PAIRS)
+
+
+def count_left_out(found: pa.RecordBatch) -> dict[str, int]:
+    """How many `amod` tokens make no pair, by reason."""
+    counted = pc.value_counts(found.column("left_out").drop_null()).to_pylist()
+    return {entry["values"]: entry["counts"] for entry in counted}
+
+
+def _fragments(tokens: pa.RecordBatch, document: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
+    """Which tokens touch a hyphen, without white space between."""
+    form, forms = _coded(tokens, "form")
+    hyphen = np.isin(form, _where(forms, lambda word: word in HYPHENS))
+    touching = ~tokens.column("space_after").to_numpy(zero_copy_only=False)
+    touching[:-1] &= np.diff(document) == 0
+    fragment = np.zeros(len(form), dtype=bool)
+    fragment[1:] |= hyphen[:-1] & touching[:-1]
+    fragment[:-1] |= hyphen[1:] & touching[:-1]
+    return fragment
+
+
+class _Read(NamedTuple):
+    """What the rules read in some tokens: a word each, and where they refused it or it is empty."""
+
+    words: npt.NDArray[np.object_]
+    refused: npt.NDArray[np.bool_]
+    empty: npt.NDArray[np.bool_]
+
+
+def _read(
+    tokens: pa.RecordBatch, row: npt.NDArray[np.intp], word: Callable[[Token], str | None]
+) -> _Read:
+    """What `word` makes of the tokens at `row`; each distinct token is looked at once.
+
+    A token that makes no word is named by its form.
+    """
+    columns = [_coded(tokens, name) for name in ("form", "lemma", "xpos")]
+    # A null has code -1, which points to the end of the words.
+    forms, lemmas, tags = ([*words, ""] for _, words in columns)
+    codes = np.column_stack([codes[row] for codes, _ in columns])
+    distinct, place = np.unique(codes, axis=0, return_inverse=True)
+    made = [word(Token(forms[f], lemmas[m], "", tags[t])) for f, m, t in distinct.tolist()]
+    words = [w or forms[f] for w, f in zip(made, distinct[:, 0].tolist(), strict=True)]
+    place = place.reshape(-1)
+    return _Read(
+        np.array(words, dtype=object)[place],
+        np.array([w is None for w in made])[place],
+        np.array([w == "" for w in made])[place],
+    )
+
+
+def _coded(tokens: pa.RecordBatch, name: str) -> tuple[npt.NDArray[np.int32], list[str]]:
+    """A dictionary column as codes (-1 for null) and the words they stand for."""
+    column = tokens.column(name)
+    codes = pc.fill_null(column.indices, -1).to_numpy()
+    return codes, column.dictionary.to_pylist()
+
+
+def _where(words: list[str], accepted: Callable[[str], bool]) -> list[int]:
+    """The codes of the words accepted."""
+    return [code for code, word in enumerate(words) if accepted(word)]

@@ -1,0 +1,449 @@
+"""The extraction job: input files to ``amod_counts`` wave by wave, then pairs and association.
+
+What a wave does: a Spark job turns its files into staged rows (`etl.amod.tasks`); their sums become
+visible in one commit of each table, the counts last; the ledger is brought up to date; the staged
+rows are deleted. Killed anywhere, the job run again with the same command goes on with the first
+wave that the ledger does not show as read, and every commit carries an application transaction, so
+that a repeated one changes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC
+from typing import Any, Literal
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from conf import JobFailed, UserError, settings_hash
+from etl.amod import plan, results, tasks
+from etl.amod.association import association_of, pairs_of
+from etl.amod.kernel import PairCounter
+from etl.amod.plan import DONE, FAILED, Entry
+from etl.amod.settings import PARSED, RAW, Settings, decisive
+from etl.amod.staging import Staging
+from etl.corpora.files import InputFile, Unit, Unreadable, list_inputs, units
+from etl.lake.spark import Lake
+from etl.lake.tables import table as declaration
+from etl.parsing import check_parser
+from etl.progress import duration, watched
+from etl.session import spark_session
+
+UNIT_KIND: dict[str, Literal["xml", "lines"]] = {
+    "depcc": "lines",
+    "conllu": "lines",
+    "wikipedia": "xml",
+    "text": "lines",
+}
+
+Tallies = dict[tuple[str, str], tuple[int, str | None]]
+"""(table, reason) -> (count, sample): rows of the table ``dropped``."""
+
+log = logging.getLogger("adnominal")
+
+
+def extract(settings: Settings) -> None:
+    """Adjective–noun pairs from dumps: Wikipedia XML, DepCC, CoNLL-U, plain text or JSON lines.
+
+    Reads every file of input=, counts the pairs (an adjective with the relation amod, and the noun
+    it modifies) and writes the tables amod_files, amod_counts, amod_pairs and amod_association of
+    the lake; with examples=N also amod_examples, with keep_text=true also sentences. Run again
+    after a kill, it goes on where it stopped; run again with further files, it adds them.
+    """
+    files = list_inputs(settings.input)
+    if settings.source in RAW:
+        check_parser(settings.parser, settings.parser_model)
+    else:
+        PairCounter("conllu", settings.rules, settings.kernel)  # says what is wrong with kernel=
+    spark = spark_session(f"extract_amod {settings.name}")
+    Extraction(spark, settings).run(files)
+
+
+class Extraction:
+    """The job on one corpus; `run` does what is left to do.
+
+    Raises:
+        UserError: a file or setting changed since the corpus was first read.
+        JobFailed: files that could not be read, or no pair at all.
+    """
+
+    def __init__(self, spark: SparkSession, settings: Settings) -> None:
+        self.spark = spark
+        self.settings = settings
+        self.lake = Lake(spark, settings.lake)
+        self.corpus = {"corpus": settings.name}
+        self.job = f"extract_amod/{settings.name}"
+        self.app = self._app(self._restarts())
+
+    def run(self, files: Sequence[InputFile]) -> None:
+        """Plan, read what is not yet read, derive pairs and association, report."""
+        started = time.monotonic()
+        ledger = self._planned(files)
+        waves = plan.pending(ledger)
+        if not waves:
+            log.info("every file of the input has been read before; nothing new to count")
+        for number, entries in waves:
+            outcomes = self._wave(number, entries, f"wave {number + 1} of {waves[-1][0] + 1}")
+            ledger = plan.finished(ledger, outcomes)
+            self._write_ledger(ledger)
+            self.staging.forget(number)
+        distinct = self._derive(ledger)
+        read = {entry.path for _, entries in waves for entry in entries}
+        self._report(ledger, read, distinct, time.monotonic() - started)
+
+    # --------------------------------------------------------------- who wrote what was written
+
+    def _restarts(self) -> int:
+        return self.lake.transaction_version("amod_counts", f"{self.job}/restarts") or 0
+
+    def _app(self, restarts: int) -> str:
+        """The application id of commits: it changes with the settings and with each restart."""
+        return f"{self.job}/{settings_hash(decisive(self.settings))}/{restarts}"
+
+    @property
+    def staging(self) -> Staging:
+        """The staged waves of this corpus under these settings."""
+        return Staging(self.spark, self.settings.lake, self.app)
+
+    def _commit(self, entries: Sequence[Entry], number: int) -> dict[str, Any]:
+        """What every commit of wave `number` says of itself."""
+        stated = [(entry.path, entry.bytes, entry.modified.isoformat()) for entry in entries]
+        return {
+            "job": self.job,
+            "transaction": (self.app, number),
+            "metadata": {
+                "corpus": self.settings.name,
+                "settings": json.dumps(decisive(self.settings), sort_keys=True),
+                "settings_hash": settings_hash(decisive(self.settings)),
+                "input_fingerprint": settings_hash({"files": stated}),
+            },
+        }
+
+    # ------------------------------------------------------------------------------ the ledger
+
+    def _planned(self, files: Sequence[InputFile]) -> list[Entry]:
+        ledger = self._ledger()
+        ours = self.lake.transaction_version("amod_files", self.app) is not None
+        if self.settings.restart and ledger:
+            self._forget_corpus()
+            ledger = []
+        elif ledger and not ours:
+            raise UserError(
+                f"corpus {self.settings.name!r} was read with other settings{self._difference()}; "
+                "give another corpus= name, or restart=true to read everything anew"
+            )
+        planned = plan.plan(ledger, files, self.settings.wave_bytes)
+        if planned != ledger:
+            self._write_ledger(planned)
+        return planned
+
+    def _difference(self) -> str:
+        """How the settings differ from those that the corpus was read with."""
+        for commit in self.lake.history("amod_files"):
+            if commit.metadata.get("corpus") == self.settings.name:
+                before = json.loads(commit.metadata.get("settings", "{}"))
+                now = decisive(self.settings)
+                changed = [
+                    f"{key}: {before.get(key)} then, {now.get(key)} now"
+                    for key in sorted(before.keys() | now.keys())
+                    if before.get(key) != now.get(key)
+                ]
+                return f" ({'; '.join(changed)})" if changed else ""
+        return ""
+
+    def _ledger(self) -> list[Entry]:
+        if not self.lake.exists("amod_files"):
+            return []
+        rows = self.lake.read("amod_files", where=self.corpus).drop("corpus").collect()
+        # Spark hands timestamps over in the machine's own time zone, without naming it.
+        entries = [
+            Entry(**{**row.asDict(), "modified": row["modified"].astimezone(UTC)}) for row in rows
+        ]
+        return sorted(entries, key=lambda entry: (entry.wave, entry.path))
+
+    def _write_ledger(self, ledger: Sequence[Entry]) -> None:
+        schema = declaration("amod_files").schema.remove_metadata()
+        columns = {
+            name: [getattr(entry, name, self.settings.name) for entry in ledger]
+            for name in schema.names
+        }
+        before = self.lake.transaction_version("amod_files", self.app)
+        # The ledger is written whole, so its number guards nothing: it marks whose ledger it is.
+        commit = self._commit(ledger, 0 if before is None else before + 1)
+        frame = self.spark.createDataFrame(pa.Table.from_pydict(columns, schema=schema))
+        self.lake.replace("amod_files", frame, self.corpus, **commit)
+
+    def _forget_corpus(self) -> None:
+        """Empty the corpus's partitions; the application id of later commits is a new one."""
+        restarts = self._restarts() + 1
+        log.info("restart=true: forgetting what was read of %s", self.settings.name)
+        self.staging.forget_all()
+        for name in ("sentences", "amod_examples", "amod_seen", "dropped", "amod_counts"):
+            if self.lake.exists(name):
+                self.lake.replace(
+                    name,
+                    self.lake.read(name).limit(0),
+                    {"job": self.job} if name == "dropped" else self.corpus,
+                    job=self.job,
+                    metadata=self._commit([], 0)["metadata"],
+                    transaction=(f"{self.job}/restarts", restarts),
+                    allow_empty=True,
+                )
+        self.app = self._app(restarts)
+
+    # ------------------------------------------------------------------------------- one wave
+
+    def _wave(self, number: int, entries: Sequence[Entry], label: str) -> list[Entry]:
+        """Read and commit one wave; its files with their outcomes."""
+        started = time.monotonic()
+        staged = self.staging.complete(number)
+        if staged is None:
+            with watched(self.spark, label, sum(entry.bytes for entry in entries)):
+                staged = self.staging.write(number, self._staged(entries))
+        else:
+            log.info("%s: going on from what was read before the job was stopped", label)
+        statements = _by_file(results.statements(staged).collect())
+        outcomes = [
+            self._outcome(entry, statements.get(file, [])) for file, entry in enumerate(entries)
+        ]
+        failed = [file for file, entry in enumerate(outcomes) if entry.status == FAILED]
+        good = staged.where(~F.col("file").isin(failed)) if failed else staged
+        repeats = self._commit_wave(good, number, self._commit(entries, number))
+        dropped = self._dropped(outcomes, statements, repeats)
+        self._commit_dropped(dropped, self._commit(entries, number))
+        log.info(
+            "%s: %s pairs from %d files in %s",
+            label,
+            f"{sum(entry.pairs for entry in outcomes if entry.status == DONE):_}",
+            len(entries) - len(failed),
+            duration(time.monotonic() - started),
+        )
+        return outcomes
+
+    def _staged(self, entries: Sequence[Entry]) -> DataFrame:
+        """The distributed part: the files of a wave to staged rows (computed when written)."""
+        settings = self.settings
+        rows = [
+            (file, unit.path, unit.bytes, unit.start, unit.end)
+            for file, entry in enumerate(entries)
+            for unit in _units(entry, settings)
+        ]
+        context = self.spark.sparkContext
+        cores = context.defaultParallelism
+        slices = settings.partitions or min(len(rows), max(4 * cores, len(rows) // 16))
+        frame = self.spark.createDataFrame(
+            context.parallelize(rows, slices), from_arrow_schema(tasks.UNITS)
+        )
+        task, schema = tasks.Task.of(settings), from_arrow_schema(tasks.STAGED)
+        if settings.source in PARSED:
+            return frame.mapInArrow(lambda batches: tasks.count_units(batches, task), schema)
+        read = frame.mapInArrow(lambda batches: tasks.read_units(batches, task), schema)
+        # Parsing costs a hundred times what reading does, and files come in any number and size:
+        # documents are dealt out by their names over tasks of which every core gets several.
+        dealt = read.repartition(
+            settings.partitions or max(slices, 4 * cores), "file", "document", "reason"
+        )
+        return dealt.mapInArrow(lambda batches: tasks.parse_documents(batches, task), schema)
+
+    def _outcome(self, entry: Entry, statements: Sequence[Any]) -> Entry:
+        """What became of a file, from what its tasks said of it."""
+        stats = {row["reason"]: row["count"] for row in statements if row["kind"] == "stat"}
+        rejected = [row for row in statements if row["kind"] == "rejected"]
+        bad = sum(row["count"] for row in rejected)
+        outcome = replace(
+            entry,
+            status=DONE,
+            sentences=stats.get("sentences", 0),
+            tokens=stats.get("tokens", 0),
+            pairs=stats.get("pairs", 0),
+            rejected_lines=bad,
+        )
+        faults = sorted(row["reason"] for row in statements if row["kind"] == "failed")
+        if faults:
+            return plan.failed(outcome, faults[0])
+        if bad > self.settings.max_rejected * stats.get("lines", 0):
+            worst = max(rejected, key=lambda row: (row["count"], row["reason"]))
+            return plan.failed(
+                outcome,
+                f"{bad} of {stats.get('lines', 0)} "
+                f"{'lines' if self.settings.source in PARSED else 'documents'} malformed, more "
+                f"than max_rejected={self.settings.max_rejected:g}; most often {worst['reason']} "
+                f"({worst['count']}), as {_sample(entry, worst)}",
+            )
+        return outcome
+
+    def _commit_wave(self, good: DataFrame, number: int, commit: Mapping[str, Any]) -> int:
+        """Write what the good files of a wave gave; how many repeated texts were left out."""
+        settings, lake = self.settings, self.lake
+        pairs = results.kind(good, "pair")
+        new: DataFrame | None = None
+        repeats = 0
+        if settings.deduplicate != "none":
+            seen = None
+            if lake.exists("amod_seen"):
+                seen = lake.read("amod_seen", where=self.corpus).where(F.col("wave") < number)
+            stamped = results.new_digests(good, seen).withColumns(
+                {"corpus": F.lit(settings.name), "wave": F.lit(number).cast("int")}
+            )
+            lake.append("amod_seen", stamped, **commit)
+            new = lake.read("amod_seen", where=self.corpus).where(F.col("wave") == number)
+            pairs = results.once(pairs, new)
+            repeats = results.kind(good, "digest").count() - new.count()
+        if settings.keep_text:
+            lake.append("sentences", results.sentences_of(good, settings.name, new), **commit)
+        if settings.examples:
+            candidates = results.kind(good, "example").select(
+                "adjective", "noun", F.col("text").alias("sentence"), "document"
+            )
+            if lake.exists("amod_examples"):
+                before = lake.read("amod_examples", where=self.corpus).drop("corpus")
+                candidates = candidates.unionByName(before)
+            chosen = results.examples_of(
+                candidates, settings.name, settings.examples, settings.seed
+            )
+            lake.replace("amod_examples", chosen, self.corpus, allow_empty=True, **commit)
+        counts = results.counts_of(pairs).withColumns(
+            {"corpus": F.lit(settings.name), "wave": F.lit(number).cast("int")}
+        )
+        lake.append("amod_counts", counts.sortWithinPartitions("noun", "adjective"), **commit)
+        return repeats
+
+    def _dropped(
+        self, outcomes: Sequence[Entry], statements: Mapping[int, Sequence[Any]], repeats: int
+    ) -> Tallies:
+        """(table, reason) -> (count, sample) of what a wave left out."""
+        dropped: Tallies = {}
+        for file, entry in enumerate(outcomes):
+            for row in statements.get(file, []) if entry.status == DONE else ():
+                if row["kind"] in ("rejected", "left_out"):
+                    said: Tallies = {
+                        ("amod_counts", row["reason"]): (row["count"], _sample(entry, row))
+                    }
+                    dropped = _added(dropped, said)
+        if repeats:
+            dropped["amod_counts", f"duplicate_{self.settings.deduplicate}"] = (repeats, None)
+        return dropped
+
+    def _commit_dropped(
+        self,
+        dropped: Tallies,
+        commit: Mapping[str, Any],
+    ) -> None:
+        """Add a wave's counts to those of the corpus's earlier waves (exactly once)."""
+        before = {
+            (row["table"], row["reason"]): (row["count"], row["sample"])
+            for row in self._dropped_before()
+        }
+        total = _added(dropped, before)
+        schema = declaration("dropped").schema.remove_metadata()
+        rows = [
+            {"job": self.job, "table": key[0], "reason": key[1], "count": count, "sample": sample}
+            for key, (count, sample) in sorted(total.items())
+        ]
+        frame = self.spark.createDataFrame(pa.Table.from_pylist(rows, schema=schema))
+        self.lake.replace("dropped", frame, {"job": self.job}, allow_empty=True, **commit)
+
+    def _dropped_before(self) -> list[Any]:
+        if not self.lake.exists("dropped"):
+            return []
+        return list(self.lake.read("dropped", where={"job": self.job}).collect())
+
+    # ------------------------------------------------------------------------ what follows them
+
+    def _derive(self, ledger: Sequence[Entry]) -> int:
+        """Bring pairs and association up to date with the counts; how many distinct pairs."""
+        if not sum(entry.pairs for entry in ledger if entry.status == DONE):
+            return 0
+        # The ledger tells which waves are in the counts: its last commit numbers this state.
+        state = self.lake.transaction_version("amod_files", self.app) or 0
+        done = [entry for entry in ledger if entry.status == DONE]
+        commit = self._commit(done, state)
+        counts = self.lake.read("amod_counts", where=self.corpus)
+        pairs = pairs_of(counts).sortWithinPartitions("noun", "adjective")
+        self.lake.replace("amod_pairs", pairs, self.corpus, **commit)
+        stored = self.lake.read("amod_pairs", where=self.corpus)
+        association = association_of(stored).sortWithinPartitions("noun", "adjective")
+        self.lake.replace("amod_association", association, self.corpus, **commit)
+        return int(stored.count())
+
+    def _report(
+        self, ledger: Sequence[Entry], read: set[str], distinct: int, seconds: float
+    ) -> None:
+        """Print the summary of the corpus; raise for files that failed and for want of pairs."""
+        done = [entry for entry in ledger if entry.status == DONE]
+        failed = [entry for entry in ledger if entry.status == FAILED]
+        fresh = [entry for entry in done if entry.path in read]
+        cores = self.spark.sparkContext.defaultParallelism
+        megabytes = sum(entry.bytes for entry in fresh) / 1e6
+        tokens = sum(entry.tokens for entry in fresh)
+        lines = [
+            f"corpus {self.settings.name} in {self.settings.lake}",
+            f"  {'files read':<28}{len(done):>15_}",
+            f"  {'files failed':<28}{len(failed):>15_}",
+            f"  {'sentences':<28}{sum(entry.sentences for entry in done):>15_}",
+            f"  {'tokens':<28}{sum(entry.tokens for entry in done):>15_}",
+            f"  {'pairs':<28}{sum(entry.pairs for entry in done):>15_}",
+            f"  {'distinct pairs':<28}{distinct:>15_}",
+            *(
+                f"  {row['reason']:<28}{row['count']:>15_} left out"
+                for row in sorted(self._dropped_before(), key=lambda row: -row["count"])
+            ),
+        ]
+        if fresh:
+            lines.append(
+                f"  this run: {megabytes:.1f} MB (stored) in {duration(seconds)}, "
+                f"{megabytes / seconds:.2f} MB/s, "
+                f"{tokens / seconds / cores:_.0f} tokens/s on each of {cores} cores"
+            )
+        print("\n".join(lines), flush=True)
+        if failed:
+            stated = "; ".join(f"{entry.path}: {entry.reason}" for entry in failed[:5])
+            more = f"; and {len(failed) - 5} more (table amod_files)" if len(failed) > 5 else ""
+            raise JobFailed(
+                f"{len(failed)} of {len(ledger)} files failed and count nowhere: {stated}{more}"
+            )
+        if not distinct:
+            raise JobFailed(
+                f"no adjective–noun pair in {sum(entry.sentences for entry in done)} sentences; "
+                f"expected relations named amod: is the input of source={self.settings.source}?"
+            )
+
+
+def _units(entry: Entry, settings: Settings) -> list[Unit]:
+    file = InputFile(entry.path, entry.bytes, entry.modified)
+    try:
+        return units(file, UNIT_KIND[settings.source], settings.unit_bytes)
+    except Unreadable:
+        # the task that reads it says so again, and there it is recorded
+        return units(file, "whole")
+
+
+def _by_file(rows: Sequence[Any]) -> dict[int, list[Any]]:
+    grouped: dict[int, list[Any]] = {}
+    for row in sorted(rows, key=lambda row: (row["file"], row["kind"], row["reason"])):
+        grouped.setdefault(row["file"], []).append(row)
+    return grouped
+
+
+def _sample(entry: Entry, row: Any) -> str:
+    """``path, line 12: text`` (or without a line, where none is known)."""
+    first = row["first"]
+    line = f", line {first['place']}" if first["place"] < results.NO_PLACE else ""
+    return f"{entry.path}{line}: {first['text']}"
+
+
+def _added(one: Tallies, two: Tallies) -> Tallies:
+    """The sums of two; of samples the first by name, whatever was read first."""
+    total = dict(one)
+    for key, (count, sample) in two.items():
+        before, other = total.get(key, (0, None))
+        samples = [text for text in (sample, other) if text is not None]
+        total[key] = (before + count, min(samples, default=None))
+    return total

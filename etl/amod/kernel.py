@@ -1,0 +1,141 @@
+"""Counting adjective–noun pairs in blocks of parsed rows: the face of the extraction kernel.
+
+Two implementations give identical counts (`etl.amod.reference` defines them): a compiled one,
+built by ``setup.py`` where there is a C compiler, and one in Python and numpy.
+"""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+from typing import Protocol
+
+import pyarrow as pa
+
+from conf import UserError
+from etl.amod.fallback import Fallback
+from etl.amod.reference import Stats, Tally
+from etl.amod.rules import PENN_TAGS, UNIVERSAL_TAGS, ReadingRules
+from etl.corpora.conllu import Dialect
+from etl.corpora.dialects import DIALECTS
+
+IMPLEMENTATIONS = ("auto", "compiled", "python")
+BUILD_COMMAND = "python setup.py build_ext --inplace"
+
+PAIRS = pa.schema([("adjective", pa.string()), ("noun", pa.string()), ("count", pa.int64())])
+
+
+def _load() -> ModuleType | None:
+    try:
+        return importlib.import_module("etl.amod._kernel")
+    except ImportError:
+        return None
+
+
+def available() -> tuple[str, ...]:
+    """The implementations that work here, the faster first."""
+    return ("compiled", "python") if _load() is not None else ("python",)
+
+
+class _Implementation(Protocol):
+    @property
+    def nbytes(self) -> int: ...
+    def feed(self, block: bytes | memoryview) -> None: ...
+    def drain(self) -> pa.RecordBatch: ...
+    def stats(self) -> Stats: ...
+
+
+class PairCounter:
+    """Counts the pairs of one file (or range of one), fed block by block.
+
+    dialect         a name in `etl.corpora.dialects.DIALECTS`
+    rules           which relations are pairs, and which words stand for them
+    implementation  "compiled", "python", or "auto": compiled where it was built
+
+    Line numbers in `stats` count from the first block fed. Raises `UserError` for an unknown
+    dialect or implementation, and for "compiled" where it was not built.
+    """
+
+    def __init__(self, dialect: str, rules: ReadingRules, implementation: str = "auto") -> None:
+        if dialect not in DIALECTS:
+            raise UserError(f"dialect={dialect}: expected one of {', '.join(DIALECTS)}")
+        if implementation not in IMPLEMENTATIONS:
+            expected = ", ".join(IMPLEMENTATIONS)
+            raise UserError(f"kernel={implementation}: expected one of {expected}")
+        self._counter: _Implementation
+        module = None if implementation == "python" else _load()
+        if module is not None:
+            self.implementation = "compiled"
+            self._counter = _Compiled(module, DIALECTS[dialect], rules)
+        elif implementation == "compiled":
+            raise UserError(
+                "kernel=compiled: the compiled kernel was not built here; build it with "
+                f"`{BUILD_COMMAND}`, or take kernel=python (the same counts, slower)"
+            )
+        else:
+            self.implementation = "python"
+            self._counter = Fallback(DIALECTS[dialect], rules)
+
+    def feed(self, block: bytes | memoryview) -> None:
+        """Count the pairs of a block of whole sentences (`etl.corpora.blocks`), under 4 GB."""
+        self._counter.feed(block)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that the pairs hold."""
+        return self._counter.nbytes
+
+    def drain(self) -> pa.RecordBatch:
+        """The distinct pairs counted since the last drain (schema `PAIRS`), in no set order.
+
+        Empties the pairs and keeps the stats.
+        """
+        return self._counter.drain()
+
+    def stats(self) -> Stats:
+        """What was read so far, drained or not (a copy)."""
+        return self._counter.stats()
+
+
+class _Compiled:
+    def __init__(self, module: ModuleType, dialect: Dialect, rules: ReadingRules) -> None:
+        def flags(xpos: str, upos: str) -> int:
+            return rules.accepts_dependent(xpos, upos) | rules.accepts_head(xpos, upos) << 1
+
+        self._counter = module.Counter(
+            first_id=dialect.first_id,
+            ranges=dialect.ranges,
+            penn={tag: flags(tag, "_") for tag in PENN_TAGS},
+            universal={tag: flags("_", tag) for tag in UNIVERSAL_TAGS},
+            unknown_tag=flags("_", "_"),
+            adjective_by_lemma=rules.adjective_by == "lemma",
+            noun_by_lemma=rules.noun_by == "lemma",
+            lowercase=rules.lowercase,
+        )
+        self.feed = self._counter.feed
+
+    @property
+    def nbytes(self) -> int:
+        return int(self._counter.nbytes)
+
+    def drain(self) -> pa.RecordBatch:
+        n, *buffers = self._counter.drain()
+        buffers = [pa.py_buffer(buffer) for buffer in buffers]
+        return pa.RecordBatch.from_arrays(
+            [
+                pa.Array.from_buffers(pa.string(), n, [None, buffers[0], buffers[1]]),
+                pa.Array.from_buffers(pa.string(), n, [None, buffers[2], buffers[3]]),
+                pa.Array.from_buffers(pa.int64(), n, [None, buffers[4]]),
+            ],
+            schema=PAIRS,
+        )
+
+    def stats(self) -> Stats:
+        counts = self._counter.stats()
+        for kind in ("rejected", "left_out"):
+            counts[kind] = {
+                reason: Tally(count, line, sample.decode("utf-8", "replace"))
+                for reason, (count, line, sample) in counts[kind].items()
+            }
+        crlf = counts.pop("crlf")
+        return Stats(**counts, notes={"crlf": crlf} if crlf else {})

@@ -1,0 +1,272 @@
+"""What a block of parsed lines means, line by line: the definition of the kernel.
+
+The compiled kernel and the vectorised fallback give exactly what stands here; the fallback hands
+sentences with anything unusual in them to `judge`. `sentences` is also the reader for whoever
+needs more of a sentence than its counts (deduplication, example sentences, kept text).
+
+Lines end at ``\\n``; a ``\\r`` before it is dropped and noted (`crlf`). An empty line, a line that
+begins with ``#`` and one that begins with ``>>>>>`` end the sentence before them; every other line
+is a row of the sentence. Comments and sentence marks are never malformed: nothing is counted from
+them. Rows are judged in three steps, each on what the step before it left:
+
+1. each row by itself: `nul` (it holds a NUL byte), `utf8` (invalid UTF-8), `columns` (not ten),
+   then, unless it is a CoNLL-U range or empty node, which is no token: `id` (not an id of the
+   dialect), `head` (HEAD is no number). Ids and heads are decimal numbers of at most eight
+   digits without leading zeros.
+2. the ids of the sentence: where one stands twice, heads are ambiguous, and every row left is
+   rejected (`duplicate_id`).
+3. each `amod` row: `self_head` (its head is itself), `head_missing` (no row left after step 2 has
+   the id of its head). Other relations are not checked: DepCC leaves out rows, so that heads
+   without a row are usual there. A row rejected here can still be another row's head: its own
+   columns are sound.
+
+What is left are the tokens. An `amod` token makes a pair or is left out, with the reason of
+`etl.amod.rules.ReadingRules.read`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from etl.amod.rules import ReadingRules, Token
+from etl.corpora.conllu import COLUMNS, DEPREL, FORM, HEAD, ID, LEMMA, UPOS, XPOS, Dialect
+from etl.corpora.depcc import SENTENCE_MARK
+
+SAMPLE_BYTES = 200
+
+# Why a row is rejected, in the order of the checks.
+REJECTIONS = (
+    "nul",
+    "utf8",
+    "columns",
+    "id",
+    "head",
+    "duplicate_id",
+    "self_head",
+    "head_missing",
+)
+
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,7}")
+_RANGE = re.compile(r"[1-9][0-9]{0,7}-[1-9][0-9]{0,7}")
+_EMPTY_NODE = re.compile(r"(0|[1-9][0-9]{0,7})\.[1-9][0-9]{0,7}")
+
+
+class Tally(NamedTuple):
+    """How many lines, and the first of them: its number (from 1) and its first 200 bytes."""
+
+    lines: int
+    line: int
+    sample: str
+
+
+@dataclass
+class Stats:
+    """What was read, in counts that add up over files.
+
+    lines      lines of any kind
+    bytes      bytes of the blocks
+    sentences  sentences with at least one token
+    tokens     rows accepted as tokens
+    amod       tokens with the relation amod (= pairs + all that is left out)
+    pairs      adjective–noun pairs
+    rejected   malformed rows by reason (`etl.amod.reference`)
+    left_out   amod tokens that make no pair, by reason (`etl.amod.rules`)
+    notes      oddities that reject nothing (crlf: lines that end in CRLF)
+    """
+
+    lines: int = 0
+    bytes: int = 0
+    sentences: int = 0
+    tokens: int = 0
+    amod: int = 0
+    pairs: int = 0
+    rejected: dict[str, Tally] = field(default_factory=dict)
+    left_out: dict[str, Tally] = field(default_factory=dict)
+    notes: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def rejected_lines(self) -> int:
+        """Malformed rows of all reasons."""
+        return sum(tally.lines for tally in self.rejected.values())
+
+    def merge(self, other: Stats) -> None:
+        """Add the counts of `other`; of samples, those here stay."""
+        self.lines += other.lines
+        self.bytes += other.bytes
+        self.sentences += other.sentences
+        self.tokens += other.tokens
+        self.amod += other.amod
+        self.pairs += other.pairs
+        for mine, theirs in ((self.rejected, other.rejected), (self.left_out, other.left_out)):
+            for reason, tally in theirs.items():
+                before = mine.get(reason)
+                mine[reason] = (
+                    tally if before is None else before._replace(lines=before.lines + tally.lines)
+                )
+        for note, count in other.notes.items():
+            self.notes[note] = self.notes.get(note, 0) + count
+
+
+def tally(tallies: dict[str, Tally], reason: str, line: int, row: bytes, count: int = 1) -> None:
+    """Count `count` lines, the first of which is `row`; keep the sample of the lowest line."""
+    before = tallies.get(reason)
+    if before is not None and before.line <= line:
+        tallies[reason] = before._replace(lines=before.lines + count)
+        return
+    sample = row[:SAMPLE_BYTES].decode("utf-8", "replace")
+    tallies[reason] = Tally(count + (before.lines if before else 0), line, sample)
+
+
+class Row(NamedTuple):
+    """A row of a sentence: the number of its line, and the line without its ending."""
+
+    line: int
+    content: bytes
+
+
+class Judged(NamedTuple):
+    """The tokens of a sentence, as rows stand, and its pairs in the order of the adjectives."""
+
+    tokens: list[Row]
+    pairs: list[tuple[str, str]]
+
+
+def judge(rows: list[Row], dialect: Dialect, rules: ReadingRules, stats: Stats) -> Judged:
+    """The tokens and pairs of one sentence; `stats` is added to (not its lines and bytes)."""
+    accepted: list[tuple[Row, list[str]]] = []
+    for row in rows:
+        reason, columns = _judge_row(row.content, dialect)
+        if reason:
+            tally(stats.rejected, reason, row.line, row.content)
+        elif columns:
+            accepted.append((row, columns))
+
+    by_id = {columns[ID]: columns for _, columns in accepted}
+    if len(by_id) < len(accepted):
+        first = accepted[0][0]
+        tally(stats.rejected, "duplicate_id", first.line, first.content, len(accepted))
+        return Judged([], [])
+
+    judged = Judged([], [])
+    for row, columns in accepted:
+        if columns[DEPREL] == "amod":
+            head = by_id.get(columns[HEAD])
+            if head is None or head is columns:
+                reason = "head_missing" if head is None else "self_head"
+                tally(stats.rejected, reason, row.line, row.content)
+                continue
+            stats.amod += 1
+            read = rules.read(_token(columns), _token(head))
+            if isinstance(read, str):
+                tally(stats.left_out, read, row.line, row.content)
+            else:
+                judged.pairs.append(read)
+        judged.tokens.append(row)
+    stats.tokens += len(judged.tokens)
+    stats.sentences += bool(judged.tokens)
+    stats.pairs += len(judged.pairs)
+    return judged
+
+
+def _judge_row(content: bytes, dialect: Dialect) -> tuple[str, list[str]]:
+    """The reason to reject a row, or its columns; neither for a row that is no token."""
+    if b"\0" in content:
+        return "nul", []
+    try:
+        columns = content.decode("utf-8").split("\t")
+    except UnicodeDecodeError:
+        return "utf8", []
+    if len(columns) != COLUMNS:
+        return "columns", []
+    identifier = columns[ID]
+    if dialect.ranges and (_RANGE.fullmatch(identifier) or _EMPTY_NODE.fullmatch(identifier)):
+        return "", []
+    if not _NUMBER.fullmatch(identifier) or int(identifier) < dialect.first_id:
+        return "id", []
+    if not _NUMBER.fullmatch(columns[HEAD]):
+        return "head", []
+    return "", columns
+
+
+def _token(columns: list[str]) -> Token:
+    return Token(columns[FORM], columns[LEMMA], columns[UPOS], columns[XPOS])
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence with at least one token.
+
+    document  URL or id of its document, from the last ``# newdoc``; empty where none was named
+    text      from ``# text =`` or the ``>>>>>`` line; else the forms joined by spaces
+    rows      its tokens' lines as they stand, joined by newlines
+    pairs     its (adjective, noun) pairs, in the order of the adjectives
+    """
+
+    document: str
+    text: str
+    rows: bytes
+    pairs: list[tuple[str, str]]
+
+
+def sentences(
+    blocks: Iterable[bytes | memoryview], dialect: Dialect, rules: ReadingRules, stats: Stats
+) -> Iterator[Sentence]:
+    """The sentences of blocks that hold whole sentences (`etl.corpora.blocks`), in order.
+
+    The current document is carried from block to block. `stats` is added to as the sentences are
+    drawn; it is complete when the iterator is exhausted.
+    """
+    document = ""
+    text = ""
+    rows: list[Row] = []
+
+    def finish() -> Iterator[Sentence]:
+        tokens, pairs = judge(rows, dialect, rules, stats)
+        if tokens:
+            contents = [token.content for token in tokens]
+            yield Sentence(document, text or _forms(contents), b"\n".join(contents), pairs)
+        rows.clear()
+
+    for block in blocks:
+        for content in _lines(bytes(block), stats):
+            if content and not content.startswith((b"#", SENTENCE_MARK)):
+                rows.append(Row(stats.lines, content))
+                continue
+            if rows:
+                yield from finish()
+                text = ""
+            if not content:
+                text = ""
+            elif content.startswith(SENTENCE_MARK):
+                text = content.removeprefix(SENTENCE_MARK).decode("utf-8", "replace").strip()
+            else:
+                key, _, value = content[1:].decode("utf-8", "replace").strip().partition("=")
+                key = key.strip()
+                if key == "text":
+                    text = value.strip()
+                elif key == "newdoc" or key.startswith(("newdoc ", "newdoc\t")):
+                    document = value.strip().split("\t")[0].strip()
+        if rows:
+            yield from finish()
+            text = ""
+
+
+def _lines(block: bytes, stats: Stats) -> Iterator[bytes]:
+    """The lines of a block without their endings; counts lines, bytes and CRLF endings."""
+    stats.bytes += len(block)
+    lines = block.split(b"\n")
+    if not lines[-1]:
+        lines.pop()  # after the last newline, not a line of its own
+    for line in lines:
+        stats.lines += 1
+        if line.endswith(b"\r"):
+            stats.notes["crlf"] = stats.notes.get("crlf", 0) + 1
+            line = line[:-1]
+        yield line
+
+
+def _forms(rows: list[bytes]) -> str:
+    return " ".join(row.split(b"\t", FORM + 1)[FORM].decode("utf-8", "replace") for row in rows)

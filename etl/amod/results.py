@@ -1,0 +1,99 @@
+"""What the staged rows of a wave come to: DataFrame to DataFrame, nothing read or written.
+
+`staged` is a DataFrame of `etl.amod.tasks.STAGED` rows. Every function gives the same rows
+whatever the order and partitioning of its input.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+NO_PLACE = 2**62  # comes after every line, so that of two samples the one with a line is first
+
+
+def kind(staged: DataFrame, name: str) -> DataFrame:
+    """The staged rows of one kind."""
+    return staged.where(F.col("kind") == name)
+
+
+def statements(staged: DataFrame) -> DataFrame:
+    """Per file and reason: kind, file, reason, count, and the first place with its sample.
+
+    A few rows for each file, never one for each line or pair.
+    """
+    return (
+        staged.where(F.col("kind").isin("stat", "rejected", "left_out", "failed"))
+        .groupBy("kind", "file", "reason")
+        .agg(
+            F.sum("count").alias("count"),
+            # the lowest line that has one; samples without a line come after those with
+            F.min(F.struct(F.coalesce("place", F.lit(NO_PLACE)).alias("place"), "text")).alias(
+                "first"
+            ),
+        )
+    )
+
+
+def counts_of(pairs: DataFrame) -> DataFrame:
+    """(adjective, noun, count): the sum of the partial sums of tasks."""
+    return pairs.groupBy("adjective", "noun").agg(F.sum("count").alias("count"))
+
+
+def new_digests(staged: DataFrame, seen: DataFrame | None) -> DataFrame:
+    """The digests of a wave's sentences (or documents) that no earlier wave has counted."""
+    digests = kind(staged, "digest").select("digest").distinct()
+    return digests if seen is None else digests.join(seen.select("digest"), "digest", "left_anti")
+
+
+def once(pairs: DataFrame, new: DataFrame) -> DataFrame:
+    """Staged pairs with those of equal sentences (or documents) kept once, seen ones left out.
+
+    Equal digests mean equal content, so equal pairs: any of the copies may stay.
+    """
+    return pairs.dropDuplicates(["digest", "adjective", "noun"]).join(
+        new.select("digest"), "digest", "left_semi"
+    )
+
+
+def sentences_of(staged: DataFrame, corpus: str, new: DataFrame | None) -> DataFrame:
+    """Rows of the table ``sentences``; with `new`, of sentences and documents not seen before.
+
+    Of equal sentences the one of the first document, by name, stays.
+    """
+    rows = kind(staged, "sentence").select("digest", "document", "place", "text")
+    if new is not None:
+        rows = (
+            rows.groupBy("digest", "text")
+            .agg(F.min(F.struct("document", "place")).alias("first"))
+            .join(new.select("digest"), "digest", "left_semi")
+            .select("first.document", "first.place", "text")
+        )
+    content = F.concat_ws(
+        "\u0001", F.lit(corpus), "document", F.col("place").cast("string"), "text"
+    )
+    return rows.select(
+        F.lit(corpus).alias("corpus"),
+        "document",
+        F.substring(F.sha2(content, 256), 1, 32).alias("sentence_id"),
+        "text",
+    )
+
+
+def examples_of(staged: DataFrame, corpus: str, per_pair: int, seed: int) -> DataFrame:
+    """Rows of ``amod_examples``: of each pair the `per_pair` sentences that rank first.
+
+    The rank is a hash of (seed, adjective, noun, sentence), so that the choice is random, yet the
+    same for any order of reading, and can be brought up to date with further candidates. Of
+    documents that share a sentence the first by name stays.
+    """
+    content = F.concat_ws("\u0001", F.lit(str(seed)), "adjective", "noun", "sentence")
+    best = Window.partitionBy("adjective", "noun").orderBy("rank")
+    return (
+        staged.groupBy("adjective", "noun", "sentence")
+        .agg(F.min("document").alias("document"))
+        .withColumn("rank", F.sha2(content, 256))
+        .withColumn("place", F.row_number().over(best))
+        .where(F.col("place") <= per_pair)
+        .select(F.lit(corpus).alias("corpus"), "adjective", "noun", "sentence", "document")
+    )

@@ -1,0 +1,145 @@
+"""Which `amod` relations count as an adjective–noun pair, and which words stand for it.
+
+Two presets: `CLEAN`, the reading that the corpora are counted with, and `PAPER`, the reading of
+the published ADEPT extraction (any dependent tag; a head tagged NN or NOUN).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from conf import UserError
+
+# The Penn Treebank's tags (Marcus et al. 1993), the bracket tags of later releases, and the tags
+# that the English Web Treebank added. Only a tag that stands here is read as Penn's: XPOS columns
+# of other languages hold other tag sets, and there the universal tag decides.
+_PENN = (
+    "CC CD DT EX FW IN JJ JJR JJS LS MD NN NNS NNP NNPS PDT POS PRP PRP$ RB RBR RBS RP SYM TO UH "
+    "VB VBD VBG VBN VBP VBZ WDT WP WP$ WRB # $ '' `` ( ) , . : "
+    "-LRB- -RRB- -LSB- -RSB- -LCB- -RCB- ADD AFX GW HYPH NFP XX"
+)
+PENN_TAGS = frozenset(_PENN.split())
+PENN_ADJECTIVES = frozenset({"JJ", "JJR", "JJS"})
+_UNIVERSAL = "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X"
+UNIVERSAL_TAGS = frozenset(_UNIVERSAL.split())
+
+# Why an amod row that is well-formed makes no pair.
+DEPENDENT_NOT_ADJECTIVE = "dependent_not_adjective"
+HEAD_NOT_NOUN = "head_not_noun"
+NO_LETTER_OR_DIGIT = "no_letter_or_digit"
+
+
+def is_adjective(xpos: str, upos: str) -> bool:
+    """Whether a token is tagged as an adjective: Penn JJ, JJR, JJS, or universal ADJ.
+
+    Where `xpos` is a Penn tag it decides alone, so that a VBG participle is no adjective whatever
+    the universal tag; else `upos` decides.
+    """
+    if xpos in PENN_TAGS:
+        return xpos in PENN_ADJECTIVES
+    return upos == "ADJ"
+
+
+def is_noun(xpos: str, upos: str, *, plural: bool = True, proper: bool = False) -> bool:
+    """Whether a token is tagged as a common noun: Penn NN, NNS, or universal NOUN.
+
+    `proper` adds NNP, NNPS and PROPN; `plural=False` leaves out the plural Penn tags (universal
+    tags do not tell number). As in `is_adjective`, a Penn tag in `xpos` decides alone.
+    """
+    if xpos in PENN_TAGS:
+        return (
+            xpos == "NN"
+            or (xpos == "NNS" and plural)
+            or (xpos == "NNP" and proper)
+            or (xpos == "NNPS" and proper and plural)
+        )
+    return upos == "NOUN" or (proper and upos == "PROPN")
+
+
+class Token(NamedTuple):
+    """What the rules look at in one token."""
+
+    form: str
+    lemma: str
+    upos: str
+    xpos: str
+
+
+@dataclass(frozen=True)
+class ReadingRules:
+    """How an `amod` relation is read.
+
+    dependent     "adjective": its tag must be an adjective's; "any": every tag will do
+    heads         "common": NN, NNS, NOUN; "singular": NN, NOUN
+    proper_nouns  whether proper nouns are heads too
+    adjective_by  "form" or "lemma": which column stands for the adjective
+    noun_by       "lemma" or "form": which column stands for the noun
+    lowercase     whether both words are lower-cased
+
+    A lemma that is missing (empty or ``_``) is replaced by the form. An adjective needs a letter
+    or a digit, a noun at least one character.
+    """
+
+    dependent: str = "adjective"
+    heads: str = "common"
+    proper_nouns: bool = False
+    adjective_by: str = "form"
+    noun_by: str = "lemma"
+    lowercase: bool = True
+
+    def __post_init__(self) -> None:
+        for name, choices in (
+            ("dependent", ("adjective", "any")),
+            ("heads", ("common", "singular")),
+            ("adjective_by", ("form", "lemma")),
+            ("noun_by", ("lemma", "form")),
+        ):
+            if getattr(self, name) not in choices:
+                expected = " or ".join(choices)
+                raise UserError(f"{name}={getattr(self, name)}: expected {expected}")
+
+    def accepts_dependent(self, xpos: str, upos: str) -> bool:
+        """Whether a token so tagged may be the adjective of a pair."""
+        return self.dependent == "any" or is_adjective(xpos, upos)
+
+    def accepts_head(self, xpos: str, upos: str) -> bool:
+        """Whether a token so tagged may be the noun of a pair."""
+        return is_noun(xpos, upos, plural=self.heads == "common", proper=self.proper_nouns)
+
+    def adjective(self, token: Token) -> str | None:
+        """The word that a dependent gives to a pair.
+
+        None where its tag is no adjective's; empty where it has neither letter nor digit.
+        """
+        if not self.accepts_dependent(token.xpos, token.upos):
+            return None
+        word = self._word(token, self.adjective_by)
+        return word if any(c.isalnum() for c in word) else ""
+
+    def noun(self, token: Token) -> str | None:
+        """The word that a head gives to a pair; None where its tag is no noun's."""
+        if not self.accepts_head(token.xpos, token.upos):
+            return None
+        return self._word(token, self.noun_by)
+
+    def _word(self, token: Token, by: str) -> str:
+        lemma_missing = token.lemma in ("", "_")
+        word = token.lemma if by == "lemma" and not lemma_missing else token.form
+        return word.lower() if self.lowercase else word
+
+    def read(self, dependent: Token, head: Token) -> tuple[str, str] | str:
+        """The pair (adjective, noun) of an `amod` relation, or the reason why it makes none."""
+        adjective = self.adjective(dependent)
+        if adjective is None:
+            return DEPENDENT_NOT_ADJECTIVE
+        noun = self.noun(head)
+        if noun is None:
+            return HEAD_NOT_NOUN
+        if not adjective or not noun:
+            return NO_LETTER_OR_DIGIT
+        return adjective, noun
+
+
+CLEAN = ReadingRules()
+PAPER = replace(CLEAN, dependent="any", heads="singular")

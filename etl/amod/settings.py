@@ -1,0 +1,136 @@
+"""The settings of the extraction job, and which of them decide what its tables hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from conf import UserError, setting, to_dict
+from etl.amod.rules import ReadingRules
+
+VERSION = 1  # of what the job makes of its input; a change of behaviour raises it
+PARSED, RAW = ("depcc", "conllu"), ("wikipedia", "text")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of ``etl/extract_amod.py``."""
+
+    PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "clean": {},
+        "paper": {"dependent": "any", "heads": "singular"},
+    }
+
+    source: str = setting(
+        help="layout of the input", choices=(*PARSED, *RAW), example="source=wikipedia"
+    )
+    input: list[str] = setting(
+        help="paths, globs, folders or URIs", example="input=dumps/enwiki-*.xml.bz2"
+    )
+    corpus: str | None = setting(
+        None,
+        help="name of the corpus in the tables; the source's if not given",
+        example="corpus=cc",
+    )
+    lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
+    preset: str = setting("clean", help="reading rule: see below", choices=("clean", "paper"))
+    parser: str = setting(
+        "spacy",
+        help="parser of plain text (sources wikipedia and text)",
+        choices=("spacy", "stanza", "sparknlp"),
+    )
+    parser_model: str | None = setting(
+        None, help="model of the parser; its default if not given", example="parser_model=en"
+    )
+    dependent: str = setting(
+        "adjective", help="tag wanted of the dependent", choices=("adjective", "any")
+    )
+    heads: str = setting(
+        "common", help="heads: common nouns, or singular ones only", choices=("common", "singular")
+    )
+    proper_nouns: bool = setting(False, help="count proper-noun heads too")
+    adjective_by: str = setting(
+        "form", help="what stands for the adjective", choices=("form", "lemma")
+    )
+    noun_by: str = setting("lemma", help="what stands for the noun", choices=("lemma", "form"))
+    lowercase: bool = setting(True, help="lower-case both")
+    deduplicate: str = setting(
+        "none",
+        help="count equal sentences or documents once in the whole corpus",
+        choices=("none", "sentence", "document"),
+    )
+    examples: int = setting(0, help="example sentences to keep for each pair (amod_examples)")
+    keep_text: bool = setting(False, help="keep all sentences (table sentences)")
+    text_field: str = setting("text", help="field of JSON lines that holds the text")
+    max_rejected: float = setting(
+        0.001, help="share of malformed lines (or documents) above which a file fails"
+    )
+    seed: int = setting(0, help="seed of the choice of examples")
+    kernel: str = setting(
+        "auto", help="counting kernel of parsed corpora", choices=("auto", "compiled", "python")
+    )
+    wave_bytes: int = setting(
+        64 << 30, help="stored bytes read between two commits", example="wave_bytes=268435456"
+    )
+    unit_bytes: int = setting(64 << 20, help="stored bytes of a task, where a file can be cut")
+    partitions: int | None = setting(
+        None, help="tasks of a wave; as many as units of work (and cores) if not given"
+    )
+    memory_mb: int = setting(256, help="memory of a task for pairs before it hands sums on")
+    restart: bool = setting(False, help="forget what was read of this corpus and begin anew")
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.max_rejected <= 1:
+            raise UserError(f"max_rejected={self.max_rejected}: expected a share from 0 to 1")
+        for name in ("wave_bytes", "unit_bytes", "memory_mb"):
+            if getattr(self, name) < 1:
+                raise UserError(f"{name}={getattr(self, name)}: expected 1 or more")
+        if self.partitions is not None and self.partitions < 1:
+            raise UserError(f"partitions={self.partitions}: expected 1 or more")
+        if self.examples < 0:
+            raise UserError(f"examples={self.examples}: expected 0 or more")
+        if self.corpus is not None and not self.corpus.strip():
+            raise UserError("corpus= is empty; give a name or leave it out")
+
+    @property
+    def name(self) -> str:
+        """The name of the corpus."""
+        return self.corpus or self.source
+
+    @property
+    def rules(self) -> ReadingRules:
+        """The reading rule."""
+        return ReadingRules(
+            dependent=self.dependent,
+            heads=self.heads,
+            proper_nouns=self.proper_nouns,
+            adjective_by=self.adjective_by,
+            noun_by=self.noun_by,
+            lowercase=self.lowercase,
+        )
+
+
+# What decides the content of the tables; the rest (paths, sizes of tasks) does not.
+DECISIVE = (
+    "source",
+    "dependent",
+    "heads",
+    "proper_nouns",
+    "adjective_by",
+    "noun_by",
+    "lowercase",
+    "deduplicate",
+    "examples",
+    "keep_text",
+    "text_field",
+    "max_rejected",
+    "seed",
+)
+
+
+def decisive(settings: Settings) -> dict[str, Any]:
+    """The settings that decide what the tables hold; the parser's only where text is parsed."""
+    values = to_dict(settings)
+    names = DECISIVE if settings.source in PARSED else (*DECISIVE, "parser", "parser_model")
+    return {"version": VERSION, **{name: values[name] for name in names}}

@@ -1,0 +1,467 @@
+"""What one Spark task does: units of input in, staged rows out, nothing else touched.
+
+Every result of a task is a row of `STAGED`: pairs, statistics, rejected lines, documents, examples
+and sentences alike. Staged rows carry the number of their file within the wave, since a file that
+turns out to be truncated or too damaged counts nowhere, however much of it was read before. Sums
+are taken over what is in storage, never in accumulators, which count twice when a task is retried.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from hashlib import blake2b, sha256
+from io import BufferedReader
+from itertools import groupby
+from typing import Any, cast
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from etl.amod.columns import occurrences
+from etl.amod.kernel import PairCounter
+from etl.amod.reference import Sentence, Stats, Tally, sentences
+from etl.amod.rules import ReadingRules
+from etl.amod.settings import Settings
+from etl.corpora import text, wikipedia
+from etl.corpora.blocks import NoBoundary, blocks
+from etl.corpora.conllu import Dialect
+from etl.corpora.dialects import UnknownDialect, detect
+from etl.corpora.documents import Document, LeftOut, Rejected
+from etl.corpora.files import Unit, Unreadable, open_input
+from etl.parsing import load_parser
+
+STAGED = pa.schema(
+    [
+        ("kind", pa.string()),  # pair, stat, rejected, left_out, failed, document, example, …
+        ("file", pa.int32()),  # number of the file within its wave
+        ("adjective", pa.string()),
+        ("noun", pa.string()),
+        ("count", pa.int64()),
+        ("digest", pa.binary()),  # of the sentence or document, where duplicates are left out
+        ("reason", pa.string()),  # of a rejection; name of a statistic
+        ("text", pa.string()),  # sample, sentence or document text
+        ("document", pa.string()),
+        ("place", pa.int64()),  # line in the file, or sentence in the document
+    ]
+)
+UNITS = pa.schema(
+    [
+        ("file", pa.int32()),
+        ("path", pa.string()),
+        ("bytes", pa.int64()),
+        ("start", pa.int64()),
+        ("end", pa.int64()),
+    ]
+)
+SOURCE_OF = {"depcc": "depcc", "depcc-flat": "depcc", "conllu": "conllu"}  # by dialect
+HEAD_BYTES = 1 << 16  # enough of a file to tell its layout
+CHARACTERS_AT_ONCE = 1 << 20  # of text handed to the parser together
+ROWS_AT_ONCE = 4096
+
+log = logging.getLogger("adnominal")
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a worker needs to know of the job's settings."""
+
+    source: str
+    rules: ReadingRules
+    kernel: str
+    parser: str
+    parser_model: str | None
+    text_field: str
+    deduplicate: str
+    examples: int
+    keep_text: bool
+    memory_bytes: int
+    seed: int
+
+    @classmethod
+    def of(cls, settings: Settings) -> Task:
+        """The part of the job's settings that its tasks need."""
+        return cls(
+            source=settings.source,
+            rules=settings.rules,
+            kernel=settings.kernel,
+            parser=settings.parser,
+            parser_model=settings.parser_model,
+            text_field=settings.text_field,
+            deduplicate=settings.deduplicate,
+            examples=settings.examples,
+            keep_text=settings.keep_text,
+            memory_bytes=settings.memory_mb << 20,
+            seed=settings.seed,
+        )
+
+    @property
+    def by_sentence(self) -> bool:
+        """Whether sentences are looked at one by one, rather than counted in blocks."""
+        return self.deduplicate != "none" or self.examples > 0 or self.keep_text
+
+
+class Rows:
+    """Staged rows gathered in Python, for what comes in hundreds rather than in millions."""
+
+    def __init__(self) -> None:
+        self._columns: dict[str, list[Any]] = {name: [] for name in STAGED.names}
+        self.characters = 0  # of text held
+
+    def __len__(self) -> int:
+        return len(self._columns["kind"])
+
+    def add(self, kind: str, file: int, **values: Any) -> None:
+        """One row; columns not named are null."""
+        for name, column in self._columns.items():
+            column.append(values.get(name))
+        self._columns["kind"][-1] = kind
+        self._columns["file"][-1] = file
+        self.characters += len(values.get("text") or "")
+
+    def take(self) -> Iterator[pa.RecordBatch]:
+        """What was gathered, as one batch; the gathering starts anew."""
+        if len(self):
+            yield pa.RecordBatch.from_pydict(self._columns, schema=STAGED)
+            self._columns = {name: [] for name in STAGED.names}
+            self.characters = 0
+
+
+def staged_pairs(pairs: pa.RecordBatch, file: int) -> pa.RecordBatch:
+    """Pairs (adjective, noun, count) as staged rows of `file`."""
+    n = pairs.num_rows
+    constant = {"kind": pa.scalar("pair"), "file": pa.scalar(file, pa.int32())}
+    columns = []
+    for field in STAGED:
+        if field.name in constant:
+            columns.append(pa.repeat(constant[field.name], n))
+        elif field.name in pairs.schema.names:
+            columns.append(pairs.column(field.name))
+        else:
+            columns.append(pa.nulls(n, field.type))
+    return pa.RecordBatch.from_arrays(columns, schema=STAGED)
+
+
+def add_stats(rows: Rows, file: int, stats: Stats, start: int = 0) -> None:
+    """The statistics of a file, or of its part from byte `start` on, as staged rows.
+
+    Lines are counted from where the reading began, so only those of a first part have the numbers
+    that an editor shows.
+    """
+    for name in ("lines", "sentences", "tokens", "amod", "pairs"):
+        rows.add("stat", file, reason=name, count=getattr(stats, name))
+    for kind, tallies in (("rejected", stats.rejected), ("left_out", stats.left_out)):
+        for reason, (number, line, sample) in tallies.items():
+            place = line if line and not start else None
+            if start:
+                sample = f"{line} lines after byte {start}: {sample}"
+            rows.add(kind, file, reason=reason, count=number, place=place, text=sample)
+    for reason, number in stats.notes.items():
+        rows.add("stat", file, reason=reason, count=number)
+
+
+class Gathered:
+    """Pairs, examples and sentences of sentences that are looked at one by one.
+
+    Memory is bounded by `Task.memory_bytes`: when `full`, what was gathered is to be handed on, as
+    partial sums and as more example candidates than needed.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self._rows = Rows()
+        self._counts: Counter[tuple[int, bytes | None, str, str]] = Counter()
+        # (file, adjective, noun) -> rank -> (document, sentence)
+        self._examples: dict[tuple[int, str, str], dict[bytes, tuple[str, str]]] = {}
+        self._held = 0
+
+    def add(
+        self, file: int, sentence: Sentence, place: int, digest: bytes | None, whole: bool
+    ) -> None:
+        """Take in a sentence, the `place`-th of its document.
+
+        `digest` stands for the text that is counted once, be it the sentence or its document, and
+        `whole` says that this call is the one at which to note that text as read.
+        """
+        task = self._task
+        if digest is not None and whole:
+            self._rows.add("digest", file, digest=digest, count=1)
+            self._held += 200
+        if task.keep_text:
+            self._rows.add(
+                "sentence",
+                file,
+                document=sentence.document,
+                place=place,
+                text=sentence.text,
+                digest=digest,
+            )
+            self._held += 200 + len(sentence.text) + len(sentence.document)
+        for adjective, noun in sentence.pairs:
+            key = (file, digest, adjective, noun)
+            if key not in self._counts:
+                self._held += 300
+            self._counts[key] += 1
+            if task.examples:
+                self._example(file, adjective, noun, sentence)
+
+    def _example(self, file: int, adjective: str, noun: str, sentence: Sentence) -> None:
+        # The lowest of a hash of the content: the same choice whatever the order of reading.
+        # `etl.amod.results.examples_of` ranks by the same hash; of documents that share a sentence
+        # both keep the first by name.
+        content = "\u0001".join((str(self._task.seed), adjective, noun, sentence.text))
+        rank = sha256(content.encode()).digest()
+        kept = self._examples.setdefault((file, adjective, noun), {})
+        if rank in kept:
+            kept[rank] = min(kept[rank], (sentence.document, sentence.text))
+            return
+        if len(kept) == self._task.examples:
+            last = max(kept)
+            if rank > last:
+                return
+            self._held -= 300 + len(kept.pop(last)[1])
+        kept[rank] = (sentence.document, sentence.text)
+        self._held += 300 + len(sentence.text)
+
+    @property
+    def full(self) -> bool:
+        """Whether the memory set aside is used up."""
+        return self._held >= self._task.memory_bytes
+
+    def take(self) -> Iterator[pa.RecordBatch]:
+        """What was gathered, as staged rows; the gathering starts anew."""
+        rows = self._rows
+        for (file, digest, adjective, noun), count in self._counts.items():
+            rows.add("pair", file, adjective=adjective, noun=noun, count=count, digest=digest)
+        for (file, adjective, noun), kept in self._examples.items():
+            for document, sentence in kept.values():
+                rows.add(
+                    "example",
+                    file,
+                    adjective=adjective,
+                    noun=noun,
+                    text=sentence,
+                    document=document,
+                )
+        yield from rows.take()
+        self._counts, self._examples, self._held = Counter(), {}, 0
+
+
+def digest_of(content: bytes) -> bytes:
+    """BLAKE2b-128: equal texts are told by it (14 billion sentences: chance of a clash 1e-19)."""
+    return blake2b(content, digest_size=16).digest()
+
+
+# ------------------------------------------------------------------- corpora that come parsed
+
+
+def count_units(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+    """Units of a parsed corpus (`UNITS` rows) to staged rows: pairs, statistics, rejected lines.
+
+    A file that cannot be read, or whose layout is not that of the source, makes a ``failed`` row.
+    """
+    for file, unit in _units_of(batches):
+        rows = Rows()
+        try:
+            yield from _count_unit(file, unit, task, rows)
+        except (Unreadable, UnknownDialect, NoBoundary) as error:
+            rows.add("failed", file, reason=_words(error))
+        yield from rows.take()
+
+
+def _count_unit(file: int, unit: Unit, task: Task, rows: Rows) -> Iterator[pa.RecordBatch]:
+    with cast("BufferedReader", open_input(unit.path)) as stream:
+        dialect = _dialect(stream.peek(HEAD_BYTES)[:HEAD_BYTES], task.source)
+        end = None if unit.end >= unit.bytes else unit.end
+        pieces = blocks(stream, start=unit.start, end=end)
+        if task.by_sentence:
+            yield from _gather_sentences(file, unit, pieces, dialect, task, rows)
+            return
+        counter = PairCounter(dialect.name, task.rules, task.kernel)
+        log.info("%s: %s kernel", unit.path, counter.implementation)
+        for block in pieces:
+            counter.feed(block)
+            if counter.nbytes > task.memory_bytes:
+                yield staged_pairs(counter.drain(), file)
+        yield staged_pairs(counter.drain(), file)
+        add_stats(rows, file, counter.stats(), unit.start)
+        rows.add("stat", file, reason=f"kernel_{counter.implementation}", count=1)
+
+
+def _dialect(head: bytes, source: str) -> Dialect:
+    dialect = detect(head)
+    if SOURCE_OF[dialect.name] != source:
+        raise UnknownDialect(
+            f"the file is in the layout {dialect.name}, which source={source} does not read; "
+            f"write source={SOURCE_OF[dialect.name]}"
+        )
+    return dialect
+
+
+def _gather_sentences(
+    file: int,
+    unit: Unit,
+    pieces: Iterable[memoryview],
+    dialect: Dialect,
+    task: Task,
+    rows: Rows,
+) -> Iterator[pa.RecordBatch]:
+    stats = Stats()
+    gathered = Gathered(task)
+    for document in _documents(sentences(pieces, dialect, task.rules, stats)):
+        by_document = task.deduplicate == "document"
+        digest = digest_of(b"\n\n".join(s.rows for s in document)) if by_document else None
+        for place, sentence in enumerate(document):
+            if task.deduplicate == "sentence":
+                digest = digest_of(sentence.rows)
+            gathered.add(file, sentence, place, digest, not by_document or place == 0)
+        if gathered.full:
+            yield from gathered.take()
+    yield from gathered.take()
+    add_stats(rows, file, stats, unit.start)
+
+
+def _documents(found: Iterable[Sentence]) -> Iterator[list[Sentence]]:
+    """Runs of sentences of one document; a corpus that names none is one run a sentence."""
+    for name, run in groupby(found, key=lambda sentence: sentence.document):
+        if name:
+            yield list(run)
+        else:
+            for sentence in run:
+                yield [sentence]
+
+
+# ---------------------------------------------------------------------- corpora of plain text
+
+
+def read_units(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+    """Units of a corpus of plain text to staged rows: documents, and what was not read."""
+    for file, unit in _units_of(batches):
+        rows = Rows()
+        left_out: dict[str, tuple[int, str]] = {}
+        documents = others = 0
+        try:
+            for event in _events(unit, task):
+                if isinstance(event, Document):
+                    documents += 1
+                    rows.add("document", file, document=event.id, text=event.text)
+                elif isinstance(event, Rejected):
+                    others += 1
+                    at = f"byte {event.offset}: " if event.offset is not None else ""
+                    rows.add(
+                        "rejected",
+                        file,
+                        reason=event.reason,
+                        count=1,
+                        place=event.line,
+                        text=event.sample if event.line is not None else at + event.sample,
+                    )
+                else:
+                    others += 1
+                    number, sample = left_out.get(event.reason, (0, event.sample))
+                    left_out[event.reason] = (number + 1, sample)
+                if len(rows) >= ROWS_AT_ONCE or rows.characters >= CHARACTERS_AT_ONCE:
+                    yield from rows.take()
+        except Unreadable as error:
+            rows.add("failed", file, reason=_words(error))
+        for reason, (number, sample) in left_out.items():
+            rows.add("left_out", file, reason=reason, count=number, text=sample)
+        rows.add("stat", file, reason="documents", count=documents)
+        rows.add("stat", file, reason="lines", count=documents + others)
+        yield from rows.take()
+
+
+def _events(unit: Unit, task: Task) -> Iterator[Document | Rejected | LeftOut]:
+    if task.source == "wikipedia":
+        return wikipedia.read_unit(unit)
+    return text.read_unit(unit, text_field=task.text_field)
+
+
+def parse_documents(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+    """Staged documents to staged pairs and statistics; other staged rows pass as they are."""
+    gathered = Gathered(task)
+    stats: dict[int, Stats] = {}
+    waiting: list[tuple[int, str, str]] = []
+    held = 0
+    for batch in batches:
+        is_document = pc.equal(batch.column("kind"), "document")
+        others = batch.filter(pc.invert(is_document))
+        if others.num_rows:
+            yield others
+        columns = batch.filter(is_document).select(["file", "document", "text"]).to_pydict()
+        for entry in zip(*columns.values(), strict=True):
+            waiting.append(entry)
+            held += len(entry[2])
+            if held >= CHARACTERS_AT_ONCE:
+                _parse(waiting, task, gathered, stats)
+                waiting, held = [], 0
+                if gathered.full:
+                    yield from gathered.take()
+    if waiting:
+        _parse(waiting, task, gathered, stats)
+    yield from gathered.take()
+    rows = Rows()
+    for file, counts in stats.items():
+        add_stats(rows, file, counts)
+    yield from rows.take()
+
+
+def _parse(
+    documents: list[tuple[int, str, str]],
+    task: Task,
+    gathered: Gathered,
+    stats: dict[int, Stats],
+) -> None:
+    """Parse (file, id, text) documents and take in their sentences."""
+    parser = load_parser(task.parser, task.parser_model)
+    # A document has one paragraph a line; to a parser a blank line parts paragraphs.
+    texts = (text.replace("\n", "\n\n") for _, _, text in documents)
+    for parsed in parser.parse(texts):
+        for file, size in _sums(parsed.tokens.column("document"), documents).items():
+            stats.setdefault(file, Stats()).tokens += size
+        for file, size in _sums(parsed.sentences.column("document"), documents).items():
+            stats.setdefault(file, Stats()).sentences += size
+        found = occurrences(parsed.tokens, task.rules)
+        by_sentence: dict[tuple[int, int], list[tuple[str, str]]] = {}
+        for row in found.to_pylist():
+            count = stats[documents[row["document"]][0]]
+            count.amod += 1
+            if row["left_out"] is None:
+                count.pairs += 1
+                key = (row["document"], row["sentence"])
+                by_sentence.setdefault(key, []).append((row["adjective"], row["noun"]))
+            else:
+                sample = f"{row['adjective']} {row['noun'] or '?'}"
+                number, _, first = count.left_out.get(row["left_out"], (0, 0, sample))
+                count.left_out[row["left_out"]] = Tally(number + 1, 0, min(sample, first))
+        for document, place, sentence in zip(*parsed.sentences.to_pydict().values(), strict=True):
+            pairs = by_sentence.get((document, place), [])
+            if pairs or task.by_sentence:
+                file, name, text = documents[document]
+                digest = None
+                if task.deduplicate == "sentence":
+                    digest = digest_of(sentence.encode())
+                elif task.deduplicate == "document":
+                    digest = digest_of(text.encode())
+                whole = task.deduplicate == "sentence" or place == 0
+                gathered.add(file, Sentence(name, sentence, b"", pairs), place, digest, whole)
+
+
+def _sums(column: pa.Int32Array, documents: list[tuple[int, str, str]]) -> Counter[int]:
+    """How many rows of a column of document ordinals belong to each file."""
+    sums: Counter[int] = Counter()
+    for entry in pc.value_counts(column).to_pylist():
+        sums[documents[entry["values"]][0]] += entry["counts"]
+    return sums
+
+
+def _units_of(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, Unit]]:
+    for batch in batches:
+        for row in batch.to_pylist():
+            yield row.pop("file"), Unit(**row)
+
+
+def _words(error: Exception) -> str:
+    return error.reason if isinstance(error, Unreadable) else str(error)

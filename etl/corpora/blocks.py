@@ -1,0 +1,139 @@
+"""Pre-parsed corpora as blocks of bytes that hold whole sentences.
+
+A block ends where no sentence can be under way: after a blank line, or before a line that begins
+with ``>>>>>`` (the flat layout of DepCC). A file that has neither is cut before a ``#`` line that
+follows a row, which ends a sentence too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+from etl.corpora.depcc import SENTENCE_MARK
+
+BLOCK = 4 << 20
+LIMIT = 64 << 20
+
+_MARKED = b"\n" + SENTENCE_MARK
+_BOUNDARY = re.compile(rb"\n(?=(\r?\n)|" + SENTENCE_MARK + rb")")
+_WINDOW = 1 << 16
+
+
+class NoBoundary(ValueError):
+    """So many bytes without the end of a sentence that they are in no known layout."""
+
+
+class Stream(Protocol):
+    """What is read from: any binary stream; ranges need one that can seek."""
+
+    def readinto(self, buffer: Any, /) -> int | None: ...
+    def seek(self, offset: int, /) -> int: ...
+
+
+def blocks(
+    stream: Stream,
+    *,
+    size: int = BLOCK,
+    limit: int = LIMIT,
+    start: int = 0,
+    end: int | None = None,
+) -> Iterator[memoryview]:
+    """The bytes of `stream`, in order, as blocks of about `size` bytes that hold whole sentences.
+
+    A block is valid until the next one is asked for: all share one buffer. `start` and `end`
+    (bytes) confine the reading to a range of a file that can seek: it begins at the first boundary
+    at or after `start` and stops at the first one at or after `end`, so that adjacent ranges read
+    each byte exactly once. Ranges meet only at blank lines and ``>>>>>`` lines, which can be told
+    without looking far back.
+
+    Raises `NoBoundary` where `limit` bytes hold no boundary, and whatever `stream` raises.
+    """
+    stop = None
+    if start or end is not None:
+        stop = None if end is None else _boundary_from(stream, end)
+        start = _boundary_from(stream, start)
+        stream.seek(start)
+    left = None if stop is None else max(0, stop - start)
+
+    buffer = bytearray(size)
+    view = memoryview(buffer)
+    filled = 0
+    while True:
+        while filled < len(view):
+            room = len(view) if left is None else min(len(view), filled + left)
+            got = stream.readinto(view[filled:room]) or 0
+            if not got:
+                break
+            filled += got
+            if left is not None:
+                left -= got
+        else:
+            cut = _last_boundary(buffer, filled)
+            if cut:
+                yield view[:cut]
+                view[: filled - cut] = view[cut:filled]
+                filled -= cut
+                continue
+            if filled >= limit:
+                raise NoBoundary(
+                    f"{filled} bytes without the end of a sentence; expected a blank line, a "
+                    "comment or a `>>>>>` line after each (is the file in a known layout?)"
+                )
+            buffer = bytearray(min(2 * filled, limit))
+            buffer[:filled] = view
+            view = memoryview(buffer)
+            continue
+        if filled:
+            yield view[:filled]
+        return
+
+
+def _last_boundary(buffer: bytearray, stop: int) -> int:
+    """The last boundary in the first `stop` bytes, 0 if there is none."""
+    # Near the end first: a search for what does not occur would read the whole buffer.
+    window = _WINDOW
+    while True:
+        low = max(0, stop - window)
+        blank = buffer.rfind(b"\n\n", low, stop)
+        blank_crlf = buffer.rfind(b"\n\r\n", low, stop)
+        marked = buffer.rfind(_MARKED, low, stop)
+        best = max(blank + 2 if blank >= 0 else 0, blank_crlf + 3 if blank_crlf >= 0 else 0)
+        best = max(best, marked + 1)
+        if best or not low:
+            break
+        window *= 8
+    if best:
+        return best
+    comment = buffer.rfind(b"\n#", 0, stop)
+    while comment >= 0:
+        line = buffer.rfind(b"\n", 0, comment) + 1
+        if buffer[line] != ord("#"):
+            return comment + 1
+        comment = buffer.rfind(b"\n#", 0, comment)
+    return 0
+
+
+def _boundary_from(stream: Stream, offset: int) -> int:
+    """The first boundary at or after `offset`: a byte after a blank line, the first byte of a
+    ``>>>>>`` line, the beginning or the end of the file."""
+    if offset <= 0:
+        return 0
+    # What makes a byte a boundary begins at most 3 bytes before it and ends 5 after.
+    base = max(0, offset - 3)
+    stream.seek(base)
+    window = bytearray(_WINDOW)
+    data = b""
+    while True:
+        got = stream.readinto(window) or 0
+        data += window[:got]
+        for match in _BOUNDARY.finditer(data):
+            boundary = base + match.end() + len(match[1] or b"")
+            if boundary >= offset:
+                return boundary
+        if not got:
+            return max(offset, base + len(data))
+        keep = min(len(data), len(_MARKED))
+        base += len(data) - keep
+        data = data[-keep:]

@@ -1,0 +1,33 @@
+"""CoNLL-U (universaldependencies.org/format.html), and what a dialect of its ten columns is.
+
+Columns: ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC, tab-separated; an empty field is
+``_``. Ids count from 1 and the root's head is 0. Multi-word ranges (``3-4``) and empty nodes
+(``3.1``) are rows but no tokens. Sentences end at a blank line; ``# newdoc id = …`` begins a
+document and ``# text = …`` holds the sentence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+COLUMNS = 10
+ID, FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, DEPREL, DEPS, MISC = range(COLUMNS)
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """A layout of ten tab-separated columns.
+
+    name           what the settings and the tables call it
+    first_id       the smallest id of a token (0 or 1)
+    ranges         whether rows with ids ``3-4`` and ``3.1`` are lawful (they are no tokens)
+    sentence_mark  what begins the line that opens a sentence, where blank lines do not part them
+    """
+
+    name: str
+    first_id: int
+    ranges: bool
+    sentence_mark: bytes = b""
+
+
+CONLLU = Dialect("conllu", first_id=1, ranges=True)

@@ -1,0 +1,182 @@
+"""MediaWiki XML exports: the articles of a dump as documents of running text.
+
+The export is split at ``<page>`` and ``</page>``, which is exact: everywhere else in it ``<`` is
+written as an entity. So a task can begin in the middle of a file, no XML parser holds a tree, and
+no entity declaration or external reference in a hostile file is ever followed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from etl.corpora.documents import Document, Event, LeftOut, Rejected, pieces, sample_of
+from etl.corpora.files import Unit, UnitStream, Unreadable
+from etl.corpora.wikitext import running_text
+
+MAX_PAGE_BYTES = 64 << 20
+"""A longer page is rejected: MediaWiki takes 2 MB of text, so it is a history or no page."""
+
+_BLOCK = 1 << 20
+_OPEN, _CLOSE = b"<page>", b"</page>"
+_TITLE = re.compile(rb"<title>([^<]*)</title>")
+_NAMESPACE = re.compile(rb"<ns>\s*(-?\d+)\s*</ns>")
+_MODEL = re.compile(rb"<model>([^<]*)</model>")
+_REDIRECT = re.compile(r"\s*#redirect\b", re.IGNORECASE)
+_CHARACTER = re.compile(r"&#(?:(\d{1,7})|x([0-9a-fA-F]{1,6}));")
+
+
+def read_unit(unit: Unit) -> Iterator[Event]:
+    """One event, at least, for each page that begins in `unit`, in the order of the file.
+
+    A page of the main namespace that is no redirect gives a `Document` (id: its title), or several
+    if its text is longer than a parser takes. `LeftOut` reasons: ``namespace``, ``redirect``,
+    ``model`` (the page is not wikitext), ``empty`` (no running text: deleted, or lists alone).
+    `Rejected` reasons: ``no_title``, ``no_namespace``, ``no_text``, ``invalid_utf8``, ``nul``,
+    ``unterminated`` (no ``</page>`` before the next page or the end), ``page_too_long``,
+    ``too_long``. Of a page with several revisions the last is read. Holds one page at a time.
+
+    Raises `Unreadable` if the file is damaged, or is read whole and has no page.
+    """
+    empty = True
+    with UnitStream(unit) as stream:
+        for offset, page, fault in _pages(stream):
+            empty = False
+            if fault:
+                yield Rejected(fault, _name(page), offset=offset)
+            else:
+                yield from _events(page, offset)
+    if empty and unit.whole:
+        raise Unreadable(unit.path, "no <page> in it: not a MediaWiki XML export")
+
+
+def _pages(stream: UnitStream) -> Iterator[tuple[int, bytes, str]]:
+    """Offset in the stream, bytes, and fault (or nothing) of each page that the unit owns."""
+    buffer = bytearray()
+    base = 0  # offset of the buffer in the stream
+    while True:
+        start = buffer.find(_OPEN)
+        while start < 0:
+            # The last bytes may be the beginning of a tag.
+            passed = max(0, len(buffer) - len(_OPEN) + 1)
+            del buffer[:passed]
+            base += passed
+            limit = stream.limit
+            if limit is not None and buffer.find(b"<", 0, max(0, limit - base)) < 0:
+                return
+            block = stream.read(_BLOCK)
+            if not block:
+                return
+            buffer += block
+            start = buffer.find(_OPEN)
+        if stream.limit is not None and base + start >= stream.limit:
+            return
+        del buffer[:start]
+        base += start
+
+        searched = len(_OPEN)
+        fault = ""
+        first = b""  # the beginning of a page that is too long to keep
+        while True:
+            end = buffer.find(_CLOSE, searched)
+            following = buffer.find(_OPEN, searched, end if end >= 0 else len(buffer))
+            if following >= 0:
+                fault, end = fault or "unterminated", following
+                break
+            if end >= 0:
+                end += len(_CLOSE)
+                break
+            if len(buffer) > MAX_PAGE_BYTES:
+                fault = "page_too_long"
+                first = first or bytes(buffer[:4096])
+                passed = len(buffer) - len(_CLOSE) + 1
+                del buffer[:passed]
+                base += passed
+            searched = max(0 if fault else len(_OPEN), len(buffer) - len(_CLOSE) + 1)
+            block = stream.read(_BLOCK)
+            if not block:
+                fault, end = fault or "unterminated", len(buffer)
+                break
+            buffer += block
+        yield base, first or bytes(buffer[:end]), fault
+        del buffer[:end]
+        base += end
+
+
+def _unescaped(text: str) -> str:
+    """`text` with XML's own entities decoded; no other entity is known, none is expanded."""
+    if "&" not in text:
+        return text
+    text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", '"')
+    text = text.replace("&apos;", "'")
+    if "&#" in text:
+        text = _CHARACTER.sub(_character, text)
+    # Last, so that an ampersand that it yields begins no further entity.
+    return text.replace("&amp;", "&")
+
+
+def _character(reference: re.Match[str]) -> str:
+    code = int(reference[1]) if reference[1] else int(reference[2], 16)
+    # XML has neither NUL nor surrogates.
+    if 0 < code < 0xD800 or 0xDFFF < code < 0x110000:
+        return chr(code)
+    return ""
+
+
+def _name(page: bytes) -> str:
+    """A page's title, or its beginning where it has none."""
+    title = _TITLE.search(page, 0, 4096)
+    return sample_of(title[1] if title else page)
+
+
+def _events(page: bytes, offset: int) -> Iterator[Event]:
+    revision = page.find(b"<revision")
+    head = page[:revision] if revision >= 0 else page
+    title = _TITLE.search(head)
+    if title is None or not title[1].strip():
+        yield Rejected("no_title", _name(page), offset=offset)
+        return
+    namespace = _NAMESPACE.search(head)
+    if namespace is None:
+        yield Rejected("no_namespace", _name(page), offset=offset)
+        return
+    if int(namespace[1]) != 0:
+        yield LeftOut("namespace", _name(page))
+        return
+    if b"<redirect" in head:
+        yield LeftOut("redirect", _name(page))
+        return
+    opening = page.rfind(b"<text", len(head))
+    begin = page.find(b">", opening) + 1
+    if opening < 0 or not begin:
+        yield Rejected("no_text", _name(page), offset=offset)
+        return
+    if page[begin - 2 : begin] == b"/>":
+        yield LeftOut("empty", _name(page))
+        return
+    end = page.find(b"</text>", begin)
+    if end < 0:
+        yield Rejected("no_text", _name(page), offset=offset)
+        return
+    model = _MODEL.search(page, len(head), opening)
+    if model is not None and model[1] != b"wikitext":
+        yield LeftOut("model", _name(page))
+        return
+    raw = page[begin:end]
+    if b"\0" in raw or b"\0" in title[1]:
+        yield Rejected("nul", _name(page), offset=offset)
+        return
+    try:
+        name = _unescaped(title[1].decode()).strip()
+        wikitext = _unescaped(raw.decode())
+    except UnicodeDecodeError:
+        yield Rejected("invalid_utf8", _name(page), offset=offset)
+        return
+    if _REDIRECT.match(wikitext):
+        yield LeftOut("redirect", name)
+        return
+    text = running_text(wikitext)
+    if not text:
+        yield LeftOut("empty", name)
+        return
+    yield from pieces(Document(name, text), offset=offset)

@@ -1,0 +1,257 @@
+"""Reading the tables without Spark, as Arrow; and appending what is small enough to hold.
+
+Training and analysis read here. Nothing in this module or below it imports pyspark. Tables are
+checked against their declarations as `etl.lake.spark` does, and commits go through the same code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+import pyarrow.fs as pa_fs
+import pyarrow.parquet as pq
+from deltalake import DeltaTable, QueryBuilder
+
+from etl.lake import log
+from etl.lake.errors import LakeConflict, LakeError, LakeFailed
+from etl.lake.log import Commit, File, Record
+from etl.lake.schema import (
+    check_partition_types,
+    data_schema,
+    differences,
+    named_types,
+    partition_text,
+)
+from etl.lake.staging import DATA, Staged
+from etl.lake.storage import escape, filesystem, table_uri
+from etl.lake.tables import TABLES
+from etl.lake.writing import publish
+
+__all__ = [
+    "Commit",
+    "LakeConflict",
+    "LakeError",
+    "LakeFailed",
+    "Record",
+    "append",
+    "batches",
+    "dataset",
+    "files",
+    "history",
+    "query",
+    "read",
+    "tables",
+    "version",
+]
+
+# (column, operator, value) triples that must all hold; or groups of them of which one must; or an
+# Arrow expression.
+Filter: TypeAlias = (
+    Sequence[tuple[str, str, Any]] | Sequence[Sequence[tuple[str, str, Any]]] | pc.Expression
+)
+
+
+def _open(root: str, table: str, version: int | None) -> DeltaTable:
+    declared = log.declaration(table)
+    handle = log.open_table(table_uri(root, table), declared, version=version)
+    if handle is None:
+        raise log.missing_table(root, declared)
+    return handle
+
+
+def tables(root: str) -> list[str]:
+    """The declared tables that are there, in the order of their declaration."""
+    return [name for name in TABLES if DeltaTable.is_deltatable(table_uri(root, name))]
+
+
+def version(root: str, table: str) -> int | None:
+    """The table's newest version, from 0; None where there is no table."""
+    handle = log.open_table(table_uri(root, table), log.declaration(table))
+    return None if handle is None else handle.version()
+
+
+def history(root: str, table: str, limit: int | None = None) -> list[Record]:
+    """The table's commits, newest first."""
+    return log.history(_open(root, table, None), limit)
+
+
+def files(root: str, table: str, *, version: int | None = None) -> list[File]:
+    """The files that make up the table, with their rows, bytes and partitions."""
+    return log.active_files(_open(root, table, version))
+
+
+def dataset(root: str, table: str, *, version: int | None = None) -> ds.Dataset:
+    """The table as an Arrow dataset of the declared schema; nothing is read yet.
+
+    Filters on it skip files by partition and by the statistics in the log.
+
+    Raises:
+        LakeError: no such table or version; a schema not as declared; deletion vectors or column
+            mapping.
+    """
+    handle = _open(root, table, version)
+    dataset: ds.Dataset = handle.to_pyarrow_dataset(
+        filesystem=filesystem(table_uri(root, table)), schema=log.declaration(table).schema
+    )
+    return dataset
+
+
+def _expression(where: Filter | None) -> pc.Expression | None:
+    if where is None or isinstance(where, pc.Expression):
+        return where
+    return pq.filters_to_expression(where) if where else None
+
+
+def _check_columns(table: str, columns: Sequence[str] | None) -> list[str] | None:
+    if columns is None:
+        return None
+    known = log.declaration(table).schema.names
+    unknown = [name for name in columns if name not in known]
+    if unknown:
+        raise LakeError(f"{table} has no column {', '.join(unknown)}; it has {', '.join(known)}")
+    return list(columns)
+
+
+def read(
+    root: str,
+    table: str,
+    *,
+    version: int | None = None,
+    where: Filter | None = None,
+    columns: Sequence[str] | None = None,
+) -> pa.Table:
+    """The table's rows in memory; `where` and `columns` narrow what is read.
+
+    Raises:
+        LakeError: as `dataset`; or an unknown column.
+    """
+    chosen = _check_columns(table, columns)
+    source = dataset(root, table, version=version)
+    return source.to_table(columns=chosen, filter=_expression(where))
+
+
+def batches(
+    root: str,
+    table: str,
+    *,
+    version: int | None = None,
+    where: Filter | None = None,
+    columns: Sequence[str] | None = None,
+    batch_size: int = 65_536,
+) -> Iterator[pa.RecordBatch]:
+    """The table's rows as a stream of batches of at most `batch_size`; settings as for `read`.
+
+    Memory holds a few batches, whatever the table's size. Batches without rows are left out.
+    """
+    chosen = _check_columns(table, columns)
+    source = dataset(root, table, version=version)
+    stream = source.to_batches(
+        columns=chosen,
+        filter=_expression(where),
+        batch_size=batch_size,
+        batch_readahead=4,
+        fragment_readahead=1,
+    )
+    return (batch for batch in stream if batch.num_rows)
+
+
+def query(
+    root: str, table: str, sql: str, *, version: int | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The batches that `sql` yields over the table, which it names by its own name.
+
+    Filters, sorting with a limit and aggregation are done while streaming (DataFusion).
+
+    Raises:
+        LakeError: as `dataset`; or SQL that is not understood, with the reason.
+    """
+    handle = _open(root, table, version)
+    try:
+        stream = QueryBuilder().register(table, handle).execute(sql)
+        for batch in pa.RecordBatchReader.from_stream(stream):
+            if batch.num_rows:
+                yield _plain(batch)
+    except Exception as error:  # DataFusion's errors come as several unrelated types
+        text = " ".join(str(error).split())
+        raise LakeError(f"{table}: the query {sql!r} failed: {text}") from error
+
+
+def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch with views, which few libraries take, as plain strings and binaries."""
+    plain = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
+    schema = pa.schema(
+        [field.with_type(plain.get(field.type, field.type)) for field in batch.schema]
+    )
+    return batch.cast(schema)
+
+
+def append(
+    root: str,
+    table: str,
+    data: pa.Table,
+    *,
+    job: str,
+    metadata: Mapping[str, str] | None = None,
+    transaction: tuple[str, int] | None = None,
+    base: int | None = None,
+) -> Commit:
+    """Add rows in one commit, as `etl.lake.spark.Lake.append` does, without Spark.
+
+    Raises:
+        LakeError: columns missing, not declared, of another type or given twice.
+        LakeConflict: a partition written to was replaced after version `base`.
+        LakeFailed: the files or the log could not be written.
+    """
+    declared = log.declaration(table)
+    check_partition_types(declared)
+    lines = differences(named_types(declared.schema), named_types(data.schema))
+    lines = [line for line in lines if not line.startswith("order:")]
+    if lines:
+        raise LakeError(f"a table for {table} is not as declared: {'; '.join(lines)}")
+    rows = data.select(declared.schema.names).cast(declared.schema)
+    stored = data_schema(declared.schema, declared.partition_by)
+
+    def stage(target: pa_fs.FileSystem, write: str) -> Staged:
+        for folder, part in _parts(rows, declared.partition_by):
+            path = "/".join([DATA, write, *folder])
+            target.create_dir(path, recursive=True)
+            with target.open_output_stream(f"{path}/part-0.parquet") as stream:
+                pq.write_table(part.select(stored.names), stream)
+        return Staged(write, rows.num_rows)
+
+    return publish(
+        table_uri(root, table),
+        declared,
+        stage,
+        mode="append",
+        partition={},
+        job=job,
+        metadata=metadata or {},
+        transaction=transaction,
+        base=base,
+        allow_empty=True,
+    )
+
+
+def _parts(rows: pa.Table, partition_by: tuple[str, ...]) -> Iterator[tuple[list[str], pa.Table]]:
+    """The rows of each partition, with the names of its folders."""
+    if not partition_by:
+        yield [], rows
+        return
+    for values in rows.group_by(list(partition_by)).aggregate([]).to_pylist():
+        mask = None
+        for name in partition_by:
+            column, value = rows.column(name), values[name]
+            same = (
+                pc.is_null(column)
+                if value is None
+                else pc.equal(column, pa.scalar(value, column.type))
+            )
+            same = pc.fill_null(same, False)
+            mask = same if mask is None else pc.and_(mask, same)
+        folders = [f"{name}={escape(partition_text(values[name]))}" for name in partition_by]
+        yield folders, rows.filter(mask)

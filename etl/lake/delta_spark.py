@@ -1,0 +1,134 @@
+"""The JVM engine: Delta's own connector for Spark, where its classes are on the classpath.
+
+Concurrency control, idempotence (``txnAppId``, ``txnVersion``) and the check of ``replaceWhere``
+are the connector's. Its blind appends do not conflict with a replacement of the same partition:
+that is looked for before the write, not within it.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from etl.lake import log
+from etl.lake.errors import LakeFailed
+from etl.lake.frames import checked, comment, spark_type
+from etl.lake.log import Commit
+from etl.lake.storage import spark_path, table_uri
+from etl.lake.tables import Table
+
+
+def _quoted(value: str) -> str:
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def condition(partition: Mapping[str, str]) -> str:
+    """A partition as the SQL of ``replaceWhere``."""
+    return " AND ".join(f"`{name}` = {_quoted(value)}" for name, value in partition.items())
+
+
+def write(
+    frame: DataFrame,
+    declared: Table,
+    root: str,
+    *,
+    mode: str,
+    partition: Mapping[str, str],
+    job: str,
+    metadata: Mapping[str, str],
+    transaction: tuple[str, int] | None,
+    base: int | None,
+    allow_empty: bool,
+) -> Commit:
+    """One commit through the connector.
+
+    Raises:
+        LakeConflict: the partition was changed after `base`, before this write began.
+        LakeFailed: no rows to replace a partition with.
+    """
+    rows = checked(frame, declared)
+    uri = table_uri(root, declared.name)
+    handle = log.open_table(uri, declared)
+    if handle is not None and log.done_already(handle, transaction):
+        return Commit(declared.name, handle.version(), 0, 0, 0, skipped=True)
+    if handle is not None and partition and base is not None:
+        log.refuse_stale(
+            handle, declared, base=base, mode=mode, partition=partition, touched=[partition]
+        )
+    if not allow_empty and rows.isEmpty():
+        raise LakeFailed(f"{declared.name}: no rows to {mode} with; nothing was changed")
+    name = uuid.uuid4().hex
+    columns = []
+    for field in declared.schema:
+        column = F.col(f"`{field.name}`")
+        if field.name in declared.partition_by:
+            column = F.when(
+                column.cast("string") == "",
+                F.raise_error(F.lit(f"{field.name} is empty, which Delta stores as null")).cast(
+                    spark_type(field.type)
+                ),
+            ).otherwise(column)
+        columns.append(column.alias(field.name, metadata=comment(field)))
+    writer = (
+        rows.select(*columns)
+        .write.format("delta")
+        .mode("overwrite" if mode == "replace" else "append")
+        .option("delta.enableDeletionVectors", "false")
+        .option(
+            "userMetadata",
+            log.user_metadata(
+                job=job, write=name, mode=mode, partition=partition, metadata=metadata, counts={}
+            ),
+        )
+    )
+    if declared.partition_by:
+        writer = writer.partitionBy(*declared.partition_by)
+    if mode == "replace" and partition and handle is not None:
+        writer = writer.option("replaceWhere", condition(partition))
+    if transaction is not None:
+        writer = writer.option("txnAppId", transaction[0]).option("txnVersion", transaction[1])
+    writer.save(spark_path(root, declared.name))
+    return _outcome(uri, declared, name, base)
+
+
+def _outcome(uri: str, declared: Table, write: str, base: int | None) -> Commit:
+    handle = log.open_table(uri, declared)
+    if handle is None:
+        raise LakeFailed(f"{declared.name}: the write left no table at {uri}")
+    for entry in handle.history():
+        if write in str(entry.get("userMetadata")):
+            metrics = entry.get("operationMetrics") or {}
+            return Commit(
+                declared.name,
+                int(entry["version"]),
+                int(metrics.get("numOutputRows", 0)),
+                int(metrics.get("numFiles", metrics.get("numAddedFiles", 0))),
+                int(metrics.get("numOutputBytes", 0)),
+            )
+    return Commit(declared.name, handle.version(), 0, 0, 0, skipped=True)
+
+
+def read(
+    spark: SparkSession,
+    declared: Table,
+    root: str,
+    *,
+    version: int | None,
+    where: Mapping[str, str],
+) -> DataFrame:
+    """The rows of the table by the connector's own reader."""
+    uri = table_uri(root, declared.name)
+    if log.open_table(uri, declared, version=version) is None:
+        raise log.missing_table(root, declared)
+    reader = spark.read.format("delta")
+    if version is not None:
+        reader = reader.option("versionAsOf", version)
+    rows = checked(reader.load(spark_path(root, declared.name)), declared)
+    for name, value in where.items():
+        rows = rows.where(
+            F.col(f"`{name}`") == F.lit(value).cast(spark_type(declared.schema.field(name).type))
+        )
+    return rows

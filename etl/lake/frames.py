@@ -1,0 +1,74 @@
+"""Spark frames against declarations: their schema, its check, the order of their columns."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from etl.lake.errors import LakeError
+from etl.lake.schema import differences
+from etl.lake.tables import Table
+
+_SIMPLE: dict[pa.DataType, T.DataType] = {
+    pa.string(): T.StringType(),
+    pa.bool_(): T.BooleanType(),
+    pa.int8(): T.ByteType(),
+    pa.int16(): T.ShortType(),
+    pa.int32(): T.IntegerType(),
+    pa.int64(): T.LongType(),
+    pa.float32(): T.FloatType(),
+    pa.float64(): T.DoubleType(),
+    pa.binary(): T.BinaryType(),
+    pa.date32(): T.DateType(),
+    pa.timestamp("us", tz="UTC"): T.TimestampType(),
+}
+
+
+def spark_type(kind: pa.DataType) -> T.DataType:
+    """Spark's type for an Arrow type; a `TypeError` where a Delta table has none."""
+    if kind in _SIMPLE:
+        return _SIMPLE[kind]
+    if pa.types.is_list(kind):
+        return T.ArrayType(spark_type(kind.value_type))
+    if pa.types.is_struct(kind):
+        return T.StructType([T.StructField(f.name, spark_type(f.type)) for f in kind])
+    raise TypeError(f"no column of a table can be a {kind}")
+
+
+def spark_schema(schema: pa.Schema) -> T.StructType:
+    """A declared schema as Spark's, comments included."""
+    return T.StructType(
+        [
+            T.StructField(field.name, spark_type(field.type), True, comment(field))
+            for field in schema
+        ]
+    )
+
+
+def comment(field: pa.Field) -> dict[str, str]:
+    """The metadata of a column: its meaning."""
+    return {key.decode(): value.decode() for key, value in (field.metadata or {}).items()}
+
+
+def _named(schema: T.StructType) -> list[tuple[str, str]]:
+    return [(field.name, field.dataType.simpleString()) for field in schema.fields]
+
+
+def checked(frame: DataFrame, declared: Table) -> DataFrame:
+    """`frame` with its columns in the declared order; nothing is cast.
+
+    Raises:
+        LakeError: columns missing, not declared, of another type or given twice; all are listed.
+    """
+    wanted = _named(spark_schema(declared.schema))
+    got = _named(frame.schema)
+    lines = [line for line in differences(wanted, got) if not line.startswith("order:")]
+    if lines:
+        raise LakeError(f"a frame for {declared.name} is not as declared: {'; '.join(lines)}")
+    return frame.select(*[_column(name) for name, _ in wanted])
+
+
+def _column(name: str) -> Column:
+    return F.col(f"`{name}`")

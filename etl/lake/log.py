@@ -1,0 +1,421 @@
+"""The Delta log: opening a table, the files it holds, and commits that are safe to repeat.
+
+Both engines and the Spark-free writer read the log here, and the delta-rs engine commits here.
+delta-rs is asked never to retry by itself: a commit either takes the next version or fails, and
+what happened meanwhile (our transaction already there, our partition changed) is judged between
+the attempts, on a fresh reading of the log.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+from deltalake import CommitProperties, DeltaTable, Schema, Transaction
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+from deltalake.transaction import AddAction, create_table_with_add_actions
+
+import conf
+from etl.lake.errors import LakeConflict, LakeError, LakeFailed
+from etl.lake.schema import differences, named_types, partition_text
+from etl.lake.tables import TABLES, Table
+
+# Features that leave a table readable as plain Parquet files by the list of active files.
+_READABLE = {"timestampNtz"}
+_WRITABLE = _READABLE | {"appendOnly", "invariants"}
+_ATTEMPTS = 50
+_OURS = ("job", "code_version", "write", "mode", "partition", "rows", "files", "bytes")
+
+
+@dataclass(frozen=True)
+class Commit:
+    """What a write came to: the table's version after it, and what was added.
+
+    `skipped`: the transaction was in the table already, nothing was written.
+    """
+
+    table: str
+    version: int
+    rows: int
+    files: int
+    bytes: int
+    skipped: bool = False
+
+
+@dataclass(frozen=True)
+class File:
+    """An active file: path within the table, bytes, rows (None if not recorded), partition."""
+
+    path: str
+    size: int
+    rows: int | None
+    partition: tuple[tuple[str, Any], ...]
+
+    def lies_in(self, partition: Mapping[str, str | None]) -> bool:
+        """Whether the file's partition has all the values of `partition`."""
+        own = {name: partition_text(value) for name, value in self.partition}
+        return all(own[name] == value for name, value in partition.items())
+
+
+@dataclass(frozen=True)
+class Record:
+    """One commit of a table's history; `metadata` is what the job passed besides its name."""
+
+    version: int
+    when: datetime
+    operation: str
+    job: str | None
+    mode: str | None
+    rows: int | None
+    code_version: str | None
+    partition: Mapping[str, str]
+    write: str | None
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+
+@cache
+def _code_version() -> str:
+    return conf.code_version()
+
+
+def declaration(name: str) -> Table:
+    """The declaration of table `name`; a `LakeError` that lists the tables if there is none."""
+    if name not in TABLES:
+        raise LakeError(f"no table {name!r}; known: {', '.join(TABLES)}")
+    return TABLES[name]
+
+
+def missing_table(root: str, declared: Table) -> LakeError:
+    """The error for a table that is not there, with the command that builds it."""
+    return LakeError(
+        f"no table {declared.name} in lake={root}; build it with: "
+        f"spark-submit {declared.built_by} lake={root}"
+    )
+
+
+def open_table(
+    uri: str, declared: Table, *, version: int | None = None, writing: bool = False
+) -> DeltaTable | None:
+    """The table at `uri`, checked against its declaration; None where there is none.
+
+    Raises:
+        LakeError: no such version; a feature that would make its plain files wrong to read
+            (deletion vectors, column mapping, …); a schema or partitioning not as declared.
+    """
+    if version is not None and version < 0:
+        raise LakeError(f"version={version} of {declared.name}: expected 0 or more")
+    try:
+        handle = DeltaTable(uri, version=version)
+    except TableNotFoundError:
+        if version is not None and DeltaTable.is_deltatable(uri):
+            raise _no_version(uri, declared, version) from None
+        return None
+    except DeltaError as error:
+        if version is not None:
+            newest = open_table(uri, declared)
+            if newest is not None and version > newest.version():
+                raise _no_version(uri, declared, version) from None
+        text = " ".join(str(error).split())
+        mapping = "olumn mapping" in text
+        raise LakeError(
+            f"{declared.name} at {uri}: the table's log cannot be read"
+            + (" (tables with column mapping are not supported)" if mapping else "")
+            + f": {text}"
+        ) from error
+    _refuse_features(handle, declared, writing)
+    found = pa.schema(handle.schema().to_arrow())
+    lines = differences(named_types(declared.schema), named_types(found))
+    partition_by = tuple(handle.metadata().partition_columns)
+    if partition_by != declared.partition_by:
+        lines.append(
+            f"partitioned by ({', '.join(partition_by)}), "
+            f"declared ({', '.join(declared.partition_by)})"
+        )
+    if lines:
+        raise LakeError(
+            f"{declared.name} version {handle.version()} at {uri} is not as declared: "
+            f"{'; '.join(lines)}; build it again in a new lake"
+        )
+    return handle
+
+
+def _no_version(uri: str, declared: Table, version: int) -> LakeError:
+    newest = DeltaTable(uri).version()
+    return LakeError(f"{declared.name} has no version {version}; expected 0 to {newest}")
+
+
+def _refuse_features(handle: DeltaTable, declared: Table, writing: bool) -> None:
+    protocol = handle.protocol()
+    properties = handle.metadata().configuration
+    refused = set(protocol.reader_features or ()) - _READABLE
+    if writing:
+        refused |= set(protocol.writer_features or ()) - _WRITABLE
+    if properties.get("delta.enableDeletionVectors", "false") == "true":
+        refused.add("deletionVectors")
+    if properties.get("delta.columnMapping.mode", "none") != "none":
+        refused.add("columnMapping")
+    if refused:
+        raise LakeError(
+            f"{declared.name}: the table uses {', '.join(sorted(refused))}, which the delta-rs "
+            f"engine does not {'write' if writing else 'read'}; use the delta-spark engine, or "
+            "drop the feature (ALTER TABLE … DROP FEATURE) or rewrite the table without it"
+        )
+
+
+def active_files(handle: DeltaTable, partition: Mapping[str, str] | None = None) -> list[File]:
+    """The files that make up the table, those of `partition` if given."""
+    actions = pa.table(handle.get_add_actions())
+    partitions = (
+        actions.column("partition").to_pylist()
+        if "partition" in actions.column_names
+        else [{}] * actions.num_rows
+    )
+    rows = (
+        actions.column("num_records").to_pylist()
+        if "num_records" in actions.column_names
+        else [None] * actions.num_rows
+    )
+    files = [
+        File(unquote(path), size, count, tuple((values or {}).items()))
+        for path, size, count, values in zip(
+            actions.column("path").to_pylist(),
+            actions.column("size_bytes").to_pylist(),
+            rows,
+            partitions,
+            strict=True,
+        )
+    ]
+    return [file for file in files if file.lies_in(partition or {})]
+
+
+def history(handle: DeltaTable, limit: int | None = None) -> list[Record]:
+    """The commits of a table, newest first."""
+    return [_record(entry) for entry in handle.history(limit)]
+
+
+def _record(entry: Mapping[str, Any]) -> Record:
+    try:
+        ours = json.loads(entry.get("userMetadata") or "{}")
+    except json.JSONDecodeError:
+        ours = {}
+    if not isinstance(ours, dict):
+        ours = {}
+    rows = ours.get("rows", (entry.get("operationMetrics") or {}).get("numOutputRows"))
+    return Record(
+        version=int(entry["version"]),
+        when=datetime.fromtimestamp(entry.get("timestamp", 0) / 1000, UTC),
+        operation=str(entry.get("operation", "")),
+        job=ours.get("job"),
+        mode=ours.get("mode"),
+        rows=None if rows is None else int(rows),
+        code_version=ours.get("code_version"),
+        partition=json.loads(ours.get("partition", "{}")),
+        write=ours.get("write"),
+        metadata={key: str(value) for key, value in ours.items() if key not in _OURS},
+    )
+
+
+def check_metadata(metadata: Mapping[str, str]) -> None:
+    """Raise `ValueError` where `metadata` names a key that the lake itself fills."""
+    clash = sorted(set(metadata) & set(_OURS))
+    if clash:
+        raise ValueError(f"commit metadata may not name {', '.join(clash)}: the lake fills them")
+
+
+def user_metadata(
+    *,
+    job: str,
+    write: str,
+    mode: str,
+    partition: Mapping[str, str],
+    metadata: Mapping[str, str],
+    counts: Mapping[str, int],
+) -> str:
+    """The JSON that both engines store as a commit's ``userMetadata``; every value is text."""
+    check_metadata(metadata)
+    ours = {
+        "job": job,
+        "code_version": _code_version(),
+        "write": write,
+        "mode": mode,
+        "partition": json.dumps(dict(partition), ensure_ascii=False),
+        **{key: str(value) for key, value in counts.items()},
+    }
+    rest = {key: str(value) for key, value in metadata.items()}
+    return json.dumps({**ours, **rest}, ensure_ascii=False)
+
+
+def done_already(handle: DeltaTable, transaction: tuple[str, int] | None) -> bool:
+    """Whether the table holds `transaction` (application id, number) or a later one of its id."""
+    if transaction is None:
+        return False
+    seen = handle.transaction_version(transaction[0])
+    return seen is not None and seen >= transaction[1]
+
+
+def committed_version(uri: str, write: str, since: int | None) -> int | None:
+    """The version, later than `since`, that write `write` made; None where it made none."""
+    try:
+        handle = DeltaTable(uri)
+    except TableNotFoundError:
+        return None
+    later = handle.version() - (-1 if since is None else since)
+    for record in history(handle, later) if later > 0 else []:
+        if record.write == write:
+            return record.version
+    return None
+
+
+def refuse_stale(
+    handle: DeltaTable,
+    declared: Table,
+    *,
+    base: int | None,
+    mode: str,
+    partition: Mapping[str, str],
+    touched: Sequence[Mapping[str, str | None]],
+) -> None:
+    """Raise `LakeConflict` where the partition was changed after version `base` (None: no table).
+
+    A replacement wants the partition's files exactly as they were; an append (into the partitions
+    `touched`) wants none of them removed and no replacement of the partition since: its rows belong
+    to what was there before.
+    """
+    if base == handle.version():
+        return
+    before: list[File] = []
+    if base is not None:
+        before = active_files(DeltaTable(handle.table_uri, version=base))
+    now = {file.path for file in active_files(handle)}
+    if mode == "replace":
+        theirs = {file.path for file in before if file.lies_in(partition)}
+        ours = {file.path for file in active_files(handle, partition)}
+        changed = theirs != ours
+    else:
+        changed = any(
+            file.path not in now
+            for file in before
+            if any(file.lies_in(values) for values in touched)
+        )
+    later = handle.version() - (-1 if base is None else base)
+    records = history(handle, later)
+    if mode == "append" and not changed:
+        changed = any(
+            record.mode == "replace"
+            and all(values.get(name) == value for name, value in record.partition.items())
+            for record in records
+            for values in touched
+        )
+    if changed:
+        which = ", ".join(f"{k}={v}" for k, v in partition.items()) or "the partition written"
+        by = "; ".join(f"version {r.version} by {r.job or 'another program'}" for r in records[:3])
+        raise LakeConflict(
+            f"{declared.name}: {which} was changed by another writer while this {mode} ran "
+            f"({by}); a partition has one writer at a time: run the job again"
+        )
+
+
+def commit_files(
+    uri: str,
+    declared: Table,
+    adds: Sequence[AddAction],
+    *,
+    write: str,
+    mode: str,
+    partition: Mapping[str, str],
+    job: str,
+    metadata: Mapping[str, str],
+    transaction: tuple[str, int] | None,
+    base: int | None,
+) -> Commit:
+    """Make files that lie in the table's folder part of the table, in one atomic commit.
+
+    `mode` is ``append`` or ``replace`` (the active files of `partition` are removed in the same
+    commit). `base` is the version that the writer planned from. The caller has checked the files
+    themselves (`etl.lake.staging.collect`).
+
+    Raises:
+        LakeConflict: the partition was changed after `base`.
+        LakeFailed: the log could not be written.
+    """
+    for add in adds:
+        for name, value in partition.items():
+            if add.partition_values.get(name) != value:
+                raise LakeFailed(
+                    f"{declared.name}: {add.path} holds {name}={add.partition_values.get(name)}; "
+                    f"this write replaces {name}={value} alone"
+                )
+    counts = {
+        "rows": sum(json.loads(add.stats)["numRecords"] for add in adds),
+        "files": len(adds),
+        "bytes": sum(add.size for add in adds),
+    }
+    text = user_metadata(
+        job=job, write=write, mode=mode, partition=partition, metadata=metadata, counts=counts
+    )
+    properties = CommitProperties(
+        custom_metadata={"userMetadata": text},
+        max_commit_retries=0,
+        app_transactions=[Transaction(*transaction)] if transaction else None,
+    )
+    schema = Schema.from_arrow(declared.schema)
+    partition_by = list(declared.partition_by)
+    touched = list(
+        {json.dumps(add.partition_values): add.partition_values for add in adds}.values()
+    )
+    failure: Exception | None = None
+    for attempt in range(_ATTEMPTS):
+        handle = open_table(uri, declared, writing=True)
+        if handle is not None:
+            if done_already(handle, transaction):
+                return Commit(declared.name, handle.version(), 0, 0, 0, skipped=True)
+            refuse_stale(
+                handle, declared, base=base, mode=mode, partition=partition, touched=touched
+            )
+        try:
+            if handle is None:
+                create_table_with_add_actions(
+                    uri,
+                    schema,
+                    list(adds),
+                    mode="error",
+                    partition_by=partition_by,
+                    name=declared.name,
+                    description=declared.meaning,
+                    configuration={"delta.enableDeletionVectors": "false"},
+                    commit_properties=properties,
+                )
+                return Commit(declared.name, 0, **counts)
+            handle.create_write_transaction(
+                list(adds),
+                "overwrite" if mode == "replace" else "append",
+                schema,
+                partition_by,
+                [(name, "=", value) for name, value in partition.items()] or None,
+                commit_properties=properties,
+            )
+            # Without retries a commit that comes about is the one after what was read.
+            return Commit(declared.name, handle.version() + 1, **counts)
+        except (DeltaError, OSError) as error:
+            # The commit may have come about all the same: an answer lost on the way, or a
+            # checkpoint after it that failed. Trying again would add the rows twice.
+            landed = committed_version(uri, write, base)
+            if landed is not None:
+                return Commit(declared.name, landed, **counts)
+            raced = isinstance(error, CommitFailedError) or "already exists" in str(error)
+            if not raced:
+                raise LakeFailed(f"{declared.name}: commit failed: {error}") from error
+            failure = error
+            time.sleep(random.uniform(0, 0.02 * (attempt + 1)))
+    raise LakeFailed(
+        f"{declared.name}: other writers took every version in {_ATTEMPTS} attempts; run the job "
+        f"again ({failure})"
+    )

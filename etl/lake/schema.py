@@ -1,0 +1,99 @@
+"""Comparison of schemas: what a table declares against what a file, a log or a frame holds.
+
+Column names, their order and their types count. Nullability, comments and the names inside a list
+(``element`` of Spark, ``item`` of Arrow) do not, nor do 64-bit offsets and views, which hold the
+same values.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from pyarrow import types
+
+from etl.lake.tables import Table
+
+
+def type_name(kind: pa.DataType) -> str:
+    """A type in words, equal for types that hold the same values."""
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+        return "string"
+    if types.is_binary(kind) or types.is_large_binary(kind) or types.is_binary_view(kind):
+        return "binary"
+    if types.is_list(kind) or types.is_large_list(kind):
+        return f"list<{type_name(kind.value_type)}>"
+    if types.is_struct(kind):
+        inner = ", ".join(f"{field.name}: {type_name(field.type)}" for field in kind)
+        return f"struct<{inner}>"
+    if types.is_timestamp(kind) and kind.tz in ("UTC", "+00:00", "Etc/UTC"):
+        return f"timestamp[{kind.unit}, UTC]"
+    return str(kind)
+
+
+def named_types(schema: pa.Schema) -> list[tuple[str, str]]:
+    """(name, type in words) of each column, in order."""
+    return [(field.name, type_name(field.type)) for field in schema]
+
+
+def differences(expected: list[tuple[str, str]], got: list[tuple[str, str]]) -> list[str]:
+    """What sets the columns `got` apart from those `expected`; empty where they agree.
+
+    Each entry names the kind of difference and every column that shows it: missing, not declared,
+    of another type, given twice, in another order.
+    """
+    wanted, found = dict(expected), dict(got)
+    names = [name for name, _ in got]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    missing = [f"{name} ({kind})" for name, kind in expected if name not in found]
+    extra = [f"{name} ({kind})" for name, kind in got if name not in wanted]
+    mistyped = [
+        f"{name} is {found[name]}, declared {kind}"
+        for name, kind in expected
+        if name in found and found[name] != kind
+    ]
+    lines = [
+        f"{what}: {', '.join(which)}"
+        for what, which in (
+            ("missing", missing),
+            ("not declared", extra),
+            ("of another type", mistyped),
+            ("given twice", twice),
+        )
+        if which
+    ]
+    if not lines and names != [name for name, _ in expected]:
+        lines.append(f"order: {', '.join(names)}; declared {', '.join(wanted)}")
+    return lines
+
+
+def data_schema(declared: pa.Schema, partition_by: tuple[str, ...]) -> pa.Schema:
+    """The columns that stand in the files: all but those of the partitioning."""
+    return pa.schema([field for field in declared if field.name not in partition_by])
+
+
+def partition_text(value: object) -> str | None:
+    """A partition value as the Delta log spells it; None for null."""
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value)
+
+
+def partition_value(text: str | None, kind: pa.DataType) -> object:
+    """The value that the Delta log spells `text` in a partition column of type `kind`."""
+    if text is None or types.is_string(kind):
+        return text
+    if types.is_boolean(kind):
+        return text == "true"
+    return int(text)
+
+
+def check_partition_types(declared: Table) -> None:
+    """Raise `TypeError` where `declared` is partitioned by anything but text, integers, booleans.
+
+    Only their spelling in the Delta log is the same for every reader.
+    """
+    for name in declared.partition_by:
+        kind = declared.schema.field(name).type
+        if not (types.is_string(kind) or types.is_integer(kind) or types.is_boolean(kind)):
+            raise TypeError(f"{declared.name}: partition column {name} cannot be a {kind}")

@@ -1,0 +1,229 @@
+"""Reading and writing the tables by Spark, with either Delta engine, the same tables on disk.
+
+``delta-spark`` is the JVM connector, used when its classes are on the classpath (as after
+``spark-submit --packages``); ``delta-rs`` needs no jar. Both write tables without deletion vectors
+and store job, code version and the caller's metadata with every commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+
+from pyspark.sql import DataFrame, SparkSession
+
+from etl.lake import delta_rs, delta_spark, log, staging, writing
+from etl.lake.errors import LakeConflict, LakeError, LakeFailed
+from etl.lake.log import Commit, Record
+from etl.lake.schema import check_partition_types
+from etl.lake.storage import table_uri
+from etl.lake.tables import Table
+from etl.session import DELTA_EXTENSION, jvm_class_exists
+
+__all__ = ["Commit", "Lake", "LakeConflict", "LakeError", "LakeFailed", "Record"]
+
+ENGINES = ("delta-rs", "delta-spark")
+
+
+def _pick_engine(spark: SparkSession, engine: str) -> str:
+    there = jvm_class_exists(spark.sparkContext._jvm, DELTA_EXTENSION)
+    if engine == "auto":
+        return "delta-spark" if there else "delta-rs"
+    if engine not in ENGINES:
+        raise LakeError(f"engine={engine}: expected one of auto, {', '.join(ENGINES)}")
+    if engine == "delta-spark" and not there:
+        raise LakeError(
+            "engine=delta-spark: its classes are not on Spark's classpath; start the job with "
+            "spark-submit --packages io.delta:delta-spark_… or use engine=delta-rs"
+        )
+    return engine
+
+
+class Lake:
+    """The tables under `root`, a local path or the URI of a store that Spark reaches.
+
+    Attributes:
+        root: as given.
+        engine: ``delta-rs`` or ``delta-spark``.
+    """
+
+    def __init__(self, spark: SparkSession, root: str, engine: str = "auto") -> None:
+        """`engine`: ``auto`` takes delta-spark when its classes are there, else delta-rs.
+
+        Raises:
+            LakeError: an unknown engine, or delta-spark without its classes.
+        """
+        self.spark = spark
+        self.root = root
+        self.engine = _pick_engine(spark, engine)
+        self._engine = delta_spark if self.engine == "delta-spark" else delta_rs
+
+    def path(self, table: str) -> str:
+        """The table's address as delta-rs takes it (``file://…``, ``s3://…``)."""
+        return table_uri(self.root, log.declaration(table).name)
+
+    def exists(self, table: str) -> bool:
+        """Whether the table has a first commit."""
+        return self.version(table) is not None
+
+    def version(self, table: str) -> int | None:
+        """The table's newest version, from 0; None where there is no table."""
+        handle = log.open_table(self.path(table), log.declaration(table))
+        return None if handle is None else handle.version()
+
+    def read(
+        self, table: str, *, version: int | None = None, where: Mapping[str, str] | None = None
+    ) -> DataFrame:
+        """The table's rows, of its newest version or of an earlier one.
+
+        `where` names values of partition columns; only their files are read.
+
+        Raises:
+            LakeError: no such table (naming the command that builds it) or version; a schema that
+                is not as declared; deletion vectors or column mapping; `where` on another column.
+            LakeFailed: a file that the log names is gone.
+        """
+        declared = log.declaration(table)
+        _check_partition(declared, where or {})
+        return self._engine.read(
+            self.spark, declared, self.root, version=version, where=where or {}
+        )
+
+    def append(
+        self,
+        table: str,
+        frame: DataFrame,
+        *,
+        job: str,
+        metadata: Mapping[str, str] | None = None,
+        transaction: tuple[str, int] | None = None,
+        base: int | None = None,
+    ) -> Commit:
+        """Add the frame's rows in one commit; the first one makes the table.
+
+        `transaction` (application id, number) makes repetition harmless: where it or a later
+        number of the same id is in the table, the frame is not even computed. `base` is the version
+        the caller planned from, by default the newest at the call. A frame without rows commits
+        nothing but its transaction and metadata.
+
+        Raises:
+            LakeError: the frame is not as declared; `metadata` aside, see `read`.
+            LakeConflict: a partition written to was replaced after `base`.
+            LakeFailed: a staged file is broken or missing; the log could not be written.
+        """
+        return self._write(
+            table,
+            frame,
+            mode="append",
+            partition={},
+            job=job,
+            metadata=metadata or {},
+            transaction=transaction,
+            base=base,
+            allow_empty=True,
+        )
+
+    def replace(
+        self,
+        table: str,
+        frame: DataFrame,
+        partition: Mapping[str, str],
+        *,
+        job: str,
+        metadata: Mapping[str, str] | None = None,
+        transaction: tuple[str, int] | None = None,
+        base: int | None = None,
+        allow_empty: bool = False,
+    ) -> Commit:
+        """Put the frame's rows in the place of a partition's, in one commit.
+
+        `partition` names the value of at least one partition column (and is empty for a table
+        without partitions, which is then replaced whole); every row must lie in it, no other
+        partition is touched. Other settings as for `append`.
+
+        Raises:
+            LakeError: the frame or the partition is not as declared.
+            LakeConflict: the partition changed after `base`.
+            LakeFailed: rows outside the partition; no rows without `allow_empty`; else as `append`.
+        """
+        declared = log.declaration(table)
+        if bool(partition) != bool(declared.partition_by):
+            raise LakeError(
+                f"{table}: replace wants a value of "
+                f"{' or '.join(declared.partition_by) or 'no column'}, got {dict(partition)}"
+            )
+        return self._write(
+            table,
+            frame,
+            mode="replace",
+            partition=partition,
+            job=job,
+            metadata=metadata or {},
+            transaction=transaction,
+            base=base,
+            allow_empty=allow_empty,
+        )
+
+    def transaction_version(self, table: str, app_id: str) -> int | None:
+        """The number of the newest commit that application `app_id` made; None without one."""
+        handle = log.open_table(self.path(table), log.declaration(table))
+        return None if handle is None else handle.transaction_version(app_id)
+
+    def history(self, table: str, limit: int | None = None) -> list[Record]:
+        """The table's commits, newest first; a `LakeError` where there is no table."""
+        declared = log.declaration(table)
+        handle = log.open_table(self.path(table), declared)
+        if handle is None:
+            raise log.missing_table(self.root, declared)
+        return log.history(handle, limit)
+
+    def clean_staging(self, table: str, older_than: timedelta = staging.LEFTOVER_AGE) -> list[str]:
+        """Delete what killed writes of the delta-rs engine left; the names of those writes.
+
+        A write of which anything was touched within `older_than` is taken to be alive. Every write
+        to the table cleans first, at the default age.
+        """
+        return writing.clean(self.path(table), log.declaration(table), older_than)
+
+    def _write(
+        self,
+        table: str,
+        frame: DataFrame,
+        *,
+        mode: str,
+        partition: Mapping[str, str],
+        job: str,
+        metadata: Mapping[str, str],
+        transaction: tuple[str, int] | None,
+        base: int | None,
+        allow_empty: bool,
+    ) -> Commit:
+        declared = log.declaration(table)
+        check_partition_types(declared)
+        _check_partition(declared, partition)
+        commit: Commit = self._engine.write(
+            frame,
+            declared,
+            self.root,
+            mode=mode,
+            partition=partition,
+            job=job,
+            metadata=metadata,
+            transaction=transaction,
+            base=base,
+            allow_empty=allow_empty,
+        )
+        return commit
+
+
+def _check_partition(declared: Table, partition: Mapping[str, str]) -> None:
+    for name, value in partition.items():
+        if name not in declared.partition_by:
+            raise LakeError(
+                f"{declared.name} is not partitioned by {name!r}; its partition columns: "
+                f"{', '.join(declared.partition_by) or 'none'}"
+            )
+        if not isinstance(value, str) or not value:
+            raise LakeError(
+                f"{declared.name}: {name}={value!r}: expected a text of one or more characters"
+            )

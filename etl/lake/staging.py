@@ -1,0 +1,263 @@
+"""Files on their way into a table: where they lie, what is checked, what a killed write leaves.
+
+A write puts its Parquet files where they are to stay, ``data/<write>/<column>=<value>/…`` in the
+table's folder, since object stores cannot rename; no reader sees them before the log names them. A
+marker ``_staging/<write>`` stands from before the first file until after the commit, so that what a
+killed write leaves is known without listing the table. `clean` removes such leftovers once nothing
+of them was touched for a day: their writer, if it lived, would still be adding files.
+
+delta-rs compares neither the files nor their schema with the table when a commit names them:
+`collect` is the only guard.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import uuid
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.fs as pa_fs
+import pyarrow.parquet as pq
+from deltalake.transaction import AddAction
+
+from etl.lake.errors import LakeError, LakeFailed
+from etl.lake.schema import (
+    data_schema,
+    differences,
+    named_types,
+    partition_text,
+    partition_value,
+)
+from etl.lake.storage import unescape
+from etl.lake.tables import Table
+
+DATA = "data"
+MARKERS = "_staging"
+LEFTOVER_AGE = timedelta(hours=24)
+_THREADS = 16
+_TEXT_LIMIT = 32  # characters of a minimum or maximum, as other Delta writers keep
+
+
+@dataclass(frozen=True)
+class Staged:
+    """A finished set of files, not yet in the table; `rows` is what their writer counted."""
+
+    write: str
+    rows: int
+
+    @property
+    def folder(self) -> str:
+        """Where the files lie, within the table."""
+        return f"{DATA}/{self.write}"
+
+
+def begin(filesystem: pa_fs.FileSystem) -> str:
+    """A new write's name, its marker in place."""
+    write = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:12]}"
+    filesystem.create_dir(MARKERS, recursive=True)
+    with filesystem.open_output_stream(f"{MARKERS}/{write}") as stream:
+        stream.write(write.encode())
+    return write
+
+
+def finish(filesystem: pa_fs.FileSystem, write: str) -> None:
+    """Take the marker away, the files being in the table."""
+    filesystem.delete_file(f"{MARKERS}/{write}")
+
+
+def discard(filesystem: pa_fs.FileSystem, write: str) -> None:
+    """Delete the files of a write that did not come about, then its marker."""
+    if filesystem.get_file_info(f"{DATA}/{write}").type != pa_fs.FileType.NotFound:
+        filesystem.delete_dir(f"{DATA}/{write}")
+    finish(filesystem, write)
+
+
+def clean(
+    filesystem: pa_fs.FileSystem, committed: Iterable[str], older_than: timedelta = LEFTOVER_AGE
+) -> list[str]:
+    """Delete what killed writes left, and say which writes those were.
+
+    A write is left alone while its marker or any of its files is younger than `older_than`. Of one
+    that is among those `committed` only the marker goes.
+    """
+    limit = datetime.now(UTC) - older_than
+    removed = []
+    known = set(committed)
+    for marker in _listing(filesystem, MARKERS):
+        write = marker.base_name
+        if marker.mtime > limit:
+            continue
+        if write in known:
+            finish(filesystem, write)
+            continue
+        if any(file.mtime > limit for file in _listing(filesystem, f"{DATA}/{write}")):
+            continue
+        discard(filesystem, write)
+        removed.append(write)
+    return removed
+
+
+def has_leftovers(filesystem: pa_fs.FileSystem, older_than: timedelta = LEFTOVER_AGE) -> bool:
+    """Whether there is any marker old enough for `clean` to look at."""
+    limit = datetime.now(UTC) - older_than
+    return any(marker.mtime <= limit for marker in _listing(filesystem, MARKERS))
+
+
+def _listing(filesystem: pa_fs.FileSystem, folder: str) -> list[pa_fs.FileInfo]:
+    selector = pa_fs.FileSelector(folder, recursive=True, allow_not_found=True)
+    return [info for info in filesystem.get_file_info(selector) if info.is_file]
+
+
+def collect(filesystem: pa_fs.FileSystem, declared: Table, staged: Staged) -> list[AddAction]:
+    """The add-actions of a staged write, every file of it checked from its footer.
+
+    Files without rows are left out. Statistics are those that every reader takes alike: none for
+    floating point (writers differ on NaN), none for lists, structs and binary.
+
+    Raises:
+        LakeError: a file's columns are not as declared, or a partition value is the empty string.
+        LakeFailed: a file is not readable as Parquet, or the rows of all files together are not as
+            many as their writer counted.
+    """
+    files = [
+        info
+        for info in _listing(filesystem, staged.folder)
+        if not info.base_name.startswith(("_", ".")) and "/_temporary/" not in info.path
+    ]
+    with ThreadPoolExecutor(_THREADS) as pool:
+        adds = list(pool.map(lambda info: _add_action(filesystem, declared, staged, info), files))
+    counted = sum(rows for _, rows in adds)
+    if counted != staged.rows:
+        raise LakeFailed(
+            f"{declared.name}: {counted} rows in the {len(files)} files of {staged.folder}, "
+            f"{staged.rows} were written: files are missing, or another write is mixed in; run the "
+            "job again"
+        )
+    return sorted((add for add, rows in adds if rows), key=lambda add: str(add.path))
+
+
+def _add_action(
+    filesystem: pa_fs.FileSystem, declared: Table, staged: Staged, info: pa_fs.FileInfo
+) -> tuple[AddAction, int]:
+    path = f"{staged.folder}/{info.path.split(staged.folder + '/', 1)[1]}"
+    try:
+        with filesystem.open_input_file(path) as stream:
+            footer = pq.read_metadata(stream)
+    except (OSError, pa.ArrowException) as error:
+        raise LakeFailed(
+            f"{declared.name}: staged file {path} is missing or no readable Parquet ({error}); "
+            "nothing was committed, run the job again"
+        ) from error
+    expected = data_schema(declared.schema, declared.partition_by)
+    lines = differences(named_types(expected), named_types(footer.schema.to_arrow_schema()))
+    if lines:
+        raise LakeError(
+            f"{declared.name}: staged file {path} is not as declared: {'; '.join(lines)}"
+        )
+    values = _partition_values(declared, path)
+    action = AddAction(
+        path=path,
+        size=info.size,
+        partition_values=values,
+        modification_time=int(info.mtime.timestamp() * 1000),
+        data_change=True,
+        stats=json.dumps(statistics(footer, expected), ensure_ascii=False),
+    )
+    return action, footer.num_rows
+
+
+def _partition_values(declared: Table, path: str) -> dict[str, str | None]:
+    folders = path.split("/")[2:-1]
+    pairs = [folder.partition("=") for folder in folders]
+    if tuple(name for name, _, _ in pairs) != declared.partition_by:
+        raise LakeError(
+            f"{declared.name}: staged file {path} lies in partitions "
+            f"({', '.join(name for name, _, _ in pairs)}), declared "
+            f"({', '.join(declared.partition_by)})"
+        )
+    values: dict[str, str | None] = {}
+    for name, _, escaped in pairs:
+        kind = declared.schema.field(name).type
+        try:
+            values[name] = partition_text(partition_value(unescape(escaped), kind))
+        except ValueError as error:
+            raise LakeError(f"{declared.name}: column {name}: {error}") from error
+    return values
+
+
+def statistics(footer: pq.FileMetaData, schema: pa.Schema) -> dict[str, Any]:
+    """A file's statistics as the Delta log holds them, from those of its row groups.
+
+    A column's minimum and maximum stand only where every row group that has values has both.
+    Long texts are cut: a minimum to its first characters, a maximum to its first with the last one
+    raised, so that both remain bounds.
+    """
+    groups = [footer.row_group(index) for index in range(footer.num_row_groups)]
+    lows: dict[str, Any] = {}
+    highs: dict[str, Any] = {}
+    nulls: dict[str, int] = {}
+    for index in range(footer.num_columns):
+        name = footer.schema.column(index).path
+        if name not in schema.names:  # inside a list or struct
+            continue
+        parts = [(group.num_rows, group.column(index).statistics) for group in groups]
+        if any(part is None or not part.has_null_count for rows, part in parts if rows):
+            continue
+        nulls[name] = sum(part.null_count for rows, part in parts if rows)
+        valued = [part for rows, part in parts if rows and part.null_count < rows]
+        if not valued or not all(part.has_min_max for part in valued):
+            continue
+        kind = schema.field(name).type
+        low = _bound(min(part.min for part in valued), kind, upper=False)
+        high = _bound(max(part.max for part in valued), kind, upper=True)
+        if low is not None and high is not None:
+            lows[name], highs[name] = low, high
+    return {
+        "numRecords": footer.num_rows,
+        "minValues": lows,
+        "maxValues": highs,
+        "nullCount": nulls,
+    }
+
+
+def _bound(value: Any, kind: pa.DataType, *, upper: bool) -> Any:
+    """A bound in the log's spelling, at or beyond `value`; None where there is none to give."""
+    if pa.types.is_integer(kind):
+        return value
+    if pa.types.is_string(kind):
+        return _text_bound(value, upper)
+    if pa.types.is_date(kind):
+        return value.isoformat()
+    if pa.types.is_timestamp(kind):
+        # Readers keep milliseconds: the bound moves outwards to the next whole one.
+        micros = round(
+            (value - datetime(1970, 1, 1, tzinfo=value.tzinfo)) / timedelta(microseconds=1)
+        )
+        millis = math.ceil(micros / 1000) if upper else micros // 1000
+        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=millis)
+        return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return None
+
+
+def _text_bound(value: str, upper: bool) -> str | None:
+    head = value[:_TEXT_LIMIT]
+    if len(value) <= _TEXT_LIMIT or not upper:
+        return head
+    for end in range(len(head) - 1, -1, -1):
+        raised = ord(head[end]) + 1
+        if 0xD800 <= raised < 0xE000:  # no character has these numbers
+            raised = 0xE000
+        if raised <= 0x10FFFF:
+            return head[:end] + chr(raised)
+    return None
+
+
+def written_by(paths: Sequence[str]) -> set[str]:
+    """The writes that files of a table (paths within it) came from."""
+    return {path.split("/")[1] for path in paths if path.startswith(f"{DATA}/")}

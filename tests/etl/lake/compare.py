@@ -1,0 +1,37 @@
+"""Comparison of tables by content: the same rows, each as often, in any order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pyarrow as pa
+
+_SHOWN = 10
+
+
+def rows_of(data: Any) -> tuple[tuple[str, ...], Counter[str]]:
+    """Column names and rows (as text, counted) of an Arrow table, a Spark or a pandas frame."""
+    if isinstance(data, pa.Table):
+        names, records = tuple(data.column_names), data.to_pylist()
+    elif hasattr(data, "toArrow"):
+        return rows_of(data.toArrow())
+    else:
+        return rows_of(pa.Table.from_pandas(data, preserve_index=False))
+    return names, Counter(repr([record[name] for name in names]) for record in records)
+
+
+def assert_same_rows(actual: Any, expected: Any) -> None:
+    """Fail unless both hold the same columns and the same rows equally often, in any order.
+
+    The message shows the rows that only one of them has.
+    """
+    names, got = rows_of(actual)
+    wanted_names, wanted = rows_of(expected)
+    assert names == wanted_names, f"columns {names}, expected {wanted_names}"
+    missing, extra = wanted - got, got - wanted
+    if missing or extra:
+        lines = [f"{sum(missing.values())} rows missing, {sum(extra.values())} not expected"]
+        lines += [f"  missing  x{n}  {row}" for row, n in sorted(missing.items())[:_SHOWN]]
+        lines += [f"  extra    x{n}  {row}" for row, n in sorted(extra.items())[:_SHOWN]]
+        raise AssertionError("\n".join(lines))

@@ -1,0 +1,246 @@
+from __future__ import annotations
+
+import datetime
+import json
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from conf import ROOT
+from etl.lake import arrow, tables
+from etl.lake.errors import LakeError
+from etl.lake.tables import TABLES, Table
+from tests.etl.lake.compare import assert_same_rows
+
+PAIRS = [("uk", "false", "key", 3), ("uk", "red", "moon", 1), ("de", "new", "key", 2)]
+
+
+def rows(table, records):
+    schema = TABLES[table].schema
+    return pa.Table.from_pylist([dict(zip(schema.names, r, strict=True)) for r in records], schema)
+
+
+def pairs(*records):
+    return rows("amod_pairs", records)
+
+
+@pytest.fixture
+def root(tmp_path):
+    return str(tmp_path / "lake")
+
+
+def test_importing_it_does_not_import_spark():
+    code = "import sys, etl.lake.arrow, etl.lake.__main__; sys.exit('pyspark' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+
+
+def test_append_then_read(root):
+    commit = arrow.append(root, "amod_pairs", pairs(*PAIRS), job="test", metadata={"run": "7"})
+    assert (commit.version, commit.rows, commit.files, commit.skipped) == (0, 3, 2, False)
+    assert_same_rows(arrow.read(root, "amod_pairs"), pairs(*PAIRS))
+    assert arrow.read(root, "amod_pairs").schema == TABLES["amod_pairs"].schema
+    assert arrow.version(root, "amod_pairs") == 0
+    assert arrow.tables(root) == ["amod_pairs"]
+    record = arrow.history(root, "amod_pairs")[0]
+    assert (record.job, record.rows, record.metadata) == ("test", 3, {"run": "7"})
+
+
+def test_what_is_not_there(root):
+    assert arrow.tables(root) == []
+    assert arrow.version(root, "amod_pairs") is None
+    for call in (arrow.read, arrow.dataset, arrow.history, arrow.files):
+        with pytest.raises(LakeError, match=r"no table amod_pairs .*extract_amod\.py"):
+            call(root, "amod_pairs")
+    with pytest.raises(LakeError, match="no table 'pairs'; known: amod_files"):
+        arrow.read(root, "pairs")
+    assert not Path(root).exists()
+
+
+def test_filters_and_columns(root):
+    arrow.append(root, "amod_pairs", pairs(*PAIRS), job="test")
+    got = arrow.read(root, "amod_pairs", where=[("corpus", "=", "uk")], columns=["noun"])
+    assert_same_rows(got, pa.table({"noun": ["key", "moon"]}))
+    either = [[("corpus", "=", "de")], [("count", ">", 2)]]
+    assert arrow.read(root, "amod_pairs", where=either).num_rows == 2
+    assert arrow.read(root, "amod_pairs", where=pc.field("noun") == "key").num_rows == 2
+    assert arrow.read(root, "amod_pairs", where=[]).num_rows == 3
+    with pytest.raises(LakeError, match="no column verb; it has corpus, adjective, noun, count"):
+        arrow.read(root, "amod_pairs", columns=["verb", "noun"])
+
+
+def test_batches_stream(root):
+    many = pairs(*[("uk", "a", f"n{i}", i) for i in range(1000)])
+    arrow.append(root, "amod_pairs", many, job="test")
+    got = list(arrow.batches(root, "amod_pairs", batch_size=64))
+    assert all(0 < batch.num_rows <= 64 for batch in got)
+    assert_same_rows(pa.Table.from_batches(got), many)
+    assert not list(arrow.batches(root, "amod_pairs", where=[("noun", "=", "none")]))
+
+
+def test_a_version_of_the_past(root):
+    arrow.append(root, "amod_pairs", pairs(*PAIRS), job="test")
+    arrow.append(root, "amod_pairs", pairs(("uk", "x", "y", 1)), job="test")
+    assert_same_rows(arrow.read(root, "amod_pairs", version=0), pairs(*PAIRS))
+    with pytest.raises(LakeError, match="no version 2; expected 0 to 1"):
+        arrow.read(root, "amod_pairs", version=2)
+
+
+def test_query(root):
+    arrow.append(root, "amod_pairs", pairs(*PAIRS), job="test")
+    sql = 'SELECT noun, sum("count") AS n FROM amod_pairs GROUP BY noun ORDER BY n DESC'
+    got = pa.Table.from_batches(arrow.query(root, "amod_pairs", sql))
+    assert got.to_pydict() == {"noun": ["key", "moon"], "n": [5, 1]}
+    assert got.schema.field("noun").type == pa.string()
+    with pytest.raises(LakeError, match=r"failed: .*verb"):
+        list(arrow.query(root, "amod_pairs", "SELECT verb FROM amod_pairs"))
+
+
+def test_odd_partition_values_and_nulls(root):
+    corpora = ["a/b", "100%", "a b", "k=v", "ü", "o'brien", "_", "..", '"[*]', "~+&#", " ", None]
+    given = pairs(*[(corpus, None, "", place) for place, corpus in enumerate(corpora)])
+    arrow.append(root, "amod_pairs", given, job="test")
+    assert_same_rows(arrow.read(root, "amod_pairs"), given)
+    for place, corpus in enumerate(corpora[:-1]):
+        got = arrow.read(root, "amod_pairs", where=[("corpus", "=", corpus)])
+        assert got.column("count").to_pylist() == [place]
+    sql = "SELECT * FROM amod_pairs WHERE corpus = 'o''brien'"
+    assert pa.Table.from_batches(arrow.query(root, "amod_pairs", sql)).num_rows == 1
+    with pytest.raises(LakeError, match="empty string"):
+        arrow.append(root, "amod_pairs", pairs(("", "a", "b", 1)), job="test")
+
+
+def test_every_kind_of_column(root, monkeypatch):
+    declared = Table(
+        "kinds",
+        "One column of each kind.",
+        pa.schema(
+            [
+                ("depth", pa.int32()),
+                ("when", pa.timestamp("us", tz="UTC")),
+                ("scores", pa.list_(pa.float64())),
+                ("entries", pa.list_(pa.struct([("adjective", pa.string())]))),
+                ("digest", pa.binary()),
+            ]
+        ),
+        ("depth",),
+    )
+    monkeypatch.setitem(tables.TABLES, "kinds", declared)
+    moment = datetime.datetime(2024, 2, 29, 23, 59, 59, 123456, tzinfo=datetime.UTC)
+    given = rows(
+        "kinds",
+        [
+            (1, moment, [1.0, None], [{"adjective": "red"}], b"\x00\xff"),
+            (-2, None, None, None, None),
+            (None, moment, [], [], b""),
+        ],
+    )
+    arrow.append(root, "kinds", given, job="test")
+    assert_same_rows(arrow.read(root, "kinds"), given)
+    assert arrow.read(root, "kinds", where=[("when", "=", moment)]).num_rows == 2
+    assert arrow.read(root, "kinds", where=[("depth", "=", -2)]).num_rows == 1
+    large = given.cast(given.schema.set(4, pa.field("digest", pa.large_binary())))
+    arrow.append(root, "kinds", large, job="test")
+
+
+def test_differences_of_a_table_are_named(root):
+    wrong = pairs(*PAIRS).drop_columns(["noun"]).append_column("extra", [[1, 2, 3]])
+    with pytest.raises(LakeError, match=r"missing: noun \(string\); not declared: extra \(int64\)"):
+        arrow.append(root, "amod_pairs", wrong, job="test")
+    mistyped = pairs(*PAIRS).set_column(3, "count", [[1.0, 2.0, 3.0]])
+    with pytest.raises(LakeError, match="count is double, declared int64"):
+        arrow.append(root, "amod_pairs", mistyped, job="test")
+    assert not Path(root).exists()
+
+
+def test_the_same_transaction_twice(root):
+    arrow.append(root, "amod_pairs", pairs(*PAIRS), job="test", transaction=("run", 1))
+    again = arrow.append(root, "amod_pairs", pairs(*PAIRS), job="test", transaction=("run", 1))
+    assert again.skipped
+    assert arrow.read(root, "amod_pairs").num_rows == 3
+    assert not list(Path(root, "amod_pairs", "_staging").iterdir())
+
+
+def test_writers_in_parallel_all_land(root):
+    """Eight writers of one table that is not there yet, the same start: one commit each."""
+    barrier = threading.Barrier(8)
+    failures = []
+
+    def work(place):
+        try:
+            barrier.wait()
+            for turn in range(3):
+                record = pairs((f"c{place}", "a", f"n{turn}", 1))
+                arrow.append(root, "amod_pairs", record, job="t", transaction=(f"c{place}", turn))
+        except Exception as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(place,)) for place in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert arrow.version(root, "amod_pairs") == 23
+    got = arrow.read(root, "amod_pairs")
+    assert got.num_rows == 24
+    assert len(set(got.column("corpus").to_pylist())) == 8
+
+
+def test_the_same_transaction_by_parallel_writers_lands_once(root):
+    barrier = threading.Barrier(6)
+    outcomes = []
+
+    def work():
+        barrier.wait()
+        outcomes.append(
+            arrow.append(root, "amod_pairs", pairs(*PAIRS), job="t", transaction=("one", 0)).skipped
+        )
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(outcomes) == [False] + [True] * 5
+    assert arrow.read(root, "amod_pairs").num_rows == 3
+
+
+def test_a_table_of_another_writer_with_escaped_folders(root):
+    """The layout of Spark's connector: escaped folder names, escaped once more in the log."""
+    arrow.append(root, "amod_pairs", pairs(("a b%/", "x", "y", 1)), job="test")
+    folder = Path(root, "amod_pairs")
+    log_file = folder / "_delta_log" / f"{0:020}.json"
+    actions = [json.loads(line) for line in log_file.read_text().splitlines()]
+    for action in actions:
+        if "add" in action:
+            there = folder / action["add"]["path"]
+            moved = folder / "corpus=a b%25%2F" / there.name
+            moved.parent.mkdir()
+            shutil.move(there, moved)
+            action["add"]["path"] = f"corpus=a%20b%2525%252F/{there.name}"
+    log_file.write_text("\n".join(json.dumps(action) for action in actions))
+    assert_same_rows(arrow.read(root, "amod_pairs"), pairs(("a b%/", "x", "y", 1)))
+    assert arrow.files(root, "amod_pairs")[0].path == "corpus=a b%25%2F/part-0.parquet"
+
+
+def test_statistics_prune_without_losing_rows(root):
+    """Filters near the bounds of long texts, times and NaN still find their rows."""
+    long = "ü" * 40
+    arrow.append(root, "amod_pairs", pairs(("uk", long, "z" * 33, 1)), job="test")
+    assert arrow.read(root, "amod_pairs", where=[("adjective", "=", long)]).num_rows == 1
+    assert arrow.read(root, "amod_pairs", where=[("noun", ">=", "z" * 33)]).num_rows == 1
+    sql = f"SELECT * FROM amod_pairs WHERE adjective = '{long}' AND noun > 'zz'"
+    assert pa.Table.from_batches(arrow.query(root, "amod_pairs", sql)).num_rows == 1
+
+
+def test_parquet_of_the_table_is_plain(root):
+    arrow.append(root, "amod_pairs", pairs(*PAIRS), job="test")
+    path = arrow.files(root, "amod_pairs")[0].path
+    assert pq.read_schema(Path(root, "amod_pairs", path)).names == ["adjective", "noun", "count"]

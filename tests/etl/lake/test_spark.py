@@ -1,0 +1,419 @@
+from __future__ import annotations
+
+import datetime
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import functions as F
+
+from conf import JobFailed, UserError
+from etl.lake import tables
+from etl.lake.spark import Lake, LakeConflict, LakeError, LakeFailed
+from etl.lake.tables import Table
+from tests.etl.lake.compare import assert_same_rows
+
+PAIRS = [("uk", "false", "key", 3), ("uk", "red", "moon", 1), ("de", "new", "key", 2)]
+UTC = datetime.UTC
+
+
+def data_files(lake: Lake, table: str) -> list[Path]:
+    return sorted(Path(lake.root, table).glob("data/**/*.parquet"))
+
+
+def test_append_then_read(lake, frame):
+    commit = lake.append("amod_pairs", frame("amod_pairs", PAIRS), job="test")
+    assert (commit.table, commit.version, commit.rows, commit.files) == ("amod_pairs", 0, 3, 2)
+    assert commit.bytes > 0
+    assert not commit.skipped
+    assert_same_rows(lake.read("amod_pairs"), frame("amod_pairs", PAIRS))
+    assert lake.read("amod_pairs").columns == ["corpus", "adjective", "noun", "count"]
+    assert lake.exists("amod_pairs")
+    assert lake.version("amod_pairs") == 0
+
+
+def test_a_table_that_is_not_there(lake):
+    assert not lake.exists("amod_pairs")
+    assert lake.version("amod_pairs") is None
+    assert lake.transaction_version("amod_pairs", "a") is None
+    with pytest.raises(LakeError, match=r"no table amod_pairs in lake=.*extract_amod\.py"):
+        lake.read("amod_pairs")
+    assert not Path(lake.root).exists(), "reading made a folder"
+
+
+def test_errors_are_the_users_or_the_jobs():
+    assert issubclass(LakeError, UserError)
+    assert issubclass(LakeFailed, JobFailed)
+    assert issubclass(LakeConflict, LakeFailed)
+
+
+def test_an_undeclared_table(lake):
+    with pytest.raises(LakeError, match="no table 'pairs'; known: amod_files"):
+        lake.read("pairs")
+
+
+def test_metadata_of_a_commit(lake, frame):
+    lake.append(
+        "amod_pairs",
+        frame("amod_pairs", PAIRS),
+        job="extract_amod",
+        metadata={"settings": "abc", "input": "d'é"},
+    )
+    record = lake.history("amod_pairs")[0]
+    assert (record.job, record.rows, record.mode) == ("extract_amod", 3, "append")
+    assert record.metadata == {"settings": "abc", "input": "d'é"}
+    assert record.code_version
+    assert datetime.datetime.now(UTC) - record.when < datetime.timedelta(minutes=5)
+
+
+def test_metadata_may_not_hide_ours(plain_lake, frame):
+    with pytest.raises(ValueError, match="rows"):
+        plain_lake.append(
+            "amod_pairs", frame("amod_pairs", PAIRS), job="t", metadata={"rows": "many"}
+        )
+
+
+def test_replace_touches_its_partition_alone(lake, frame):
+    lake.append("amod_pairs", frame("amod_pairs", PAIRS), job="test")
+    commit = lake.replace(
+        "amod_pairs", frame("amod_pairs", [("uk", "old", "sea", 9)]), {"corpus": "uk"}, job="test"
+    )
+    assert (commit.version, commit.rows) == (1, 1)
+    assert_same_rows(
+        lake.read("amod_pairs"),
+        frame("amod_pairs", [("uk", "old", "sea", 9), ("de", "new", "key", 2)]),
+    )
+    assert lake.history("amod_pairs")[0].partition == {"corpus": "uk"}
+
+
+def test_replace_of_a_table_that_is_not_there(lake, frame):
+    rows = [("uk", "old", "sea", 9)]
+    assert lake.replace("amod_pairs", frame("amod_pairs", rows), {"corpus": "uk"}, job="t").rows
+    assert_same_rows(lake.read("amod_pairs"), frame("amod_pairs", rows))
+
+
+def test_replace_wants_a_partition(lake, frame):
+    rows = frame("amod_pairs", PAIRS)
+    with pytest.raises(LakeError, match="replace wants a value of corpus"):
+        lake.replace("amod_pairs", rows, {}, job="test")
+    with pytest.raises(LakeError, match="not partitioned by 'noun'"):
+        lake.replace("amod_pairs", rows, {"noun": "key"}, job="test")
+    with pytest.raises(LakeError, match="one or more"):
+        lake.replace("amod_pairs", rows, {"corpus": ""}, job="test")
+
+
+def test_replace_refuses_rows_outside_the_partition(plain_lake, frame):
+    plain_lake.append("amod_pairs", frame("amod_pairs", PAIRS), job="test")
+    with pytest.raises(LakeFailed, match=r"corpus=de; this write replaces corpus=uk alone"):
+        plain_lake.replace("amod_pairs", frame("amod_pairs", PAIRS), {"corpus": "uk"}, job="test")
+    assert_same_rows(plain_lake.read("amod_pairs"), frame("amod_pairs", PAIRS))
+    assert len(data_files(plain_lake, "amod_pairs")) == 2, "staged files were left behind"
+
+
+def test_replace_by_nothing_must_be_asked_for(lake, frame):
+    lake.append("amod_pairs", frame("amod_pairs", PAIRS), job="test")
+    nothing = frame("amod_pairs", [])
+    with pytest.raises(LakeFailed, match="no rows"):
+        lake.replace("amod_pairs", nothing, {"corpus": "uk"}, job="test")
+    lake.replace("amod_pairs", nothing, {"corpus": "uk"}, job="test", allow_empty=True)
+    assert_same_rows(lake.read("amod_pairs"), frame("amod_pairs", PAIRS[2:]))
+
+
+def test_an_empty_append_carries_its_transaction(lake, frame):
+    lake.append("amod_pairs", frame("amod_pairs", []), job="test", transaction=("a", 4))
+    assert lake.transaction_version("amod_pairs", "a") == 4
+    assert lake.read("amod_pairs").count() == 0
+    assert lake.read("amod_pairs").schema == frame("amod_pairs", []).schema
+
+
+def test_the_same_transaction_twice(lake, spark, frame):
+    rows = frame("amod_pairs", PAIRS)
+    lake.append("amod_pairs", rows, job="test", transaction=("wiki", 0))
+    again = Lake(spark, lake.root, lake.engine)  # as another process would see it
+    commit = again.append("amod_pairs", rows, job="test", transaction=("wiki", 0))
+    assert commit.skipped
+    assert (commit.version, commit.rows) == (0, 0)
+    assert again.append("amod_pairs", rows, job="test", transaction=("wiki", 1)).version == 1
+    assert again.append("amod_pairs", rows, job="test", transaction=("wiki", 0)).skipped
+    assert again.append("amod_pairs", rows, job="test", transaction=("other", 0)).version == 2
+    assert lake.transaction_version("amod_pairs", "wiki") == 1
+    assert lake.read("amod_pairs").count() == 9
+
+
+def test_a_done_transaction_is_not_computed(plain_lake, frame):
+    plain_lake.append("amod_pairs", frame("amod_pairs", PAIRS), job="t", transaction=("a", 0))
+    broken = frame("amod_pairs", PAIRS).withColumn(
+        "noun", F.raise_error(F.lit("computed")).cast("string")
+    )
+    assert plain_lake.append("amod_pairs", broken, job="t", transaction=("a", 0)).skipped
+
+
+def test_a_version_of_the_past(lake, frame):
+    lake.append("amod_pairs", frame("amod_pairs", PAIRS), job="test")
+    lake.replace("amod_pairs", frame("amod_pairs", PAIRS[:1]), {"corpus": "uk"}, job="test")
+    assert_same_rows(lake.read("amod_pairs", version=0), frame("amod_pairs", PAIRS))
+    assert lake.read("amod_pairs", version=1).count() == 2
+    with pytest.raises(LakeError, match="no version 2; expected 0 to 1"):
+        lake.read("amod_pairs", version=2)
+    with pytest.raises(LakeError, match="version=-1 of amod_pairs: expected 0 or more"):
+        lake.read("amod_pairs", version=-1)
+
+
+def test_where_reads_one_partition(lake, frame):
+    lake.append("amod_pairs", frame("amod_pairs", PAIRS), job="test")
+    assert_same_rows(
+        lake.read("amod_pairs", where={"corpus": "de"}), frame("amod_pairs", PAIRS[2:])
+    )
+    assert lake.read("amod_pairs", where={"corpus": "fr"}).count() == 0
+    with pytest.raises(LakeError, match="not partitioned by 'noun'"):
+        lake.read("amod_pairs", where={"noun": "key"})
+
+
+CORPORA = [
+    "a/b", "100%", "a b", "k=v", "ü", "o'brien", "a%2Fb", "_", "..", 'q"\\', "[x]{y}*?", "~+&#",
+    "10", "true", "2024-01-01", " ", "\n", "__HIVE_DEFAULT_PARTITION_", None,
+]  # fmt: skip
+
+
+def test_partition_values_come_back_as_they_were(lake, frame):
+    rows = [(corpus, "red", "moon", place) for place, corpus in enumerate(CORPORA)]
+    lake.append("amod_pairs", frame("amod_pairs", rows), job="test")
+    assert_same_rows(lake.read("amod_pairs"), frame("amod_pairs", rows))
+
+
+@pytest.mark.parametrize("corpus", ["a/b'c\\%20 ü", '"[*]=+'])
+def test_a_partition_of_odd_characters_is_replaced(lake, frame, corpus):
+    other = (corpus + "x", "red", "moon", 1)
+    lake.append("amod_pairs", frame("amod_pairs", [(corpus, "a", "b", 1), other]), job="test")
+    rows = [(corpus, "x", "y", 7)]
+    lake.replace("amod_pairs", frame("amod_pairs", rows), {"corpus": corpus}, job="test")
+    assert_same_rows(lake.read("amod_pairs", where={"corpus": corpus}), frame("amod_pairs", rows))
+    assert_same_rows(lake.read("amod_pairs"), frame("amod_pairs", [*rows, other]))
+
+
+def test_nulls(lake, frame):
+    rows = [(None, "red", None, 1), ("uk", None, "key", None), ("uk", "", "x", 0)]
+    lake.append("amod_pairs", frame("amod_pairs", rows), job="test")
+    assert_same_rows(lake.read("amod_pairs"), frame("amod_pairs", rows))
+
+
+def test_an_empty_partition_value_is_refused(plain_lake, frame):
+    with pytest.raises(LakeError, match="column corpus: a partition value is the empty string"):
+        plain_lake.append("amod_pairs", frame("amod_pairs", [("", "a", "b", 1)]), job="test")
+    assert not plain_lake.exists("amod_pairs")
+
+
+def test_times_numbers_lists_and_structs(lake, spark, monkeypatch):
+    from etl.lake.frames import spark_schema
+
+    item = pa.struct([("adjective", pa.string()), ("count", pa.int64())])
+    declared = Table(
+        "kinds",
+        "One column of each kind.",
+        pa.schema(
+            [
+                ("edition", pa.string()),
+                ("depth", pa.int32()),
+                ("last", pa.bool_()),
+                ("when", pa.timestamp("us", tz="UTC")),
+                ("day", pa.date32()),
+                ("scores", pa.list_(pa.float64())),
+                ("entries", pa.list_(item)),
+                ("digest", pa.binary()),
+                ("share", pa.float32()),
+            ]
+        ),
+        ("edition", "depth", "last"),
+    )
+    monkeypatch.setitem(tables.TABLES, "kinds", declared)
+    moment = datetime.datetime(2024, 2, 29, 23, 59, 59, 123456, tzinfo=UTC)
+    day = datetime.date(1969, 12, 31)
+    rows = [
+        ("a", 1, True, moment, day, [1.0, float("nan"), None], [("red", 1)], b"\x00\xff", 0.5),
+        ("a", -2, False, None, None, None, None, None, None),
+        (None, None, None, moment, day, [], [], b"", float("nan")),
+    ]
+    frame = spark.createDataFrame(rows, spark_schema(declared.schema))
+    lake.append("kinds", frame, job="test")
+    assert_same_rows(lake.read("kinds"), frame)
+    assert lake.read("kinds").schema == frame.schema
+    assert lake.read("kinds", where={"depth": "-2", "last": "false"}).count() == 1
+    lake.replace(
+        "kinds", frame.where("depth = 1"), {"edition": "a", "depth": "1", "last": "true"}, job="t"
+    )
+    assert lake.read("kinds").count() == 3
+
+
+def test_a_table_without_partitions(lake, spark, monkeypatch):
+    declared = Table("lemmas", "Lemmas.", pa.schema([("lemma", pa.string()), ("pos", pa.string())]))
+    monkeypatch.setitem(tables.TABLES, "lemmas", declared)
+    old = spark.createDataFrame([("dog", "n")], "lemma string, pos string")
+    new = spark.createDataFrame([("cat", "n")], "lemma string, pos string")
+    lake.append("lemmas", old, job="test")
+    lake.append("lemmas", new, job="test")
+    assert_same_rows(lake.read("lemmas"), old.union(new))
+    with pytest.raises(LakeError, match="replace wants a value of no column"):
+        lake.replace("lemmas", new, {"pos": "n"}, job="test")
+    lake.replace("lemmas", new, {}, job="test")
+    assert_same_rows(lake.read("lemmas"), new)
+
+
+def test_columns_may_come_in_any_order(lake, frame):
+    turned = frame("amod_pairs", PAIRS).select("count", "noun", "corpus", "adjective")
+    lake.append("amod_pairs", turned, job="test")
+    assert_same_rows(lake.read("amod_pairs"), frame("amod_pairs", PAIRS))
+
+
+def test_every_difference_of_a_frame_is_named(lake, frame):
+    wrong = (
+        frame("amod_pairs", PAIRS)
+        .drop("noun")
+        .withColumn("count", F.col("count").cast("int"))
+        .withColumn("extra", F.lit(1.5))
+    )
+    with pytest.raises(LakeError) as error:
+        lake.append("amod_pairs", wrong, job="test")
+    for part in (
+        "missing: noun (string)",
+        "not declared: extra (double)",
+        "of another type: count is int, declared bigint",
+    ):
+        assert part in str(error.value)
+    assert not Path(lake.root).exists()
+
+
+def test_a_column_given_twice(lake, frame):
+    rows = frame("amod_pairs", PAIRS)
+    with pytest.raises(LakeError, match="given twice: noun"):
+        lake.append("amod_pairs", rows.select("*", "noun"), job="test")
+
+
+def test_a_failing_job_leaves_the_table_as_it_was(plain_lake, frame):
+    plain_lake.append("amod_pairs", frame("amod_pairs", PAIRS), job="test")
+    bad = frame("amod_pairs", PAIRS).withColumn(
+        "noun",
+        F.when(F.col("corpus") == "de", F.raise_error(F.lit("boom"))).otherwise(F.col("noun")),
+    )
+    with pytest.raises(Exception, match="boom"):
+        plain_lake.append("amod_pairs", bad, job="test")
+    assert plain_lake.version("amod_pairs") == 0
+    assert len(data_files(plain_lake, "amod_pairs")) == 2
+    assert not list(Path(plain_lake.root, "amod_pairs", "_staging").iterdir())
+
+
+def test_roots_with_odd_characters(spark, frame, tmp_path):
+    for name in ("a b", "ü", "[x]", "a#b"):
+        lake = Lake(spark, str(tmp_path / name), "delta-rs")
+        lake.append("amod_pairs", frame("amod_pairs", PAIRS), job="test")
+        assert lake.read("amod_pairs").count() == 3
+        uri = (tmp_path / name).as_uri()
+        assert Lake(spark, uri, "delta-rs").read("amod_pairs").count() == 3
+    with pytest.raises(LakeError, match="percent"):
+        Lake(spark, str(tmp_path / "a%20b"), "delta-rs").read("amod_pairs")
+
+
+def test_a_file_that_vanished_after_its_commit(plain_lake, frame):
+    plain_lake.append("amod_pairs", frame("amod_pairs", PAIRS), job="test")
+    data_files(plain_lake, "amod_pairs")[0].unlink()
+    with pytest.raises(LakeFailed, match="a file that the log names is gone"):
+        plain_lake.read("amod_pairs")
+
+
+def test_engine_names(spark, tmp_path):
+    assert Lake(spark, str(tmp_path)).engine in ("delta-rs", "delta-spark")
+    with pytest.raises(LakeError, match="expected one of auto, delta-rs, delta-spark"):
+        Lake(spark, str(tmp_path), "iceberg")
+
+
+def write_log(folder: Path, protocol: dict, properties: dict, columns: list[dict]) -> None:
+    (folder / "_delta_log").mkdir(parents=True)
+    actions = [
+        {"protocol": protocol},
+        {
+            "metaData": {
+                "id": "00000000-0000-0000-0000-000000000000",
+                "format": {"provider": "parquet", "options": {}},
+                "schemaString": json.dumps({"type": "struct", "fields": columns}),
+                "partitionColumns": ["corpus"],
+                "configuration": properties,
+                "createdTime": 0,
+            }
+        },
+    ]
+    text = "\n".join(json.dumps(action) for action in actions)
+    (folder / "_delta_log" / f"{0:020}.json").write_text(text)
+
+
+def delta_columns(mapped: bool = False) -> list[dict]:
+    kinds = [("corpus", "string"), ("adjective", "string"), ("noun", "string"), ("count", "long")]
+    return [
+        {
+            "name": name,
+            "type": kind,
+            "nullable": True,
+            "metadata": {
+                "delta.columnMapping.id": place,
+                "delta.columnMapping.physicalName": f"c{place}",
+            }
+            if mapped
+            else {},
+        }
+        for place, (name, kind) in enumerate(kinds, 1)
+    ]
+
+
+VECTORS = {
+    "minReaderVersion": 3,
+    "minWriterVersion": 7,
+    "readerFeatures": ["deletionVectors"],
+    "writerFeatures": ["deletionVectors"],
+}
+
+
+@pytest.mark.parametrize(
+    ("protocol", "properties", "mapped", "message"),
+    [
+        (VECTORS, {}, False, "deletionVectors"),
+        (VECTORS, {"delta.enableDeletionVectors": "true"}, False, "deletionVectors"),
+        (
+            {"minReaderVersion": 2, "minWriterVersion": 5},
+            {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "4"},
+            True,
+            "columnMapping",
+        ),
+        (
+            {"minReaderVersion": 2, "minWriterVersion": 5},
+            {"delta.columnMapping.mode": "name"},
+            False,
+            "column mapping",
+        ),
+    ],
+)
+def test_features_that_plain_files_cannot_show(
+    plain_lake, frame, protocol, properties, mapped, message
+):
+    folder = Path(plain_lake.root, "amod_pairs")
+    write_log(folder, protocol, properties, delta_columns(mapped))
+    with pytest.raises(LakeError, match=message):
+        plain_lake.read("amod_pairs")
+    with pytest.raises(LakeError, match=message):
+        plain_lake.append("amod_pairs", frame("amod_pairs", PAIRS), job="test")
+
+
+def test_a_writer_feature_is_no_obstacle_to_reading(plain_lake, frame):
+    protocol = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": ["rowTracking"]}
+    write_log(Path(plain_lake.root, "amod_pairs"), protocol, {}, delta_columns())
+    assert plain_lake.read("amod_pairs").count() == 0
+    with pytest.raises(LakeError, match="rowTracking, which the delta-rs engine does not write"):
+        plain_lake.append("amod_pairs", frame("amod_pairs", PAIRS), job="test")
+
+
+def test_a_table_of_another_schema(plain_lake, frame):
+    columns = [*delta_columns()[:3], {**delta_columns()[3], "type": "integer"}]
+    protocol = {"minReaderVersion": 1, "minWriterVersion": 2}
+    write_log(Path(plain_lake.root, "amod_pairs"), protocol, {}, columns)
+    with pytest.raises(LakeError, match="count is int32, declared int64"):
+        plain_lake.read("amod_pairs")
+    with pytest.raises(LakeError, match="count is int32, declared int64"):
+        plain_lake.append("amod_pairs", frame("amod_pairs", PAIRS), job="test")
