@@ -283,7 +283,9 @@ class Cvc5:
                     key = (predicate, len(arguments))
                     if key not in predicates:
                         predicates[key] = manager.mkConst(
-                            manager.mkFunctionSort([entity] * len(arguments), manager.getBooleanSort()),
+                            manager.mkFunctionSort(
+                                [entity] * len(arguments), manager.getBooleanSort()
+                            ),
                             f"{predicate}_{len(arguments)}",
                         )
                     terms = []
