@@ -99,6 +99,8 @@ def spark_session(app: str, *, extra: dict[str, str] | None = None) -> SparkSess
     }
     for key, value in settings.items():
         conf.set(key, value)
+    # Spark's own INFO lines, dozens a second, would bury the job's progress.
+    conf.setIfMissing("spark.log.level", "WARN")
     for key, value in (extra or {}).items():
         conf.setIfMissing(key, value)
     local = conf.get("spark.master", "local").startswith("local")

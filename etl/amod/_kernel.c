@@ -25,11 +25,13 @@
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define COLD __attribute__((noinline, cold))
+#define PREFETCH(p) __builtin_prefetch(p)
 #define COUNT_TRAILING_ZEROS(x) ((uint32_t)__builtin_ctzll(x))
 #else
 #define LIKELY(x) (x)
 #define UNLIKELY(x) (x)
 #define COLD
+#define PREFETCH(p) ((void)(p))
 static uint32_t COUNT_TRAILING_ZEROS(uint64_t x) {
     uint32_t n = 0;
     while (!(x & 1)) x >>= 1, n++;
@@ -78,13 +80,14 @@ typedef struct {
 } Tag;
 
 typedef struct {
-    uint32_t id;
+    uint64_t id;   /* key of read_number */
     uint32_t at;   /* index, in the index of tabs and newlines, of the row's first tab */
     uint32_t line; /* number within the chunk */
 } Row;
 
 typedef struct {
-    uint32_t row, head;
+    uint64_t head; /* key of read_number */
+    uint32_t row;
 } Amod;
 
 /* Pairs: records of count, sizes and both words in an arena; an open-addressing table of places. */
@@ -97,9 +100,18 @@ typedef struct {
     uint32_t place; /* 1 + offset / 8 in the arena; 0: free */
 } Slot;
 
+/* Pairs wait until there are some, so that their slots and records, most of which lie outside the
+   fast caches, are fetched at the same time. */
+#define WAITING 32
+typedef struct {
+    uint64_t hash;
+    size_t at; /* in the words */
+    uint32_t adjective, noun;
+} Waiting;
+
 typedef struct {
     PyObject_HEAD
-    uint32_t first_id;
+    uint64_t first_id; /* key of read_number, as a single digit */
     int ranges, adjective_by_lemma, noun_by_lemma, lowercase;
     byte unknown_tag;
     Tag penn[TAG_SLOTS], universal[TAG_SLOTS];
@@ -108,14 +120,16 @@ typedef struct {
     size_t arena_used, arena_size;
     Slot *slots;
     size_t n_slots, n_pairs;
-    byte *words; /* the pair at hand, lower-cased, zero-padded to 8 bytes */
-    size_t words_size;
+    byte *words; /* of the pairs waiting, lower-cased, each pair zero-padded to 8 bytes */
+    size_t words_used, words_size;
+    Waiting waiting[WAITING];
+    uint32_t n_waiting;
 
     uint32_t *marks;    /* places of tabs and newlines in the chunk */
     uint32_t *newlines; /* which of the marks are newlines */
     uint64_t *odd;      /* one bit a byte: NUL or not ASCII */
     size_t index_size;  /* bytes of chunk that the three have room for */
-    size_t n_marks, n_newlines;
+    size_t n_marks, n_newlines, n_groups;
     Row *rows, *sorted;
     Amod *amods;
     size_t rows_size;
@@ -126,40 +140,46 @@ typedef struct {
 
 /* ---- bytes ---- */
 
+static inline uint64_t swap64(uint64_t x) {
+#if defined(__GNUC__) || defined(__clang__)
+    return __builtin_bswap64(x);
+#else
+    x = (x >> 8 & 0x00FF00FF00FF00FF) | (x & 0x00FF00FF00FF00FF) << 8;
+    x = (x >> 16 & 0x0000FFFF0000FFFF) | (x & 0x0000FFFF0000FFFF) << 16;
+    return x >> 32 | x << 32;
+#endif
+}
+
 static inline uint64_t load64(const byte *p) {
     uint64_t x;
     memcpy(&x, p, 8);
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    x = __builtin_bswap64(x);
+    x = swap64(x);
 #endif
     return x;
 }
 
 #define EACH_BYTE(x) ((uint64_t)0x0101010101010101 * (x))
 
-/* A decimal number of 1 to 8 digits without leading zeros in p[0..size). Reads the 8 bytes that
-   end with it, which must be readable. */
-static inline int parse_number(const byte *p, uint32_t size, uint32_t *value) {
+/* Reads a decimal number of 1 to 8 digits without leading zeros, of which the last is at end[-1];
+   the 8 bytes before `end` must be readable. The key is the number's digits, a byte each: it
+   orders and compares like the number, which is all that is asked of ids. */
+static inline int read_number(const byte *end, uint32_t size, uint64_t *key) {
     if (UNLIKELY(size - 1 >= MAX_DIGITS)) return 0;
     uint32_t shift = 8 * (8 - size);
-    uint64_t x = (load64(p + size - 8) ^ EACH_BYTE(0x30)) >> shift;
-    uint64_t first = x & 0xff;
-    x <<= shift; /* digits 0..9, the missing ones in front zero */
-    if (UNLIKELY((((x + EACH_BYTE(0x76)) | x) & EACH_BYTE(0x80)) != 0)) return 0;
-    if (UNLIKELY(first == 0 && size > 1)) return 0;
-    x = x * 10 + (x >> 8);
-    x = ((x & 0x000000FF000000FF) * 0x000F424000000064 +
-         ((x >> 16) & 0x000000FF000000FF) * 0x0000271000000001) >> 32;
-    *value = (uint32_t)x;
-    return 1;
+    uint64_t x = (load64(end - 8) ^ EACH_BYTE('0')) >> shift; /* digits as 0..9, the first lowest */
+    uint64_t leading_zero = ((x & 0xff) == 0) & (size > 1);
+    uint64_t no_digit = ((x + EACH_BYTE(0x76)) | x) & (EACH_BYTE(0x80) >> shift);
+    *key = swap64(x << shift);
+    return LIKELY((leading_zero | no_digit) == 0);
 }
 
 /* The same for a number with fewer than 8 readable bytes up to its end. */
-static COLD int parse_number_at_start(const byte *p, uint32_t size, uint32_t *value) {
-    byte padded[16] = {0};
+static COLD int read_number_at_start(const byte *end, uint32_t size, uint64_t *key) {
+    byte padded[8] = {0};
     if (size - 1 >= MAX_DIGITS) return 0;
-    memcpy(padded + 16 - size, p, size);
-    return parse_number(padded + 16 - size, size, value);
+    memcpy(padded + 8 - size, end - size, size);
+    return read_number(padded + 8, size, key);
 }
 
 static COLD int is_number(const byte *p, size_t size) {
@@ -339,6 +359,7 @@ static int index_chunk(Counter *self, const byte *p, size_t size) {
     if (reserve(self, size)) return -1;
     self->n_marks = self->n_newlines = 0;
     size_t whole = size / 64, rest = size % 64;
+    self->n_groups = whole + (rest > 0);
     index_groups(self, p, whole, 0);
     if (rest) {
         byte padded[64];
@@ -411,18 +432,17 @@ static int grow_slots(Counter *self) {
     return 0;
 }
 
-/* Counts the pair in self->words. */
-static int count_pair(Counter *self, uint32_t adjective, uint32_t noun) {
-    size_t size = padded((size_t)adjective + noun);
+static int count_pair(Counter *self, const Waiting *pair) {
+    const byte *words = self->words + pair->at;
+    size_t size = padded((size_t)pair->adjective + pair->noun);
     if (UNLIKELY(10 * (self->n_pairs + 1) > 6 * self->n_slots) && grow_slots(self)) return -1;
-    uint64_t h = hash_words(self->words, size, adjective);
-    uint32_t tag = (uint32_t)(h >> 32);
-    size_t mask = self->n_slots - 1, i = h & mask;
+    uint32_t tag = (uint32_t)(pair->hash >> 32);
+    size_t mask = self->n_slots - 1, i = pair->hash & mask;
     for (; self->slots[i].place; i = (i + 1) & mask) {
         if (self->slots[i].tag != tag) continue;
         Record *record = (Record *)(self->arena + 8 * (size_t)(self->slots[i].place - 1));
-        if (record->adjective == adjective && record->noun == noun &&
-            memcmp(record + 1, self->words, size) == 0) {
+        if (record->adjective == pair->adjective && record->noun == pair->noun &&
+            memcmp(record + 1, words, size) == 0) {
             record->count++;
             return 0;
         }
@@ -445,14 +465,44 @@ static int count_pair(Counter *self, uint32_t adjective, uint32_t noun) {
     }
     Record *record = (Record *)(self->arena + self->arena_used);
     record->count = 1;
-    record->adjective = adjective;
-    record->noun = noun;
-    memcpy(record + 1, self->words, size);
+    record->adjective = pair->adjective;
+    record->noun = pair->noun;
+    memcpy(record + 1, words, size);
     self->slots[i].tag = tag;
     self->slots[i].place = (uint32_t)(self->arena_used / 8 + 1);
     self->arena_used = need;
     self->n_pairs++;
     return 0;
+}
+
+static int count_waiting(Counter *self) {
+    uint32_t n = self->n_waiting;
+    self->n_waiting = 0;
+    self->words_used = 0;
+    if (self->n_slots) {
+        for (uint32_t i = 0; i < n; i++) {
+            const Slot *slot = self->slots + (self->waiting[i].hash & (self->n_slots - 1));
+            if (slot->place) PREFETCH(self->arena + 8 * (size_t)(slot->place - 1));
+        }
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (count_pair(self, self->waiting + i)) return -1;
+    return 0;
+}
+
+/* Puts the pair at the end of the words in the queue. */
+static inline int add_pair(Counter *self, uint32_t adjective, uint32_t noun) {
+    byte *words = self->words + self->words_used;
+    size_t size = (size_t)adjective + noun;
+    memset(words + size, 0, 8);
+    Waiting *pair = self->waiting + self->n_waiting++;
+    pair->hash = hash_words(words, padded(size), adjective);
+    pair->at = self->words_used;
+    pair->adjective = adjective;
+    pair->noun = noun;
+    if (self->n_slots) PREFETCH(self->slots + (pair->hash & (self->n_slots - 1)));
+    self->words_used += padded(size);
+    return self->n_waiting == WAITING ? count_waiting(self) : 0;
 }
 
 static int reserve_words(Counter *self, size_t size) {
@@ -467,8 +517,19 @@ static int reserve_words(Counter *self, size_t size) {
     return 0;
 }
 
-static inline int ascii_alnum(byte c) {
-    return (byte)(c - '0') < 10 || (byte)((c | 0x20) - 'a') < 26;
+/* A word in memory order of which only the first n < 8 bytes count. */
+static inline uint64_t first_bytes(uint64_t x, size_t n) {
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return n ? x >> (64 - 8 * n) : 0;
+#else
+    return x & (((uint64_t)1 << (8 * n)) - 1);
+#endif
+}
+
+static inline int any_ascii_alnum(const byte *p, size_t size) {
+    for (size_t i = 0; i < size; i++)
+        if ((byte)(p[i] - '0') < 10 || (byte)((p[i] | 0x20) - 'a') < 26) return 1;
+    return 0;
 }
 
 /* str.lower and str.isalnum, asked of Python itself, so that all implementations agree. */
@@ -492,20 +553,26 @@ static COLD Py_ssize_t put_word_unicode(Counter *self, size_t at, const byte *p,
     return put;
 }
 
-/* Puts a word at self->words + at, lower-cased if asked; returns its size, -1 on error. */
+/* Puts a word at self->words + at, lower-cased if asked; returns its size, -1 on error. Words are
+   read 8 bytes at a time: at least 8 bytes of other columns follow FORM and LEMMA. */
 static inline Py_ssize_t put_word(Counter *self, size_t at, const byte *p, size_t size,
                                   int *alnum) {
     if (reserve_words(self, at + size + 16)) return -1;
-    byte *out = self->words + at, seen = 0, any = 0;
-    byte upper_bit = self->lowercase ? 0x20 : 0;
-    for (size_t i = 0; i < size; i++) {
-        byte c = p[i];
-        seen |= c;
-        any |= (byte)ascii_alnum(c);
-        out[i] = (byte)(c - 'A') < 26 ? c | upper_bit : c;
+    byte *out = self->words + at;
+    uint64_t not_ascii = 0;
+    for (size_t i = 0; i < size; i += 8) {
+        uint64_t x;
+        memcpy(&x, p + i, 8);
+        uint64_t low = x & EACH_BYTE(0x7f);
+        uint64_t upper = (low + EACH_BYTE(0x80 - 'A')) & ~(low + EACH_BYTE(0x7f - 'Z'));
+        uint64_t lower = x | ((upper & ~x & EACH_BYTE(0x80)) >> 2); /* sets 0x20 */
+        lower = self->lowercase ? lower : x;
+        memcpy(out + i, &lower, 8);
+        size_t left = size - i;
+        not_ascii |= left >= 8 ? x : first_bytes(x, left);
     }
-    if (UNLIKELY(seen & 0x80)) return put_word_unicode(self, at, p, size, alnum);
-    *alnum = any;
+    if (UNLIKELY(not_ascii & EACH_BYTE(0x80))) return put_word_unicode(self, at, p, size, alnum);
+    *alnum = any_ascii_alnum(p, size);
     return (Py_ssize_t)size;
 }
 
@@ -579,15 +646,15 @@ static int read_amod(Counter *self, const byte *chunk, const Row *row, const Row
     } else {
         size_t size;
         const byte *word = choose_word(chunk, tabs, self->adjective_by_lemma, &size);
-        Py_ssize_t adjective = put_word(self, 0, word, size, &alnum);
+        Py_ssize_t adjective = put_word(self, self->words_used, word, size, &alnum);
         if (adjective < 0) return -1;
         word = choose_word(chunk, head_tabs, self->noun_by_lemma, &size);
-        Py_ssize_t noun = put_word(self, (size_t)adjective, word, size, &ignored);
+        size_t at = self->words_used + (size_t)adjective;
+        Py_ssize_t noun = put_word(self, at, word, size, &ignored);
         if (noun < 0) return -1;
         if (LIKELY(alnum && noun)) {
-            memset(self->words + adjective + noun, 0, 8);
             self->pairs++;
-            return count_pair(self, (uint32_t)adjective, (uint32_t)noun);
+            return add_pair(self, (uint32_t)adjective, (uint32_t)noun);
         }
         left = LEFT_NO_LETTER;
     }
@@ -596,23 +663,26 @@ static int read_amod(Counter *self, const byte *chunk, const Row *row, const Row
 }
 
 static int by_id(const void *a, const void *b) {
-    uint32_t x = ((const Row *)a)->id, y = ((const Row *)b)->id;
+    uint64_t x = ((const Row *)a)->id, y = ((const Row *)b)->id;
     return (x > y) - (x < y);
 }
 
-/* The row with an id among rows in ascending order of ids, or NULL. The row's place is at most
-   its id less the first id, and less only by the gaps before it, so that a short walk finds it. */
-static inline const Row *find_id(const Row *rows, size_t n, uint32_t id) {
-    if (id < rows[0].id) return NULL;
-    size_t at = id - rows[0].id;
-    if (at >= n) at = n - 1;
-    for (int steps = 0; rows[at].id > id; at--) {
-        if (UNLIKELY(++steps > 16)) {
-            Row key = {id, 0, 0};
-            return bsearch(&key, rows, at, sizeof *rows, by_id);
+/* The row with an id among n rows in ascending order of ids, or NULL. Looked for from the row
+   `near`, since the head of an adjective is mostly within a few words of it. */
+static inline const Row *find_id(const Row *rows, size_t n, size_t near, uint64_t id) {
+    const Row *row = rows + near, *last = rows + n - 1;
+    for (int steps = 0; steps < 12; steps++) {
+        if (row->id == id) return row;
+        if (row->id < id) {
+            if (row == last || row[1].id > id) return NULL;
+            row++;
+        } else {
+            if (row == rows || row[-1].id < id) return NULL;
+            row--;
         }
     }
-    return rows[at].id == id ? rows + at : NULL;
+    Row key = {id, 0, 0};
+    return bsearch(&key, rows, n, sizeof *rows, by_id);
 }
 
 /* Judges the n rows of a sentence, m of them amod. */
@@ -633,7 +703,7 @@ static int finish_sentence(Counter *self, const byte *chunk, size_t n, size_t m,
     }
     for (size_t i = 0; i < m; i++) {
         const Row *row = self->rows + self->amods[i].row;
-        const Row *head = find_id(ordered, n, self->amods[i].head);
+        const Row *head = find_id(ordered, n, self->amods[i].row, self->amods[i].head);
         if (UNLIKELY(!head || head->id == row->id)) {
             int reason = head ? REJECT_SELF_HEAD : REJECT_HEAD_MISSING;
             tally_row(self, &self->rejected[reason], chunk, row, 1);
@@ -647,14 +717,15 @@ static int finish_sentence(Counter *self, const byte *chunk, size_t n, size_t m,
     return 0;
 }
 
-/* Whether any of the bytes [start, stop) of the chunk is NUL or not ASCII. */
-static inline int any_odd(const uint64_t *odd, uint32_t start, uint32_t stop) {
-    uint32_t first = start / 64, last = stop / 64;
-    uint64_t from = ~(uint64_t)0 << (start % 64), to = ((uint64_t)1 << (stop % 64)) - 1;
-    if (first == last) return (odd[first] & from & to) != 0;
-    uint64_t any = odd[first] & from;
-    for (uint32_t i = first + 1; i < last; i++) any |= odd[i];
-    return (any | (to ? odd[last] & to : 0)) != 0;
+/* The first byte at or after `from` that is NUL or not ASCII; UINT32_MAX: none in the chunk. */
+static inline uint32_t find_odd(const Counter *self, uint32_t from) {
+    size_t group = from / 64;
+    uint64_t odd = self->odd[group] & ~(uint64_t)0 << (from % 64);
+    while (!odd) {
+        if (++group >= self->n_groups) return UINT32_MAX;
+        odd = self->odd[group];
+    }
+    return (uint32_t)(64 * group) + COUNT_TRAILING_ZEROS(odd);
 }
 
 static inline int is_sentence_mark(const byte *p, size_t size) {
@@ -670,8 +741,10 @@ static int read_chunk(Counter *self, const byte *chunk, size_t n_lines, size_t b
     Amod *amods = self->amods;
     size_t n = 0, m = 0;
     int ascending = 1;
-    uint32_t at = 0, start = 0, last_id = 0;
-    uint64_t crlf = 0;
+    uint32_t at = 0, start = 0;
+    uint32_t odd = 0; /* from the line at hand up to here all is ASCII without NUL */
+    uint32_t too_near = before < 8 ? (uint32_t)(8 - before) : 0; /* to the start of the block */
+    uint64_t crlf = 0, last_id = 0;
     uint32_t amod;
     memcpy(&amod, "amod", 4);
 
@@ -679,18 +752,20 @@ static int read_chunk(Counter *self, const byte *chunk, size_t n_lines, size_t b
         uint32_t newline = self->newlines[line], stop = marks[newline];
         const uint32_t *tabs = marks + at;
         const byte *p = chunk + start;
-        uint32_t next = stop + 1, reason, id, head;
+        uint32_t next = stop + 1, reason;
+        uint64_t id, head;
         if (UNLIKELY(stop > start && chunk[stop - 1] == '\r')) {
             stop--;
             crlf++;
         }
-        if (stop == start || *p == '#' || UNLIKELY(is_sentence_mark(p, stop - start))) {
+        if ((byte)(*p - '0') > 9 &&
+            (stop == start || *p == '#' || is_sentence_mark(p, stop - start))) {
             if (n && finish_sentence(self, chunk, n, m, ascending, end)) return -1;
             n = m = 0;
             ascending = 1;
             goto next_line;
         }
-        if (UNLIKELY(any_odd(self->odd, start, stop))) {
+        if (UNLIKELY(odd < stop) && (odd = find_odd(self, start)) < stop) {
             reason = REJECT_NUL;
             if (memchr(p, 0, stop - start)) goto reject;
             reason = REJECT_UTF8;
@@ -699,19 +774,20 @@ static int read_chunk(Counter *self, const byte *chunk, size_t n_lines, size_t b
         reason = REJECT_COLUMNS;
         if (UNLIKELY(newline - at != COLUMNS - 1)) goto reject;
 
-        if (UNLIKELY(before + tabs[0] < 8) ? !parse_number_at_start(p, tabs[0] - start, &id)
-                                           : !parse_number(p, tabs[0] - start, &id)) {
-            if (self->ranges && is_range(p, tabs[0] - start)) goto next_line;
+        int near = UNLIKELY(tabs[0] < too_near);
+        uint32_t digits = tabs[0] - start;
+        if (UNLIKELY(!(near ? read_number_at_start(chunk + tabs[0], digits, &id)
+                            : read_number(chunk + tabs[0], digits, &id)))) {
+            if (self->ranges && is_range(p, digits)) goto next_line;
             reason = REJECT_ID;
             goto reject;
         }
         reason = REJECT_ID;
         if (UNLIKELY(id < self->first_id)) goto reject;
         reason = REJECT_HEAD;
-        p = chunk + tabs[5] + 1;
-        if (UNLIKELY(before + tabs[6] < 8)
-                ? !parse_number_at_start(p, tabs[6] - tabs[5] - 1, &head)
-                : !parse_number(p, tabs[6] - tabs[5] - 1, &head))
+        digits = tabs[6] - tabs[5] - 1;
+        if (UNLIKELY(!(near ? read_number_at_start(chunk + tabs[6], digits, &head)
+                            : read_number(chunk + tabs[6], digits, &head))))
             goto reject;
 
         if (UNLIKELY(n && id <= last_id)) ascending = 0;
@@ -780,7 +856,7 @@ static int feed(Counter *self, const byte *block, size_t size) {
         chunk_size = CHUNK;
     }
     self->bytes += size;
-    return 0;
+    return count_waiting(self);
 }
 
 /* ---- Python ---- */

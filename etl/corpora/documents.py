@@ -68,8 +68,7 @@ def normal_form(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
-# Where an overlong text may be cut, best first: at a paragraph, after a sentence's end, at a space
-# is not among them, as it would cut a sentence in two.
+# An overlong text is cut at a paragraph, else here; never at a mere space, inside a sentence.
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*\s+")
 
 
@@ -91,7 +90,6 @@ def pieces(
         if end - start > limit:
             end = text.rfind("\n", start + 1, start + limit + 1)
             if end < 0:
-                end = -1
                 for found in _SENTENCE_END.finditer(text, start, start + limit):
                     end = found.end()
             if end < 0:

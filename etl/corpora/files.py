@@ -66,11 +66,11 @@ class InputFile:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A share of a file for one task: the records that begin in the stored bytes [start, end).
+    """A share of a file for one task: the records that begin in the stored bytes from start to end.
 
-    `bytes` is the size of the whole file. For bz2 the range counts compressed bytes and holds the
-    streams that begin in it; for a plain file it holds the records that begin in it, so that
-    adjacent units give every record exactly once, whatever the borders.
+    `bytes` is the size of the whole file. For bz2 the range counts compressed bytes and stands for
+    the streams that begin in it. Readers find the first record behind a border from the file alone,
+    so adjacent units give every record exactly once, wherever the borders fall.
     """
 
     path: str

@@ -13,6 +13,7 @@ the rest of its line, never the rest of the article.
 
 from __future__ import annotations
 
+import functools
 import html
 import re
 from collections import Counter
@@ -94,10 +95,12 @@ def _without_elements(text: str) -> str:
 # ------------------------------------------------------------------- templates and tables
 
 _MAX_DEPTH = 8
+_MAX_NAME = 100
 # Two patterns that begin with a literal: their matches, merged, cost a third of one alternation.
 _OPENING_BRACES = re.compile(r"\{(?:\{+|\|)")
 _CLOSING_BRACES = re.compile(r"\}\}*")
 _SECTION = re.compile(r"\n==(?=[^=\n])")
+_SPAN: Callable[[re.Match[str]], tuple[int, int]] = re.Match.span
 _OPEN_BRACES = re.compile(r"\{\{[^{}\n]*\}?")
 _LINK_OR_PIPE = re.compile(r"\[\[[^\[\]]*\]\]|\|")
 
@@ -114,8 +117,8 @@ def _balanced(text: str) -> list[tuple[int, int, str]]:
     sections = [m.start() for m in _SECTION.finditer(text)]
     sections.append(len(text))
     section = 0
-    tokens = [m.span() for m in _OPENING_BRACES.finditer(text)]
-    tokens += [m.span() for m in _CLOSING_BRACES.finditer(text)]
+    tokens = [*map(_SPAN, _OPENING_BRACES.finditer(text))]
+    tokens += map(_SPAN, _CLOSING_BRACES.finditer(text))
     tokens.sort()
     for start, end in tokens:
         if sections[section] < start:
@@ -156,6 +159,9 @@ def _balanced(text: str) -> list[tuple[int, int, str]]:
     return closed
 
 
+_TextOf = Callable[[list[str], dict[str, str]], str]
+
+
 def _begins_line(text: str, position: int) -> bool:
     """Whether only colons and spaces stand between the beginning of the line and `position`."""
     while position and text[position - 1] in ": \t":
@@ -170,7 +176,7 @@ def _without_templates(text: str, depth: int = 0) -> str:
     for start, end, kind in _balanced(text):
         if start < position:
             continue
-        shown = _template(text[start + 2 : end - 2], depth) if kind == "{" else ""
+        shown = _template(text, start + 2, end - 2, depth) if kind == "{" else ""
         if shown or text[start - 1 : start] != " " or text[end : end + 1] not in _NO_SPACE_BEFORE:
             parts.append(text[position:start])
             parts.append(shown)
@@ -186,23 +192,31 @@ def _without_templates(text: str, depth: int = 0) -> str:
     return text
 
 
-def _template(inner: str, depth: int) -> str:
+@functools.lru_cache(maxsize=1 << 14)
+def _text_of(name: str) -> _TextOf | None:
+    """What shows the template of that name, as it is written; None if nothing does."""
+    name = " ".join(name.lower().replace("_", " ").split())
+    if name.startswith("lang-"):
+        return _first
+    if name.startswith("formatnum:"):
+        return _constant(name[10:])
+    return _TEMPLATES.get(name)
+
+
+def _template(text: str, start: int, end: int, depth: int) -> str:
+    """What the template between `start` and `end`, braces excluded, puts into its sentence."""
     if depth == _MAX_DEPTH:
         return ""
-    pipe = inner.find("|", 0, 120)
-    name = (inner[:120] if pipe < 0 else inner[:pipe]).strip().lower().replace("_", " ")
-    if name.startswith("formatnum:"):
-        return name[10:]
-    text_of = _TEMPLATES.get(name)
+    limit = min(end, start + _MAX_NAME)
+    pipe = text.find("|", start, limit)
+    text_of = _text_of(text[start : limit if pipe < 0 else pipe])
     if text_of is None:
-        if not name.startswith("lang-"):
-            return ""
-        text_of = _first
+        return ""
     arguments: list[str] = []
     named: dict[str, str] = {}
     if pipe >= 0:
         # The pipe of a link inside an argument divides the link, not the template.
-        body = _without_templates(inner[pipe + 1 :], depth + 1)
+        body = _without_templates(text[pipe + 1 : end], depth + 1)
         position = 0
         borders = [m.start() for m in _LINK_OR_PIPE.finditer(body) if m[0] == "|"]
         for border in [*borders, len(body)]:
@@ -220,9 +234,6 @@ def _template(inner: str, depth: int) -> str:
                 arguments.append("")
             arguments[number - 1] = named[str(number)]
     return text_of(arguments, named)
-
-
-_TextOf = Callable[[list[str], dict[str, str]], str]
 
 
 def _argument(number: int) -> _TextOf:
@@ -543,8 +554,8 @@ def _without_links(text: str) -> str:
             if not count:
                 break
         if "[[" in text:
-            text = _OPEN_FILE.sub("", text)
-        text = text.replace("[[", "").replace("]]", "")
+            text = _OPEN_FILE.sub("", text).replace("[[", "")
+        text = text.replace("]]", "")
     if "http" in text:
         text = _URL.sub("", text)
     return text
@@ -569,7 +580,7 @@ _POWER = re.compile(r"<sup>\s*([-+−]?\d{1,3})\s*</sup>", re.IGNORECASE)
 _RAISED = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,30});")
 _SWITCH = re.compile(r"__[A-Z]{3,}__")
-_QUOTES = re.compile(r"'{2,}")
+_QUOTES = re.compile(r"''+")
 _THREE_AND_S = re.compile(r"'''s\b")
 _FOUR = re.compile(r"''''+")
 
@@ -599,7 +610,7 @@ def _without_quotes(text: str) -> str:
     text = "".join([*parts, text[position:]])
     if "''''" in text:
         text = _FOUR.sub(lambda run: "&apos;" if len(run[0]) == 4 else "", text)
-    return text.replace("'''", "").replace("''", "")
+    return _QUOTES.sub("", text)
 
 
 # ------------------------------------------------------------------- paragraphs
@@ -611,7 +622,6 @@ _FORMAT_CHARACTERS = "\u00ad\u200b\u200e\u200f\u2060\u2066\u2067\u2068\u2069\ufe
 _SPACES = "\t\r\v\f\u00a0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
     map(chr, range(0x2000, 0x200B))
 )
-_HEADING = re.compile(r"(=+)(.*?)=+\s*").fullmatch
 _MARKED = frozenset("=*#:;|!{}-")
 _LIST_MARK = re.compile(r"[*#:;]+\s*")
 _CLOSING_MARKS = "\"'”’)]"
@@ -688,11 +698,10 @@ def _paragraphs(text: str) -> list[str]:
             if _sentence_like(line):
                 paragraphs.append(line)
         elif mark == "=":
-            heading = _HEADING(line)
-            if heading:
-                level = len(heading[1])
+            if line[-1] == "=":
+                level = len(line) - len(line.lstrip("="))
                 if not works_level or level <= works_level:
-                    listed = heading[2].strip(" '").lower() in _LISTS_OF_WORKS
+                    listed = line.strip("= '").lower() in _LISTS_OF_WORKS
                     works_level = level if listed else 0
             elif _sentence_like(line):
                 paragraphs.append(line)
@@ -713,10 +722,10 @@ def _paragraphs(text: str) -> list[str]:
 
 # What removed templates leave in parentheses: nothing, a word that announced them, separators.
 _ANNOUNCED = (
-    r"(?:(?:also|or|and|from|in|pronounced|pronunciation|IPA|born|died|listen|audio|literally|lit\."
-    r"|see|transliteration|transliterated|romanized|[A-Z][a-z]+(?: [A-Z][a-z]+)?:)\s*)"
+    r"(?:pronounced|pronunciation|IPA|listen|audio|literally|lit\.|transliteration|transliterated"
+    r"|romanized|[A-Z][a-z]+(?: [A-Z][a-z]+)?:)"
 )
-_EMPTY = re.compile(rf"\((?:\s|[;,:–—/]|\b{_ANNOUNCED}(?=[;,)\s]))*\)")
+_EMPTY = re.compile(rf"\((?:\s|[;,:–—/]|\b{_ANNOUNCED}(?=[;,:)\s]))*\)")
 _AFTER_OPENING = re.compile(r"\(\s*(?:[;,:]\s*)+|\(\s+")
 _DOUBLED = [re.compile(r",(?: *[;,])+"), re.compile(r";(?: *[;,])+")]
 _SPACE_BEFORE_GAP = re.compile(r" *\0+(?=[\s,;:.!?)]|\Z)")
@@ -760,10 +769,9 @@ def running_text(wikitext: str) -> str:
     for character in _SPACES:
         if character in text:
             text = text.replace(character, " ")
-    text = _mended(text)
     while "  " in text:
         text = text.replace("  ", " ")
-    return normal_form(text)
+    return normal_form(_mended(text))
 
 
 # ------------------------------------------------------------------- what is left

@@ -1,0 +1,163 @@
+"""``python -m etl.lake``: what is in the lake, without Spark.
+
+list                         every table: rows, size, version, partitions, last job, meaning
+show TABLE                   meaning, columns, partitions, highest counts or first rows
+history TABLE                every commit: when, job, rows, code version, metadata
+export TABLE format=… out=…  the table as tsv, csv, jsonl or parquet
+why ADJECTIVE NOUN           a pair's counts, rank, association and example sentences
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import conf
+from conf import JobFailed, UserError, setting
+
+_LAKE: dict[str, Any] = {"help": "root of the lake, a folder or URI", "example": "lake=./lake"}
+_VERSION: dict[str, Any] = {"help": "a version of the past; the newest if null"}
+_WHERE: dict[str, Any] = {
+    "help": 'condition in SQL over the table\'s columns; "end" and "group" want double quotes',
+    "example": "where=\"noun = 'key' AND count > 5\"",
+}
+
+
+def _positive(limit: int) -> None:
+    if limit < 1:
+        raise UserError(f"limit={limit}: expected 1 or more")
+
+
+@dataclass(frozen=True)
+class ListSettings:
+    lake: str = setting("./lake", **_LAKE)
+
+
+@dataclass(frozen=True)
+class ShowSettings:
+    lake: str = setting("./lake", **_LAKE)
+    version: int | None = setting(None, **_VERSION)
+    limit: int = setting(10, help="rows shown")
+    where: str | None = setting(None, **_WHERE)
+
+    def __post_init__(self) -> None:
+        _positive(self.limit)
+
+
+@dataclass(frozen=True)
+class HistorySettings:
+    lake: str = setting("./lake", **_LAKE)
+    limit: int = setting(50, help="commits shown, newest first")
+
+    def __post_init__(self) -> None:
+        _positive(self.limit)
+
+
+@dataclass(frozen=True)
+class ExportSettings:
+    format: str = setting(
+        help="form of the file", example="format=tsv", choices=("tsv", "csv", "jsonl", "parquet")
+    )
+    out: str = setting(help="file to write", example="out=pairs.tsv")
+    lake: str = setting("./lake", **_LAKE)
+    version: int | None = setting(None, **_VERSION)
+    where: str | None = setting(None, **_WHERE)
+    overwrite: bool = setting(False, help="replace the file if it is there")
+
+
+@dataclass(frozen=True)
+class WhySettings:
+    lake: str = setting("./lake", **_LAKE)
+    limit: int = setting(5, help="example sentences shown")
+
+    def __post_init__(self) -> None:
+        _positive(self.limit)
+
+
+# command -> (its words, its settings)
+_COMMANDS: dict[str, tuple[tuple[str, ...], type]] = {
+    "list": ((), ListSettings),
+    "show": (("TABLE",), ShowSettings),
+    "history": (("TABLE",), HistorySettings),
+    "export": (("TABLE",), ExportSettings),
+    "why": (("ADJECTIVE", "NOUN"), WhySettings),
+}
+
+
+def _parse(argv: Sequence[str]) -> tuple[str, list[str], Any]:
+    if not argv or argv[0] not in _COMMANDS:
+        got = repr(argv[0]) if argv else "nothing"
+        raise UserError(f"got {got}; expected one of {', '.join(_COMMANDS)} (--help explains)")
+    command = argv[0]
+    names, settings = _COMMANDS[command]
+    words = list(argv[1 : 1 + len(names)])
+    if len(words) < len(names) or any("=" in word or word.startswith("--") for word in words):
+        raise UserError(
+            f"{command} wants {' '.join(names)}: python -m etl.lake {command} "
+            f"{' '.join(names)} [key=value …]"
+        )
+    return command, words, conf.load(settings, argv[1 + len(names) :])
+
+
+def _text(command: str, words: list[str], settings: Any) -> str:
+    # Imported here, so that --help and mistakes on the command line answer at once.
+    from etl.lake import export, show, why
+
+    if command == "list":
+        return show.list_tables(settings.lake)
+    if command == "show":
+        return show.show(
+            settings.lake,
+            words[0],
+            version=settings.version,
+            limit=settings.limit,
+            where=settings.where,
+        )
+    if command == "history":
+        return show.history(settings.lake, words[0], settings.limit)
+    if command == "why":
+        return why.why(settings.lake, words[0], words[1], settings.limit)
+    rows = export.export(
+        settings.lake,
+        words[0],
+        format=settings.format,
+        out=settings.out,
+        version=settings.version,
+        where=settings.where,
+        overwrite=settings.overwrite,
+    )
+    return f"{rows:,} rows of {words[0]} written to {settings.out}"
+
+
+def _help(argv: Sequence[str]) -> str:
+    if argv and argv[0] in _COMMANDS:
+        names, settings = _COMMANDS[argv[0]]
+        return conf.help_text(settings, f"python -m etl.lake {' '.join((argv[0], *names))}")
+    return f"{(__doc__ or '').strip()}\n\npython -m etl.lake COMMAND --help lists its settings\n"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; 0 done, 1 nothing found or failed, 2 the user's mistake."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        if any(word in ("--help", "-h", "help") for word in arguments):
+            print(_help(arguments), end="")
+        else:
+            print(_text(*_parse(arguments)))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader (`| head`) has seen enough; the flush at exit must not complain either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (UserError, JobFailed) as error:
+        print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2 if isinstance(error, UserError) else 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

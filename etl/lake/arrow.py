@@ -177,7 +177,7 @@ def query(
                 yield _plain(batch)
     except Exception as error:  # DataFusion's errors come as several unrelated types
         text = " ".join(str(error).split())
-        raise LakeError(f"{table}: the query {sql!r} failed: {text}") from error
+        raise LakeError(f"{table}: the query failed: {text}") from error
 
 
 def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -24,17 +24,17 @@ def check_parser(name: str, model: str | None = None) -> None:
     NLP pipeline; None takes the parser's default. Nothing is downloaded.
     """
     if name == "spacy":
-        from etl.parsing import spacy_parser
+        from etl.parsing.spacy_parser import find_model
 
-        spacy_parser.find_model(model)
+        find_model(model)
     elif name == "stanza":
-        from etl.parsing import stanza_parser
+        from etl.parsing.stanza_parser import find_model as find_resources
 
-        stanza_parser.find_model(model)
+        find_resources(model)
     elif name == "sparknlp":
-        from etl.parsing import sparknlp_parser
+        from etl.parsing.sparknlp_parser import check
 
-        sparknlp_parser.check(model)
+        check(model)
     else:
         raise UserError(f"parser={name}: expected one of {', '.join(PARSERS)}")
 

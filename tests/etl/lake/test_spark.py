@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import datetime
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow as pa
@@ -9,9 +10,13 @@ import pytest
 from pyspark.sql import functions as F
 
 from conf import JobFailed, UserError
-from etl.lake import tables
+from etl.lake import arrow, tables
+from etl.lake.delta_rs import escaped, stage
+from etl.lake.delta_spark import condition
 from etl.lake.spark import Lake, LakeConflict, LakeError, LakeFailed
-from etl.lake.tables import Table
+from etl.lake.staging import begin
+from etl.lake.storage import escape, filesystem
+from etl.lake.tables import TABLES, Table
 from tests.etl.lake.compare import assert_same_rows
 
 PAIRS = [("uk", "false", "key", 3), ("uk", "red", "moon", 1), ("de", "new", "key", 2)]
@@ -300,6 +305,77 @@ def test_a_failing_job_leaves_the_table_as_it_was(plain_lake, frame):
     assert plain_lake.version("amod_pairs") == 0
     assert len(data_files(plain_lake, "amod_pairs")) == 2
     assert not list(Path(plain_lake.root, "amod_pairs", "_staging").iterdir())
+
+
+def test_an_append_planned_before_a_replacement(plain_lake, frame):
+    plain_lake.append("amod_pairs", frame("amod_pairs", PAIRS), job="test")
+    stale = frame("amod_pairs", PAIRS[:1])
+    plain_lake.replace("amod_pairs", stale, {"corpus": "uk"}, job="other")
+    with pytest.raises(LakeConflict, match="version 1 by other"):
+        plain_lake.append("amod_pairs", stale, job="test", base=0)
+    with pytest.raises(LakeConflict, match="corpus=uk was changed"):
+        plain_lake.replace("amod_pairs", stale, {"corpus": "uk"}, job="test", base=0)
+    assert plain_lake.version("amod_pairs") == 1
+
+
+def test_writers_in_parallel(plain_lake, frame):
+    """The first commit and commits to different partitions at the same time: all land."""
+    rows = {corpus: frame("amod_pairs", [(corpus, "a", "b", 1)]) for corpus in ("uk", "de", "fr")}
+    with ThreadPoolExecutor(3) as pool:
+        commits = list(
+            pool.map(
+                lambda corpus: plain_lake.replace(
+                    "amod_pairs", rows[corpus], {"corpus": corpus}, job="t"
+                ),
+                rows,
+            )
+        )
+    assert sorted(commit.version for commit in commits) == [0, 1, 2]
+    assert plain_lake.read("amod_pairs").count() == 3
+
+
+def test_a_killed_write_is_cleaned_and_the_job_runs_again(plain_lake, frame):
+    files = filesystem(plain_lake.path("amod_pairs"))
+    stage(frame("amod_pairs", PAIRS), TABLES["amod_pairs"], plain_lake.root, begin(files))
+    assert not plain_lake.exists("amod_pairs")
+    plain_lake.append("amod_pairs", frame("amod_pairs", PAIRS), job="test")
+    assert_same_rows(plain_lake.read("amod_pairs"), frame("amod_pairs", PAIRS))
+    assert len(data_files(plain_lake, "amod_pairs")) == 4
+    assert plain_lake.clean_staging("amod_pairs") == []
+    assert len(plain_lake.clean_staging("amod_pairs", datetime.timedelta(0))) == 1
+    assert len(data_files(plain_lake, "amod_pairs")) == 2
+
+
+def test_statistics_of_files_that_spark_wrote(plain_lake, frame):
+    plain_lake.append("amod_pairs", frame("amod_pairs", PAIRS), job="test")
+    text = Path(plain_lake.root, "amod_pairs", "_delta_log", f"{0:020}.json").read_text()
+    adds = [json.loads(line)["add"] for line in text.splitlines() if '"add"' in line]
+    stats = {add["partitionValues"]["corpus"]: json.loads(add["stats"]) for add in adds}
+    assert stats["uk"] == {
+        "numRecords": 2,
+        "minValues": {"adjective": "false", "noun": "key", "count": 1},
+        "maxValues": {"adjective": "red", "noun": "moon", "count": 3},
+        "nullCount": {"adjective": 0, "noun": 0, "count": 0},
+    }
+
+
+def test_spark_and_arrow_read_each_others_tables(plain_lake, frame):
+    plain_lake.append("amod_pairs", frame("amod_pairs", PAIRS), job="test")
+    assert_same_rows(arrow.read(plain_lake.root, "amod_pairs"), frame("amod_pairs", PAIRS))
+    more = arrow.read(plain_lake.root, "amod_pairs", where=[("corpus", "=", "de")])
+    arrow.append(plain_lake.root, "amod_pairs", more, job="test")
+    assert_same_rows(plain_lake.read("amod_pairs"), frame("amod_pairs", [*PAIRS, PAIRS[2]]))
+
+
+def test_the_escape_of_spark_is_that_of_python(spark):
+    values = [chr(place) for place in range(1, 0x250)] + ["a b%/=ü'_*+~.-", "𝄞", "日本", "", "a__"]
+    frame = spark.createDataFrame([(v,) for v in values], "v string")
+    got = [row[0] for row in frame.select(escaped(F.col("v"))).collect()]
+    assert got == [escape(v) for v in values]
+
+
+def test_conditions_of_replace_where():
+    assert condition({"a": "o'b\\", "n": "1"}) == "`a` = 'o\\'b\\\\' AND `n` = '1'"
 
 
 def test_roots_with_odd_characters(spark, frame, tmp_path):

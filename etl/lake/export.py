@@ -1,0 +1,171 @@
+"""``python -m etl.lake export``: a table as one file, streamed.
+
+tsv: a header line; null is ``\\N``; a backslash, tab, line feed or carriage return within a value
+is written ``\\\\``, ``\\t``, ``\\n``, ``\\r``. csv (RFC 4180): a header line; null is an empty
+field, the empty string ``""``. In both, lists and structs are JSON, times ISO 8601, binary is
+hexadecimal. jsonl: an object a line; numbers that JSON does not have (NaN, infinities) are null.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Callable, Iterator
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from conf import JobFailed, UserError
+from etl.lake import arrow, log
+from etl.lake.show import sql_columns, sql_where
+
+FORMATS = ("tsv", "csv", "jsonl", "parquet")
+
+
+def _stream(
+    root: str, table: str, version: int | None, where: str | None
+) -> Iterator[pa.RecordBatch]:
+    declared = log.declaration(table)
+    if where is None:
+        yield from arrow.batches(root, table, version=version)
+        return
+    sql = f"SELECT {sql_columns(declared)} FROM {table}{sql_where(where)}"
+    for batch in arrow.query(root, table, sql, version=version):
+        yield batch.cast(declared.schema)
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON can hold it."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _plain(member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [_plain(member) for member in value]
+    if isinstance(value, (date, datetime)):
+        return value.isoformat().replace("+00:00", "Z")
+    return value.hex() if isinstance(value, bytes) else value
+
+
+def _json(value: Any) -> str:
+    return json.dumps(_plain(value), ensure_ascii=False)
+
+
+def _as_text(column: pa.Array) -> pa.Array:
+    """A column as text; nulls stay null."""
+    kind = column.type
+    if pa.types.is_string(kind):
+        return column
+    if pa.types.is_timestamp(kind):
+        return pc.strftime(column, "%Y-%m-%dT%H:%M:%SZ")
+    if pa.types.is_nested(kind):
+        return pa.array([None if v is None else _json(v) for v in column.to_pylist()], pa.string())
+    if pa.types.is_binary(kind):
+        return pa.array([None if v is None else v.hex() for v in column.to_pylist()], pa.string())
+    return column.cast(pa.string())
+
+
+def _tsv_field(text: pa.Array) -> pa.Array:
+    for old, new in (("\\", "\\\\"), ("\t", "\\t"), ("\n", "\\n"), ("\r", "\\r")):
+        text = pc.replace_substring(text, old, new)
+    return pc.fill_null(text, "\\N")
+
+
+def _csv_field(text: pa.Array) -> pa.Array:
+    doubled = pc.replace_substring(text, '"', '""')
+    quoted = pc.binary_join_element_wise('"', doubled, '"', "")
+    special = pc.match_substring_regex(text, '[",\r\n]|^$')
+    return pc.fill_null(pc.if_else(special, quoted, text), "")
+
+
+def _write_lines(
+    out: BinaryIO,
+    schema: pa.Schema,
+    batches: Iterator[pa.RecordBatch],
+    field: Callable[[pa.Array], pa.Array],
+    separator: str,
+) -> int:
+    rows = 0
+    out.write((separator.join(schema.names) + "\n").encode())
+    for batch in batches:
+        columns = [field(_as_text(column)) for column in batch.columns]
+        lines = pc.binary_join_element_wise(*columns, separator)
+        out.write(("\n".join(lines.to_pylist()) + "\n").encode())
+        rows += batch.num_rows
+    return rows
+
+
+def _write_jsonl(out: BinaryIO, batches: Iterator[pa.RecordBatch]) -> int:
+    rows = 0
+    for batch in batches:
+        out.write("".join(f"{_json(row)}\n" for row in batch.to_pylist()).encode())
+        rows += batch.num_rows
+    return rows
+
+
+def _write_parquet(out: BinaryIO, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> int:
+    rows = 0
+    with pq.ParquetWriter(out, schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+            rows += batch.num_rows
+    return rows
+
+
+def export(
+    root: str,
+    table: str,
+    *,
+    format: str,
+    out: str,
+    version: int | None = None,
+    where: str | None = None,
+    overwrite: bool = False,
+) -> int:
+    """Write the table's rows, those that the SQL condition `where` lets through, to file `out`.
+
+    Memory holds a few batches. The file appears under its name when it is complete. Returns the
+    number of rows.
+
+    Raises:
+        UserError: `out` is there already (without `overwrite`) or cannot be written; a condition
+            that is not understood; no such table or version.
+        JobFailed: no rows; no file is left.
+    """
+    target = Path(out)
+    schema = log.declaration(table).schema
+    if target.is_dir():
+        raise UserError(f"out={out}: a folder; expected the name of a file")
+    if target.exists() and not overwrite:
+        raise UserError(f"out={out} is there already; choose another name or overwrite=true")
+    if not target.parent.is_dir():
+        raise UserError(f"out={out}: no folder {target.parent}; make it first")
+    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    batches = _stream(root, table, version, where)
+    try:
+        with partial.open("wb") as stream:
+            if format == "parquet":
+                rows = _write_parquet(stream, schema, batches)
+            elif format == "jsonl":
+                rows = _write_jsonl(stream, batches)
+            elif format == "csv":
+                rows = _write_lines(stream, schema, batches, _csv_field, ",")
+            else:
+                rows = _write_lines(stream, schema, batches, _tsv_field, "\t")
+        if not rows:
+            raise JobFailed(
+                f"0 rows exported of {table}: "
+                + (f"none satisfies where={where!r}" if where else "the table is empty")
+                + "; no file was written"
+            )
+        partial.replace(target)
+    except PermissionError as error:
+        raise UserError(f"out={out}: {error.strerror}") from error
+    finally:
+        partial.unlink(missing_ok=True)
+    return rows

@@ -1,0 +1,159 @@
+"""What ``python -m etl.lake list``, ``show`` and ``history`` print."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+import pyarrow as pa
+
+from conf import JobFailed
+from etl.lake import arrow
+from etl.lake.errors import LakeError
+from etl.lake.log import File
+from etl.lake.schema import type_name
+from etl.lake.tables import TABLES, Table
+from etl.lake.text import aligned, number, size
+
+_PARTITIONS = 20
+
+
+def _rows(files: Iterable[File]) -> int | None:
+    counts = [file.rows for file in files]
+    return None if any(count is None for count in counts) else sum(c for c in counts if c)
+
+
+def list_tables(root: str) -> str:
+    """A line for each table of the lake: rows, size, version, partitions, last job, meaning.
+
+    Raises:
+        JobFailed: the lake has no table.
+    """
+    names = arrow.tables(root)
+    if not names:
+        raise JobFailed(
+            f"no tables in lake={root}; build the first with: spark-submit "
+            f"{next(iter(TABLES.values())).built_by} lake={root}"
+        )
+    header = ("table", "rows", "size", "version", "partitions", "last job", "when", "meaning")
+    lines: list[list[Any]] = []
+    for name in names:
+        meaning = TABLES[name].meaning
+        try:
+            files = arrow.files(root, name)
+            last = arrow.history(root, name, 1)[0]
+        except LakeError as error:
+            lines.append([name, "?", "?", "?", "?", "?", "?", f"not readable: {error}"])
+            continue
+        partitions = len({file.partition for file in files if file.partition})
+        lines.append(
+            [
+                name,
+                number(_rows(files)),
+                size(sum(file.size for file in files)),
+                str(last.version),
+                str(partitions) if TABLES[name].partition_by else "-",
+                last.job or last.operation,
+                last.when,
+                meaning,
+            ]
+        )
+    return aligned(header, lines, widest=500)
+
+
+def sql_columns(declared: Table) -> str:
+    """The table's columns as SQL names them (``end`` and ``group`` are words of SQL)."""
+    return ", ".join(f'"{name}"' for name in declared.schema.names)
+
+
+def sql_where(where: str | None) -> str:
+    """The WHERE clause of a filter that the user wrote; empty without one."""
+    return f" WHERE (\n{where}\n)" if where else ""
+
+
+def show(root: str, table: str, *, version: int | None, limit: int, where: str | None) -> str:
+    """A table's meaning, columns, partitions and some of its rows.
+
+    A table with a column ``count`` shows its highest counts, found while streaming; any other its
+    first rows.
+    """
+    files = arrow.files(root, table, version=version)
+    declared = TABLES[table]
+    newest = arrow.version(root, table)
+    shown = newest if version is None else version
+    blocks = [
+        f"{table}: {declared.meaning}\n"
+        f"version {shown}"
+        + ("" if shown == newest else f" (newest: {newest})")
+        + f", {number(_rows(files))} rows in {len(files)} files, "
+        + size(sum(file.size for file in files)),
+        aligned(
+            ("column", "type", "meaning"),
+            [
+                [
+                    field.name + (" (partition)" if field.name in declared.partition_by else ""),
+                    type_name(field.type),
+                    (field.metadata or {}).get(b"comment", b"").decode(),
+                ]
+                for field in declared.schema
+            ],
+            widest=100,
+        ),
+    ]
+    if declared.partition_by and files:
+        blocks.append(_partitions(declared, files))
+    counted = "count" in declared.schema.names
+    order = ""
+    if counted:
+        others = [f'"{name}"' for name in declared.schema.names if name != "count"]
+        order = f' ORDER BY "count" DESC NULLS LAST, {", ".join(others)}'
+    sql = f"SELECT {sql_columns(declared)} FROM {table}{sql_where(where)}{order} LIMIT {limit}"
+    rows = [
+        list(row.values())
+        for batch in arrow.query(root, table, sql, version=version)
+        for row in pa.RecordBatch.to_pylist(batch)
+    ]
+    title = "highest counts" if counted else "first rows"
+    if where:
+        title += f" where {where}"
+    blocks.append(
+        f"{title}\n{aligned(declared.schema.names, rows)}" if rows else f"{title}: no rows"
+    )
+    return "\n\n".join(blocks)
+
+
+def _partitions(declared: Table, files: list[File]) -> str:
+    groups: dict[tuple[tuple[str, Any], ...], list[File]] = defaultdict(list)
+    for file in files:
+        groups[file.partition].append(file)
+    lines = [
+        [*(value for _, value in partition), _rows(members), len(members)]
+        for partition, members in groups.items()
+    ]
+    places = len(declared.partition_by)
+    lines.sort(key=lambda line: (-(line[places] or 0), str(line[:places])))
+    text = aligned((*declared.partition_by, "rows", "files"), lines[:_PARTITIONS])
+    more = len(lines) - _PARTITIONS
+    return f"{text}\n… and {more} partitions more" if more > 0 else text
+
+
+def history(root: str, table: str, limit: int) -> str:
+    """A line for each commit of the table, newest first."""
+    lines = [
+        [
+            record.version,
+            record.when,
+            record.job,
+            " ".join(
+                [record.mode or record.operation]
+                + [f"{name}={value}" for name, value in record.partition.items()]
+            ),
+            record.rows,
+            record.code_version,
+            " ".join(f"{name}={value}" for name, value in record.metadata.items()) or "-",
+        ]
+        for record in arrow.history(root, table, limit)
+    ]
+    header = ("version", "when (UTC)", "job", "operation", "rows", "code", "metadata")
+    return aligned(header, lines, widest=100)

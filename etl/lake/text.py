@@ -1,0 +1,70 @@
+"""Tables and numbers as people read them on a terminal."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+_WIDEST = 60
+
+
+def width(text: str) -> int:
+    """Columns that `text` takes on a terminal: two for wide characters, none for combining ones."""
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        for c in text
+    )
+
+
+def cell(value: Any, widest: int = _WIDEST) -> str:
+    """A value in one line of at most `widest` columns; what was cut off shows as ``…``."""
+    if value is None:
+        return "null"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, datetime):
+        return value.strftime("%Y-%m-%d %H:%M:%S")
+    if isinstance(value, bytes):
+        value = value.hex()
+    if isinstance(value, (list, dict)):
+        value = json.dumps(value, ensure_ascii=False, default=str)
+    text = " ".join(str(value).split()) if isinstance(value, str) else str(value)
+    if width(text) <= widest:
+        return text
+    while width(text) > widest - 1:
+        text = text[:-1]
+    return text + "…"
+
+
+def aligned(header: Sequence[str], rows: Sequence[Sequence[Any]], widest: int = _WIDEST) -> str:
+    """Rows under their header, columns aligned: numbers to the right, all else to the left."""
+    right = [
+        bool(rows) and all(isinstance(row[place], (int, float, type(None))) for row in rows)
+        for place in range(len(header))
+    ]
+    lines = [list(header), *[[cell(value, widest) for value in row] for row in rows]]
+    widths = [max(width(line[place]) for line in lines) for place in range(len(header))]
+    return "\n".join(
+        "  ".join(
+            (" " * (room - width(text)) + text) if to_right else text + " " * (room - width(text))
+            for text, room, to_right in zip(line, widths, right, strict=True)
+        ).rstrip()
+        for line in lines
+    )
+
+
+def size(count: float) -> str:
+    """A number of bytes with its unit: ``731 B``, ``1.2 MB``."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} TB"
+
+
+def number(count: int | None) -> str:
+    """A count with its thousands apart; ``?`` where the table does not record it."""
+    return "?" if count is None else f"{count:,}"

@@ -1,0 +1,115 @@
+"""``python -m etl.lake why ADJECTIVE NOUN``: what the corpora say of one pair."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+from conf import JobFailed
+from etl.lake import arrow
+from etl.lake.text import aligned, number
+
+_PARTNERS = 20_000  # of a word, most frequent first, searched for near spellings
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _records(root: str, table: str, sql: str) -> list[dict[str, Any]]:
+    return [row for batch in arrow.query(root, table, sql) for row in batch.to_pylist()]
+
+
+def why(root: str, adjective: str, noun: str, limit: int) -> str:
+    """Counts by corpus, rank among the noun's adjectives, association, marginals, examples.
+
+    The rank of a pair is 1 + the number of adjectives seen more often with the noun in the corpus.
+    Association and examples stand where their tables do; at most `limit` examples.
+
+    Raises:
+        LakeError: no table amod_pairs.
+        JobFailed: the pair is not in the table; near spellings are named.
+    """
+    pair = f"adjective = {_quoted(adjective)} AND noun = {_quoted(noun)}"
+    found = _records(
+        root,
+        "amod_pairs",
+        f'SELECT corpus, "count" FROM amod_pairs WHERE {pair} ORDER BY "count" DESC, corpus',
+    )
+    if not found:
+        raise JobFailed(_absent(root, adjective, noun))
+    there = arrow.tables(root)
+    ranks = _ranks(root, noun, {row["corpus"]: row["count"] for row in found})
+    measures = {}
+    if "amod_association" in there:
+        sql = f"SELECT * FROM amod_association WHERE {pair}"
+        measures = {row["corpus"]: row for row in _records(root, "amod_association", sql)}
+    names = ("adjective_count", "noun_count", "pmi", "npmi", "log_dice")
+    lines = []
+    for row in found:
+        rank, adjectives = ranks[row["corpus"]]
+        own = measures.get(row["corpus"], {})
+        lines.append(
+            [
+                row["corpus"],
+                row["count"],
+                f"{number(rank)} of {number(adjectives)}",
+                *(own.get(name) for name in names),
+            ]
+        )
+    header = ("corpus", "count", f'rank with "{noun}"', *names)
+    blocks = [f"{adjective} {noun}", aligned(header, lines)]
+    if "amod_association" not in there:
+        blocks.append("no table amod_association: no marginals, no measures")
+    examples = []
+    if "amod_examples" in there:
+        examples = _records(
+            root,
+            "amod_examples",
+            f"SELECT sentence, document, corpus FROM amod_examples WHERE {pair} "
+            f"ORDER BY corpus, document, sentence LIMIT {limit}",
+        )
+    if examples:
+        blocks.append(
+            "\n".join(
+                f"{' '.join(row['sentence'].split())}\n    {row['document']} ({row['corpus']})"
+                for row in examples
+            )
+        )
+    else:
+        blocks.append("no example sentences (extract_amod.py keeps some on request)")
+    return "\n\n".join(blocks)
+
+
+def _ranks(root: str, noun: str, counts: dict[str, int]) -> dict[str, tuple[int, int]]:
+    cases = " ".join(f"WHEN {_quoted(name)} THEN {count}" for name, count in counts.items())
+    corpora = ", ".join(_quoted(name) for name in counts)
+    rows = _records(
+        root,
+        "amod_pairs",
+        f'SELECT corpus, sum(CASE WHEN "count" > CASE corpus {cases} END THEN 1 ELSE 0 END) AS '
+        f"above, count(*) AS adjectives FROM amod_pairs WHERE noun = {_quoted(noun)} "
+        f"AND corpus IN ({corpora}) GROUP BY corpus",
+    )
+    return {row["corpus"]: (int(row["above"]) + 1, int(row["adjectives"])) for row in rows}
+
+
+def _absent(root: str, adjective: str, noun: str) -> str:
+    parts = [f"no pair {adjective!r} {noun!r} in amod_pairs of lake={root}"]
+    for word, column, wanted, partner in (
+        (adjective, "adjective", noun, "noun"),
+        (noun, "noun", adjective, "adjective"),
+    ):
+        sql = (
+            f'SELECT {partner}, sum("count") AS n FROM amod_pairs WHERE {column} = {_quoted(word)} '
+            f"GROUP BY {partner} ORDER BY n DESC LIMIT {_PARTNERS}"
+        )
+        partners = [row[partner] for row in _records(root, "amod_pairs", sql)]
+        if not partners:
+            parts.append(f"the {column} {word!r} is in no pair")
+            continue
+        near = difflib.get_close_matches(wanted, partners, n=3, cutoff=0.6)
+        most = near or partners[:3]
+        kind = "near" if near else "most often"
+        parts.append(f"{partner}s seen with {word!r}, {kind}: {', '.join(most)}")
+    return "; ".join(parts)

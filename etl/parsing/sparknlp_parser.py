@@ -1,0 +1,215 @@
+"""Parsing with Spark NLP, in the JVM, on clusters.
+
+Spark NLP works on DataFrames: `annotate` adds its annotation columns, `with_tokens` turns these
+into one array of tokens a document, by DataFrame functions alone, and `parsed` makes the columns
+of `etl.parsing.tokens` of them, in Python workers (``mapInArrow``).
+
+An annotation is (annotatorType, begin, end, result, metadata, embeddings), `begin` and `end` being
+the first and last character of the token in its document. Of a `dependency` annotation, `result`
+is the form of the head and metadata `head.begin` its first character (-1 for the root); metadata
+`head` is its index in the sentence, from 1. Typed labels come in the order of the tokens, without
+a reference to them. A head is therefore found by (sentence, head.begin): ids here are begin + 1.
+
+There is no lemma: that of a common or proper noun is lemminflect's, that of any other word its
+form. It is another lemmatizer than spaCy's, so that counts differ in rare plurals.
+
+Not run: `annotate`, which needs Spark NLP's jar and models. The converter is tested on DataFrames
+of the documented schema.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from conf import UserError
+from etl.parsing.tokens import SENTENCES, TOKENS, Parsed
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+JVM_CLASS = "com.johnsnowlabs.nlp.DocumentAssembler"
+# Where no installed package says which version is meant.
+VERSION = "7.0.0"
+
+ANNOTATIONS = ("sentence", "token", "pos", "dependency", "dependency_type")
+"""The annotation columns that `annotate` adds and `with_tokens` takes away."""
+
+TOKENS_TYPE = (
+    "array<struct<sentence:int,id:int,form:string,xpos:string,head:int,deprel:string,"
+    "space_after:boolean>>"
+)
+"""The type of the column `tokens` that `with_tokens` adds."""
+
+_LEMMINFLECT_TAGS = {"NN": "NOUN", "NNS": "NOUN", "NNP": "PROPN", "NNPS": "PROPN"}
+
+
+def check(model: str | None) -> None:
+    """Raise `UserError` where Spark NLP's Python package, its jar or the `model` is missing.
+
+    The jar is looked for in the running Spark session; before there is one, only the package is.
+    """
+    if importlib.util.find_spec("sparknlp") is None:
+        raise UserError(
+            f"parser=sparknlp: Spark NLP is not installed; pip install spark-nlp=={VERSION}, "
+            f"and run spark-submit --packages {_coordinates(VERSION)}"
+        )
+    from pyspark import SparkContext
+
+    from etl.session import jvm_class_exists
+
+    jvm = SparkContext._jvm
+    if jvm is None:
+        return
+    if not jvm_class_exists(jvm, JVM_CLASS):
+        import sparknlp
+
+        raise UserError(
+            "parser=sparknlp: Spark NLP's jar is not on the classpath; run "
+            f"spark-submit --packages {_coordinates(sparknlp.version())}"
+        )
+    if model is not None:
+        path = jvm.org.apache.hadoop.fs.Path(model)
+        configuration = SparkContext._active_spark_context._jsc.hadoopConfiguration()
+        if not path.getFileSystem(configuration).exists(path):
+            raise UserError(
+                f"parser=sparknlp: {model} is no folder; expected a pipeline saved with "
+                "PipelineModel.save, or no model setting for Spark NLP's pretrained ones"
+            )
+
+
+def _coordinates(version: str) -> str:
+    return f"com.johnsnowlabs.nlp:spark-nlp_2.13:{version}"
+
+
+def annotate(frame: DataFrame, model: str | None = None) -> DataFrame:
+    """`frame`, whose column `text` holds documents, with the columns `ANNOTATIONS`.
+
+    `model` is a folder with a saved pipeline that makes these columns; by default the pretrained
+    perceptron tagger and the dependency parsers trained on UD English are used, which Spark NLP
+    downloads on the driver at first use. A blank line ends a sentence. Raises `UserError` as
+    `check` does.
+    """
+    check(model)
+    from pyspark.ml import Pipeline, PipelineModel
+
+    if model is not None:
+        return PipelineModel.load(model).transform(frame)
+    from sparknlp.annotator import (
+        DependencyParserModel,
+        PerceptronModel,
+        SentenceDetector,
+        Tokenizer,
+        TypedDependencyParserModel,
+    )
+    from sparknlp.base import DocumentAssembler
+
+    stages = [
+        DocumentAssembler().setInputCol("text").setOutputCol("whole"),
+        SentenceDetector()
+        .setInputCols(["whole"])
+        .setOutputCol("sentence")
+        .setCustomBounds(["\n\n"]),
+        Tokenizer().setInputCols(["sentence"]).setOutputCol("token"),
+        PerceptronModel.pretrained("pos_anc", "en")
+        .setInputCols(["sentence", "token"])
+        .setOutputCol("pos"),
+        DependencyParserModel.pretrained("dependency_conllu", "en")
+        .setInputCols(["sentence", "pos", "token"])
+        .setOutputCol("dependency"),
+        TypedDependencyParserModel.pretrained("dependency_typed_conllu", "en")
+        .setInputCols(["dependency", "pos", "token"])
+        .setOutputCol("dependency_type"),
+    ]
+    empty = frame.sparkSession.createDataFrame([[""]], "text string")
+    return Pipeline(stages=stages).fit(empty).transform(frame).drop("whole")
+
+
+def with_tokens(annotated: DataFrame) -> DataFrame:
+    """`annotated` with `tokens` (`TOKENS_TYPE`) and `sentences` in place of its annotations.
+
+    `sentences` is an array of (sentence, text). Both are null for a document whose annotations
+    are not parallel, that is, not of one token each: which label is whose cannot be told there.
+    """
+    from pyspark.sql import functions as f
+
+    tokens = f.expr(
+        f"""
+        case when size(token) = size(pos) and size(token) = size(dependency)
+              and size(token) = size(dependency_type)
+        then cast(transform(token, (t, i) -> struct(
+            int(t.metadata['sentence']) as sentence,
+            t.begin + 1 as id,
+            t.result as form,
+            pos[i].result as xpos,
+            int(dependency[i].metadata['head.begin']) + 1 as head,
+            dependency_type[i].result as deprel,
+            i + 1 >= size(token) or token[i + 1].begin > t.end + 1 as space_after
+        )) as {TOKENS_TYPE}) end
+        """
+    )
+    sentences = f.expr(
+        """
+        transform(sentence, s -> struct(
+            int(s.metadata['sentence']) as sentence, s.result as text
+        ))
+        """
+    )
+    return (
+        annotated.withColumn("tokens", tokens)
+        .withColumn("sentences", f.when(f.col("tokens").isNotNull(), sentences))
+        .drop(*ANNOTATIONS)
+    )
+
+
+def parsed(documents: pa.RecordBatch) -> Parsed:
+    """The columns `tokens` and `sentences` of documents (`with_tokens`), as `Parsed`.
+
+    `document` counts the rows of `documents`, those whose tokens are null included. Nouns are
+    given their lemmas; other words have none.
+    """
+    tokens = documents.column("tokens")
+    of_document = pc.list_parent_indices(tokens).cast(pa.int32())
+    fields = dict(zip(tokens.type.value_type.names, tokens.flatten().flatten(), strict=True))
+    form, xpos = fields["form"].dictionary_encode(), fields["xpos"].dictionary_encode()
+    columns = {
+        "document": of_document,
+        **fields,
+        "form": form,
+        "xpos": xpos,
+        "deprel": fields["deprel"].dictionary_encode(),
+        "lemma": _lemmas(form, xpos),
+    }
+    sentences = documents.column("sentences")
+    texts = dict(zip(sentences.type.value_type.names, sentences.flatten().flatten(), strict=True))
+    with_text = {"document": pc.list_parent_indices(sentences).cast(pa.int32()), **texts}
+    return Parsed(
+        pa.RecordBatch.from_arrays([columns[name] for name in TOKENS.names], schema=TOKENS),
+        pa.RecordBatch.from_arrays([with_text[name] for name in SENTENCES.names], schema=SENTENCES),
+    )
+
+
+def _lemmas(form: pa.DictionaryArray, xpos: pa.DictionaryArray) -> pa.DictionaryArray:
+    """lemminflect's lemmas of the nouns, null elsewhere; each distinct noun is looked up once."""
+    tags = [_LEMMINFLECT_TAGS.get(tag) for tag in xpos.dictionary.to_pylist()]
+    forms = form.dictionary.to_pylist()
+    codes = np.column_stack([form.indices.to_numpy(), xpos.indices.to_numpy()])
+    distinct, place = np.unique(codes, axis=0, return_inverse=True)
+    lemmas = [
+        _noun_lemma(forms[word], tag) if (tag := tags[code]) else None
+        for word, code in distinct.tolist()
+    ]
+    return pa.array(lemmas, type=pa.string()).take(pa.array(place.reshape(-1))).dictionary_encode()
+
+
+@lru_cache(maxsize=200_000)
+def _noun_lemma(form: str, upos: str) -> str:
+    from lemminflect import getLemma
+
+    found: tuple[Any, ...] = getLemma(form.lower() if upos == "NOUN" else form, upos=upos)
+    return str(found[0]) if found else form

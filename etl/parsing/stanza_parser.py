@@ -1,0 +1,139 @@
+"""Parsing with Stanza (Qi et al. 2020), the parser that ADEPT's corpus was made with.
+
+Slower than spaCy by one to two orders of magnitude on a CPU; for small corpora, and GPUs. torch is
+imported here alone, and only when the parser is asked for. Models are never downloaded by a
+worker: `find_model` names the command.
+
+Not run: the pipeline itself, whose models are not on the Python package index. The converter is
+tested on Stanza's own `Document`. Stanza pads the sentences of a batch together, so that the last
+digits of its scores may depend on a sentence's neighbours; ties apart, the parse does not.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from conf import UserError
+from etl.parsing.tokens import SENTENCES, TOKENS, Parsed, paragraphs
+
+PROCESSORS = ("tokenize", "pos", "lemma", "depparse")
+# Characters parsed before a batch of columns is handed on.
+BATCH_CHARACTERS = 50_000
+
+
+def find_model(model: str | None) -> str:
+    """The folder of Stanza's resources: `model`, else Stanza's own default.
+
+    Raises:
+        UserError: Stanza is missing, or the folder lacks the English models.
+    """
+    if importlib.util.find_spec("stanza") is None:
+        raise UserError("parser=stanza: Stanza is not installed; pip install stanza")
+    folder = Path(model) if model else _default_folder()
+    wanted = ["resources.json", *(f"en/{processor}" for processor in PROCESSORS)]
+    missing = [name for name in wanted if not (folder / name).exists()]
+    if missing:
+        where = f", model_dir={os.fspath(folder)!r}" if model else ""
+        raise UserError(
+            f"parser=stanza: {folder} has no {', '.join(missing)}; get the English models with "
+            f'''python -c "import stanza; stanza.download('en'{where})"'''
+        )
+    return os.fspath(folder)
+
+
+def _default_folder() -> Path:
+    from stanza.resources.common import DEFAULT_MODEL_DIR
+
+    return Path(DEFAULT_MODEL_DIR)
+
+
+class StanzaParser:
+    """Stanza as a `Parser`, on the GPU where there is one. Raises `UserError` as `find_model`."""
+
+    def __init__(self, model: str | None = None) -> None:
+        folder = find_model(model)
+        import stanza
+        import torch
+
+        # One thread a process: tasks share the cores among them.
+        torch.set_num_threads(1)
+        self._pipeline = stanza.Pipeline(
+            "en",
+            dir=folder,
+            processors=",".join(PROCESSORS),
+            download_method=None,
+            verbose=False,
+        )
+
+    def parse(self, texts: Iterable[str]) -> Iterator[Parsed]:
+        """See `etl.parsing.tokens.Parser`; batches hold about 50,000 characters."""
+        pieces: list[tuple[int, str]] = []
+        held = 0
+        last, sentences = -1, 0  # the last document, and how many sentences it has had
+
+        def batch() -> Parsed:
+            documents = self._pipeline.bulk_process([text for _, text in pieces])
+            ordinals = [document for document, _ in pieces]
+            return columns(list(zip(ordinals, documents, strict=True)), (last, sentences))
+
+        for document, text in enumerate(texts):
+            for paragraph in paragraphs(text):
+                pieces.append((document, paragraph))
+                held += len(paragraph)
+                if held >= BATCH_CHARACTERS:
+                    parsed = batch()
+                    yield parsed
+                    if parsed.sentences.num_rows:
+                        last = parsed.sentences.column("document")[-1].as_py()
+                        sentences = parsed.sentences.column("sentence")[-1].as_py() + 1
+                    pieces, held = [], 0
+        if pieces:
+            yield batch()
+
+
+def columns(documents: Iterable[tuple[int, Any]], before: tuple[int, int] = (-1, 0)) -> Parsed:
+    """Stanza documents, each with the ordinal of its text, as columns.
+
+    Several documents with the same ordinal are paragraphs of one text; `before` is the ordinal of
+    the text that went before and how many sentences it has had. Words of a multi-word token
+    ("don't") touch each other.
+    """
+    tokens: dict[str, list[Any]] = {name: [] for name in TOKENS.names}
+    sentences: dict[str, list[Any]] = {name: [] for name in SENTENCES.names}
+    ordinal, number = before
+    for document, parsed in documents:
+        if document != ordinal:
+            ordinal, number = document, 0
+        for sentence in parsed.sentences:
+            for token in sentence.tokens:
+                for word in token.words:
+                    tokens["document"].append(document)
+                    tokens["sentence"].append(number)
+                    tokens["id"].append(word.id)
+                    tokens["form"].append(word.text)
+                    tokens["lemma"].append(word.lemma)
+                    tokens["xpos"].append(word.xpos or "")
+                    tokens["head"].append(word.head)
+                    tokens["deprel"].append(word.deprel)
+                    tokens["space_after"].append(
+                        word is token.words[-1] and token.spaces_after != ""
+                    )
+            sentences["document"].append(document)
+            sentences["sentence"].append(number)
+            sentences["text"].append(
+                sentence.text
+                or "".join(token.text + token.spaces_after for token in sentence.tokens).rstrip()
+            )
+            number += 1
+        if parsed.sentences:
+            tokens["space_after"][-1] = True
+    return Parsed(
+        pa.RecordBatch.from_pydict(tokens, schema=TOKENS),
+        pa.RecordBatch.from_pydict(sentences, schema=SENTENCES),
+    )

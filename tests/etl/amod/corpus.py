@@ -1,0 +1,63 @@
+"""Tiny parsed corpora for tests, and the tables of a lake as plain rows."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from etl.lake import arrow
+
+TABLES = (
+    "amod_files",
+    "amod_counts",
+    "amod_pairs",
+    "amod_association",
+    "amod_examples",
+    "amod_seen",
+    "sentences",
+    "dropped",
+)
+
+
+def depcc_sentence(adjective: str, noun: str, tag: str = "JJ") -> str:
+    """``the ADJECTIVE NOUN shines``, as DepCC has it."""
+    rows = [
+        (0, "the", "the", "DT", 2, "det"),
+        (1, adjective, adjective.lower(), tag, 2, "amod"),
+        (2, noun, noun.lower(), "NN", 3, "nsubj"),
+        (3, "shines", "shine", "VBZ", 3, "ROOT"),
+    ]
+    text = " ".join(row[1] for row in rows)
+    lines = [
+        f"{i}\t{form}\t{lemma}\t{pos}\t{pos}\t\t{head}\t{relation}\t{head}:{relation}\tO"
+        for i, form, lemma, pos, head, relation in rows
+    ]
+    return "\n".join([f"# text = {text}", *lines]) + "\n\n"
+
+
+def depcc_part(pairs: Iterable[tuple[str, str]], document: str = "http://example.org/1") -> bytes:
+    """A DepCC part of one document with a sentence for each pair."""
+    head = f"# parser = test\n\n# newdoc\turl = {document}\ts3 = s3://example\n"
+    return (head + "".join(depcc_sentence(*pair) for pair in pairs)).encode()
+
+
+def write_part(path: Path, pairs: Iterable[tuple[str, str]], document: str = "") -> Path:
+    """`depcc_part`, compressed, with a fixed time of modification."""
+    path.write_bytes(
+        gzip.compress(depcc_part(pairs, document or f"http://example.org/{path.stem}"))
+    )
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    return path
+
+
+def contents(lake: Path | str, tables: Sequence[str] = TABLES) -> dict[str, list[Any]]:
+    """The rows of each table of the lake that exists, sorted, whatever files they lie in."""
+    found = {}
+    for name in arrow.tables(str(lake)):
+        if name in tables:
+            table = arrow.read(str(lake), name)
+            found[name] = sorted(map(repr, table.select(sorted(table.column_names)).to_pylist()))
+    return found

