@@ -29,6 +29,7 @@ __all__ = [
     "sample",
     "sentence_id",
     "sentences",
+    "surface",
 ]
 
 
@@ -56,10 +57,15 @@ def sentence_id(sentence: str, depth: int) -> str:
     return digest.hexdigest()
 
 
+def surface(tree: Node) -> str:
+    """The sentence that a derivation writes."""
+    return " ".join([leaf.surface if isinstance(leaf, Word) else leaf for leaf in leaves(tree)])
+
+
 def record(grammar: Grammar, depth: int, tree: Node, numbering: drs.Numbering) -> Record:
     """The row of the sentence that `tree` derives."""
     meanings = grammar.meanings(tree)
-    sentence = " ".join([w.surface if isinstance(w, Word) else w for w in leaves(tree)])
+    sentence = surface(tree)
     return Record(
         sentence_id(sentence, depth),
         depth,
