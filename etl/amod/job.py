@@ -32,7 +32,7 @@ from etl.amod.staging import Staging
 from etl.corpora.files import InputFile, Unit, Unreadable, list_inputs, units
 from etl.lake.spark import Lake
 from etl.lake.tables import table as declaration
-from etl.parsing import check_parser
+from etl.parsing import check_parser, sparknlp_parser
 from etl.progress import duration, watched
 from etl.session import spark_session
 
@@ -63,6 +63,8 @@ def extract(settings: Settings) -> None:
     else:
         PairCounter("conllu", settings.rules, settings.kernel)  # says what is wrong with kernel=
     spark = spark_session(f"extract_amod {settings.name}")
+    if settings.source in RAW:
+        check_parser(settings.parser, settings.parser_model)  # Spark NLP's jar, now it can be asked
     Extraction(spark, settings).run(files)
 
 
@@ -250,7 +252,17 @@ class Extraction:
         dealt = read.repartition(
             settings.partitions or max(slices, 4 * cores), "file", "document", "reason"
         )
-        return dealt.mapInArrow(lambda batches: tasks.parse_documents(batches, task), schema)
+        if settings.parser != "sparknlp":
+            return dealt.mapInArrow(lambda batches: tasks.parse_documents(batches, task), schema)
+        # A document has one paragraph a line; to a parser a blank line parts paragraphs.
+        apart = F.regexp_replace("text", "\n", "\n\n")
+        documents = dealt.where("kind = 'document'").withColumn("text", apart)
+        annotated = sparknlp_parser.with_tokens(
+            sparknlp_parser.annotate(documents, settings.parser_model)
+        )
+        return dealt.where("kind <> 'document'").unionByName(
+            annotated.mapInArrow(lambda batches: tasks.take_annotated(batches, task), schema)
+        )
 
     def _outcome(self, entry: Entry, statements: Sequence[Any]) -> Entry:
         """What became of a file, from what its tasks said of it."""
@@ -269,7 +281,8 @@ class Extraction:
         if faults:
             return plan.failed(outcome, faults[0])
         if bad > self.settings.max_rejected * stats.get("lines", 0):
-            worst = max(rejected, key=lambda row: (row["count"], row["reason"]))
+            # A head goes missing when its own line is damaged: of two, that is the cause.
+            worst = max(rejected, key=lambda row: (row["count"], row["reason"] != "head_missing"))
             return plan.failed(
                 outcome,
                 f"{bad} of {stats.get('lines', 0)} "

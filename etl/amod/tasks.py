@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from hashlib import blake2b, sha256
 from io import BufferedReader
 from itertools import groupby
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -31,7 +31,8 @@ from etl.corpora.conllu import Dialect
 from etl.corpora.dialects import UnknownDialect, detect
 from etl.corpora.documents import Document, LeftOut, Rejected
 from etl.corpora.files import Unit, Unreadable, open_input
-from etl.parsing import load_parser
+from etl.parsing import Parsed, load_parser, sparknlp_parser
+from etl.session import start_worker_log
 
 STAGED = pa.schema(
     [
@@ -381,83 +382,134 @@ def _events(unit: Unit, task: Task) -> Iterator[Document | Rejected | LeftOut]:
 
 def parse_documents(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
     """Staged documents to staged pairs and statistics; other staged rows pass as they are."""
-    gathered = Gathered(task)
-    stats: dict[int, Stats] = {}
-    waiting: list[tuple[int, str, str]] = []
+    texts = _Texts(task)
+    waiting: list[_Text] = []
     held = 0
     for batch in batches:
         is_document = pc.equal(batch.column("kind"), "document")
         others = batch.filter(pc.invert(is_document))
         if others.num_rows:
             yield others
-        columns = batch.filter(is_document).select(["file", "document", "text"]).to_pydict()
-        for entry in zip(*columns.values(), strict=True):
+        for entry in _texts_of(batch.filter(is_document)):
             waiting.append(entry)
-            held += len(entry[2])
+            held += len(entry.text)
             if held >= CHARACTERS_AT_ONCE:
-                _parse(waiting, task, gathered, stats)
+                yield from texts.parse(waiting)
                 waiting, held = [], 0
-                if gathered.full:
-                    yield from gathered.take()
-    if waiting:
-        _parse(waiting, task, gathered, stats)
-    yield from gathered.take()
-    rows = Rows()
-    for file, counts in stats.items():
-        add_stats(rows, file, counts)
-    yield from rows.take()
+    yield from texts.parse(waiting)
+    yield from texts.rest()
 
 
-def _parse(
-    documents: list[tuple[int, str, str]],
-    task: Task,
-    gathered: Gathered,
-    stats: dict[int, Stats],
-) -> None:
-    """Parse (file, id, text) documents and take in their sentences."""
-    parser = load_parser(task.parser, task.parser_model)
-    # A document has one paragraph a line; to a parser a blank line parts paragraphs.
-    texts = (text.replace("\n", "\n\n") for _, _, text in documents)
-    for parsed in parser.parse(texts):
-        for file, size in _sums(parsed.tokens.column("document"), documents).items():
-            stats.setdefault(file, Stats()).tokens += size
-        for file, size in _sums(parsed.sentences.column("document"), documents).items():
-            stats.setdefault(file, Stats()).sentences += size
-        found = occurrences(parsed.tokens, task.rules)
+def take_annotated(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+    """Documents that Spark NLP has parsed to staged pairs and statistics.
+
+    `batches` have the columns of `STAGED` and those of `sparknlp_parser.with_tokens`; a document
+    whose annotations could not be told apart is rejected.
+    """
+    texts = _Texts(task)
+    for batch in batches:
+        is_parsed = pc.is_valid(batch.column("tokens"))
+        good = batch.filter(is_parsed)
+        yield from texts.take(sparknlp_parser.parsed(good), _texts_of(good))
+        for entry in _texts_of(batch.filter(pc.invert(is_parsed))):
+            texts.reject(entry, "annotations_not_parallel")
+    yield from texts.rest()
+
+
+class _Text(NamedTuple):
+    file: int
+    id: str
+    text: str
+
+
+def _texts_of(batch: pa.RecordBatch) -> list[_Text]:
+    columns = batch.select(["file", "document", "text"]).to_pydict().values()
+    return [_Text(*entry) for entry in zip(*columns, strict=True)]
+
+
+class _Texts:
+    """Documents of plain text, parsed and taken in; results are handed on when memory is full."""
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self._gathered = Gathered(task)
+        self._stats: dict[int, Stats] = {}
+
+    def parse(self, documents: list[_Text]) -> Iterator[pa.RecordBatch]:
+        """Parse `documents` with the task's parser and take them in."""
+        if not documents:
+            return
+        parser = load_parser(self._task.parser, self._task.parser_model)
+        # A document has one paragraph a line; to a parser a blank line parts paragraphs.
+        for parsed in parser.parse(entry.text.replace("\n", "\n\n") for entry in documents):
+            yield from self.take(parsed, documents)
+
+    def take(self, parsed: Parsed, documents: list[_Text]) -> Iterator[pa.RecordBatch]:
+        """Take in parsed sentences of `documents`, which their ordinals point to."""
+        for column, name in ((parsed.tokens, "tokens"), (parsed.sentences, "sentences")):
+            for file, size in _sums(column.column("document"), documents).items():
+                stats = self._of(file)
+                setattr(stats, name, getattr(stats, name) + size)
         by_sentence: dict[tuple[int, int], list[tuple[str, str]]] = {}
-        for row in found.to_pylist():
-            count = stats[documents[row["document"]][0]]
-            count.amod += 1
+        for row in occurrences(parsed.tokens, self._task.rules).to_pylist():
+            stats = self._of(documents[row["document"]].file)
+            stats.amod += 1
             if row["left_out"] is None:
-                count.pairs += 1
+                stats.pairs += 1
                 key = (row["document"], row["sentence"])
                 by_sentence.setdefault(key, []).append((row["adjective"], row["noun"]))
             else:
                 sample = f"{row['adjective']} {row['noun'] or '?'}"
-                number, _, first = count.left_out.get(row["left_out"], (0, 0, sample))
-                count.left_out[row["left_out"]] = Tally(number + 1, 0, min(sample, first))
-        for document, place, sentence in zip(*parsed.sentences.to_pydict().values(), strict=True):
+                number, _, first = stats.left_out.get(row["left_out"], (0, 0, sample))
+                stats.left_out[row["left_out"]] = Tally(number + 1, 0, min(sample, first))
+        rows = parsed.sentences.to_pydict().values()
+        for document, place, sentence in zip(*rows, strict=True):
             pairs = by_sentence.get((document, place), [])
-            if pairs or task.by_sentence:
-                file, name, text = documents[document]
-                digest = None
-                if task.deduplicate == "sentence":
-                    digest = digest_of(sentence.encode())
-                elif task.deduplicate == "document":
-                    digest = digest_of(text.encode())
-                whole = task.deduplicate == "sentence" or place == 0
-                gathered.add(file, Sentence(name, sentence, b"", pairs), place, digest, whole)
+            if pairs or self._task.by_sentence:
+                self._add(documents[document], place, sentence, pairs)
+        if self._gathered.full:
+            yield from self._gathered.take()
+
+    def reject(self, document: _Text, reason: str) -> None:
+        """Count a document that cannot be used."""
+        rejected = self._of(document.file).rejected
+        number, _, first = rejected.get(reason, (0, 0, document.id))
+        rejected[reason] = Tally(number + 1, 0, min(first, document.id))
+
+    def rest(self) -> Iterator[pa.RecordBatch]:
+        """What is left to hand on, and the statistics."""
+        yield from self._gathered.take()
+        rows = Rows()
+        for file, stats in self._stats.items():
+            add_stats(rows, file, stats)
+        yield from rows.take()
+
+    def _of(self, file: int) -> Stats:
+        return self._stats.setdefault(file, Stats())
+
+    def _add(
+        self, document: _Text, place: int, sentence: str, pairs: list[tuple[str, str]]
+    ) -> None:
+        digest = None
+        if self._task.deduplicate == "sentence":
+            digest = digest_of(sentence.encode())
+        elif self._task.deduplicate == "document":
+            digest = digest_of(document.text.encode())
+        whole = self._task.deduplicate == "sentence" or place == 0
+        read = Sentence(document.id, sentence, b"", pairs)
+        self._gathered.add(document.file, read, place, digest, whole)
 
 
-def _sums(column: pa.Int32Array, documents: list[tuple[int, str, str]]) -> Counter[int]:
+def _sums(column: pa.Int32Array, documents: list[_Text]) -> Counter[int]:
     """How many rows of a column of document ordinals belong to each file."""
     sums: Counter[int] = Counter()
     for entry in pc.value_counts(column).to_pylist():
-        sums[documents[entry["values"]][0]] += entry["counts"]
+        sums[documents[entry["values"]].file] += entry["counts"]
     return sums
 
 
 def _units_of(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, Unit]]:
+    start_worker_log()
     for batch in batches:
         for row in batch.to_pylist():
             yield row.pop("file"), Unit(**row)

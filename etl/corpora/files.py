@@ -208,42 +208,45 @@ def _remote(uri: str) -> list[InputFile]:
     plain = _aliased(uri).rstrip("/")
     prefix = plain.removesuffix(path.rstrip("/"))
     try:
-        if system.exists(path) or not _MAGIC_CHARACTERS.search(path):
-            if not system.exists(path):
-                raise UserError(f"input {uri!r}: no such file or folder")
-            matches = [path]
-        else:
+        # With details, a listing of 100,000 objects costs its pages and no request for each object.
+        if system.exists(path):
+            matches = {path: system.info(path)}
+        elif _MAGIC_CHARACTERS.search(path):
             meant = _asked_for(path)
-            matches = [match for match in sorted(system.glob(path)) if meant(match)]
-        files = []
-        for match in matches:
-            if not system.isdir(match):
-                files.append(_remote_file(system, match, prefix))
+            globbed = system.glob(path, detail=True)
+            matches = {match: info for match, info in globbed.items() if meant(match)}
+        else:
+            raise UserError(f"input {uri!r}: no such file or folder")
+        infos = {}
+        for match, info in matches.items():
+            if info["type"] != "directory":
+                infos[match] = info
                 continue
-            files += [
-                _remote_file(system, found, prefix)
-                for found in sorted(system.find(match))
-                if not _left_out(found[len(match) :])
-            ]
+            below = system.find(match, detail=True)
+            infos |= {f: below[f] for f in below if not _left_out(f[len(match) :])}
     except UserError:
         raise
     except Exception as error:
         # Each store's client raises its own kinds (missing credentials, no such host).
         raise UserError(f"input {uri}: cannot be listed: {error}") from error
-    return files
+    return [_remote_file(prefix + path, info) for path, info in sorted(infos.items())]
 
 
-def _remote_file(system: Any, path: str, prefix: str) -> InputFile:
-    size = system.info(path).get("size")
-    if size is None:
-        raise UserError(f"input {prefix}{path}: the store does not tell its size; copy it first")
-    try:
-        modified = system.modified(path)
-    except (NotImplementedError, KeyError):
-        modified = _EPOCH
+# What the clients of S3, Azure, Google, Arrow (HDFS) and the memory store call it.
+_TIMES = ("LastModified", "last_modified", "updated", "mtime", "modified", "created")
+
+
+def _remote_file(uri: str, info: dict[str, Any]) -> InputFile:
+    if info.get("size") is None:
+        raise UserError(f"input {uri}: the store does not tell its size; copy the file first")
+    modified = next((info[key] for key in _TIMES if info.get(key)), _EPOCH)
+    if isinstance(modified, str):
+        modified = datetime.fromisoformat(modified)
+    elif not isinstance(modified, datetime):
+        modified = datetime.fromtimestamp(modified, UTC)
     if modified.tzinfo is None:
         modified = modified.replace(tzinfo=UTC)
-    return InputFile(prefix + path, int(size), modified.astimezone(UTC))
+    return InputFile(uri, int(info["size"]), modified.astimezone(UTC))
 
 
 # ------------------------------------------------------------------------------------- opening
@@ -418,6 +421,21 @@ class _Checked(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
+    def seekable(self) -> bool:
+        # Ranges are read of plain files alone; in an archive a byte has no place of its own.
+        return self._compression == "plain"
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        if not self.seekable():
+            raise io.UnsupportedOperation(f"{self._compression} data is read forwards only")
+        try:
+            return int(self._inner.seek(offset, whence))
+        except _faults(self._path) as error:
+            raise Unreadable(self._path, f"cannot be read: {_words(error)}") from error
+
+    def tell(self) -> int:
+        return int(self._inner.tell()) if self.seekable() else super().tell()
+
     def readinto(self, buffer: Any) -> int:
         try:
             return self._fill(buffer) or 0
@@ -438,7 +456,8 @@ class _Checked(io.RawIOBase):
 
 
 def open_input(path: str, start: int = 0) -> BinaryIO:
-    """The decompressed bytes of a file, as a buffered stream to be read forwards.
+    """The decompressed bytes of a file, as a buffered stream to be read forwards; that of a plain
+    file can seek.
 
     gzip, bz2 and zstd are told by the file's first bytes, anything else is read as it stands; all
     members of an archive are read. `start` is a byte of the stored file: for an archive it must be

@@ -23,7 +23,8 @@ _TITLE = re.compile(rb"<title>([^<]*)</title>")
 _NAMESPACE = re.compile(rb"<ns>\s*(-?\d+)\s*</ns>")
 _MODEL = re.compile(rb"<model>([^<]*)</model>")
 _REDIRECT = re.compile(r"\s*#redirect\b", re.IGNORECASE)
-_CHARACTER = re.compile(r"&#(?:(\d{1,7})|x([0-9a-fA-F]{1,6}));")
+_ENTITY = re.compile(rb"&(?:[lg]t|quot|amp|apos|#(\d{1,7})|#x([0-9a-fA-F]{1,6}));")
+_ENTITIES = {b"&lt;": b"<", b"&gt;": b">", b"&quot;": b'"', b"&amp;": b"&", b"&apos;": b"'"}
 
 
 def read_unit(unit: Unit) -> Iterator[Event]:
@@ -61,8 +62,8 @@ def _pages(stream: UnitStream) -> Iterator[tuple[int, bytes, str]]:
             passed = max(0, len(buffer) - len(_OPEN) + 1)
             del buffer[:passed]
             base += passed
-            limit = stream.limit
-            if limit is not None and buffer.find(b"<", 0, max(0, limit - base)) < 0:
+            own = None if stream.limit is None else max(0, stream.limit - base)
+            if own is not None and own <= len(buffer) and buffer.find(b"<", 0, own) < 0:
                 return
             block = stream.read(_BLOCK)
             if not block:
@@ -78,13 +79,13 @@ def _pages(stream: UnitStream) -> Iterator[tuple[int, bytes, str]]:
         fault = ""
         first = b""  # the beginning of a page that is too long to keep
         while True:
-            end = buffer.find(_CLOSE, searched)
-            following = buffer.find(_OPEN, searched, end if end >= 0 else len(buffer))
-            if following >= 0:
-                fault, end = fault or "unterminated", following
-                break
+            following = buffer.find(_OPEN, searched)
+            end = buffer.find(_CLOSE, searched, following if following >= 0 else len(buffer))
             if end >= 0:
                 end += len(_CLOSE)
+                break
+            if following >= 0:
+                fault, end = fault or "unterminated", following
                 break
             if len(buffer) > MAX_PAGE_BYTES:
                 fault = "page_too_long"
@@ -103,24 +104,20 @@ def _pages(stream: UnitStream) -> Iterator[tuple[int, bytes, str]]:
         base += end
 
 
-def _unescaped(text: str) -> str:
-    """`text` with XML's own entities decoded; no other entity is known, none is expanded."""
-    if "&" not in text:
-        return text
-    text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", '"')
-    text = text.replace("&apos;", "'")
-    if "&#" in text:
-        text = _CHARACTER.sub(_character, text)
-    # Last, so that an ampersand that it yields begins no further entity.
-    return text.replace("&amp;", "&")
+def _unescaped(data: bytes) -> bytes:
+    """`data` with XML's own entities decoded, each once; no other is known, none is expanded."""
+    return _ENTITY.sub(_character, data)
 
 
-def _character(reference: re.Match[str]) -> str:
-    code = int(reference[1]) if reference[1] else int(reference[2], 16)
+def _character(entity: re.Match[bytes]) -> bytes:
+    known = _ENTITIES.get(entity[0])
+    if known is not None:
+        return known
+    code = int(entity[1]) if entity[1] else int(entity[2], 16)
     # XML has neither NUL nor surrogates.
     if 0 < code < 0xD800 or 0xDFFF < code < 0x110000:
-        return chr(code)
-    return ""
+        return chr(code).encode()
+    return b""
 
 
 def _name(page: bytes) -> str:
@@ -167,8 +164,8 @@ def _events(page: bytes, offset: int) -> Iterator[Event]:
         yield Rejected("nul", _name(page), offset=offset)
         return
     try:
-        name = _unescaped(title[1].decode()).strip()
-        wikitext = _unescaped(raw.decode())
+        name = _unescaped(title[1]).decode().strip()
+        wikitext = _unescaped(raw).decode()
     except UnicodeDecodeError:
         yield Rejected("invalid_utf8", _name(page), offset=offset)
         return

@@ -776,25 +776,40 @@ def running_text(wikitext: str) -> str:
 
 # ------------------------------------------------------------------- what is left
 
-_RESIDUAL = {
-    "link": r"\[\[|\]\]",
-    "template": r"\{\{|\}\}",
-    "table": r"\{\||\|\}|\|\||\|-",
-    "pipe": r"(?<!\|)\|(?![|}-])",
-    "quotes": r"''+",
-    "tag": r"</?[a-zA-Z]+(?=[\s/>])",
-    "comment": r"<!--|-->",
-    "entity": r"&(?:#\d+|#x[0-9a-fA-F]+|[a-zA-Z]{2,10});",
-    "url": r"\b(?:https?|ftp)://|\bwww\.",
-    "file": r"\b(?:File|Image|Category|Media):|\bthumb\b(?=\||$)|\b\d+px\b",
-    "attribute": r"\b(?:style|class|align|valign|width|colspan|rowspan|bgcolor|cellpadding)\s*=",
-    "heading": r"==+",
-    "switch": r"__[A-Z]{3,}__",
-    "parentheses": r"\(\s*\)|\[\s*\]|\(\s*[;,:]|[;,]\s*\)",
-    "list": r"(?m:^[*#:;]+)",
-    "reference": r"\bISBN\s*=|\baccessdate\b|\bcite (?:web|book|news|journal)\b",
+# Kind: what must be in the text for it (sought first, since that is fast), and its pattern.
+_RESIDUAL: dict[str, tuple[tuple[str, ...], re.Pattern[str]]] = {
+    kind: (tuple(needles.split()), re.compile(pattern))
+    for kind, needles, pattern in (
+        ("link", "[[ ]]", r"\[\[|\]\]"),
+        ("template", "{{ }}", r"\{\{|\}\}"),
+        ("table", "{| |} || |-", r"\{\||\|\}|\|\||\|-"),
+        ("pipe", "|", r"(?<![|{])\|(?![|}-])"),
+        ("quotes", "''", r"''+"),
+        ("tag", "<", r"</?[a-zA-Z]+(?=[\s/>])"),
+        ("comment", "<!-- -->", r"<!--|-->"),
+        ("entity", "&", r"&(?:#\d+|#x[0-9a-fA-F]+|[a-zA-Z]{2,10});"),
+        ("url", ":// www.", r"\b(?:https?|ftp)://|\bwww\."),
+        (
+            "file",
+            "File: Image: Category: Media: thumb px",
+            r"\b(?:File|Image|Category|Media):|\bthumb\b(?=\||$)|\b\d+px\b",
+        ),
+        (
+            "attribute",
+            "=",
+            r"\b(?:style|class|align|valign|width|colspan|rowspan|bgcolor|cellpadding)\s*=",
+        ),
+        ("heading", "==", r"==+"),
+        ("switch", "__", r"__[A-Z]{3,}__"),
+        ("parentheses", "( ) [", r"\(\s*\)|\[\s*\]|\(\s*[;,:]|[;,]\s*\)"),
+        ("list", "* # : ;", r"(?m:^[*#:;]+)"),
+        (
+            "reference",
+            "ISBN accessdate cite",
+            r"\bISBN\s*=|\baccessdate\b|\bcite (?:web|book|news|journal)\b",
+        ),
+    )
 }
-_RESIDUAL_PATTERNS = {kind: re.compile(pattern) for kind, pattern in _RESIDUAL.items()}
 
 
 def residual_markup(text: str) -> Counter[str]:
@@ -807,8 +822,9 @@ def residual_markup(text: str) -> Counter[str]:
     an article means as such (a pipe in a text on pipes) counts too.
     """
     counts: Counter[str] = Counter()
-    for kind, pattern in _RESIDUAL_PATTERNS.items():
-        found = sum(1 for _ in pattern.finditer(text))
-        if found:
-            counts[kind] = found
+    for kind, (needles, pattern) in _RESIDUAL.items():
+        if any(needle in text for needle in needles):
+            found = sum(1 for _ in pattern.finditer(text))
+            if found:
+                counts[kind] = found
     return counts

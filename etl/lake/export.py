@@ -95,7 +95,9 @@ def _write_lines(
     for batch in batches:
         columns = [field(_as_text(column)) for column in batch.columns]
         lines = pc.binary_join_element_wise(*columns, separator)
-        out.write(("\n".join(lines.to_pylist()) + "\n").encode())
+        whole = pa.ListArray.from_arrays(pa.array([0, len(lines)], pa.int32()), lines)
+        out.write(pc.binary_join(whole, "\n")[0].as_buffer())
+        out.write(b"\n")
         rows += batch.num_rows
     return rows
 

@@ -8,8 +8,10 @@ A root is a local path, a ``file://`` URI, or the URI of a store that both Spark
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
+import pyarrow as pa
 import pyarrow.fs as pa_fs
 from deltalake.fs import DeltaStorageHandler
 
@@ -52,11 +54,33 @@ def spark_path(root: str, name: str) -> str:
     return f"{root.rstrip('/')}/{name}" if local is None else f"file://{local / name}"
 
 
+class _Output:
+    """An output stream of delta-rs, given plain bytes: it takes no other kind of buffer."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, data: Any) -> int:
+        return int(self._stream.write(bytes(data)))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+class Store(DeltaStorageHandler):  # type: ignore[misc]
+    """delta-rs's access to a store as an Arrow file system: one set of credentials for both."""
+
+    def open_output_stream(
+        self, path: str, metadata: dict[str, str] | None = None
+    ) -> pa.PythonFile:
+        return pa.PythonFile(_Output(self._handler.open_output_stream(path, metadata)), mode="w")
+
+
 def filesystem(uri: str) -> pa_fs.FileSystem:
     """A file system whose paths are relative to the table at `uri` (from `table_uri`)."""
     local = _local(uri)
     if local is None:
-        return pa_fs.PyFileSystem(DeltaStorageHandler(uri))
+        return pa_fs.PyFileSystem(Store(uri))
     return pa_fs.SubTreeFileSystem(str(local), pa_fs.LocalFileSystem())
 
 

@@ -24,6 +24,7 @@ from etl.corpora.files import (
     Unit,
     UnitStream,
     Unreadable,
+    _remote_file,
     compression_of,
     list_inputs,
     open_input,
@@ -145,6 +146,24 @@ class TestListInputs:
                 open_input("memory:///none")
         finally:
             store.rm("/corpus", recursive=True)
+
+    @pytest.mark.parametrize(
+        "when",
+        [
+            {"LastModified": datetime(2020, 1, 2, 3, tzinfo=UTC)},
+            {"mtime": datetime(2020, 1, 2, 3)},
+            {"mtime": 1577934000.0},
+            {"updated": "2020-01-02T03:00:00.000Z"},
+        ],
+    )
+    def test_the_time_of_a_file_in_each_store(self, when):
+        expected = InputFile("s3://b/x", 5, datetime(2020, 1, 2, 3, tzinfo=UTC))
+        assert _remote_file("s3://b/x", {"size": 5, **when}) == expected
+
+    def test_a_store_that_tells_no_time_or_size(self):
+        assert _remote_file("http://x", {"size": 5}).modified == datetime(1970, 1, 1, tzinfo=UTC)
+        with pytest.raises(UserError, match="does not tell its size"):
+            _remote_file("http://x", {"size": None})
 
     def test_a_missing_backend_is_named(self, monkeypatch):
         def missing(*args, **keywords):

@@ -23,6 +23,11 @@ PAIRS = [("uk", "false", "key", 3), ("uk", "red", "moon", 1), ("de", "new", "key
 UTC = datetime.UTC
 
 
+def pairs(records) -> pa.Table:
+    schema = TABLES["amod_pairs"].schema
+    return pa.Table.from_pylist([dict(zip(schema.names, r, strict=True)) for r in records], schema)
+
+
 def data_files(lake: Lake, table: str) -> list[Path]:
     return sorted(Path(lake.root, table).glob("data/**/*.parquet"))
 
@@ -32,7 +37,7 @@ def test_append_then_read(lake, frame):
     assert (commit.table, commit.version, commit.rows, commit.files) == ("amod_pairs", 0, 3, 2)
     assert commit.bytes > 0
     assert not commit.skipped
-    assert_same_rows(lake.read("amod_pairs"), frame("amod_pairs", PAIRS))
+    assert_same_rows(lake.read("amod_pairs"), pairs(PAIRS))
     assert lake.read("amod_pairs").columns == ["corpus", "adjective", "noun", "count"]
     assert lake.exists("amod_pairs")
     assert lake.version("amod_pairs") == 0
@@ -87,7 +92,7 @@ def test_replace_touches_its_partition_alone(lake, frame):
     assert (commit.version, commit.rows) == (1, 1)
     assert_same_rows(
         lake.read("amod_pairs"),
-        frame("amod_pairs", [("uk", "old", "sea", 9), ("de", "new", "key", 2)]),
+        pairs([("uk", "old", "sea", 9), ("de", "new", "key", 2)]),
     )
     assert lake.history("amod_pairs")[0].partition == {"corpus": "uk"}
 
@@ -95,7 +100,7 @@ def test_replace_touches_its_partition_alone(lake, frame):
 def test_replace_of_a_table_that_is_not_there(lake, frame):
     rows = [("uk", "old", "sea", 9)]
     assert lake.replace("amod_pairs", frame("amod_pairs", rows), {"corpus": "uk"}, job="t").rows
-    assert_same_rows(lake.read("amod_pairs"), frame("amod_pairs", rows))
+    assert_same_rows(lake.read("amod_pairs"), pairs(rows))
 
 
 def test_replace_wants_a_partition(lake, frame):
@@ -112,7 +117,7 @@ def test_replace_refuses_rows_outside_the_partition(plain_lake, frame):
     plain_lake.append("amod_pairs", frame("amod_pairs", PAIRS), job="test")
     with pytest.raises(LakeFailed, match=r"corpus=de; this write replaces corpus=uk alone"):
         plain_lake.replace("amod_pairs", frame("amod_pairs", PAIRS), {"corpus": "uk"}, job="test")
-    assert_same_rows(plain_lake.read("amod_pairs"), frame("amod_pairs", PAIRS))
+    assert_same_rows(plain_lake.read("amod_pairs"), pairs(PAIRS))
     assert len(data_files(plain_lake, "amod_pairs")) == 2, "staged files were left behind"
 
 
@@ -122,7 +127,7 @@ def test_replace_by_nothing_must_be_asked_for(lake, frame):
     with pytest.raises(LakeFailed, match="no rows"):
         lake.replace("amod_pairs", nothing, {"corpus": "uk"}, job="test")
     lake.replace("amod_pairs", nothing, {"corpus": "uk"}, job="test", allow_empty=True)
-    assert_same_rows(lake.read("amod_pairs"), frame("amod_pairs", PAIRS[2:]))
+    assert_same_rows(lake.read("amod_pairs"), pairs(PAIRS[2:]))
 
 
 def test_an_empty_append_carries_its_transaction(lake, frame):
@@ -157,7 +162,7 @@ def test_a_done_transaction_is_not_computed(plain_lake, frame):
 def test_a_version_of_the_past(lake, frame):
     lake.append("amod_pairs", frame("amod_pairs", PAIRS), job="test")
     lake.replace("amod_pairs", frame("amod_pairs", PAIRS[:1]), {"corpus": "uk"}, job="test")
-    assert_same_rows(lake.read("amod_pairs", version=0), frame("amod_pairs", PAIRS))
+    assert_same_rows(lake.read("amod_pairs", version=0), pairs(PAIRS))
     assert lake.read("amod_pairs", version=1).count() == 2
     with pytest.raises(LakeError, match="no version 2; expected 0 to 1"):
         lake.read("amod_pairs", version=2)
@@ -167,40 +172,35 @@ def test_a_version_of_the_past(lake, frame):
 
 def test_where_reads_one_partition(lake, frame):
     lake.append("amod_pairs", frame("amod_pairs", PAIRS), job="test")
-    assert_same_rows(
-        lake.read("amod_pairs", where={"corpus": "de"}), frame("amod_pairs", PAIRS[2:])
-    )
+    assert_same_rows(lake.read("amod_pairs", where={"corpus": "de"}), pairs(PAIRS[2:]))
     assert lake.read("amod_pairs", where={"corpus": "fr"}).count() == 0
     with pytest.raises(LakeError, match="not partitioned by 'noun'"):
         lake.read("amod_pairs", where={"noun": "key"})
 
 
-CORPORA = [
-    "a/b", "100%", "a b", "k=v", "ü", "o'brien", "a%2Fb", "_", "..", 'q"\\', "[x]{y}*?", "~+&#",
-    "10", "true", "2024-01-01", " ", "\n", "__HIVE_DEFAULT_PARTITION_", None,
-]  # fmt: skip
+CORPORA = ["a/b", "100%2F", "k=v ü", "o'brien", "_", 'q"\\[x]{y}*?\n', "10", None]
 
 
 def test_partition_values_come_back_as_they_were(lake, frame):
     rows = [(corpus, "red", "moon", place) for place, corpus in enumerate(CORPORA)]
     lake.append("amod_pairs", frame("amod_pairs", rows), job="test")
-    assert_same_rows(lake.read("amod_pairs"), frame("amod_pairs", rows))
+    assert_same_rows(lake.read("amod_pairs"), pairs(rows))
 
 
-@pytest.mark.parametrize("corpus", ["a/b'c\\%20 ü", '"[*]=+'])
-def test_a_partition_of_odd_characters_is_replaced(lake, frame, corpus):
+def test_a_partition_of_odd_characters_is_replaced(lake, frame):
+    corpus = "a/b'c\\%20 ü\"[*]=+"
     other = (corpus + "x", "red", "moon", 1)
     lake.append("amod_pairs", frame("amod_pairs", [(corpus, "a", "b", 1), other]), job="test")
     rows = [(corpus, "x", "y", 7)]
     lake.replace("amod_pairs", frame("amod_pairs", rows), {"corpus": corpus}, job="test")
-    assert_same_rows(lake.read("amod_pairs", where={"corpus": corpus}), frame("amod_pairs", rows))
-    assert_same_rows(lake.read("amod_pairs"), frame("amod_pairs", [*rows, other]))
+    assert_same_rows(lake.read("amod_pairs", where={"corpus": corpus}), pairs(rows))
+    assert_same_rows(lake.read("amod_pairs"), pairs([*rows, other]))
 
 
 def test_nulls(lake, frame):
     rows = [(None, "red", None, 1), ("uk", None, "key", None), ("uk", "", "x", 0)]
     lake.append("amod_pairs", frame("amod_pairs", rows), job="test")
-    assert_same_rows(lake.read("amod_pairs"), frame("amod_pairs", rows))
+    assert_same_rows(lake.read("amod_pairs"), pairs(rows))
 
 
 def test_an_empty_partition_value_is_refused(plain_lake, frame):
@@ -267,7 +267,7 @@ def test_a_table_without_partitions(lake, spark, monkeypatch):
 def test_columns_may_come_in_any_order(lake, frame):
     turned = frame("amod_pairs", PAIRS).select("count", "noun", "corpus", "adjective")
     lake.append("amod_pairs", turned, job="test")
-    assert_same_rows(lake.read("amod_pairs"), frame("amod_pairs", PAIRS))
+    assert_same_rows(lake.read("amod_pairs"), pairs(PAIRS))
 
 
 def test_every_difference_of_a_frame_is_named(lake, frame):
@@ -339,7 +339,7 @@ def test_a_killed_write_is_cleaned_and_the_job_runs_again(plain_lake, frame):
     stage(frame("amod_pairs", PAIRS), TABLES["amod_pairs"], plain_lake.root, begin(files))
     assert not plain_lake.exists("amod_pairs")
     plain_lake.append("amod_pairs", frame("amod_pairs", PAIRS), job="test")
-    assert_same_rows(plain_lake.read("amod_pairs"), frame("amod_pairs", PAIRS))
+    assert_same_rows(plain_lake.read("amod_pairs"), pairs(PAIRS))
     assert len(data_files(plain_lake, "amod_pairs")) == 4
     assert plain_lake.clean_staging("amod_pairs") == []
     assert len(plain_lake.clean_staging("amod_pairs", datetime.timedelta(0))) == 1
@@ -361,10 +361,10 @@ def test_statistics_of_files_that_spark_wrote(plain_lake, frame):
 
 def test_spark_and_arrow_read_each_others_tables(plain_lake, frame):
     plain_lake.append("amod_pairs", frame("amod_pairs", PAIRS), job="test")
-    assert_same_rows(arrow.read(plain_lake.root, "amod_pairs"), frame("amod_pairs", PAIRS))
+    assert_same_rows(arrow.read(plain_lake.root, "amod_pairs"), pairs(PAIRS))
     more = arrow.read(plain_lake.root, "amod_pairs", where=[("corpus", "=", "de")])
     arrow.append(plain_lake.root, "amod_pairs", more, job="test")
-    assert_same_rows(plain_lake.read("amod_pairs"), frame("amod_pairs", [*PAIRS, PAIRS[2]]))
+    assert_same_rows(plain_lake.read("amod_pairs"), pairs([*PAIRS, PAIRS[2]]))
 
 
 def test_the_escape_of_spark_is_that_of_python(spark):
@@ -379,12 +379,10 @@ def test_conditions_of_replace_where():
 
 
 def test_roots_with_odd_characters(spark, frame, tmp_path):
-    for name in ("a b", "ü", "[x]", "a#b"):
-        lake = Lake(spark, str(tmp_path / name), "delta-rs")
-        lake.append("amod_pairs", frame("amod_pairs", PAIRS), job="test")
-        assert lake.read("amod_pairs").count() == 3
-        uri = (tmp_path / name).as_uri()
-        assert Lake(spark, uri, "delta-rs").read("amod_pairs").count() == 3
+    root = tmp_path / "a b[x]#ü"
+    Lake(spark, str(root), "delta-rs").append("amod_pairs", frame("amod_pairs", PAIRS), job="test")
+    for name in (str(root), root.as_uri()):
+        assert Lake(spark, name, "delta-rs").read("amod_pairs").count() == 3
     with pytest.raises(LakeError, match="percent"):
         Lake(spark, str(tmp_path / "a%20b"), "delta-rs").read("amod_pairs")
 

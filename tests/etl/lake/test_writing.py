@@ -13,12 +13,13 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow.fs import PyFileSystem
 
 from conf import ROOT
 from etl.lake import arrow, log, staging, writing
 from etl.lake.errors import LakeConflict, LakeError, LakeFailed
 from etl.lake.staging import Staged
-from etl.lake.storage import filesystem, table_uri
+from etl.lake.storage import Store, filesystem, table_uri
 from etl.lake.tables import TABLES
 from tests.etl.lake.compare import assert_same_rows
 
@@ -138,6 +139,21 @@ def test_a_slow_writer_is_alive_while_it_adds_files(full):
     age_everything(full)
     assert writing.clean(table_uri(full, "amod_pairs"), DECLARED) == [write]
     assert leftovers(full) == (1, 0)
+
+
+def test_staging_in_a_store_that_delta_rs_reaches(full):
+    """The file system used for s3, gs, abfss and hdfs, here over a local folder."""
+    uri = table_uri(full, "amod_pairs")
+    store = PyFileSystem(Store(uri))
+    write = staging.begin(store)
+    path = f"data/{write}/corpus=u_20k/0.parquet"
+    with store.open_output_stream(path) as stream:
+        pq.write_table(pairs(NEW).drop_columns(["corpus"]), stream)
+    (add,) = staging.collect(store, DECLARED, Staged(write, 1))
+    assert (add.path, add.partition_values) == (path, {"corpus": "u k"})
+    assert add.size == Path(full, "amod_pairs", path).stat().st_size
+    assert staging.clean(store, [], timedelta(0)) == [write]
+    assert not Path(full, "amod_pairs", path).exists()
 
 
 def test_cleaning_at_an_age_of_ones_own(full):

@@ -1,0 +1,68 @@
+"""Documents: samples, normal form, and the parts of long texts."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from etl.corpora.documents import Document, LeftOut, Rejected, normal_form, pieces, sample_of
+
+
+def test_short_texts_stay_as_they_are():
+    document = Document("a", "One. Two.")
+    assert list(pieces(document, 9)) == [document]
+
+
+def test_paragraphs_before_sentences():
+    found = list(pieces(Document("a", "One. Two.\nThree. Four.\nFive."), 16))
+    assert found == [
+        Document("a#part=1", "One. Two."),
+        Document("a#part=2", "Three. Four."),
+        Document("a#part=3", "Five."),
+    ]
+
+
+def test_what_has_no_border_is_rejected():
+    found = list(pieces(Document("a", "One. " + "x" * 30), 10, offset=3))
+    assert found == [Document("a#part=1", "One."), Rejected("too_long", "x" * 30, None, 3)]
+
+
+@given(st.text(st.sampled_from("ab .\n!"), max_size=80), st.integers(1, 30))
+def test_no_word_is_lost_before_a_rejection(words, limit):
+    found = list(pieces(Document("a", words), limit))
+    kept = [e for e in found if isinstance(e, Document)]
+    assert all(len(e.text) <= limit for e in kept)
+    joined = "".join("".join(e.text for e in kept).split())
+    whole = "".join(words.split())
+    assert whole == joined if len(kept) == len(found) else whole.startswith(joined)
+
+
+@pytest.mark.parametrize(
+    ("data", "sample"),
+    [
+        (b"caf\xe9\n\tx", "caf\\xe9 x"),
+        ("a\0b", "a\\0b"),
+        ("word " * 100, ("word " * 40).strip()),
+        (b"", ""),
+    ],
+)
+def test_samples_are_short_and_printable(data, sample):
+    assert sample_of(data) == sample
+
+
+def test_normal_form_joins_marks_and_changes_nothing_else():
+    assert normal_form("cafe\u0301 m² ﬁ ½") == "café m² ﬁ ½"
+
+
+def test_place():
+    assert Rejected("nul", "x", line=3, offset=9).place("a") == "a, line 3"
+    assert Rejected("nul", "x", offset=9).place("a") == "a, byte 9"
+    assert Rejected("nul", "x").place("a") == "a"
+
+
+def test_events_travel_between_processes():
+    events = [Document("a", "b"), Rejected("nul", "x", 1, 2), LeftOut("empty", "T")]
+    assert pickle.loads(pickle.dumps(events)) == events  # noqa: S301

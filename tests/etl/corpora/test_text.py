@@ -1,0 +1,224 @@
+"""Plain text and JSON lines: documents, what is rejected, and units."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from etl.corpora import text
+from etl.corpora.documents import Document, Event, LeftOut, Rejected
+from etl.corpora.files import Unit, Unreadable, list_inputs, units
+from etl.corpora.text import is_json_lines, read_unit
+
+
+def events(path: Path, data: bytes, **settings_: str) -> list[Event]:
+    path.write_bytes(data)
+    return list(read_unit(Unit(str(path), len(data), 0, len(data)), **settings_))
+
+
+@pytest.fixture
+def plain(tmp_path):
+    return lambda data: events(tmp_path / "a.txt", data)
+
+
+@pytest.fixture
+def lines(tmp_path):
+    return lambda data, **settings_: events(tmp_path / "a.jsonl", data, **settings_)
+
+
+def texts(found: list[Event]) -> list[str]:
+    return [event.text for event in found if isinstance(event, Document)]
+
+
+def faults(found: list[Event]) -> list[tuple[str, int | None, int | None]]:
+    return [(e.reason, e.line, e.offset) for e in found if isinstance(e, Rejected)]
+
+
+class TestPlainText:
+    def test_a_block_is_a_document_and_a_line_a_paragraph(self, plain, tmp_path):
+        path = tmp_path / "a.txt"
+        assert plain(b"One  sea.\nTwo\tseas.\n \t\n\n Three seas.") == [
+            Document(f"{path}#byte=0", "One sea.\nTwo seas."),
+            Document(f"{path}#byte=24", "Three seas."),
+        ]
+
+    def test_line_ends_and_byte_order_mark(self, plain, tmp_path):
+        found = plain(b"\xef\xbb\xbfOne.\r\nTwo.\r\n\r\nThree.\r\n")
+        assert texts(found) == ["One.\nTwo.", "Three."]
+        assert found[0].id == f"{tmp_path}/a.txt#byte=3"
+
+    def test_normal_form_c(self, plain):
+        assert texts(plain("cafe\u0301\n".encode())) == ["café"]
+
+    def test_wrapped_lines_are_joined(self, plain):
+        wrapped = (
+            b"The old man looked at the wide sea and he saw that it was a well-\n"
+            b"known sea, on which the many small boats of the people of the town\n"
+            b"had gone out.\n"
+        )
+        assert texts(plain(wrapped)) == [
+            "The old man looked at the wide sea and he saw that it was a well-known sea, on which "
+            "the many small boats of the people of the town had gone out."
+        ]
+
+    def test_lines_with_room_left_are_not(self, plain):
+        sentences = (
+            b"The old man looked at the wide sea and he saw it.\nIt was old.\n"
+            b"The many small boats of the people of the town had gone out.\n"
+        )
+        assert texts(plain(sentences))[0].count("\n") == 2
+
+    def test_a_bad_line_takes_its_block_along(self, plain):
+        found = plain(b"One.\n\nTwo\ncaf\xe9\nthree.\n\nFour\0.\n\nFive.\n")
+        assert texts(found) == ["One.", "Five."]
+        assert faults(found) == [("invalid_utf8", 4, 10), ("nul", 7, 23)]
+        assert [e.sample for e in found if isinstance(e, Rejected)] == ["caf\\xe9", "Four\\0."]
+
+    def test_blank_file(self, plain):
+        assert plain(b"\n \n\r\n") == []
+
+    def test_long_blocks_are_cut_at_lines(self, plain, tmp_path, monkeypatch):
+        monkeypatch.setattr(text, "MAX_CHARACTERS", 20)
+        found = plain(b"One sea.\nTwo seas.\nThree seas.\n")
+        assert texts(found) == ["One sea.\nTwo seas.", "Three seas."]
+        assert [e.id.partition("#")[2] for e in found] == ["byte=0", "byte=19"]
+
+    def test_long_lines_are_cut_at_sentences_or_rejected(self, plain):
+        found = plain(b"It is so. " * 150_000 + b"\n\n" + b"x" * 1_500_000 + b"\n\nEnd.\n")
+        assert [len(t) <= 1_000_000 for t in texts(found)] == [True, True, True]
+        assert sum(t.count("so.") for t in texts(found)) == 150_000
+        assert faults(found) == [("too_long", 3, 1_500_002)]
+
+    def test_very_long_lines_are_rejected_in_bounded_memory(self, plain, monkeypatch):
+        monkeypatch.setattr(text, "MAX_LINE_BYTES", 2000)
+        monkeypatch.setattr(text, "_BLOCK", 256)
+        found = plain(b"One.\n\n" + b"long " * 5000 + b"\n\nTwo.\n")
+        assert texts(found) == ["One.", "Two."]
+        assert faults(found) == [("line_too_long", 3, 6)]
+
+    @pytest.mark.parametrize(
+        "pack", [gzip.compress, bz2.compress, zstandard.ZstdCompressor().compress]
+    )
+    def test_compressed(self, plain, pack):
+        assert texts(plain(pack(b"One.\n\nTwo.\n"))) == ["One.", "Two."]
+
+    def test_truncated(self, plain):
+        with pytest.raises(Unreadable, match="truncated"):
+            plain(gzip.compress(b"One.\n\nTwo.\n")[:-3])
+
+
+class TestJsonLines:
+    def test_names(self):
+        for name in ("a.jsonl", "a.ndjson.gz", "s3://b/a.JSON.zst", "a.json"):
+            assert is_json_lines(name)
+        for name in ("a.txt", "jsonl", "a.jsonl/b.txt", "a.json.txt.gz"):
+            assert not is_json_lines(name)
+
+    def test_documents_and_their_ids(self, lines, tmp_path):
+        rows = [
+            {"text": "One.", "id": 7, "url": "u"},
+            {"text": "Two.", "id": "", "url": "http://x"},
+            {"text": "Three.\r\n\r\nfour.", "title": "T"},
+            {"text": "Five.", "id": None},
+        ]
+        data = "\r\n".join(map(json.dumps, rows)).encode()
+        place = data.index(b'{"text": "Five')
+        assert lines(b"\xef\xbb\xbf" + data + b"\n\n") == [
+            Document("7", "One."),
+            Document("http://x", "Two."),
+            Document("T", "Three.\nfour."),
+            Document(f"{tmp_path}/a.jsonl#byte={place + 3}", "Five."),
+        ]
+
+    def test_text_field(self, lines):
+        assert texts(lines(b'{"body": "One."}\n', text_field="body")) == ["One."]
+
+    def test_what_is_rejected_or_left_out(self, lines):
+        rows = [
+            b'{"text": "Good."}',
+            b'{"text": "cut',
+            b'["text"]',
+            b'{"Text": "x"}',
+            b'{"text": 5}',
+            b'{"text": "caf\xe9"}',
+            b'{"text": "a\0b"}',
+            b'{"text": "a\\u0000b"}',
+            b'{"text": "\\ud800"}',
+            b'{"text": " \\n "}',
+            b"[" * 100_000,
+            b'{"text": "Last."}',
+        ]
+        found = lines(b"\n".join(rows))
+        assert texts(found) == ["Good.", "Last."]
+        assert [(reason, line) for reason, line, _ in faults(found)] == [
+            ("bad_json", 2),
+            ("bad_json", 3),
+            ("no_field", 4),
+            ("not_text", 5),
+            ("invalid_utf8", 6),
+            ("nul", 7),
+            ("nul", 8),
+            ("invalid_unicode", 9),
+            ("bad_json", 11),
+        ]
+        assert [e.reason for e in found if isinstance(e, LeftOut)] == ["empty"]
+        first = next(e for e in found if isinstance(e, Rejected))
+        assert first.place("a.jsonl") == "a.jsonl, line 2"
+        assert first.sample == '{"text": "cut'
+
+    def test_long_texts_are_cut(self, lines):
+        row = {"id": "x", "text": "\n".join(["It is so. " * 1000] * 150)}
+        found = lines(json.dumps(row).encode())
+        assert [e.id for e in found] == ["x#part=1", "x#part=2"]
+
+
+def read_in_units(path: Path, target: int) -> list[Event]:
+    file = list_inputs([str(path)])[0]
+    return [event for unit in units(file, "lines", target) for event in read_unit(unit)]
+
+
+LINE = st.sampled_from(["", "", " ", "\r", "a", "One sea.", "Two wide seas.\r", "é" * 9, "x" * 40])
+
+
+def without_lines(found: list[Event]) -> list[Event]:
+    """Line numbers are known only where a file is read from its beginning."""
+    return [
+        Rejected(e.reason, e.sample, None, e.offset) if isinstance(e, Rejected) else e
+        for e in found
+    ]
+
+
+class TestUnits:
+    @settings(max_examples=150)
+    @given(st.lists(LINE, min_size=1, max_size=30), st.integers(1, 60), st.booleans())
+    def test_units_of_plain_text_give_each_document_once(self, tmp_path, lines, target, end):
+        path = tmp_path / "a.txt"
+        path.write_bytes(("\n".join(lines) + "\n" * (end or lines == [""])).encode())
+        assert read_in_units(path, target) == read_in_units(path, 10**6)
+
+    @settings(max_examples=100)
+    @given(st.lists(LINE, min_size=1, max_size=30), st.integers(1, 60), st.booleans())
+    def test_units_of_json_lines_give_each_document_once(self, tmp_path, lines, target, end):
+        path = tmp_path / "a.jsonl"
+        rows = [json.dumps({"text": line}) if n % 4 else line for n, line in enumerate(lines)]
+        path.write_bytes(("\n".join(rows) + "\n" * (end or lines == [""])).encode())
+        assert without_lines(read_in_units(path, target)) == without_lines(
+            read_in_units(path, 10**6)
+        )
+
+    @given(st.integers(1, 400), st.integers(0, 60))
+    def test_text_without_blank_lines_is_cut_at_lines(self, tmp_path, target, within):
+        path = tmp_path / "a.txt"
+        rows = [f"Line {n} of the text." for n in range(60)]
+        path.write_text("\n".join(rows))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(text, "_BLANK_WITHIN", within)
+            found = read_in_units(path, target)
+        assert "\n".join(texts(found)).split("\n") == rows

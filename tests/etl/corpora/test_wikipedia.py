@@ -1,0 +1,190 @@
+"""MediaWiki exports: pages, what is left out, what is rejected, and units."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import itertools
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from etl.corpora import wikipedia
+from etl.corpora.documents import Document, Event, LeftOut, Rejected
+from etl.corpora.files import Unit, Unreadable, list_inputs, units
+from etl.corpora.wikipedia import read_unit
+
+HEAD = b'<mediawiki xml:lang="en">\n<siteinfo><namespaces/></siteinfo>\n'
+TAIL = b"</mediawiki>\n"
+PROSE = "The old man saw the wide sea."
+
+
+def page(title: str = "Sea", text: str = PROSE, ns: str = "<ns>0</ns>", rest: str = "") -> bytes:
+    return (
+        f"  <page>\n    <title>{title}</title>\n    {ns}\n    <id>1</id>{rest}\n    <revision>\n"
+        f"      <model>wikitext</model>\n"
+        f'      <text xml:space="preserve">{text}</text>\n    </revision>\n  </page>\n'
+    ).encode()
+
+
+def events(path: Path, data: bytes) -> list[Event]:
+    path.write_bytes(data)
+    return list(read_unit(Unit(str(path), len(data), 0, len(data))))
+
+
+@pytest.fixture
+def read(tmp_path):
+    return lambda *pages: events(tmp_path / "dump.xml", HEAD + b"".join(pages) + TAIL)
+
+
+def test_an_article(read):
+    assert read(page()) == [Document("Sea", PROSE)]
+
+
+def test_entities_are_decoded_once(read):
+    text = "A &amp;amp; B &lt;b&gt;was&lt;/b&gt; &quot;big&quot; &amp;lt;x&amp;gt; &#8211;&#x2014;."
+    assert read(page("AT&amp;T &quot;x&quot;", text)) == [
+        Document('AT&T "x"', 'A & B was "big" <x> –—.')
+    ]
+
+
+def test_no_entity_of_a_hostile_file_is_expanded(tmp_path):
+    bomb = b'<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY f SYSTEM "file:///etc/passwd">]>' + HEAD
+    found = events(tmp_path / "a", bomb + page(text="One &a; and &f; two words.") + TAIL)
+    assert found == [Document("Sea", "One &a; and &f; two words.")]
+
+
+def test_what_is_left_out(read):
+    assert read(
+        page("Talk:Sea", ns="<ns>1</ns>"),
+        page("Ocean", rest='<redirect title="Sea" />'),
+        page("Old", "#REDIRECT [[Sea]]"),
+        page("List", "* one\n* two"),
+        page("Data", "{}").replace(b">wikitext<", b">json<"),
+        page("Deleted").replace(b">" + PROSE.encode() + b"</text>", b' deleted="deleted" />'),
+    ) == [
+        LeftOut("namespace", "Talk:Sea"),
+        LeftOut("redirect", "Ocean"),
+        LeftOut("redirect", "Old"),
+        LeftOut("empty", "List"),
+        LeftOut("model", "Data"),
+        LeftOut("empty", "Deleted"),
+    ]
+
+
+def test_what_is_rejected_and_that_the_rest_is_read(read):
+    good = page("Good")
+    found = read(
+        page("").replace(b"<title></title>", b""),
+        page("No namespace", ns=""),
+        page("No text").replace(b"<text", b"<test"),
+        page("Open text").replace(b"</text>", b""),
+        page("Bytes", "caf\xe9").replace("é".encode(), b"\xe9"),
+        page("Nul", "a\0b"),
+        page("Open page").replace(b"</page>", b""),
+        good,
+    )
+    assert [(e.reason, e.sample) for e in found if isinstance(e, Rejected)][1:] == [
+        ("no_namespace", "No namespace"),
+        ("no_text", "No text"),
+        ("no_text", "Open text"),
+        ("invalid_utf8", "Bytes"),
+        ("nul", "Nul"),
+        ("unterminated", "Open page"),
+    ]
+    assert isinstance(found[0], Rejected)
+    assert found[0].reason == "no_title"
+    assert found[-1] == Document("Good", PROSE)
+
+
+def test_a_rejected_page_has_its_place(read):
+    found = read(page(), page("Bad", ns=""))[1]
+    assert isinstance(found, Rejected)
+    assert found.offset == len(HEAD) + len(page()) + 2
+    assert found.place("dump.xml") == f"dump.xml, byte {found.offset}"
+
+
+def test_an_export_that_ends_in_a_page(tmp_path):
+    found = events(tmp_path / "a", HEAD + page() + page("Cut")[:-30])
+    assert found[0] == Document("Sea", PROSE)
+    assert isinstance(found[1], Rejected)
+    assert (found[1].reason, found[1].sample) == ("unterminated", "Cut")
+
+
+def test_the_last_revision_counts(read):
+    older = b"<revision><text>An older text that was here.</text></revision>\n    <revision>"
+    assert read(page().replace(b"<revision>", older)) == [Document("Sea", PROSE)]
+
+
+def test_a_page_too_long_is_rejected_in_bounded_memory(read, monkeypatch):
+    monkeypatch.setattr(wikipedia, "MAX_PAGE_BYTES", 2000)
+    monkeypatch.setattr(wikipedia, "_BLOCK", 512)
+    found = read(page("Long", "word " * 5000), page("Good"))
+    assert isinstance(found[0], Rejected)
+    assert (found[0].reason, found[0].sample) == ("page_too_long", "Long")
+    assert found[1:] == [Document("Good", PROSE)]
+
+
+def test_an_article_longer_than_a_parser_takes_is_cut(read):
+    paragraph = "The sea is wide. " * 20_000
+    found = read(page("Long", "\n\n".join([paragraph] * 4)))
+    assert [e.id for e in found if isinstance(e, Document)] == ["Long#part=1", "Long#part=2"]
+
+
+def test_a_file_without_pages_is_no_export(tmp_path):
+    with pytest.raises(Unreadable, match="not a MediaWiki XML export"):
+        events(tmp_path / "a", b"plain words\n")
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress])
+def test_compressed(tmp_path, pack):
+    assert events(tmp_path / "a", pack(HEAD + page() + TAIL)) == [Document("Sea", PROSE)]
+
+
+PAGES = [page(f"Page {n}", f"The old man number {n} saw the sea. " * (n % 7)) for n in range(40)]
+
+
+def expected(pages: list[bytes]) -> Counter[str]:
+    return Counter(f"Page {n}" for n in range(len(pages)))
+
+
+def names(path: Path, target: int) -> Counter[str]:
+    file = list_inputs([str(path)])[0]
+    found: Counter[str] = Counter()
+    for unit in units(file, "xml", target):
+        for event in read_unit(unit):
+            found[event.id if isinstance(event, Document) else event.sample] += 1
+    return found
+
+
+@settings(max_examples=30)
+@given(st.integers(20, 6000))
+def test_units_of_a_plain_export_give_each_page_once(tmp_path, target):
+    path = tmp_path / "plain.xml"
+    path.write_bytes(HEAD + b"".join(PAGES) + TAIL)
+    assert names(path, target) == expected(PAGES)
+
+
+@settings(max_examples=40)
+@given(st.integers(20, 3000), st.lists(st.integers(1, 9000), min_size=1, max_size=9))
+def test_units_of_bz2_streams_give_each_page_once(tmp_path, target, borders):
+    """Streams of whole pages, as Wikimedia's, and streams cut anywhere, as pbzip2's."""
+    data = HEAD + b"".join(PAGES) + TAIL
+    ends = sorted({0, len(data), *(border % len(data) for border in borders)})
+    path = tmp_path / "multistream.xml.bz2"
+    path.write_bytes(
+        b"".join(bz2.compress(data[a:b]) for a, b in itertools.pairwise(ends) if data[a:b])
+    )
+    assert names(path, target) == expected(PAGES)
+
+
+def test_the_sample_of_the_english_wikipedia(shared_data):
+    file = list_inputs([str(shared_data / "wikipedia" / "enwiki-sample.xml.bz2")])[0]
+    found = [event for unit in units(file, "xml") for event in read_unit(unit)]
+    counts = Counter("article" if isinstance(event, Document) else event.reason for event in found)
+    # One of the 106 articles is a list of names alone.
+    assert counts == {"article": 105, "empty": 1, "redirect": 99, "namespace": 1}
+    assert len(found) == 206
