@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -132,7 +133,13 @@ class Sampler:
             weights[np.searchsorted(unique, signatures)]
         )
         self.total = int(self.cumulative[-1])
-        self._pattern = lru_cache(maxsize=4096)(lambda n: grammar.pattern(depth, n))
+        self._pattern = lru_cache(maxsize=4096)(self._unranked)
+
+    def _unranked(self, number: int) -> tuple[Node, dict[str, int]]:
+        """A pattern, and how many words of each category it takes."""
+        pattern = self.grammar.pattern(self.depth, number)
+        needed = Counter(leaf for leaf in leaves(pattern) if isinstance(leaf, str))
+        return pattern, {c: n for c, n in needed.items() if c in self.pools}
 
     def tree(self, number: int) -> Node:
         """The derivation of draw `number`: pattern by weight, then words from left to right."""
@@ -141,12 +148,8 @@ class Sampler:
         # even to any precision that could be measured.
         random = int.from_bytes(digest, "big")
         random, at = divmod(random, self.total)
-        pattern = self._pattern(int(np.searchsorted(self.cumulative, at, side="right")))
+        pattern, needed = self._pattern(int(self.cumulative.searchsorted(at, side="right")))
         left: dict[str, list[Word]] = {}
-        needed: dict[str, int] = {}
-        for leaf in leaves(pattern):
-            if isinstance(leaf, str) and leaf in self.pools:
-                needed[leaf] = needed.get(leaf, 0) + 1
         for category, count in needed.items():
             pool = self.pools[category]
             left[category] = list(pool) if count <= len(pool) else pool * count
@@ -192,10 +195,8 @@ def sentences(grammar: Grammar, depth: int) -> Iterator[Node]:
 
     for number in range(grammar.patterns(depth)):
         pattern = grammar.pattern(depth, number)
-        counts: dict[str, int] = {}
-        for leaf in leaves(pattern):
-            if isinstance(leaf, str) and leaf in grammar.lexicon:
-                counts[leaf] = counts.get(leaf, 0) + 1
+        found = Counter(leaf for leaf in leaves(pattern) if isinstance(leaf, str))
+        counts = {c: n for c, n in found.items() if c in grammar.lexicon}
         for choice in product(*(filled(c, n) for c, n in counts.items())):
             words = {c: iter(chosen) for c, chosen in zip(counts, choice, strict=True)}
 

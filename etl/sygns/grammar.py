@@ -331,11 +331,13 @@ class Grammar:
 
 def leaves(tree: Tree) -> Iterator[Word | str]:
     """The leaves from left to right: words, category names, function words."""
-    if isinstance(tree, Node):
-        for child in tree.children:
-            yield from leaves(child)
-    else:
-        yield tree
+    stack = [tree]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, Node):
+            stack.extend(reversed(item.children))
+        else:
+            yield item
 
 
 def _words(

@@ -43,12 +43,14 @@ def text(term: Term) -> str:
 
 def words(term: Term) -> Iterator[str]:
     """Operators and content words from left to right."""
-    if isinstance(term, Word):
-        yield term.name
-    else:
-        yield term.operator
-        for argument in term.arguments:
-            yield from words(argument)
+    stack = [term]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, Word):
+            yield item.name
+        else:
+            yield item.operator
+            stack.extend(reversed(item.arguments))
 
 
 def parse(string: str) -> Term:

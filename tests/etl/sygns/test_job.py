@@ -49,9 +49,8 @@ def test_the_splits(lake):
     sizes: Counter[tuple[str, str]] = Counter()
     for row in lake.read("sygns_splits").collect():
         own = sentences[row["sentence_id"]]
-        wanted = part(
-            row["scheme"], row["primitive"], own["depth"], own["sentence"], own["phenomena"]
-        )
+        scheme = row["scheme"], row["primitive"]
+        wanted = part(*scheme, own["depth"], own["sentence"], own["phenomena"])
         assert wanted == ("train" if row["part"] == "val" else row["part"])
         sizes[scheme] += 1
         if row["scheme"] == "embedded_quantifiers" and own["depth"]:
