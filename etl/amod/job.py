@@ -83,11 +83,13 @@ class Extraction:
         self.corpus = {"corpus": settings.name}
         self.job = f"extract_amod/{settings.name}"
         self.app = self._app(self._restarts())
+        self.base: int | None = None
 
     def run(self, files: Sequence[InputFile]) -> None:
         """Plan, read what is not yet read, derive pairs and association, report."""
         started = time.monotonic()
         ledger = self._planned(files)
+        self.base = self.lake.version("amod_counts")
         waves = plan.pending(ledger)
         if not waves:
             log.info("every file of the input has been read before; nothing new to count")
@@ -325,7 +327,9 @@ class Extraction:
         counts = results.counts_of(pairs).withColumns(
             {"corpus": F.lit(settings.name), "wave": F.lit(number).cast("int")}
         )
-        lake.append("amod_counts", counts.sortWithinPartitions("noun", "adjective"), **commit)
+        ordered = counts.sortWithinPartitions("noun", "adjective")
+        # From the version of the beginning: what another process has begun anew is not added to.
+        lake.append("amod_counts", ordered, base=self.base, **commit)
         return repeats
 
     def _dropped(

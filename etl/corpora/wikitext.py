@@ -196,11 +196,11 @@ def _without_templates(text: str, depth: int = 0) -> str:
 def _text_of(name: str) -> _TextOf | None:
     """What shows the template of that name, as it is written; None if nothing does."""
     name = " ".join(name.lower().replace("_", " ").split())
-    if name.startswith("lang-"):
+    if name in _TEMPLATES:
+        return _TEMPLATES[name]
+    if name.startswith(("lang-", "script/")):
         return _first
-    if name.startswith("formatnum:"):
-        return _constant(name[10:])
-    return _TEMPLATES.get(name)
+    return _constant(name[10:]) if name.startswith("formatnum:") else None
 
 
 def _template(text: str, start: int, end: int, depth: int) -> str:
@@ -271,37 +271,39 @@ def _quotation(arguments: list[str], named: dict[str, str]) -> str:
     return f"\n\n{text}\n\n"
 
 
-def _ship(arguments: list[str], named: dict[str, str]) -> str:
-    return " ".join(arguments[:2])
-
-
 def _ship_of(prefix: str) -> _TextOf:
     return lambda arguments, named: f"{prefix} {arguments[0]}" if arguments else prefix
+
+
+_RAISED = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
+_MONTHS = [
+    *("January", "February", "March", "April", "May", "June", "July", "August"),
+    *("September", "October", "November", "December"),
+]
+_MONTH_NUMBER = re.compile(r"0?[1-9]|1[0-2]", re.ASCII).fullmatch
+
+
+def _date(arguments: list[str], named: dict[str, str]) -> str:
+    """``{{start date|2004|2|1}}``: 1 February 2004."""
+    year, month, day = [*arguments, "", "", ""][:3]
+    if _MONTH_NUMBER(month):
+        month = _MONTHS[int(month) - 1]
+    return " ".join(part for part in (day, month, year) if part)
 
 
 def _as_of(arguments: list[str], named: dict[str, str]) -> str:
     if "alt" in named:
         return named["alt"]
     words = "since" if "since" in named else "as of"
-    year, month, day = [*arguments, "", "", ""][:3]
-    if month.isdigit() and 1 <= int(month) <= 12:
-        month = _MONTHS[int(month) - 1]
-    date = " ".join(part for part in (day, month, year) if part)
-    return f"{words if 'lc' in named else words.capitalize()} {date}"
+    return f"{words if 'lc' in named else words.capitalize()} {_date(arguments, named)}"
 
 
-_MONTHS = [
-    *("January", "February", "March", "April", "May", "June", "July", "August"),
-    *("September", "October", "November", "December"),
-]
+def _power_of_ten(exponent: str) -> str:
+    return f" × 10{exponent.translate(_RAISED)}"
 
 
-def _date(arguments: list[str], named: dict[str, str]) -> str:
-    """``{{start date|2004|2|1}}``, ``{{dts|2004|2|1}}``."""
-    year, month, day = [*arguments, "", "", ""][:3]
-    if month.isdigit() and 1 <= int(month) <= 12:
-        month = _MONTHS[int(month) - 1]
-    return " ".join(part for part in (day, month, year) if part)
+def _times_ten(arguments: list[str], named: dict[str, str]) -> str:
+    return _power_of_ten(arguments[0]) if arguments else ""
 
 
 def _fraction(arguments: list[str], named: dict[str, str]) -> str:
@@ -313,13 +315,13 @@ def _fraction(arguments: list[str], named: dict[str, str]) -> str:
 def _value(arguments: list[str], named: dict[str, str]) -> str:
     """``{{val|9.81|u=m/s}}``: the number, its power of ten and its unit."""
     number = arguments[0] if arguments else ""
-    power = f" × 10^{named['e']}" if named.get("e") else ""
-    unit = named.get("u") or named.get("ul") or named.get("up") or ""
+    power = _power_of_ten(named["e"]) if named.get("e") else ""
+    unit = named.get("u") or named.get("ul") or ""
     return f"{number}{power} {unit}".strip()
 
 
-# The units of nine in ten uses of {{convert}}: its code, and the unit's name as an adjective and as
-# a noun in the plural. What is not here stands in the text as its code.
+# The commonest units of {{convert}}: code, name in the singular, name in the plural. What is not
+# here stands in the text as its code.
 _UNITS = {
     code: (one, many)
     for code, one, many in (
@@ -390,7 +392,7 @@ _RANGE_WORDS = {
     "±": " ± ",
     "&": " and ",
 }
-_NUMBER = re.compile(r"[-+−±~]?[\d.,/+⁄½¼¾ ]*\d[\d.,/⁄]*(?:e[-+]?\d+)?|[½¼¾]").fullmatch
+_NUMBER = re.compile(r"[-+−±~]?[\d.,/+⁄½¼¾ ]+(?:e[-+]?\d+)?").fullmatch
 _PARTS = {"ft", "in", "lb", "oz", "st", "mi", "yd"}
 
 
@@ -436,32 +438,28 @@ def _each(names: str, text_of: _TextOf) -> dict[str, _TextOf]:
 _TEMPLATES: dict[str, _TextOf] = {
     # its first argument, in other letters or with a note
     **_each(
-        "nowrap; nobr; nobreak; j; awrap; small; smaller; big; larger; large; nobold; noitalic; "
-        "nocaps; sc; smallcaps; small caps; sc2; smallcaps2; em; strong; strongbad; bold; italic; "
-        "tooltip; abbr; abbrv; abbrlink; vanchor; visible anchor; visanc; sic; as written; "
-        "not a typo; proper name; typo; angbr; angle bracket; keypress; key press; mono; samp; "
-        "kbd; var; mvar; math; nihongo; nihongo2; nihongo3; nihongo foot; unicode; nastaliq; "
-        "polytonic; grc; hebrew; flag; flagcountry; flagu; flaglink; noflag; ill; interlanguage "
-        "link; link-interwiki; illm; sub; pslink; pre link; bdi; midsize; dfn; underline; "
-        "strikethrough; overline; formatnum; nts; ntsh; number; spell; spelled; bibleverse; "
-        "bibleref; format linkr; resize text; notatypo; no break; nobreak; no wrap; nwr; "
-        "linktext; circa year; quote without source; inline block; normal; plain link",
+        "nowrap; nobr; nobreak; no break; no wrap; nwr; j; awrap; small; smaller; big; larger; "
+        "large; midsize; nobold; noitalic; normal; sc; smallcaps; small caps; sc2; smallcaps2; em; "
+        "strong; bold; italic; underline; strikethrough; overline; dfn; bdi; tooltip; abbr; "
+        "abbrlink; vanchor; visible anchor; visanc; sic; as written; not a typo; notatypo; typo; "
+        "proper name; angbr; angle bracket; keypress; key press; mono; samp; kbd; var; mvar; math; "
+        "sub; linktext; nihongo; nihongo2; unicode; nastaliq; polytonic; flag; flagcountry; flagu; "
+        "ill; interlanguage link; formatnum; nts; number; inline block; resize text",
         _first,
     ),
-    # its second: after a language, script, colour or size
+    # its second: after a language, script, colour, size or address
     **_each(
-        "lang; script; rtl-lang; ltr-lang; color; colour; font color; font colour; fontcolor; "
-        "resize; font; lang-rtl; wt; wikt-lang; wiktlang; tlit; plainlink; wikt",
+        "lang; langx; script; rtl-lang; ltr-lang; lang-rtl; tlit; wt; wikt-lang; color; colour; "
+        "font color; font colour; fontcolor; resize; plainlink",
         _argument(2),
     ),
     # its last
-    **_each("transl; transliteration; translit; illm2; pie; latinx", _argument(-1)),
+    **_each("transl; transliteration; translit", _argument(-1)),
     # characters
     **_each("ndash; en dash; nsndash; nsnd; ndashb", _constant("–")),
     **_each("mdash; em dash; mdashb; emdash", _constant("—")),
-    **_each("snd; spnd; sndash; spndash; spaced ndash; spaced en dash; dash", _constant(" – ")),
-    **_each("snds; spaced en dash space", _constant(" – ")),
-    **_each("nbsp; space; spaces; thinsp; thin space; hair space; nnbsp; sp", _constant(" ")),
+    **_each("snd; spnd; sndash; spndash; spaced ndash; spaced en dash", _constant(" – ")),
+    **_each("nbsp; space; spaces; thinsp; thin space; hair space; nnbsp", _constant(" ")),
     **_each("'; apostrophe; `", _constant("'")),
     "'s": _constant("'s"),
     **_each("' \"; '\"", _constant("'\"")),
@@ -469,17 +467,16 @@ _TEMPLATES: dict[str, _TextOf] = {
     **_each("okina; 'okina; ʻokina", _constant("ʻ")),
     **_each("hamza; hamzah", _constant("ʾ")),
     **_each("ayin; ayn; ain", _constant("ʿ")),
-    **_each("pi; pi}}", _constant("π")),
-    **_each("dot; middot; ·; bullet; •; dotsep", _constant(" · ")),
+    "pi": _constant("π"),
+    **_each("dot; middot; ·; bullet; •", _constant(" · ")),
     "=": _constant("="),
-    **_each("pound sign; gbp sign", _constant("£")),
-    **_each("clear; -; br; break; crlf; pb; paragraph break; paragraph; p", _constant("\n\n")),
+    **_each("clear; -; br; break; crlf; pb; paragraph break", _constant("\n\n")),
     # numbers, dates, measures
     **_each("convert; cvt; conv", _convert),
     **_each("val; value", _value),
     **_each("frac; fraction; sfrac", _fraction),
     **_each("as of; asof", _as_of),
-    **_each("dts; start date; end date; date; film date; release date", _date),
+    **_each("dts; start date; end date; date", _date),
     **_each("circa; c.; ca.; ca", _joined(" ", "c. ")),
     **_each("floruit; fl.", _joined("–", "fl. ")),
     **_each("reign; r.", _joined("–", "r. ")),
@@ -492,11 +489,10 @@ _TEMPLATES: dict[str, _TextOf] = {
     **_each("eur; €; euro", _between("€", "")),
     **_each("inr; indian rupee", _between("₹", "")),
     **_each("jpy; ¥; yen", _between("¥", "")),
-    "e": _between(" × 10^", ""),
-    **_each("chem; chem2; sup sub", _joined("")),
+    "e": _times_ten,
+    **_each("chem; chem2", _joined("")),
     # names
-    **_each("sortname", lambda arguments, named: " ".join(arguments[:2])),
-    "ship": _ship,
+    **_each("sortname; ship", lambda arguments, named: " ".join(arguments[:2])),
     "uss": _ship_of("USS"),
     "hms": _ship_of("HMS"),
     "ss": _ship_of("SS"),
@@ -505,7 +501,7 @@ _TEMPLATES: dict[str, _TextOf] = {
     "hmcs": _ship_of("HMCS"),
     "sms": _ship_of("SMS"),
     # quotations, as a paragraph of their own
-    **_each("quote; blockquote; cquote; quotation; bquote; centered pull quote", _quotation),
+    **_each("quote; blockquote; cquote; quotation; bquote; poem quote", _quotation),
 }
 
 # ------------------------------------------------------------------- links
@@ -569,15 +565,12 @@ _BLOCK_TAG = re.compile(
     re.IGNORECASE,
 )
 _INLINE_TAG = re.compile(
-    r"</?(?:sub|sup|small|big|span|b|i|u|s|em|strong|tt|code|kbd|samp|var|cite|font|strike|ins|del"
-    r"|q|abbr|dfn|mark|bdi|bdo|wbr|time|data|ruby|rb|rt|rp|rtc|nowiki|noinclude|onlyinclude"
-    r"|includeonly|section|ref|math|chem|ce|source|syntaxhighlight|pre|timeline|score|imagemap"
-    r"|hiero|graph|mapframe|maplink|indicator|templatestyles|langconvert|style|script"
-    r"|inputbox|categorytree|templatedata|translate|tvar|abbr|acronym|ll)(?=[\s/>])[^<>]*>",
+    r"</?(?:sub|sup|small|big|span|b|i|u|s|em|strong|tt|kbd|samp|var|cite|font|strike|ins|q|abbr"
+    r"|acronym|dfn|mark|bdi|bdo|wbr|time|data|ruby|rb|rt|rp|rtc|noinclude|onlyinclude|translate"
+    rf"|tvar|langconvert|nowiki|{_REMOVED})(?=[\s/>])[^<>]*>",
     re.IGNORECASE,
 )
-_POWER = re.compile(r"<sup>\s*([-+−]?\d{1,3})\s*</sup>", re.IGNORECASE)
-_RAISED = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
+_SUPERSCRIPT = re.compile(r"<sup>\s*([-+−]?\d{1,3})\s*</sup>", re.IGNORECASE)
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,30});")
 _SWITCH = re.compile(r"__[A-Z]{3,}__")
 _QUOTES = re.compile(r"''+")
@@ -754,7 +747,7 @@ def running_text(wikitext: str) -> str:
     text = _without_templates("\n" + text)
     text = _without_links(text)
     if "<" in text:
-        text = _POWER.sub(lambda m: m[1].translate(_RAISED), text)
+        text = _SUPERSCRIPT.sub(lambda m: m[1].translate(_RAISED), text)
         text = _BLOCK_TAG.sub("\n\n", text)
         text = _INLINE_TAG.sub("", text)
     text = _without_quotes(text)

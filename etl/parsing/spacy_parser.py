@@ -154,30 +154,17 @@ class SpacyParser:
         run = np.cumsum(opens) - 1
         first = np.flatnonzero(opens)
         has_tokens = np.bincount(run[kept], minlength=len(first)) > 0
-        # Ordinals within the document, over sentences that have tokens.
-        numbers = np.cumsum(has_tokens) - 1
         of_document = document[first]
-        at_document = np.searchsorted(of_document, of_document)
-        numbers = numbers - (numbers - has_tokens + 1)[at_document]
-        if of_document[0] == before[0]:
-            numbers[of_document == before[0]] += before[1]
+        numbers = _sentence_ordinals(of_document, has_tokens, before)
 
         head = row + table[:, _HEAD].view(np.int64)
-        relation = table[:, _DEP].copy()
-        amod = kept & (relation == strings["amod"])
-        member = amod.copy()
-        member[head[amod]] = True
-        lemma = np.zeros(len(table), dtype=np.uint64)
-        rows = np.flatnonzero(member & kept)
         if self._lemmas is None:
-            lemma = np.concatenate([doc.to_array("LEMMA") for doc in docs])
-            has_lemma = kept
+            lemma, has_lemma = np.concatenate([doc.to_array("LEMMA") for doc in docs]), kept
         else:
-            place = rows - starts[piece[rows]]
-            for i, p, at in zip(rows.tolist(), piece[rows].tolist(), place.tolist(), strict=True):
-                orth, tag, dep = table[i, _ORTH], table[i, _TAG], table[i, _DEP]
-                lemma[i] = self._lemmas.lemma(int(orth), int(tag), int(dep), docs[p], at)
-            has_lemma = member & kept
+            amod = kept & (table[:, _DEP] == strings["amod"])
+            has_lemma = amod.copy()
+            has_lemma[head[amod]] = True
+            lemma = self._lemmas.of_rows(np.flatnonzero(has_lemma), table, docs, piece, starts)
 
         # Where each token begins in its paragraph, for the text of sentences.
         width = (table[:, _LENGTH] + table[:, _SPACY]).astype(np.int64)
@@ -198,7 +185,7 @@ class SpacyParser:
                 _words(lemma[kept], strings, has_lemma[kept]),
                 _words(table[kept, _TAG], strings),
                 pa.array(np.where(head == row, 0, head - first[run] + 1)[kept].astype(np.int32)),
-                _words(relation[kept], strings),
+                _words(table[kept, _DEP], strings),
                 pa.array(space_after[kept]),
             ],
             schema=TOKENS,
@@ -225,6 +212,21 @@ class SpacyParser:
             schema=SENTENCES,
         )
         return Parsed(tokens, sentences), (int(of_document[-1]), int(numbers[-1]) + 1)
+
+
+def _sentence_ordinals(
+    document: npt.NDArray[np.int32], has_tokens: npt.NDArray[np.bool_], before: tuple[int, int]
+) -> npt.NDArray[np.int64]:
+    """The ordinal within its document of each sentence that has tokens.
+
+    `document` is the document of each sentence, ascending; a sentence without tokens is not
+    counted. `before` is the last document of the batch before and how many sentences it had there.
+    """
+    counted = np.cumsum(has_tokens)
+    first = np.searchsorted(document, document)  # each document's first sentence
+    numbers = counted - 1 - (counted - has_tokens)[first]
+    numbers[document == before[0]] += before[1]
+    return numbers
 
 
 def _words(
@@ -288,6 +290,25 @@ class _Lemmas:
             self._ruler(doc)  # the columns were read before
             lemma = self._of_token(doc[place])
         return int(self._nlp.vocab.strings.add(lemma))
+
+    def of_rows(
+        self,
+        rows: npt.NDArray[np.intp],
+        table: npt.NDArray[np.uint64],
+        docs: list[Any],
+        piece: npt.NDArray[np.intp],
+        starts: npt.NDArray[np.intp],
+    ) -> npt.NDArray[np.uint64]:
+        """The lemmas, as hashes, at `rows` of the attributes of `docs`; 0 elsewhere.
+
+        `piece` is the doc of each row of `table`, and `starts` the first row of each doc.
+        """
+        lemmas = np.zeros(len(table), dtype=np.uint64)
+        places = (rows - starts[piece[rows]]).tolist()
+        for row, doc, place in zip(rows.tolist(), piece[rows].tolist(), places, strict=True):
+            orth, tag, dep = table[row, [_ORTH, _TAG, _DEP]].tolist()
+            lemmas[row] = self.lemma(orth, tag, dep, docs[doc], place)
+        return lemmas
 
     def trim(self) -> None:
         """Forget the lemmas when there are too many of them."""

