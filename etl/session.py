@@ -103,6 +103,7 @@ def start_worker_log() -> None:
     if os.environ.get(WORKER_LOG) and not log.hasHandlers():
         logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
         log.setLevel(os.environ[WORKER_LOG])
+        log.info("Python %s, code from %s", sys.version.split()[0], ROOT)
 
 
 def spark_session(app: str, *, extra: dict[str, str] | None = None) -> SparkSession:

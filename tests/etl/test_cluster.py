@@ -1,0 +1,205 @@
+"""The job on a real standalone cluster: code shipped, a worker lost in the middle of a wave."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from conf import ROOT, load
+from etl.amod.job import extract
+from etl.amod.kernel import available
+from etl.amod.settings import Settings
+from tests.etl.amod.corpus import contents, depcc_part
+
+FILES = 12
+REPEATS = 40  # of a block of a megabyte: a task is long enough to be killed while it counts
+SECONDS = 120.0  # for whatever is waited for; a machine at rest needs a tenth
+SMALL_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+
+# Nothing of the machine's own: what workers import has been shipped.
+LEFT_OUT = ("PYTHONPATH", "SPARK_HOME", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
+
+T = TypeVar("T")
+
+
+def until(found: Callable[[], T | None], what: str, alive: subprocess.Popen[bytes]) -> T:
+    """What `found` returns as soon as it is true; fails when `alive` ends before, or time is up."""
+    deadline = time.monotonic() + SECONDS
+    while time.monotonic() < deadline:
+        result = found()
+        if result:
+            return result
+        assert alive.poll() is None, f"process ended (exit {alive.returncode}) before: {what}"
+        time.sleep(0.02)
+    raise AssertionError(f"not within {SECONDS:.0f} s: {what}")
+
+
+class Cluster:
+    """A master and two workers of one core each, every process in a group with its children."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "no-defaults").mkdir(parents=True)
+        self.environment = {
+            **{k: v for k, v in os.environ.items() if k not in LEFT_OUT},
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "SPARK_CONF_DIR": str(folder / "no-defaults"),
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_DAEMON_MEMORY": "256m",
+            "SPARK_DAEMON_JAVA_OPTS": SMALL_JVM,
+        }
+        self.processes: list[subprocess.Popen[bytes]] = []
+        self.workers: dict[str, subprocess.Popen[bytes]] = {}
+        self.url = ""
+
+    def start(self) -> None:
+        """Start all three on ports that the system picks, and wait until the workers are known."""
+        options = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
+        master = self.run(
+            "master", ["spark-class", "org.apache.spark.deploy.master.Master"], options
+        )
+        started = re.compile(r"Starting Spark master at (spark://\S+)")
+        self.url = until(lambda: started.search(self.log("master")), "a master", master)[1]
+        for name in ("one", "two"):
+            self.workers[name] = self.run(
+                name,
+                ["spark-class", "org.apache.spark.deploy.worker.Worker"],
+                [*options, "--cores", "1", "--memory", "600m", "--work-dir", self.work(name)],
+                [self.url],
+            )
+        for name, worker in self.workers.items():
+            until(
+                lambda name=name: "Successfully registered with master" in self.log(name),
+                f"worker {name} registered",
+                worker,
+            )
+
+    def run(
+        self, name: str, *command: list[str], cwd: Path | None = None
+    ) -> subprocess.Popen[bytes]:
+        """Start a command in a process group of its own; what it says goes to a file."""
+        with (self.folder / f"{name}.log").open("wb") as out:
+            process = subprocess.Popen(
+                [word for words in command for word in words],
+                cwd=cwd or self.folder,
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self.processes.append(process)
+        return process
+
+    def log(self, name: str) -> str:
+        """What the master, a worker or the driver has said so far."""
+        return (self.folder / f"{name}.log").read_text(errors="replace")
+
+    def work(self, worker: str) -> str:
+        """The folder in which the executors of a worker run."""
+        return str(self.folder / f"work-{worker}")
+
+    def executors(self, worker: str) -> str:
+        """What the executors of a worker, and their Python workers, have said so far."""
+        logs = sorted(Path(self.work(worker)).glob("app-*/*/stderr"))
+        return "".join(log.read_text(errors="replace") for log in logs)
+
+    def kill(self, process: subprocess.Popen[bytes]) -> None:
+        """kill -9 for a process and, of a worker, its executors.
+
+        Python workers end with the pipe that ties them to their executor.
+        """
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+    def stop(self) -> None:
+        """End whatever was started, in the order that leaves nobody to start anything anew."""
+        for process in reversed(self.processes):
+            self.kill(process)
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
+        pytest.skip("no Java")
+    try:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+    except OSError as error:
+        pytest.skip(f"no port on loopback: {error}")
+    cluster = Cluster(tmp_path / "cluster")
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.stop()
+
+
+def write_corpus(folder: Path) -> None:
+    """Parts of some forty megabytes that are small on disk: members of an archive, repeated."""
+    folder.mkdir()
+    for part in range(FILES):
+        pairs = [(f"adjective{part}", f"noun{n % 50}") for n in range(5_000)]
+        document = depcc_part(pairs, f"http://example.org/{part}")
+        (folder / f"part-{part:02d}.gz").write_bytes(gzip.compress(document, 1) * REPEATS)
+
+
+@pytest.mark.slow
+def test_a_worker_killed_during_a_wave_changes_nothing(cluster, spark, tmp_path):
+    foreign = tmp_path / "foreign"
+    foreign.mkdir()
+    write_corpus(foreign / "parts")
+    lake = foreign / "lake"
+    driver = cluster.run(
+        "driver",
+        ["spark-submit", "--master", cluster.url],
+        ["--properties-file", str(ROOT / "conf" / "spark" / "standalone.conf")],
+        ["--driver-memory", "600m", "--executor-memory", "512m", "--executor-cores", "1"],
+        ["--driver-java-options", SMALL_JVM],
+        ["--conf", f"spark.executor.extraJavaOptions={SMALL_JVM}"],
+        ["--conf", f"spark.pyspark.python={sys.executable}", "--conf", "spark.cores.max=2"],
+        ["--conf", "spark.sql.shuffle.partitions=2", "--conf", "spark.ui.enabled=false"],
+        [str(ROOT / "etl" / "extract_amod.py"), "source=depcc", "input=parts/*.gz", "lake=lake"],
+        cwd=foreign,
+    )
+    # A worker that has begun to count, while most files have no attempt of theirs committed yet.
+    counting = re.compile(r"part-\d\d\.gz: (\w+) kernel")
+    until(lambda: counting.search(cluster.executors("one")), "worker one counting", driver)
+    cluster.kill(cluster.workers["one"])
+    attempts = list(lake.glob("_staging/*/0-*"))
+    finished = list(lake.glob("_staging/*/0-*/_temporary/0/task_*"))
+    assert len(attempts) == 1 and not (attempts[0] / "_SUCCESS").exists()
+    assert len(finished) < FILES
+
+    until(lambda: driver.poll() is not None or None, "the job's end", cluster.processes[0])
+    said = cluster.log("driver")
+    assert driver.returncode == 0, said[-4000:]
+    assert "Lost executor" in said
+
+    for name in ("one", "two"):
+        logged = cluster.executors(name)
+        assert {match[1] for match in counting.finditer(logged)} == {available()[0]}
+        assert f"code from {cluster.work(name)}/app-" in logged
+
+    here = load(
+        Settings,
+        ["source=depcc", f"input={foreign}/parts/*.gz", f"lake={tmp_path / 'local'}"],
+    )
+    extract(here)
+    expected = contents(tmp_path / "local")
+    assert len(expected["amod_counts"]) == FILES * 50
+    assert contents(lake) == expected
