@@ -13,21 +13,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from itertools import product
-from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import yaml
 
-from conf import ROOT
 from etl.sygns import fol, vf
 from etl.sygns.terms import Fresh, compile_fol, compile_vf
 
 __all__ = ["Edition", "Grammar", "Meanings", "Node", "Rule", "Tree", "Word", "grammar"]
 
 Edition: TypeAlias = Literal["clean", "paper"]
-PATH = ROOT / "conf" / "sygns" / "grammar.yaml"
+# A resource, not a path: executors of a cluster may import the packages from an archive.
+RULES = files("conf") / "sygns" / "grammar.yaml"
 TAGS = (
     "sbj_quant",
     "obj_quant",
@@ -124,9 +125,9 @@ class Grammar:
         adjectives: int = 10,
         adverbs: int = 10,
         max_depth: int = 4,
-        path: Path = PATH,
+        rules: Traversable = RULES,
     ) -> None:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        data = yaml.safe_load(rules.read_text(encoding="utf-8"))
         self.edition = edition
         self.max_depth = max_depth
         self.keep = [Fraction(share) for share in data["sampling"]["keep"]]
