@@ -20,6 +20,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import hashlib
+import inspect
 import json
 import logging
 import os
@@ -279,7 +280,7 @@ def help_text(cls: type, doc: str = "") -> str:
     """What ``--help`` prints: each setting with its meaning, type, default and an example."""
     hints = _hints(cls)
     lines = [
-        doc.strip(),
+        inspect.cleandoc(doc),
         "",
         "Settings (key=value, or the same as --key value; --config FILE):",
         "",

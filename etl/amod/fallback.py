@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable
 from itertools import islice
 from typing import NamedTuple
 
@@ -25,10 +24,11 @@ from etl.amod.rules import (
     DEPENDENT_NOT_ADJECTIVE,
     HEAD_NOT_NOUN,
     NO_LETTER_OR_DIGIT,
+    PENN_TAGS,
+    UNIVERSAL_TAGS,
     ReadingRules,
-    Token,
 )
-from etl.corpora.conllu import COLUMNS, DEPREL, FORM, HEAD, ID, XPOS, Dialect
+from etl.corpora.conllu import COLUMNS, DEPREL, FORM, HEAD, ID, LEMMA, UPOS, XPOS, Dialect
 from etl.corpora.depcc import SENTENCE_MARK
 
 Ints = npt.NDArray[np.int64]
@@ -36,8 +36,8 @@ Bools = npt.NDArray[np.bool_]
 
 # The arrays of a chunk stay in the processor's caches, and numpy's calls are few for its rows.
 CHUNK = 1 << 20
-CACHED_WORDS = 400_000
 
+ALNUM = np.array([chr(c).isalnum() and c < 128 for c in range(256)])
 HIGH_BITS = np.uint64(0x8080808080808080)
 
 _BOUNDARY = re.compile(rb"\n(?=\n|\r\n|#|>>>>>)")
@@ -55,8 +55,9 @@ class Fallback:
         # Keys are adjective, tab, noun: strings, unlike tuples, cost the garbage collector nothing.
         self._pairs: Counter[str] = Counter()
         self._measured = self._measured_bytes = 0
-        self._adjectives = _Words(rules.adjective)
-        self._nouns = _Words(rules.noun)
+        self._penn = _TagFlags({tag: _flags(rules, tag, "_") for tag in PENN_TAGS})
+        self._universal = _TagFlags({tag: _flags(rules, "_", tag) for tag in UNIVERSAL_TAGS})
+        self._unknown_tag = _flags(rules, "_", "_")
 
     @property
     def nbytes(self) -> int:
@@ -119,73 +120,106 @@ class Fallback:
 
     def _read(self, lines: _Lines, rows: _Rows, amod: Ints, head: Ints) -> int:
         """Count the pairs of `amod` rows and their heads; returns how many make none."""
-        adjectives = list(map(self._adjectives.__getitem__, _words(lines, rows, amod)))
-        nouns = list(map(self._nouns.__getitem__, _words(lines, rows, head)))
-        pairs = [
-            f"{adjective}\t{noun}"
-            for adjective, noun in zip(adjectives, nouns, strict=True)
-            if adjective and noun
-        ]
-        self._pairs.update(pairs)
-        left_out = len(amod) - len(pairs)
-        if left_out:
-            self._leave_out(left_out, lines, rows.line[amod], adjectives, nouns)
-        if len(self._adjectives) + len(self._nouns) > CACHED_WORDS:
-            self._adjectives.clear()
-            self._nouns.clear()
-        return left_out
-
-    def _leave_out(
-        self,
-        left_out: int,
-        lines: _Lines,
-        line: Ints,
-        adjectives: list[str | None],
-        nouns: list[str | None],
-    ) -> None:
-        """Tally why some of the relations make no pair, the order of reasons as in the rules."""
-        not_adjective = adjectives.count(None)
-        heads = [
-            noun for adjective, noun in zip(adjectives, nouns, strict=True) if adjective is not None
-        ]
-        not_noun = heads.count(None)
-        counts = {
-            DEPENDENT_NOT_ADJECTIVE: not_adjective,
-            HEAD_NOT_NOUN: not_noun,
-            NO_LETTER_OR_DIGIT: left_out - not_adjective - not_noun,
+        rules = self._rules
+        dependents, heads = rows.mark[amod], rows.mark[head]
+        adjective = (self._tag_flags(lines, dependents) & DEPENDENT) != 0
+        noun = (self._tag_flags(lines, heads) & HEAD_OF_PAIR) != 0
+        left_out = {
+            DEPENDENT_NOT_ADJECTIVE: np.flatnonzero(~adjective),
+            HEAD_NOT_NOUN: np.flatnonzero(adjective & ~noun),
         }
-        for reason, count in counts.items():
-            if count and (first := self._stats.left_out.get(reason)):
-                self._stats.left_out[reason] = first._replace(lines=first.lines + count)
-            elif count:
-                i = next(
-                    i
-                    for i, words in enumerate(zip(adjectives, nouns, strict=True))
-                    if _why_left_out(*words) == reason
-                )
-                row = lines.row_of(int(line[i]), self._stats.lines)
-                tally(self._stats.left_out, reason, row.line, row.content, count)
+        pairs = np.flatnonzero(adjective & noun)
+        first = _word(lines, dependents[pairs], rules.adjective_by)
+        second = _word(lines, heads[pairs], rules.noun_by)
+        # Mostly the first byte shows that there is a letter or digit.
+        worded = ALNUM[lines.bytes[first.start]] & (first.stop > first.start)
+        for i in np.flatnonzero(~worded).tolist():
+            word = lines.data[first.start[i] : first.stop[i]].decode("utf-8")
+            worded[i] = rules.adjective_word(word) != ""
+        worded &= second.stop > second.start
+        if not worded.all():
+            left_out[NO_LETTER_OR_DIGIT] = pairs[~worded]
+            first, second = first.keep(worded), second.keep(worded)
+
+        if len(first.start):
+            # Words hold neither tabs nor newlines, and str.lower looks at no letter beyond them, so
+            # that lower-casing all at once is the same as one by one.
+            both = zip(first.of(lines.data), second.of(lines.data), strict=True)
+            text = b"\n".join(map(b"\t".join, both)).decode("utf-8")
+            self._pairs.update((text.lower() if rules.lowercase else text).split("\n"))
+        for reason, which in left_out.items():
+            if len(which):
+                row = lines.row_of(int(rows.line[amod[which[0]]]), self._stats.lines)
+                tally(self._stats.left_out, reason, row.line, row.content, len(which))
+        return len(amod) - len(first.start)
+
+    def _tag_flags(self, lines: _Lines, mark: Ints) -> npt.NDArray[np.uint8]:
+        """DEPENDENT and HEAD_OF_PAIR for rows, by their Penn tags, else their universal ones."""
+        flags, known = self._penn.look_up(lines, mark, XPOS)
+        if not known.all():
+            unknown = np.flatnonzero(~known)
+            others, known = self._universal.look_up(lines, mark[unknown], UPOS)
+            flags[unknown] = np.where(known, others, np.uint8(self._unknown_tag))
+        return flags
 
 
-def _why_left_out(adjective: str | None, noun: str | None) -> str:
-    if adjective is None:
-        return DEPENDENT_NOT_ADJECTIVE
-    if noun is None:
-        return HEAD_NOT_NOUN
-    return "" if adjective and noun else NO_LETTER_OR_DIGIT
+DEPENDENT, HEAD_OF_PAIR = 1, 2
 
 
-class _Words(dict[bytes, str | None]):
-    """What the columns FORM to XPOS of a row, as they stand, give to a pair."""
+def _flags(rules: ReadingRules, xpos: str, upos: str) -> int:
+    dependent, head = rules.accepts_dependent(xpos, upos), rules.accepts_head(xpos, upos)
+    return dependent * DEPENDENT | head * HEAD_OF_PAIR
 
-    def __init__(self, read: Callable[[Token], str | None]) -> None:
-        super().__init__()
-        self._read = read
 
-    def __missing__(self, row: bytes) -> str | None:
-        form, lemma, upos, xpos = row.decode("utf-8").split("\t")
-        word = self[row] = self._read(Token(form, lemma, upos, xpos))
-        return word
+class _TagFlags:
+    """Flags by tag, looked up for many rows at once. A tag has at most `BYTES` bytes, none NUL."""
+
+    BYTES = 6
+
+    def __init__(self, flags: dict[str, int]) -> None:
+        by_code = {int.from_bytes(tag.encode(), "little"): flag for tag, flag in flags.items()}
+        self.codes = np.array(sorted(by_code), np.int64)
+        self.flags = np.array([by_code[code] for code in sorted(by_code)], np.uint8)
+
+    def look_up(
+        self, lines: _Lines, mark: Ints, column: int
+    ) -> tuple[npt.NDArray[np.uint8], Bools]:
+        """The flags of the tags in a column, and which tags are known at all."""
+        start, stop = lines.marks[mark + column - 1] + 1, lines.marks[mark + column]
+        size = stop - start
+        codes = np.zeros(len(mark), np.int64)
+        for i in range(min(self.BYTES, int(size.max(initial=0)))):
+            here = lines.bytes[start + i] * (size > i)  # a row goes on for more bytes than these
+            codes |= here.astype(np.int64) << (8 * i)
+        codes[size > self.BYTES] = -1
+        places = np.minimum(np.searchsorted(self.codes, codes), len(self.codes) - 1)
+        return self.flags[places], self.codes[places] == codes
+
+
+class _Spans(NamedTuple):
+    """Stretches of bytes."""
+
+    start: Ints
+    stop: Ints
+
+    def keep(self, which: Bools) -> _Spans:
+        return _Spans(self.start[which], self.stop[which])
+
+    def of(self, data: bytes) -> list[bytes]:
+        bounds = zip(self.start.tolist(), self.stop.tolist(), strict=True)
+        return [data[start:stop] for start, stop in bounds]
+
+
+def _word(lines: _Lines, mark: Ints, by: str) -> _Spans:
+    """Where the words of rows stand: the form, or the lemma unless it is missing."""
+    marks = lines.marks
+    start, stop = marks[mark + FORM - 1] + 1, marks[mark + FORM]
+    if by == "form":
+        return _Spans(start, stop)
+    lemma, lemma_stop = stop + 1, marks[mark + LEMMA]
+    size = lemma_stop - lemma
+    missing = (size == 0) | ((size == 1) & (lines.bytes[lemma] == ord("_")))
+    return _Spans(np.where(missing, start, lemma), np.where(missing, stop, lemma_stop))
 
 
 class _Lines:
@@ -354,11 +388,3 @@ def _relations(lines: _Lines, rows: _Rows) -> tuple[Ints, Ints]:
     head[head == len(keys)] = 0
     head[keys[head] != wanted] = -1
     return amod, head
-
-
-def _words(lines: _Lines, rows: _Rows, which: Ints) -> list[bytes]:
-    """The columns FORM to XPOS of some rows, as they stand."""
-    data = lines.data
-    first = (lines.marks[rows.mark[which] + FORM - 1] + 1).tolist()
-    stop = lines.marks[rows.mark[which] + XPOS].tolist()
-    return [data[i:j] for i, j in zip(first, stop, strict=True)]

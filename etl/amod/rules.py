@@ -114,19 +114,22 @@ class ReadingRules:
         """
         if not self.accepts_dependent(token.xpos, token.upos):
             return None
-        word = self._word(token, self.adjective_by)
-        return word if any(c.isalnum() for c in word) else ""
+        return self.adjective_word(self._word(token, self.adjective_by))
+
+    def adjective_word(self, word: str) -> str:
+        """A word as an adjective: lower-cased if so ruled, empty without letter or digit."""
+        word = word.lower() if self.lowercase else word
+        return word if any(map(str.isalnum, word)) else ""
 
     def noun(self, token: Token) -> str | None:
         """The word that a head gives to a pair; None where its tag is no noun's."""
         if not self.accepts_head(token.xpos, token.upos):
             return None
-        return self._word(token, self.noun_by)
+        word = self._word(token, self.noun_by)
+        return word.lower() if self.lowercase else word
 
     def _word(self, token: Token, by: str) -> str:
-        lemma_missing = token.lemma in ("", "_")
-        word = token.lemma if by == "lemma" and not lemma_missing else token.form
-        return word.lower() if self.lowercase else word
+        return token.lemma if by == "lemma" and token.lemma not in ("", "_") else token.form
 
     def read(self, dependent: Token, head: Token) -> tuple[str, str] | str:
         """The pair (adjective, noun) of an `amod` relation, or the reason why it makes none."""

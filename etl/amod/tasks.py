@@ -176,20 +176,25 @@ class Gathered:
         self._counts: Counter[tuple[int, bytes | None, str, str]] = Counter()
         # (file, adjective, noun) -> rank -> (document, sentence)
         self._examples: dict[tuple[int, str, str], dict[bytes, tuple[str, str]]] = {}
+        self._noted: set[tuple[int, bytes]] = set()
+        self._repeated = False  # whether the present text has been taken in before
         self._held = 0
 
     def add(
-        self, file: int, sentence: Sentence, place: int, digest: bytes | None, whole: bool
+        self, file: int, sentence: Sentence, place: int, digest: bytes | None, begins: bool
     ) -> None:
         """Take in a sentence, the `place`-th of its document.
 
         `digest` stands for the text that is counted once, be it the sentence or its document, and
-        `whole` says that this call is the one at which to note that text as read.
+        `begins` says that the sentence is the first of that text. All of a text is to be added
+        before `take`, so that its pairs are handed on together.
         """
         task = self._task
-        if digest is not None and whole:
+        if digest is not None and begins:
             self._rows.add("digest", file, digest=digest, count=1)
-            self._held += 200
+            self._repeated = (file, digest) in self._noted
+            self._noted.add((file, digest))
+            self._held += 400
         if task.keep_text:
             self._rows.add(
                 "sentence",
@@ -200,7 +205,7 @@ class Gathered:
                 digest=digest,
             )
             self._held += 200 + len(sentence.text) + len(sentence.document)
-        for adjective, noun in sentence.pairs:
+        for adjective, noun in () if self._repeated else sentence.pairs:
             key = (file, digest, adjective, noun)
             if key not in self._counts:
                 self._held += 300
@@ -247,7 +252,8 @@ class Gathered:
                     document=document,
                 )
         yield from rows.take()
-        self._counts, self._examples, self._held = Counter(), {}, 0
+        self._counts, self._examples, self._noted = Counter(), {}, set()
+        self._repeated, self._held = False, 0
 
 
 def digest_of(content: bytes) -> bytes:
@@ -410,7 +416,8 @@ def take_annotated(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[pa
     for batch in batches:
         is_parsed = pc.is_valid(batch.column("tokens"))
         good = batch.filter(is_parsed)
-        yield from texts.take(sparknlp_parser.parsed(good), _texts_of(good))
+        texts.add(sparknlp_parser.parsed(good), _texts_of(good))
+        yield from texts.full()
         for entry in _texts_of(batch.filter(pc.invert(is_parsed))):
             texts.reject(entry, "annotations_not_parallel")
     yield from texts.rest()
@@ -442,9 +449,10 @@ class _Texts:
         parser = load_parser(self._task.parser, self._task.parser_model)
         # A document has one paragraph a line; to a parser a blank line parts paragraphs.
         for parsed in parser.parse(entry.text.replace("\n", "\n\n") for entry in documents):
-            yield from self.take(parsed, documents)
+            self.add(parsed, documents)
+        yield from self.full()
 
-    def take(self, parsed: Parsed, documents: list[_Text]) -> Iterator[pa.RecordBatch]:
+    def add(self, parsed: Parsed, documents: list[_Text]) -> None:
         """Take in parsed sentences of `documents`, which their ordinals point to."""
         for column, name in ((parsed.tokens, "tokens"), (parsed.sentences, "sentences")):
             for file, size in _sums(column.column("document"), documents).items():
@@ -467,6 +475,9 @@ class _Texts:
             pairs = by_sentence.get((document, place), [])
             if pairs or self._task.by_sentence:
                 self._add(documents[document], place, sentence, pairs)
+
+    def full(self) -> Iterator[pa.RecordBatch]:
+        """What was gathered, if the memory set aside is used up."""
         if self._gathered.full:
             yield from self._gathered.take()
 
@@ -495,9 +506,9 @@ class _Texts:
             digest = digest_of(sentence.encode())
         elif self._task.deduplicate == "document":
             digest = digest_of(document.text.encode())
-        whole = self._task.deduplicate == "sentence" or place == 0
+        begins = self._task.deduplicate == "sentence" or place == 0
         read = Sentence(document.id, sentence, b"", pairs)
-        self._gathered.add(document.file, read, place, digest, whole)
+        self._gathered.add(document.file, read, place, digest, begins)
 
 
 def _sums(column: pa.Int32Array, documents: list[_Text]) -> Counter[int]:

@@ -38,13 +38,13 @@ def depcc_sentence(adjective: str, noun: str, tag: str = "JJ") -> str:
     return "\n".join([f"# text = {text}", *lines]) + "\n\n"
 
 
-def depcc_part(pairs: Iterable[tuple[str, str]], document: str = "http://example.org/1") -> bytes:
+def depcc_part(pairs: Iterable[tuple[str, ...]], document: str = "http://example.org/1") -> bytes:
     """A DepCC part of one document with a sentence for each pair."""
     head = f"# parser = test\n\n# newdoc\turl = {document}\ts3 = s3://example\n"
     return (head + "".join(depcc_sentence(*pair) for pair in pairs)).encode()
 
 
-def write_part(path: Path, pairs: Iterable[tuple[str, str]], document: str = "") -> Path:
+def write_part(path: Path, pairs: Iterable[tuple[str, ...]], document: str = "") -> Path:
     """`depcc_part`, compressed, with a fixed time of modification."""
     path.write_bytes(
         gzip.compress(depcc_part(pairs, document or f"http://example.org/{path.stem}"))

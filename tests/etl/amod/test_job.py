@@ -15,13 +15,14 @@ from pyspark.sql import SparkSession
 from conf import JobFailed, UserError, load
 from etl.amod import job, staging
 from etl.amod.job import Extraction
+from etl.amod.plan import plan
 from etl.amod.settings import Settings
 from etl.corpora.files import list_inputs
 from etl.lake import arrow
 from etl.lake.spark import Lake
 from tests.etl.amod.corpus import contents, depcc_part, write_part
 
-PARTS = {
+PARTS: dict[str, list[Any]] = {
     "a.gz": [("false", "key"), ("False", "key"), ("small", "key"), ("quickly", "coin", "RB")],
     "b.gz": [("old", "coin"), ("false", "key"), ("...", "coin")],
     "c.gz": [("small", "coin"), ("red", "key"), ("false", "key")],
@@ -246,7 +247,7 @@ def interrupted(monkeypatch: pytest.MonkeyPatch, at: int, after: bool) -> Iterat
 
 
 WAVES = ("wave_bytes=1", "examples=1", "deduplicate=sentence")
-STEPS = 16  # of a run of two waves: what `test_the_steps_of_a_run` counts
+STEPS = 17  # of a run of two waves: what `test_the_steps_of_a_run` counts
 
 
 def test_the_steps_of_a_run(
@@ -334,7 +335,7 @@ def test_the_units_of_a_file_cover_it(parts: Path) -> None:
     plain = parts / "plain.conll"
     plain.write_bytes(depcc_part(PARTS["a.gz"]))
     (file,) = list_inputs([str(plain)])
-    entry = job.plan.plan([], [file], 1)[0]
+    entry = plan([], [file], 1)[0]
     cut = job._units(entry, settings)
     assert len(cut) > 3
     assert (cut[0].start, cut[-1].end) == (0, file.bytes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -52,7 +53,7 @@ def test_a_file_read_before_need_not_be_named_again() -> None:
 
 @pytest.mark.parametrize("change", [{"bytes": 11}, {"modified": WHEN + timedelta(seconds=1)}])
 @pytest.mark.parametrize("status", [DONE, PLANNED])
-def test_a_changed_file_is_refused_with_the_way_out(change: dict[str, object], status: str) -> None:
+def test_a_changed_file_is_refused_with_the_way_out(change: dict[str, Any], status: str) -> None:
     ledger = [Entry("a", 10, WHEN, 0, status)]
     with pytest.raises(UserError, match=r"a has changed .* restart=true"):
         plan(ledger, [replace(file("a"), **change)], 100)

@@ -140,6 +140,25 @@ def test_equal_sentences_have_equal_digests(part: Path) -> None:
     assert len(rows_of(documents, "digest")) == 1
 
 
+@pytest.mark.parametrize("memory", [1, 1 << 20])
+@pytest.mark.parametrize("deduplicate", ["sentence", "document"])
+def test_a_text_read_twice_in_one_file_hands_on_its_pairs_once_or_twice_alike(
+    tmp_path: Path, deduplicate: str, memory: int
+) -> None:
+    path = tmp_path / "twice.conll"
+    path.write_bytes(depcc_part(PAIRS) + depcc_part(PAIRS, document="http://example.org/2"))
+    task = replace(TASK, deduplicate=deduplicate, memory_bytes=memory)
+    by_digest: dict[bytes, set[tuple[str, str, int]]] = {}
+    sums: Counter[tuple[str, str]] = Counter()
+    for row in rows_of(tasks.count_units(whole(path), task), "pair"):
+        found = (row["adjective"], row["noun"], row["count"])
+        if found not in by_digest.setdefault(row["digest"], set()):
+            by_digest[row["digest"]].add(found)
+            sums[row["adjective"], row["noun"]] += row["count"]
+    once = Counter(PAIRS) if deduplicate == "document" else Counter(set(PAIRS))
+    assert sums == once
+
+
 @given(st.permutations(range(6)), st.integers(1, 3))
 def test_the_choice_of_examples_does_not_depend_on_order_or_memory(
     order: list[int], per_pair: int

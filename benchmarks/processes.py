@@ -1,0 +1,116 @@
+"""Commands measured with all the processes that they start: a Spark job is a JVM and its workers.
+
+    python -m benchmarks.processes RESULT.json COMMAND…     (what `measured` runs)
+
+Linux only: processes that outlive their parents are handed to this one (a "subreaper"), so that
+the time of every one of them is known when the last has ended.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from conf import ROOT
+
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a command used: exit code, seconds from start to end, CPU seconds (user and system, of
+    all its processes), and what it wrote to standard output and standard error."""
+
+    code: int
+    wall: float
+    cpu: float
+    output: str
+    errors: str
+
+    def checked(self) -> Usage:
+        """The usage of a command that succeeded; `RuntimeError` with its last lines otherwise."""
+        if self.code:
+            tail = "\n".join((self.output + self.errors).splitlines()[-25:])
+            raise RuntimeError(f"the command ended with exit code {self.code}:\n{tail}")
+        return self
+
+
+def measured(
+    command: Sequence[str],
+    *,
+    env: Mapping[str, str] | None = None,
+    cores: Collection[int] | None = None,
+) -> Usage:
+    """Run `command` to its end, on `cores` only if they are given, and say what it used.
+
+    `env` adds to the environment. It is run from the repository's root.
+    """
+    with tempfile.TemporaryDirectory(prefix="adnominal-bench-") as folder:
+        result, out, err = (Path(folder) / name for name in ("result.json", "out", "err"))
+        with out.open("wb") as stdout, err.open("wb") as stderr:
+            subprocess.run(
+                [sys.executable, "-m", "benchmarks.processes", str(result), *command],
+                cwd=ROOT,
+                env={**os.environ, **(env or {})},
+                stdout=stdout,
+                stderr=stderr,
+                check=True,
+                preexec_fn=None if cores is None else lambda: os.sched_setaffinity(0, cores),
+            )
+        used = json.loads(result.read_text())
+        return Usage(
+            **used,
+            output=out.read_text(encoding="utf-8", errors="replace"),
+            errors=err.read_text(encoding="utf-8", errors="replace"),
+        )
+
+
+def kill_tree(process: subprocess.Popen[bytes]) -> int:
+    """kill -9 for a process and everything below it; how many processes that were."""
+    try:
+        parent = psutil.Process(process.pid)
+        doomed = [*parent.children(recursive=True), parent]
+    except psutil.NoSuchProcess:
+        return 0
+    # Stopped first, so that nothing can start a further process while the others die.
+    for action in ("suspend", "kill"):
+        for each in doomed:
+            try:
+                getattr(each, action)()
+            except psutil.NoSuchProcess:
+                continue
+    process.wait()
+    return len(doomed)
+
+
+def _main(result: str, command: list[str]) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
+    started = time.monotonic()
+    process = subprocess.Popen(command)
+    code = process.wait()
+    wall = time.monotonic() - started
+    while True:
+        try:
+            os.wait()
+        except ChildProcessError:
+            break
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = used.ru_utime + used.ru_stime
+    Path(result).write_text(json.dumps({"code": code, "wall": wall, "cpu": cpu}))
+
+
+if __name__ == "__main__":
+    _main(sys.argv[1], sys.argv[2:])

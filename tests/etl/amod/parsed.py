@@ -1,0 +1,85 @@
+"""Parsed text for the kernel's tests: arbitrary trees in each dialect, and damage to them."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from etl.corpora.dialects import DIALECTS
+
+FORMS = [
+    *["big", "Big", "dog", "X", "3", "", "_", "-", "__", "a b", "naïve", "ÉLAN", "ΟΔΟΣ", "İ", "ǅ"],
+    *["日本", "🙂", "’", "#", ">>>>>", "extraordinarily-long-word", "x" * 70, "'A[Z@`a{z"],
+]
+TAGS = ["JJ", "JJR", "NN", "NNS", "NNP", "NNPS", "VBN", "ADJ", "NOUN", "PROPN", "VERB", "_", ""]
+TAGS += ["-LRB-", "WP$", "ADJA", "JJJ", "NNPSX", "LONGERTAG", "日"]
+RELATIONS = ["amod", "amod", "amod", "nsubj", "amod:x", "AMOD", "", "prep"]
+BETWEEN = ["", "# text = a", "#", "# newdoc id = x\ty", ">>>>>", ">>>>>\ttext é", "# \udcff"]
+
+
+@st.composite
+def rows(draw, dialect):
+    """The rows of a sentence: ids ascend, mostly; heads are any of them, mostly."""
+    ids = draw(st.lists(st.integers(0, draw(st.sampled_from([9, 60, 1200]))), max_size=7))
+    ids = [
+        i + dialect.first_id
+        for i in (draw(st.permutations(ids)) if draw(st.integers(0, 9)) == 0 else sorted(set(ids)))
+    ]
+    lines = []
+    for i in ids:
+        head = draw(st.sampled_from([*ids, *ids, *ids, 0, 99_999_999]))
+        form, lemma = draw(st.sampled_from(FORMS)), draw(st.sampled_from(FORMS))
+        xpos = draw(st.sampled_from(TAGS))
+        upos = draw(st.sampled_from([xpos, *TAGS]))
+        relation = draw(st.sampled_from(RELATIONS))
+        feats = "_" if dialect.ranges else ""
+        if dialect.ranges and draw(st.integers(0, 9)) == 0:
+            odd = draw(st.sampled_from([f"{i}-{i + 1}", f"{i}.1", "0.1", "0-1", "1.0", "1-"]))
+            lines.append(f"{odd}\t{form}\t_\t_\t_\t_\t_\t_\t_\t_")
+        lines.append(f"{i}\t{form}\t{lemma}\t{upos}\t{xpos}\t{feats}\t{head}\t{relation}\t_\tO")
+    return lines
+
+
+@st.composite
+def texts(draw, dialect):
+    """Sentences with comments and marks between them, as bytes."""
+    lines = []
+    for _ in range(draw(st.integers(0, 5))):
+        lines += draw(rows(dialect))
+        lines += draw(st.lists(st.sampled_from(BETWEEN), min_size=1, max_size=3))
+    ending = draw(st.sampled_from(["\n", "\n", "\n", "\r\n"]))
+    text = ending.join(lines) + draw(st.sampled_from(["", ending, ending + ending]))
+    return text.encode("utf-8", "surrogateescape")
+
+
+PIECES = [
+    b"",
+    b"\0",
+    b"\t",
+    b"\n",
+    b"\r",
+    b"\r\n",
+    b"\n\n",
+    b"#",
+    b"\n#",
+    b">>>>>",
+    b"\xff",
+    b"\xc3",
+]
+PIECES += [b"\xed\xa0\x80", b"\xf0\x9f", b"0", b"9", b"-", b".", b"_", b"1\t", b"\tamod\t", b"\x01"]
+
+
+@st.composite
+def damaged(draw, data):
+    """The bytes with some pieces put in, or put in place of others."""
+    for _ in range(draw(st.integers(0, 4))):
+        at = draw(st.integers(0, len(data)))
+        cut = draw(st.sampled_from([0, 0, 1, 1, 2, 30]))
+        data = data[:at] + draw(st.sampled_from(PIECES)) + data[at + cut :]
+    return data
+
+
+@st.composite
+def cases(draw):
+    """A dialect and bytes in it, damaged or not."""
+    dialect = DIALECTS[draw(st.sampled_from(sorted(DIALECTS)))]
+    return dialect, draw(damaged(draw(texts(dialect))))

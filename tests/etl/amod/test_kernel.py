@@ -1,0 +1,288 @@
+"""All implementations give exactly what the reference gives."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import random
+from collections import Counter
+from contextlib import contextmanager
+
+import pyarrow as pa
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from conf import UserError
+from etl.amod import fallback, kernel
+from etl.amod.kernel import PAIRS, PairCounter, available
+from etl.amod.reference import Stats, sentences
+from etl.amod.rules import CLEAN, PAPER, ReadingRules
+from etl.corpora.blocks import blocks
+from etl.corpora.conllu import CONLLU
+from etl.corpora.depcc import DEPCC
+from etl.corpora.dialects import DIALECTS, detect
+from tests.etl.amod import parsed
+
+compiled = kernel._load()
+# Every way to count: the compiled kernel with each instruction set, the fallback in whole and in
+# tiny chunks.
+WAYS = [f"compiled {name}" for name in (compiled.instructions() if compiled else [])]
+WAYS += ["python", "python 64"]
+RULES = [
+    CLEAN,
+    PAPER,
+    ReadingRules(proper_nouns=True, adjective_by="lemma", noun_by="form"),
+    ReadingRules(heads="singular", proper_nouns=True, lowercase=False),
+]
+
+
+@contextmanager
+def using(way):
+    """The implementation to count with, set up as the way says."""
+    implementation, _, detail = way.partition(" ")
+    before = fallback.CHUNK
+    if implementation == "compiled":
+        compiled.use(detail)
+    elif detail:
+        fallback.CHUNK = int(detail)
+    try:
+        yield implementation
+    finally:
+        fallback.CHUNK = before
+        if compiled:
+            compiled.use(compiled.instructions()[0])
+
+
+@pytest.fixture(params=WAYS)
+def way(request):
+    with using(request.param) as implementation:
+        yield implementation
+
+
+def as_counter(batch):
+    """The pairs of a batch; each stands in it once."""
+    batch.validate(full=True)
+    assert batch.schema == PAIRS
+    rows = batch.to_pydict()
+    counts = Counter(
+        dict(zip(zip(rows["adjective"], rows["noun"], strict=True), rows["count"], strict=True))
+    )
+    assert len(counts) == batch.num_rows
+    return counts
+
+
+def count(data, dialect, rules, implementation):
+    counter = PairCounter(dialect.name, rules, implementation)
+    counter.feed(data)
+    return as_counter(counter.drain()), counter.stats()
+
+
+def expected(data, dialect, rules):
+    stats = Stats()
+    pairs = Counter(p for s in sentences([data], dialect, rules, stats) for p in s.pairs)
+    return pairs, stats
+
+
+def assert_same(data, dialect, rules, implementation):
+    assert count(data, dialect, rules, implementation) == expected(data, dialect, rules)
+
+
+def test_assert_same_fails_where_counts_differ(monkeypatch):
+    data = b"0\tBig\tbig\tJJ\tJJ\t\t1\tamod\t_\tO\n1\tdogs\tdog\tNNS\tNNS\t\t1\tROOT\t_\tO\n"
+    assert_same(data, DEPCC, CLEAN, "python")
+    monkeypatch.setitem(globals(), "expected", lambda *_: (Counter({("big", "dog"): 2}), Stats()))
+    with pytest.raises(AssertionError):
+        assert_same(data, DEPCC, CLEAN, "python")
+
+
+@settings(max_examples=250)
+@given(parsed.cases(), st.sampled_from(RULES))
+@example((DEPCC, b"0\t\t\t\t\t\t0\t\t\t"), CLEAN)
+@example((DEPCC, b"0\ta\ta\tJJ\tJJ\t\t1\tamod\t\t\n1\tb\tb\tNN\tNN\t\t1\t\t\t"), CLEAN)
+@example((DEPCC, b"\r"), CLEAN)
+@example((DEPCC, b">>>>"), CLEAN)
+@example((CONLLU, b""), CLEAN)
+def test_all_agree_with_the_reference(case, rules):
+    dialect, data = case
+    for way in WAYS:
+        with using(way) as implementation:
+            assert_same(data, dialect, rules, implementation)
+
+
+@settings(max_examples=100)
+@given(parsed.cases(), st.integers(64, 300), st.sampled_from(available()))
+def test_block_by_block_is_the_same_as_at_once(case, size, implementation):
+    dialect, data = case
+    counter = PairCounter(dialect.name, CLEAN, implementation)
+    for block in blocks(io.BytesIO(data), size=size):
+        counter.feed(block)
+    assert (as_counter(counter.drain()), counter.stats()) == expected(data, dialect, CLEAN)
+
+
+def independent(data):
+    """Pairs by the simplest means: rows of a sentence in a dictionary by id."""
+    pairs = Counter()
+    for sentence in data.decode().replace("\n>>>>>", "\n\n>>>>>").split("\n\n"):
+        rows = {}
+        for line in sentence.split("\n"):
+            columns = line.split("\t")
+            if len(columns) == 10 and columns[0].isdigit():
+                rows[columns[0]] = columns
+        for columns in rows.values():
+            head = rows.get(columns[6])
+            if columns[7] != "amod" or not any(c.isalnum() for c in columns[1]):
+                continue
+            if columns[4].startswith("JJ") and head[4] in ("NN", "NNS"):
+                pairs[columns[1].lower(), head[2].lower()] += 1
+    return pairs
+
+
+@pytest.mark.parametrize(
+    ("path", "pairs", "tokens"),
+    [
+        ("ud_ewt/en_ewt-ud-dev.conllu", 1111, 25_147),
+        ("depcc/conll.csv", 0, 8),
+        ("depcc/conll-wo-enhanced-deps.csv", 0, 8),
+        ("depcc/conll-1000-tokens.csv.gz", 42, 844),
+        ("depcc/conll-large.csv.gz", 47, 965),
+    ],
+)
+def test_published_samples(shared_data, way, path, pairs, tokens):
+    data = (shared_data / path).read_bytes()
+    if path.endswith(".gz"):
+        data = gzip.decompress(data)
+    counts, stats = count(data, detect(data[:65536]), CLEAN, way)
+    assert counts == independent(data)
+    assert (stats.pairs, stats.tokens, stats.rejected) == (pairs, tokens, {})
+    assert counts.total() == pairs
+
+
+def sentence(rng, n):
+    """A sentence of n tokens, every other an adjective of the token after it."""
+    lines = []
+    for i in range(n):
+        if i % 2 == 0 and i + 1 < n:
+            lines.append(f"{i}\tw{rng.randrange(500)}é\t_\tJJ\tJJ\t\t{i + 1}\tamod\t_\tO")
+        else:
+            lines.append(f"{i}\tn\tn{rng.randrange(500)}\tNN\tNN\t\t0\tdobj\t_\tO")
+    return "\n".join(lines) + "\n\n"
+
+
+def test_many_chunks_and_a_sentence_longer_than_any(way):
+    rng = random.Random(7)
+    lengths = [rng.randrange(1, 40) for _ in range(400)]
+    lengths[200] = 12_000
+    data = "".join(sentence(rng, n) for n in lengths).encode()
+    counts, stats = count(data, DEPCC, CLEAN, way)
+    assert (counts, stats) == expected(data, DEPCC, CLEAN)
+    assert (stats.sentences, stats.tokens) == (400, sum(lengths))
+
+
+def test_damage_is_told_with_its_line_beyond_the_first_chunk(way):
+    good = sentence(random.Random(1), 30)
+    lines_before = 2 * len((good * 300).split("\n")) - 2
+    data = (good * 300).encode() * 2 + b"broken\n\n" + good.encode()
+    stats = count(data, DEPCC, CLEAN, way)[1]
+    assert stats.rejected["columns"] == (1, lines_before + 1, "broken")
+
+
+def tree(rng):
+    """Rows of a sentence in which everything is in order."""
+    return [line.split("\t") for line in sentence(rng, rng.randrange(2, 12)).strip().split("\n")]
+
+
+DAMAGES = {
+    "a column lost": lambda row, _: row[:4] + row[5:],
+    "a column too many": lambda row, _: [*row[:4], "x", *row[4:]],
+    "two columns run together": lambda row, _: [*row[:6], row[6] + row[7], *row[8:]],
+    "cut short": lambda row, _: row[:7],
+    "NUL": lambda row, _: [row[0], row[1] + "\0", *row[2:]],
+    "invalid UTF-8": lambda row, _: [row[0], row[1] + "\udcff", *row[2:]],
+    "an id that is none": lambda row, _: ["x" + row[0], *row[1:]],
+    "an id of another row": lambda row, rows: [
+        rows[(rows.index(row) + 1) % len(rows)][0],
+        *row[1:],
+    ],
+    "a head that is none": lambda row, _: [*row[:6], "-1", *row[7:]],
+    "a head without row": lambda row, _: [*row[:6], "777", *row[7:]],
+    "a head that is itself": lambda row, _: [*row[:6], row[0], *row[7:]],
+    "a row gone": lambda row, _: [],
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_no_damage_yields_a_wrong_pair(way, damage):
+    rng = random.Random(damage)
+    for _ in range(50):
+        rows = tree(rng)
+        right = count("\n".join(map("\t".join, rows)).encode(), DEPCC, CLEAN, way)[0]
+        i = rng.randrange(len(rows))
+        hurt = [*rows[:i], DAMAGES[damage](rows[i], rows), *rows[i + 1 :]]
+        data = "\n".join("\t".join(row) for row in hurt if row).encode("utf-8", "surrogateescape")
+        assert count(data, DEPCC, CLEAN, way)[0] <= right
+
+
+def test_drain_empties_the_pairs_and_keeps_the_stats(way):
+    data = sentence(random.Random(3), 30).encode()
+    counter = PairCounter("depcc", CLEAN, way)
+    assert as_counter(counter.drain()) == Counter()
+    empty = counter.nbytes
+    counter.feed(data)
+    held = counter.nbytes
+    assert held > empty
+    first = as_counter(counter.drain())
+    assert counter.nbytes == empty
+    counter.feed(data)
+    assert as_counter(counter.drain()) == first
+    assert counter.stats().pairs == 2 * first.total()
+
+
+def test_memory_held_grows_with_the_pairs(way):
+    rng = random.Random(5)
+    counter = PairCounter("depcc", CLEAN, way)
+    counter.feed("".join(sentence(rng, 40) for _ in range(2000)).encode())
+    held, batch = counter.nbytes, counter.drain()
+    assert batch.num_rows > 30_000
+    assert 40 < held / batch.num_rows < 300
+
+
+def test_stats_are_a_copy(way):
+    counter = PairCounter("depcc", CLEAN, way)
+    counter.feed(b"x\n")
+    counter.stats().rejected.clear()
+    assert counter.stats().rejected_lines == 1
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+def test_blocks_may_be_any_bytes(way, kind):
+    data = sentence(random.Random(3), 10).encode()
+    counter = PairCounter("depcc", CLEAN, way)
+    counter.feed(kind(data))
+    assert counter.stats().tokens == 10
+
+
+@pytest.mark.skipif(compiled is None, reason="the compiled kernel was not built")
+def test_auto_takes_the_compiled_kernel():
+    assert PairCounter("depcc", CLEAN).implementation == "compiled"
+    assert available() == ("compiled", "python")
+
+
+def test_auto_takes_the_fallback_where_nothing_was_built(monkeypatch):
+    monkeypatch.setattr(kernel, "_load", lambda: None)
+    assert PairCounter("depcc", CLEAN).implementation == "python"
+    assert available() == ("python",)
+    with pytest.raises(UserError, match=r"build it with `python setup.py build_ext --inplace`"):
+        PairCounter("depcc", CLEAN, "compiled")
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(UserError, match="dialect=conll: expected one of depcc, depcc-flat, conllu"):
+        PairCounter("conll", CLEAN)
+    with pytest.raises(UserError, match="kernel=fast: expected one of auto, compiled, python"):
+        PairCounter("depcc", CLEAN, "fast")
+
+
+def test_every_dialect_can_be_counted(way):
+    for name in DIALECTS:
+        assert PairCounter(name, CLEAN, way).drain().schema.equals(pa.schema(PAIRS))

@@ -1,0 +1,187 @@
+"""What a block means: every rule of the reference on a literal sentence."""
+
+from __future__ import annotations
+
+import pytest
+
+from etl.amod.reference import Stats, Tally, sentences
+from etl.amod.rules import CLEAN
+from etl.corpora.conllu import CONLLU
+from etl.corpora.depcc import DEPCC, DEPCC_FLAT
+
+BIG = "0\tBig\tbig\tJJ\tJJ\t\t1\tamod\t1:amod\tO"
+DOGS = "1\tdogs\tdog\tNNS\tNNS\t\t2\tnsubj\t2:nsubj\tO"
+BARK = "2\tbark\tbark\tVBP\tVBP\t\t2\tROOT\t2:ROOT\tO"
+
+
+def read(*lines, dialect=DEPCC):
+    stats = Stats()
+    data = "\n".join(lines).encode("utf-8", "surrogateescape") + b"\n"
+    found = list(sentences([data], dialect, CLEAN, stats))
+    return found, stats
+
+
+def pairs(*lines, dialect=DEPCC):
+    return [pair for sentence in read(*lines, dialect=dialect)[0] for pair in sentence.pairs]
+
+
+def test_a_sentence():
+    found, stats = read("# text = Big dogs bark", BIG, DOGS, BARK)
+    assert [s.pairs for s in found] == [[("big", "dog")]]
+    assert found[0].text == "Big dogs bark"
+    assert found[0].rows.decode() == f"{BIG}\n{DOGS}\n{BARK}"
+    assert stats == Stats(lines=4, bytes=131, sentences=1, tokens=3, amod=1, pairs=1)
+
+
+def test_heads_are_found_by_id_across_gaps():
+    assert pairs(BIG.replace("\t1\tamod", "\t7\tamod"), BARK, "7" + DOGS[1:]) == [("big", "dog")]
+
+
+def test_rows_may_stand_in_any_order():
+    assert pairs(BARK, DOGS, BIG) == [("big", "dog")]
+
+
+@pytest.mark.parametrize("between", ["", "\r", "# text = x", "#", ">>>>>\tx", ">>>>>"])
+def test_what_ends_a_sentence(between):
+    found, stats = read(BIG, between, DOGS, BARK)
+    assert [len(s.rows.splitlines()) for s in found] == [2]
+    assert stats.sentences == 1  # the first has no token: its only row lost its head
+    assert stats.rejected["head_missing"] == Tally(1, 1, BIG)
+
+
+def test_a_relation_only_like_amod_is_none():
+    for relation in ("amod:x", "AMOD", "amo", "namod", ""):
+        assert read(BIG.replace("amod\t1", relation + "\t1"), DOGS, BARK)[1].amod == 0
+
+
+def test_a_self_headed_amod_row_is_rejected_but_can_be_a_head():
+    noun = DOGS.replace("\t2\tnsubj", "\t1\tamod")
+    found, stats = read(BIG, noun, BARK)
+    assert found[0].pairs == [("big", "dog")]
+    assert stats.rejected == {"self_head": Tally(1, 2, noun)}
+    assert stats.tokens == 2
+
+
+def test_other_heads_may_be_missing():
+    assert read(BIG, DOGS)[1].rejected == {}
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ("1\tdogs\0\tdog\tNNS\tNNS\t\t2\tnsubj\t_\tO", "nul"),
+        ("1\tdogs\udcff\tdog\tNNS\tNNS\t\t2\tnsubj\t_\tO", "utf8"),
+        ("1\tdogs\udced\udca0\udc80\tdog\tNNS\tNNS\t\t2\tnsubj\t_\tO", "utf8"),
+        ("1\tdogs\tdog\tNNS\tNNS\t2\tnsubj\t_\tO", "columns"),
+        ("1\tdogs\tdog\tNNS\tNNS\t\t\t2\tnsubj\t_\tO", "columns"),
+        ("dogs", "columns"),
+        ("x\tdogs\tdog\tNNS\tNNS\t\t2\tnsubj\t_\tO", "id"),
+        ("\tdogs\tdog\tNNS\tNNS\t\t2\tnsubj\t_\tO", "id"),
+        ("01\tdogs\tdog\tNNS\tNNS\t\t2\tnsubj\t_\tO", "id"),
+        ("-1\tdogs\tdog\tNNS\tNNS\t\t2\tnsubj\t_\tO", "id"),
+        ("1-2\tdogs\tdog\tNNS\tNNS\t\t2\tnsubj\t_\tO", "id"),
+        ("123456789\tdogs\tdog\tNNS\tNNS\t\t2\tnsubj\t_\tO", "id"),
+        ("١\tdogs\tdog\tNNS\tNNS\t\t2\tnsubj\t_\tO", "id"),
+        ("1\tdogs\tdog\tNNS\tNNS\t\t-2\tnsubj\t_\tO", "head"),
+        ("1\tdogs\tdog\tNNS\tNNS\t\t_\tnsubj\t_\tO", "head"),
+        ("1\tdogs\tdog\tNNS\tNNS\t\t\tnsubj\t_\tO", "head"),
+        ("1\tdogs\tdog\tNNS\tNNS\t\t1e1\tnsubj\t_\tO", "head"),
+    ],
+)
+def test_malformed_rows(row, reason):
+    found, stats = read(BIG, row, BARK)
+    assert found[0].pairs == []
+    sample = row.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    assert stats.rejected == {reason: Tally(1, 2, sample), "head_missing": Tally(1, 1, BIG)}
+    assert stats.tokens == 1
+    assert stats.rejected_lines == 2
+
+
+def test_an_id_that_stands_twice_rejects_the_sentence():
+    found, stats = read(BIG, DOGS, DOGS.replace("dog", "cat"), "", BIG, DOGS)
+    assert [s.pairs for s in found] == [[("big", "dog")]]
+    assert stats.rejected == {"duplicate_id": Tally(3, 1, BIG)}
+    assert stats.sentences == 1
+
+
+def test_samples_are_the_first_200_bytes():
+    _, stats = read("é" * 150)
+    assert stats.rejected["columns"].sample == "é" * 100
+
+
+def test_crlf_is_noted():
+    found, stats = read(BIG + "\r", DOGS + "\r", "\r", "# x")
+    assert found[0].pairs == [("big", "dog")]
+    assert stats.notes == {"crlf": 3}
+    assert stats.rejected == {}
+    assert b"\r" not in found[0].rows
+
+
+def test_amod_rows_left_out():
+    used = BIG.replace("JJ", "VBN")
+    _, stats = read(
+        used, DOGS, "", BIG, DOGS.replace("NNS", "NNP"), "", BIG.replace("Big", "-"), DOGS
+    )
+    assert {reason: tally.lines for reason, tally in stats.left_out.items()} == {
+        "dependent_not_adjective": 1,
+        "head_not_noun": 1,
+        "no_letter_or_digit": 1,
+    }
+    assert stats.left_out["head_not_noun"] == Tally(1, 4, BIG)
+    assert (stats.amod, stats.pairs, stats.tokens) == (3, 0, 6)
+
+
+def test_conllu_ranges_and_empty_nodes_are_no_tokens():
+    lines = [
+        "# newdoc id = d1",
+        "1-2\tBigdogs\t_\t_\t_\t_\t_\t_\t_\t_",
+        "1\tbig\tbig\tADJ\tJJ\t_\t2\tamod\t_\t_",
+        "2\tdogs\tdog\tNOUN\tNNS\t_\t0\troot\t_\t_",
+        "2.1\tbark\tbark\tVERB\t_\t_\t_\t_\t_\t_",
+    ]
+    found, stats = read(*lines, dialect=CONLLU)
+    assert found[0].pairs == [("big", "dog")]
+    assert (found[0].document, found[0].text) == ("d1", "big dogs")
+    assert (stats.tokens, stats.rejected) == (2, {})
+
+
+@pytest.mark.parametrize("identifier", ["0", "0-1", "1-", "-1", "1.", ".1", "1-2-3", "2.0", "1–2"])
+def test_conllu_ids(identifier):
+    row = f"{identifier}\tdogs\tdog\tNOUN\tNNS\t_\t0\troot\t_\t_"
+    assert list(read(row, dialect=CONLLU)[1].rejected) == ["id"]
+
+
+def test_conllu_root_is_no_row():
+    row = "1\tbig\tbig\tADJ\tJJ\t_\t0\tamod\t_\t_"
+    assert list(read(row, dialect=CONLLU)[1].rejected) == ["head_missing"]
+
+
+def test_the_document_is_carried_from_block_to_block():
+    block = f"# newdoc\turl = http://a.b/?c=d\ts3 = s3://x\n\n{BIG}\n{DOGS}\n\n".encode()
+    found = list(sentences([block, f"{BARK}\n".encode()], DEPCC, CLEAN, Stats()))
+    assert [s.document for s in found] == ["http://a.b/?c=d"] * 2
+    assert [s.text for s in found] == ["Big dogs", "bark"]
+
+
+def test_a_text_belongs_to_the_rows_right_after_it():
+    found, _ = read("# text = not parsed", "", BARK, "# text = parsed", BARK)
+    assert [s.text for s in found] == ["bark", "parsed"]
+
+
+def test_flat_layout():
+    found, stats = read(">>>>>\tBig dogs.", BIG, DOGS, ">>>>>\tBark!", BARK, dialect=DEPCC_FLAT)
+    assert [(s.text, s.pairs, s.document) for s in found] == [
+        ("Big dogs.", [("big", "dog")], ""),
+        ("Bark!", [], ""),
+    ]
+    assert (stats.sentences, stats.lines) == (2, 5)
+
+
+def test_stats_merge_by_addition():
+    _, one = read(BIG, DOGS + "\r", "x", "", BIG, DOGS.replace("NNS", "NNP"))
+    _, other = read("y", "z", BIG, DOGS)
+    one.merge(other)
+    assert one.pairs == 2 and one.amod == 3 and one.lines == 10
+    assert one.rejected == {"columns": Tally(3, 3, "x")}
+    assert one.left_out == {"head_not_noun": Tally(1, 5, BIG)}
+    assert one.notes == {"crlf": 1}

@@ -1,0 +1,178 @@
+"""The job as its users start it: exit codes, one line of error, damage of every kind, a kill."""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import conf
+from conf import ROOT
+from etl.amod.job import extract
+from etl.amod.settings import Settings
+from etl.lake import arrow
+from tests.conftest import SPARK
+from tests.etl.amod.corpus import contents, depcc_part, depcc_sentence, write_part
+
+SCRIPT = ROOT / "etl" / "extract_amod.py"
+ODD = depcc_sentence("odd", "key").encode()
+# What is done to a part that holds (old, key), (odd, key): the reason it is counted under, and
+# whether (odd, key) is still a pair. (old, key) always is.
+DAMAGE: dict[str, tuple[bytes, str | None, bool]] = {
+    "crlf": (ODD.replace(b"\n", b"\r\n"), None, True),
+    "utf8": (ODD.replace(b"\todd\todd", b"\todd\xff\todd"), "utf8", False),
+    "nul": (ODD.replace(b"\todd\todd", b"\to\0d\todd"), "nul", False),
+    "few_columns": (ODD.replace(b"\todd\todd", b"\todd odd"), "columns", False),
+    "many_columns": (ODD.replace(b"\todd\todd", b"\todd\t\todd"), "columns", False),
+    "head_beyond": (ODD.replace(b"\t2\tamod", b"\t77\tamod"), "head_missing", False),
+    "head_itself": (ODD.replace(b"\t2\tamod", b"\t1\tamod"), "self_head", False),
+    "head_no_number": (ODD.replace(b"\t2\tamod", b"\t-2\tamod"), "head", False),
+    "twice_an_id": (ODD.replace(b"\n3\t", b"\n1\t"), "duplicate_id", False),
+    "no_id": (ODD.replace(b"\n1\t", b"\nx\t"), "id", False),
+    "noun_lost": (ODD.replace(b"2\tkey\tkey", b"2 key key"), "columns", False),
+    "no_last_newline": (ODD.rstrip(b"\n"), None, True),
+}
+
+
+def run(*words: str) -> int:
+    """The command in this process, on the session that is there."""
+    return conf.run(Settings, extract, words)
+
+
+def test_damage_of_every_kind_has_its_count_and_makes_no_wrong_pair(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    for name, (damaged, _, _) in DAMAGE.items():
+        (parts / f"{name}.gz").write_bytes(gzip.compress(depcc_part([("old", "key")]) + damaged))
+    lake = str(tmp_path / "lake")
+    words = ("source=depcc", f"input={parts}", f"lake={lake}")
+    assert run(*words, "max_rejected=1") == 0
+    pairs = {
+        (row["adjective"], row["noun"]): row["count"]
+        for row in arrow.read(lake, "amod_pairs").to_pylist()
+    }
+    kept = sum(sound for _, _, sound in DAMAGE.values())
+    assert pairs == {("old", "key"): len(DAMAGE), ("odd", "key"): kept}
+    dropped = {row["reason"]: row for row in arrow.read(lake, "dropped").to_pylist()}
+    for name, (_, reason, _) in DAMAGE.items():
+        if reason:
+            assert reason in dropped, name
+            assert ".gz, line " in dropped[reason]["sample"]
+    assert capsys.readouterr().err.count("error:") == 0
+
+    # At the default budget of 0.1 % each of these files fails, with its reason, and no other.
+    assert run(*words, "corpus=strict") == 1
+    error = capsys.readouterr().err
+    assert "Traceback" not in error
+    assert len([line for line in error.splitlines() if line.startswith("error:")]) == 1
+    failed = {
+        Path(row["path"]).name.removesuffix(".gz"): row["reason"]
+        for row in arrow.read(lake, "amod_files").to_pylist()
+        if row["corpus"] == "strict" and row["status"] == "failed"
+    }
+    expected = {name: reason for name, (_, reason, _) in DAMAGE.items() if reason}
+    assert failed.keys() == expected.keys()
+    assert all(f"most often {expected[name]} (" in reason for name, reason in failed.items())
+
+
+def test_mistakes_are_told_before_spark_starts(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.gz"
+    empty.write_bytes(b"")
+    part = write_part(tmp_path / "part.gz", [("old", "key")])
+    cases = {
+        ("source=depcc", "input=/no/such/file"): "no such file",
+        ("source=depcc", f"input={empty}"): "empty",
+        ("source=depc", f"input={part}"): "expected one of depcc, conllu",
+        ("source=depcc", f"inptu={part}"): "did you mean 'input'",
+        ("source=depcc", f"input={part}", "max_rejected=2"): "share from 0 to 1",
+        ("source=depcc", f"input={part}", "partitions=0"): "expected 1 or more",
+        ("source=text", f"input={part}", "parser_model=no_such"): "no_such",
+        ("source=text", f"input={part}", "parser=stanza", "parser_model=/no"): "stanza",
+        ("source=depcc", "input=nosuch://bucket/x"): "nosuch",
+    }
+    code = (
+        "import json, sys, conf\n"
+        "from etl.amod.job import extract\n"
+        "from etl.amod.settings import Settings\n"
+        "for words in json.loads(sys.argv[1]):\n"
+        "    print(conf.run(Settings, extract, words), flush=True)\n"
+        "    print('---', file=sys.stderr, flush=True)\n"
+        "from pyspark import SparkContext\n"
+        "print(SparkContext._jvm is None)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, json.dumps(list(cases))],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=120,
+        check=True,
+    )
+    assert done.stdout.split() == ["2"] * len(cases) + ["True"]
+    assert "Traceback" not in done.stderr
+    for said, expected in zip(done.stderr.split("---"), cases.values(), strict=False):
+        errors = [line for line in said.splitlines() if line.startswith("error:")]
+        assert len(errors) == 1, said
+        assert expected in errors[0]
+
+
+def test_help_lists_every_setting_from_any_folder(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), "--help"], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert done.returncode == 0
+    for name in (field.name for field in dataclasses.fields(Settings)):
+        assert f"\n  {name}  (" in done.stdout
+
+
+def start(*words: str, folder: Path) -> subprocess.Popen[bytes]:
+    properties = " ".join(f"--conf {key}='{value}'" for key, value in SPARK.items())
+    return subprocess.Popen(
+        [sys.executable, str(SCRIPT), *words],
+        cwd=folder,
+        env={**os.environ, "PYSPARK_SUBMIT_ARGS": f"{properties} pyspark-shell"},
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+
+
+@pytest.mark.slow
+def test_killed_in_the_middle_and_run_again_the_tables_are_the_same(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    for i in range(5):
+        write_part(parts / f"{i:02}.gz", [("old", "key"), (f"a{i}", "key"), ("red", f"n{i % 3}")])
+    words = ("source=depcc", f"input={parts}", "wave_bytes=1", "examples=1")
+    assert run(*words, f"lake={tmp_path / 'whole'}") == 0
+
+    lake = tmp_path / "lake"
+    log = lake / "amod_counts" / "_delta_log"
+    job = start(*words, f"lake={lake}", folder=tmp_path)
+    deadline = time.monotonic() + 120
+    while not (log.is_dir() and len(list(log.glob("*.json"))) >= 2):
+        assert job.poll() is None, job.communicate()[0].decode()
+        assert time.monotonic() < deadline, "no second wave within two minutes"
+        time.sleep(0.02)
+    os.killpg(job.pid, signal.SIGKILL)
+    job.communicate()
+    before = {row["path"]: row for row in arrow.read(str(lake), "amod_files").to_pylist()}
+    assert {row["status"] for row in before.values()} >= {"planned"}
+
+    job = start(*words, f"lake={lake}", folder=tmp_path)
+    output = job.communicate(timeout=240)[0].decode()
+    assert job.returncode == 0, output
+    assert contents(lake) == contents(tmp_path / "whole")

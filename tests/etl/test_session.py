@@ -1,0 +1,234 @@
+"""The session's settings, whose they are; the packages as executors get them; conf/spark."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+
+from conf import ROOT, UserError
+from etl import session
+from etl.amod.kernel import available
+from etl.session import REQUIRED, check_java, jvm_class_exists, pack, spark_session
+
+PROPERTIES = sorted((ROOT / "conf" / "spark").glob("*.conf"))
+IDS = [path.stem for path in PROPERTIES]
+# Objects whose loading makes their entries known to the JVM.
+ENTRIES = [
+    "org.apache.spark.internal.config.package$",
+    "org.apache.spark.internal.config.Network$",
+    "org.apache.spark.internal.config.Python$",
+    "org.apache.spark.internal.config.UI$",
+    "org.apache.spark.sql.internal.SQLConf$",
+    "org.apache.spark.sql.internal.StaticSQLConf$",
+    "org.apache.spark.deploy.yarn.config.package$",
+    "org.apache.spark.deploy.k8s.Config$",
+]
+
+NOT_IN_THE_PACKAGE = "org.apache.spark.internal.io.cloud."  # classes of a module to be fetched
+
+
+def properties(path: Path) -> dict[str, str]:
+    """The properties that a file sets."""
+    found: dict[str, str] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith("#"):
+            match = re.fullmatch(r"(spark\.\S+) +(\S+)", line)
+            assert match, f"{path.name}: not a property with one value: {line!r}"
+            assert match[1] not in found, f"{path.name}: {match[1]} twice"
+            found[match[1]] = match[2]
+    return found
+
+
+def offered(path: Path) -> list[tuple[str, str]]:
+    """The properties that stand in a file's comments, to be uncommented."""
+    return re.findall(r"^# (spark\.\S+) +(\S+)$", path.read_text(encoding="utf-8"), re.M)
+
+
+def refused(jvm, key: str, value: str) -> str | None:
+    """What Spark has against a property: unknown to it, or not a value it can read."""
+    if key == "spark.master":
+        return None
+    if key.startswith("spark.hadoop."):
+        known = jvm.org.apache.hadoop.mapred.JobConf().get(key.removeprefix("spark.hadoop."))
+        return None if known is not None else f"{key}: not a property of Hadoop"
+    entry = jvm.org.apache.spark.internal.config.ConfigEntry.findEntry(key)
+    if entry is None:
+        return f"{key}: not a property of Spark"
+    if value.startswith(NOT_IN_THE_PACKAGE):
+        return None
+    try:
+        entry.valueConverter().apply(value)
+    except (Py4JJavaError, PySparkException) as error:
+        return f"{key}={value}: {error}"
+    return None
+
+
+@pytest.fixture(scope="module")
+def jvm(spark):
+    jvm = spark.sparkContext._jvm
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    for name in ENTRIES:
+        jvm.java.lang.Class.forName(name, True, loader)
+    return jvm
+
+
+def test_there_is_a_file_for_each_kind_of_cluster():
+    assert IDS == ["kubernetes", "local", "standalone", "yarn"]
+
+
+@pytest.mark.parametrize("path", PROPERTIES, ids=IDS)
+def test_spark_knows_every_property_and_can_read_its_value(jvm, path):
+    stated = [*properties(path).items(), *offered(path)]
+    assert [said for key, value in stated if (said := refused(jvm, key, value))] == []
+
+
+def test_the_check_sees_what_spark_does_not_know(jvm):
+    assert (
+        refused(jvm, "spark.executor.memry", "4g")
+        == "spark.executor.memry: not a property of Spark"
+    )
+    assert "not a property of Hadoop" in str(refused(jvm, "spark.hadoop.fs.nope", "1"))
+    assert "spark.speculation=perhaps" in str(refused(jvm, "spark.speculation", "perhaps"))
+
+
+@pytest.mark.parametrize("path", PROPERTIES, ids=IDS)
+def test_properties_do_not_contradict_what_tables_rely_on(path):
+    assert not properties(path).keys() & REQUIRED.keys()
+
+
+@pytest.mark.parametrize("path", PROPERTIES, ids=IDS)
+def test_every_property_has_its_reason_above(path):
+    paragraphs = path.read_text(encoding="utf-8").split("\n\n")
+    bare = [p for p in paragraphs if re.search("^spark", p, re.M) and not p.startswith("# ")]
+    assert bare == []
+
+
+def test_the_checks_see_broken_files(tmp_path):
+    broken = tmp_path / "broken.conf"
+    broken.write_text("spark.speculation\n")
+    with pytest.raises(AssertionError, match="not a property with one value"):
+        properties(broken)
+    broken.write_text("spark.speculation true\nspark.speculation false\n")
+    with pytest.raises(AssertionError, match="twice"):
+        properties(broken)
+
+
+def test_the_coordinates_of_delta_are_those_of_its_own_helper():
+    from delta import configure_spark_with_delta_pip
+    from pyspark.sql import SparkSession
+
+    wanted = configure_spark_with_delta_pip(SparkSession.Builder())._options["spark.jars.packages"]
+    for path in PROPERTIES:
+        assert ("spark.jars.packages", wanted) in offered(path)
+
+
+SAYS = """
+import json, sys
+sys.path[0] = sys.argv[1]
+from etl.session import spark_session
+extra = {"spark.sql.shuffle.partitions": "3", "spark.task.maxFailures": "9"}
+session = spark_session("ours", extra=extra)
+keys = [
+    "spark.master", "spark.app.name", "spark.sql.adaptive.enabled", "spark.sql.session.timeZone",
+    "spark.sql.shuffle.partitions", "spark.task.maxFailures",
+]
+print(json.dumps({key: session.conf.get(key) for key in keys}))
+"""
+
+
+@pytest.mark.slow
+def test_what_spark_submit_was_told_stands(tmp_path):
+    script = tmp_path / "says.py"
+    script.write_text(SAYS)
+    (tmp_path / "given.conf").write_text(
+        "spark.master local[1]\nspark.sql.adaptive.enabled false\n"
+        "spark.sql.session.timeZone Europe/Paris\nspark.sql.shuffle.partitions 5\n"
+    )
+    command = ["spark-submit", "--name", "theirs", "--properties-file", "given.conf"]
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        [*command, str(script), str(ROOT)],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(done.stdout.splitlines()[-1]) == {
+        "spark.master": "local[1]",
+        "spark.app.name": "theirs",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "5",
+        "spark.task.maxFailures": "9",
+    }
+
+
+def test_a_session_that_runs_gets_what_tables_rely_on(spark):
+    spark.conf.set("spark.sql.session.timeZone", "Europe/Paris")
+    assert spark_session("again") is spark
+    assert {key: spark.conf.get(key) for key in REQUIRED} == REQUIRED
+
+
+@pytest.mark.parametrize(
+    ("master", "local"),
+    [("local", True), ("local[*]", True), ("local-cluster[1,1,1024]", False), ("yarn", False)],
+)
+def test_which_masters_are_local(master, local):
+    assert session._is_local(master) is local
+
+
+def test_jvm_class_exists(spark):
+    jvm = spark.sparkContext._jvm
+    assert jvm_class_exists(jvm, "org.apache.spark.SparkContext")
+    assert not jvm_class_exists(jvm, "org.apache.spark.NoSuchThing")
+
+
+def test_a_java_home_without_java_is_said(monkeypatch, tmp_path):
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(UserError, match=r"has no bin/java; Spark needs Java 17 or later: install"):
+        check_java()
+
+
+def test_no_java_is_said(monkeypatch, tmp_path):
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UserError, match="no java on the PATH"):
+        check_java()
+
+
+def test_executors_get_sources_data_and_the_compiled_kernel(tmp_path):
+    for package in session.PACKAGES:
+        with zipfile.ZipFile(pack(package, tmp_path)) as archive:
+            archive.extractall(tmp_path / "executor" / package)
+    held = {
+        path.relative_to(tmp_path / "executor").as_posix()
+        for path in (tmp_path / "executor").rglob("*")
+    }
+    assert {
+        "etl/__init__.py",
+        "etl/amod/tasks.py",
+        "conf/__init__.py",
+        "conf/spark/yarn.conf",
+    } <= held
+    assert not [name for name in held if re.search(r"__pycache__/|\.pyc$|\.c$|^conf/demo/.", name)]
+    said = "import etl.amod.kernel as k; print(k.available(), k.__file__)"
+    done = subprocess.run(
+        [sys.executable, "-c", said],
+        cwd=tmp_path / "executor",
+        env={**os.environ, "PYTHONPATH": "."},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    wanted = tmp_path / "executor" / "etl" / "amod" / "kernel.py"
+    assert done.stdout.strip() == f"{available()} {wanted}"
