@@ -134,15 +134,14 @@ def text(formula: Formula) -> str:
 
 
 _SCANNER = re.compile(r"\s*(->|[&|()\-.,]|[A-Za-z_]\w*)")
-_MODEL_TOKENS = re.compile(r"all |exists | & | \| | -> |\.\(|[&|()\-.,]|\w+|\s|.", re.DOTALL)
+_MODEL_TOKENS = re.compile(r"all |exists | & | \| | -> |\w+|.", re.DOTALL)
 
 
 def tokens(string: str) -> list[str]:
     """Tokens for a sequence model; joined without separator they are `string` again.
 
-    Operators keep their spaces (``'all '``, ``' & '``, ``' -> '``) and the dot of a quantifier
-    keeps the parenthesis that follows it, which gives the published longest lengths (32 at depth
-    0). Any string has tokens, a formula or not.
+    Operators keep their spaces (``'all '``, ``' & '``, ``' -> '``); every other mark and every name
+    is a token. Any string has tokens, a formula or not.
     """
     return _MODEL_TOKENS.findall(string)
 

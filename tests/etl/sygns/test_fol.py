@@ -90,8 +90,13 @@ def test_tokens_restore_the_string(string):
 
 def test_tokens_keep_their_spaces():
     assert fol.tokens("all x1.(cat(x1) -> -run(x1))") == [
-        "all ", "x1", ".(", "cat", "(", "x1", ")", " -> ", "-", "run", "(", "x1", ")", ")",
+        "all ", "x1", ".", "(", "cat", "(", "x1", ")", " -> ", "-", "run", "(", "x1", ")", ")",
     ]  # fmt: skip
+
+
+def test_the_longest_published_formula_of_depth_0_has_32_tokens():
+    formula = "exists x1.(three(x1) & horse(x1) & large(x1) & -(swim(x1) | escape(x1)))"
+    assert len(fol.tokens(formula)) == 32
 
 
 def test_atoms_and_free_variables():
