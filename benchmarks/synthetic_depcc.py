@@ -45,8 +45,8 @@ OPEN = {
     "CD": 3_000,
 }
 
-# Phrases: tag, relation, place of the head in the phrase; 0 is the phrase's own head's, whose head
-# is the verb of the sentence.
+# Phrases and their shares. A token is its tag, its relation and the place of its head in the
+# phrase; H is the phrase's head, which depends on the verb of the sentence.
 PHRASES = (
     ("DT det 1 | NN H 0", 14),
     ("NN H 0", 6),
@@ -65,6 +65,7 @@ PHRASES = (
     ("NNS H 0 | IN prep 0 | NNP pobj 1", 5),
     ("NN H 0 | CC cc 0 | NN conj 0", 4),
 )
+SKELETONS = 5_000
 LETTERS = np.array(list("etaoinsrhldcumfpgwybv"))
 WEIGHTS = 1.0 / np.arange(2, len(LETTERS) + 2)
 FOREIGN = np.array(list("éüñöçßøλ日"))
@@ -202,9 +203,13 @@ def write(path: Path, megabytes: float = 250, seed: int = 1) -> int:
     rng = np.random.default_rng(seed)
     tags = [*CLOSED, *OPEN]
     vocabularies = [_Words(rng, tag) for tag in tags]
-    skeletons = [_skeleton(rng, tags) for _ in range(5_000)]
+    skeletons = [_skeleton(rng, tags) for _ in range(SKELETONS)]
     written = documents = 0
-    with gzip.GzipFile(path, "wb", compresslevel=6, mtime=0) as file:
+    with (
+        open(path, "wb") as raw,
+        # without name and time in its header, so that the bytes hang on the seed alone
+        gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0) as file,
+    ):
         written += file.write(PARSER.encode())
         while written < megabytes * 1e6:
             written += file.write(_documents(rng, vocabularies, skeletons, documents).encode())

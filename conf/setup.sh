@@ -10,7 +10,7 @@ as_root_or_say() { # WHAT COMMAND…: run the command as root, or print it and f
     shift
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
         echo "setup: installing $what: $*"
-        apt-get update -qq && DEBIAN_FRONTEND=noninteractive "$@"
+        apt-get update -qq && DEBIAN_FRONTEND=noninteractive "$@" >/dev/null
     else
         echo "setup: $what is missing; install it with: sudo $*" >&2
         return 1

@@ -40,6 +40,7 @@ REQUIRED = {
 PREFERRED = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.ui.showConsoleProgress": "false",  # `etl.progress` reports
+    "spark.log.level": "WARN",  # dozens of Spark's lines a second would bury the job's
 }
 PREFERRED_LOCALLY = {
     "spark.ui.enabled": "false",

@@ -17,7 +17,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from etl.amod.reference import Row, Stats, judge, tally
 from etl.amod.rules import (
@@ -36,6 +35,9 @@ Bools = npt.NDArray[np.bool_]
 
 # The arrays of a chunk stay in the processor's caches, and numpy's calls are few for its rows.
 CHUNK = 1 << 20
+
+# What a tag makes of its token.
+DEPENDENT, HEAD_OF_PAIR = 1, 2
 
 ALNUM = np.array([chr(c).isalnum() and c < 128 for c in range(256)])
 HIGH_BITS = np.uint64(0x8080808080808080)
@@ -62,6 +64,7 @@ class Fallback:
     @property
     def nbytes(self) -> int:
         """Bytes of memory that the pairs hold."""
+        # Only keys added since the last look are measured: dictionaries keep their order.
         new = islice(reversed(self._pairs), len(self._pairs) - self._measured)
         self._measured_bytes += sum(map(sys.getsizeof, new))
         self._measured = len(self._pairs)
@@ -80,12 +83,25 @@ class Fallback:
 
     def drain(self) -> pa.RecordBatch:
         """The pairs and their counts; empties them."""
-        words = pc.split_pattern(pa.array(self._pairs, pa.string()), "\t")
-        counts = pa.array(self._pairs.values(), pa.int64())
-        self._pairs = Counter()
+        pairs, self._pairs = self._pairs, Counter()
         self._measured = self._measured_bytes = 0
+        # Out of buffers: pa.array on lists is slower, and would import pandas for its first call.
+        text = "\t".join(pairs).encode("utf-8")
+        tabs = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\t"))
+        words = text.replace(b"\t", b"")
+        if len(words) > np.iinfo(np.int32).max:
+            raise OverflowError("words fill more than 2 GB; drain them sooner")
+        offsets = np.concatenate(([0], tabs - np.arange(len(tabs)), [len(words)])).astype(np.int32)
+        n = len(pairs)
+        both = pa.Array.from_buffers(
+            pa.string(), 2 * n, [None, pa.py_buffer(offsets), pa.py_buffer(words)]
+        )
         return pa.RecordBatch.from_arrays(
-            [pc.list_element(words, 0), pc.list_element(words, 1), counts],
+            [
+                both.take(_int64(np.arange(0, 2 * n, 2))),
+                both.take(_int64(np.arange(1, 2 * n, 2))),
+                _int64(np.fromiter(pairs.values(), np.int64, n)),
+            ],
             names=["adjective", "noun", "count"],
         )
 
@@ -163,12 +179,13 @@ class Fallback:
         return flags
 
 
-DEPENDENT, HEAD_OF_PAIR = 1, 2
-
-
 def _flags(rules: ReadingRules, xpos: str, upos: str) -> int:
     dependent, head = rules.accepts_dependent(xpos, upos), rules.accepts_head(xpos, upos)
     return dependent * DEPENDENT | head * HEAD_OF_PAIR
+
+
+def _int64(numbers: Ints) -> pa.Array:
+    return pa.Array.from_buffers(pa.int64(), len(numbers), [None, pa.py_buffer(numbers)])
 
 
 class _TagFlags:
@@ -270,11 +287,12 @@ class _Lines:
         if 0 in self.data:
             found += np.searchsorted(self.stop, np.flatnonzero(self.bytes == 0), "right").tolist()
         if not self.data.isascii():
-            # Eight bytes at a time. Of lines that they touch, those in between are no regular rows.
+            # Eight bytes at a time, the last few of the chunk in any case. Of the lines that they
+            # touch, those in between are too short for regular rows.
             whole = len(self.bytes) // 8 * 8
             high = (self.bytes[:whole].view(np.uint64) & HIGH_BITS) != 0
             first = 8 * np.flatnonzero(high)
-            touched = np.concatenate((first, first + 7, [len(self.bytes) - 1]))
+            touched = np.concatenate((first, first + 7, [whole]))
             line = np.unique(np.searchsorted(self.stop, touched, "right"))
             line = line[line < len(self.stop)]
             line = line[self.row[line]]

@@ -43,6 +43,8 @@ UNIT_KIND: dict[str, Literal["xml", "lines"]] = {
     "text": "lines",
 }
 
+TASK_BYTES = 8 << 20  # the least worth a task of its own
+
 Tallies = dict[tuple[str, str], tuple[int, str | None]]
 """(table, reason) -> (count, sample): rows of the table ``dropped``."""
 
@@ -222,12 +224,19 @@ class Extraction:
         repeats = self._commit_wave(good, number, self._commit(entries, number))
         dropped = self._dropped(outcomes, statements, repeats)
         self._commit_dropped(dropped, self._commit(entries, number))
+        kernels = {
+            row["reason"].removeprefix("kernel_")
+            for rows in statements.values()
+            for row in rows
+            if row["reason"].startswith("kernel_")
+        }
         log.info(
-            "%s: %s pairs from %d files in %s",
+            "%s: %s pairs from %d files in %s%s",
             label,
             f"{sum(entry.pairs for entry in outcomes if entry.status == DONE):_}",
             len(entries) - len(failed),
             duration(time.monotonic() - started),
+            f" ({' and '.join(sorted(kernels))} kernel)" if kernels else "",
         )
         return outcomes
 
@@ -241,7 +250,10 @@ class Extraction:
         ]
         context = self.spark.sparkContext
         cores = context.defaultParallelism
-        slices = settings.partitions or min(len(rows), max(4 * cores, len(rows) // 16))
+        # A task a unit; of very many small files several, so that tasks are worth their start.
+        # By size, not by cores: how many those are is not known where executors come on demand.
+        size = sum(entry.bytes for entry in entries)
+        slices = settings.partitions or min(len(rows), max(4 * cores, size // TASK_BYTES + 1))
         frame = self.spark.createDataFrame(
             context.parallelize(rows, slices), from_arrow_schema(tasks.UNITS)
         )

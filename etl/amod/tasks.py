@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, cast
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from conf import UserError
 from etl.amod.columns import occurrences
 from etl.amod.kernel import PairCounter
 from etl.amod.reference import Sentence, Stats, Tally, sentences
@@ -273,7 +274,7 @@ def count_units(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[pa.Re
         rows = Rows()
         try:
             yield from _count_unit(file, unit, task, rows)
-        except (Unreadable, UnknownDialect, NoBoundary) as error:
+        except (Unreadable, UnknownDialect, NoBoundary, UserError) as error:
             rows.add("failed", file, reason=_words(error))
         yield from rows.take()
 

@@ -109,7 +109,7 @@ def _last_boundary(buffer: bytearray, stop: int) -> int:
     comment = buffer.rfind(b"\n#", 0, stop)
     while comment >= 0:
         line = buffer.rfind(b"\n", 0, comment) + 1
-        if buffer[line] != ord("#"):
+        if not buffer.startswith((b"#", SENTENCE_MARK), line):
             return comment + 1
         comment = buffer.rfind(b"\n#", 0, comment)
     return 0

@@ -24,9 +24,10 @@ from etl.amod.job import extract
 from etl.amod.kernel import available
 from etl.amod.settings import Settings
 from etl.session import check_java
+from tests.conftest import SPARK
 from tests.etl.amod.corpus import contents, depcc_part
 
-FILES = 12
+FILES = 8
 REPEATS = 30  # of a block of a megabyte: a task is long enough to be killed while it counts
 SECONDS = 120.0  # for whatever is waited for; a machine at rest needs a tenth
 SMALL_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
@@ -173,6 +174,7 @@ def test_a_worker_killed_during_a_wave_changes_nothing(cluster, spark, tmp_path)
         ["--conf", f"spark.executor.extraJavaOptions={SMALL_JVM}"],
         ["--conf", "spark.cores.max=2", "--conf", f"spark.pyspark.python={sys.executable}"],
         ["--conf", "spark.sql.shuffle.partitions=2", "--conf", "spark.ui.enabled=false"],
+        *(["--conf", f"{key}={value}"] for key, value in SPARK.items() if ".codegen." in key),
         [str(ROOT / "etl" / "extract_amod.py"), "source=depcc", "input=parts/*.gz", "lake=lake"],
         cwd=foreign,
     )

@@ -103,6 +103,7 @@ def test_assert_same_fails_where_counts_differ(monkeypatch):
 @example((DEPCC, b"\r"), CLEAN)
 @example((DEPCC, b">>>>"), CLEAN)
 @example((CONLLU, b""), CLEAN)
+@example((CONLLU, b"100\tbig\tbig\tJJ\tJJ\t_\t100\tnsubj\t_\t\xffO\n"), CLEAN)
 def test_all_agree_with_the_reference(case, rules):
     dialect, data = case
     for way in WAYS:

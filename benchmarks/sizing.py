@@ -1,0 +1,197 @@
+"""What a cluster needs for the whole of DepCC and for English Wikipedia; written into its guide.
+
+    python -m benchmarks.sizing [page=docs/cluster.md] [figures=benchmarks/results.json]
+
+Computed from the rates that `benchmarks.extract` and `benchmarks.parse` measured on one core (so
+for cores like that one), and from the corpora's published sizes. What is neither measured nor
+published is an assumption, named as one in the page.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import conf
+from benchmarks.results import table
+from conf import ROOT, UserError, setting
+
+BEGIN, END = "<!-- sizing -->", "<!-- end of sizing -->"
+
+# DepCC as published (Panchenko et al., LREC 2018), in gzip parts of about a gigabyte.
+DEPCC_TOKENS = 252e9
+PART_BYTES = 1e9
+# English Wikipedia in round figures: words of running text, bytes of its bz2 dump.
+WIKIPEDIA_WORDS = 4.9e9
+WIKIPEDIA_STORED = 25e9
+BYTES_PER_WORD = 6.0  # English running text, spaces included
+
+# Bytes of a pair in a compressed Parquet file: 6.9 in a staged part of 195,016 pairs.
+BYTES_PER_PAIR = 7.0
+# Distinct pairs grow as a power of all pairs (Heaps' law); that of word types is about 0.5, that of
+# word pairs lies above it. The ledger and amod_counts tell after the first wave.
+HEAPS = 0.7
+TASKS_PER_CORE = 4  # in a wave, so that its last tasks leave few cores idle for long
+CORES = (16, 64, 256, 1024)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of ``benchmarks/sizing.py``."""
+
+    page: str = setting(str(ROOT / "docs" / "cluster.md"), help="the page to write into")
+    figures: str = setting(
+        str(ROOT / "benchmarks" / "results.json"), help="what the benchmarks measured"
+    )
+
+
+@dataclass(frozen=True)
+class DepCC:
+    """The whole of DepCC: sizes in bytes, work in core-seconds."""
+
+    plain: float
+    stored: float
+    pairs: float
+    distinct: float
+    compiled: float
+    python: float
+    shuffle: float
+    staged_part: float
+
+    @property
+    def parts(self) -> int:
+        """Files of a gigabyte."""
+        return math.ceil(self.stored / PART_BYTES)
+
+    def wave_parts(self, cores: int) -> int:
+        """Parts read between two commits on so many cores."""
+        return min(self.parts, TASKS_PER_CORE * cores)
+
+
+def depcc(measured: Mapping[str, Any]) -> DepCC:
+    """The whole of DepCC from the figures of `benchmarks.extract`."""
+    tokens = measured["part_tokens"]
+    plain = DEPCC_TOKENS * measured["part_bytes"] / tokens
+    stored = DEPCC_TOKENS * measured["part_stored_bytes"] / tokens
+    pairs = DEPCC_TOKENS * measured["part_pairs"] / tokens
+    speed = measured["mb_per_second"]
+    compiled = plain / 1e9 * measured["job_cpu_seconds_per_gb_warm"]
+    # Of the pairs of a larger part fewer are distinct, so this share is an upper bound.
+    distinct_in_part = measured["part_distinct_pairs"] * PART_BYTES / measured["part_stored_bytes"]
+    return DepCC(
+        plain=plain,
+        stored=stored,
+        pairs=pairs,
+        distinct=measured["part_distinct_pairs"] * (pairs / measured["part_pairs"]) ** HEAPS,
+        compiled=compiled,
+        python=compiled + plain / 1e6 * (1 / speed["python"] - 1 / speed["compiled"]),
+        shuffle=plain * measured["shuffle_share_warm"],
+        staged_part=distinct_in_part * BYTES_PER_PAIR,
+    )
+
+
+def size(value: float) -> str:
+    """Bytes in the unit that fits: ``2.4 TB``, ``950 MB``."""
+    for unit, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB")):
+        if value >= unit:
+            return f"{value / unit:.3g} {name}"
+    return f"{value:.0f} bytes"
+
+
+def hours(seconds: float) -> str:
+    """``3.2 h`` or ``25 min``."""
+    return f"{seconds / 3600:.3g} h" if seconds >= 5400 else f"{max(1, round(seconds / 60))} min"
+
+
+def number(value: float) -> str:
+    """``252 G``, ``11.6 M``."""
+    for unit, name in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if value >= unit:
+            return f"{value / unit:.3g}{name}"
+    return f"{value:.3g}"
+
+
+def depcc_section(measured: Mapping[str, Any]) -> str:
+    """The tables for DepCC."""
+    whole = depcc(measured)
+    rows = [
+        ["DepCC as a whole", "figure"],
+        ["tokens (published)", number(DEPCC_TOKENS)],
+        ["uncompressed", size(whole.plain)],
+        ["gzip-compressed", size(whole.stored)],
+        ["parts of 1 GB", f"{whole.parts:_}"],
+        ["core-hours, compiled kernel", f"{whole.compiled / 3600:.0f}"],
+        ["core-hours, Python kernel", f"{whole.python / 3600:.0f}"],
+        ["read by each core, compiled", f"{whole.stored / whole.compiled / 1e6:.0f} MB/s"],
+        ["shuffle, all waves", size(whole.shuffle)],
+        ["staged rows of one part, at most", size(whole.staged_part)],
+        ["pairs", number(whole.pairs)],
+        [f"distinct pairs, if they grow by the power {HEAPS}", number(whole.distinct)],
+        ["`amod_pairs`, then", size(whole.distinct * BYTES_PER_PAIR)],
+    ]
+    plans = [["cores", "hours", "reads", "wave_bytes=", "waves", "staged at a time"]]
+    for cores in CORES:
+        wave = whole.wave_parts(cores)
+        plans.append(
+            [
+                f"{cores}",
+                hours(whole.compiled / cores),
+                f"{whole.stored / whole.compiled * cores / 1e9:.3g} GB/s",
+                f"{wave}000000000",
+                f"{math.ceil(whole.parts / wave)}",
+                size(wave * whole.staged_part),
+            ]
+        )
+    return f"{table(rows)}\n\n{table(plans)}"
+
+
+def wikipedia_section(measured: Mapping[str, Any]) -> str:
+    """The table for English Wikipedia, from the figures of `benchmarks.parse`."""
+    work = WIKIPEDIA_WORDS / measured["job_words_per_second"]
+    rows = [
+        ["English Wikipedia", "figure"],
+        ["dump (bz2, round figure)", size(WIKIPEDIA_STORED)],
+        ["words of running text (round figure)", number(WIKIPEDIA_WORDS)],
+        ["words/s of one core (spaCy)", f"{measured['job_words_per_second']:.0f}"],
+        ["core-hours", f"{work / 3600:.0f}"],
+        ["shuffle (the text, uncompressed)", size(WIKIPEDIA_WORDS * BYTES_PER_WORD)],
+        *([f"on {cores} cores", hours(work / cores)] for cores in CORES[:3]),
+    ]
+    return table(rows)
+
+
+def write(page: Path, text: str) -> None:
+    """Put `text` between the page's markers; `UserError` where it has none."""
+    before = page.read_text(encoding="utf-8")
+    start, stop = before.find(BEGIN), before.find(END)
+    if not 0 <= start < stop:
+        raise UserError(f"page={page}: expected the lines {BEGIN} and {END}, in this order")
+    page.write_text(
+        f"{before[: start + len(BEGIN)]}\n\n{text}\n\n{before[stop:]}", encoding="utf-8"
+    )
+
+
+def main(settings: Settings) -> None:
+    """Compute the sizes of clusters and write them into the guide."""
+    try:
+        measured = json.loads(Path(settings.figures).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        measured = {}
+    for name, key in (("extract", "shuffle_share_warm"), ("parse", "job_words_per_second")):
+        if key not in measured.get(name, {}):
+            raise UserError(
+                f"figures={settings.figures} has no {key} of benchmarks.{name}; run "
+                f"`python -m benchmarks.{name}` first"
+            )
+    text = depcc_section(measured["extract"]) + "\n\n" + wikipedia_section(measured["parse"])
+    write(Path(settings.page), text)
+    print(text)
+
+
+if __name__ == "__main__":
+    sys.exit(conf.run(Settings, main))

@@ -1,0 +1,90 @@
+"""Sizes of clusters: arithmetic on round figures, and the page that they are written into."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from benchmarks import sizing
+from benchmarks.sizing import BEGIN, END, Settings, depcc, hours, main, number, size
+from conf import ROOT, UserError
+
+# A part of 100 MB, 10 MB compressed, with 2 million tokens and 100,000 pairs.
+EXTRACT = {
+    "part_bytes": 100_000_000,
+    "part_stored_bytes": 10_000_000,
+    "part_tokens": 2_000_000,
+    "part_pairs": 100_000,
+    "part_distinct_pairs": 50_000,
+    "mb_per_second": {"compiled": 500.0, "python": 100.0},
+    "job_cpu_seconds_per_gb_warm": 3.0,
+    "shuffle_share_warm": 0.01,
+}
+FIGURES = {"extract": EXTRACT, "parse": {"job_words_per_second": 10_000.0}}
+
+
+def test_depcc_follows_from_a_part():
+    whole = depcc(EXTRACT)
+    assert whole.plain == pytest.approx(252e9 * 50)
+    assert whole.parts == 1260
+    assert whole.pairs == pytest.approx(12.6e9)
+    assert whole.compiled == pytest.approx(12_600 * 3.0)
+    # what the Python kernel takes longer for each gigabyte: 10 s - 2 s
+    assert whole.python == pytest.approx(12_600 * (3.0 + 8.0))
+    assert whole.shuffle == pytest.approx(126e9)
+    assert whole.staged_part == pytest.approx(50_000 * 100 * 7.0)
+    assert whole.distinct == pytest.approx(50_000 * 126_000**0.7)
+
+
+def test_a_wave_holds_four_parts_a_core_and_never_more_than_there_are():
+    whole = depcc(EXTRACT)
+    assert whole.wave_parts(16) == 64
+    assert whole.wave_parts(1024) == whole.parts
+
+
+@pytest.mark.parametrize(
+    ("shown", "wanted"),
+    [
+        (size(2.37e12), "2.37 TB"),
+        (size(26.5e6), "26.5 MB"),
+        (size(12), "12 bytes"),
+        (hours(30), "1 min"),
+        (hours(3_000), "50 min"),
+        (hours(7_200), "2 h"),
+        (number(252e9), "252 G"),
+        (number(7), "7"),
+    ],
+)
+def test_figures_in_words(shown, wanted):
+    assert shown == wanted
+
+
+def test_the_page_keeps_what_stands_around_the_tables(tmp_path):
+    figures, page = tmp_path / "figures.json", tmp_path / "page.md"
+    figures.write_text(json.dumps(FIGURES))
+    page.write_text(f"before\n\n{BEGIN}\nold\n{END}\n\nafter\n")
+    main(Settings(page=str(page), figures=str(figures)))
+    once = page.read_text()
+    assert once.startswith(f"before\n\n{BEGIN}\n\n| DepCC as a whole")
+    assert once.endswith(f"\n\n{END}\n\nafter\n")
+    assert "old" not in once and "| core-hours | 136 |" in once
+    main(Settings(page=str(page), figures=str(figures)))
+    assert page.read_text() == once
+
+
+def test_a_page_without_markers_and_missing_figures_are_said(tmp_path):
+    figures, page = tmp_path / "figures.json", tmp_path / "page.md"
+    page.write_text("nothing")
+    with pytest.raises(
+        UserError, match=r"no shuffle_share_warm of benchmarks.extract; run `python"
+    ):
+        main(Settings(page=str(page), figures=str(figures)))
+    figures.write_text(json.dumps(FIGURES))
+    with pytest.raises(UserError, match="expected the lines"):
+        main(Settings(page=str(page), figures=str(figures)))
+
+
+def test_the_guide_has_its_markers():
+    page = (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")
+    assert page.count(sizing.BEGIN) == page.count(sizing.END) == 1

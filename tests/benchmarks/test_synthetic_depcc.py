@@ -1,0 +1,30 @@
+"""The synthetic part is DepCC, and the same for the same seed."""
+
+from __future__ import annotations
+
+import gzip
+
+from benchmarks import synthetic_depcc
+from etl.amod.kernel import PairCounter
+from etl.amod.rules import CLEAN
+from etl.corpora.dialects import detect
+
+
+def test_is_a_lawful_part_of_the_size_asked_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(synthetic_depcc, "OPEN", dict.fromkeys(synthetic_depcc.OPEN, 300))
+    monkeypatch.setattr(synthetic_depcc, "SKELETONS", 200)
+    written = synthetic_depcc.write(tmp_path / "a.gz", 0.5, seed=3)
+    synthetic_depcc.write(tmp_path / "b.gz", 0.5, seed=3)
+    synthetic_depcc.write(tmp_path / "c.gz", 0.5, seed=4)
+    a, b, c = ((tmp_path / name).read_bytes() for name in ("a.gz", "b.gz", "c.gz"))
+    assert a == b != c
+    data = gzip.decompress(a)
+    assert 500_000 <= len(data) == written
+    assert detect(data[:65536]).name == "depcc"
+    counter = PairCounter("depcc", CLEAN)
+    counter.feed(data)
+    stats = counter.stats()
+    assert stats.rejected == {}
+    assert 0.04 < stats.amod / stats.tokens < 0.08
+    assert 0.6 < stats.pairs / stats.amod < 0.95
+    assert not data.isascii()

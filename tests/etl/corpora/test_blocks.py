@@ -1,0 +1,128 @@
+"""Blocks and ranges end between sentences, and lose or repeat nothing."""
+
+from __future__ import annotations
+
+import io
+import re
+import zlib
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from etl.amod.reference import Stats, sentences
+from etl.amod.rules import CLEAN
+from etl.corpora.blocks import NoBoundary, blocks
+from etl.corpora.depcc import DEPCC
+from tests.etl.amod import parsed
+
+
+def read(data, **options):
+    return [bytes(block) for block in blocks(io.BytesIO(data), **options)]
+
+
+def whole_sentences(data):
+    """Each sentence with its text and document, as the reference reads them in one block."""
+    return [(s.rows, s.text) for s in sentences([data], DEPCC, CLEAN, Stats())]
+
+
+def test_cuts_after_blank_lines():
+    assert read(b"a\n\nbb\n\nccc\n\nd", size=8) == [b"a\n\nbb\n\n", b"ccc\n\nd"]
+
+
+def test_cuts_after_blank_lines_that_end_in_crlf():
+    assert read(b"aa\r\n\r\nbb\r\n\r\nc", size=7) == [b"aa\r\n\r\n", b"bb\r\n\r\n", b"c"]
+
+
+def test_cuts_before_sentence_marks():
+    assert read(b">>>>>\ta\n1\n>>>>>\tb\n2\n", size=16) == [b">>>>>\ta\n1\n", b">>>>>\tb\n2\n"]
+
+
+def test_cuts_before_comments_after_rows_only():
+    data = b"# a\n# b\n1\n# c\n# d\n2\n"
+    assert read(data, size=18) == [b"# a\n# b\n1\n", b"# c\n# d\n2\n"]
+
+
+def test_a_sentence_longer_than_the_buffer():
+    data = b"a\n\n" + b"b\n" * 50 + b"\nc\n" + b"\nd\n" * 50
+    parts = read(data, size=8)
+    assert b"".join(parts) == data
+    assert parts[0] == b"a\n\n"
+    assert parts[1].startswith(b"b\n" * 50 + b"\n")
+
+
+def test_no_boundary_within_the_limit_is_an_error():
+    with pytest.raises(NoBoundary, match="64 bytes without the end of a sentence"):
+        read(b"x" * 100, size=16, limit=64)
+    assert read(b"x" * 63, size=16, limit=64) == [b"x" * 63]
+
+
+def test_nothing():
+    assert read(b"") == []
+
+
+def test_short_reads_are_filled_up():
+    class Dripping(io.BytesIO):
+        def readinto(self, buffer):
+            return super().readinto(memoryview(buffer)[:3])
+
+    assert [bytes(b) for b in blocks(Dripping(b"a\n\nb\n\nc\n\n"), size=9)] == [b"a\n\nb\n\nc\n\n"]
+
+
+def test_errors_of_the_stream_pass():
+    class Broken(io.BytesIO):
+        def readinto(self, buffer):
+            raise zlib.error("invalid stored block lengths")
+
+    with pytest.raises(zlib.error):
+        list(blocks(Broken()))
+
+
+@settings(max_examples=200)
+@given(parsed.cases(), st.integers(1, 200))
+def test_blocks_are_the_file_in_order_and_cut_no_sentence(case, size):
+    data = case[1]
+    parts = read(data, size=size)
+    assert b"".join(parts) == data
+    assert [s for part in parts for s in whole_sentences(part)] == whole_sentences(data)
+
+
+@settings(max_examples=300)
+@given(parsed.cases(), st.lists(st.integers(0, 600), max_size=5), st.integers(1, 100))
+def test_adjacent_ranges_read_each_byte_once(case, cuts, size):
+    data = case[1]
+    edges = [0, *sorted(min(cut, len(data)) for cut in cuts), None]
+    ranges = [
+        b"".join(read(data, size=size, start=start, end=end)) for start, end in pairwise(edges)
+    ]
+    assert b"".join(ranges) == data
+    assert [s for part in ranges for s in whole_sentences(part)] == whole_sentences(data)
+
+
+def test_a_range_begins_and_ends_at_the_first_boundary_from_there():
+    data = b"# 1\na\n\n# 2\nb\n\n# 3\nc\n"
+    second, third = data.index(b"# 2"), data.index(b"# 3")
+    assert read(data, start=1, end=second) == [b""][:0]
+    assert read(data, start=0, end=1) == [data[:second]]
+    assert read(data, start=1, end=second + 1) == [data[second:third]]
+    assert read(data, start=second + 1) == [data[third:]]
+    assert read(data, start=third + 1) == []
+    assert read(data, start=1000, end=2000) == []
+
+
+def test_boundaries_far_away_and_across_windows():
+    # the blank line falls on every place around the end of the window that is searched
+    for n in range((1 << 16) - 12, (1 << 16) + 4):
+        for mark in (b"\n\n", b"\n\r\n", b"\n>>>>>"):
+            data = b"x" * n + mark + b"y\n\n"
+            parts = [b"".join(read(data, start=s, end=e)) for s, e in ((0, 5), (5, None))]
+            assert b"".join(parts) == data
+            assert re.fullmatch(rb"x+\n(\r?\n)?", parts[0])
+
+
+def test_the_sentences_of_a_file_are_a_partition():
+    data = b"".join(b"%d\tw\tw\tNN\tNN\t\t%d\tx\t_\tO\n\n" % (i, i) for i in range(200))
+    rows = Counter(row for part in read(data, size=64) for row in part.split(b"\n") if row)
+    assert len(rows) == 200 and set(rows.values()) == {1}

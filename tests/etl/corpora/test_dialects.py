@@ -1,0 +1,71 @@
+"""Telling the layouts apart."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+from etl.corpora.conllu import CONLLU
+from etl.corpora.depcc import DEPCC, DEPCC_FLAT
+from etl.corpora.dialects import UnknownDialect, detect
+
+DEPCC_ROWS = b"0\tBig\tbig\tJJ\tJJ\t\t1\tamod\t_\tO\n1\tdogs\tdog\tNNS\tNNS\t\t1\tROOT\t_\tO\n"
+CONLLU_ROWS = (
+    b"1-2\tBigdogs\t_\t_\t_\t_\t_\t_\t_\t_\n"
+    b"1\tBig\tbig\tADJ\tJJ\tDegree=Pos\t2\tamod\t_\t_\n"
+    b"2\tdogs\tdog\tNOUN\tNNS\t_\t0\troot\t_\t_\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("head", "dialect"),
+    [
+        (DEPCC_ROWS, DEPCC),
+        (b"# parser = x\n# newdoc\turl = u\ts3 = s\n# sent_id = u#1\n" + DEPCC_ROWS, DEPCC),
+        (b">>>>>\tBig dogs\n" + DEPCC_ROWS, DEPCC_FLAT),
+        (CONLLU_ROWS, CONLLU),
+        (b"\xef\xbb\xbf# newdoc id = d\n\n# sent_id = 1\n" + CONLLU_ROWS, CONLLU),
+        (CONLLU_ROWS.replace(b"\n", b"\r\n"), CONLLU),
+        (DEPCC_ROWS.split(b"\n")[1], DEPCC),  # a gap first, a single line, no newline
+        (b"garbage\n\n" + DEPCC_ROWS, DEPCC),
+        (DEPCC_ROWS + b"2\tx\tx\tNN\tN", DEPCC),  # cut by the end of the head
+        (CONLLU_ROWS + b"0\tdamaged\n", CONLLU),
+    ],
+)
+def test_detect(head, dialect):
+    assert detect(head) is dialect
+
+
+@pytest.mark.parametrize(
+    ("head", "seen"),
+    [
+        (b"", "no row of tokens in the first 0 bytes"),
+        (b"# only comments\n\n", "no row of tokens in the first 17 bytes"),
+        (b"Plain text, no columns.\n", "the first row is 'Plain text, no columns.'"),
+        (b"a\tb\tc\td\te\tf\tg\th\ti\tj\n", "the first row is"),
+        (b"1\tBig\tbig\tADJ\n", "expected 10 tab-separated columns"),
+        (b"1\tBig\tbig\tADJ\tJJ\t_\tx\tamod\t_\t_\n", "depcc, depcc-flat, conllu"),
+    ],
+)
+def test_an_unknown_layout_is_refused(head, seen):
+    with pytest.raises(UnknownDialect, match=seen):
+        detect(head)
+
+
+@pytest.mark.parametrize(
+    ("path", "dialect"),
+    [
+        ("ud_ewt/en_ewt-ud-dev.conllu", CONLLU),
+        ("ud_ewt/rebuilt-train.conllu.gz", CONLLU),
+        ("depcc/conll.csv", DEPCC),
+        ("depcc/conll-wo-enhanced-deps.csv", DEPCC),
+        ("depcc/conll-1000-tokens.csv.gz", DEPCC),
+        ("depcc/conll-large.csv.gz", DEPCC_FLAT),
+    ],
+)
+def test_published_samples(shared_data, path, dialect):
+    data = (shared_data / path).read_bytes()
+    if path.endswith(".gz"):
+        data = gzip.decompress(data)
+    assert detect(data[:65536]) is dialect
