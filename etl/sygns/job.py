@@ -283,11 +283,12 @@ def with_meanings(chosen: DataFrame, settings: Settings) -> DataFrame:
                 records.append(record(sampler.grammar, sampler.depth, tree, boxes))
             yield rows(records, settings.name)
 
-    # What is chosen is small and cheap to move; what is made of it is neither.
+    # What is chosen is small and cheap to move; what is made of it is neither. By range, so that a
+    # task has sentences of one depth or two, and a partition of the table few files.
     tasks = max(1, math.ceil(sum(stream.size for stream in wanted) / settings.task_size))
     return (
         chosen.select("stream", "number")
-        .repartition(tasks, "number")
+        .repartitionByRange(tasks, "stream", "number")
         .mapInArrow(meanings, spark_schema(table("sygns").schema))
     )
 
