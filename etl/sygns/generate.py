@@ -120,19 +120,23 @@ class Sampler:
         }
         keep = grammar.keep[min(depth, len(grammar.keep) - 1)]
         signatures, counts = grammar.word_counts(depth)
-        weight_of = {
-            signature: math.prod(
-                math.ceil(arrangements(len(self.pools[c]), n, c in grammar.repeating) * keep)
+        ways = {
+            signature: [
+                arrangements(len(self.pools[c]), n, c in grammar.repeating)
                 for c, n in by_category.items()
-            )
+            ]
             for signature, by_category in counts.items()
         }
+        weight_of = {s: math.prod(math.ceil(n * keep) for n in each) for s, each in ways.items()}
         unique = np.array(sorted(weight_of), dtype=np.int64)
         weights = np.array([weight_of[s] for s in unique.tolist()], dtype=np.int64)
         self.cumulative: np.ndarray[Any, np.dtype[np.int64]] = np.cumsum(
             weights[np.searchsorted(unique, signatures)]
         )
         self.total = int(self.cumulative[-1])
+        patterns = Counter(signatures.tolist())
+        # No more sentences than this, as arrangements of repeated words may be the same.
+        self.sentences = sum(patterns[s] * math.prod(each) for s, each in ways.items())
         self._pattern = lru_cache(maxsize=4096)(self._unranked)
 
     def _unranked(self, number: int) -> tuple[Node, dict[str, int]]:
@@ -219,10 +223,12 @@ def sample(sampler: Sampler, size: int, numbering: drs.Numbering = "unique") -> 
 
     def different() -> Iterator[Record]:
         seen: set[str] = set()
-        for row in sampler.records(range(100 * size), numbering):
-            if row.sentence_id not in seen:
-                seen.add(row.sentence_id)
-                yield row
+        for number in range(100 * size):
+            tree = sampler.tree(number)
+            sentence = surface(tree)
+            if sentence not in seen:
+                seen.add(sentence)
+                yield record(sampler.grammar, sampler.depth, tree, numbering)
 
     rows = list(islice(different(), size))
     if len(rows) < size:

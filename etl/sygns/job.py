@@ -129,6 +129,14 @@ def drawn(spark: SparkSession, settings: Settings) -> DataFrame:
         UserError: the grammar has too few sentences of a depth.
     """
     wanted = streams(settings)
+    for stream in wanted:
+        there = sampler_of(settings, stream).sentences
+        if stream.size > there:
+            raise UserError(
+                f"{stream.size} sentences of depth {stream.depth} asked for, but there are {there} "
+                f"with {settings.adjectives} adjectives and {settings.adverbs} adverbs; ask for "
+                "fewer, or for more words"
+            )
     limits = [100 * stream.size for stream in wanted]
     draws = [
         min(limit, _expected_draws(stream.size, sampler_of(settings, stream).total))

@@ -51,7 +51,7 @@ def test_formulas(proving):
         Entailment(theorem, theorem),
         Entailment(broken, broken),
     ]
-    assert scores[0].down == (1.0, 0.5, pytest.approx(2 / 3))
+    assert scores[0].down == pytest.approx((1.0, 0.5, 2 / 3))
     assert scores[1].up == (1.0, 1.0, 1.0)
 
 

@@ -71,6 +71,12 @@ def test_draws_do_not_depend_on_the_partitioning(spark):
     assert one == many
 
 
+def test_more_sentences_than_there_are(spark):
+    greedy = replace(SMALL, adjectives=5, adverbs=5, sentences=400_000, max_depth=0)
+    with pytest.raises(UserError, match=r"400000 sentences of depth 0 asked for, .* 323400"):
+        drawn(spark, greedy)
+
+
 def test_presets():
     paper = conf.load(Settings, ["preset=paper"])
     assert (paper.name, paper.rules, paper.adjectives, paper.boxes) == (
