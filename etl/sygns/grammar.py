@@ -7,6 +7,7 @@ ivInf``. The patterns of each symbol are numbered, so that a number stands for a
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -234,15 +235,22 @@ class Grammar:
         assert isinstance(node, Node)
         return node
 
+    @cache  # noqa: B019
+    def _sizes(self, symbol: str) -> list[tuple[Rule, int, list[int]]]:
+        """Each rule of `symbol`, how many patterns it makes, and each of its children."""
+        found = []
+        for rule in self.rules[symbol]:
+            widths = [len(self._signatures(child)) for child in rule.right]
+            found.append((rule, math.prod(widths), widths))
+        return found
+
     def _unrank(self, symbol: str, number: int) -> Tree:
         if symbol not in self.rules:
             return symbol
-        for rule in self.rules[symbol]:
-            sizes = [len(self._signatures(child)) for child in rule.right]
-            size = int(np.prod(sizes))
+        for rule, size, widths in self._sizes(symbol):
             if number < size:
                 children: list[Tree] = []
-                for child, width in zip(reversed(rule.right), reversed(sizes), strict=True):
+                for child, width in zip(reversed(rule.right), reversed(widths), strict=True):
                     number, own = divmod(number, width)
                     children.append(self._unrank(child, own))
                 return Node(rule, tuple(reversed(children)))
