@@ -8,11 +8,12 @@ taken for each sentence and averaged; a sentence without a gold word of the dire
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
 from etl.sygns import fol, polarity, vf
 from etl.sygns.fol import ParseError
-from etl.sygns.polarity import Direction, Polarities
+from etl.sygns.polarity import Direction
 
 __all__ = ["PolarityScore", "average", "polarities", "score"]
 
@@ -25,12 +26,13 @@ class PolarityScore(NamedTuple):
     f: float
 
 
-def polarities(form: str, text: str) -> Polarities:
+@lru_cache(maxsize=16)  # both directions of a sentence ask for the same
+def polarities(form: str, text: str) -> tuple[tuple[str, Direction], ...]:
     """Words and directions of a meaning in FOL or VF; `ParseError` where it is none."""
     if form == "fol":
-        return polarity.from_fol(fol.parse(text))
+        return tuple(polarity.from_fol(fol.parse(text)))
     if form == "vf":
-        return polarity.from_vf(vf.parse(text))
+        return tuple(polarity.from_vf(vf.parse(text)))
     raise ValueError(f"form {form!r}; polarity is read off fol or vf")
 
 

@@ -369,12 +369,21 @@ class Proving:
         self.known: dict[str, Outcome] = {}
         self.store: sqlite3.Connection | None = None
         if cache is not None:
+            self._open(cache)
+
+    def _open(self, cache: Path) -> None:
+        try:
             self.store = sqlite3.connect(cache)
             self.store.execute(
                 "CREATE TABLE IF NOT EXISTS answers (problem TEXT PRIMARY KEY, outcome TEXT)"
             )
-            rows = self.store.execute("SELECT problem, outcome FROM answers")
-            self.known.update({problem: Outcome(outcome) for problem, outcome in rows})
+            rows = self.store.execute("SELECT problem, outcome FROM answers").fetchall()
+        except sqlite3.Error as error:
+            raise UserError(
+                f"cache={cache}: {error}; expected an SQLite file of ours, or a new name in a "
+                "folder that exists"
+            ) from error
+        self.known.update({problem: Outcome(outcome) for problem, outcome in rows})
 
     def decide(self, problems: Iterable[Problem]) -> list[Outcome]:
         """The outcome of each problem, in order; equal problems are asked once."""

@@ -163,6 +163,7 @@ _ALL = (
             ]
         ),
         ("task",),
+        built_by="training/predict.py model=… table=…",
     ),
     Table(
         "sygns",
@@ -182,6 +183,7 @@ _ALL = (
             ]
         ),
         ("edition", "depth"),
+        built_by="etl/build_sygns.py",
     ),
     Table(
         "sygns_splits",
@@ -196,6 +198,7 @@ _ALL = (
             ]
         ),
         ("edition", "scheme"),
+        built_by="etl/build_sygns.py",
     ),
     Table(
         "dropped",

@@ -19,6 +19,7 @@ from analysis.semantics.prover import (
     provers,
     tptp,
 )
+from benchmarks.sygns import scrambled
 from conf import JobFailed, UserError
 from etl.sygns import fol
 from etl.sygns.fol import ParseError
@@ -70,28 +71,6 @@ def test_tptp_hides_the_words():
     assert text == (
         "fof(a,axiom,(?[X1]:(p1(X1)&~p2(X1,c1)))).\nfof(c,conjecture,(![X2]:(p1(X2)=>p3(X2,X2)))).\n"
     )
-
-
-def scrambled(formula: fol.Formula, rng: random.Random) -> fol.Formula:
-    """The formula with its conjuncts and disjuncts in another order, variables from x1000 on."""
-
-    def walk(part: fol.Formula) -> fol.Formula:
-        match part:
-            case fol.Not(body):
-                return fol.Not(walk(body))
-            case fol.And(parts):
-                return fol.And(tuple(walk(p) for p in rng.sample(parts, len(parts))))
-            case fol.Or(parts):
-                return fol.Or(tuple(walk(p) for p in rng.sample(parts, len(parts))))
-            case fol.Implies(left, right):
-                return fol.Implies(walk(left), walk(right))
-            case fol.Exists(variable, body):
-                return fol.Exists(variable, walk(body))
-            case fol.All(variable, body):
-                return fol.All(variable, walk(body))
-        return part
-
-    return fol.rename(walk(formula), "y")
 
 
 def test_gold_formulas_are_equivalent_to_themselves_renamed_and_reordered():
@@ -156,6 +135,13 @@ def test_answers_are_kept_timeouts_are_not(tmp_path):
     cats = [text.replace("dog", "cat") for text in (SMALL_DOG, DOG)]
     assert again.entailments("fol", [(cats[0], cats[1])]) == [Entailment(THEOREM, NOT)]
     assert again.counts.cached == 2
+
+
+def test_a_cache_that_is_none(tmp_path):
+    (tmp_path / "notes.txt").write_text("not a database, but long enough to be taken for one" * 20)
+    for path in (tmp_path / "notes.txt", tmp_path / "nowhere" / "answers.sqlite"):
+        with pytest.raises(UserError, match="expected an SQLite file of ours"):
+            Proving([Slow()], cache=path)
 
 
 def test_equal_forms_need_no_prover():
