@@ -45,6 +45,8 @@ PREFERRED = {
 PREFERRED_LOCALLY = {
     "spark.ui.enabled": "false",
     "spark.driver.bindAddress": "127.0.0.1",
+    # Results of more than a megabyte are fetched from the address that the driver gives itself.
+    "spark.driver.host": "127.0.0.1",
     "spark.sql.shuffle.partitions": str(max(2, os.cpu_count() or 2)),
 }
 LOCAL_MEMORY = "2g"

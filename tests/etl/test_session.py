@@ -232,3 +232,8 @@ def test_executors_get_sources_data_and_the_compiled_kernel(tmp_path):
     )
     wanted = tmp_path / "executor" / "etl" / "amod" / "kernel.py"
     assert done.stdout.strip() == f"{available()} {wanted}"
+
+
+def test_results_of_more_than_a_megabyte_reach_a_local_driver(spark):
+    text = "x" * 2000
+    assert spark.range(2000, numPartitions=1).selectExpr(f"'{text}' AS text").collect()

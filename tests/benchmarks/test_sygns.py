@@ -1,0 +1,66 @@
+"""The measurements of SyGNS, on sizes too small to measure anything."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from analysis.semantics.prover import provers
+from benchmarks import sygns
+from conf import UserError
+from etl.sygns import fol
+
+
+@pytest.fixture(scope="module")
+def figures():
+    try:
+        provers(["eprover"])
+    except UserError as error:
+        pytest.skip(str(error))
+    found = {
+        "spark": {
+            "runs": [
+                {"sentences": 1000, "seconds": 2.0, "cpu_seconds": 3.0},
+                {"sentences": 5000, "seconds": 8.0, "cpu_seconds": 20.0},
+            ]
+        },
+        "provers": sygns.proofs(size=4, formulas_a_depth=1),
+        "matching": sygns.matched(size=20),
+        "equivalence": sygns.equivalence(size=4),
+        "splits": sygns.split_sizes(seeds=1, size=30),
+    }
+    return {name: own | {"load": 0.5, "date": "2026-01-02"} for name, own in found.items()}
+
+
+def test_what_is_counted(figures):
+    assert figures["equivalence"]["outcomes"] == {"theorem": 16}
+    assert figures["provers"]["self_equivalence"] == {"theorem": 10}
+    assert figures["matching"]["below"] == figures["matching"]["unproven"] == 0
+    assert sum(figures["splits"]["sizes"]["5+5, seed 0"]["one"]) == 30
+
+
+def test_the_page(figures):
+    page = sygns.page(figures)
+    assert page.startswith("## SyGNS\n")
+    assert "5 times the sentences take 6.7 times the CPU time (target: at most 6: missed)" in page
+    assert "16 of 16 entailments" in page
+    assert "Generation" not in page
+
+
+def test_a_million_joins_the_other_runs(figures):
+    million = {"runs": [{"sentences": 10_000, "seconds": 9.0, "cpu_seconds": 30.0}]}
+    page = sygns.page(figures | {"million": million})
+    assert "10 times the sentences take 10.0 times the CPU time" in page
+
+
+def test_scrambled_formulas_are_other_texts_of_the_same():
+    formula = fol.parse("all x1.((cat(x1) & small(x1) & wild(x1)) -> (run(x1) | swim(x1)))")
+    texts = {fol.text(sygns.scrambled(formula, random.Random(seed))) for seed in range(8)}
+    assert len(texts) > 1
+    assert {fol.canonical(fol.parse(text)) for text in texts} == {fol.canonical(formula)}
+
+
+def test_an_unknown_part():
+    with pytest.raises(SystemExit, match="unknown part 'speed'"):
+        sygns.main(["speed"])

@@ -1,0 +1,29 @@
+"""The row that docs/sygns.md shows is the one that the grammar makes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from etl.sygns.generate import record
+from etl.sygns.grammar import grammar
+
+PAGE = Path(__file__).parents[3] / "docs" / "sygns.md"
+
+
+def test_the_row_of_the_page():
+    shown = dict(re.findall(r"^\| (\w+) \| `(.+)` \|$", PAGE.read_text(), re.MULTILINE))
+    clean = grammar("clean")
+    depth, tree = clean.parse(shown["sentence"])
+    row = record(clean, depth, tree, "unique")
+    assert shown == {
+        "sentence_id": row.sentence_id,
+        "depth": str(depth),
+        "sentence": row.sentence,
+        "fol": row.fol,
+        "drs": row.drs,
+        "vf": row.vf,
+        "polarity_fol": ", ".join(f"{word} {way}" for word, way in row.polarity_fol),
+        "polarity_vf": ", ".join(f"{word} {way}" for word, way in row.polarity_vf),
+        "phenomena": ", ".join(row.phenomena),
+    }
