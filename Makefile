@@ -34,7 +34,7 @@ test: setup ## the test suite
 check: setup ## format, lint and types, changing nothing
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
-	@$(BIN)/mypy conf etl benchmarks tests
+	@$(BIN)/mypy conf etl analysis benchmarks tests
 
 format: setup ## format and mend what ruff can mend
 	@$(BIN)/ruff format .

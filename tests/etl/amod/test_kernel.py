@@ -42,7 +42,7 @@ def using(way):
     """The implementation to count with, set up as the way says."""
     implementation, _, detail = way.partition(" ")
     before = fallback.CHUNK
-    if implementation == "compiled":
+    if compiled and implementation == "compiled":
         compiled.use(detail)
     elif detail:
         fallback.CHUNK = int(detail)
@@ -123,7 +123,7 @@ def test_block_by_block_is_the_same_as_at_once(case, size, implementation):
 
 def independent(data):
     """Pairs by the simplest means: rows of a sentence in a dictionary by id."""
-    pairs = Counter()
+    pairs: Counter[tuple[str, str]] = Counter()
     for sentence in data.decode().replace("\n>>>>>", "\n\n>>>>>").split("\n\n"):
         rows = {}
         for line in sentence.split("\n"):
@@ -132,7 +132,7 @@ def independent(data):
                 rows[columns[0]] = columns
         for columns in rows.values():
             head = rows.get(columns[6])
-            if columns[7] != "amod" or not any(c.isalnum() for c in columns[1]):
+            if head is None or columns[7] != "amod" or not any(c.isalnum() for c in columns[1]):
                 continue
             if columns[4].startswith("JJ") and head[4] in ("NN", "NNS"):
                 pairs[columns[1].lower(), head[2].lower()] += 1

@@ -4,6 +4,7 @@ import datetime
 import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -400,7 +401,7 @@ def test_engine_names(spark, tmp_path):
         Lake(spark, str(tmp_path), "iceberg")
 
 
-def write_log(folder: Path, protocol: dict, properties: dict, columns: list[dict]) -> None:
+def write_log(folder: Path, protocol: Any, properties: Any, columns: Any) -> None:
     (folder / "_delta_log").mkdir(parents=True)
     actions = [
         {"protocol": protocol},
@@ -419,7 +420,7 @@ def write_log(folder: Path, protocol: dict, properties: dict, columns: list[dict
     (folder / "_delta_log" / f"{0:020}.json").write_text(text)
 
 
-def delta_columns(mapped: bool = False) -> list[dict]:
+def delta_columns(mapped: bool = False) -> list[Any]:
     kinds = [("corpus", "string"), ("adjective", "string"), ("noun", "string"), ("count", "long")]
     return [
         {

@@ -121,6 +121,7 @@ def age_everything(root, hours=25):
 
 def test_a_write_killed_after_its_commit_keeps_its_files(full):
     write = arrow.history(full, "amod_pairs")[0].write
+    assert write is not None
     Path(full, "amod_pairs", "_staging", write).touch()
     publish(full, stage(NEW), "replace", {"corpus": "uk"})
     age_everything(full)
@@ -332,6 +333,7 @@ def test_a_replacement_is_one_commit_of_removes_and_adds(full):
 
 def test_tables_have_no_deletion_vectors(full):
     handle = log.open_table(table_uri(full, "amod_pairs"), DECLARED)
+    assert handle is not None
     assert handle.metadata().configuration == {"delta.enableDeletionVectors": "false"}
     assert handle.protocol().reader_features is None
     assert handle.metadata().description == DECLARED.meaning
