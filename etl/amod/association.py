@@ -17,15 +17,20 @@ def pairs_of(counts: DataFrame) -> DataFrame:
     return counts.groupBy("corpus", "adjective", "noun").agg(F.sum("count").alias("count"))
 
 
-def association_of(pairs: DataFrame) -> DataFrame:
+def association_of(pairs: DataFrame, *, broadcast: bool = False) -> DataFrame:
     """``amod_association`` from the ``amod_pairs`` of any number of corpora.
 
     With N the corpus's pairs, c the pair's count and a, n the marginals: PMI = log2(c N / (a n)),
     NPMI = PMI / -log2(c / N) (1 where the pair is the whole corpus, its limit there),
     logDice = 14 + log2(2 c / (a + n)).
+
+    `broadcast` sends the marginals, a row for each word, to every worker, so that the pairs need
+    not be shuffled to meet them: for corpora whose words fit a worker's memory.
     """
     adjectives = pairs.groupBy("corpus", "adjective").agg(F.sum("count").alias("adjective_count"))
     nouns = pairs.groupBy("corpus", "noun").agg(F.sum("count").alias("noun_count"))
+    if broadcast:
+        adjectives, nouns = F.broadcast(adjectives), F.broadcast(nouns)
     totals = pairs.groupBy("corpus").agg(F.sum("count").alias("total"))
     count, total = F.col("count").cast("double"), F.col("total").cast("double")
     marginals = F.col("adjective_count").cast("double") * F.col("noun_count").cast("double")

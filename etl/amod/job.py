@@ -43,6 +43,7 @@ UNIT_KIND: dict[str, Literal["xml", "lines"]] = {
     "text": "lines",
 }
 
+BROADCAST_WORDS = 500_000  # some 50 MB: marginals of no more words are sent to every worker
 TASK_BYTES = 8 << 20  # the least worth a task of its own
 
 Tallies = dict[tuple[str, str], tuple[int, str | None]]
@@ -395,11 +396,17 @@ class Extraction:
         done = [entry for entry in ledger if entry.status == DONE]
         commit = self._commit(done, state)
         counts = self.lake.read("amod_counts", where=self.corpus)
-        pairs = pairs_of(counts).sortWithinPartitions("noun", "adjective")
-        self.lake.replace("amod_pairs", pairs, self.corpus, **commit)
+        # The counts of a wave are summed already: a corpus of one wave needs no second shuffle.
+        one_wave = len({entry.wave for entry in done}) == 1
+        pairs = counts.drop("wave") if one_wave else pairs_of(counts)
+        ordered = pairs.sortWithinPartitions("noun", "adjective")
+        self.lake.replace("amod_pairs", ordered, self.corpus, **commit)
         stored = self.lake.read("amod_pairs", where=self.corpus)
-        association = association_of(stored).sortWithinPartitions("noun", "adjective")
-        self.lake.replace("amod_association", association, self.corpus, **commit)
+        words = stored.agg(*(F.approx_count_distinct(name) for name in ("adjective", "noun")))
+        few = max(words.first() or (0,)) <= BROADCAST_WORDS
+        association = association_of(stored, broadcast=few)
+        ordered = association.sortWithinPartitions("noun", "adjective")
+        self.lake.replace("amod_association", ordered, self.corpus, **commit)
         return int(stored.count())
 
     def _report(

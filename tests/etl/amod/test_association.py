@@ -50,3 +50,8 @@ def test_measures_by_hand(pairs: DataFrame) -> None:
 def test_a_pair_that_is_the_whole_corpus_is_bound_as_firmly_as_can_be(pairs: DataFrame) -> None:
     only = next(r for r in association_of(pairs).collect() if r.corpus == "b")
     assert (only.pmi, only.npmi, only.log_dice) == (0.0, 1.0, 14.0)
+
+
+def test_broadcast_marginals_give_the_same_rows(pairs: DataFrame) -> None:
+    shuffled, sent = association_of(pairs), association_of(pairs, broadcast=True)
+    assert sorted(map(tuple, sent.collect())) == sorted(map(tuple, shuffled.collect()))
