@@ -90,7 +90,7 @@ def depcc(measured: Mapping[str, Any]) -> DepCC:
         distinct=measured["part_distinct_pairs"] * (pairs / measured["part_pairs"]) ** HEAPS,
         compiled=compiled,
         python=compiled + plain / 1e6 * (1 / speed["python"] - 1 / speed["compiled"]),
-        shuffle=plain * measured["shuffle_share_warm"],
+        shuffle=plain * measured["shuffle_share"],
         staged_part=distinct_in_part * BYTES_PER_PAIR,
     )
 
@@ -182,7 +182,7 @@ def main(settings: Settings) -> None:
         measured = json.loads(Path(settings.figures).read_text(encoding="utf-8"))
     except FileNotFoundError:
         measured = {}
-    for name, key in (("extract", "shuffle_share_warm"), ("parse", "job_words_per_second")):
+    for name, key in (("extract", "shuffle_share"), ("parse", "job_words_per_second")):
         if key not in measured.get(name, {}):
             raise UserError(
                 f"figures={settings.figures} has no {key} of benchmarks.{name}; run "

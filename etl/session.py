@@ -40,6 +40,8 @@ REQUIRED = {
 PREFERRED = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.ui.showConsoleProgress": "false",  # `etl.progress` reports
+    # What is shuffled are words and counts, sorted: half of what lz4 leaves of them.
+    "spark.io.compression.codec": "zstd",
     "spark.log.level": "WARN",  # dozens of Spark's lines a second would bury the job's
 }
 PREFERRED_LOCALLY = {

@@ -278,6 +278,11 @@ class _Lemmas:
                 return None
         nlp.remove_pipe("lemmatizer")
         nlp.remove_pipe("attribute_ruler")
+        if lemmatizer.lookups.has_table("lemma_index"):
+            # The rules only ask whether a word is in these lists of up to 57,528.
+            index = lemmatizer.lookups.get_table("lemma_index")
+            for key in list(index):
+                index[key] = frozenset(index[key])
         return cls(nlp, ruler, lemmatizer)
 
     def lemma(self, orth: int, tag: int, dep: int, doc: Any, place: int) -> int:

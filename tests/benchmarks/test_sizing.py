@@ -19,7 +19,7 @@ EXTRACT = {
     "part_distinct_pairs": 50_000,
     "mb_per_second": {"compiled": 500.0, "python": 100.0},
     "job_cpu_seconds_per_gb_warm": 3.0,
-    "shuffle_share_warm": 0.01,
+    "shuffle_share": 0.01,
 }
 FIGURES = {"extract": EXTRACT, "parse": {"job_words_per_second": 10_000.0}}
 
@@ -77,7 +77,7 @@ def test_a_page_without_markers_and_missing_figures_are_said(tmp_path):
     figures, page = tmp_path / "figures.json", tmp_path / "page.md"
     page.write_text("nothing")
     with pytest.raises(
-        UserError, match=r"no shuffle_share_warm of benchmarks.extract; run `python"
+        UserError, match=r"no shuffle_share of benchmarks.extract; run `python"
     ):
         main(Settings(page=str(page), figures=str(figures)))
     figures.write_text(json.dumps(FIGURES))
