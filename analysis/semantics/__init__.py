@@ -1,0 +1,1 @@
+"""Evaluation of predicted meanings: exact match, provers, DRS matching, polarity."""

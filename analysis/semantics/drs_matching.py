@@ -1,0 +1,312 @@
+"""How far two DRSs in clause form agree: precision, recall and F over matching clauses.
+
+Clauses of the prediction match clauses of the gold standard under a mapping of variables: boxes to
+boxes, entities to entities, one to one (van Noord et al. 2018, COUNTER). The score is that of the
+best mapping. `matching` finds it exactly, by branch and bound; `hill_climbing` follows COUNTER's
+definition, restarts and all, and finds a lower bound of it.
+
+Both work on *pairs*: a predicted and a gold clause that some mapping makes equal. Sets of pairs are
+the bits of Python integers.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from etl.sygns.drs import Clause, parse_clauses, rename
+from etl.sygns.fol import ParseError
+
+__all__ = [
+    "Found",
+    "Score",
+    "hill_climbing",
+    "match",
+    "matching",
+    "without_redundant_referents",
+]
+
+RESTARTS = 20
+# Meanings of the fragment take tens of steps. Degenerate output (a clause repeated over dozens of
+# variables) could take for ever; past this many steps the best mapping found so far counts, and the
+# score says that it may be too low.
+STEPS = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Clauses matched, predicted and gold; sums of scores are micro-averages.
+
+    `ill_formed` counts predictions that were no clause form, `unproven` those whose search was cut
+    off, so that more clauses might match.
+    """
+
+    matched: int = 0
+    predicted: int = 0
+    gold: int = 0
+    ill_formed: int = 0
+    unproven: int = 0
+
+    def __add__(self, other: Score) -> Score:
+        return Score(
+            self.matched + other.matched,
+            self.predicted + other.predicted,
+            self.gold + other.gold,
+            self.ill_formed + other.ill_formed,
+            self.unproven + other.unproven,
+        )
+
+    @property
+    def precision(self) -> float:
+        return self.matched / self.predicted if self.predicted else 0.0
+
+    @property
+    def recall(self) -> float:
+        return self.matched / self.gold if self.gold else 0.0
+
+    @property
+    def f(self) -> float:
+        """Harmonic mean of precision and recall, 0 where nothing matches."""
+        total = self.predicted + self.gold
+        return 2 * self.matched / total if total else 0.0
+
+
+def without_redundant_referents(clauses: Sequence[Clause]) -> list[Clause]:
+    """The clauses without each ``b REF x`` whose x occurs again in the same box b.
+
+    Such a REF says nothing that the other clause does not, and would count every entity twice.
+    """
+    used = {(c.box, a) for c in clauses if c.symbol != "REF" for a in c.arguments}
+    return [c for c in clauses if c.symbol != "REF" or (c.box, c.arguments[0]) not in used]
+
+
+class Found(NamedTuple):
+    """Clauses matched, and whether no mapping can match more."""
+
+    clauses: int
+    proven: bool
+
+
+class _Problem:
+    """The pairs of two clause lists, and which of them exclude each other."""
+
+    def __init__(self, predicted: Sequence[Clause], gold: Sequence[Clause]) -> None:
+        # The n-th copy of a clause may match the n-th copy of another only: equal clauses match as
+        # often as both sides have them.
+        gold_of: dict[tuple[str, int, int], list[tuple[int, Clause]]] = {}
+        copies: Counter[Clause] = Counter()
+        for j, clause in enumerate(gold):
+            copies[clause] += 1
+            key = (clause.symbol, len(clause.arguments), copies[clause])
+            gold_of.setdefault(key, []).append((j, clause))
+        copies.clear()
+        self.count = 0
+        self.of_assignment: dict[tuple[str, str], int] = {}
+        self.of_predicted: dict[str, int] = {}
+        self.of_gold: dict[str, int] = {}
+        # For each symbol, the pairs by predicted clause and by gold clause.
+        groups: dict[tuple[str, int, int], tuple[dict[int, int], dict[int, int]]] = {}
+        for i, clause in enumerate(predicted):
+            copies[clause] += 1
+            key = (clause.symbol, len(clause.arguments), copies[clause])
+            for j, other in gold_of.get(key, ()):
+                assignments = {(clause.box, other.box)}
+                assignments.update(zip(clause.arguments, other.arguments, strict=True))
+                if not _one_to_one(assignments):
+                    continue
+                bit = 1 << self.count
+                self.count += 1
+                for u, v in assignments:
+                    self.of_assignment[u, v] = self.of_assignment.get((u, v), 0) | bit
+                    self.of_predicted[u] = self.of_predicted.get(u, 0) | bit
+                    self.of_gold[v] = self.of_gold.get(v, 0) | bit
+                rows, columns = groups.setdefault(key, ({}, {}))
+                rows[i] = rows.get(i, 0) | bit
+                columns[j] = columns.get(j, 0) | bit
+        self.groups = [
+            (tuple(rows.values()), tuple(columns.values())) for rows, columns in groups.values()
+        ]
+        self.excluded = {
+            (u, v): (self.of_predicted[u] | self.of_gold[v]) & ~own
+            for (u, v), own in self.of_assignment.items()
+        }
+
+    def bound(self, pairs: int) -> int:
+        """No mapping matches more of `pairs`: each clause matches once, within its symbol."""
+        total = 0
+        for rows, columns in self.groups:
+            left = 0
+            for row in rows:
+                if row & pairs:
+                    left += 1
+            right = 0
+            for column in columns:
+                if column & pairs:
+                    right += 1
+            total += left if left < right else right
+        return total
+
+
+def _one_to_one(assignments: set[tuple[str, str]]) -> bool:
+    return len({u for u, _ in assignments}) == len(assignments) == len({v for _, v in assignments})
+
+
+def matching(predicted: Sequence[Clause], gold: Sequence[Clause], steps: int = STEPS) -> Found:
+    """The greatest number of clauses that one mapping of variables makes equal.
+
+    Branch and bound over assignments of a predicted to a gold variable: the one that most pairs
+    need is either made (what contradicts it goes) or not (what needs it goes). After that many
+    `steps` the best mapping so far is returned, not proven.
+    """
+    if len(predicted) == len(gold) and rename(predicted) == rename(gold):
+        return Found(len(gold), True)
+    problem = _Problem(predicted, gold)
+    best = 0
+    masks = problem.of_assignment
+    excluded = problem.excluded
+    bound = problem.bound
+    stack = [((1 << problem.count) - 1, tuple(masks))]
+    while stack:
+        if not steps:
+            climbed = hill_climbing(predicted, gold)
+            return Found(max(best, climbed), False)
+        steps -= 1
+        pairs, assignments = stack.pop()
+        if pairs.bit_count() <= best or bound(pairs) <= best:
+            continue
+        chosen = None
+        most = 0
+        open_assignments = []
+        for assignment in assignments:
+            own = masks[assignment] & pairs
+            if own and excluded[assignment] & pairs:
+                open_assignments.append(assignment)
+                size = own.bit_count()
+                if size > most:
+                    chosen, most = assignment, size
+        if chosen is None:  # nothing contradicts anything
+            best = pairs.bit_count()
+            continue
+        rest = tuple(open_assignments)
+        stack.append((pairs & ~masks[chosen], rest))
+        stack.append((pairs & ~excluded[chosen], rest))
+    return Found(best, True)
+
+
+def hill_climbing(
+    predicted: Sequence[Clause],
+    gold: Sequence[Clause],
+    restarts: int = RESTARTS,
+    seed: int = 0,
+) -> int:
+    """Matching clauses by COUNTER's search: the best of `restarts` climbs.
+
+    The first climb starts from a mapping that pairs variables by the clauses they share, the others
+    from random ones. A step moves one variable to a free gold variable, or swaps the images of two,
+    whichever gains most; the climb ends where no step gains.
+    """
+    problem = _Problem(predicted, gold)
+    every = (1 << problem.count) - 1
+    generator = random.Random(f"{seed}\t{len(predicted)}\t{' '.join(map(str, gold))}")
+    sources = sorted(problem.of_predicted)
+    targets = {kind: [v for v in sorted(problem.of_gold) if v[0] == kind] for kind in "bx"}
+    lost = {
+        u: {
+            v: problem.of_predicted[u] & ~problem.of_assignment.get((u, v), 0)
+            for v in [*targets[u[0]], ""]
+        }
+        for u in sources
+    }
+    best = 0
+    for climb in range(restarts):
+        mapping = _start(problem, sources, targets, generator if climb else None)
+        value = _value(mapping, lost, every)
+        while True:
+            step, gain = _best_step(mapping, targets, lost, every, value)
+            if not gain:
+                break
+            mapping.update(step)
+            value += gain
+        best = max(best, value)
+    return best
+
+
+def _value(mapping: dict[str, str], lost: dict[str, dict[str, int]], every: int) -> int:
+    gone = 0
+    for u, v in mapping.items():
+        gone |= lost[u][v]
+    return (every & ~gone).bit_count()
+
+
+def _start(
+    problem: _Problem,
+    sources: list[str],
+    targets: dict[str, list[str]],
+    generator: random.Random | None,
+) -> dict[str, str]:
+    mapping = dict.fromkeys(sources, "")
+    free = {kind: set(names) for kind, names in targets.items()}
+    if generator is None:
+        order = sorted(problem.of_assignment.items(), key=lambda item: (-item[1].bit_count(), item))
+        for (u, v), _ in order:
+            if not mapping[u] and v in free[v[0]]:
+                mapping[u] = v
+                free[v[0]].discard(v)
+        return mapping
+    for u in generator.sample(sources, len(sources)):
+        choices = sorted(free[u[0]])
+        if choices:
+            mapping[u] = generator.choice(choices)
+            free[u[0]].discard(mapping[u])
+    return mapping
+
+
+def _best_step(
+    mapping: dict[str, str],
+    targets: dict[str, list[str]],
+    lost: dict[str, dict[str, int]],
+    every: int,
+    value: int,
+) -> tuple[dict[str, str], int]:
+    """The move or swap that gains most, with its gain; no step and 0 where none gains."""
+    taken = set(mapping.values())
+    best: dict[str, str] = {}
+    gain = 0
+    names = list(mapping)
+    for at, u in enumerate(names):
+        steps = [{u: v} for v in targets[u[0]] if v not in taken]
+        steps += [
+            {u: mapping[w], w: mapping[u]}
+            for w in names[at + 1 :]
+            if w[0] == u[0] and mapping[w] != mapping[u]
+        ]
+        for step in steps:
+            more = _value({**mapping, **step}, lost, every) - value
+            if more > gain:
+                best, gain = step, more
+    return best, gain
+
+
+def match(gold: str, predicted: str, *, search: str = "exact") -> Score:
+    """The score of one prediction against its gold clauses, both as text.
+
+    A prediction that is no clause form counts as one clause that matches nothing (`ill_formed`), as
+    COUNTER puts a dummy in its place. `search` is ``exact`` or ``hill_climbing``.
+
+    Raises `ParseError` where the gold text is ill-formed: that is the data's fault.
+    """
+    wanted = without_redundant_referents(parse_clauses(gold))
+    try:
+        got = without_redundant_referents(parse_clauses(predicted))
+    except ParseError:
+        return Score(0, 1, len(wanted), 1)
+    if search == "exact":
+        clauses, proven = matching(got, wanted)
+    elif search == "hill_climbing":
+        clauses, proven = hill_climbing(got, wanted), True
+    else:
+        raise ValueError(f"search={search!r}; expected exact or hill_climbing")
+    return Score(clauses, len(got), len(wanted), unproven=int(not proven))

@@ -1,0 +1,201 @@
+"""Every score of predicted meanings, by item and by class of sentence.
+
+Which scores a form has: exact match and entailment for all three (a DRS and a VF term are proved
+through their FOL translation), clause matching for DRS, polarity for FOL and VF.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from analysis.semantics import drs_matching, polarity
+from analysis.semantics.drs_matching import Score
+from analysis.semantics.polarity import PolarityScore
+from analysis.semantics.prover import Entailment, Outcome, Proving
+from etl.sygns.splits import modifier_class, quantifier_class
+
+__all__ = ["FORMS", "Item", "ItemScores", "Summary", "evaluate", "summarise"]
+
+FORMS = ("fol", "drs", "vf")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A gold meaning and a predicted one, with what is known of the sentence."""
+
+    gold: str
+    predicted: str
+    item_id: str = ""
+    sentence: str | None = None
+    depth: int | None = None
+    phenomena: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ItemScores:
+    """The scores of one item; None for what the form has not or was not asked for."""
+
+    exact: bool
+    entailment: Entailment | None = None
+    clauses: Score | None = None
+    up: PolarityScore | None = None
+    down: PolarityScore | None = None
+
+    def record(self) -> dict[str, Any]:
+        """The scores as plain values, for JSON."""
+        result: dict[str, Any] = {"exact": self.exact}
+        if self.entailment is not None:
+            result["gold_entails_predicted"] = str(self.entailment.forward)
+            result["predicted_entails_gold"] = str(self.entailment.backward)
+        if self.clauses is not None:
+            result |= {
+                "clauses_matched": self.clauses.matched,
+                "clauses_predicted": self.clauses.predicted,
+                "clauses_gold": self.clauses.gold,
+                "clauses_f": self.clauses.f,
+                "ill_formed": bool(self.clauses.ill_formed),
+            }
+        for name, score in (("up", self.up), ("down", self.down)):
+            if score is not None:
+                result |= {f"{name}_{key}": value for key, value in score._asdict().items()}
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The scores of one class of sentences; shares from 0 to 1.
+
+    `entailment` counts the outcomes in each direction and how often both are theorems; `clauses` is
+    the sum over items (micro), `clauses_f` the mean of their F; `up` and `down` are means over the
+    `up_items` and `down_items` that have a word of the direction.
+    """
+
+    group: str
+    name: str
+    items: int
+    exact: float
+    entailment: dict[str, dict[str, int]] = field(default_factory=dict)
+    clauses: Score | None = None
+    clauses_f: float | None = None
+    up: PolarityScore | None = None
+    up_items: int = 0
+    down: PolarityScore | None = None
+    down_items: int = 0
+
+    def record(self) -> dict[str, Any]:
+        """The summary as plain values, for JSON."""
+        result: dict[str, Any] = {
+            "group": self.group,
+            "class": self.name,
+            "items": self.items,
+            "exact": self.exact,
+        }
+        if self.entailment:
+            result["entailment"] = self.entailment
+        if self.clauses is not None:
+            result["clauses"] = {
+                "precision": self.clauses.precision,
+                "recall": self.clauses.recall,
+                "f": self.clauses.f,
+                "f_by_item": self.clauses_f,
+                "ill_formed": self.clauses.ill_formed,
+                "unproven": self.clauses.unproven,
+            }
+        for name, score, size in (
+            ("up", self.up, self.up_items),
+            ("down", self.down, self.down_items),
+        ):
+            if score is not None:
+                result[name] = {**score._asdict(), "items": size}
+        return result
+
+
+def evaluate(
+    items: Sequence[Item],
+    form: str,
+    *,
+    proving: Proving | None = None,
+    search: str = "exact",
+    rounding: int | None = None,
+) -> list[ItemScores]:
+    """The scores of each item; entailments only with `proving`.
+
+    `search` is that of `drs_matching.match`, `rounding` that of `polarity.score`. Raises
+    `ParseError` where a gold meaning cannot be read.
+    """
+    if form not in FORMS:
+        raise ValueError(f"form {form!r}; expected one of {', '.join(FORMS)}")
+    pairs = [(item.gold, item.predicted) for item in items]
+    entailments: Sequence[Entailment | None] = [None] * len(items)
+    if proving is not None:
+        entailments = proving.entailments(form, pairs)
+    result = []
+    for (gold, predicted), entailment in zip(pairs, entailments, strict=True):
+        exact = gold.strip() == predicted.strip()
+        if form == "drs":
+            clauses = drs_matching.match(gold, predicted, search=search)
+            result.append(ItemScores(exact, entailment, clauses))
+            continue
+        up = polarity.score(form, gold, predicted, "up", rounding)
+        down = polarity.score(form, gold, predicted, "down", rounding)
+        result.append(ItemScores(exact, entailment, None, up, down))
+    return result
+
+
+def summarise(items: Sequence[Item], scores: Sequence[ItemScores]) -> list[Summary]:
+    """Summaries of all items, then by quantifier, modifier and depth where these are known."""
+    groups: list[tuple[str, Callable[[Item], str | None]]] = [
+        ("all", lambda item: "all"),
+        ("quantifier", lambda item: item.sentence and quantifier_class(item.sentence)),
+        (
+            "modifier",
+            lambda item: None if item.phenomena is None else modifier_class(item.phenomena),
+        ),
+        ("depth", lambda item: None if item.depth is None else str(item.depth)),
+    ]
+    result = []
+    for group, class_of in groups:
+        members: dict[str, list[ItemScores]] = {}
+        for item, score in zip(items, scores, strict=True):
+            name = class_of(item)
+            if name is not None:
+                members.setdefault(name, []).append(score)
+        result += [_summary(group, name, members[name]) for name in sorted(members)]
+    return result
+
+
+def _summary(group: str, name: str, scores: Sequence[ItemScores]) -> Summary:
+    size = len(scores)
+    entailments = [s.entailment for s in scores if s.entailment is not None]
+    clauses = [s.clauses for s in scores if s.clauses is not None]
+    up, up_items = polarity.average(s.up for s in scores)
+    down, down_items = polarity.average(s.down for s in scores)
+    return Summary(
+        group,
+        name,
+        size,
+        sum(s.exact for s in scores) / size,
+        _outcomes(entailments),
+        sum(clauses, Score()) if clauses else None,
+        sum(c.f for c in clauses) / len(clauses) if clauses else None,
+        up,
+        up_items,
+        down,
+        down_items,
+    )
+
+
+def _outcomes(entailments: Iterable[Entailment]) -> dict[str, dict[str, int]]:
+    listed = list(entailments)
+    if not listed:
+        return {}
+    both = sum(e.forward == e.backward == Outcome.THEOREM for e in listed)
+    forward, backward = Counter(e.forward for e in listed), Counter(e.backward for e in listed)
+    return {
+        "gold_entails_predicted": {str(o): forward[o] for o in Outcome},
+        "predicted_entails_gold": {str(o): backward[o] for o in Outcome},
+        "equivalent": {str(Outcome.THEOREM): both},
+    }

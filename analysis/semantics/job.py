@@ -1,0 +1,264 @@
+"""``python -m analysis.semantics``: files or a run's predictions to scores."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from analysis.semantics.evaluate import FORMS, Item, ItemScores, Summary, evaluate, summarise
+from analysis.semantics.prover import Outcome, Proving, provers
+from conf import UserError, setting
+from etl.lake import arrow
+from etl.sygns.fol import ParseError
+
+__all__ = ["Settings", "report", "run_items", "score", "text_items"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of ``python -m analysis.semantics``."""
+
+    form: str = setting(help="form of the meanings", choices=FORMS, example="form=fol")
+    gold: str | None = setting(
+        None,
+        help="gold meanings: one a line, or a .tsv with a header and a column named like the form "
+        "(sentence, depth and phenomena or tags give scores by class)",
+        example="gold=test.tsv",
+    )
+    predicted: str | None = setting(
+        None, help="predicted meanings, one a line", example="predicted=out.txt"
+    )
+    run: str | None = setting(
+        None, help="instead of files: a run of the table predictions", example="run=3f2a…"
+    )
+    lake: str = setting("lake", help="folder or URI of the lake, for run=")
+    prover: str = setting(
+        "auto",
+        help="provers to ask in order (eprover, vampire, cvc5); none; auto: eprover for fol and vf",
+        example="prover=eprover,cvc5",
+    )
+    seconds: float = setting(5.0, help="time limit of a problem")
+    workers: int | None = setting(None, help="problems at a time; as many as cores if not given")
+    cache: str | None = setting(None, help="SQLite file that keeps the provers' answers")
+    search: str = setting(
+        "exact",
+        help="clause matching: the best mapping, or COUNTER's search for it",
+        choices=("exact", "hill_climbing"),
+    )
+    rounding: int | None = setting(
+        None, help="decimals of a sentence's polarity scores (published: 2)", example="rounding=2"
+    )
+    out: str | None = setting(None, help="folder for scores.json and items.jsonl")
+
+    def __post_init__(self) -> None:
+        files = self.gold is not None and self.predicted is not None
+        if files == (self.run is not None):
+            raise UserError(
+                "expected either gold=FILE and predicted=FILE, or run=ID of the table predictions"
+            )
+        if self.seconds <= 0:
+            raise UserError(f"seconds={self.seconds:g}: expected more than 0")
+
+
+def score(settings: Settings) -> None:
+    """Scores predicted meanings (SyGNS): exact match, entailment, DRS clauses, polarity.
+
+    Reads a gold and a predicted file, or the rows of a run in the table predictions, prints scores
+    over all sentences and by quantifier, modifier and depth, and with out= writes scores.json and
+    items.jsonl.
+    """
+    if settings.run is not None:
+        items = run_items(settings.lake, settings.run, settings.form)
+    else:
+        assert settings.gold is not None and settings.predicted is not None
+        items = text_items(Path(settings.gold), Path(settings.predicted), settings.form)
+    names = settings.prover
+    if names == "auto":
+        names = "none" if settings.form == "drs" else "eprover"
+    proving = None
+    if names != "none":
+        cache = Path(settings.cache) if settings.cache else None
+        proving = Proving(provers(names.split(",")), settings.seconds, settings.workers, cache)
+    try:
+        scores = evaluate(
+            items,
+            settings.form,
+            proving=proving,
+            search=settings.search,
+            rounding=settings.rounding,
+        )
+    except ParseError as error:
+        raise UserError(f"a gold meaning cannot be read as {settings.form}: {error}") from error
+    finally:
+        if proving is not None:
+            proving.close()
+    summaries = summarise(items, scores)
+    print(report(summaries))
+    if settings.out is not None:
+        _write(Path(settings.out), items, scores, summaries)
+
+
+def text_items(gold: Path, predicted: Path, form: str) -> list[Item]:
+    """The items of a gold and a predicted file.
+
+    Raises `UserError` where a file or a column is missing, or the numbers of lines differ.
+    """
+    for path in (gold, predicted):
+        if not path.is_file():
+            raise UserError(f"{path}: no such file")
+    guesses = predicted.read_text(encoding="utf-8").splitlines()
+    rows: list[dict[str, str]]
+    if gold.suffix == ".tsv":
+        with gold.open(encoding="utf-8", newline="") as lines:
+            reader = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+            if form not in (reader.fieldnames or ()):
+                raise UserError(
+                    f"{gold}: no column {form!r}; it has {', '.join(reader.fieldnames or ())}"
+                )
+            rows = list(reader)
+    else:
+        rows = [{form: line} for line in gold.read_text(encoding="utf-8").splitlines()]
+    if len(rows) != len(guesses):
+        raise UserError(
+            f"{gold} has {len(rows)} meanings, {predicted} {len(guesses)}; expected as many lines"
+        )
+    if not rows:
+        raise UserError(f"{gold}: no meanings")
+    return [
+        Item(
+            row[form],
+            guess,
+            row.get("sentence_id") or row.get("id") or str(number),
+            row.get("sentence"),
+            int(row["depth"]) if row.get("depth", "").isdigit() else None,
+            _phenomena(row),
+        )
+        for number, (row, guess) in enumerate(zip(rows, guesses, strict=True), 1)
+    ]
+
+
+def _phenomena(row: dict[str, str]) -> tuple[str, ...] | None:
+    """From `phenomena` (a JSON list, or names with commas) or the published `tags` (name:yes)."""
+    if "tags" in row:
+        return tuple(
+            [tag.removesuffix(":yes") for tag in row["tags"].split(";") if tag.endswith(":yes")]
+        )
+    if "phenomena" not in row:
+        return None
+    text = row["phenomena"]
+    if text.startswith("["):
+        return tuple(json.loads(text))
+    return tuple([part for part in text.split(",") if part])
+
+
+def run_items(lake: str, run: str, form: str) -> list[Item]:
+    """The predictions of a run, joined with the table sygns.
+
+    Raises `UserError` where the run has no rows, or rows of sentences that the table does not have.
+    """
+    table = arrow.read(
+        lake,
+        "predictions",
+        where=[("run_id", "=", run)],
+        columns=["item_id", "edition", "predicted", "text"],
+    )
+    predicted = table.to_pylist()
+    if not predicted:
+        raise UserError(f"run={run}: no rows in the table predictions of {lake}")
+    editions = sorted({str(row["edition"]) for row in predicted})
+    columns = ["sentence_id", "edition", "sentence", "depth", "phenomena", form]
+    known: dict[tuple[str, str], dict[str, Any]] = {}
+    for edition in editions:
+        sentences = arrow.read(lake, "sygns", where=[("edition", "=", edition)], columns=columns)
+        known.update({(row["edition"], row["sentence_id"]): row for row in sentences.to_pylist()})
+    items = []
+    for row in predicted:
+        sentence = known.get((row["edition"], row["item_id"]))
+        if sentence is None:
+            raise UserError(
+                f"run={run}: item {row['item_id']} is not in the table sygns, edition "
+                f"{row['edition']}; expected predictions of SyGNS sentences"
+            )
+        items.append(
+            Item(
+                sentence[form],
+                row["text"] if row["text"] is not None else row["predicted"] or "",
+                row["item_id"],
+                sentence["sentence"],
+                sentence["depth"],
+                tuple(sentence["phenomena"]),
+            )
+        )
+    return items
+
+
+def report(summaries: Sequence[Summary]) -> str:
+    """The summaries as a table of aligned columns, shares in percent."""
+    header = ["class", "items", "exact"]
+    first = summaries[0]
+    if first.entailment:
+        header += ["G⇒P", "P⇒G", "G⇔P", "timeout", "unparseable"]
+    if first.clauses is not None:
+        header += ["precision", "recall", "F", "F/item", "ill-formed"]
+    polar = any(s.up or s.down for s in summaries)
+    if polar:
+        header += ["F up", "F down"]
+    lines = [header]
+    for s in summaries:
+        name = s.name if s.group == "all" else f"{s.group} {s.name}"
+        line = [name, str(s.items), _percent(s.exact)]
+        if s.entailment:
+            forward = s.entailment["gold_entails_predicted"]
+            backward = s.entailment["predicted_entails_gold"]
+            theorem = str(Outcome.THEOREM)
+            line += [
+                _percent(counts[theorem] / s.items)
+                for counts in (forward, backward, s.entailment["equivalent"])
+            ]
+            late = str(Outcome.TIMEOUT)
+            line += [str(forward[late] + backward[late]), str(forward[str(Outcome.UNPARSEABLE)])]
+        if s.clauses is not None:
+            line += [
+                _percent(value)
+                for value in (s.clauses.precision, s.clauses.recall, s.clauses.f, s.clauses_f)
+            ]
+            line.append(str(s.clauses.ill_formed))
+        if polar:
+            line += [_percent(p.f if p else None) for p in (s.up, s.down)]
+        lines.append(line)
+    widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if i == 0 else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f}"
+
+
+def _write(
+    out: Path, items: Sequence[Item], scores: Sequence[ItemScores], summaries: Sequence[Summary]
+) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    records = [summary.record() for summary in summaries]
+    (out / "scores.json").write_text(
+        json.dumps(records, ensure_ascii=False, indent=1) + "\n", encoding="utf-8"
+    )
+    with (out / "items.jsonl").open("w", encoding="utf-8") as lines:
+        for item, own in zip(items, scores, strict=True):
+            record = {
+                "item_id": item.item_id,
+                "sentence": item.sentence,
+                "gold": item.gold,
+                "predicted": item.predicted,
+                **own.record(),
+            }
+            lines.write(json.dumps(record, ensure_ascii=False) + "\n")

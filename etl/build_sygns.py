@@ -1,0 +1,14 @@
+"""Entry point: ``spark-submit etl/build_sygns.py preset=paper`` (``--help`` lists all settings)."""
+
+import sys
+from pathlib import Path
+
+if not __package__:
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
+
+import conf
+from etl.sygns.job import build
+from etl.sygns.settings import Settings
+
+if __name__ == "__main__":
+    sys.exit(conf.run(Settings, build))

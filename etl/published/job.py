@@ -1,0 +1,71 @@
+"""``etl/import_published.py``: releases to tables, edition ``published``."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from conf import UserError, setting
+from etl.lake.spark import Lake
+from etl.lake.tables import table
+from etl.published import sygns
+from etl.published.reading import EDITION, Reading
+from etl.session import spark_session
+
+__all__ = ["Settings", "import_published"]
+
+log = logging.getLogger("adnominal")
+
+# A dataset's setting names its folder; a new dataset is a module, a line here and a setting.
+READERS: dict[str, Callable[[Path], Reading]] = {"sygns": sygns.read}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of ``etl/import_published.py``."""
+
+    sygns: str | None = setting(
+        None, help="release of SyGNS: a TSV file, or a folder of them", example="sygns=SyGNS/"
+    )
+    lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
+
+    def __post_init__(self) -> None:
+        if not self.releases:
+            wanted = ", ".join(f"{name}=FOLDER" for name in READERS)
+            raise UserError(f"nothing to import; expected {wanted}")
+
+    @property
+    def releases(self) -> dict[str, Path]:
+        """The folders given, by dataset."""
+        given = {name: getattr(self, name) for name in READERS}
+        return {name: Path(path) for name, path in given.items() if path is not None}
+
+
+def import_published(settings: Settings) -> None:
+    """Published releases of the datasets into the lake's tables, as edition published.
+
+    Reads each release that is given, replaces the edition published of its tables, and notes in
+    the table dropped what could not be read.
+    """
+    # Everything is read, and every mistake in a path found, before a session starts.
+    readings = {name: READERS[name](path) for name, path in settings.releases.items()}
+    spark = spark_session("import_published")
+    lake = Lake(spark, settings.lake)
+    for dataset, reading in readings.items():
+        job = f"import_published/{dataset}"
+        for name, rows in reading.tables.items():
+            frame = spark.createDataFrame(rows)
+            lake.replace(name, frame, {"edition": EDITION}, job=job)
+            log.info("%s: %d rows", name, rows.num_rows)
+        dropped = [
+            {"job": job, "table": name, "reason": reason, "count": count, "sample": sample}
+            for (name, reason), (count, sample) in sorted(reading.dropped.items())
+        ]
+        for row in dropped:
+            log.info("dropped from %(table)s: %(count)d, %(reason)s, as %(sample)s", row)
+        frame = spark.createDataFrame(pa.Table.from_pylist(dropped, table("dropped").schema))
+        lake.replace("dropped", frame, {"job": job}, job=job, allow_empty=True)

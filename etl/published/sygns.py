@@ -1,0 +1,135 @@
+"""The release of SyGNS: TSV files with the columns id, depth, sentence, fol, folpol, vf, vfpol,
+tags, drs. Meanings are stored as they stand, their faults included (docs/sygns.md).
+"""
+
+from __future__ import annotations
+
+import ast
+import csv
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from conf import UserError
+from etl.lake.tables import table
+from etl.published.reading import EDITION, Reading
+from etl.sygns import splits
+from etl.sygns.generate import sentence_id
+from etl.sygns.grammar import TAGS
+
+__all__ = ["read"]
+
+COLUMNS = ("id", "depth", "sentence", "fol", "folpol", "vf", "vfpol", "tags", "drs")
+_VF_POLARITY = re.compile(r"\[(?:\[\w+,(?:pos|neg)\](?:,(?!\])|(?=\])))*\]")
+_VF_WORD = re.compile(r"\[(\w+),(pos|neg)\]")
+
+
+def read(path: Path, seed: int = 0) -> Reading:
+    """The rows of a file, or of every file of a folder that has the columns, with their splits.
+
+    Rows without formula, with a polarity or depth that cannot be read, and sentences that came
+    before at the same depth are dropped by reason. `seed` chooses the tenth for validation.
+
+    Raises:
+        UserError: no such path, or no file with the columns.
+    """
+    if not path.exists():
+        raise UserError(f"sygns={path}: no such file or folder")
+    files = [path] if path.is_file() else sorted(path.glob("**/*.tsv"))
+    reading = Reading()
+    rows: dict[str, dict[str, Any]] = {}
+    used = False
+    for file in files:
+        with file.open(encoding="utf-8", newline="") as lines:
+            reader = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+            if not set(COLUMNS) <= set(reader.fieldnames or ()):
+                continue
+            used = True
+            for row in reader:
+                where = f"{file.name}:{reader.line_num} {row['sentence']}"
+                try:
+                    own = _row(row)
+                except ValueError as error:
+                    reading.drop("sygns", str(error), where)
+                    continue
+                if own["sentence_id"] in rows:
+                    reading.drop("sygns", "repeated sentence", where)
+                    continue
+                rows[own["sentence_id"]] = own
+    if not used:
+        raise UserError(
+            f"sygns={path}: no TSV file with the columns {', '.join(COLUMNS)}; expected the "
+            "release's results.tsv or a folder that holds it"
+        )
+    reading.tables["sygns"] = pa.Table.from_pylist(list(rows.values()), table("sygns").schema)
+    reading.tables["sygns_splits"] = pa.Table.from_pylist(
+        list(_splits(rows.values(), seed)), table("sygns_splits").schema
+    )
+    return reading
+
+
+def _row(row: Mapping[str, str | None]) -> dict[str, Any]:
+    """A row of table ``sygns``; a `ValueError` whose message is the reason to drop it."""
+    text = {name: (row.get(name) or "").strip() for name in COLUMNS}
+    for name in ("sentence", "fol", "vf", "drs"):
+        if not text[name]:
+            raise ValueError(f"no {name}")
+    if not text["depth"].isdigit():
+        raise ValueError("depth is no number")
+    depth = int(text["depth"])
+    tags = dict(part.partition(":")[::2] for part in text["tags"].split(";"))
+    if set(tags) != set(TAGS):
+        raise ValueError("other tags than the grammar's")
+    return {
+        "sentence_id": sentence_id(text["sentence"], depth),
+        "depth": depth,
+        "sentence": text["sentence"],
+        "fol": text["fol"],
+        "drs": text["drs"],
+        "vf": text["vf"],
+        "polarity_fol": _fol_polarity(text["folpol"]),
+        "polarity_vf": _vf_polarity(text["vfpol"]),
+        "phenomena": [tag for tag in TAGS if tags[tag] == "yes"],
+        "edition": EDITION,
+    }
+
+
+def _fol_polarity(text: str) -> list[dict[str, str]]:
+    """From ``[('two', 1), ('run', 0)]``: 1 is upward, 0 downward."""
+    try:
+        pairs = [(str(word), {1: "up", 0: "down"}[sign]) for word, sign in ast.literal_eval(text)]
+    except (ValueError, SyntaxError, KeyError, TypeError) as error:
+        raise ValueError("folpol is no list of words and 0 or 1") from error
+    return [{"word": word, "direction": direction} for word, direction in pairs]
+
+
+def _vf_polarity(text: str) -> list[dict[str, str]]:
+    """From ``[[lion,pos],[swim,neg]]``."""
+    if not _VF_POLARITY.fullmatch(text):
+        raise ValueError("vfpol is no list of words and pos or neg")
+    return [
+        {"word": word, "direction": "up" if sign == "pos" else "down"}
+        for word, sign in _VF_WORD.findall(text)
+    ]
+
+
+def _splits(rows: Any, seed: int) -> Iterator[dict[str, str]]:
+    for row in rows:
+        for scheme, primitive, part in splits.assign(
+            splits.SCHEMES,
+            seed,
+            row["sentence_id"],
+            row["depth"],
+            row["sentence"],
+            row["phenomena"],
+        ):
+            yield {
+                "scheme": scheme,
+                "primitive": primitive,
+                "part": part,
+                "sentence_id": row["sentence_id"],
+                "edition": EDITION,
+            }

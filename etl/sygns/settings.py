@@ -1,0 +1,69 @@
+"""The settings of ``etl/build_sygns.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from conf import UserError, setting
+from etl.sygns.splits import SCHEMES
+
+DEEPEST = 4  # sampling.keep of the grammar says how to draw up to here
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of ``etl/build_sygns.py``."""
+
+    PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "clean": {},
+        "paper": {"rules": "paper", "adjectives": 5, "adverbs": 5, "boxes": "nesting"},
+        "demo": {"sentences": 1000, "per_depth": 200, "embedded": 50},
+    }
+
+    preset: str = setting(
+        "clean",
+        help="clean mends what paper reproduces (docs/sygns.md); demo is clean and small",
+        choices=("clean", "paper", "demo"),
+    )
+    edition: str | None = setting(
+        None, help="edition to build; the preset's name if not given", example="edition=mine"
+    )
+    rules: str = setting(
+        "clean", help="grammar: mended, or with the published oddities", choices=("clean", "paper")
+    )
+    boxes: str = setting(
+        "unique",
+        help="numbers of DRS boxes: unique, or by nesting as published (siblings share a number)",
+        choices=("unique", "nesting"),
+    )
+    adjectives: int = setting(10, help="adjectives used, the first of ten")
+    adverbs: int = setting(10, help="adverbs used, the first of ten")
+    sentences: int = setting(50_000, help="sentences of depth 0 (systematicity)")
+    per_depth: int = setting(20_000, help="sentences of each depth for productivity")
+    embedded: int = setting(
+        2_000, help="sentences of each depth and side for embedded quantifiers; 0 for none"
+    )
+    max_depth: int = setting(4, help="greatest number of embedded clauses")
+    schemes: list[str] = setting(list(SCHEMES), help="splits to make; [] for none", choices=SCHEMES)
+    seed: int = setting(0, help="job seed")
+    lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
+    task_size: int = setting(5_000, help="sentences drawn by one Spark task")
+
+    def __post_init__(self) -> None:
+        for name in ("adjectives", "adverbs"):
+            if not 1 <= getattr(self, name) <= 10:
+                raise UserError(f"{name}={getattr(self, name)}: expected 1 to 10")
+        for name in ("sentences", "per_depth", "task_size"):
+            if getattr(self, name) < 1:
+                raise UserError(f"{name}={getattr(self, name)}: expected 1 or more")
+        if self.embedded < 0:
+            raise UserError(f"embedded={self.embedded}: expected 0 or more")
+        if not 0 <= self.max_depth <= DEEPEST:
+            raise UserError(f"max_depth={self.max_depth}: expected 0 to {DEEPEST}")
+
+    @property
+    def name(self) -> str:
+        """The edition that the job builds."""
+        return self.edition or self.preset

@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import random
+from itertools import pairwise, permutations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.semantics.drs_matching import (
+    Score,
+    hill_climbing,
+    match,
+    matching,
+    without_redundant_referents,
+)
+from etl.sygns import drs
+from etl.sygns.drs import Clause
+from etl.sygns.fol import ParseError
+from etl.sygns.generate import Sampler
+from etl.sygns.grammar import grammar
+from tests.etl.sygns.formulas import boxes
+
+GOLD = "b1 IMP b2 b3 [SEP] b2 REF x1 [SEP] b2 lion x1 [SEP] b3 NOT b4 [SEP] b4 cry x1"
+
+
+def small_clauses() -> st.SearchStrategy[list[Clause]]:
+    box = st.sampled_from(["b1", "b2", "b3"])
+    entity = st.sampled_from(["x1", "x2"])
+    one = st.one_of(
+        st.builds(lambda b, p, x: Clause(b, p, (x,)), box, st.sampled_from(["dog", "run"]), entity),
+        st.builds(lambda b, x, y: Clause(b, "see", (x, y)), box, entity, entity),
+        st.builds(lambda b, c: Clause(b, "NOT", (c,)), box, box),
+    )
+    return st.lists(one, min_size=1, max_size=7)
+
+
+def by_enumeration(predicted: list[Clause], gold: list[Clause]) -> int:
+    """The same by trying every mapping."""
+    best = 0
+    names = {
+        k: sorted({v for c in predicted for v in (c.box, *c.arguments) if v[0] == k}) for k in "bx"
+    }
+    others = {
+        k: sorted({v for c in gold for v in (c.box, *c.arguments) if v[0] == k}) for k in "bx"
+    }
+    for b in permutations([*others["b"], *[""] * len(names["b"])], len(names["b"])):
+        for x in permutations([*others["x"], *[""] * len(names["x"])], len(names["x"])):
+            to = dict(zip([*names["b"], *names["x"]], [*b, *x], strict=True))
+            left = list(gold)
+            count = 0
+            for c in predicted:
+                image = Clause(to[c.box], c.symbol, tuple(to[a] for a in c.arguments))
+                if image in left:
+                    left.remove(image)
+                    count += 1
+            best = max(best, count)
+    return best
+
+
+@given(small_clauses(), small_clauses())
+def test_matching_is_exact(predicted, gold):
+    found = matching(predicted, gold)
+    assert found.proven
+    assert found.clauses == by_enumeration(predicted, gold)
+    assert found.clauses == matching(gold, predicted).clauses
+    assert hill_climbing(predicted, gold, restarts=3) <= found.clauses
+
+
+@given(boxes(), st.randoms(use_true_random=False))
+def test_renamed_variables_and_shuffled_clauses_match_entirely(box, rng):
+    gold = drs.clauses(box)
+    names = sorted({v for c in gold for v in (c.box, *c.arguments)})
+    numbers = list(range(1, len(names) + 1))
+    rng.shuffle(numbers)
+    to = {v: f"{v[0]}{n}" for v, n in zip(names, numbers, strict=True)}
+    other = [Clause(to[c.box], c.symbol, tuple(to[a] for a in c.arguments)) for c in gold]
+    rng.shuffle(other)
+    score = match(drs.text(box), drs.SEPARATOR.join(map(str, other)))
+    assert score.f == 1.0
+
+
+@pytest.mark.parametrize("depth", [0, 2, 4])
+def test_sentences_match_themselves_and_never_climb_higher_than_the_best(depth):
+    rows = [
+        without_redundant_referents(drs.parse_clauses(r.drs))
+        for r in Sampler(grammar("clean", 5, 5), depth, seed=0).records(range(40))
+    ]
+    rng = random.Random(0)
+    for own, other in pairwise(rows):
+        shuffled = drs.rename(rng.sample(own, len(own)))
+        assert matching(shuffled, own).clauses == len(own)
+        assert hill_climbing(other, own, restarts=2) <= matching(other, own).clauses
+
+
+def test_hill_climbing_finds_what_is_easy_to_find():
+    rows = Sampler(grammar("clean", 5, 5), 0, seed=0).records(range(10))
+    for row in rows:
+        assert match(row.drs, row.drs, search="hill_climbing").f == 1.0
+
+
+def test_redundant_referents_are_left_out_on_both_sides():
+    score = match(GOLD, "b1 IMP b2 b3 [SEP] b2 lion x1 [SEP] b3 NOT b4 [SEP] b4 cry x1")
+    assert (score.matched, score.predicted, score.gold) == (4, 4, 4)
+    kept = without_redundant_referents(drs.parse_clauses("b1 REF x1 [SEP] b2 dog x1"))
+    assert [str(c) for c in kept] == ["b1 REF x1", "b2 dog x1"]
+
+
+def test_partial_agreement():
+    score = match(GOLD, "b1 IMP b2 b3 [SEP] b2 REF x1 [SEP] b2 lion x1 [SEP] b3 sing x1")
+    assert (score.matched, score.predicted, score.gold) == (2, 3, 4)
+    assert (score.precision, score.recall) == (2 / 3, 0.5)
+    assert score.f == pytest.approx(4 / 7)
+
+
+def test_equal_clauses_match_as_often_as_both_have_them():
+    score = match("b1 two x1 [SEP] b1 two x1", "b1 two x1 [SEP] b1 two x1 [SEP] b1 two x1")
+    assert score.matched == 2
+
+
+def test_a_variable_twice_is_not_two_variables():
+    assert match("b1 see x1 x2", "b1 see x1 x1").matched == 0
+
+
+def test_ill_formed_output_counts_as_a_clause_that_matches_nothing():
+    score = match(GOLD, "b1 IMP b2 [SEP] b2 lion x1")
+    assert score == Score(0, 1, 4, 1)
+    assert (score.precision, score.recall, score.f) == (0.0, 0.0, 0.0)
+
+
+def test_ill_formed_gold_is_an_error():
+    with pytest.raises(ParseError, match="IMP takes 2"):
+        match("b1 IMP b2", GOLD)
+
+
+def test_an_unknown_search():
+    with pytest.raises(ValueError, match="expected exact or hill_climbing"):
+        match(GOLD, GOLD, search="guess")
+
+
+def test_scores_add_up_to_micro_averages():
+    total = Score(1, 2, 4) + Score(3, 3, 4)
+    assert (total.precision, total.recall) == (4 / 5, 4 / 8)
+    assert Score().f == 0.0
+
+
+def test_a_search_cut_off_says_so():
+    rows = [
+        drs.parse_clauses(r.drs)
+        for r in Sampler(grammar("clean", 5, 5), 4, seed=0).records(range(2))
+    ]
+    found = matching(rows[0], rows[1], steps=1)
+    assert not found.proven
+    assert found.clauses <= matching(rows[0], rows[1]).clauses

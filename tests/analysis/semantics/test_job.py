@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pyarrow as pa
+import pytest
+
+import conf
+from analysis.semantics.job import Settings, run_items, score, text_items
+from conf import UserError
+from etl.lake import arrow
+from etl.lake.tables import table
+from etl.sygns.generate import Sampler
+from etl.sygns.grammar import grammar
+
+GOLD = (
+    "sentence_id\tsentence\tdepth\tphenomena\tvf\n"
+    'a\tevery wild cat ran\t0\t["sbj_quant", "adjective"]\tALL AND CAT WILD RUN\n'
+    "b\ttwo dogs ran\t0\t[]\tTWO DOG RUN\n"
+)
+
+
+@pytest.fixture
+def files(tmp_path):
+    gold, predicted = tmp_path / "gold.tsv", tmp_path / "predicted.txt"
+    gold.write_text(GOLD)
+    predicted.write_text("ALL CAT RUN\nTWO DOG RUN\n")
+    return gold, predicted
+
+
+def test_scores_of_two_files(files, tmp_path, capsys):
+    gold, predicted = files
+    arguments = [f"gold={gold}", f"predicted={predicted}", "form=vf", "prover=none"]
+    score(conf.load(Settings, [*arguments, f"out={tmp_path}/out"]))
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0].split() == ["class", "items", "exact", "F", "up", "F", "down"]
+    assert printed[1].split() == ["all", "2", "50.0", "100.0", "66.7"]
+    assert {line.split("  ")[0] for line in printed[1:]} >= {"quantifier UNI", "modifier ADJ"}
+    summaries = json.loads((tmp_path / "out" / "scores.json").read_text())
+    assert summaries[0]["exact"] == 0.5
+    rows = [json.loads(line) for line in (tmp_path / "out" / "items.jsonl").open()]
+    assert [row["item_id"] for row in rows] == ["a", "b"]
+
+
+def test_plain_lines_have_no_classes(tmp_path, capsys):
+    for name in ("gold.txt", "predicted.txt"):
+        (tmp_path / name).write_text("b1 REF x1 [SEP] b1 dog x1\n")
+    score(
+        conf.load(
+            Settings,
+            [f"gold={tmp_path}/gold.txt", f"predicted={tmp_path}/predicted.txt", "form=drs"],
+        )
+    )
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split() == ["all", "1", "100.0", "100.0", "100.0", "100.0", "100.0", "0"]
+    assert len(lines) == 2
+
+
+def test_published_tags_are_understood(tmp_path):
+    (tmp_path / "gold.tsv").write_text(
+        "id\tdepth\tsentence\tvf\ttags\n1\t0\tann ran\tEXIST ANN RUN\tnegation:no;adverb:yes\n"
+    )
+    (tmp_path / "predicted.txt").write_text("EXIST ANN RUN\n")
+    (item,) = text_items(tmp_path / "gold.tsv", tmp_path / "predicted.txt", "vf")
+    assert (item.item_id, item.phenomena, item.depth) == ("1", ("adverb",), 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("form=vf", "expected either gold=FILE"),
+        ("form=vf gold={gold} predicted={predicted} run=7", "expected either gold=FILE"),
+        ("form=amr gold={gold} predicted={predicted}", "expected one of fol, drs, vf"),
+        ("form=fol gold={gold} predicted={predicted}", "no column 'fol'; it has sentence_id"),
+        ("form=vf gold={gold} predicted=nowhere", "nowhere: no such file"),
+        ("form=vf gold={gold} predicted={gold}", "2 meanings, .* 3; expected as many"),
+        ("form=vf gold={gold} predicted={predicted} prover=spass", "expected some of eprover"),
+        ("form=vf gold={gold} predicted={predicted} seconds=0", "expected more than 0"),
+        ("form=fol gold={predicted} predicted={predicted}", "a gold meaning cannot be read"),
+    ],
+)
+def test_mistakes_of_the_user(files, arguments, message):
+    gold, predicted = files
+    words = arguments.format(gold=gold, predicted=predicted).split()
+    with pytest.raises(UserError, match=message):
+        score(conf.load(Settings, words))
+
+
+def test_predictions_of_a_run(tmp_path):
+    lake = str(tmp_path / "lake")
+    rows = list(Sampler(grammar("clean", 5, 5), 1, seed=0).records(range(3)))
+    sygns = [
+        {
+            "sentence_id": row.sentence_id,
+            "depth": row.depth,
+            "sentence": row.sentence,
+            "fol": row.fol,
+            "drs": row.drs,
+            "vf": row.vf,
+            "polarity_fol": [{"word": w, "direction": d} for w, d in row.polarity_fol],
+            "polarity_vf": [{"word": w, "direction": d} for w, d in row.polarity_vf],
+            "phenomena": list(row.phenomena),
+            "edition": "clean",
+        }
+        for row in rows
+    ]
+    said = [
+        {"run_id": "r1", "task": "sygns", "edition": "clean", "item_id": rows[0].sentence_id}
+        | {"text": rows[0].vf},
+        {"run_id": "r1", "task": "sygns", "edition": "clean", "item_id": rows[1].sentence_id}
+        | {"predicted": "ALL DOG RUN"},
+        {"run_id": "r2", "task": "sygns", "edition": "clean", "item_id": "0123"},
+    ]
+    for name, data in (("sygns", sygns), ("predictions", said)):
+        schema = table(name).schema
+        arrow.append(lake, name, pa.Table.from_pylist(data, schema=schema), job="test")
+    items = run_items(lake, "r1", "vf")
+    assert {(i.gold, i.predicted) for i in items} == {
+        (rows[0].vf, rows[0].vf),
+        (rows[1].vf, "ALL DOG RUN"),
+    }
+    assert {i.depth for i in items} == {1}
+    with pytest.raises(UserError, match="item 0123 is not in the table sygns"):
+        run_items(lake, "r2", "vf")
+    with pytest.raises(UserError, match="run=r3: no rows"):
+        run_items(lake, "r3", "vf")
+
+
+def test_the_command_line(files):
+    gold, predicted = files
+    command = [sys.executable, "-m", "analysis.semantics", "form=vf", f"gold={gold}"]
+    done = subprocess.run(
+        [*command, f"predicted={predicted}", "prover=none"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "all" in done.stdout
+    wrong = subprocess.run(command, capture_output=True, text=True)
+    assert wrong.returncode == 2
+    assert wrong.stderr.startswith("error: expected either gold=FILE")

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import pytest
+
+from conf import UserError
+from etl.published.sygns import COLUMNS, read
+
+TAGS = (
+    "sbj_quant:yes;obj_quant:no;negation:yes;adjective:no;peripheral:no;center:no;adverb:no;"
+    "conjunction:no;disjunction:no"
+)
+ROW = {
+    "id": "1",
+    "depth": "0",
+    "sentence": "two lions did not swim",
+    "fol": "exists x1.(two(x1) & lion(x1) & -swim(x1))",
+    "folpol": "[('two', 1), ('lion', 1), ('swim', 0)]",
+    "vf": "TWO LION NOT SWIM",
+    "vfpol": "[[lion,pos],[swim,neg]]",
+    "tags": TAGS,
+    "drs": "b1 REF x1 [SEP] b1 two x1 [SEP] b1 lion x1 [SEP] b1 NOT b2 [SEP] b2 swim x1",
+}
+
+
+def write(path, rows):
+    lines = ["\t".join(COLUMNS), *("\t".join(row[c] for c in COLUMNS) for row in rows)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def test_a_row(tmp_path):
+    write(tmp_path / "results.tsv", [ROW])
+    reading = read(tmp_path)
+    (row,) = reading.tables["sygns"].to_pylist()
+    assert row["sentence"] == ROW["sentence"]
+    assert row["polarity_fol"][0] == {"word": "two", "direction": "up"}
+    assert row["polarity_vf"] == [
+        {"word": "lion", "direction": "up"},
+        {"word": "swim", "direction": "down"},
+    ]
+    assert row["phenomena"] == ["sbj_quant", "negation"]
+    assert reading.dropped == {}
+    found = {(s["scheme"], s["primitive"]) for s in reading.tables["sygns_splits"].to_pylist()}
+    assert ("systematicity", "one") in found and ("productivity", "") in found
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"fol": ""}, "no fol"),
+        ({"depth": "x"}, "depth is no number"),
+        ({"folpol": "[('two', 2)]"}, "folpol is no list of words and 0 or 1"),
+        ({"folpol": "two"}, "folpol is no list of words and 0 or 1"),
+        ({"vfpol": "[[lion,up]]"}, "vfpol is no list of words and pos or neg"),
+        ({"tags": "negation:yes"}, "other tags than the grammar's"),
+        ({}, "repeated sentence"),
+    ],
+)
+def test_what_cannot_be_read_is_dropped_by_reason(tmp_path, change, reason):
+    write(tmp_path / "results.tsv", [ROW, {**ROW, "id": "2", **change}])
+    reading = read(tmp_path / "results.tsv")
+    assert reading.tables["sygns"].num_rows == 1
+    assert reading.dropped == {("sygns", reason): (1, f"results.tsv:3 {ROW['sentence']}")}
+
+
+def test_files_with_other_columns_are_passed_over(tmp_path):
+    write(tmp_path / "results.tsv", [ROW])
+    (tmp_path / "train_fol.tsv").write_text("id\tsentence\tfol\n1\tann ran\t\n")
+    assert read(tmp_path).tables["sygns"].num_rows == 1
+
+
+def test_nothing_to_read(tmp_path):
+    with pytest.raises(UserError, match="no such file or folder"):
+        read(tmp_path / "nowhere")
+    with pytest.raises(UserError, match="no TSV file with the columns id, depth"):
+        read(tmp_path)
+
+
+def test_the_published_rows(shared_data):
+    reading = read(shared_data / "sygns")
+    assert reading.tables["sygns"].num_rows == 25
+    assert reading.dropped == {}

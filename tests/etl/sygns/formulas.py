@@ -1,0 +1,64 @@
+"""Random formulas of the three forms, for property tests."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from etl.sygns import drs, fol, vf
+
+NAMES = st.sampled_from(["dog", "run", "two", "chase", "small"])
+
+
+@st.composite
+def formulas(draw: st.DrawFn, bound: int = 0, size: int = 4) -> fol.Formula:
+    """A closed formula over x1 … xn (closed below `bound` outer variables)."""
+    kinds = ["all", "exists"] if bound == 0 else ["atom", "not", "and", "or", "implies", "exists"]
+    kind = draw(st.sampled_from(["atom"] if bound and not size else kinds))
+    smaller = max(size - 1, 0)
+    if kind in ("all", "exists"):
+        variable = f"x{bound + 1}"
+        body = draw(formulas(bound + 1, smaller))
+        return (fol.All if kind == "all" else fol.Exists)(variable, body)
+    if kind == "atom":
+        names = st.sampled_from([f"x{i + 1}" for i in range(bound)])
+        return fol.Atom(draw(NAMES), tuple(draw(st.lists(names, min_size=1, max_size=2))))
+    if kind == "not":
+        return fol.Not(draw(formulas(bound, smaller)))
+    left, right = draw(formulas(bound, smaller)), draw(formulas(bound, smaller))
+    if kind == "implies":
+        return fol.Implies(left, right)
+    return (fol.conjunction if kind == "and" else fol.disjunction)([left, right])
+
+
+@st.composite
+def boxes(draw: st.DrawFn, bound: int = 0, size: int = 3) -> drs.Box:
+    """A box whose predications speak of its own or outer referents."""
+    own = [f"x{bound + 1 + i}" for i in range(draw(st.integers(1 if bound == 0 else 0, 2)))]
+    inside = bound + len(own)
+    names = st.sampled_from([f"x{i + 1}" for i in range(inside)])
+    conditions: list[drs.Condition] = [drs.Predication(draw(NAMES), (draw(names),))]
+    for _ in range(draw(st.integers(0, 2)) if size else 0):
+        kind = draw(st.sampled_from(["relation", "not", "imp", "dis"]))
+        if kind == "relation":
+            conditions.append(drs.Predication(draw(NAMES), (draw(names), draw(names))))
+        elif kind == "not":
+            conditions.append(drs.Negation(draw(boxes(inside, size - 1))))
+        elif kind == "imp":
+            left = draw(boxes(inside, size - 1))
+            right = draw(boxes(inside + len(left.referents), size - 1))
+            conditions.append(drs.Implication(left, right))
+        else:
+            pair = draw(boxes(inside, size - 1)), draw(boxes(inside, size - 1))
+            conditions.append(drs.Disjunction(*pair))
+    return drs.Box(tuple(own), tuple(conditions))
+
+
+def terms(size: int = 8) -> st.SearchStrategy[vf.Term]:
+    """A term in prefix notation, meaningful or not."""
+    return st.recursive(
+        NAMES.filter(lambda name: name != "two").map(lambda name: vf.Word(name.upper())),
+        lambda inner: st.sampled_from(sorted(vf.ARITY)).flatmap(
+            lambda op: st.tuples(*[inner] * vf.ARITY[op]).map(lambda a: vf.Operation(op, a))
+        ),
+        max_leaves=size,
+    )

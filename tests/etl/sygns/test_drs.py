@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+
+from etl.sygns import drs
+from etl.sygns.drs import Box, Negation, Predication
+from etl.sygns.fol import ParseError
+from tests.etl.sygns.formulas import boxes
+
+DOG = "b1 REF x1 [SEP] b1 dog x1 [SEP] b1 NOT b2 [SEP] b2 run x1"
+
+
+def test_text_and_parse():
+    box = Box(
+        ("x1",),
+        (Predication("dog", ("x1",)), Negation(Box((), (Predication("run", ("x1",)),)))),
+    )
+    assert drs.text(box) == DOG
+    assert drs.parse(DOG) == box
+
+
+@given(boxes())
+def test_parse_inverts_text(box):
+    assert drs.parse(drs.text(box)) == box
+
+
+def test_siblings_share_a_number_only_when_numbered_by_nesting():
+    box = Box(
+        ("x1",),
+        (
+            Negation(Box((), (Predication("run", ("x1",)),))),
+            Negation(Box((), (Predication("swim", ("x1",)),))),
+        ),
+    )
+    assert drs.text(box).endswith("b1 NOT b2 [SEP] b2 run x1 [SEP] b1 NOT b3 [SEP] b3 swim x1")
+    nested = drs.text(box, "nesting")
+    assert nested.endswith("b1 NOT b2 [SEP] b2 run x1 [SEP] b1 NOT b2 [SEP] b2 swim x1")
+    with pytest.raises(ParseError, match="b2: opened more than once"):
+        drs.parse(nested)
+
+
+@pytest.mark.parametrize(
+    ("string", "message"),
+    [
+        ("", "expected a box, a symbol"),
+        ("b1 REF", "expected a box, a symbol"),
+        ("b1 REF b2", "expected a xN"),
+        ("x1 dog x1", "expected a box like b1"),
+        ("b1 IMP b2", "IMP takes 2 arguments"),
+        ("b1 see x1 x2 x3", "see takes 2 arguments"),
+        ("b1 DOG x1", "neither an operator nor a predicate"),
+        ("b1 NOT b1 [SEP] b1 NOT b2", "outermost boxes"),
+        ("b1 NOT b2", "b2: opened but empty"),
+        ("b1 REF x1 [SEP] b1 REF x1", "introduced twice"),
+        ("b1 dog x1", "x1 has no referent"),
+        ("b1 NOT b2 [SEP] b2 REF x1 [SEP] b2 dog x1 [SEP] b1 run x1", "x1 has no referent"),
+        ("b1 REF x1 [SEP] b1 dog x1 [SEP] b2 NOT b3 [SEP] b3 NOT b2", "not inside b1"),
+    ],
+)
+def test_broken_structures_say_what_is_wrong(string, message):
+    with pytest.raises(ParseError, match=message):
+        drs.parse(string)
+
+
+def test_the_right_box_of_an_implication_sees_the_left_one():
+    box = drs.parse("b1 IMP b2 b3 [SEP] b2 REF x1 [SEP] b2 dog x1 [SEP] b3 run x1")
+    assert drs.text(box).startswith("b1 IMP b2 b3")
+
+
+def test_rename_numbers_by_first_mention():
+    items = drs.parse_clauses("b9 REF x4 [SEP] b9 NOT b3 [SEP] b3 run x4")
+    assert [str(c) for c in drs.rename(items)] == ["b1 REF x1", "b1 NOT b2", "b2 run x1"]

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from etl.sygns import fol
+from etl.sygns.fol import All, And, Atom, Exists, Implies, Not, ParseError
+from tests.etl.sygns.formulas import formulas
+
+CAT = "all x1.((cat(x1) & small(x1)) -> -dance(x1))"
+
+
+def test_text_and_parse_of_a_published_formula():
+    both = And((Atom("cat", ("x1",)), Atom("small", ("x1",))))
+    formula = All("x1", Implies(both, Not(Atom("dance", ("x1",)))))
+    assert fol.text(formula) == CAT
+    assert fol.parse(CAT) == formula
+
+
+@given(formulas())
+def test_parse_inverts_text(formula):
+    assert fol.parse(fol.text(formula)) == formula
+
+
+@pytest.mark.parametrize(
+    ("string", "message"),
+    [
+        ("", "got the end"),
+        ("exists x1.(dog(x1) & run(x1)", "got the end"),
+        ("exists x1.(dog(x1) & run(x1)))", "expected the end"),
+        ("exists x1.(dog(x1) & run(x2))", "x2: not bound"),
+        ("exists ann.dog(ann)", "expected a variable"),
+        ("exists x1.dog x1", "expected"),
+        ("exists x1.dog(x1) # run(x1)", "not a token"),
+        ("(" * 100_000, "nested too deeply"),
+        ("all x1.(cat(x1) -> )", "expected a formula"),
+    ],
+)
+def test_broken_formulas_say_what_is_wrong(string, message):
+    with pytest.raises(ParseError, match=message):
+        fol.parse(string)
+
+
+def test_conjunctions_are_flat():
+    assert fol.parse("exists x1.(a(x1) & (b(x1) & c(x1)))") == fol.parse(
+        "exists x1.((a(x1) & b(x1)) & c(x1))"
+    )
+
+
+def test_quantifiers_bind_tighter_than_conjunction():
+    formula = fol.parse("exists x1.a(x1) & exists x1.b(x1)")
+    assert isinstance(formula, And)
+
+
+def test_rename_numbers_by_appearance_and_separates_reused_variables():
+    formula = fol.parse("exists x7.(a(x7) & exists x7.b(x7))")
+    assert fol.text(fol.rename(formula)) == "exists x1.(a(x1) & exists x2.b(x2))"
+
+
+def test_canonical_ignores_names_order_and_repetition():
+    one = fol.parse("exists x1.(dog(x1) & run(x1) & -all x2.(cat(x2) -> see(x1,x2)))")
+    two = fol.parse("exists x5.(run(x5) & -all x1.(cat(x1) -> see(x5,x1)) & dog(x5) & run(x5))")
+    assert fol.canonical(one) == fol.canonical(two)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "exists x1.(dog(x1) & exists x2.(cat(x2) & see(x2,x1)))",
+        "exists x1.(dog(x1) & exists x1.(cat(x1) & exists x2.see(x1,x2)))",
+        "exists x1.(dog(x1) & -exists x2.(cat(x2) & see(x1,x2)))",
+    ],
+)
+def test_canonical_tells_different_formulas_apart(other):
+    formula = "exists x1.(dog(x1) & exists x2.(cat(x2) & see(x1,x2)))"
+    assert fol.canonical(fol.parse(formula)) != fol.canonical(fol.parse(other))
+
+
+def test_canonical_keeps_shadowed_variables_apart():
+    one = fol.parse("exists x1.(p(x1) & exists x1.(q(x1) & exists x2.r(x1,x2)))")
+    two = fol.parse("exists x1.(p(x1) & exists x1.(q(x1) & exists x2.r(x2,x2)))")
+    assert fol.canonical(one) != fol.canonical(two)
+
+
+@given(st.text(max_size=40))
+def test_tokens_restore_the_string(string):
+    assert "".join(fol.tokens(string)) == string
+
+
+def test_tokens_keep_their_spaces():
+    assert fol.tokens("all x1.(cat(x1) -> -run(x1))") == [
+        "all ", "x1", ".(", "cat", "(", "x1", ")", " -> ", "-", "run", "(", "x1", ")", ")",
+    ]  # fmt: skip
+
+
+def test_atoms_and_free_variables():
+    formula = Exists("x1", And((Atom("dog", ("x1",)), Atom("see", ("x1", "x2")))))
+    assert [a.predicate for a in fol.atoms(formula)] == ["dog", "see"]
+    assert fol.free_variables(formula) == {"x2"}
+
+
+def test_nothing_cannot_be_joined():
+    with pytest.raises(ValueError, match="at least one"):
+        fol.conjunction([])
+    with pytest.raises(ValueError, match="at least one"):
+        fol.disjunction([])

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+import conf
+from conf import UserError
+from etl.lake.spark import Lake
+from etl.sygns.generate import sample
+from etl.sygns.job import build, drawn, sampler_of, streams
+from etl.sygns.settings import Settings
+from etl.sygns.splits import part, quantifiers
+
+SMALL = Settings(
+    edition="small", sentences=60, per_depth=20, embedded=8, max_depth=1, task_size=100, seed=4
+)
+
+
+@pytest.fixture(scope="module")
+def lake(spark, tmp_path_factory) -> Lake:
+    root = str(tmp_path_factory.mktemp("lake"))
+    build(replace(SMALL, lake=root))
+    return Lake(spark, root)
+
+
+def test_the_sentences_are_those_of_the_samplers(lake):
+    rows = {row["sentence_id"]: row.asDict(recursive=True) for row in lake.read("sygns").collect()}
+    wanted = {}
+    for stream in streams(SMALL):
+        for record in sample(sampler_of(SMALL, stream), stream.size):
+            wanted[record.sentence_id] = record
+    assert set(rows) == set(wanted)
+    for name, record in wanted.items():
+        row = rows[name]
+        assert (row["sentence"], row["depth"], row["edition"]) == (
+            record.sentence,
+            record.depth,
+            "small",
+        )
+        assert (row["fol"], row["drs"], row["vf"]) == (record.fol, record.drs, record.vf)
+        assert [(p["word"], p["direction"]) for p in row["polarity_fol"]] == record.polarity_fol
+        assert tuple(row["phenomena"]) == record.phenomena
+
+
+def test_the_splits(lake):
+    sentences = {row["sentence_id"]: row for row in lake.read("sygns").collect()}
+    sizes: Counter[tuple[str, str]] = Counter()
+    for row in lake.read("sygns_splits").collect():
+        own = sentences[row["sentence_id"]]
+        scheme = row["scheme"], row["primitive"]
+        wanted = part(*scheme, own["depth"], own["sentence"], own["phenomena"])
+        assert wanted == ("train" if row["part"] == "val" else row["part"])
+        sizes[scheme] += 1
+        if row["scheme"] == "embedded_quantifiers" and own["depth"]:
+            trained = set(quantifiers(own["sentence"])) <= {"one", "two", "every"}
+            assert trained == (row["part"] != "test")
+    assert sizes["systematicity", "one"] == sizes["quantifier_negation", "every"] == 60
+    assert sizes["productivity", ""] == 2 * 20
+    assert sizes["embedded_quantifiers", ""] == 8 + 2 * 8
+
+
+def test_draws_do_not_depend_on_the_partitioning(spark):
+    few = replace(SMALL, max_depth=0, embedded=0)
+    one, many = (
+        {tuple(row) for row in drawn(spark, replace(few, task_size=size)).collect()}
+        for size in (1000, 15)
+    )
+    assert len(one) == 60
+    assert one == many
+
+
+def test_presets():
+    paper = conf.load(Settings, ["preset=paper"])
+    assert (paper.name, paper.rules, paper.adjectives, paper.boxes) == (
+        "paper",
+        "paper",
+        5,
+        "nesting",
+    )
+    assert conf.load(Settings, ["edition=mine"]).name == "mine"
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ("adjectives=11", "expected 1 to 10"),
+        ("max_depth=5", "expected 0 to 4"),
+        ("sentences=0", "expected 1 or more"),
+        ("embedded=-1", "expected 0 or more"),
+        ("schemes=comp", "expected one of systematicity"),
+    ],
+)
+def test_mistakes_of_the_user(argument, message):
+    with pytest.raises(UserError, match=message):
+        conf.load(Settings, [argument])

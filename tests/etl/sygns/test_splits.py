@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from etl.sygns.generate import Sampler, sample
+from etl.sygns.grammar import grammar
+from etl.sygns.splits import (
+    SCHEMES,
+    assign,
+    held_out,
+    modifier_class,
+    part,
+    quantifier_class,
+)
+
+
+@pytest.mark.parametrize(
+    ("primitive", "sentence", "phenomena", "where"),
+    [
+        # The paper's table 1.
+        ("one", "one tiger ran", (), "train"),
+        ("one", "a tiger ran", (), "train"),
+        ("one", "two tigers ran", (), "train"),
+        ("one", "one small tiger ran", ("adjective",), "train"),
+        ("one", "one tiger ran or came", ("disjunction",), "train"),
+        ("one", "a small tiger ran", ("adjective",), "test"),
+        ("one", "two tigers ran quickly", ("adverb",), "test"),
+        ("one", "every tiger ran or came", ("disjunction",), "test"),
+        ("one", "every tiger did not run", ("negation",), "train"),
+        ("two", "one small tiger ran", ("adjective",), "test"),
+        ("one,two,every", "two small tigers ran", ("adjective",), "train"),
+        ("one,two,every", "three small tigers ran", ("adjective",), "test"),
+        ("one", "ann ran", (), "train"),
+        ("one", "ann ran quickly", ("adverb",), "test"),
+    ],
+)
+def test_systematicity(primitive, sentence, phenomena, where):
+    assert part("systematicity", primitive, 0, sentence, phenomena) == where
+
+
+@pytest.mark.parametrize(
+    ("sentence", "phenomena", "where"),
+    [
+        ("one tiger did not run", ("negation",), "train"),
+        ("every tiger ran quickly", ("adverb",), "train"),
+        ("every tiger did not run", ("negation",), "test"),
+    ],
+)
+def test_quantifiers_and_negation(sentence, phenomena, where):
+    assert part("quantifier_negation", "one", 0, sentence, phenomena) == where
+
+
+def test_productivity_goes_by_depth():
+    parts = [part("productivity", "", depth, "ann ran", ()) for depth in range(5)]
+    assert parts == ["train", "train", "test", "test", "test"]
+
+
+@pytest.mark.parametrize(
+    ("depth", "sentence", "where"),
+    [
+        (0, "three dogs liked bob", "train"),
+        (1, "one dog that loved two rats ran", "train"),
+        (1, "a dog that loved three rats ran", "test"),
+        (1, "a dog that loved two rats ran", None),
+    ],
+)
+def test_embedded_quantifiers(depth, sentence, where):
+    assert part("embedded_quantifiers", "", depth, sentence, ()) == where
+
+
+def test_only_depth_0_tests_systematicity():
+    assert part("systematicity", "one", 1, "one dog that ran swam", ()) is None
+
+
+def test_an_unknown_scheme():
+    with pytest.raises(ValueError, match="expected one of"):
+        part("comp", "one", 0, "ann ran", ())
+
+
+def test_classes():
+    assert quantifier_class("ann kissed bob") == "NON"
+    assert quantifier_class("ann kissed two dogs") == "NUM"
+    assert quantifier_class("every dog that a cat kissed ran") == "MIX"
+    assert modifier_class(("adjective", "negation")) == "ADJ+NEG"
+    assert modifier_class(("conjunction",)) == "CON"
+    assert modifier_class(("adjective", "adverb")) == "MIX"
+    assert modifier_class(()) == "NON"
+
+
+def test_a_tenth_is_held_out_by_seed():
+    chosen = [held_out(0, "productivity", "", str(i)) for i in range(5000)]
+    assert 400 < sum(chosen) < 600
+    assert chosen != [held_out(1, "productivity", "", str(i)) for i in range(5000)]
+
+
+def test_the_paper_s_split_sizes():
+    # 12,000 to 38,000 of 50,000; here a tenth of it: 2,400 ± 4 standard errors of 43.
+    rows = sample(Sampler(grammar("paper", 5, 5), 0, seed=0), 5000)
+    parts = Counter(
+        (primitive, where)
+        for row in rows
+        for scheme, primitive, where in assign(
+            SCHEMES, 0, row.sentence_id, 0, row.sentence, row.phenomena
+        )
+        if scheme == "systematicity"
+    )
+    for primitive in ("one", "two", "every"):
+        train = parts[primitive, "train"] + parts[primitive, "val"]
+        assert abs(train / 5000 - 0.24) < 0.025

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import pytest
+
+from etl.sygns import fol, vf
+from etl.sygns.fol import ParseError
+from etl.sygns.terms import Fresh, compile_fol, compile_vf
+
+
+def test_application_and_lambda():
+    every = compile_fol(r"\F. \G. all x.(F(x) -> G(x))", [])({}, Fresh())
+    dog = compile_fol(r"\x. dog(x)", [])({}, Fresh())
+    sentence = compile_fol(r"NP(\x. -VP(x))", ["NP", "VP"])({"NP": every(dog), "VP": dog}, Fresh())
+    assert fol.text(sentence) == "all v1.(dog(v1) -> -dog(v1))"
+
+
+def test_variable_free_terms():
+    two = compile_vf(r"\F. TWO(F, NOT(VP))", ["VP"])({"VP": vf.Word("RUN")})
+    assert vf.text(two(vf.Word("DOG"))) == "TWO DOG NOT RUN"
+
+
+@pytest.mark.parametrize("string", ["NP(", "NP(x))", r"\x dog(x)", "NP # VP", "-> NP"])
+def test_broken_terms(string):
+    with pytest.raises(ParseError):
+        compile_fol(string, ["NP", "VP"])
+
+
+def test_an_operator_with_the_wrong_number_of_arguments():
+    with pytest.raises(ParseError, match="AND has 1 arguments, not 2"):
+        compile_vf("AND(VP)", ["VP"])({"VP": vf.Word("RUN")})

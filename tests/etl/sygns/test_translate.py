@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+
+from etl.sygns import drs, fol, vf
+from etl.sygns.fol import ParseError
+from etl.sygns.generate import Sampler
+from etl.sygns.grammar import grammar
+from etl.sygns.translate import drs_to_fol, fol_to_drs, fol_to_vf, vf_to_fol
+from tests.etl.sygns.formulas import boxes
+
+SENTENCES = [
+    ("exists x1.(dog(x1) & run(x1))", "b1 REF x1 [SEP] b1 dog x1 [SEP] b1 run x1"),
+    (
+        "all x1.(fox(x1) -> -(run(x1) | swim(x1)))",
+        "b1 IMP b2 b3 [SEP] b2 REF x1 [SEP] b2 fox x1 [SEP] b3 NOT b4 [SEP] b4 DIS b5 b6 [SEP] "
+        "b5 run x1 [SEP] b6 swim x1",
+    ),
+]
+
+
+@pytest.mark.parametrize(("formula", "clauses"), SENTENCES)
+def test_formula_to_structure_and_back(formula, clauses):
+    assert drs.text(fol_to_drs(fol.parse(formula))) == clauses
+    assert fol.text(drs_to_fol(drs.parse(clauses))) == formula
+
+
+def test_referents_come_before_conditions():
+    formula = "exists x1.(dog(x1) & exists x2.(cat(x2) & see(x1,x2)))"
+    assert drs.text(fol_to_drs(fol.parse(formula))).startswith("b1 REF x1 [SEP] b1 REF x2")
+
+
+@given(boxes())
+def test_structures_survive_the_way_through_formulas(box):
+    formula = drs_to_fol(box)
+    assert fol.free_variables(formula) == frozenset()
+
+
+@pytest.mark.parametrize("depth", range(4))
+def test_terms_and_formulas_of_the_grammar_translate_into_each_other(depth):
+    clean = grammar("clean", 5, 5)
+    sampler = Sampler(clean, depth, seed=3)
+    for number in range(150):
+        meanings = clean.meanings(sampler.tree(number))
+        assert vf_to_fol(meanings.vf) == meanings.fol
+        assert vf_to_fol(fol_to_vf(meanings.fol)) == meanings.fol
+
+
+@pytest.mark.parametrize(
+    ("term", "message"),
+    [
+        ("DOG", "DOG: expected a sentence"),
+        ("NOT ALL DOG RUN", "NOT: expected a sentence"),
+        ("ALL DOG INV RUN", "INV: a relation where"),
+        ("ALL DOG EXIST CAT ALL DOG SEE", "ALL: a property where"),
+    ],
+)
+def test_terms_that_do_not_fit_their_place(term, message):
+    with pytest.raises(ParseError, match=message):
+        vf_to_fol(vf.parse(term))
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        "exists x1.dog(x1)",
+        "exists x1.(dog(x1) & exists x2.cat(x2))",
+        "all x1.dog(x1)",
+        "exists x1.(dog(x1) & exists x2.(cat(x2) & exists x3.(fox(x3) & see(x1,x3))))",
+    ],
+)
+def test_formulas_outside_the_variable_free_fragment(formula):
+    with pytest.raises(ValueError, match=r"expected|no "):
+        fol_to_vf(fol.parse(formula))
+
+
+def test_a_universal_without_implication_has_no_structure():
+    with pytest.raises(ValueError, match="without an implication"):
+        fol_to_drs(fol.parse("all x1.dog(x1)"))
+
+
+def test_an_empty_box_says_nothing():
+    with pytest.raises(ValueError, match="without conditions"):
+        drs_to_fol(drs.parse("b1 REF x1"))
