@@ -11,7 +11,17 @@ from dataclasses import dataclass, field
 
 from conf import UserError
 
-__all__ = ["HUMAN", "PUBLISHED", "Curve", "Fit", "Gold", "fit", "published_gold", "rises"]
+__all__ = [
+    "HUMAN",
+    "POLARITIES",
+    "PUBLISHED",
+    "Curve",
+    "Fit",
+    "Gold",
+    "fit",
+    "published_gold",
+    "rises",
+]
 
 HUMAN = ("ordering", "booster", "diminisher", "negation", "comparative", "superlative")
 POLARITIES = ("positive", "negative")
@@ -86,9 +96,7 @@ def fit(test: str, polarity: str, curve: Curve) -> Fit:
         from scipy.optimize import curve_fit
     except ImportError as error:
         raise UserError("fitting judgements wants scipy; pip install 'adnominal[asp]'") from error
-    shares = scaled(
-        {z: s for z, s in curve.items() if JUDGED[0] <= z <= JUDGED[1] and z % 2 == 0}
-    )
+    shares = scaled({z: s for z, s in curve.items() if JUDGED[0] <= z <= JUDGED[1] and z % 2 == 0})
     z = np.array(sorted(shares))
     y = np.array([shares[at] for at in sorted(shares)])
     sign = 1.0 if rises(test, polarity) else -1.0

@@ -15,7 +15,7 @@ step a list of adjectives of equal strength. Its fields:
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -81,7 +81,7 @@ class Measure:
     positive: str
     negative: str
     related: frozenset[str]
-    nouns: Mapping[str, tuple[int, int]]
+    nouns: Mapping[str, tuple[int, int]] = field(hash=False)
 
 
 @dataclass(frozen=True)
@@ -327,7 +327,7 @@ class _Reader:
 
     def opposites(
         self, name: str, scale: Mapping[str, Any], own: Sequence[Adjective]
-    ) -> Iterator[tuple[str, str, str]]:
+    ) -> list[tuple[str, str, str]]:
         first = {a.word: a.pole for a in own if a.step == 0}
         pairs = []
         for one, other in scale.get("opposites") or ():
@@ -335,7 +335,7 @@ class _Reader:
                 self.fault(f"scale {name}", f"opposites {one}, {other}", "one of each first step")
             else:
                 pairs.append((name, one, other))
-        return iter(pairs)
+        return pairs
 
     def measures(self, given: Iterable[Any]) -> Iterator[Measure]:
         for number, entry in enumerate(given, 1):

@@ -89,7 +89,12 @@ def parse(test: str, premise: str, hypothesis: str, words: Lexicon) -> Pair:
     }.get(test, ())
     (mark, adjective), (other_mark, other) = (_marked(m["rest"], known) for m in (one, two))
     noun, other_noun = one["noun"], two["noun"]
-    changes = (noun != other_noun, adjective != other, bool(mark) != bool(other_mark))
+    # Twenty-four published rows of argument drew one noun twice; they are of the test all the same.
+    changes = (
+        noun != other_noun or (test == "argument" and adjective == other),
+        adjective != other,
+        bool(mark) != bool(other_mark),
+    )
     if changes != {
         "ordering": (False, True, False),
         "dimension": (False, True, False),
