@@ -15,7 +15,7 @@ from dataclasses import dataclass
 __all__ = ["NEGATION", "Rule", "audit", "features"]
 
 NEGATION = frozenset(
-    "not no never nothing nobody none nowhere neither nor cannot n't without".split()
+    ("not", "no", "never", "nothing", "nobody", "none", "neither", "nor", "cannot", "without")
 )
 _TOKEN = re.compile(r"\d+(?:\.\d+)?|\w+(?:-\w+)*|[^\w\s]")
 _SIDES = ("premise", "hypothesis")

@@ -156,7 +156,6 @@ class Degree:
         turn, rest = at // len(_TURNS), at % len(_TURNS)
         dimension = _TURNS[rest]
         nth = turn * _TURNS.count(dimension) + _TURNS[:rest].count(dimension)
-        room = self._room(test, DIMENSIONS[dimension])
         setting, place, visit = self._room(test, DIMENSIONS[dimension]).at(nth)
         size = len(setting.premises)
         # Polarities alternate; the second half of the visits asks for the other adjective.

@@ -6,8 +6,10 @@ rows 2k and 2k + 1 of a test are item k. Draws do not repeat and depend on (seed
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from heapq import heapify, heappop, heappush
 from itertools import combinations, permutations
 from typing import NamedTuple
 
@@ -18,6 +20,8 @@ from etl.asp.sampling import Order, digest
 from etl.asp.templates import SEEN, WORLD, Pair, item_id, write
 
 __all__ = ["Entailment", "Row"]
+
+_Keyed = tuple[tuple[int, ...], Pair]  # lengths that both sides are to share, and the pair
 
 
 class Row(NamedTuple):
@@ -42,11 +46,11 @@ class _Pool:
     """Items that take turns: item k is of `parts[k % len(parts)]`."""
 
     parts: tuple[Sequence[Pair], ...]
-    orders: tuple[Order, ...]
+    orders: tuple[Order, ...] = ()  # as they stand, if not given
 
     def __getitem__(self, k: int) -> Pair:
         turn, at = k % len(self.parts), k // len(self.parts)
-        return self.parts[turn][self.orders[turn][at]]
+        return self.parts[turn][self.orders[turn][at] if self.orders else at]
 
     def __len__(self) -> int:
         return len(self.parts) * min(map(len, self.parts))
@@ -56,9 +60,9 @@ class Entailment:
     """The rows of entailment inference that a lexicon and a seed give.
 
     `balanced` draws ordering pairs so that the stronger word is the longer one as often as the
-    shorter one, by as much, and gives diminishers relative adjectives alone: *relatively dirty*
-    does entail *dirty*, and *relatively closed* hardly follows from *closed*. Without it every
-    pair is drawn, as the paper did.
+    shorter one, by as much; negations so that complements are as long as contraries; and gives
+    diminishers relative adjectives alone: *relatively dirty* does entail *dirty*, and *relatively
+    closed* hardly follows from *closed*. Without it every pair is drawn, as the paper did.
     """
 
     def __init__(
@@ -125,16 +129,15 @@ class Entailment:
     def _pool(self, test: str) -> _Pool:
         if test not in self._pools:
             parts = tuple(getattr(self, f"_{test}")())
-            orders = tuple(
-                Order(len(part), self.seed, test, number) for number, part in enumerate(parts)
-            )
-            self._pools[test] = _Pool(parts, orders)
+            matched = self._balanced and test in ("ordering", "negation")
+            orders = [Order(len(part), self.seed, test, turn) for turn, part in enumerate(parts)]
+            self._pools[test] = _Pool(parts, () if matched else tuple(orders))
         return self._pools[test]
 
     def _graded(self) -> Iterator[Adjective]:
         return (a for a in self.words.adjectives if a.graded)
 
-    def _ordering(self) -> list[list[Pair]]:
+    def _ordering(self) -> Sequence[list[Pair]]:
         pairs: dict[tuple[str, str, str], None] = {}
         for noun, own in self.words.by_noun().items():
             for weak in own:
@@ -142,8 +145,17 @@ class Entailment:
                     same = (weak.scale, weak.pole) == (strong.scale, strong.pole)
                     if same and weak.step < strong.step:
                         pairs[noun, weak.word, strong.word] = None
-        drawn = [Pair("ordering", n, w, None, s) for n, w, s in pairs]
-        return _by_length(drawn, self.seed) if self._balanced else [drawn]
+        if not self._balanced:
+            return [[Pair("ordering", n, w, None, s) for n, w, s in pairs]]
+        longer: list[_Keyed] = []
+        shorter: list[_Keyed] = []
+        for number, (noun, weak_word, strong_word) in enumerate(pairs):
+            difference = len(strong_word) - len(weak_word)
+            side = longer if difference > 0 or (difference == 0 and number % 2) else shorter
+            pair = Pair("ordering", noun, weak_word, None, strong_word)
+            least = len(noun) + min(len(weak_word), len(strong_word))
+            side.append(((least, abs(difference)), pair))
+        return _matched(longer, shorter, self.seed)
 
     def _dimension(self) -> list[list[Pair]]:
         found: dict[tuple[str, str, str], None] = {}
@@ -184,7 +196,7 @@ class Entailment:
         )
         return [self._modified("diminisher", self._diminishers, standards)]
 
-    def _negation(self) -> list[list[Pair]]:
+    def _negation(self) -> Sequence[list[Pair]]:
         nouns: Mapping[tuple[str, str], Sequence[str]] = {
             (a.scale, a.word): a.nouns for a in self.words.adjectives
         }
@@ -195,10 +207,16 @@ class Entailment:
                 if noun in both:
                     kind = found[self.words.complementary[one, other]]
                     kind[noun, one, other] = kind[noun, other, one] = None
-        return [
-            [Pair("negation", n, a, None, b, hypothesis_mark="not") for n, a, b in found[kind]]
-            for kind in (True, False)
-        ]
+        pairs = {
+            kind: [
+                ((len(n) + len(a),), Pair("negation", n, a, None, b, hypothesis_mark="not"))
+                for n, a, b in own
+            ]
+            for kind, own in found.items()
+        }
+        if self._balanced:
+            return _matched(pairs[True], pairs[False], self.seed)
+        return [[pair for _, pair in pairs[kind]] for kind in (True, False)]
 
     def _comparative(self) -> list[list[Pair]]:
         found: dict[str, dict[tuple[str, str, str], None]] = {}
@@ -233,26 +251,38 @@ def _second(pair: Pair) -> Pair:
     )
 
 
-def _by_length(pairs: Sequence[Pair], seed: int) -> list[list[Pair]]:
-    """Two parts that take turns: in the first the stronger word is longer, in the second shorter.
+def _matched(
+    one: Sequence[_Keyed], other: Sequence[_Keyed], seed: int
+) -> tuple[list[Pair], list[Pair]]:
+    """As many of `one` as of `other` for every key, in two lists whose places correspond.
 
-    For every difference in letters both have equally many; pairs without a counterpart are left
-    out, pairs of equal length are shared out.
+    Adjectives take turns in them, so that in the first draws none is frequent enough to stand for
+    a label.
     """
-    by_difference: dict[int, list[Pair]] = {}
-    for pair in sorted(pairs, key=lambda p: digest(seed, p.noun, p.adjective, p.other_adjective)):
-        difference = len(str(pair.other_adjective)) - len(pair.adjective)
-        by_difference.setdefault(difference, []).append(pair)
-    longer: list[Pair] = []
-    shorter: list[Pair] = []
-    for difference in sorted(by_difference):
-        own = by_difference[difference]
-        if difference == 0:
-            longer += own[: len(own) // 2]
-            shorter += own[len(own) // 2 : len(own) // 2 * 2]
-        elif difference > 0:
-            against = by_difference.get(-difference, [])
-            common = min(len(own), len(against))
-            longer += own[:common]
-            shorter += against[:common]
-    return [longer, shorter]
+    sides: list[dict[tuple[int, ...], list[Pair]]] = [{}, {}]
+    for by_key, side in zip(sides, (one, other), strict=True):
+        for key, pair in sorted(side, key=lambda k: digest(seed, *_words(k[1]))):
+            by_key.setdefault(key, []).append(pair)
+    couples = []
+    for key in sorted(sides[0].keys() & sides[1].keys()):
+        couples += list(zip(sides[0][key], sides[1][key], strict=False))
+    # The couple whose most frequent word is rarest so far comes next. Counts only grow, so one that
+    # is still least after being looked at again is least of all.
+    used: Counter[str] = Counter()
+    waiting = [(0, digest(seed, *_words(a), *_words(b)), a, b) for a, b in couples]
+    heapify(waiting)
+    ordered: list[tuple[Pair, Pair]] = []
+    while waiting:
+        before, draw, a, b = heappop(waiting)
+        words = {*_words(a)[1:], *_words(b)[1:]}
+        now = max(used[word] for word in words)
+        if now > before:
+            heappush(waiting, (now, draw, a, b))
+            continue
+        used.update(words)
+        ordered.append((a, b))
+    return [a for a, _ in ordered], [b for _, b in ordered]
+
+
+def _words(pair: Pair) -> tuple[str, str, str]:
+    return pair.noun, pair.adjective, str(pair.other_adjective)

@@ -241,9 +241,9 @@ class _Reader:
         attested = self.fields("attested", top.get("attested") or {}, _ATTESTED)
         for weak, strong in attested.get("ordering", ()):
             weaker.add((weak, strong))
-        for field, value in (("complements", True), ("contraries", False)):
-            for one, other in attested.get(field, ()):
-                self.set(complementary, (one, other), value, f"attested {field}")
+        for listed, value in (("complements", True), ("contraries", False)):
+            for one, other in attested.get(listed, ()):
+                self.set(complementary, (one, other), value, f"attested {listed}")
         for standard in STANDARDS:
             for word in attested.get(standard, ()):
                 self.set(standards, word, standard, f"attested {standard}")
