@@ -314,7 +314,8 @@ def split_rows(lake: Lake, recipe: Recipe) -> DataFrame:
         .select("item_id", "test", "dimension", "z", "label", "label3")
         .mapInArrow(degree, text)
     )
-    both = one.unionAll(two)
+    # Small (ids alone), and read three times: to be counted, to be cut, and as it is.
+    both = one.unionAll(two).persist()
     tested = both.where(F.col("part") == "test")
     trained = both.where(F.col("part") != "test")
     part = ["scheme", "round", "part"]

@@ -19,7 +19,7 @@ class Settings:
     PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "clean": {},
         "paper": {"boosters": ["very"], "diminishers": ["relatively"], "balanced": False},
-        "demo": {"entailment": 100, "degree": 80},
+        "demo": {"entailment": 100, "degree": 160},
     }
 
     preset: str = setting(
