@@ -31,10 +31,10 @@ __all__ = ["TUNING", "read"]
 TUNING = "published_tuning"
 _FOLDERS = ("EntailmentInference", "DegreeEstimation")
 _UNITS = {"m": "length", "cm": "length", "g": "mass", "kg": "mass", "°C": "temperature"}
-_QUANTITY = r"(?:\$(?P<{0}price>\d+)|(?P<{0}size>\d+) ?(?P<{0}unit>cm|m|kg|g|°[cC]))"
-_ASKED = re.compile(rf"A {_QUANTITY.format('')} (?P<noun>.+?) is (?P<rest>.+?)\.?")
+_QUANTITY = r"(?:\$(?P<price>\d+)|(?P<size>\d+) ?(?P<unit>cm|m|kg|g|°[cC]))"
+_ASKED = re.compile(rf"A {_QUANTITY} (?P<noun>.+?) is (?P<rest>.+?)\.?")
 _NUMBER = re.compile(r"\$?(\d+)")
-_PLAIN = re.compile(r"A \$?\d+ ?(?:cm|m|kg|g|°[cC])? ?(?P<noun>.+?) is (?P<adjective>.+?)\.?")
+_FIRST = re.compile(rf"A {_QUANTITY} (?P<noun>.+?) is .+")
 _MODIFIERS = {"booster": "very ", "diminisher": "relatively ", "negation": "not "}
 
 
@@ -217,7 +217,7 @@ def _degree_row(
         if not judged:
             raise ValueError("no label")
         label = labels.name(gold.entails(test, polarity, z))
-    noun = _PLAIN.fullmatch(sentences[0])
+    noun = _FIRST.fullmatch(sentences[0])
     own = noun["noun"] if noun else asked["noun"]
     return {
         "item_id": item_id(test, premise, hypothesis, occurrence),
