@@ -127,8 +127,9 @@ class Degree:
         self.words = words
         self.seed = seed
         self.gold = gold
-        self._boosters = tuple(boosters) or words.boosters
-        self._diminishers = tuple(diminishers) or words.diminishers
+        # People judged "very" and "relatively": by default no other modifier gets their gold.
+        self._boosters = tuple(boosters) or words.boosters[:1]
+        self._diminishers = tuple(diminishers) or words.diminishers[:1]
         low, high = z_range
         self.grid = [low + i * (high - low) / (NUMBERS - 1) for i in range(NUMBERS)]
         self._contrasts = self._contrasted()

@@ -223,7 +223,9 @@ class Entailment:
         for adjective in self._graded():
             kind = found.setdefault(adjective.standard, {})
             for one, other in permutations(adjective.nouns, 2):
-                kind[one, adjective.word, other] = None
+                # Nobody compares a cup with a train.
+                if self.words.kinds[one] == self.words.kinds[other]:
+                    kind[one, adjective.word, other] = None
         return [
             [Pair("comparative", n, a, m) for n, a, m in found.get(standard, ())]
             for standard in ("maximum", "minimum", "relative")

@@ -90,7 +90,8 @@ class Lexicon:
 
     `weaker` holds (weak, strong) pairs, `opposites` the pairs (adjective, opposite) of the scales
     by scale, `complementary` whether a pair of opposites leaves nothing between, `standards` the
-    standard of each adjective, `comparative` the base of each comparative form.
+    standard of each adjective, `comparative` the base of each comparative form, `kinds` the class
+    of each noun.
     """
 
     version: int
@@ -107,6 +108,7 @@ class Lexicon:
     boosters: tuple[str, ...]
     diminishers: tuple[str, ...]
     measures: tuple[Measure, ...]
+    kinds: Mapping[str, str]
 
     @property
     def words(self) -> frozenset[str]:
@@ -268,6 +270,7 @@ class _Reader:
             boosters=tuple(top["boosters"]),
             diminishers=tuple(top["diminishers"]),
             measures=measures,
+            kinds={noun: kind for kind, nouns in self.classes.items() for noun in nouns},
         )
 
     def set(self, known: dict[Any, Any], key: Any, value: Any, where: str) -> None:

@@ -41,8 +41,12 @@ class Settings:
     )
     z_from: float = setting(60.0, help="least number, where premises stand at 80 and 120")
     z_to: float = setting(138.0, help="greatest number", example="z_from=20 z_to=176")
-    boosters: list[str] = setting([], help="boosters to use; all of the lexicon's if empty")
-    diminishers: list[str] = setting([], help="diminishers to use; all of the lexicon's if empty")
+    boosters: list[str] = setting(
+        [], help="boosters to use; if empty all of the lexicon's, in degree estimation very alone"
+    )
+    diminishers: list[str] = setting(
+        [], help="diminishers to use; if empty all, in degree estimation relatively alone"
+    )
     balanced: bool = setting(True, help="keep word lengths from telling the label (docs/asp.md)")
     gold: str = setting(
         "sigmoid",
