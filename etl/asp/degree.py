@@ -160,7 +160,7 @@ class Degree:
         setting, place, visit = self._room(test, DIMENSIONS[dimension]).at(nth)
         size = len(setting.premises)
         # Polarities alternate; the second half of the visits asks for the other adjective.
-        polarity = POLARITIES[(place + visit % size + visit // size) % 2]
+        polarity = POLARITIES[(dimension + place + visit % size + visit // size) % 2]
         step, negative = setting.premises[setting.order[visit % size]]
         measure = setting.measure
         draw = digest(self.seed, test, at)

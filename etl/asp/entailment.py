@@ -60,8 +60,8 @@ class Entailment:
     """The rows of entailment inference that a lexicon and a seed give.
 
     `balanced` draws ordering pairs so that the stronger word is the longer one as often as the
-    shorter one, by as much; negations so that complements are as long as contraries; and gives
-    diminishers relative adjectives alone: *relatively dirty* does entail *dirty*, and *relatively
+    shorter one, by as much; negations so that complements are as long as contraries; comparisons
+    so that the standards are alike in lengths; and gives diminishers relative adjectives alone: *relatively dirty* does entail *dirty*, and *relatively
     closed* hardly follows from *closed*. Without it every pair is drawn, as the paper did.
     """
 
@@ -129,7 +129,11 @@ class Entailment:
     def _pool(self, test: str) -> _Pool:
         if test not in self._pools:
             parts = tuple(getattr(self, f"_{test}")())
-            matched = self._balanced and test in ("ordering", "negation")
+            matched = self._balanced and test in (
+                "ordering",
+                "negation",
+                "comparative",
+            )
             orders = [Order(len(part), self.seed, test, turn) for turn, part in enumerate(parts)]
             self._pools[test] = _Pool(parts, () if matched else tuple(orders))
         return self._pools[test]
@@ -155,7 +159,7 @@ class Entailment:
             pair = Pair("ordering", noun, weak_word, None, strong_word)
             least = len(noun) + min(len(weak_word), len(strong_word))
             side.append(((least, abs(difference)), pair))
-        return _matched(longer, shorter, self.seed)
+        return _matched(self.seed, longer, shorter)
 
     def _dimension(self) -> list[list[Pair]]:
         found: dict[tuple[str, str, str], None] = {}
@@ -215,7 +219,7 @@ class Entailment:
             for kind, own in found.items()
         }
         if self._balanced:
-            return _matched(pairs[True], pairs[False], self.seed)
+            return _matched(self.seed, pairs[True], pairs[False])
         return [[pair for _, pair in pairs[kind]] for kind in (True, False)]
 
     def _comparative(self) -> list[list[Pair]]:
@@ -226,10 +230,21 @@ class Entailment:
                 # Nobody compares a cup with a train.
                 if self.words.kinds[one] == self.words.kinds[other]:
                     kind[one, adjective.word, other] = None
-        return [
-            [Pair("comparative", n, a, m) for n, a, m in found.get(standard, ())]
+        pairs = [
+            [
+                (self._lengths(n, a, m), Pair("comparative", n, a, m))
+                for n, a, m in found.get(standard, ())
+            ]
             for standard in ("maximum", "minimum", "relative")
         ]
+        if self._balanced:
+            return _matched(self.seed, *pairs)
+        return [[pair for _, pair in own] for own in pairs]
+
+    def _lengths(self, noun: str, adjective: str, other: str) -> tuple[int, ...]:
+        """What the lengths of a comparison's sentences differ by."""
+        longer = len(self.words.compared(adjective)) - len(adjective)
+        return longer, len(noun), len(other)
 
     def _superlative(self) -> list[list[Pair]]:
         found = {(noun, a.word): None for a in self._graded() for noun in a.nouns}
@@ -253,38 +268,41 @@ def _second(pair: Pair) -> Pair:
     )
 
 
-def _matched(
-    one: Sequence[_Keyed], other: Sequence[_Keyed], seed: int
-) -> tuple[list[Pair], list[Pair]]:
-    """As many of `one` as of `other` for every key, in two lists whose places correspond.
+def _matched(seed: int, *parts: Sequence[_Keyed]) -> list[list[Pair]]:
+    """As many of each part as of the others for every key, in lists whose places correspond.
 
     Adjectives take turns in them, so that in the first draws none is frequent enough to stand for
     a label.
     """
-    sides: list[dict[tuple[int, ...], list[Pair]]] = [{}, {}]
-    for by_key, side in zip(sides, (one, other), strict=True):
-        for key, pair in sorted(side, key=lambda k: digest(seed, *_words(k[1]))):
+    sides: list[dict[tuple[int, ...], list[Pair]]] = []
+    for part in parts:
+        by_key: dict[tuple[int, ...], list[Pair]] = {}
+        for key, pair in sorted(part, key=lambda k: digest(seed, *_words(k[1]))):
             by_key.setdefault(key, []).append(pair)
-    couples = []
-    for key in sorted(sides[0].keys() & sides[1].keys()):
-        couples += list(zip(sides[0][key], sides[1][key], strict=False))
-    # The couple whose most frequent word is rarest so far comes next. Counts only grow, so one that
+        sides.append(by_key)
+    matches: list[tuple[Pair, ...]] = []
+    for key in sorted(sides[0]):
+        matches += zip(*(side.get(key, []) for side in sides), strict=False)
+    # The match whose most frequent word is rarest so far comes next. Counts only grow, so one that
     # is still least after being looked at again is least of all.
     used: Counter[str] = Counter()
-    waiting = [(0, digest(seed, *_words(a), *_words(b)), a, b) for a, b in couples]
+    waiting = [
+        (0, digest(seed, *(word for pair in match for word in _words(pair))), match)
+        for match in matches
+    ]
     heapify(waiting)
-    ordered: list[tuple[Pair, Pair]] = []
+    ordered: list[tuple[Pair, ...]] = []
     while waiting:
-        before, draw, a, b = heappop(waiting)
-        words = {*_words(a)[1:], *_words(b)[1:]}
+        before, draw, match = heappop(waiting)
+        words = {word for pair in match for word in (pair.adjective, pair.other_adjective) if word}
         now = max(used[word] for word in words)
         if now > before:
-            heappush(waiting, (now, draw, a, b))
+            heappush(waiting, (now, draw, match))
             continue
         used.update(words)
-        ordered.append((a, b))
-    return [a for a, _ in ordered], [b for _, b in ordered]
+        ordered.append(match)
+    return [list(side) for side in zip(*ordered, strict=True)] or [[] for _ in parts]
 
 
-def _words(pair: Pair) -> tuple[str, str, str]:
-    return pair.noun, pair.adjective, str(pair.other_adjective)
+def _words(pair: Pair) -> tuple[str, str, str, str]:
+    return pair.noun, pair.adjective, str(pair.other_adjective), str(pair.other_noun)
