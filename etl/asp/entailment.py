@@ -61,8 +61,9 @@ class Entailment:
 
     `balanced` draws ordering pairs so that the stronger word is the longer one as often as the
     shorter one, by as much; negations so that complements are as long as contraries; comparisons
-    so that the standards are alike in lengths; and gives diminishers relative adjectives alone: *relatively dirty* does entail *dirty*, and *relatively
-    closed* hardly follows from *closed*. Without it every pair is drawn, as the paper did.
+    so that the three standards are alike in lengths. It gives diminishers relative adjectives
+    alone: *relatively dirty* does entail *dirty*, and *relatively closed* hardly follows from
+    *closed*. Without it every pair is drawn, as the paper did.
     """
 
     def __init__(

@@ -102,7 +102,8 @@ def fit(test: str, polarity: str, curve: Curve) -> Fit:
     sign = 1.0 if rises(test, polarity) else -1.0
 
     def sigmoid(x: np.ndarray, threshold: float, slope: float) -> np.ndarray:
-        return 1 / (1 + np.exp(-sign * slope * (x - threshold)))
+        # Clipped: judgements that flip between two numbers make the slope grow without end.
+        return 1 / (1 + np.exp(np.clip(-sign * slope * (x - threshold), -500, 500)))
 
     try:
         (threshold, slope), covariance = curve_fit(
