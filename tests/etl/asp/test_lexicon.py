@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import pytest
 
 from conf import UserError
 from etl.asp.lexicon import lexicon, parse_lexicon, plural
 
-SMALL = {
+SMALL: dict[str, Any] = {
     "version": 1,
     "nouns": {"things": ["rod", "pole"], "people": ["boy"]},
     "mass": [],
@@ -46,7 +47,7 @@ SMALL = {
 
 
 def changed(*path, value):
-    data = copy.deepcopy(SMALL)
+    data: dict[str, Any] = copy.deepcopy(SMALL)
     at = data
     for step in path[:-1]:
         at = at[step]
