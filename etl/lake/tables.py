@@ -41,6 +41,10 @@ _NOUN = _field("noun", TEXT, "lower-cased lemma of the head")
 _EDITION = _field("edition", TEXT, "published, paper, clean, demo or a name of one's own")
 _POLARITY = pa.list_(pa.struct([("word", TEXT), ("direction", TEXT)]))
 
+_ASP_TEST = _field("test", TEXT, "ordering, dimension, argument, booster, diminisher, …")
+_ASP_LABEL = _field("label", TEXT, "entailment, not_entailment or discard")
+_ASP_LABEL3 = _field("label3", TEXT, "label for fine-tuning; null in tests that are not trained")
+
 _ALL = (
     Table(
         "amod_files",
@@ -199,6 +203,95 @@ _ALL = (
         ),
         ("edition", "scheme"),
         built_by="etl/build_sygns.py",
+    ),
+    Table(
+        "asp_entailment",
+        "ASP, entailment inference: a premise and hypothesis with a gradable adjective each.",
+        pa.schema(
+            [
+                _field("item_id", TEXT, "content hash of test, premise and hypothesis"),
+                _ASP_TEST,
+                _field("premise", TEXT, "the premise"),
+                _field("hypothesis", TEXT, "the hypothesis"),
+                _ASP_LABEL,
+                _ASP_LABEL3,
+                _field("adjective", TEXT, "adjective of the premise"),
+                _field("other_adjective", TEXT, "the hypothesis's, where it is another"),
+                _field("noun", TEXT, "noun of the premise"),
+                _field("other_noun", TEXT, "the hypothesis's, or what is compared with"),
+                _field("modifier", TEXT, "booster or diminisher"),
+                _field("adjective_type", TEXT, "relative, minimum or maximum standard"),
+                _EDITION,
+            ]
+        ),
+        ("edition", "test"),
+        "etl/build_asp.py",
+    ),
+    Table(
+        "asp_degree",
+        "ASP, degree estimation: is a number enough for an adjective, given two others?",
+        pa.schema(
+            [
+                _field("item_id", TEXT, "content hash of test, premise and hypothesis"),
+                _ASP_TEST,
+                _field("variant", TEXT, "base, or what is exchanged: sentences, numbers, both"),
+                _field("group", pa.int32(), "forty rows of one premise, numbered in their test"),
+                _field("dimension", TEXT, "length, mass, temperature or price"),
+                _field("unit", TEXT, "unit of the numbers"),
+                _field("adjective", TEXT, "adjective of the hypothesis"),
+                _field("other_adjective", TEXT, "the premise's other adjective"),
+                _field("noun", TEXT, "noun of the premise"),
+                _field("other_noun", TEXT, "the hypothesis's, where it is another"),
+                _field("polarity", TEXT, "positive or negative: the side of the hypothesis"),
+                _field("positive_value", pa.float64(), "number of the positive adjective"),
+                _field("negative_value", pa.float64(), "number of the negative adjective"),
+                _field("alpha", pa.float64(), "number of the hypothesis"),
+                _field("z", pa.float64(), "alpha with the premise's numbers at 120 and 80"),
+                _field("premise", TEXT, "the two sentences"),
+                _field("hypothesis", TEXT, "the hypothesis"),
+                _ASP_LABEL,
+                _ASP_LABEL3,
+                _field("gold", TEXT, "where the label is from: sigmoid, empirical or rule"),
+                _field("extrapolated", pa.bool_(), "whether z lies outside of what was judged"),
+                _EDITION,
+            ]
+        ),
+        ("edition", "test"),
+        "etl/build_asp.py",
+    ),
+    Table(
+        "asp_splits",
+        "Which part of which round of fine-tuning a row of ASP belongs to.",
+        pa.schema(
+            [
+                _field("scheme", TEXT, "adjectives or dimension: what is held out"),
+                _field("round", TEXT, "number of the round, or the dimension held out"),
+                _field("part", TEXT, "train, val or test"),
+                _field("item_id", TEXT, "id in asp_entailment or asp_degree"),
+                _EDITION,
+            ]
+        ),
+        ("edition", "scheme"),
+        "etl/build_asp.py",
+    ),
+    Table(
+        "asp_human",
+        "Human judgements of degree: shares of yes with the fitted curve and its threshold.",
+        pa.schema(
+            [
+                _ASP_TEST,
+                _field("polarity", TEXT, "positive or negative"),
+                _field("z", pa.float64(), "number, with the premise's at 120 and 80"),
+                _field("share", pa.float64(), "share of yes"),
+                _field("n", COUNT, "judgements; null where only shares are known"),
+                _field("fit", pa.float64(), "sigmoid fitted between 60 and 138, from 0 to 1"),
+                _field("threshold", pa.float64(), "z where the sigmoid is one half"),
+                _field("standard_error", pa.float64(), "of the threshold, by the fit"),
+                _field("source", TEXT, "whose judgements"),
+            ]
+        ),
+        ("source",),
+        "etl/judge_asp.py responses=… source=…",
     ),
     Table(
         "dropped",

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from conf import UserError, setting
 from etl.lake.spark import Lake
 from etl.lake.tables import table
-from etl.published import sygns
-from etl.published.reading import EDITION, Reading
+from etl.published import asp, sygns
+from etl.published.reading import Reading
 from etl.session import spark_session
 
 __all__ = ["Settings", "import_published"]
@@ -21,13 +22,16 @@ __all__ = ["Settings", "import_published"]
 log = logging.getLogger("adnominal")
 
 # A dataset's setting names its folder; a new dataset is a module, a line here and a setting.
-READERS: dict[str, Callable[[Path], Reading]] = {"sygns": sygns.read}
+READERS: dict[str, Callable[[Path], Reading]] = {"asp": asp.read, "sygns": sygns.read}
 
 
 @dataclass(frozen=True)
 class Settings:
     """Settings of ``etl/import_published.py``."""
 
+    asp: str | None = setting(
+        None, help="release of ASP: its folder of tab-separated files", example="asp=ASP/"
+    )
     sygns: str | None = setting(
         None, help="release of SyGNS: a TSV file, or a folder of them", example="sygns=SyGNS/"
     )
@@ -48,8 +52,8 @@ class Settings:
 def import_published(settings: Settings) -> None:
     """Published releases of the datasets into the lake's tables, as edition published.
 
-    Reads each release that is given, replaces the edition published of its tables, and notes in
-    the table dropped what could not be read.
+    Reads each release that is given, replaces its editions in their tables (published, and for what
+    a release trains on published_tuning), and notes in the table dropped what could not be read.
     """
     # Everything is read, and every mistake in a path found, before a session starts.
     readings = {name: READERS[name](path) for name, path in settings.releases.items()}
@@ -58,9 +62,12 @@ def import_published(settings: Settings) -> None:
     for dataset, reading in readings.items():
         job = f"import_published/{dataset}"
         for name, rows in reading.tables.items():
-            frame = spark.createDataFrame(rows)
-            lake.replace(name, frame, {"edition": EDITION}, job=job)
-            log.info("%s: %d rows", name, rows.num_rows)
+            # The edition, or what stands for it: each value that the release has is replaced.
+            column = table(name).partition_by[0]
+            for value in pc.unique(rows[column]).to_pylist():
+                own = rows.filter(pc.equal(rows[column], value))
+                lake.replace(name, spark.createDataFrame(own), {column: value}, job=job)
+                log.info("%s: %d rows of %s", name, own.num_rows, value)
         dropped = [
             {"job": job, "table": name, "reason": reason, "count": count, "sample": sample}
             for (name, reason), (count, sample) in sorted(reading.dropped.items())

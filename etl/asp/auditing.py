@@ -1,0 +1,90 @@
+"""``etl/audit_pairs.py``: the artefact audit of a file or table of premise/hypothesis pairs."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from conf import UserError, setting
+from etl.asp.audit import audit
+from etl.lake import arrow
+from etl.lake.text import aligned
+
+__all__ = ["Settings", "run"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of ``etl/audit_pairs.py``."""
+
+    file: str | None = setting(
+        None, help="TSV (or CSV, by its first line) with a header", example="file=pairs.tsv"
+    )
+    table: str | None = setting(None, help="table of the lake", example="table=asp_entailment")
+    edition: str | None = setting(None, help="edition of the table; all if empty")
+    by: str | None = setting(None, help="column whose values are audited apart", example="by=test")
+    premise: str = setting("premise", help="column of premises")
+    hypothesis: str = setting("hypothesis", help="column of hypotheses")
+    label: str = setting("label", help="column of labels")
+    leave_out: list[str] = setting(["discard"], help="labels that do not count")
+    top: int = setting(5, help="rules to show, the best first")
+    least: int = setting(2, help="rows that a token must be in")
+    lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
+
+    def __post_init__(self) -> None:
+        if (self.file is None) == (self.table is None):
+            raise UserError("expected one of file=FILE and table=TABLE")
+        if self.top < 1:
+            raise UserError(f"top={self.top}: expected 1 or more")
+
+
+def run(settings: Settings) -> None:
+    """How well one feature predicts the label of premise/hypothesis pairs.
+
+    Prints the best one-feature rules (length, punctuation, overlap, negation words, each single
+    token) with their accuracy and the majority's, for the whole table or by=COLUMN.
+    """
+    columns = [settings.premise, settings.hypothesis, settings.label]
+    columns += [settings.by] if settings.by else []
+    groups: dict[str, list[tuple[str, str, str]]] = {}
+    for row in _file(Path(settings.file)) if settings.file else _table(settings):
+        missing = [name for name in columns if row.get(name) is None]
+        if missing:
+            raise UserError(
+                f"no {', '.join(missing)} in a row with {', '.join(row)}; "
+                "name the columns by premise=, hypothesis=, label= and by="
+            )
+        premise, hypothesis, label, *rest = (str(row[name]) for name in columns)
+        groups.setdefault(rest[0] if rest else "all", []).append((premise, hypothesis, label))
+    if not groups:
+        raise UserError("no rows to audit")
+    lines = []
+    for name, rows in sorted(groups.items()):
+        try:
+            rules = audit(rows, least=settings.least, leave_out=settings.leave_out)
+        except ValueError as error:
+            raise UserError(f"{name}: {error}") from error
+        for rule in rules[: settings.top]:
+            figures = (f"{rule.accuracy:.3f}", f"{rule.majority:.3f}", f"{rule.gain:+.1f}")
+            lines.append((name, len(rows), rule.feature, *figures, rule.rule))
+    header = (settings.by or "rows of", "rows", "feature", "accuracy", "majority", "points", "rule")
+    print(aligned(header, lines))
+
+
+def _file(path: Path) -> Iterator[Mapping[str, Any]]:
+    try:
+        lines = path.open(encoding="utf-8-sig", newline="")
+    except OSError as error:
+        raise UserError(f"file={path}: {error.strerror}") from error
+    with lines:
+        tabs = "\t" in lines.readline()
+        lines.seek(0)
+        yield from csv.DictReader(lines, delimiter="\t" if tabs else ",")
+
+
+def _table(settings: Settings) -> Iterator[Mapping[str, Any]]:
+    where = [("edition", "=", settings.edition)] if settings.edition else None
+    yield from arrow.read(settings.lake, str(settings.table), where=where).to_pylist()

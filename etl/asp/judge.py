@@ -1,0 +1,70 @@
+"""``etl/judge_asp.py``: sheets of questions out, answers in."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from conf import UserError, setting
+from etl.asp.degree import Degree
+from etl.asp.gold import published_gold
+from etl.asp.judgements import human_rows, read_responses, sheet, write_sheet
+from etl.asp.lexicon import lexicon
+from etl.lake.spark import Lake
+from etl.lake.tables import table
+from etl.session import spark_session
+
+__all__ = ["Settings", "judge"]
+
+log = logging.getLogger("adnominal")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of ``etl/judge_asp.py``."""
+
+    sheet: str | None = setting(
+        None, help="CSV to write, with questions to be answered", example="sheet=questions.csv"
+    )
+    responses: str | None = setting(
+        None, help="CSV to read, with the answers filled in", example="responses=answers.csv"
+    )
+    source: str | None = setting(
+        None, help="name for the answers in asp_human", example="source=mine"
+    )
+    judges: list[str] = setting(["1", "2", "3"], help="names of the judges that a sheet is for")
+    groups: int = setting(2, help="premises a test in a sheet, 40 questions each")
+    seed: int = setting(0, help="seed of a sheet")
+    lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
+
+    def __post_init__(self) -> None:
+        if (self.sheet is None) == (self.responses is None):
+            raise UserError("expected one of sheet=FILE (to ask) and responses=FILE (to read)")
+        if self.responses is not None and self.source is None:
+            raise UserError(f"responses={self.responses}: expected source=NAME as well")
+        if self.groups < 1 or self.groups % 2:
+            raise UserError(f"groups={self.groups}: expected an even number, for both polarities")
+
+
+def judge(settings: Settings) -> None:
+    """Human judgements for ASP: a sheet of questions out, or its answers in.
+
+    sheet=FILE writes the questions, responses=FILE reads them back with their answers, fits a
+    curve a test and polarity, and replaces source=NAME of the table asp_human.
+    """
+    if settings.sheet is not None:
+        degree = Degree(lexicon(), settings.seed, published_gold())
+        rows = sheet(degree, settings.groups, settings.judges, settings.seed)
+        count = write_sheet(Path(settings.sheet), rows)
+        log.info("%d questions in %s", count, settings.sheet)
+        return
+    source = str(settings.source)
+    found = human_rows(*read_responses(Path(str(settings.responses))), source)
+    spark = spark_session("judge_asp")
+    frame = spark.createDataFrame(pa.Table.from_pylist(found, table("asp_human").schema))
+    Lake(spark, settings.lake).replace("asp_human", frame, {"source": source}, job="judge_asp")
+    for name in sorted({(r["test"], r["polarity"], r["threshold"]) for r in found}):
+        log.info("%s, %s: threshold %.1f", *name)

@@ -1,0 +1,143 @@
+"""Human judgements of degree: the sheet that asks for them, and what answers say.
+
+A sheet is a CSV with a row for each question: premise, hypothesis, and an empty ``answer`` to be
+filled with yes or no, for each judge in ``judge``. Answers are pooled by (test, polarity, z).
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from conf import UserError
+from etl.asp.degree import Degree
+from etl.asp.gold import HUMAN, POLARITIES, Curve, fit
+from etl.asp.sampling import digest
+
+__all__ = ["COLUMNS", "human_rows", "read_responses", "sheet", "write_sheet"]
+
+COLUMNS = ("item_id", "test", "polarity", "z", "premise", "hypothesis", "judge", "answer")
+_ANSWERS = {"yes": True, "y": True, "1": True, "no": False, "n": False, "0": False}
+
+
+def sheet(source: Degree, groups: int, judges: Sequence[str], seed: int) -> list[dict[str, Any]]:
+    """Questions of the six tests that are judged: `groups` premises a test, each number once.
+
+    Every judge gets the questions in an order of their own, so that no number follows its
+    neighbour. Wordings are of edition base.
+    """
+    rows = [
+        row for test in HUMAN for at in range(groups) for row in source.rows(source.group(test, at))
+    ]
+    return [
+        {
+            "item_id": row.item_id,
+            "test": row.test,
+            "polarity": row.polarity,
+            "z": f"{row.z:g}",
+            "premise": row.premise,
+            "hypothesis": row.hypothesis,
+            "judge": judge,
+            "answer": "",
+        }
+        for judge in judges
+        for row in sorted(rows, key=lambda r: digest(seed, judge, r.item_id))
+    ]
+
+
+def write_sheet(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
+    """The questions as CSV; how many there are."""
+    count = 0
+    with path.open("w", encoding="utf-8", newline="") as lines:
+        writer = csv.DictWriter(lines, COLUMNS)
+        writer.writeheader()
+        for row in rows:
+            writer.writerow(row)
+            count += 1
+    return count
+
+
+def read_responses(
+    path: Path,
+) -> tuple[dict[tuple[str, str], dict[float, float]], dict[tuple[str, str, float], int]]:
+    """Shares of yes by (test, polarity) and z, and the number of answers behind each.
+
+    Unanswered questions do not count.
+
+    Raises:
+        UserError: no such file, missing columns, or rows that cannot be understood (all are
+            counted, the first is shown); no answer at all.
+    """
+    needed = {"test", "polarity", "z", "answer"}
+    yes: dict[tuple[str, str, float], int] = {}
+    total: dict[tuple[str, str, float], int] = {}
+    faults: list[str] = []
+    try:
+        lines = path.open(encoding="utf-8-sig", newline="")
+    except OSError as error:
+        raise UserError(f"responses={path}: {error.strerror}") from error
+    with lines:
+        reader = csv.DictReader(lines)
+        missing = sorted(needed - set(reader.fieldnames or ()))
+        if missing:
+            raise UserError(
+                f"responses={path}: no column {', '.join(missing)}; expected a sheet that "
+                "etl/judge_asp.py sheet=… wrote, with its answers filled in"
+            )
+        for row in reader:
+            answer = (row["answer"] or "").strip().lower()
+            if not answer:
+                continue
+            try:
+                key = (row["test"], row["polarity"], float(row["z"]))
+            except ValueError:
+                faults.append(f"line {reader.line_num}: z is {row['z']!r}")
+                continue
+            if key[0] not in HUMAN or key[1] not in POLARITIES or answer not in _ANSWERS:
+                faults.append(f"line {reader.line_num}: {key[0]}, {key[1]}, {answer!r}")
+                continue
+            total[key] = total.get(key, 0) + 1
+            yes[key] = yes.get(key, 0) + _ANSWERS[answer]
+    if faults:
+        raise UserError(
+            f"responses={path}: {len(faults)} rows not understood, first {faults[0]}; expected a "
+            f"test of {', '.join(HUMAN)}, positive or negative, a number, and yes or no"
+        )
+    if not total:
+        raise UserError(f"responses={path}: no answers; expected yes or no in the column answer")
+    shares: dict[tuple[str, str], dict[float, float]] = {}
+    for (test, polarity, z), count in total.items():
+        shares.setdefault((test, polarity), {})[z] = yes[test, polarity, z] / count
+    return shares, total
+
+
+def human_rows(
+    curves: Mapping[tuple[str, str], Curve],
+    counts: Mapping[tuple[str, str, float], int],
+    source: str,
+) -> list[dict[str, Any]]:
+    """Rows of table ``asp_human``: the curves with their fits.
+
+    Raises:
+        UserError: `etl.asp.gold.fit`.
+    """
+    rows = []
+    for (test, polarity), curve in sorted(curves.items()):
+        fitted = fit(test, polarity, curve)
+        for z, share in sorted(curve.items()):
+            rows.append(
+                {
+                    "test": test,
+                    "polarity": polarity,
+                    "z": z,
+                    "share": share,
+                    "n": counts.get((test, polarity, z)),
+                    "fit": fitted.share(z),
+                    "threshold": fitted.threshold,
+                    "standard_error": fitted.standard_error,
+                    "source": source,
+                }
+            )
+    return rows

@@ -1,0 +1,13 @@
+"""Entry point: ``python etl/judge_asp.py sheet=FILE`` (``--help`` lists all settings)."""
+
+import sys
+from pathlib import Path
+
+if not __package__:
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
+
+import conf
+from etl.asp.judge import Settings, judge
+
+if __name__ == "__main__":
+    sys.exit(conf.run(Settings, judge))

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import pytest
+
+import conf
+from conf import UserError
+from etl.asp.audit import audit, features
+from etl.asp.auditing import Settings, run
+from etl.asp.baselines import baselines
+
+ROWS = [("The rod is big.", "The rod is huge", "no"), ("The rod is huge", "The rod is big.", "yes")]
+
+
+def test_the_full_stop_is_found():
+    rules = {rule.feature: rule for rule in audit(ROWS * 10)}
+    rule = rules["premise ends in a full stop"]
+    assert (rule.accuracy, rule.majority, rule.gain) == (1.0, 0.5, 50.0)
+    assert rule.rule == "yes up to 0, no above"
+    assert rules["'huge' in premise"].accuracy == 1.0
+    assert rules["overlap over union"].accuracy == 0.5
+
+
+def test_nothing_is_found_where_nothing_is():
+    mended = [(f"{p.rstrip('.')}.", f"{h.rstrip('.')}.", label) for p, h, label in ROWS]
+    both = mended + [(p, h, "no" if label == "yes" else "yes") for p, h, label in mended]
+    assert {rule.accuracy for rule in audit(both)} == {0.5}
+
+
+def test_features_of_a_pair():
+    found = features("The bag is not old.", "The bag is new.")
+    assert (found["negation in premise"], found["negation in hypothesis"]) == (True, False)
+    assert found["words, hypothesis less premise"] == -1
+    assert found["share of hypothesis in premise"] == pytest.approx(4 / 5)
+
+
+def test_no_rows():
+    with pytest.raises(ValueError, match="no rows"):
+        audit([("a", "b", "discard")], leave_out=["discard"])
+
+
+def test_a_file_is_audited(tmp_path, capsys):
+    path = tmp_path / "pairs.tsv"
+    lines = ["sentence1\tsentence2\tgold", *("\t".join(row) for row in ROWS * 5)]
+    path.write_text("\n".join(lines) + "\n")
+    given = [f"file={path}", "premise=sentence1", "hypothesis=sentence2", "label=gold", "top=40"]
+    run(conf.load(Settings, given))
+    assert "premise ends in a full stop" in capsys.readouterr().out
+    with pytest.raises(UserError, match="no premise, hypothesis, label"):
+        run(conf.load(Settings, [f"file={path}"]))
+    with pytest.raises(UserError, match="one of file=FILE and table=TABLE"):
+        conf.load(Settings, [])
+
+
+def test_baselines():
+    found = baselines(["entailment"] * 26 + ["not_entailment"] * 54 + ["discard"])
+    assert (found.rows, found.entailments, found.majority) == (80, 26, 67.5)
+    assert found.chance == pytest.approx(55.83, abs=0.01)
+    with pytest.raises(ValueError, match="no labels"):
+        baselines(["discard"])

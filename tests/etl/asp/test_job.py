@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+
+import conf
+from conf import UserError
+from etl.asp import TESTS
+from etl.asp.job import Recipe, build, degree_rows, entailment_rows
+from etl.asp.settings import Settings
+from etl.lake.spark import Lake
+from etl.lake.tables import table
+
+SMALL = Settings(edition="small", entailment=20, degree=160, seed=4)
+
+
+def put(spark, root, name, partition, rows):
+    frame = spark.createDataFrame(pa.Table.from_pylist(rows, table(name).schema))
+    Lake(spark, root).replace(name, frame, partition, job="test")
+
+
+@pytest.fixture(scope="module")
+def lake(spark, tmp_path_factory) -> Lake:
+    root = str(tmp_path_factory.mktemp("lake"))
+    build(replace(SMALL, lake=root))
+    return Lake(spark, root)
+
+
+def test_the_rows_are_those_of_the_rules(lake):
+    rows = {tuple(row) for row in lake.read("asp_entailment").collect()}
+    source = Recipe(SMALL).entailment()
+    wanted = {(*row, "small") for test in TESTS for row in source.rows(test, 0, 20)}
+    assert rows == wanted
+    degree = Counter(row["test"] for row in lake.read("asp_degree").collect())
+    assert degree == dict.fromkeys(TESTS, 160)
+
+
+def test_the_splits_are_disjoint_and_balanced(lake):
+    three = {row["item_id"]: row for row in lake.read("asp_entailment").collect()}
+    three |= {row["item_id"]: row for row in lake.read("asp_degree").collect()}
+    places: dict[tuple[str, str], dict[str, str]] = {}
+    sizes: Counter[tuple[str, str, str, str]] = Counter()
+    for row in lake.read("asp_splits").collect():
+        own = places.setdefault((row["scheme"], row["round"]), {})
+        assert own.setdefault(row["item_id"], row["part"]) == row["part"]
+        if row["part"] != "test":
+            label = three[row["item_id"]]["label3"]
+            sizes[row["scheme"], row["round"], row["part"], label] += 1
+    by_part: dict[tuple[str, ...], set[int]] = {}
+    for key, count in sizes.items():
+        by_part.setdefault(key[:3], set()).add(count)
+    assert by_part and all(len(counts) == 1 for counts in by_part.values())
+    for number in range(4):
+        adjectives: dict[str, set[str]] = {"train": set(), "test": set()}
+        for item, part in places.get(("adjectives", str(number)), {}).items():
+            row = three[item]
+            words = {row["adjective"], row["other_adjective"] or row["adjective"]}
+            adjectives["test" if part == "test" else "train"] |= words
+        assert adjectives["train"].isdisjoint(adjectives["test"])
+
+
+def test_rows_do_not_depend_on_the_partitioning(spark):
+    found = []
+    for parts in (1, 2, 7):
+        frames = [
+            make(spark, Recipe(replace(SMALL, task_size=-(-size // parts))))
+            for make, size in ((entailment_rows, 160), (degree_rows, 1280))
+        ]
+        assert [frame.rdd.getNumPartitions() for frame in frames] == [parts, parts]
+        found.append([sorted(map(tuple, frame.collect())) for frame in frames])
+    assert found[0] == found[1] == found[2]
+
+
+def test_corpus_and_judgements_of_the_lake(spark, tmp_path):
+    root = str(tmp_path / "lake")
+    pairs = [{"corpus": "mine", "adjective": "tall", "noun": "tree", "count": 3}]
+    put(spark, root, "amod_pairs", {"corpus": "mine"}, pairs)
+    settings = replace(SMALL, entailment=0, degree=40, corpus="mine", lake=root, splits=False)
+    build(settings)
+    (dropped,) = Lake(spark, root).read("dropped").collect()
+    assert dropped["reason"] == "combination not in mine" and dropped["count"] > 5
+    with pytest.raises(UserError, match="no pair of the lexicon with 4 or more"):
+        build(replace(settings, min_count=4))
+    human = [
+        {"test": "ordering", "polarity": "positive", "z": 80.0, "share": 0.1, "n": 1, "fit": 0.0,
+         "threshold": 100.0, "standard_error": 1.0, "source": "mine"}
+    ]  # fmt: skip
+    put(spark, root, "asp_human", {"source": "mine"}, human)
+    with pytest.raises(UserError, match="no judgements in asp_human of booster negative"):
+        build(replace(settings, corpus=None, human="mine"))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("degree=50", "multiple of 40"),
+        ("entailment=-1", "0 or more"),
+        ("z_from=200", "expected a range"),
+        ("gold=empirical", "human=SOURCE"),
+        ("variants=[]", "expected some of base"),
+    ],
+)
+def test_mistakes_of_the_user(given, message):
+    with pytest.raises(UserError, match=message):
+        conf.load(Settings, [given])
+
+
+def test_presets():
+    paper = conf.load(Settings, ["preset=paper"])
+    assert (paper.name, paper.boosters, paper.balanced) == ("paper", ["very"], False)

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import csv
+
+import pytest
+
+import conf
+from conf import UserError
+from etl.asp.degree import Degree
+from etl.asp.gold import published_gold
+from etl.asp.judge import Settings
+from etl.asp.judgements import COLUMNS, human_rows, read_responses, sheet, write_sheet
+from etl.asp.lexicon import lexicon
+
+
+def test_a_sheet_goes_out_and_comes_back(tmp_path):
+    pytest.importorskip("scipy")
+    gold = published_gold()
+    rows = sheet(Degree(lexicon(), 0, gold), 2, ["ann", "bob"], 0)
+    assert len(rows) == 6 * 2 * 40 * 2
+    assert [r["z"] for r in rows[:40]] != sorted(r["z"] for r in rows[:40])
+    for row in rows:
+        yes = gold.entails(row["test"], row["polarity"], float(row["z"]))
+        row["answer"] = "Yes" if yes else "no"
+    rows[0]["answer"] = ""
+    path = tmp_path / "sheet.csv"
+    assert write_sheet(path, rows) == len(rows)
+    shares, counts = read_responses(path)
+    assert len(shares) == 12 and sum(counts.values()) == len(rows) - 1
+    found = human_rows(shares, counts, "mine")
+    cuts = {(r["test"], r["polarity"]): r["threshold"] for r in found}
+    for key, cut in cuts.items():
+        # Clear-cut answers leave the threshold anywhere between two numbers.
+        assert cut == pytest.approx(gold.thresholds[key], abs=2.0)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (["x", "ordering", "positive", "80", "p", "h", "1", "maybe"], "1 rows not understood"),
+        (["x", "ordering", "positive", "eighty", "p", "h", "1", "yes"], "z is 'eighty'"),
+        (["x", "argument", "positive", "80", "p", "h", "1", "yes"], "line 2: argument"),
+        (["x", "ordering", "positive", "80", "p", "h", "1", ""], "no answers"),
+    ],
+)
+def test_what_cannot_be_understood(tmp_path, row, message):
+    path = tmp_path / "sheet.csv"
+    with path.open("w", newline="") as lines:
+        csv.writer(lines).writerows([COLUMNS, row])
+    with pytest.raises(UserError, match=message):
+        read_responses(path)
+
+
+def test_no_such_sheet(tmp_path):
+    with pytest.raises(UserError, match="No such file"):
+        read_responses(tmp_path / "none.csv")
+    (tmp_path / "other.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(UserError, match="no column answer, polarity, test, z"):
+        read_responses(tmp_path / "other.csv")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([], "one of sheet=FILE"),
+        (["responses=x.csv"], "expected source=NAME"),
+        (["sheet=x.csv", "groups=3"], "even number"),
+    ],
+)
+def test_mistakes_of_the_user(given, message):
+    with pytest.raises(UserError, match=message):
+        conf.load(Settings, given)

@@ -1,0 +1,237 @@
+"""Sentences, labels and draws of both tasks."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conf import UserError
+from etl.asp import TESTS, labels
+from etl.asp.audit import audit
+from etl.asp.degree import VARIANTS, Degree
+from etl.asp.entailment import Entailment
+from etl.asp.gold import published_gold
+from etl.asp.lexicon import lexicon
+from etl.asp.sampling import Order
+from etl.asp.templates import Pair, article, number, parse, write
+
+WORDS = lexicon()
+ENTAILMENT = Entailment(WORDS, 0)
+DEGREE = Degree(WORDS, 0, published_gold())
+
+
+@pytest.mark.parametrize(
+    ("pair", "premise", "hypothesis", "entailed"),
+    [
+        (
+            Pair("ordering", "bag", "huge", None, "big"),
+            "The bag is huge.",
+            "The bag is big.",
+            True,
+        ),
+        (
+            Pair("ordering", "bag", "big", None, "huge"),
+            "The bag is big.",
+            "The bag is huge.",
+            False,
+        ),
+        (
+            Pair("argument", "bag", "big", "box"),
+            "The bag is big.",
+            "The box is big.",
+            False,
+        ),
+        (
+            Pair("booster", "bag", "big", premise_mark="very"),
+            "The bag is very big.",
+            "The bag is big.",
+            True,
+        ),
+        (
+            Pair("diminisher", "bag", "big", hypothesis_mark="relatively"),
+            "The bag is big.",
+            "The bag is relatively big.",
+            True,
+        ),
+        (
+            Pair("negation", "bag", "small", None, "big", premise_mark="not"),
+            "The bag is not small.",
+            "The bag is big.",
+            False,
+        ),
+        (
+            Pair("negation", "bag", "dirty", None, "clean", premise_mark="not"),
+            "The bag is not dirty.",
+            "The bag is clean.",
+            True,
+        ),
+        (
+            Pair("comparative", "bag", "dirty", "box"),
+            "The bag is dirtier than the box.",
+            "The bag is dirty.",
+            True,
+        ),
+        (
+            Pair("comparative", "bag", "clean", "box", hypothesis_mark="not"),
+            "The bag is cleaner than the box.",
+            "The box is not clean.",
+            True,
+        ),
+        (
+            Pair("comparative", "bag", "expensive", "box"),
+            "The bag is more expensive than the box.",
+            "The bag is expensive.",
+            False,
+        ),
+        (
+            Pair(
+                "superlative",
+                "bag",
+                "big",
+                premise_mark="in the world",
+                hypothesis_mark="I have ever seen",
+            ),
+            "The bag is the biggest bag in the world.",
+            "The bag is the biggest bag I have ever seen.",
+            True,
+        ),
+    ],
+)
+def test_a_pair_is_written_read_and_labelled(pair, premise, hypothesis, entailed):
+    assert write(pair, WORDS) == (premise, hypothesis)
+    assert parse(pair.test, premise, hypothesis, WORDS) == pair
+    # As the release writes it, without a full stop.
+    assert parse(pair.test, premise, hypothesis.rstrip("."), WORDS) == pair
+    assert labels.entails(pair, WORDS) == entailed
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_what_is_not_of_the_templates(test):
+    with pytest.raises(ValueError, match="not of the form"):
+        parse(test, "Rods are long.", "The rod is long.", WORDS)
+
+
+def test_unknown_words_have_no_label():
+    with pytest.raises(ValueError, match="unknown order"):
+        labels.entails(Pair("ordering", "bag", "big", None, "dirty"), WORDS)
+    with pytest.raises(ValueError, match="unknown opposites"):
+        labels.entails(Pair("negation", "bag", "big", None, "dirty"), WORDS)
+    with pytest.raises(ValueError, match="unknown standard"):
+        labels.entails(Pair("comparative", "bag", "green", "box"), WORDS)
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_entailment_rows(test):
+    rows = list(ENTAILMENT.rows(test, 0, 1000))
+    assert len({row.item_id for row in rows}) == 1000
+    counts = {"dimension": 0, "argument": 0, "negation": 750, "comparative": 334}
+    assert sum(row.label == "entailment" for row in rows) == counts.get(test, 500)
+    for row in rows[::37]:
+        pair = parse(test, row.premise, row.hypothesis, WORDS)
+        assert labels.name(labels.entails(pair, WORDS)) == row.label
+        assert (pair.noun, pair.adjective) == (row.noun, row.adjective)
+        assert row.premise.endswith(".") and row.hypothesis.endswith(".")
+    assert rows[400:410] == list(Entailment(WORDS, 0).rows(test, 400, 410))
+    assert rows != list(Entailment(WORDS, 1).rows(test, 0, 1000))
+
+
+@pytest.mark.parametrize("test", ["ordering", "negation", "comparative"])
+def test_no_feature_tells_the_label(test):
+    rows = [(r.premise, r.hypothesis, r.label) for r in ENTAILMENT.rows(test, 0, 1000)]
+    assert audit(rows)[0].gain <= 2.0
+
+
+def test_too_many_rows_are_refused():
+    with pytest.raises(UserError, match=r"fewer rows \(.*negation has"):
+        ENTAILMENT.check(10_000)
+    with pytest.raises(UserError, match="more variants"):
+        DEGREE.check(10**9)
+
+
+@pytest.mark.parametrize(
+    ("test", "positive", "negative"),
+    [
+        ("ordering", 14, 12),
+        ("booster", 8, 7),
+        ("diminisher", 19, 16),
+        ("negation", 22, 23),
+        ("comparative", 10, 10),
+        ("superlative", 19, 16),
+        ("dimension", 0, 0),
+        ("argument", 0, 0),
+    ],
+)
+def test_degree_groups(test, positive, negative):
+    groups = [DEGREE.group(test, at) for at in range(50)]
+    rows = [list(DEGREE.rows(group)) for group in groups]
+    assert len({row.item_id for own in rows for row in own}) == 2000
+    for group, own in zip(groups, rows, strict=True):
+        wanted = positive if group.polarity == "positive" else negative
+        counts = Counter(row.label for row in own)
+        assert counts["entailment"] == wanted
+        assert counts["discard"] == (test in ("dimension", "argument"))
+        assert [row.z for row in own] == [float(z) for z in range(60, 140, 2)]
+        assert not any(row.extrapolated for row in own)
+    by_dimension = Counter(group.measure.dimension for group in groups)
+    assert by_dimension == {"length": 14, "mass": 12, "temperature": 12, "price": 12}
+    assert abs(Counter(g.polarity for g in groups)["positive"] - 25) <= 4
+
+
+def test_variants_change_the_premise_alone():
+    group = DEGREE.group("ordering", 0)
+    a, b = group.positive_value, group.negative_value
+    unit = group.measure.unit
+    base, sentences, numbers, both = (DEGREE.premise(group, v) for v in VARIANTS)
+    one, two = base.split(". ")
+    assert sentences == f"{two} {one}." and f"{a} {unit}" in one and f"{b} {unit}" in two
+    assert numbers.split(". ")[0].split(" ")[1] == str(b)
+    assert both.split(". ")[1] == f"{numbers.split('. ')[0]}."
+    rows = list(DEGREE.rows(group, VARIANTS))
+    assert len({row.item_id for row in rows}) == 160
+    for variant in VARIANTS:
+        own = [row for row in rows if row.variant == variant]
+        assert [row.label for row in own] == [row.label for row in rows[:40]]
+
+
+def test_a_wider_range_is_extrapolated():
+    wide = Degree(WORDS, 0, published_gold(), z_range=(20.0, 176.0))
+    rows = list(wide.rows(wide.group("ordering", 0)))
+    assert [row.z for row in rows[:2]] == [20.0, 24.0] and len(rows) == 40
+    assert {row.extrapolated for row in rows if row.z < 60} == {True}
+    assert {row.extrapolated for row in rows if 60 <= row.z <= 138} == {False}
+
+
+def test_only_judged_modifiers_by_default():
+    for test, word in (("booster", "very"), ("diminisher", "relatively")):
+        assert {DEGREE.group(test, at).modifier for at in range(20)} == {word}
+
+
+def test_groups_do_not_repeat_up_to_the_last():
+    last = DEGREE.capacity("argument")
+    seen = {
+        (g.measure.unit, g.measure.positive, g.noun, g.polarity, g.positive_value, g.negative_value)
+        for g in (DEGREE.group("argument", at) for at in range(last))
+    }
+    assert len(seen) == last
+
+
+@given(st.integers(1, 5000), st.integers())
+def test_an_order_is_a_permutation(size, seed):
+    order = Order(size, seed)
+    assert {order[k] for k in range(size)} == set(range(size))
+
+
+@pytest.mark.parametrize(
+    ("figure", "word"),
+    [("80", "An"), ("11", "An"), ("18", "An"), ("11000", "An"), ("110", "A"), ("180", "A"),
+     ("120", "A"), ("8.5", "An"), ("1800", "A")],
+)  # fmt: skip
+def test_articles(figure, word):
+    assert article(figure) == word
+
+
+def test_numbers():
+    assert [number(120.0), number(61.5)] == ["120", "61.5"]

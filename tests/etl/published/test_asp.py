@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from conf import UserError
+from etl.asp import TESTS, labels
+from etl.asp.audit import audit
+from etl.asp.gold import PUBLISHED
+from etl.asp.lexicon import lexicon
+from etl.asp.templates import parse
+from etl.published.asp import read
+
+pytest.importorskip("scipy")
+
+
+def write(path, name, header, rows):
+    file = path / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("\n".join("\t".join(r) for r in [header, *rows]) + "\n", encoding="utf-8")
+
+
+def test_a_small_release(tmp_path):
+    header = ["premise", "hypothesis", "label"]
+    write(
+        tmp_path,
+        "EntailmentInference/ordering.csv",
+        header,
+        [
+            ["The bag is big.", "The bag is huge", "not_entailment"],
+            ["The bag was big.", "The bag is huge", "not_entailment"],
+        ],
+    )
+    premise = "A $120 mirror is expensive. A $80 mirror is cheap."
+    write(
+        tmp_path,
+        "DegreeEstimation/booster.csv",
+        header[:2],
+        [[premise, "A $130 mirror is very expensive."], [premise, "A $60 mirror is very cheap."]],
+    )
+    write(
+        tmp_path,
+        "fine_tuning/train/leave_mass.csv",
+        ["sentence1", "sentence2", "gold_label"],
+        [[premise, "A $60 mirror is cheap.", "entailment"]],
+    )
+    reading = read(tmp_path)
+    (row,) = reading.tables["asp_entailment"].to_pylist()
+    assert (row["adjective"], row["other_adjective"], row["label3"]) == (
+        "big",
+        "huge",
+        "contradiction",
+    )
+    one, two, tuned = reading.tables["asp_degree"].to_pylist()
+    assert (one["noun"], one["unit"], one["z"], one["label"]) == ("mirror", "$", 130, "entailment")
+    assert (two["polarity"], two["z"], two["label"]) == ("negative", 60, "entailment")
+    assert (tuned["edition"], tuned["test"]) == ("published_tuning", "ordering")
+    parts = {s["part"]: s["edition"] for s in reading.tables["asp_splits"].to_pylist()}
+    assert parts == {"test": "published", "train": "published_tuning"}
+    assert list(reading.dropped) == [("asp_entailment", "not of the form of ordering")]
+
+
+def test_no_release(tmp_path):
+    with pytest.raises(UserError, match="no folder EntailmentInference"):
+        read(tmp_path)
+
+
+def test_the_published_rows(shared_data):
+    reading = read(shared_data / "asp")
+    assert reading.dropped == {}
+    rows = [r for r in reading.tables["asp_entailment"].to_pylist() if r["edition"] == "published"]
+    words = lexicon()
+    entailments = {"dimension": 0, "argument": 0, "negation": 750, "comparative": 334}
+    for test in TESTS:
+        own = [r for r in rows if r["test"] == test]
+        assert len(own) == 1000
+        assert sum(r["label"] == "entailment" for r in own) == entailments.get(test, 500)
+        for r in own:
+            pair = parse(test, r["premise"], r["hypothesis"], words)
+            assert labels.name(labels.entails(pair, words)) == r["label"]
+    assert len({r["item_id"] for r in rows}) == 8000
+    ordering = [
+        (r["premise"], r["hypothesis"], r["label"]) for r in rows if r["test"] == "ordering"
+    ]
+    stop = [rule for rule in audit(ordering) if rule.feature == "premise ends in a full stop"]
+    assert stop[0].accuracy == 1.0
+    degree = [r for r in reading.tables["asp_degree"].to_pylist() if r["edition"] == "published"]
+    assert Counter(r["test"] for r in degree) == dict.fromkeys(TESTS, 2000)
+    assert {r["z"] for r in degree} == {float(z) for z in range(60, 140, 2)}
+    yes = Counter((r["test"], r["polarity"]) for r in degree if r["label"] == "entailment")
+    assert yes == {
+        ("ordering", "positive"): 350,
+        ("ordering", "negative"): 300,
+        ("booster", "positive"): 200,
+        ("booster", "negative"): 175,
+        ("diminisher", "positive"): 475,
+        ("diminisher", "negative"): 400,
+        ("negation", "positive"): 550,
+        ("negation", "negative"): 575,
+        ("comparative", "positive"): 250,
+        ("comparative", "negative"): 250,
+        ("superlative", "positive"): 475,
+        ("superlative", "negative"): 400,
+    }
+    for row in reading.tables["asp_human"].to_pylist():
+        assert row["threshold"] == pytest.approx(PUBLISHED[row["test"], row["polarity"]], abs=0.2)
