@@ -7,8 +7,6 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 LAKE ?= lake
-TRACKING ?= sqlite:///mlflow.db
-DATA_FILES := $(wildcard conf/demo/*)
 
 # Workers share the machine with each other: one thread each is faster than many that wait.
 export OMP_NUM_THREADS ?= 1
@@ -43,6 +41,10 @@ format: setup ## format and mend what ruff can mend
 bench: setup ## measure against peers; writes benchmarks/RESULTS.md
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.extract
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.parse
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.kill
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.sygns
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.asp
+	@$(BIN)/python -m benchmarks.sizing
 
 clean: ## remove what the commands above have made, the lake of the demo included
 	rm -rf .venv build *.egg-info etl/amod/*.so $(LAKE) .pytest_cache .hypothesis .mypy_cache .ruff_cache
