@@ -49,3 +49,14 @@ def test_a_tree_is_killed_to_the_last():
         assert time.monotonic() < deadline
         time.sleep(0.01)
     assert kill_tree(process) == 0
+
+
+def test_processes_that_nobody_waits_for_are_counted():
+    burn = "import time; end = time.process_time() + 1.0\nwhile time.process_time() < end: pass"
+    code = (
+        "import os, signal, subprocess, sys, time\n"
+        "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+        f"child = subprocess.Popen([sys.executable, '-c', {burn!r}])\n"
+        "while os.path.exists(f'/proc/{child.pid}'): time.sleep(0.05)\n"
+    )
+    assert measured([sys.executable, "-c", code]).checked().cpu >= 0.8
