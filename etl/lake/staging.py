@@ -111,7 +111,12 @@ def has_leftovers(filesystem: pa_fs.FileSystem, older_than: timedelta = LEFTOVER
 
 def _listing(filesystem: pa_fs.FileSystem, folder: str) -> list[pa_fs.FileInfo]:
     selector = pa_fs.FileSelector(folder, recursive=True, allow_not_found=True)
-    return [info for info in filesystem.get_file_info(selector) if info.is_file]
+    try:
+        found = filesystem.get_file_info(selector)
+    except FileNotFoundError:
+        # Arrow says so, in spite of the selector, of a folder made while it was looking.
+        return []
+    return [info for info in found if info.is_file]
 
 
 def collect(filesystem: pa_fs.FileSystem, declared: Table, staged: Staged) -> list[AddAction]:
