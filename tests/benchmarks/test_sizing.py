@@ -76,9 +76,7 @@ def test_the_page_keeps_what_stands_around_the_tables(tmp_path):
 def test_a_page_without_markers_and_missing_figures_are_said(tmp_path):
     figures, page = tmp_path / "figures.json", tmp_path / "page.md"
     page.write_text("nothing")
-    with pytest.raises(
-        UserError, match=r"no shuffle_share of benchmarks.extract; run `python"
-    ):
+    with pytest.raises(UserError, match=r"no shuffle_share of benchmarks.extract; run `python"):
         main(Settings(page=str(page), figures=str(figures)))
     figures.write_text(json.dumps(FIGURES))
     with pytest.raises(UserError, match="expected the lines"):
