@@ -109,10 +109,14 @@ def beside(uri: str) -> str | None:
 
 
 class Tracker:
-    """MLflow's store `uri` (None: nothing is tracked) and one experiment in it."""
+    """MLflow's store `uri` (None: nothing is tracked) and one experiment in it.
 
-    def __init__(self, uri: str | None, experiment: str) -> None:
+    `job` is the script that the runs are of: finetune, pretrain_mlm, prompt, score or predict.
+    """
+
+    def __init__(self, uri: str | None, experiment: str, job: str = "finetune") -> None:
         self.uri = uri if launch.rank() == 0 else None
+        self.job = job
         self.client: Any = None
         self.experiment_id: str | None = None
         self._name = experiment
@@ -183,7 +187,9 @@ class Run:
                 history = client.get_metric_history(run_id, key)
                 self._told[key] = max((entry.step for entry in history), default=-1)
             return
-        tags = {"mlflow.source.name": "training/finetune.py", "mlflow.source.type": "LOCAL"}
+        job = self.tracker.job
+        tags = {"job": job, "mlflow.source.name": f"training/{job}.py"}
+        tags["mlflow.source.type"] = "LOCAL"
         commit = conf.code_version()
         tags |= {"mlflow.source.git.commit": commit.rstrip("+"), "code_version": commit}
         if parent is not None:

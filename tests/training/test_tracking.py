@@ -48,6 +48,12 @@ def test_a_run_goes_on_where_it_was(tracker, tmp_path):
     assert tracker.client.get_run(first.id).info.status == "FINISHED"
 
 
+def test_a_run_names_its_job(tmp_path):
+    tracker = Tracker(f"sqlite:///{tmp_path / 'mlflow.db'}", "experiment", "prompt")
+    tags = tracker.client.get_run(tracker.run("one", tmp_path / "mlflow.json").id).data.tags
+    assert (tags["job"], tags["mlflow.source.name"]) == ("prompt", "training/prompt.py")
+
+
 def test_more_parameters_and_metrics_than_a_batch_takes(tracker, tmp_path):
     run = tracker.run("many", tmp_path / "mlflow.json")
     run.settings({f"p{i}": i for i in range(230)}, "")
