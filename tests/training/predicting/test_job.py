@@ -49,7 +49,7 @@ def items(count: int = 240, copies: int = 1) -> pa.Table:
 
 
 @pytest.fixture(scope="module")
-def lake(tmp_path_factory) -> str:
+def lake(tmp_path_factory):
     root = os.fspath(tmp_path_factory.mktemp("lake"))
     arrow.append(root, "adept_items", items(), job="test")
     return root
@@ -80,7 +80,8 @@ class House:
 
     def rows(self, run: str) -> list[dict[str, Any]]:
         found = arrow.read(self.lake, "predictions", where=[("run_id", "=", run)])
-        return found.sort_by([("edition", "ascending"), ("item_id", "ascending")]).to_pylist()
+        found = found.sort_by([("edition", "ascending"), ("item_id", "ascending")])
+        return list(found.to_pylist())
 
 
 @pytest.fixture
@@ -171,15 +172,16 @@ def test_a_run_that_broke_off_goes_on_at_its_version(house, tuned, whole, tmp_pa
     house.lake = os.fspath(tmp_path / "lake")
     arrow.append(house.lake, "adept_items", items(), job="test")
     commits = []
+    append = arrow.append
 
     def breaking(*args: Any, **given: Any) -> Any:
         commits.append(args)
         if len(commits) == 4:
             raise OSError("the disk is full")
-        return arrow.append(*args, **given)
+        return append(*args, **given)
 
     with monkeypatch.context() as patched:
-        patched.setattr(job.arrow, "append", breaking)
+        patched.setattr("training.predicting.job.arrow.append", breaking)
         with pytest.raises(OSError, match="disk is full"):
             house.predict()
     (folder,) = house.folder.iterdir()

@@ -31,7 +31,7 @@ def items(edition: str, count: int, start: int = 0) -> pa.Table:
 
 
 @pytest.fixture(scope="module")
-def lake(tmp_path_factory) -> str:
+def lake(tmp_path_factory):
     root = os.fspath(tmp_path_factory.mktemp("lake"))
     arrow.append(root, "adept_items", items("clean", 300), job="test")
     arrow.append(root, "adept_items", items("paper", 200), job="test")

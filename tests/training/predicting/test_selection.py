@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -25,10 +26,10 @@ RUNS = {
 
 
 @pytest.fixture(scope="module")
-def lake(tmp_path_factory) -> str:
+def lake(tmp_path_factory):
     root = os.fspath(tmp_path_factory.mktemp("lake"))
 
-    def add(run: str, rows: list[tuple[str, tuple[float, ...]]]) -> None:
+    def add(run: str, rows: Sequence[tuple[str, tuple[float, ...]]]) -> None:
         found = [
             {
                 "run_id": run,
