@@ -302,14 +302,14 @@ def f1_by_group(predictions: pa.Table, groups: Mapping[str, str]) -> pa.Table:
         raise ValueError("no item has a group")
     found = []
     for group, rows in sorted(by.items()):
-        gold, apart, said = (list(column) for column in zip(*rows, strict=True))
+        golds, apart, said = (list(column) for column in zip(*rows, strict=True))
         found.append(
             {
                 "group": group,
                 "rows": len(rows),
-                "f1": _weighted_f1(gold, apart),
-                "f1_two_way": _weighted_f1(gold, said),
-                "accuracy": sum(g == s for g, s in zip(gold, said, strict=True)) / len(rows),
+                "f1": _weighted_f1(golds, apart),
+                "f1_two_way": _weighted_f1(golds, said),
+                "accuracy": sum(g == s for g, s in zip(golds, said, strict=True)) / len(rows),
                 "third": apart.count(_THIRD) / len(rows),
             }
         )
