@@ -156,22 +156,26 @@ def grid(
     the majority baseline. With `value` accuracy a cell has its interval. Empty cells are null.
     """
     names = names or {}
-    rows: dict[str, dict[str, str]] = {}
-    baseline: dict[str, str] = {}
+    rows: dict[str, dict[str, str | None]] = {}
+    baseline: dict[str, str | None] = {}
     for cell in cells.to_pylist():
         of = [cell["task"], cell["scheme"], cell["fold"]]
         column = " ".join(part for part in of if part)
         if cell["answers"] == TWO_WAY:
             column += f", {TWO_WAY}"
-        text = f"{100 * cell[value]:.1f}"
+        text = _percent(cell[value])
         if value == "accuracy":
-            text += f" ({100 * cell['low']:.1f}–{100 * cell['high']:.1f})"
+            text = f"{text} ({_percent(cell['low'])}–{_percent(cell['high'])})"
         rows.setdefault(names.get(cell["model"], cell["model"]), {})[column] = text
-        baseline.setdefault(column, f"{100 * cell['majority']:.1f}")
+        baseline.setdefault(column, _percent(cell["majority"]))
     if value == "accuracy":
         rows["majority"] = baseline
     schema = pa.schema([("trained_on", pa.string()), *((name, pa.string()) for name in baseline)])
     return pa.Table.from_pylist([{"trained_on": name, **own} for name, own in rows.items()], schema)
+
+
+def _percent(share: float | None) -> str | None:
+    return None if share is None else f"{100 * share:.1f}"
 
 
 def markdown(table: pa.Table, digits: int = 1) -> str:

@@ -78,6 +78,9 @@ def test_generated_texts_are_right_or_wrong():
     assert cell["accuracy"] == 0.5
     assert cell["macro_f1"] is None
     assert cell["majority"] is None
+    cells = pa.Table.from_pylist([cell])
+    assert transfer.grid(cells).to_pylist()[1]["sygns_fol published 1"] is None
+    assert transfer.grid(cells, "macro_f1").to_pylist()[0]["sygns_fol published 1"] is None
 
 
 def test_the_grid_has_models_by_tasks():
