@@ -184,7 +184,7 @@ def _run(
     total = sum(_share(cell.rows) for cell, own in zip(cells, kept, strict=True) if own is None)
     results: list[dict[str, Any]] = []
     loaded: tuple[str, Any] | None = None
-    with Progress("scoring", total) as progress:
+    with Progress("scoring", total, unit="rows") as progress:
         for cell, before in zip(cells, kept, strict=True):
             if before is not None:
                 if launch.rank() == 0:
@@ -388,7 +388,7 @@ def _keep(
     run.file(cell.folder / "predictions.parquet")
     run.metrics({f"final/{name}": value for name, value in figures.items()})
     run.metrics({"rows_per_second": cell.rows / max(result["seconds"], 1e-9), "cut": result["cut"]})
-    text = details(rows, cell.dataset.parts[part], cell.target.name)
+    text = details(f"{cell.label}, {part}", rows, cell.dataset.parts[part], cell.target.name)
     replace_text(cell.folder / "scores.md", text)
     run.text(text, "scores.md")
     replace_json(cell.folder / "result.json", result)
