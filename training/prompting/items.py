@@ -95,7 +95,6 @@ def _plane(settings: Settings) -> Items:
     )
     gold = reading.class_ids(rows["label"], (0, 1), f"table plane_items, {own.edition}", wanted)
     rows = rows.drop_columns("label").rename_columns({"group_id": "group"})
-    rows = rows.append_column("item_id", wanted)
     rows = rows.append_column("gold", pa.array([LABELS["plane"][at] for at in gold]))
     fold = own.fold if own.scheme == "two_shot" else f"{own.scheme}/{own.fold}"
     rows = _told(rows, fold, of)
