@@ -232,7 +232,7 @@ class Masked(LanguageModel):
     def encode(self, clozes: Sequence[Cloze]) -> list[Encoded]:
         fillers = []
         for cloze in clozes:
-            at = next(at for at, own in enumerate(self._words(cloze)) if own is not None)
+            at = next((at for at, own in enumerate(self._words(cloze)) if own is not None), 0)
             fillers.append(cloze.words[at])
         texts = [f"{c.before}{word}{c.after}" for c, word in zip(clozes, fillers, strict=True)]
         found: list[Encoded] = []

@@ -97,7 +97,9 @@ def test_asp_leaves_out_what_nobody_can_answer(prompt_lake):
         ("d1", "degree", "booster", "entailment"),
         ("d2", "degree", "booster", "not_entailment"),
     ]
-    assert found[0].cloze.before.startswith("Facts: The tea is scalding.\nConclusion: The tea is h")
+    assert found[0].cloze.before.startswith(
+        'Facts: The tea is scalding.\nConclusion: "The tea is h'
+    )
     assert (found[0].cloze.words, found[0].cloze.after) == (("True", "False"), "")
     other = load(dataclasses.replace(own, tables=["degree"], variant="numbers"))
     assert other.rows["item_id"].to_pylist() == ["d4"]

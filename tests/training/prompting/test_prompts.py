@@ -40,9 +40,9 @@ def test_every_file_of_ours_is_read(file):
 def test_the_papers_templates_and_words():
     found = read("plane", "plane")
     fields = {"premise": "big car", "conclusion": "big vehicle"}
-    assert [prompt.filled(fields, "poor") for prompt in found.prompts] == [
-        "A big car is a poor example of a big vehicle.",
-        "A big car is a type of big vehicle: poor.",
+    assert [prompt.around(fields) for prompt in found.prompts] == [
+        ("A big car is a ", " example of a big vehicle."),
+        ("A big car is a type of big vehicle: ", "."),
     ]
     names = [verbaliser.name for verbaliser in found.prompts[0].verbalisers]
     assert names == ["good/poor", "true/false", "positive/negative"]
