@@ -29,7 +29,7 @@ from training.tasks import reading
 from training.tasks.dataset import Dataset, Examples, Predicted, Source
 from training.tasks.scoring import classification, outcomes
 
-__all__ = ["LABELS", "OUTCOMES", "Asp", "Settings"]
+__all__ = ["LABELS", "OUTCOMES", "Asp", "Settings", "with_full_stop"]
 
 LABELS = (ENTAILMENT, NEUTRAL, CONTRADICTION)
 OUTCOMES = (ENTAILMENT, NOT_ENTAILMENT)
@@ -173,7 +173,7 @@ class Asp:
         kind = of.table.removeprefix("asp_")
         texts = [reading.strings(table.column(name)) for name in ("premise", "hypothesis")]
         if self.settings.full_stops == "normalised":
-            texts = [_with_full_stop(column) for column in texts]
+            texts = [with_full_stop(column) for column in texts]
         return Examples(
             item_ids=wanted,
             first=texts[0],
@@ -216,7 +216,8 @@ class Asp:
         return {f"all/{name}": score for name, score in found.items()}
 
 
-def _with_full_stop(texts: pa.StringArray) -> pa.StringArray:
+def with_full_stop(texts: pa.StringArray) -> pa.StringArray:
+    """The texts, with a full stop where they end without (``task.full_stops=normalised``)."""
     return pc.if_else(pc.ends_with(texts, "."), texts, pc.binary_join_element_wise(texts, "", "."))
 
 
