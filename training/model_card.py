@@ -65,6 +65,13 @@ def card(
         + f"): {sizes}.",
         "",
     ]
+    if dataset.kind == "masked":
+        lines += [
+            "The part val is held out by a hash of the text, with every masked token shown as the "
+            "mask. Loss is in nats a masked token; majority and unigram are what the frequency of "
+            "tokens in training gives without looking at the text.",
+            "",
+        ]
     if dataset.labels:
         lines += [f"Classes: {', '.join(dataset.labels)}.", ""]
     lines += ["## Scores", "", "| part and score | value |", "| --- | --: |"]

@@ -25,9 +25,9 @@ __all__ = ["CONTINUES", "SPECIAL", "backend", "tokenizer", "vocabulary"]
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 CONTINUES = "##"
-# Letters of a vocabulary, by frequency; words with others are unknown. A text in English has some
-# of every script, each of which would cost two pieces.
-_LETTERS = 256
+# Letters of a vocabulary, the most frequent ones; words with others are unknown. A text in English
+# has some of every script, and each costs two pieces: they may be a sixteenth, within these bounds.
+_LETTERS = (100, 256)
 _FEWEST = 2  # times that a piece is seen
 _VERSION = 1
 
@@ -69,8 +69,9 @@ def vocabulary(
     from tokenizers.trainers import WordPieceTrainer
 
     made = backend(SPECIAL, lowercase=lowercase)
-    letters = _letters(made, texts)
-    first = [*SPECIAL, *letters, *(f"{CONTINUES}{c}" for c in letters if c.isalnum())]
+    letters = _letters(made, texts, min(max(size // 16, _LETTERS[0]), _LETTERS[1]))
+    inside = [c for c in letters if len(made.pre_tokenizer.pre_tokenize_str(f"a{c}")) == 1]
+    first = [*SPECIAL, *letters, *(f"{CONTINUES}{c}" for c in inside)]
     own = [_whole(made, word) for word in words]
     least = len(set(first) | set(own))
     if size < least:
@@ -104,8 +105,8 @@ def vocabulary(
     return pieces
 
 
-def _letters(made: Any, texts: pa.LargeStringArray) -> list[str]:
-    """The most frequent characters of the texts as the tokenizer reads them, sorted."""
+def _letters(made: Any, texts: pa.LargeStringArray, most: int) -> list[str]:
+    """The `most` frequent characters of the texts as the tokenizer reads them, sorted."""
     counts = np.zeros(0x110000, dtype=np.int64)
     for some in chunks(texts):
         text = made.normalizer.normalize_str("\n".join(some))
@@ -113,7 +114,7 @@ def _letters(made: Any, texts: pa.LargeStringArray) -> list[str]:
         counts += np.bincount(codes, minlength=len(counts))
     seen = [int(code) for code in np.flatnonzero(counts) if not chr(code).isspace()]
     # Of equally frequent ones the first by code point.
-    kept = sorted(seen, key=lambda code: (-int(counts[code]), code))[:_LETTERS]
+    kept = sorted(seen, key=lambda code: (-int(counts[code]), code))[:most]
     return [chr(code) for code in sorted(kept)]
 
 

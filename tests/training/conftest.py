@@ -128,9 +128,17 @@ def sentence_lake(tmp_path_factory: pytest.TempPathFactory) -> str:
     root = os.fspath(tmp_path_factory.mktemp("sentences"))
     arrow.append(root, "sentences", sentence_table(sentence_rows()), job="test")
     # The other corpus has the same texts, and a few of its own.
-    more = [{**row, "corpus": "other", "sentence_id": f"x{at}"} for at, row in enumerate(sentence_rows())]
+    more = [
+        {**row, "corpus": "other", "sentence_id": f"x{at}"}
+        for at, row in enumerate(sentence_rows())
+    ]
     more += [
-        {"corpus": "other", "document": "d", "sentence_id": f"y{at}", "text": f"only {at} more words."}
+        {
+            "corpus": "other",
+            "document": "d",
+            "sentence_id": f"y{at}",
+            "text": f"only {at} more words.",
+        }
         for at in range(40)
     ]
     arrow.append(root, "sentences", sentence_table(more), job="test")
