@@ -71,7 +71,7 @@ def test_a_beam_that_holds_everything_finds_the_best_answer(architecture, penalt
     assert beaten or penalty
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(
     st.sampled_from(seq2seq.ARCHITECTURES),
     st.integers(0, 10_000),
