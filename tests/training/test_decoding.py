@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -19,13 +20,14 @@ WORDS = 7  # four of them special
 SOURCES = torch.tensor([[4, 5, 6], [5, 4, PAD], [6, PAD, PAD]])
 
 
-def random_model(architecture: str, seed: int, **how: object) -> GRU | Transformer:
+def random_model(architecture: str, seed: int, **how: Any) -> GRU | Transformer:
     """Weights so large that the best answer is not made of the best tokens."""
     config = Config(
         architecture, 8, 8, 1, 2 if architecture == "transformer" else 1, 0.0, 7, WORDS, 3, LONGEST
     )
     torch.manual_seed(seed)
-    model = seq2seq._MODELS[architecture](replace(config, **how)).eval()
+    model = seq2seq._MODELS[architecture](replace(config, **how))
+    model.eval()
     with torch.no_grad():
         for weights in model.parameters():
             weights.normal_(std=0.5)

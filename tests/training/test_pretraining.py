@@ -79,8 +79,8 @@ def result(folder: Path) -> dict[str, Any]:
 
 
 def model_folder(folder: Path) -> Path:
-    (found,) = (folder / "out").glob("*/model")
-    return found
+    (path,) = (folder / "out").glob("*/result.json")
+    return path.with_name("model")
 
 
 # The learner

@@ -44,8 +44,8 @@ def test_each_text_is_read_once_and_in_one_part(sentence_lake, caplog):
 
 def test_the_order_of_files_and_rows_does_not_matter(sentence_lake, tmp_path):
     rows = sentence_rows()
-    for part in (rows[300:][::-1], rows[:300]):
-        arrow.append(os.fspath(tmp_path), "sentences", sentence_table(part), job="test")
+    for some in (rows[300:][::-1], rows[:300]):
+        arrow.append(os.fspath(tmp_path), "sentences", sentence_table(some), job="test")
     ours, other = load(sentence_lake, "tiny"), load(os.fspath(tmp_path))
     for part in ("train", "val"):
         assert texts(ours, part) == texts(other, part)
