@@ -80,7 +80,7 @@ def result(folder: Path) -> dict[str, Any]:
 
 def model_folder(folder: Path) -> Path:
     (path,) = (folder / "out").glob("*/result.json")
-    return path.with_name("model")
+    return Path(path.with_name("model"))
 
 
 # The learner
