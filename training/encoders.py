@@ -225,9 +225,12 @@ class PairLearner:
         """Tokens of each example."""
         return self._tokens[part].lengths
 
-    def terms(self, part: str) -> Ids:
+    def begin_epoch(self, epoch: int) -> None:
+        """Nothing: the examples are the same in every epoch."""
+
+    def terms(self, part: str, indices: Ids) -> Ids:
         """One each: the loss is the mean over examples."""
-        return np.ones(len(self.dataset.parts[part]), dtype=np.int64)
+        return np.ones(len(indices), dtype=np.int64)
 
     def truncated(self) -> dict[str, int]:
         """How many examples of each part are longer than the limit."""

@@ -1,4 +1,4 @@
-"""The settings of ``training/finetune.py``."""
+"""The settings of training: those that any run has, and those of ``training/finetune.py``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import conf
 from conf import UserError, setting
 from training.seq2seq import Seq2Seq
 
-__all__ = ["BOOKKEEPING", "DEEPSPEED", "Lora", "Settings"]
+__all__ = ["BOOKKEEPING", "DEEPSPEED", "Lora", "Settings", "Training"]
 
 DEEPSPEED = conf.ROOT / "conf" / "deepspeed"
 # Settings that change where things go and how they are told, but no weight.
@@ -46,8 +46,8 @@ class Lora:
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Settings of ``training/finetune.py``."""
+class _Model:
+    """What is fine-tuned."""
 
     task: dict[str, Any] = setting(
         {},
@@ -60,6 +60,15 @@ class Settings:
         example="model=roberta-base",
     )
     seq2seq: Seq2Seq = setting(Seq2Seq(), help="the model of sygns, in place of model=")
+    freeze: bool = setting(False, help="train the classification head alone")
+    lora: Lora = setting(Lora(), help="adapters in place of all weights")
+    predictions: bool = setting(True, help="write every prediction to the table predictions")
+
+
+@dataclass(frozen=True)
+class Training:
+    """How the engine trains, whatever the model: the settings that all kinds of runs share."""
+
     seeds: list[int] = setting([0], help="one run for each", example="seeds=[0,1,2]")
     train_size: list[int] = setting(
         [],
@@ -92,8 +101,6 @@ class Settings:
     bucket: int | None = setting(
         100, help="updates whose examples are sorted by length together; none: not sorted"
     )
-    freeze: bool = setting(False, help="train the classification head alone")
-    lora: Lora = setting(Lora(), help="adapters in place of all weights")
     gradient_checkpointing: bool = setting(
         False, help="compute activations twice and keep fewer of them"
     )
@@ -120,7 +127,6 @@ class Settings:
         None, help="folder of the runs; runs/TASK if not given", example="out=runs/adept"
     )
     lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
-    predictions: bool = setting(True, help="write every prediction to the table predictions")
     tracking: str | None = setting(
         "sqlite:///mlflow.db", help="MLflow's store; none to track nothing"
     )
@@ -160,10 +166,6 @@ class Settings:
             raise UserError(f"learning_rate={self.learning_rate:g}: expected more than 0")
         if not 0 <= self.warmup < 1:
             raise UserError(f"warmup={self.warmup:g}: expected a share, 0 to less than 1")
-        if self.lora.rank < 0:
-            raise UserError(f"lora.rank={self.lora.rank}: expected 0 or more")
-        if self.lora.rank and self.freeze:
-            raise UserError("lora.rank and freeze=true: expected one of them")
         for name in ("seeds", "train_size"):
             values = getattr(self, name)
             if len(set(values)) < len(values):
@@ -208,3 +210,16 @@ class Settings:
         """The settings that decide the weights."""
         values = conf.to_dict(self)
         return {name: value for name, value in values.items() if name not in BOOKKEEPING}
+
+
+# Fields come in the reverse order of the bases: what is trained stands first in --help.
+@dataclass(frozen=True)
+class Settings(Training, _Model):
+    """Settings of ``training/finetune.py``."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.lora.rank < 0:
+            raise UserError(f"lora.rank={self.lora.rank}: expected 0 or more")
+        if self.lora.rank and self.freeze:
+            raise UserError("lora.rank and freeze=true: expected one of them")
