@@ -9,7 +9,19 @@ from typing import TypeAlias
 import pyarrow as pa
 from matplotlib.figure import Figure
 
-__all__ = ["Block", "FigureBlock", "NotRun", "Section", "Sections", "Table", "Text", "Unavailable"]
+from conf import UserError
+
+__all__ = [
+    "Block",
+    "FigureBlock",
+    "NotRun",
+    "Section",
+    "Sections",
+    "Table",
+    "Text",
+    "Unavailable",
+    "guarded",
+]
 
 
 @dataclass(frozen=True)
@@ -22,7 +34,8 @@ class Text:
 @dataclass(frozen=True)
 class Table:
     """A table as it is to be read: `data` has a row a row, numbers already rounded for print where
-    they are text, and rounded by the writer to `digits` where they are floating point."""
+    they are text, and rounded by the writer to `digits` where they are floating point. A cell may
+    have several lines; names of columns are printed with spaces for underscores."""
 
     caption: str
     data: pa.Table
@@ -40,10 +53,12 @@ class FigureBlock:
 
 @dataclass(frozen=True)
 class NotRun:
-    """A table or figure of a paper without data of ours yet: what it is, and the command to run."""
+    """A table or figure of a paper without data of ours yet: what it is, the command to run, and
+    (where it is not plain) what was looked for and not found."""
 
     caption: str
     command: str
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -66,5 +81,15 @@ class Section:
     blocks: Sequence[Block]
 
 
-# A page's module has `sections(lake, runs) -> list[Section]`.
+# A page's module has `sections(lake, runs) -> list[Section]`, `lake` an `analysis.reporting.lake`
+# `Lake`, `runs` an `analysis.reporting.runs` `Runs`.
 Sections: TypeAlias = Callable[..., Sequence[Section]]
+
+
+def guarded(caption: str, command: str, build: Callable[[], Sequence[Block]]) -> list[Block]:
+    """The blocks, or, where `build` misses something of the user's (a table, an edition), what
+    it is and the command that makes it: one page without data never costs the others."""
+    try:
+        return list(build())
+    except UserError as error:
+        return [NotRun(caption, command, str(error))]
