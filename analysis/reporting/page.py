@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 from matplotlib.figure import Figure
@@ -15,11 +15,14 @@ __all__ = [
     "Block",
     "FigureBlock",
     "NotRun",
+    "Part",
+    "Report",
     "Section",
     "Sections",
     "Table",
     "Text",
     "Unavailable",
+    "cells",
     "guarded",
 ]
 
@@ -81,6 +84,24 @@ class Section:
     blocks: Sequence[Block]
 
 
+@dataclass(frozen=True)
+class Part:
+    """A paper's page: its sections under one heading."""
+
+    anchor: str
+    title: str
+    sections: Sequence[Section]
+
+
+@dataclass(frozen=True)
+class Report:
+    """A whole report."""
+
+    title: str
+    opening: Sequence[Block]
+    parts: Sequence[Part]
+
+
 # A page's module has `sections(lake, runs) -> list[Section]`, `lake` an `analysis.reporting.lake`
 # `Lake`, `runs` an `analysis.reporting.runs` `Runs`.
 Sections: TypeAlias = Callable[..., Sequence[Section]]
@@ -93,3 +114,32 @@ def guarded(caption: str, command: str, build: Callable[[], Sequence[Block]]) ->
         return list(build())
     except UserError as error:
         return [NotRun(caption, command, str(error))]
+
+
+def cells(table: Table) -> tuple[list[str], list[bool], list[list[str]]]:
+    """A table as text: names of columns, which of them are numbers, and the cells row by row.
+
+    Floating point is rounded to the table's digits, whole numbers get thousands separators, truth
+    values are yes and no, and what is null is a dash.
+    """
+    data = table.data
+    numeric = [pa.types.is_integer(f.type) or pa.types.is_floating(f.type) for f in data.schema]
+    columns = [
+        [_text(value, table.digits) for value in column.to_pylist()] for column in data.columns
+    ]
+    names = [name.replace("_", " ") for name in data.column_names]
+    return names, numeric, [list(row) for row in zip(*columns, strict=True)]
+
+
+def _text(value: Any, digits: int) -> str:
+    match value:
+        case None:
+            return "–"
+        case bool():
+            return "yes" if value else "no"
+        case int():
+            return f"{value:,}"
+        case float():
+            return "–" if value != value else f"{value:,.{digits}f}".replace("-", "−")
+        case _:
+            return str(value)
