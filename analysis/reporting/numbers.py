@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from decimal import ROUND_HALF_UP, Decimal
 
 import pyarrow as pa
 
@@ -103,26 +104,33 @@ def _cell(own: Published, row: Mapping[str, object], some: bool) -> str:
     low, high = row["low"], row["high"]
     if isinstance(low, float) and isinstance(high, float):
         lines[1] += f" [{_number(low, digits)}, {_number(high, digits)}]"
-        outside = "" if low <= own.value <= high or own.approximate else " *"
+        # What rounds to the printed number is never outside of our interval.
+        inside = low <= own.value <= high or own.approximate or row["agrees"]
+        outside = "" if inside else " *"
         lines.append(
             f"{_signed(here - own.value, digits)} [{_signed(low - own.value, digits)}, "
             f"{_signed(high - own.value, digits)}]{outside}"
         )
     elif row["agrees"]:
-        lines.append("equal to the printed digit")
+        lines.append("equal")
     else:
         lines.append(_signed(here - own.value, digits))
     return "\n".join(lines)
 
 
+def _rounded(value: float, digits: int) -> Decimal:
+    # Halves go up, as papers round them; twelve digits hide what binary fractions add.
+    return Decimal(f"{value:.12g}").quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
+
+
 def _number(value: float, digits: int) -> str:
-    return f"{value:,.{digits}f}".replace("-", "−")
+    return f"{_rounded(value, digits):,f}".replace("-", "−")
 
 
 def _signed(value: float, digits: int) -> str:
-    text = f"{value:+,.{digits}f}"
     # What rounds to nothing has no sign.
-    return text.replace("-", "−") if float(text.replace(",", "")) else text[1:]
+    rounded = _rounded(value, digits)
+    return f"{rounded:+,f}".replace("-", "−") if rounded else f"{abs(rounded):f}"
 
 
 def _remarks(
