@@ -174,7 +174,8 @@ def _stages(lake: Lake) -> list[Block]:
             "adept",
             "figure 1",
             {key: value for key, value in ours.items() if key in known},
-            caption=f"Entries by stage, ours of edition {edition}",
+            caption="Entries by stage",
+            edition=edition,
         ),
         *comparison("adept", "section 4.1", {}, caption="Sizes named in the text"),
     ]
@@ -299,9 +300,10 @@ def _labels(lake: Lake, read: Callable[[], pa.Table]) -> list[Block]:
             "adept",
             "table 4",
             ours,
-            caption=f"Labels of edition {edition} ({', '.join(there)}{held})",
+            caption=f"Labels of {', '.join(there)}{held}",
+            edition=edition,
         ),
-        *comparison("adept", "table 4, sizes", sizes, caption=f"Rows of edition {edition}"),
+        *comparison("adept", "table 4, sizes", sizes, caption="Rows", edition=edition),
         Table("Labels by part of the split", data, digits=3),
     ]
     if others:
@@ -395,7 +397,7 @@ def _accuracy(read: Callable[[], pa.Table], scored: Callable[[], list[_Scored]])
                 )
     command = f"{_TRAIN} model=roberta-base task.classes=5 task.context=true"
     blocks = comparison(
-        "adept", "table 5", ours, caption=f"Accuracy on val of edition {edition}", command=command
+        "adept", "table 5", ours, caption="Accuracy on val", edition=edition, command=command
     )
     blocks += comparison(
         "adept",

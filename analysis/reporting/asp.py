@@ -45,7 +45,9 @@ _PROMPT = "python training/prompt.py conf/training/asp_prompt.yaml"
 
 _TASKS = {"entailment": "entailment inference", "degree": "degree estimation"}
 _TABLES = {"entailment": "asp_entailment", "degree": "asp_degree"}
-# Dimensions by the round that holds them out: docs/asp.md.
+# What training/finetune.py calls natural-language inference.
+_NLI = "pairs_nli"
+# Runs that these part are the rounds of one training.
 _AXES = ("task.round", "task.dimension")
 # Models whose curves are drawn; further ones have their numbers in the tables.
 _DRAWN = 4
@@ -61,6 +63,16 @@ class _Answered:
     settings: Mapping[str, str]
     runs: Sequence[str]
     rows: pa.Table
+
+    @property
+    def row(self) -> str | None:
+        """The paper's row that the model stands for: that of what was trained on MNLI for a model
+        that was scored, and none for one that was taught another task."""
+        if self.job != "score" or "trained_on" not in self.settings:
+            return row_name(self.model)
+        if self.settings["trained_on"] != _NLI:
+            return None
+        return row_name(_short(self.settings.get("trained_from", "")))
 
     def accuracy(self, kind: str, test: str, part: str = "test") -> Interval | None:
         """Mean accuracy over the runs; None where no run has such rows."""
@@ -350,18 +362,25 @@ def _table(lake: Lake, number: int, models: Callable[[], list[_Answered]]) -> li
             baseline = asp.baseline_table(lake.root, _TABLES[kind], edition, f"table {number}")
             for row in baseline.to_pylist():
                 ours[row["baseline"], row["test"]] = row["percent"] / 100
-            caption = f"{task.capitalize()}, accuracy on edition {edition}"
         except UserError as error:
-            caption, reason = f"{task.capitalize()}, accuracy", str(error)
+            edition, reason = "", str(error)
         printed = {row for row, _ in published.table("asp", name)}
         for model in reversed(found):  # the newest last: it stands for the row
-            row = row_name(model.model)
+            row = model.row
             if row in printed:
                 for test in TESTS:
                     own = model.accuracy(kind, test)
                     if own is not None:
                         ours[row, test] = own
-        blocks += comparison("asp", name, ours, caption=caption, command=command, reason=reason)
+        blocks += comparison(
+            "asp",
+            name,
+            ours,
+            caption=f"{task.capitalize()}, accuracy",
+            edition=edition,
+            command=command,
+            reason=reason,
+        )
         mine = _mine(found, kind)
         told = f"{task.capitalize()}: models " + ("trained here" if number == 4 else "scored here")
         blocks.append(

@@ -53,6 +53,7 @@ def comparison(
     ours: Ours,
     *,
     caption: str,
+    edition: str = "",
     command: str = "",
     reason: str = "",
 ) -> list[Block]:
@@ -61,7 +62,7 @@ def comparison(
     `ours` is by (row, column), as `analysis.published.beside` takes it: shares where the paper has
     percentages. A cell has the printed number; ours with its interval; and ours less printed, with
     the interval of the difference (the printed number has none of its own) and a star where the
-    printed number lies outside of it. `command` runs what the cells without ours want.
+    printed number lies outside of it. `edition` is that of ours; `command` runs what the cells without ours want.
     """
     numbers = published.table(paper, name)
     beside = {
@@ -72,7 +73,8 @@ def comparison(
     texts = {key: _cell(numbers[key], beside[key], some) for key in numbers}
     unit = next(iter(numbers.values())).unit
     of = {"percent": ", in percent", "share": ", as shares", "": ""}.get(unit, f", {unit}")
-    told = caption + of + ("" if some else " (as published)")
+    whose = f"; ours of edition {edition}" if edition else ""
+    told = caption + of + (whose if some else " (as published)")
     blocks: list[Block] = [Table(told, _laid_out(texts))]
     remarks = _remarks(numbers, beside)
     if remarks:

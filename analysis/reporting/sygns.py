@@ -153,7 +153,8 @@ def _sizes(lake: Lake) -> list[Block]:
             "sygns",
             "section 3.4",
             ours,
-            caption=f"Sizes, ours of edition {edition} (training with its validation part)",
+            caption="Sizes, training with its validation part",
+            edition=edition,
             command=_BUILD,
         ),
         Table("Sentences of productivity by depth", depths),
@@ -239,12 +240,12 @@ def _accuracies(made: Meanings | None, name: str) -> list[Block]:
             except ValueError:
                 continue
     of = f", primitive {primitive.replace(',', ', ')}" if primitive else ""
-    edition = f" on edition {made.edition}" if made else ""
     return comparison(
         "sygns",
         name,
         ours,
-        caption=f"Accuracy by {by}{of}{edition}",
+        caption=f"Accuracy by {by}{of}",
+        edition=made.edition if made else "",
         command=_command(scheme, primitive, _ALL),
     )
 
@@ -269,6 +270,7 @@ def _entailment(made: Meanings | None) -> list[Block]:
         "table 6",
         ours,
         caption="Entailment between gold (G) and predicted (P) formulas, primitive one",
+        edition=made.edition if made else "",
         command=command,
         reason=reason,
     )
@@ -290,6 +292,7 @@ def _polarity_f(made: Meanings | None) -> list[Block]:
         "table 8",
         ours,
         caption="F of polarity, FOL, primitive one",
+        edition=made.edition if made else "",
         command=_command("systematicity", "one", _BOTH),
     )
 
@@ -313,6 +316,7 @@ def _polarity_all(made: Meanings | None) -> list[Block]:
             name,
             ours,
             caption=f"Polarity of {form.upper()}, primitive one",
+            edition=made.edition if made else "",
             command=_command("systematicity", "one", f"task.form={form} {_BOTH}"),
         )
     return blocks
@@ -332,6 +336,7 @@ def _of_size(made: Meanings | None) -> list[Block]:
         "table 11",
         ours,
         caption="Accuracy by number of parameters, FOL, primitive one",
+        edition=made.edition if made else "",
         command="python training/finetune.py conf/training/sygns_sizes.yaml",
     )
 
@@ -441,6 +446,7 @@ def _clauses(lake: Lake, made: Meanings | None) -> list[Block]:
     blocks = comparison(
         "sygns", "table 18", {}, caption="F over matching clauses of the paper's sentence"
     )
+    blocks.append(Text("That F is of the paper's own models; what follows is of ours."))
     command = f"{_TRAIN} task.scheme=productivity task.primitive= task.form=drs {_BOTH}"
     runs = _newest(made, "productivity", "", "drs") if made else {}
     found = _wrong(lake, made, runs, "depth", ("2",)) if made and runs else None
