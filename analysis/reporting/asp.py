@@ -246,7 +246,7 @@ def _models(lake: Lake, runs: Runs, jobs: Sequence[str]) -> list[_Answered]:
         return []
     items = _items(lake, editions)
     found = []
-    for members in groups(answered(lake, runs.of(jobs)), _AXES):
+    for members in groups(answered(lake, runs.of(jobs, {"task.name": "asp"})), _AXES):
         by_model: dict[str, list[pa.Table]] = {}
         for number, run in enumerate(members):
             rows = _joined(lake, run, editions, items)

@@ -7,10 +7,9 @@ a box of its own where even that is too wide.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from html import escape
 
-from analysis import figures
 from analysis.reporting.page import (
     Block,
     FigureBlock,
@@ -81,9 +80,9 @@ code { font: .86em ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace;
 """
 
 
-def html(report: Report) -> str:
-    """The report as the text of an HTML file; equal reports give equal text."""
-    body = "\n".join(_body(report))
+def html(report: Report, pictures: Mapping[str, str]) -> str:
+    """The report as the text of an HTML file, its figures' SVG (by anchor) within."""
+    body = "\n".join(_body(report, pictures))
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -92,10 +91,10 @@ def html(report: Report) -> str:
     )
 
 
-def _body(report: Report) -> Iterator[str]:
+def _body(report: Report, pictures: Mapping[str, str]) -> Iterator[str]:
     yield f"<h1>{escape(report.title)}</h1>"
     for number, block in enumerate(report.opening, 1):
-        yield _block(block, f"opening-{number}")
+        yield _block(block, f"opening-{number}", pictures)
     yield "<nav><ul>"
     for part in report.parts:
         yield f'<li><a href="#{part.anchor}">{escape(part.title)}</a><ul>'
@@ -108,18 +107,18 @@ def _body(report: Report) -> Iterator[str]:
         for section in part.sections:
             yield f'<section id="{section.anchor}"><h3>{escape(section.title)}</h3>'
             for number, block in enumerate(section.blocks, 1):
-                yield _block(block, f"{section.anchor}-{number}")
+                yield _block(block, f"{section.anchor}-{number}", pictures)
             yield "</section>"
 
 
-def _block(block: Block, anchor: str) -> str:
+def _block(block: Block, anchor: str, pictures: Mapping[str, str]) -> str:
     match block:
         case Text(text):
             return f"<p>{escape(text)}</p>"
         case Table():
             return _table(block)
-        case FigureBlock(caption, figure, data):
-            drawn = _inline(figures.svg(figure), anchor, caption)
+        case FigureBlock(caption, _, data):
+            drawn = _inline(pictures[anchor], anchor, caption)
             first = data.slice(0, SHOWN)
             more = "" if data.num_rows <= SHOWN else f", the first {SHOWN} of {data.num_rows:,}"
             plotted = _table(Table("", first, digits=4))

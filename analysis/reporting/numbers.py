@@ -62,7 +62,8 @@ def comparison(
     `ours` is by (row, column), as `analysis.published.beside` takes it: shares where the paper has
     percentages. A cell has the printed number; ours with its interval; and ours less printed, with
     the interval of the difference (the printed number has none of its own) and a star where the
-    printed number lies outside of it. `edition` is that of ours; `command` runs what the cells without ours want.
+    printed number lies outside of it. `edition` is that of ours; `command` runs what the cells
+    without ours want.
     """
     numbers = published.table(paper, name)
     beside = {
