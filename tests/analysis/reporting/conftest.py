@@ -286,6 +286,7 @@ def _sygns_answers(
             continue
         gold = str(row[form])
         wrong = {"every", "all"} & set(str(row["sentence"]).split())
+        short = gold.rsplit(" [SEP] " if form == "drs" else " ", 1)[0]
         found.append(
             {
                 "task": f"sygns_{form}",
@@ -294,7 +295,7 @@ def _sygns_answers(
                 "fold": primitive,
                 "item_id": row["sentence_id"],
                 "gold": gold,
-                "text": gold.rsplit(" ", 2)[0] if wrong else gold,
+                "text": short if wrong else gold,
             }
         )
     return found

@@ -121,7 +121,7 @@ def test_equal_input_gives_equal_blocks_and_equal_pictures(made, built):
                     assert (one.caption, one.data) == (two.caption, two.data)
                 else:
                     assert one == two
-    figure = [b for _, b in anchored(built) if isinstance(b, FigureBlock)][0].figure
+    figure = next(b for _, b in anchored(built) if isinstance(b, FigureBlock)).figure
     assert figures.svg(figure) == figures.svg(figure)
 
 
