@@ -123,7 +123,7 @@ def test_a_report_of_nothing_but_words():
         [False, True, False, False],
         [["x|y\n<z>", "1,234.50", "yes", "–"]],
     )
-    assert '<td>x|y<br><span class="ours">&lt;z&gt;</span></td>' in html(made, {})
+    assert '<td class="short">x|y<br><span class="ours">&lt;z&gt;</span></td>' in html(made, {})
     assert "| x\\|y<br>\\<z\\> | 1,234.50 | yes | – |" in markdown(made)
 
 
