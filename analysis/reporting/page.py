@@ -4,12 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 from matplotlib.figure import Figure
 
-__all__ = ["Block", "FigureBlock", "NotRun", "Section", "Sections", "Table", "Text", "Unavailable"]
+from conf import UserError
+
+__all__ = [
+    "Block",
+    "FigureBlock",
+    "NotRun",
+    "Part",
+    "Report",
+    "Section",
+    "Sections",
+    "Table",
+    "Text",
+    "Unavailable",
+    "cells",
+    "guarded",
+]
 
 
 @dataclass(frozen=True)
@@ -22,7 +37,8 @@ class Text:
 @dataclass(frozen=True)
 class Table:
     """A table as it is to be read: `data` has a row a row, numbers already rounded for print where
-    they are text, and rounded by the writer to `digits` where they are floating point."""
+    they are text, and rounded by the writer to `digits` where they are floating point. A cell may
+    have several lines; names of columns are printed with spaces for underscores."""
 
     caption: str
     data: pa.Table
@@ -40,10 +56,12 @@ class FigureBlock:
 
 @dataclass(frozen=True)
 class NotRun:
-    """A table or figure of a paper without data of ours yet: what it is, and the command to run."""
+    """A table or figure of a paper without data of ours yet: what it is, the command to run, and
+    (where it is not plain) what was looked for and not found."""
 
     caption: str
     command: str
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -66,5 +84,62 @@ class Section:
     blocks: Sequence[Block]
 
 
-# A page's module has `sections(lake, runs) -> list[Section]`.
+@dataclass(frozen=True)
+class Part:
+    """A paper's page: its sections under one heading."""
+
+    anchor: str
+    title: str
+    sections: Sequence[Section]
+
+
+@dataclass(frozen=True)
+class Report:
+    """A whole report."""
+
+    title: str
+    opening: Sequence[Block]
+    parts: Sequence[Part]
+
+
+# A page's module has `sections(lake, runs) -> list[Section]`, `lake` an `analysis.reporting.lake`
+# `Lake`, `runs` an `analysis.reporting.runs` `Runs`.
 Sections: TypeAlias = Callable[..., Sequence[Section]]
+
+
+def guarded(caption: str, command: str, build: Callable[[], Sequence[Block]]) -> list[Block]:
+    """The blocks, or, where `build` misses something of the user's (a table, an edition), what
+    it is and the command that makes it: one page without data never costs the others."""
+    try:
+        return list(build())
+    except UserError as error:
+        return [NotRun(caption, command, str(error))]
+
+
+def cells(table: Table) -> tuple[list[str], list[bool], list[list[str]]]:
+    """A table as text: names of columns, which of them are numbers, and the cells row by row.
+
+    Floating point is rounded to the table's digits, whole numbers get thousands separators, truth
+    values are yes and no, and what is null is a dash.
+    """
+    data = table.data
+    numeric = [pa.types.is_integer(f.type) or pa.types.is_floating(f.type) for f in data.schema]
+    columns = [
+        [_text(value, table.digits) for value in column.to_pylist()] for column in data.columns
+    ]
+    names = [name.replace("_", " ") for name in data.column_names]
+    return names, numeric, [list(row) for row in zip(*columns, strict=True)]
+
+
+def _text(value: Any, digits: int) -> str:
+    match value:
+        case None:
+            return "–"
+        case bool():
+            return "yes" if value else "no"
+        case int():
+            return f"{value:,}"
+        case float():
+            return "–" if value != value else f"{value:,.{digits}f}".replace("-", "−")
+        case _:
+            return str(value)
