@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis.artefacts import Rows
-from conf import UserError
 from analysis.labels import ADEPT, PLANE
+from conf import UserError
 from etl.asp import DISCARD
 from etl.lake import arrow
 
@@ -156,9 +156,9 @@ def _round(lake: str, edition: str, scheme: str, table: str, number: str) -> Ite
     for own in dict.fromkeys((_TUNING.get(edition, edition), edition)):
         where = [("edition", "=", own), ("scheme", "=", scheme), ("round", "=", number)]
         ids, parts = _listed(lake, "asp_splits", where, "item_id")
-        for part in sorted(set(parts)):
-            wanted = [item for item, at in zip(ids, parts, strict=True) if at == part]
-            pieces.append((part, _looked_up(lake, table, own, wanted, names)))
+        for name in sorted(set(parts)):
+            wanted = [item for item, at in zip(ids, parts, strict=True) if at == name]
+            pieces.append((name, _looked_up(lake, table, own, wanted, names)))
     part = _held_out([name for name, _ in pieces])
     if part is None:
         return

@@ -15,6 +15,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 from scipy import stats
@@ -94,9 +95,7 @@ def _sample(rows: Rows, numbers: Iterable[int], cap: int, seed: int) -> list[int
     return ranked[:cap]
 
 
-def _predictions(
-    texts: Sequence[str], labels: Sequence[str], asked: Sequence[str]
-) -> Sequence[object]:
+def _predictions(texts: Sequence[str], labels: Sequence[str], asked: Sequence[str]) -> list[str]:
     """What a logistic regression on n-grams says of the texts `asked`.
 
     Words and pairs of words, and within words runs of two to five letters, so that it has something
@@ -114,7 +113,7 @@ def _predictions(
     )
     model = make_pipeline(make_union(words, letters), LogisticRegression(max_iter=500, tol=1e-3))
     model.fit(list(texts), list(labels))
-    return list(model.predict(list(asked)))
+    return [str(label) for label in model.predict(list(asked))]
 
 
 def audit(
@@ -132,7 +131,7 @@ def audit(
     Raises:
         ValueError: no split; a split without rows to train or to score on.
     """
-    found = []
+    found: list[dict[str, Any]] = []
     for rows in splits:
         learnt = _sample(rows, rows.train, trained, seed)
         asked = _sample(rows, rows.test, tested, seed)
@@ -204,7 +203,7 @@ def token_table(rows: Rows, name: str, *, least: int = LEAST, top: int = 10) -> 
         seen.update(own)
         counts.update((token, rows.labels[at]) for token in own)
     tested = [token for token, number in seen.items() if least <= number < size]
-    found = []
+    found: list[dict[str, Any]] = []
     for token in tested:
         for label, total in totals.items():
             expected, share = total / size, counts[token, label] / seen[token]
