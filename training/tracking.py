@@ -160,6 +160,12 @@ class Tracker:
             self.experiment_id = found.experiment_id
         self.client = client
 
+    def earlier(self, run_id: str) -> Run:
+        """A run that has ended, to add to."""
+        run = Run(self)
+        run.id = run_id
+        return run
+
     def run(self, name: str, kept: Path, *, parent: str | None = None) -> Run:
         """A run, or the one that file `kept` says was begun here before."""
         run = Run(self)
@@ -302,6 +308,29 @@ class Run:
                     if own.metadata["Name"] in ("torch", "transformers", "safetensors", "numpy")
                 ],
             )
+
+    @_guarded
+    def register(self, name: str) -> None:
+        """The run's logged model as a new version of `name` in the registry; once, however often.
+
+        The newest is taken where a run that was killed has logged it twice.
+        """
+        from mlflow.exceptions import MlflowException
+
+        client = self.tracker.client
+        logged = client.get_run(self.id).outputs.model_outputs
+        if not logged:
+            raise ValueError(f"register={name}: run {self.id} has no logged model")
+        with contextlib.suppress(MlflowException):
+            # It may be there already; if it cannot be made, the next line says why.
+            client.create_registered_model(name)
+        if any(own.run_id == self.id for own in client.search_model_versions(f"name='{name}'")):
+            return
+        model_id = logged[-1].model_id
+        made = client.create_model_version(
+            name, f"models:/{model_id}", run_id=self.id, model_id=model_id
+        )
+        log.info("registered as models:/%s/%s", name, made.version)
 
     @_guarded
     def end(self, status: str = "FINISHED") -> None:
