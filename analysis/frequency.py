@@ -112,6 +112,11 @@ class Slope:
     def odds_ratio(self) -> float:
         return math.exp(self.estimate)
 
+    def text(self) -> str:
+        """The odds ratio with its interval: ``1.31 [1.10, 1.56]``."""
+        ends = (math.exp(value) for value in (self.estimate, self.low, self.high))
+        return "{:.2f} [{:.2f}, {:.2f}]".format(*ends)
+
 
 def slope(
     values: Sequence[float | None],

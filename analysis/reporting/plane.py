@@ -1,0 +1,389 @@
+"""PLANE's page: its tables and figures from the lake, from fine-tuned, prompted and NLI models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from analysis import plane, plane_figures, prompts, transfer
+from analysis.plane import CLASSES
+from analysis.reporting import plane_supervised
+from analysis.reporting.answers import answered
+from analysis.reporting.lake import Lake
+from analysis.reporting.numbers import comparison
+from analysis.reporting.page import Block, FigureBlock, Section, Table, Text, guarded
+from analysis.reporting.runs import Run, Runs
+from conf import UserError
+from etl.knowledge import lexicons
+from etl.lake import arrow
+
+__all__ = ["sections"]
+
+# The paper's models by the last part of their names on the hub.
+_MASKED = {
+    "bert-base-cased": "BERT-base",
+    "bert-large-cased": "BERT-large",
+    "distilbert-base-cased": "DistilBERT",
+    "distilroberta-base": "DistilRoBERTa",
+    "roberta-base": "RoBERTa-base",
+    "roberta-large": "RoBERTa-large",
+}
+_NLI = {
+    "roberta-large-mnli": "Liu et al. 2019",
+    "roberta-large-snli_mnli_fever_anli_R1_R2_R3-nli": "Nie et al. 2020",
+}
+
+_BUILD = "spark-submit etl/build_plane.py preset=paper lake=LAKE"
+_TWO_SHOT = (
+    "python training/prompt.py conf/training/plane_prompt.yaml model=bert-base-cased lake=LAKE"
+)
+_ZERO_SHOT = (
+    "python training/prompt.py conf/training/plane_zero_shot.yaml model=bert-base-cased lake=LAKE"
+)
+_SCORE = (
+    "deepspeed training/score.py conf/training/plane_score.yaml "
+    "model=FacebookAI/roberta-large-mnli lake=LAKE"
+)
+
+
+@dataclass(frozen=True)
+class _Answers:
+    """What models answered; read when the first section asks for it."""
+
+    lake: Lake
+    runs: Runs
+
+    @cached_property
+    def two_shot(self) -> pa.Table:
+        return _prompted(self.lake, self.runs, "2", "two-shot prompts")
+
+    @cached_property
+    def zero_shot(self) -> pa.Table:
+        return _prompted(self.lake, self.runs, "0", "zero-shot prompts")
+
+    @cached_property
+    def nli(self) -> pa.Table:
+        return _nli(self.lake, self.runs)
+
+
+def sections(lake: Lake, runs: Runs) -> list[Section]:
+    """Tables 1, 4 to 6 and 8 and figures 1 to 9 of the paper, in its order."""
+    own = _Answers(lake, runs)
+    return [
+        _section("table-1", "Table 1: what holds by rule", _BUILD, partial(_rules, lake)),
+        _section("section-3", "Section 3.2: size", _BUILD, partial(_size, lake)),
+        _section("table-4", "Table 4: two-shot prompts", _TWO_SHOT, partial(_table_4, own)),
+        _section("table-5", "Table 5: models for NLI", _SCORE, partial(_table_5, own)),
+        _section("figure-1", "Figure 1: models for NLI, by type", _SCORE, partial(_fig_1, own)),
+        *plane_supervised.out_of_distribution(lake, runs),
+        _section("figure-4", "Figure 4: PMI by class", _BUILD, partial(_pmi, lake)),
+        _section("table-8", "Table 8: zero-shot prompts", _ZERO_SHOT, partial(_table_8, own)),
+        _section(
+            "figure-5",
+            "Figure 5: zero-shot prompts, by template",
+            _ZERO_SHOT,
+            lambda: _variance(own.zero_shot),
+        ),
+        _section(
+            "figure-6",
+            "Figure 6: two-shot prompts, by template and verbaliser",
+            _TWO_SHOT,
+            lambda: _variance(own.two_shot),
+        ),
+        _section(
+            "figure-7",
+            "Figure 7: two-shot prompts, by order of the examples",
+            _TWO_SHOT,
+            lambda: _recency(own.two_shot),
+        ),
+        plane_supervised.in_distribution(lake, runs),
+        _section("figure-9", "Figure 9: errors of models for NLI", _SCORE, partial(_fig_9, own)),
+    ]
+
+
+def _section(anchor: str, title: str, command: str, build: Callable[[], list[Block]]) -> Section:
+    return Section(f"plane-{anchor}", title, guarded(title, command, build))
+
+
+# The dataset
+
+
+def _rules(lake: Lake) -> list[Block]:
+    edition = lake.edition("plane_items")
+    names = ["class", "inference_type", "label"]
+    where = [("edition", "=", edition)]
+    found = plane.rule_check(arrow.batches(lake.root, "plane_items", where=where, columns=names))
+    ours = {
+        (plane.TYPES[row["inference_type"]], row["class"]): row["entailed"] / row["rows"]
+        for row in found.to_pylist()
+    }
+    caption = f"Share of rows that are entailed, edition {edition}"
+    return [
+        *comparison("plane", "table 1", ours, caption=caption, command=_BUILD),
+        Table(f"Rows behind it, edition {edition}", found),
+    ]
+
+
+def _size(lake: Lake) -> list[Block]:
+    edition = lake.edition("plane_items")
+    ours: dict[tuple[str, str], float] = {
+        ("adjectives", "count"): float(len(lexicons.adjective_classes()))
+    }
+    if edition != "published":  # which has the splits alone
+        nouns: set[str] = set()
+        items = 0
+        where = [("edition", "=", edition)]
+        for batch in arrow.batches(lake.root, "plane_items", where=where, columns=["noun"]):
+            nouns.update(pc.unique(batch.column("noun")).to_pylist())
+            items += batch.num_rows
+        ours |= {("nouns", "count"): float(len(nouns)), ("items", "count"): float(items)}
+    caption = f"Size, edition {edition}; adjectives are those of the lexicon"
+    return comparison("plane", "section 3.2", ours, caption=caption)
+
+
+def _pmi(lake: Lake) -> list[Block]:
+    edition = lake.edition("plane_association")
+    table = arrow.read(
+        lake.root, "plane_association", where=[("edition", "=", edition)], columns=["corpus"]
+    )
+    found: list[Block] = [
+        Text(
+            "The paper finds medians far from 0, I and S alike, O slightly lower and more even, "
+            "and few phrases at or below 0 (about 0.1 %). The log base is not stated there; ours "
+            "is 2, and marginals are taken before any floor of counts."
+        )
+    ]
+    for corpus in sorted(pc.unique(table.column("corpus")).to_pylist()):
+        quantiles = plane.pmi_quantiles(plane.pmi_by_class(lake.root, edition, corpus))
+        figure, _ = plane.pmi_figure(quantiles)
+        caption = f"PMI of the phrases by class, corpus {corpus}, edition {edition}"
+        found.append(FigureBlock(caption, figure, quantiles))
+    return found
+
+
+# Prompts
+
+
+def _prompted(lake: Lake, runs: Runs, shots: str, what: str) -> pa.Table:
+    """The answers of each model's newest run.
+
+    Raises:
+        UserError: no run with answers in the lake.
+    """
+    newest: dict[str, Run] = {}
+    for run in answered(lake, runs.of("prompt", {"task": "plane", "shots": shots})):
+        newest.setdefault(run.model, run)
+    tables = [prompts.read(lake.root, run.id) for run in newest.values()]
+    if not tables:
+        raise UserError(f"no finished run of PLANE's {what} with answers in this lake")
+    return pa.concat_tables(tables)
+
+
+# How answers are read (`prompts.CHOICES`).
+_READ = {
+    "first": "by the first predicted token, as in the paper",
+    "restricted": "by the more probable of the verbaliser's words",
+}
+
+
+def _class_tables(rows: pa.Table) -> list[Block]:
+    """Mean and deviation as the paper prints them, by class and model, for either way to answer."""
+    found: list[Block] = []
+    for choice, own in _choices(rows):
+        data = prompts.class_table(prompts.cells(own, choice))
+        found.append(Table(f"Ours, F1 in percent, {_READ[choice]}", _laid_out(data)))
+    always = prompts.class_table(prompts.always(rows, "entailed"))
+    found.append(Table("Always answering that it is entailed", _laid_out(always)))
+    return found
+
+
+def _laid_out(data: pa.Table) -> pa.Table:
+    """`prompts.class_table` with a row a class and a column a model: 69.9 ± 38.0."""
+    rows: dict[str, dict[str, str]] = {}
+    for cell in data.to_pylist():
+        text = f"{100 * cell['mean']:.1f}"
+        if cell["deviation"] is not None:
+            text += f" ± {100 * cell['deviation']:.1f}"
+        rows.setdefault(cell["row"], {"class": cell["row"]})[_short(cell["model"])] = text
+    return pa.Table.from_pylist(list(rows.values()))
+
+
+def _short(model: str) -> str:
+    return model.rstrip("/").rsplit("/", 1)[-1]
+
+
+def _ours(data: pa.Table) -> dict[tuple[str, str], float]:
+    """The numbers of the paper's own models, by (row, column)."""
+    return {
+        (row["row"], _MASKED[_short(row["model"])]): row["mean"]
+        for row in data.to_pylist()
+        if _short(row["model"]) in _MASKED
+    }
+
+
+def _table_4(own: _Answers) -> list[Block]:
+    return _prompt_table("table 4", "F1 of two-shot prompts", _TWO_SHOT, lambda: own.two_shot)
+
+
+def _table_8(own: _Answers) -> list[Block]:
+    return _prompt_table("table 8", "F1 of zero-shot prompts", _ZERO_SHOT, lambda: own.zero_shot)
+
+
+def _prompt_table(
+    name: str, caption: str, command: str, read: Callable[[], pa.Table]
+) -> list[Block]:
+    try:
+        rows = read()
+    except UserError as error:
+        # What the paper prints is shown in any case.
+        return comparison("plane", name, {}, caption=caption, command=command, reason=str(error))
+    firsts = rows.filter(pc.is_valid(rows.column("text")))
+    ours = _ours(prompts.class_table(prompts.cells(firsts))) if firsts.num_rows else {}
+    return [
+        *comparison("plane", name, ours, caption=caption, command=command),
+        *_class_tables(rows),
+    ]
+
+
+def _variance(rows: pa.Table) -> list[Block]:
+    found: list[Block] = []
+    for choice, own in _choices(rows):
+        data = prompts.template_variance(prompts.cells(own, choice))
+        figure, plotted = plane_figures.variance_figure(data)
+        caption = (
+            f"F1 by inference type, {_READ[choice]}; whiskers are a standard deviation over models "
+            f"and orders ({_models(own)})"
+        )
+        found.append(FigureBlock(caption, figure, plotted))
+    return found
+
+
+def _recency(rows: pa.Table) -> list[Block]:
+    found: list[Block] = []
+    for choice, own in _choices(rows):
+        data = prompts.recency(prompts.cells(own, choice))
+        figure, plotted = plane_figures.recency_figure(data)
+        caption = (
+            f"F1 by order of the examples, {_READ[choice]}; whiskers are a standard deviation over "
+            f"models ({_models(own)})"
+        )
+        found.append(FigureBlock(caption, figure, plotted))
+        told = "Mean F1 in percent where the last example has the label asked for, and where not"
+        found.append(Table(f"{told}, {_READ[choice]}", _agreeing(data), digits=1))
+    return found
+
+
+def _agreeing(data: pa.Table) -> pa.Table:
+    """Mean F1 by class, where the last example's label is the one asked for and where not."""
+    found = []
+    for kind in CLASSES:
+        own = data.filter(pc.equal(data.column("class"), kind))
+        row: dict[str, Any] = {"class": kind}
+        for name, agrees in (("agrees", True), ("differs", False)):
+            f1 = own.filter(pc.equal(own.column("last_agrees"), agrees)).column("mean")
+            row[name] = 100 * pc.mean(f1).as_py() if len(f1) else None
+        found.append(row)
+    schema = pa.schema(
+        [("class", pa.string()), ("agrees", pa.float64()), ("differs", pa.float64())]
+    )
+    return pa.Table.from_pylist(found, schema)
+
+
+def _choices(rows: pa.Table) -> list[tuple[str, pa.Table]]:
+    """The ways to read answers that some rows have, with these rows."""
+    firsts = rows.filter(pc.is_valid(rows.column("text")))
+    return [*([("first", firsts)] if firsts.num_rows else []), ("restricted", rows)]
+
+
+def _models(rows: pa.Table) -> str:
+    return ", ".join(sorted({_short(name) for name in rows.column("model").to_pylist()}))
+
+
+# Models for NLI
+
+
+def _nli(lake: Lake, runs: Runs) -> pa.Table:
+    """What models for NLI answered to PLANE, the newest run of each.
+
+    Raises:
+        UserError: no run of such a model with answers in the lake.
+    """
+    newest: dict[str, pa.Table] = {}
+    for run in answered(lake, runs.of("score")):
+        rows = transfer.read(lake.root, [run.id])
+        own = rows.filter(
+            pc.and_(
+                pc.equal(rows.column("task"), "plane"),
+                pc.is_in(rows.column("text"), value_set=pa.array(plane_figures.NLI)),
+            )
+        )
+        for model in sorted(set(own.column("model").to_pylist())):
+            newest.setdefault(model, own.filter(pc.equal(own.column("model"), model)))
+    if not newest:
+        raise UserError("no finished run of a model for NLI on PLANE with answers in this lake")
+    return pa.concat_tables(newest.values())
+
+
+def _table_5(answers: _Answers) -> list[Block]:
+    caption = "F1 of models for NLI"
+    try:
+        rows = answers.nli
+    except UserError as error:
+        return comparison(
+            "plane", "table 5", {}, caption=caption, command=_SCORE, reason=str(error)
+        )
+    kinds = transfer.groups_of(answers.lake.root, rows, "class")
+    ours: dict[tuple[str, str], float] = {}
+    own: list[dict[str, Any]] = []
+    for model in sorted(set(rows.column("model").to_pylist())):
+        data = transfer.f1_by_group(rows.filter(pc.equal(rows.column("model"), model)), kinds)
+        column = _nli_column(model)
+        for row in data.to_pylist():
+            kind = row.pop("group")
+            own.append({"model": _short(model), "class": kind, **row})
+            if column:
+                ours[kind, column] = row["f1"]
+        if column:
+            ours["average", column] = transfer.average(data)
+    own.sort(key=lambda row: (row["model"], CLASSES.index(row["class"])))
+    asked = sorted({f"{edition} {scheme}" for edition, scheme in _pairs(rows, "edition", "scheme")})
+    return [
+        *comparison("plane", "table 5", ours, caption=caption, command=_SCORE),
+        Table(f"Ours, asked {', '.join(asked)}; shares", pa.Table.from_pylist(own), digits=3),
+    ]
+
+
+def _pairs(rows: pa.Table, *names: str) -> list[tuple[Any, ...]]:
+    return list(zip(*(rows.column(name).to_pylist() for name in names), strict=True))
+
+
+def _nli_column(model: str) -> str | None:
+    name = _short(model)
+    return _NLI.get(name) or ("AddOne" if "addone" in model.lower() else None)
+
+
+def _fig_1(answers: _Answers) -> list[Block]:
+    rows = answers.nli
+    classes, types = (
+        transfer.groups_of(answers.lake.root, rows, name) for name in ("class", "inference_type")
+    )
+    figure, plotted = plane_figures.transfer_figure(
+        plane_figures.transfer_variance(rows, classes, types)
+    )
+    return [FigureBlock("F1 of models for NLI by class and inference type", figure, plotted)]
+
+
+def _fig_9(answers: _Answers) -> list[Block]:
+    rows = answers.nli
+    classes = transfer.groups_of(answers.lake.root, rows, "class")
+    found: list[Block] = []
+    for model in sorted(set(rows.column("model").to_pylist())):
+        own = rows.filter(pc.equal(rows.column("model"), model))
+        figure, plotted = plane_figures.errors_figure(transfer.answers_by_group(own, classes))
+        found.append(FigureBlock(f"What {_short(model)} answered", figure, plotted))
+    return found
