@@ -9,6 +9,7 @@ import pyarrow as pa
 from analysis.reporting.lake import Lake
 from analysis.reporting.runs import Run
 from etl.lake import arrow
+from etl.lake.tables import TABLES
 
 __all__ = ["answered", "rows_of"]
 
@@ -29,7 +30,7 @@ COLUMNS = (
 def rows_of(lake: Lake, run: Run, columns: Sequence[str] = COLUMNS) -> pa.Table:
     """A run's predictions with their gold labels, sorted by item; no rows where it has none."""
     if not lake.has("predictions"):
-        empty = arrow.TABLES["predictions"].schema
+        empty = TABLES["predictions"].schema
         return pa.schema([empty.field(name) for name in columns]).empty_table()
     table = arrow.read(lake.root, "predictions", where=[("run_id", "=", run.id)], columns=columns)
     table = table.filter(table.column("gold").is_valid())

@@ -1,4 +1,4 @@
-"""``python -m analysis.report``: the tables and figures of the papers, ours beside the published."""
+"""``python -m analysis.report``: what the papers print, and ours beside it."""
 
 from __future__ import annotations
 
@@ -134,9 +134,9 @@ def _opening(lake: Lake, runs: Runs) -> list[Text | Table]:
             "Every table and figure of the four papers, as published and as this lake and these "
             "runs give it. In tables of numbers the first line of a cell is the published number, "
             "the second ours with its 95 % interval, the third ours less published, with the same "
-            "interval; a star marks a published number outside of ours. An interval is Wilson's "
-            "(or a bootstrap's over the rows that share a premise) for one run, Student's t over "
-            "runs that differ in their seeds or rounds alone."
+            "interval (equal: to the printed digit); a star marks a published number outside of "
+            "ours. An interval is Wilson's (or a bootstrap's over the rows that share a premise) "
+            "for one run, Student's t over runs that differ in their seeds or rounds alone."
         ),
         Text(runs.note or f"{len(runs.runs)} finished runs were found in the tracking store."),
         Table("What the lake has", lake.contents()),

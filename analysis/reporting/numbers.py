@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from decimal import ROUND_HALF_UP, Decimal
 
 import pyarrow as pa
 
@@ -52,6 +53,7 @@ def comparison(
     ours: Ours,
     *,
     caption: str,
+    edition: str = "",
     command: str = "",
     reason: str = "",
 ) -> list[Block]:
@@ -60,7 +62,7 @@ def comparison(
     `ours` is by (row, column), as `analysis.published.beside` takes it: shares where the paper has
     percentages. A cell has the printed number; ours with its interval; and ours less printed, with
     the interval of the difference (the printed number has none of its own) and a star where the
-    printed number lies outside of it. `command` runs what the cells without ours want.
+    printed number lies outside of it. `edition` is that of ours; `command` runs what the cells without ours want.
     """
     numbers = published.table(paper, name)
     beside = {
@@ -71,7 +73,8 @@ def comparison(
     texts = {key: _cell(numbers[key], beside[key], some) for key in numbers}
     unit = next(iter(numbers.values())).unit
     of = {"percent": ", in percent", "share": ", as shares", "": ""}.get(unit, f", {unit}")
-    told = caption + of + ("" if some else " (as published)")
+    whose = f"; ours of edition {edition}" if edition else ""
+    told = caption + of + (whose if some else " (as published)")
     blocks: list[Block] = [Table(told, _laid_out(texts))]
     remarks = _remarks(numbers, beside)
     if remarks:
@@ -103,26 +106,33 @@ def _cell(own: Published, row: Mapping[str, object], some: bool) -> str:
     low, high = row["low"], row["high"]
     if isinstance(low, float) and isinstance(high, float):
         lines[1] += f" [{_number(low, digits)}, {_number(high, digits)}]"
-        outside = "" if low <= own.value <= high or own.approximate else " *"
+        # What rounds to the printed number is never outside of our interval.
+        inside = low <= own.value <= high or own.approximate or row["agrees"]
+        outside = "" if inside else " *"
         lines.append(
             f"{_signed(here - own.value, digits)} [{_signed(low - own.value, digits)}, "
             f"{_signed(high - own.value, digits)}]{outside}"
         )
     elif row["agrees"]:
-        lines.append("equal to the printed digit")
+        lines.append("equal")
     else:
         lines.append(_signed(here - own.value, digits))
     return "\n".join(lines)
 
 
+def _rounded(value: float, digits: int) -> Decimal:
+    # Halves go up, as papers round them; twelve digits hide what binary fractions add.
+    return Decimal(f"{value:.12g}").quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
+
+
 def _number(value: float, digits: int) -> str:
-    return f"{value:,.{digits}f}".replace("-", "−")
+    return f"{_rounded(value, digits):,f}".replace("-", "−")
 
 
 def _signed(value: float, digits: int) -> str:
-    text = f"{value:+,.{digits}f}"
     # What rounds to nothing has no sign.
-    return text.replace("-", "−") if float(text.replace(",", "")) else text[1:]
+    rounded = _rounded(value, digits)
+    return f"{rounded:+,f}".replace("-", "−") if rounded else f"{abs(rounded):f}"
 
 
 def _remarks(

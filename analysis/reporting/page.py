@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -24,6 +25,7 @@ __all__ = [
     "Unavailable",
     "cells",
     "guarded",
+    "section_of",
 ]
 
 
@@ -114,6 +116,16 @@ def guarded(caption: str, command: str, build: Callable[[], Sequence[Block]]) ->
         return list(build())
     except UserError as error:
         return [NotRun(caption, command, str(error))]
+
+
+def section_of(
+    page: str, number: str, title: str, command: str, build: Callable[[], Sequence[Block]]
+) -> Section:
+    """The section of a paper's ``Table 1`` (or ``Figure 2``, ``Section 4.2``), built `guarded`;
+    without number (empty) its title alone names it."""
+    name = f"{number}: {title}" if number else title[0].upper() + title[1:]
+    words = re.sub(r"[^a-z0-9]+", "-", (number or title).lower()).strip("-")
+    return Section(f"{page}-{words}", name, guarded(name, command, build))
 
 
 def cells(table: Table) -> tuple[list[str], list[bool], list[list[str]]]:
