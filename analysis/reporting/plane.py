@@ -16,7 +16,7 @@ from analysis.reporting import plane_supervised
 from analysis.reporting.answers import answered
 from analysis.reporting.lake import Lake
 from analysis.reporting.numbers import comparison
-from analysis.reporting.page import Block, FigureBlock, Section, Table, Text, guarded
+from analysis.reporting.page import Block, FigureBlock, Section, Table, Text, section_of
 from analysis.reporting.runs import Run, Runs
 from conf import UserError
 from etl.knowledge import lexicons
@@ -74,40 +74,37 @@ class _Answers:
 def sections(lake: Lake, runs: Runs) -> list[Section]:
     """Tables 1, 4 to 6 and 8 and figures 1 to 9 of the paper, in its order."""
     own = _Answers(lake, runs)
+    section = partial(section_of, "plane")
     return [
-        _section("table-1", "Table 1: what holds by rule", _BUILD, partial(_rules, lake)),
-        _section("section-3", "Section 3.2: size", _BUILD, partial(_size, lake)),
-        _section("table-4", "Table 4: two-shot prompts", _TWO_SHOT, partial(_table_4, own)),
-        _section("table-5", "Table 5: models for NLI", _SCORE, partial(_table_5, own)),
-        _section("figure-1", "Figure 1: models for NLI, by type", _SCORE, partial(_fig_1, own)),
+        section("Table 1", "what holds by rule", _BUILD, lambda: _rules(lake)),
+        section("Section 3.2", "size", _BUILD, lambda: _size(lake)),
+        section("Table 4", "two-shot prompts", _TWO_SHOT, lambda: _table_4(own)),
+        section("Table 5", "models for NLI", _SCORE, lambda: _table_5(own)),
+        section("Figure 1", "models for NLI, by inference type", _SCORE, lambda: _fig_1(own)),
         *plane_supervised.out_of_distribution(lake, runs),
-        _section("figure-4", "Figure 4: PMI by class", _BUILD, partial(_pmi, lake)),
-        _section("table-8", "Table 8: zero-shot prompts", _ZERO_SHOT, partial(_table_8, own)),
-        _section(
-            "figure-5",
-            "Figure 5: zero-shot prompts, by template",
+        section("Figure 4", "PMI by class", _BUILD, lambda: _pmi(lake)),
+        section("Table 8", "zero-shot prompts", _ZERO_SHOT, lambda: _table_8(own)),
+        section(
+            "Figure 5",
+            "zero-shot prompts, by template",
             _ZERO_SHOT,
             lambda: _variance(own.zero_shot),
         ),
-        _section(
-            "figure-6",
-            "Figure 6: two-shot prompts, by template and verbaliser",
+        section(
+            "Figure 6",
+            "two-shot prompts, by template and verbaliser",
             _TWO_SHOT,
             lambda: _variance(own.two_shot),
         ),
-        _section(
-            "figure-7",
-            "Figure 7: two-shot prompts, by order of the examples",
+        section(
+            "Figure 7",
+            "two-shot prompts, by order of the examples",
             _TWO_SHOT,
             lambda: _recency(own.two_shot),
         ),
         plane_supervised.in_distribution(lake, runs),
-        _section("figure-9", "Figure 9: errors of models for NLI", _SCORE, partial(_fig_9, own)),
+        section("Figure 9", "errors of models for NLI", _SCORE, lambda: _fig_9(own)),
     ]
-
-
-def _section(anchor: str, title: str, command: str, build: Callable[[], list[Block]]) -> Section:
-    return Section(f"plane-{anchor}", title, guarded(title, command, build))
 
 
 # The dataset
@@ -122,9 +119,9 @@ def _rules(lake: Lake) -> list[Block]:
         (plane.TYPES[row["inference_type"]], row["class"]): row["entailed"] / row["rows"]
         for row in found.to_pylist()
     }
-    caption = f"Share of rows that are entailed, edition {edition}"
+    caption = "Share of rows that are entailed"
     return [
-        *comparison("plane", "table 1", ours, caption=caption, command=_BUILD),
+        *comparison("plane", "table 1", ours, caption=caption, edition=edition, command=_BUILD),
         Table(f"Rows behind it, edition {edition}", found),
     ]
 
@@ -142,8 +139,8 @@ def _size(lake: Lake) -> list[Block]:
             nouns.update(pc.unique(batch.column("noun")).to_pylist())
             items += batch.num_rows
         ours |= {("nouns", "count"): float(len(nouns)), ("items", "count"): float(items)}
-    caption = f"Size, edition {edition}; adjectives are those of the lexicon"
-    return comparison("plane", "section 3.2", ours, caption=caption)
+    caption = "Size (adjectives: of the lexicon)"
+    return comparison("plane", "section 3.2", ours, caption=caption, edition=edition)
 
 
 def _pmi(lake: Lake) -> list[Block]:

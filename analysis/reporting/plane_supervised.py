@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -14,7 +14,7 @@ from analysis.plane import CLASSES
 from analysis.reporting.answers import answered, rows_of
 from analysis.reporting.lake import Lake
 from analysis.reporting.numbers import comparison, mean_over_runs, percent
-from analysis.reporting.page import Block, FigureBlock, Section, Table, Text, guarded
+from analysis.reporting.page import Block, FigureBlock, Section, Table, Text, section_of
 from analysis.reporting.runs import Run, Runs, groups
 from analysis.slices import words
 from analysis.subwords import splitter
@@ -97,36 +97,35 @@ class _Answers:
 def out_of_distribution(lake: Lake, runs: Runs) -> list[Section]:
     """Table 6, figures 2 and 3, and the overlaps that section 6 tells."""
     found = {scheme: _Answers(lake, runs, scheme) for scheme in _SCHEMES}
-    first = _COMMANDS["published"]
+    section, first = partial(section_of, "plane"), _COMMANDS["published"]
     return [
-        _section(
-            "table-6", "Table 6: fine-tuned, out of distribution", first, partial(_table_6, found)
-        ),
-        _section(
-            "figure-2",
-            "Figure 2: subwords, out of distribution",
+        section("Table 6", "fine-tuned, out of distribution", first, lambda: _table_6(found)),
+        section(
+            "Figure 2",
+            "subwords, out of distribution",
             first,
-            partial(_subwords, found["published"]),
+            lambda: _subwords(found["published"]),
         ),
-        _section(
-            "figure-3",
-            "Figure 3: subwords, One-IT",
+        section(
+            "Figure 3",
+            "subwords, One-IT",
             _COMMANDS["one_it"],
-            partial(_subwords, found["one_it"]),
+            lambda: _subwords(found["one_it"]),
         ),
-        _section("section-6", "Section 6: overlap of subwords", first, partial(_overlap, found)),
+        section("Section 6", "overlap of subwords", first, lambda: _overlap(found)),
     ]
 
 
 def in_distribution(lake: Lake, runs: Runs) -> Section:
     """Figure 8."""
     own = _Answers(lake, runs, "in_distribution", ("max_length", "task.fold"))
-    title = "Figure 8: length of the input, in distribution"
-    return _section("figure-8", title, _COMMANDS["in_distribution"], partial(_lengths, own))
-
-
-def _section(anchor: str, title: str, command: str, build: Callable[[], list[Block]]) -> Section:
-    return Section(f"plane-{anchor}", title, guarded(title, command, build))
+    return section_of(
+        "plane",
+        "Figure 8",
+        "length of the input, in distribution",
+        _COMMANDS["in_distribution"],
+        lambda: _lengths(own),
+    )
 
 
 def _right(rows: pa.Table) -> list[bool]:
