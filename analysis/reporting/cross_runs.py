@@ -26,7 +26,11 @@ _PREFERRED: Mapping[str, Mapping[str, str]] = {
     "plane": {"task.scheme": "published"},
     "asp": {},
 }
-_AXES = {"adept": (), "plane": ("task.fold",), "asp": ("task.round",)}
+_AXES: Mapping[str, tuple[str, ...]] = {
+    "adept": (),
+    "plane": ("task.fold", "train_examples"),
+    "asp": ("task.round", "train_examples"),
+}
 # What items are alike in, so that they are compared within it.
 _STRATA = {"adept": ("gold",), "plane": ("class", "inference_type"), "asp": ("test",)}
 

@@ -84,7 +84,7 @@ def _between(lake: Lake, runs: Runs) -> list[Block]:
     for dataset, (setting, leaking, others) in _SPLITS.items():
         there = answered(lake, runs.of("finetune", {"task.name": dataset}))
         done: set[str] = set()
-        for members in groups(there, (setting, "task.fold", "metric")):
+        for members in groups(there, (setting, "task.fold", "train_examples")):
             by: dict[str, list[Run]] = {}
             for run in members:
                 by.setdefault(run.params.get(setting, ""), []).append(run)
@@ -208,12 +208,10 @@ def _asp_dimensions(lake: Lake, runs: Runs) -> Iterator[Row]:
             else "unseen"
             for item in ids
         ]
-        groups_ = [tests[item][1] if item in tests else item for item in ids]
-        columns = [rows.column(name).to_pylist() for name in ("gold", "predicted")]
-        answers = Answers(columns[0], [own or "" for own in columns[1]], groups_)
-        yield from leakage.seen_rows(
-            f"ASP, {fold} held out", run.model, answers, {"dimension": sides}
-        )
+        premises = [tests[item][1] if item in tests else item for item in ids]
+        rows = rows.append_column("premise", pa.array(premises, pa.string()))
+        name, parted = f"ASP, {fold} held out", {"dimension": sides}
+        yield from leakage.seen_rows(name, run.model, _answers(rows, "premise"), parted)
 
 
 def _parts(lake: Lake, edition: str, scheme: str, number: str) -> dict[str, str]:

@@ -32,9 +32,7 @@ def sections(lake: Lake, runs: Runs) -> list[Section]:
     """The transfer matrix, and training that goes on from another task."""
     section = partial(section_of, "cross")
     return [
-        section(
-            "", "asking one task's model another's items", _SCORE, partial(_matrix, lake, runs)
-        ),
+        section("", "asking a model another task's items", _SCORE, partial(_matrix, lake, runs)),
         section("", "training on from another task", _AGAIN, partial(_started, lake, runs)),
     ]
 
@@ -195,16 +193,16 @@ def _compared(lake: Lake, run: Run, source: Run, base: Run) -> dict[str, Any]:
     }
 
 
+_TOLD = ("task", "first trained on", "base", "seed", "items")
+
+
 def _rows(found: Sequence[Mapping[str, Any]]) -> pa.Table:
     rows = []
     for own in found:
         apart = own["difference"]
         rows.append(
             {
-                **{
-                    name: own[name]
-                    for name in ("task", "first trained on", "base", "seed", "items")
-                },
+                **{name: own[name] for name in _TOLD},
                 "from the task": f"{100 * own['from the task'].estimate:.1f}",
                 "from the base": f"{100 * own['from the base'].estimate:.1f}",
                 "difference": f"{100 * apart.estimate:+.1f} [{100 * apart.low:+.1f}, "

@@ -41,7 +41,7 @@ class _Answers:
     lake: Lake
     runs: Runs
     scheme: str
-    axes: tuple[str, ...] = ("task.fold",)
+    axes: tuple[str, ...] = ("task.fold", "train_examples")
 
     @cached_property
     def own(self) -> Sequence[Run]:
@@ -118,7 +118,7 @@ def out_of_distribution(lake: Lake, runs: Runs) -> list[Section]:
 
 def in_distribution(lake: Lake, runs: Runs) -> Section:
     """Figure 8."""
-    own = _Answers(lake, runs, "in_distribution", ("max_length", "task.fold"))
+    own = _Answers(lake, runs, "in_distribution", ("max_length", "task.fold", "train_examples"))
     return section_of(
         "plane",
         "Figure 8",
