@@ -249,7 +249,9 @@ def bars(
     return figure, data
 
 
-def shares(data: pa.Table, *, row: str, part: str, share: str, xlabel: str) -> Plot:
+def shares(
+    data: pa.Table, *, row: str, part: str, share: str, xlabel: str, ylabel: str = ""
+) -> Plot:
     """A bar a `row`, cut into the `share` (0 to 1) of each `part`, which are ordered as on a scale.
 
     Raises:
@@ -281,6 +283,7 @@ def shares(data: pa.Table, *, row: str, part: str, share: str, xlabel: str) -> P
         axes.invert_yaxis()
         axes.set_xlim(0, 1)
         axes.set_xlabel(xlabel)
+        axes.set_ylabel(ylabel)
         axes.grid(visible=False)
         handles, labels = axes.get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper center", ncols=min(len(parts), 5))

@@ -171,6 +171,7 @@ def errors_figure(data: pa.Table) -> Plot:
         part="answer",
         share="share",
         xlabel="share of the items of a class and gold label",
+        ylabel="class of the adjective, gold label",
     )
 
 

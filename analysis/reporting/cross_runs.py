@@ -114,11 +114,11 @@ def _standing(lake: Lake, runs: Runs) -> Iterator[Standing]:
             for run in there
             if all(run.params.get(key) == value for key, value in preferred.items())
         ]
-        chosen = groups(fitting or there, _AXES[dataset])
-        if chosen:
+        for chosen in groups(fitting or there, _AXES[dataset]):
             try:
-                rows = answers_of(lake, dataset, chosen[0])
+                rows = answers_of(lake, dataset, chosen)
             except UserError:
-                # Of ASP, runs on degree estimation alone.
+                # Of ASP, runs on degree estimation alone; of any, items that are there no longer.
                 continue
-            yield Standing(dataset, chosen[0], rows)
+            yield Standing(dataset, chosen, rows)
+            break

@@ -137,7 +137,7 @@ def _within(lake: Lake, runs: Runs) -> list[Block]:
     ]
 
 
-def _newest(lake: Lake, runs: Runs, settings: Mapping[str, str]) -> list[list[Run]]:
+def _newest(lake: Lake, runs: Runs, settings: Mapping[str, str | Sequence[str]]) -> list[list[Run]]:
     """The newest group of runs of each model."""
     there = answered(lake, runs.of("finetune", settings))
     found: dict[str, list[Run]] = {}
@@ -163,7 +163,8 @@ def _words(lake: Lake, runs: Runs) -> Iterator[Row]:
 
 
 def _asp_adjectives(lake: Lake, runs: Runs) -> Iterator[Row]:
-    for members in _newest(lake, runs, {"task.name": "asp"}):
+    schemes = {"task.name": "asp", "task.scheme": ("adjectives", "both")}
+    for members in _newest(lake, runs, schemes):
         params = members[0].params
         edition = params.get("task.edition", "")
         parts = _parts(lake, edition, "adjectives", params.get("task.round", ""))
