@@ -93,17 +93,19 @@ def canonical(names: Sequence[str]) -> tuple[str, ...]:
     known = {_plain(label): label for label in _table().holds}
     unknown = [name for name in names if _plain(name) not in known]
     if unknown:
-        raise Undefined(f"{', '.join(map(repr, unknown))} says nothing of what it means here")
+        raise Undefined(f"{', '.join(map(repr, unknown))} names no label that is known here")
     found = tuple(known[_plain(name)] for name in names)
-    tables = [entry["labels"] for entry in (*_table().answers, *_table().undefined)]
-    if len(set(found)) < len(found) or set(found) not in [set(own) for own in tables if own]:
+    if len(set(found)) < len(found) or in_order(found) is None:
         raise Undefined(f"{', '.join(names)} are not the labels of a task")
     return found
 
 
-def in_order(labels: Sequence[str]) -> tuple[str, ...]:
-    """Labels of a task in the order that ``conf/transfer.yaml`` has them in."""
-    return tuple(sorted(labels, key=list(_table().holds).index))
+def in_order(labels: Collection[str]) -> tuple[str, ...] | None:
+    """The labels in their task's order; None where they are not the labels of a task."""
+    for entry in (*_table().answers, *_table().undefined):
+        if labels and set(entry["labels"]) == set(labels):
+            return tuple(entry["labels"])
+    return None
 
 
 def _plain(name: str) -> str:

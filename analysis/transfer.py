@@ -23,6 +23,7 @@ from etl.lake.tables import table
 __all__ = [
     "OWN",
     "TWO_WAY",
+    "accuracy_by_group",
     "answers_by_group",
     "average",
     "f1_by_group",
@@ -155,22 +156,26 @@ def grid(
     the majority baseline. With `value` accuracy a cell has its interval. Empty cells are null.
     """
     names = names or {}
-    rows: dict[str, dict[str, str]] = {}
-    baseline: dict[str, str] = {}
+    rows: dict[str, dict[str, str | None]] = {}
+    baseline: dict[str, str | None] = {}
     for cell in cells.to_pylist():
         of = [cell["task"], cell["scheme"], cell["fold"]]
         column = " ".join(part for part in of if part)
         if cell["answers"] == TWO_WAY:
             column += f", {TWO_WAY}"
-        text = f"{100 * cell[value]:.1f}"
+        text = _percent(cell[value])
         if value == "accuracy":
-            text += f" ({100 * cell['low']:.1f}–{100 * cell['high']:.1f})"
+            text = f"{text} ({_percent(cell['low'])}–{_percent(cell['high'])})"
         rows.setdefault(names.get(cell["model"], cell["model"]), {})[column] = text
-        baseline.setdefault(column, f"{100 * cell['majority']:.1f}")
+        baseline.setdefault(column, _percent(cell["majority"]))
     if value == "accuracy":
         rows["majority"] = baseline
     schema = pa.schema([("trained_on", pa.string()), *((name, pa.string()) for name in baseline)])
     return pa.Table.from_pylist([{"trained_on": name, **own} for name, own in rows.items()], schema)
+
+
+def _percent(share: float | None) -> str | None:
+    return None if share is None else f"{100 * share:.1f}"
 
 
 def markdown(table: pa.Table, digits: int = 1) -> str:
@@ -213,6 +218,30 @@ def groups_of(lake: str, predictions: pa.Table, column: str) -> dict[str, str]:
             "none of these items is there"
         )
     return found
+
+
+def accuracy_by_group(predictions: pa.Table, groups: Mapping[str, str]) -> pa.Table:
+    """How the items of each group are answered, in the task's labels (ASP's tests and variants).
+
+    Columns group, rows, accuracy, low, high (Wilson, 95 %), majority. Items without a group are
+    left out.
+
+    Raises:
+        ValueError: no item has a group.
+    """
+    by: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    columns = [predictions.column(name).to_pylist() for name in ("item_id", "gold", "predicted")]
+    for item, gold, guess in zip(*columns, strict=True):
+        if item in groups:
+            by[groups[item]].append((gold, guess))
+    if not by:
+        raise ValueError("no item has a group")
+    found = []
+    for group, rows in sorted(by.items()):
+        gold, guesses = (list(column) for column in zip(*rows, strict=True))
+        majority = max(Counter(gold).values()) / len(gold)
+        found.append({"group": group, **_share(gold, guesses), "majority": majority})
+    return pa.Table.from_pylist(found)
 
 
 def answers_by_group(predictions: pa.Table, groups: Mapping[str, str]) -> pa.Table:
@@ -271,20 +300,20 @@ def f1_by_group(predictions: pa.Table, groups: Mapping[str, str]) -> pa.Table:
     for item, gold, answer in _rows(predictions):
         if item in groups:
             two = HOLDS if label_map.holds(answer) else OTHERWISE
-            apart = _THIRD if answer == _THIRD else two
-            by[groups[item]].append((HOLDS if label_map.holds(gold) else OTHERWISE, apart, two))
+            three = _THIRD if answer == _THIRD else two
+            by[groups[item]].append((HOLDS if label_map.holds(gold) else OTHERWISE, three, two))
     if not by:
         raise ValueError("no item has a group")
     found = []
     for group, rows in sorted(by.items()):
-        gold, apart, two = (list(column) for column in zip(*rows, strict=True))
+        golds, apart, said = (list(column) for column in zip(*rows, strict=True))
         found.append(
             {
                 "group": group,
                 "rows": len(rows),
-                "f1": _weighted_f1(gold, apart),
-                "f1_two_way": _weighted_f1(gold, two),
-                "accuracy": sum(g == t for g, t in zip(gold, two, strict=True)) / len(rows),
+                "f1": _weighted_f1(golds, apart),
+                "f1_two_way": _weighted_f1(golds, said),
+                "accuracy": sum(g == s for g, s in zip(golds, said, strict=True)) / len(rows),
                 "third": apart.count(_THIRD) / len(rows),
             }
         )

@@ -104,6 +104,11 @@ def prepare(settings: Settings) -> list[_Work]:
         if key not in loaded:
             task = tasks.task(own.task)
             dataset = task.load(own.lake)
+            if "train" not in dataset.parts:
+                raise UserError(
+                    f"task.scheme={dataset.scheme}: {dataset.task} has no rows to train on there; "
+                    "it is for training/score.py"
+                )
             loaded[key] = task, dataset, grid.content(dataset)
         task, dataset, data = loaded[key]
         if own.size is not None:

@@ -72,8 +72,14 @@ def environment() -> str:
         lines += [torch.cuda.get_device_name(at) for at in range(count)]
         lines.append(f"cuda {torch.version.cuda}")
     lines.append(f"processes {launch.world_size()}, cores {os.cpu_count()}")
+    return "\n".join([*lines, "", *_packages()]) + "\n"
+
+
+@functools.cache
+def _packages() -> list[str]:
+    # Hundreds of files to read; a process with many runs need not read them for each.
     packages = {f"{own.metadata['Name']}=={own.version}" for own in distributions()}
-    return "\n".join([*lines, "", *sorted(packages, key=str.lower)]) + "\n"
+    return sorted(packages, key=str.lower)
 
 
 def changes() -> str | None:
