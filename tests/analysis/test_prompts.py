@@ -4,6 +4,9 @@ from math import sqrt
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import f1_score
 
 from analysis import prompts
 from conf import UserError
@@ -49,6 +52,17 @@ def test_f1_by_hand():
     assert prompts.f1([YES], [None]) == 0.0
     with pytest.raises(ValueError, match="no rows"):
         prompts.f1([], [])
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([YES, NO]), st.sampled_from([YES, NO, "other"])), min_size=1)
+)
+def test_f1_is_the_weighted_one_of_scikit_learn(pairs):
+    gold, predicted = (list(own) for own in zip(*pairs, strict=True))
+    expected = f1_score(
+        gold, predicted, labels=sorted(set(gold)), average="weighted", zero_division=0
+    )
+    assert prompts.f1(gold, predicted) == pytest.approx(expected)
 
 
 def test_first_token_and_restricted_choice_are_read_off_the_same_rows():

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import logging
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,7 +95,6 @@ def _plane(settings: Settings) -> Items:
     )
     gold = reading.class_ids(rows["label"], (0, 1), f"table plane_items, {own.edition}", wanted)
     rows = rows.drop_columns("label").rename_columns({"group_id": "group"})
-    rows = rows.append_column("item_id", wanted)
     rows = rows.append_column("gold", pa.array([LABELS["plane"][at] for at in gold]))
     fold = own.fold if own.scheme == "two_shot" else f"{own.scheme}/{own.fold}"
     rows = _told(rows, fold, of)
@@ -173,39 +172,31 @@ def _limited(rows: pa.Table, by: str, limit: int, seed: int) -> pa.Table:
 
 def questions(items: Items, prompts: Prompts, settings: Settings) -> list[Question]:
     """Every question about every item, in the order of items, templates and verbalisers."""
-    names = FIELDS[items.task]
-    fields: list[dict[str, str]] = items.rows.select(list(names)).to_pylist()
+    names = list(FIELDS[items.task])
+    fields = items.rows.select(names).to_pylist()
+    blanks = [dict.fromkeys(names, blank) for blank in prompts.content_free]
     contexts = _contexts(items, settings.shots)
-    calibration, blanks = settings.calibration, prompts.content_free
-    blank_fields = [dict.fromkeys(names, blank) for blank in blanks]
+    # What stands before and after the gap, of each template for each item.
+    frames = [[prompt.around(own) for own in fields] for prompt in prompts.prompts]
+    empty = [[prompt.around(blank) for blank in blanks] for prompt in prompts.prompts]
     found = []
-    for item, own in enumerate(fields):
+    for item in range(len(fields)):
         for order, examples in contexts[item]:
-            for prompt, verbaliser in _ways(prompts):
-                shown = "".join(
-                    prompt.filled(fields[at], verbaliser.words[label][0]) + _JOIN
-                    for at, label in examples
-                )
-                cloze = _cloze(shown, prompt, verbaliser, own)
-                free: tuple[Cloze, ...] = ()
-                if calibration != "none":
-                    context = shown if calibration == "contextual" else ""
-                    free = tuple(
-                        _cloze(context, prompt, verbaliser, blank) for blank in blank_fields
+            for prompt, own, free_of in zip(prompts.prompts, frames, empty, strict=True):
+                for verbaliser in prompt.verbalisers:
+                    words = verbaliser.all
+                    shown = "".join(
+                        f"{own[at][0]}{verbaliser.words[label][0]}{own[at][1]}{_JOIN}"
+                        for at, label in examples
                     )
-                found.append(Question(item, prompt, verbaliser, order, cloze, free))
+                    before, after = own[item]
+                    free: tuple[Cloze, ...] = ()
+                    if settings.calibration != "none":
+                        kept = shown if settings.calibration == "contextual" else ""
+                        free = tuple(Cloze(kept + a, b, words) for a, b in free_of)
+                    cloze = Cloze(shown + before, after, words)
+                    found.append(Question(item, prompt, verbaliser, order, cloze, free))
     return found
-
-
-def _ways(prompts: Prompts) -> Iterator[tuple[Prompt, Verbaliser]]:
-    for prompt in prompts.prompts:
-        for verbaliser in prompt.verbalisers:
-            yield prompt, verbaliser
-
-
-def _cloze(shown: str, prompt: Prompt, verbaliser: Verbaliser, fields: Mapping[str, str]) -> Cloze:
-    before, after = prompt.around(fields)
-    return Cloze(shown + before, after, verbaliser.all)
 
 
 def _contexts(

@@ -73,11 +73,6 @@ class Prompt:
     text: str
     verbalisers: tuple[Verbaliser, ...]
 
-    def filled(self, fields: Mapping[str, str], answer: str) -> str:
-        """The text with an item's fields and an answer in it."""
-        before, after = self.around(fields)
-        return f"{before}{answer}{after}"
-
     def around(self, fields: Mapping[str, str]) -> tuple[str, str]:
         """The text before and after the gap."""
         before, _, after = self.text.partition(ANSWER)
