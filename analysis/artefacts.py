@@ -228,25 +228,16 @@ def token_table(rows: Rows, name: str, *, least: int = LEAST, top: int = 10) -> 
 
 
 def audit_figure(data: pa.Table) -> Plot:
-    """`audit` as columns with their intervals, the majority beside each."""
-    names = [
-        ", ".join(dict.fromkeys((row["split"], row["input"])))
-        for row in data.select(["split", "input"]).to_pylist()
-    ]
-    rows = []
-    for name, row in zip(names, data.to_pylist(), strict=True):
-        own = {"audited": name, "answer": "part of the input alone", "accuracy": row["accuracy"]}
-        rows.append({**own, "low": row["low"], "high": row["high"]})
-        base = row["majority"]
-        same = {"audited": name, "answer": "majority label", "accuracy": base}
-        rows.append({**same, "low": base, "high": base})
-    return figures.bars(
-        pa.Table.from_pylist(rows),
-        x="audited",
-        y="accuracy",
-        series="answer",
+    """`audit` as points with their intervals, the majority as a stroke on each line."""
+    names = [f"{row['split']}: {row['input']}" for row in data.to_pylist()]
+    return figures.forest(
+        data.append_column("audited", pa.array(names, pa.string())),
+        row="audited",
+        value="accuracy",
         low="low",
         high="high",
-        xlabel="split and part of the input",
-        ylabel="accuracy (share of rows)",
+        reference="majority",
+        xlabel="accuracy (share of rows)",
+        ylabel="split and part of the input",
+        names=("part of the input alone", "majority label"),
     )

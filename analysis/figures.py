@@ -25,6 +25,7 @@ __all__ = [
     "bars",
     "boxes",
     "curves",
+    "forest",
     "intervals",
     "matrix",
     "png",
@@ -152,7 +153,7 @@ def curves(
     names = _distinct(_values(data, panel)) if panel else [None]
     rows = data.to_pylist()
     with _styled():
-        figure, axes = _panels(len(names), columns, 2.1)
+        figure, axes = _panels(len(names), columns, 2.1 if panel else 2.8)
         for own, name in zip(axes, names, strict=True):
             for at, kind in enumerate(kinds):
                 points = [
@@ -471,4 +472,61 @@ def intervals(
         figure.supxlabel(xlabel, fontsize=9)
         figure.supylabel(ylabel, fontsize=9)
         _legend(figure, axes[0], len(kinds))
+    return figure, data
+
+
+def forest(
+    data: pa.Table,
+    *,
+    row: str,
+    value: str,
+    low: str,
+    high: str,
+    reference: str,
+    xlabel: str,
+    ylabel: str,
+    names: tuple[str, str],
+    xlim: tuple[float, float] | None = (0, 1),
+) -> Plot:
+    """A line a row: `value` as a point with a whisker from `low` to `high`, and a stroke at
+    `reference`; `names` are what the legend calls value and reference.
+
+    Raises:
+        ValueError: a column that is not there; no rows.
+    """
+    labels = [str(label) for label in _values(data, row)]
+    values, lows, highs, references = (
+        np.array(_values(data, name), dtype=np.float64) for name in (value, low, high, reference)
+    )
+    places = np.arange(len(labels))
+    with _styled():
+        figure, (axes,) = _panels(1, 1, 1.1 + 0.24 * len(labels))
+        axes.errorbar(
+            values,
+            places,
+            xerr=[values - lows, highs - values],
+            label=names[0],
+            color=COLOURS[0],
+            marker=_MARKERS[0],
+            linestyle="",
+            elinewidth=1.0,
+            capsize=2,
+        )
+        axes.plot(
+            references,
+            places,
+            label=names[1],
+            color=COLOURS[1],
+            marker="|",
+            markersize=11,
+            markeredgewidth=2,
+            linestyle="",
+        )
+        axes.set_yticks(places, labels)
+        axes.set_ylim(len(labels) - 0.4, -0.6)
+        if xlim:
+            axes.set_xlim(*xlim)
+        axes.set_xlabel(xlabel)
+        axes.set_ylabel(ylabel)
+        _legend(figure, axes, 2)
     return figure, data

@@ -196,17 +196,20 @@ def _fitted(
 
 
 def tenths_figure(data: pa.Table, *, series: str, xlabel: str) -> Plot:
-    """`by_tenth` as lines with bands, one for each value of the column `series`.
+    """`by_tenth` as points with whiskers, one for each value of the column `series`.
 
     `xlabel` says what the tenths are of, with its unit.
     """
-    return figures.curves(
-        data,
-        x="tenth",
+    rows = sorted(data.to_pylist(), key=lambda row: row["tenth"])
+    places = ["not there" if row["tenth"] == ABSENT else str(row["tenth"]) for row in rows]
+    plotted = pa.Table.from_pylist(rows, data.schema).append_column("place", pa.array(places))
+    return figures.intervals(
+        plotted,
+        x="place",
         y="accuracy",
-        series=series,
         low="low",
         high="high",
+        series=series,
         xlabel=xlabel,
         ylabel="accuracy (share of items)",
     )

@@ -62,7 +62,7 @@ def variance_figure(data: pa.Table) -> Plot:
         series="series",
         panel="panel",
         xlabel="inference type of the item asked about",
-        ylabel="F1 (mean, standard deviation)",
+        ylabel="mean F1",
     )
 
 
@@ -86,7 +86,7 @@ def recency_figure(data: pa.Table) -> Plot:
         series="verbaliser",
         panel="panel",
         xlabel="inference types of the two examples and of the item asked about",
-        ylabel="F1 (mean, standard deviation)",
+        ylabel="mean F1",
     )
 
 

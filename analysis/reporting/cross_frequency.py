@@ -52,8 +52,8 @@ def _corpora(lake: Lake, runs: Runs) -> list[Block]:
     blocks: list[Block] = [
         Text(
             "Is a phrase answered rightly because models have met it? The corpus stands in for "
-            "what they were pretrained on. Tenths are of the items whose pair the corpus has, 0 is "
-            "those whose pair it has not; nouns are looked up as they stand, else in the singular. "
+            "what they were pretrained on. Tenths are of the items whose pair the corpus has; "
+            "nouns are looked up as they stand, else in the singular. "
             "A slope is the change in the odds of a right answer when the count doubles, or with a "
             "bit of PMI (logistic regression, robust to clusters by pair), over all items and "
             "within what they are like; at an odds ratio of 1 frequency makes no difference."
@@ -103,9 +103,9 @@ def _shown(corpus: str, found: Sequence[_Items]) -> list[Block]:
         figure, plotted = frequency.tenths_figure(
             data,
             series="run",
-            xlabel=f"tenth of the items by {unit} of the pair in {corpus} (0: not there)",
+            xlabel=f"tenth of the items by {unit} of the pair in the corpus {corpus}",
         )
-        caption = f"Accuracy by {name} of the pair in {corpus}, bands 95 %"
+        caption = f"Accuracy by {name} of the pair in {corpus}, whiskers 95 %"
         blocks.append(FigureBlock(caption, figure, plotted))
     blocks.append(Table(f"Odds ratios, corpus {corpus}", _slopes(found), digits=3))
     return blocks

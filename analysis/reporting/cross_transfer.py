@@ -65,19 +65,19 @@ def _matrix(lake: Lake, runs: Runs) -> list[Block]:
         Table("Accuracy in percent with Wilson's interval", transfer.grid(cells, names=names)),
         Table("Macro-F1 in percent", transfer.grid(cells, "macro_f1", names)),
     ]
-    plotted = _gains(cells, names)
-    figure, _ = figures.intervals(
+    plotted = _lines(cells, names)
+    figure, _ = figures.forest(
         plotted,
-        x="asked",
-        y="gain",
+        row="line",
+        value="accuracy",
         low="low",
         high="high",
-        series="trained on",
-        xlabel="task asked, and how answers are scored",
-        ylabel="accuracy less the majority's (points)",
-        ylim=None,
+        reference="majority",
+        xlabel="accuracy (share of rows)",
+        ylabel="trained on → task asked",
+        names=("model", "majority label"),
     )
-    blocks.append(FigureBlock("Gain over always giving the most frequent label", figure, plotted))
+    blocks.append(FigureBlock("Accuracy beside the majority's", figure, plotted))
     return blocks
 
 
@@ -97,21 +97,17 @@ def _short(model: str) -> str:
     return "/".join(parts[-2:] if len(parts) > 2 else parts[-1:])
 
 
-def _gains(cells: pa.Table, names: Mapping[str, str]) -> pa.Table:
+def _lines(cells: pa.Table, names: Mapping[str, str]) -> pa.Table:
+    """The cells with a line's name each, those of one model together."""
     found = []
     for cell in cells.to_pylist():
-        two_way = f"\n{transfer.TWO_WAY}" if cell["answers"] == transfer.TWO_WAY else ""
-        base = cell["majority"]
-        found.append(
-            {
-                "asked": f"{cell['task']}{two_way}",
-                "trained on": names.get(cell["model"], cell["model"]),
-                "gain": 100 * (cell["accuracy"] - base),
-                "low": 100 * (cell["low"] - base),
-                "high": 100 * (cell["high"] - base),
-            }
-        )
-    return pa.Table.from_pylist(sorted(found, key=lambda row: (row["asked"], row["trained on"])))
+        asked = cell["task"]
+        if cell["answers"] == transfer.TWO_WAY:
+            asked += f", {transfer.TWO_WAY}"
+        line = f"{names.get(cell['model'], cell['model'])} → {asked}"
+        own = {key: cell[key] for key in ("accuracy", "low", "high", "majority", "rows")}
+        found.append({"line": line, **own})
+    return pa.Table.from_pylist(sorted(found, key=lambda row: row["line"]))
 
 
 # Trained on

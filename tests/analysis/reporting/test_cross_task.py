@@ -43,9 +43,9 @@ def test_transfer_matrix(page):
     # The model of ADEPT on its own items and on PLANE's; the one for NLI was asked PLANE alone.
     assert accuracy["trained_on"].to_pylist() == ["adept_5", "majority"]
     assert accuracy["plane published 1"][0].as_py().startswith("66.7")
-    (gains,) = [b.data for b in section.blocks if isinstance(b, FigureBlock)]
-    gain = {row["asked"]: row["gain"] for row in gains.to_pylist()}
-    assert gain["plane"] == pytest.approx(0)
+    (lines,) = [b.data for b in section.blocks if isinstance(b, FigureBlock)]
+    row = next(own for own in lines.to_pylist() if own["line"] == "adept_5 → plane")
+    assert row["accuracy"] == row["majority"] == pytest.approx(2 / 3)
 
 
 def test_started_from_another_task(page):
