@@ -10,7 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis import plane, plane_figures, prompts, transfer
+from analysis import plane, plane_figures, plane_intervals, prompts, transfer
+from analysis.interval import Interval
 from analysis.plane import CLASSES
 from analysis.reporting import plane_supervised
 from analysis.reporting.answers import answered
@@ -214,25 +215,28 @@ def _short(model: str) -> str:
     return model.rstrip("/").rsplit("/", 1)[-1]
 
 
-def _ours(data: pa.Table) -> dict[tuple[str, str], float]:
-    """The numbers of the paper's own models, by (row, column)."""
-    return {
-        (row["row"], _MASKED[_short(row["model"])]): row["mean"]
-        for row in data.to_pylist()
-        if _short(row["model"]) in _MASKED
-    }
+def _ours(lake: Lake, rows: pa.Table) -> dict[tuple[str, str], float | Interval]:
+    """The numbers of the paper's own models by (row, column), with intervals by group of items."""
+    kept = [_short(name) in _MASKED for name in rows.column("model").to_pylist()]
+    rows = rows.filter(pa.array(kept))
+    groups = transfer.groups_of(lake.root, rows, "group_id") if rows.num_rows else {}
+    of = [groups[item] for item in rows.column("item_id").to_pylist()]
+    found = plane_intervals.prompted(rows, of, "first", lake.seed)
+    return {(name, _MASKED[_short(model)]): own for (name, model), own in found.items()}
 
 
 def _table_4(own: _Answers) -> list[Block]:
-    return _prompt_table("table 4", "F1 of two-shot prompts", _TWO_SHOT, lambda: own.two_shot)
+    caption = "F1 of two-shot prompts"
+    return _prompt_table(own.lake, "table 4", caption, _TWO_SHOT, lambda: own.two_shot)
 
 
 def _table_8(own: _Answers) -> list[Block]:
-    return _prompt_table("table 8", "F1 of zero-shot prompts", _ZERO_SHOT, lambda: own.zero_shot)
+    caption = "F1 of zero-shot prompts"
+    return _prompt_table(own.lake, "table 8", caption, _ZERO_SHOT, lambda: own.zero_shot)
 
 
 def _prompt_table(
-    name: str, caption: str, command: str, read: Callable[[], pa.Table]
+    lake: Lake, name: str, caption: str, command: str, read: Callable[[], pa.Table]
 ) -> list[Block]:
     try:
         rows = read()
@@ -240,7 +244,7 @@ def _prompt_table(
         # What the paper prints is shown in any case.
         return comparison("plane", name, {}, caption=caption, command=command, reason=str(error))
     firsts = rows.filter(pc.is_valid(rows.column("text")))
-    ours = _ours(prompts.class_table(prompts.cells(firsts))) if firsts.num_rows else {}
+    ours = _ours(lake, firsts) if firsts.num_rows else {}
     return [
         *comparison("plane", name, ours, caption=caption, command=command),
         *_class_tables(rows),
@@ -335,18 +339,19 @@ def _table_5(answers: _Answers) -> list[Block]:
             "plane", "table 5", {}, caption=caption, command=_SCORE, reason=str(error)
         )
     kinds = transfer.groups_of(answers.lake.root, rows, "class")
-    ours: dict[tuple[str, str], float] = {}
+    groups = transfer.groups_of(answers.lake.root, rows, "group_id")
+    ours: dict[tuple[str, str], float | Interval] = {}
     own: list[dict[str, Any]] = []
     for model in sorted(set(rows.column("model").to_pylist())):
-        data = transfer.f1_by_group(rows.filter(pc.equal(rows.column("model"), model)), kinds)
+        of_model = rows.filter(pc.equal(rows.column("model"), model))
+        own += [
+            {"model": _short(model), "class": row.pop("group"), **row}
+            for row in transfer.f1_by_group(of_model, kinds).to_pylist()
+        ]
         column = _nli_column(model)
-        for row in data.to_pylist():
-            kind = row.pop("group")
-            own.append({"model": _short(model), "class": kind, **row})
-            if column:
-                ours[kind, column] = row["f1"]
         if column:
-            ours["average", column] = transfer.average(data)
+            scores = plane_intervals.nli(of_model, kinds, groups, answers.lake.seed)
+            ours |= {(name, column): score for name, score in scores.items()}
     own.sort(key=lambda row: (row["model"], CLASSES.index(row["class"])))
     asked = sorted({f"{edition} {scheme}" for edition, scheme in _pairs(rows, "edition", "scheme")})
     return [
