@@ -22,6 +22,7 @@ from training.checkpoints import check_space, replace_json, replace_text
 from training.engine import Evaluation, Trainer, evaluate, precision_of, told, zero_stage
 from training.grid import Point
 from training.learner import Learner
+from training.loading import trained
 from training.model_card import card
 from training.settings import Settings
 from training.tasks import Dataset, Task
@@ -103,6 +104,11 @@ def prepare(settings: Settings) -> list[_Work]:
         if key not in loaded:
             task = tasks.task(own.task)
             dataset = task.load(own.lake)
+            if "train" not in dataset.parts:
+                raise UserError(
+                    f"task.scheme={dataset.scheme}: {dataset.task} has no rows to train on there; "
+                    "it is for training/score.py"
+                )
             loaded[key] = task, dataset, grid.content(dataset)
         task, dataset, data = loaded[key]
         if own.size is not None:
@@ -145,6 +151,8 @@ def _run(own: _Work, tracker: Tracker, parent: str | None) -> dict[str, Any]:
         if launch.rank() == 0:
             log.info("finished before (%s); not run again", own.folder)
         result: dict[str, Any] = json.loads(before)
+        if own.point.settings.register is not None:
+            tracker.earlier(result["run_id"]).register(own.point.settings.register)
         # The same run may stand in another grid, with other axes.
         return {**result, "changes": dict(own.point.changes)}
     settings = own.point.settings
@@ -252,6 +260,7 @@ def _keep(
         code=conf.code_version(),
     )
     replace_text(weights / "README.md", text)
+    trained(own.task, dataset, own.learner, settings.seed).write(weights)
     run_id = result["run_id"]
     parts = [
         predictions.rows(
@@ -285,6 +294,8 @@ def _keep(
     if settings.log_model:
         pair = dataset.parts["train"].second is not None
         run.model(weights, pair=pair, generates=dataset.kind == "seq2seq")
+    if settings.register is not None:
+        run.register(settings.register)
     replace_json(own.folder / "result.json", result)
 
 

@@ -26,6 +26,7 @@ BOOKKEEPING = (
     "log_model",
     "out",
     "predictions",
+    "register",
     "run_name",
     "tracking",
     "checkpoint_every",
@@ -126,6 +127,11 @@ class Settings:
     experiment: str | None = setting(None, help="MLflow experiment; the task's name if not given")
     run_name: str | None = setting(None, help="name of the MLflow run")
     log_model: bool = setting(True, help="log the best weights to MLflow as a model")
+    register: str | None = setting(
+        None,
+        help="name in MLflow's registry: each run adds a version of it, models:/NAME/VERSION",
+        example="register=adept",
+    )
     log_every: int = setting(10, help="updates between lines of the log and step metrics")
     cache: str | None = setting(
         "~/.cache/adnominal/tokens", help="folder of tokenised texts; none to keep none"
@@ -162,6 +168,11 @@ class Settings:
             values = getattr(self, name)
             if len(set(values)) < len(values):
                 raise UserError(f"{name}={values}: the same value twice")
+        if self.register is not None and (self.tracking is None or not self.log_model):
+            raise UserError(
+                f"register={self.register}: expected tracking= and log_model=true with it; what is "
+                "registered is the model that MLflow has"
+            )
         if not self.seeds:
             raise UserError("seeds=[]: expected one or more")
         if any(size < 1 for size in self.train_size):

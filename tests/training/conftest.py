@@ -104,3 +104,32 @@ def losses(folder: Path) -> list[float]:
     """The loss of each update of the one run below `folder`."""
     (path,) = folder.glob("*/steps.jsonl")
     return [json.loads(line)["train/loss"] for line in path.read_text().splitlines()]
+
+
+@pytest.fixture(scope="session")
+def tuned(tmp_path_factory: pytest.TempPathFactory, adept_lake: str, tiny_encoder: str) -> Path:
+    """A folder with a run: ``out`` of it, ``mlflow.db``; registered as adept, version 1."""
+    import conf
+    from training.job import finetune
+    from training.settings import Settings
+
+    folder = tmp_path_factory.mktemp("tuned")
+    arguments = [
+        "task.name=adept",
+        "task.classes=3",
+        "task.collapse=true",
+        f"lake={adept_lake}",
+        f"model={tiny_encoder}",
+        f"out={folder / 'out'}",
+        f"tracking=sqlite:///{folder / 'mlflow.db'}",
+        "register=adept",
+        "learning_rate=1e-2",
+        "epochs=3",
+        "max_length=16",
+        "predictions=false",
+        "cache=none",
+    ]
+    finetune(conf.load(Settings, arguments))
+    # Again: the run is known, and no second version is made.
+    finetune(conf.load(Settings, arguments))
+    return folder
