@@ -46,7 +46,8 @@ def mean_over_runs(scores: Sequence[Interval]) -> Interval:
 
 def percent(own: Interval) -> str:
     """``70.6 [68.4, 72.8]``, of shares."""
-    return f"{100 * own.estimate:.1f} [{100 * own.low:.1f}, {100 * own.high:.1f}]"
+    estimate, low, high = (_number(100 * value, 1) for value in (own.estimate, own.low, own.high))
+    return f"{estimate} [{low}, {high}]"
 
 
 def comparison(

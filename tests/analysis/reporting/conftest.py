@@ -318,6 +318,11 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
         )
     store.run(
         "finetune",
+        {**ADEPT_RUN, "task.classes": "5", "model_name": "MiniLM", "seeds": "[0]"},
+        _adept_answers(adept_rows, 13, 5),
+    )
+    store.run(
+        "finetune",
         {**ADEPT_RUN, "task.classes": "3", "model_name": "MiniLM", "seeds": "[0]"},
         _adept_answers(adept_rows, 3, 3),
     )

@@ -27,11 +27,11 @@ def rows(blocks, caption: str) -> dict[str, dict[str, str]]:
 
 def test_runs_are_found_newest_first_and_by_settings(made):
     runs = find_runs(made[1])
-    assert runs.note == "" and len(runs.runs) == 13
+    assert runs.note == "" and len(runs.runs) == 14
     assert [run.ended for run in runs.runs] == sorted((r.ended for r in runs.runs), reverse=True)
     own = runs.of("finetune", {"task.name": "adept", "task.classes": ("5", "3")})
-    assert [run.model for run in own] == ["MiniLM", "roberta-base", "roberta-base"]
-    assert [len(members) for members in groups(own)] == [1, 2]
+    assert [run.model for run in own] == ["MiniLM", "MiniLM", "roberta-base", "roberta-base"]
+    assert [len(members) for members in groups(own)] == [1, 1, 2]
     assert runs.of("prompt") == [] and runs.of("score", {"task.name": "adept"}) == []
 
 
@@ -56,6 +56,11 @@ def test_adept_cells(pages):
     assert [b.command for b in pages["adept-table-5"] if isinstance(b, NotRun)]
     mine = rows(pages["adept-table-5"], "Models trained here")
     assert mine["MiniLM"]["accuracy (%)"].startswith("88.0") and mine["MiniLM"]["runs"] == 1
+    (pair,) = rows(pages["adept-table-5"], "Models of five classes compared").values()
+    # 2 of 25 wrong against 13: eleven that only the second has right to none.
+    assert (pair["first"], pair["second"]) == ("MiniLM", "roberta-base")
+    assert pair["first less second (%)"].startswith("−44.0 [−64.0, −24.0")
+    assert pair["p (McNemar, exact)"] == pytest.approx(2 * 0.5**11)
     answers = rows(pages["adept-table-6"], "Drawn from the answers of roberta-base")
     assert [row["correct"] for row in answers.values()].count(False) == 2
     assert all("[" in instance for instance in answers)
