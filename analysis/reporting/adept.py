@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +30,7 @@ from analysis.reporting.page import (
     section_of,
 )
 from analysis.reporting.runs import Run, Runs, groups
-from analysis.significance import scores_by_slice, wilson
+from analysis.significance import compare, holm, scores_by_slice, wilson
 from conf import UserError
 from etl.knowledge import lexicons
 from etl.lake import arrow
@@ -335,8 +336,8 @@ def _scored(lake: Lake, runs: Runs, rows: pa.Table) -> list[_Scored]:
         found.append(
             _Scored(
                 [run for run, _, _ in scores],
-                int(members[0].params["task.classes"]),
-                members[0].params["task.context"] == "true",
+                int(members[0].params.get("task.classes", "5")),
+                members[0].params.get("task.context", "true") == "true",
                 mean_over_runs([score for _, score, _ in scores]),
                 best,
             )
@@ -411,7 +412,43 @@ def _accuracy(read: Callable[[], pa.Table], scored: Callable[[], list[_Scored]])
         blocks.append(Table(caption, pa.Table.from_pylist(mine)))
     else:
         blocks.append(NotRun("Models trained here", _TRAIN))
-    return blocks
+    return [*blocks, *_pairwise(found, models)]
+
+
+def _pairwise(found: Sequence[_Scored], models: Sequence[str]) -> list[Block]:
+    """Every two models of five classes on the same items of val; the paper finds no difference
+    between its own (section 6)."""
+    there = []
+    for model in models:
+        for context in (True, False):
+            best = _best([one for one in found if one.model == model], 5, context)
+            if best is not None:
+                there.append((model if context else f"{model}, no context", best.answers))
+    compared = []
+    for (one, first), (two, second) in itertools.combinations(there, 2):
+        if first.column("item_id") != second.column("item_id"):
+            continue
+        gold, a, b = (
+            own.column(name).to_pylist()
+            for own, name in ((first, "gold"), (first, "predicted"), (second, "predicted"))
+        )
+        compared.append((one, two, compare("accuracy", gold, a, b)))
+    if not compared:
+        return []
+    corrected = holm([own.p for _, _, own in compared])
+    rows = [
+        {
+            "first": one,
+            "second": two,
+            "first less second (%)": percent(own.difference),
+            "p (permutation)": own.p,
+            "p (Holm)": p,
+            "p (McNemar, exact)": own.mcnemar.exact,
+        }
+        for (one, two, own), p in zip(compared, corrected, strict=True)
+    ]
+    caption = "Models of five classes compared, each by its best run on val, item by item"
+    return [Table(caption, pa.Table.from_pylist(rows), digits=3)]
 
 
 def _confusion(figure: str, classes: int, found: Sequence[_Scored]) -> list[Block]:

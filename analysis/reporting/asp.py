@@ -32,7 +32,7 @@ from analysis.reporting.runs import Run, Runs, groups
 from analysis.significance import bootstrap, wilson
 from conf import UserError
 from etl.asp import ENTAILMENT, TESTS
-from etl.asp.gold import HUMAN, POLARITIES, rises
+from etl.asp.gold import HUMAN, JUDGED, POLARITIES, rises
 from etl.lake import arrow
 
 __all__ = ["row_name", "sections"]
@@ -246,7 +246,7 @@ def _models(lake: Lake, runs: Runs, jobs: Sequence[str]) -> list[_Answered]:
         return []
     items = _items(lake, editions)
     found = []
-    for members in groups(answered(lake, runs.of(jobs)), _AXES):
+    for members in groups(answered(lake, runs.of(jobs, {"task.name": "asp"})), _AXES):
         by_model: dict[str, list[pa.Table]] = {}
         for number, run in enumerate(members):
             rows = _joined(lake, run, editions, items)
@@ -471,8 +471,13 @@ def _thresholds(lake: Lake, models: Callable[[], list[_Answered]]) -> list[Block
     by: dict[tuple[str, str], dict[str, str]] = {}
     for row in pa.concat_tables(tables).to_pylist():
         threshold, error = row["threshold"], row["standard_error"]
-        text = "no curve fits" if threshold is None else f"{threshold:.1f} ± {error:.1f}"
-        by.setdefault((row["test"], row["polarity"]), {})[row["answer"]] = text
+        if threshold is None:
+            text = "no curve fits"
+        elif error < JUDGED[1] - JUDGED[0]:
+            text = f"{threshold:.1f} ± {error:.1f}"
+        else:  # between two numbers anything fits as well
+            text = f"{threshold:.1f}, a step"
+        by.setdefault((row["test"], row["polarity"]), {}).setdefault(row["answer"], text)
     names = list(dict.fromkeys(name for own in by.values() for name in own))
     rows = [
         {"test": test, "polarity": polarity, **{name: own.get(name, "–") for name in names}}
@@ -481,7 +486,8 @@ def _thresholds(lake: Lake, models: Callable[[], list[_Answered]]) -> list[Block
     text = (
         "Where half say yes, with the standard error of the fit; premises stand at 120 and 80. "
         "The shares are scaled by their least and greatest, so that a threshold is that of the "
-        "curve's shape (the paper's appendix B)."
+        "curve's shape (the paper's appendix B); a step has no error, since every number between "
+        "two that were asked fits as well."
     )
     blocks: list[Block] = [Table("Thresholds", pa.Table.from_pylist(rows)), Text(text)]
     return blocks if said else [*blocks, NotRun("Thresholds of models", f"{_SCORE}; {_TRAIN}")]

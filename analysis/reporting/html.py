@@ -7,10 +7,9 @@ a box of its own where even that is too wide.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from html import escape
 
-from analysis import figures
 from analysis.reporting.page import (
     Block,
     FigureBlock,
@@ -28,11 +27,13 @@ __all__ = ["html"]
 SHOWN = 200
 # Columns, or letters of a row, from which a table is set smaller.
 _MANY, _LONG = 7, 110
+# Letters of a cell that is kept in one line.
+_SHORT = 24
 
 _STYLE = """
 :root { color-scheme: light; }
 * { box-sizing: border-box; }
-body { margin: 0 auto; padding: 1.5rem 1.5rem 4rem; max-width: 66rem; background: #fff;
+body { margin: 0 auto; padding: 1.5rem 1.5rem 4rem; max-width: 76rem; background: #fff;
   color: #1b1b1b; font: 16px/1.5 system-ui, "Segoe UI", "Helvetica Neue", Arial, sans-serif; }
 h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 0 1rem; }
 h2 { font-size: 1.5rem; margin: 3rem 0 .5rem; padding-top: .8rem; border-top: 2px solid #0072b2; }
@@ -46,13 +47,15 @@ nav > ul { columns: auto; list-style: none; padding: 0; font-size: 1rem; }
 nav > ul > li { margin: .3rem 0 .6rem; font-weight: 600; }
 nav ul ul { font-weight: 400; }
 nav ul ul li { break-inside: avoid; }
-.box { margin: .8rem 0 1.4rem; max-width: 100%; overflow-x: auto; }
+.box { margin: 0 0 1.4rem; max-width: 100%; overflow-x: auto; }
 table { border-collapse: collapse; font-size: .9rem; line-height: 1.35; }
 .small table { font-size: .76rem; }
-caption { text-align: left; font-weight: 600; padding: 0 0 .4rem; font-size: .92rem; }
+.caption { font-weight: 600; margin: 1rem 0 .4rem; font-size: .92rem; max-width: 60rem; }
 th, td { padding: .28rem .55rem; vertical-align: top; text-align: left;
-  border-bottom: 1px solid #e4e6e8; overflow-wrap: anywhere; }
-th { background: #f2f4f6; border-bottom: 2px solid #c9ced3; overflow-wrap: normal; }
+  border-bottom: 1px solid #e4e6e8; }
+th { background: #f2f4f6; border-bottom: 2px solid #c9ced3; }
+.short, .ours, .gap { white-space: nowrap; }
+.id { overflow-wrap: anywhere; min-width: 9rem; }
 .small th, .small td { padding: .22rem .4rem; }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 tr:hover td { background: #fafbfc; }
@@ -74,16 +77,16 @@ code { font: .86em ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace;
   .box { overflow: visible; }
   .small table { font-size: 6.5pt; }
   h2 { break-before: page; }
-  h3, caption { break-after: avoid; }
+  h3, .caption { break-after: avoid; }
   tr, figure, aside { break-inside: avoid; }
   details, nav a::after { display: none; }
 }
 """
 
 
-def html(report: Report) -> str:
-    """The report as the text of an HTML file; equal reports give equal text."""
-    body = "\n".join(_body(report))
+def html(report: Report, pictures: Mapping[str, str]) -> str:
+    """The report as the text of an HTML file, its figures' SVG (by anchor) within."""
+    body = "\n".join(_body(report, pictures))
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -92,10 +95,10 @@ def html(report: Report) -> str:
     )
 
 
-def _body(report: Report) -> Iterator[str]:
+def _body(report: Report, pictures: Mapping[str, str]) -> Iterator[str]:
     yield f"<h1>{escape(report.title)}</h1>"
     for number, block in enumerate(report.opening, 1):
-        yield _block(block, f"opening-{number}")
+        yield _block(block, f"opening-{number}", pictures)
     yield "<nav><ul>"
     for part in report.parts:
         yield f'<li><a href="#{part.anchor}">{escape(part.title)}</a><ul>'
@@ -108,18 +111,18 @@ def _body(report: Report) -> Iterator[str]:
         for section in part.sections:
             yield f'<section id="{section.anchor}"><h3>{escape(section.title)}</h3>'
             for number, block in enumerate(section.blocks, 1):
-                yield _block(block, f"{section.anchor}-{number}")
+                yield _block(block, f"{section.anchor}-{number}", pictures)
             yield "</section>"
 
 
-def _block(block: Block, anchor: str) -> str:
+def _block(block: Block, anchor: str, pictures: Mapping[str, str]) -> str:
     match block:
         case Text(text):
             return f"<p>{escape(text)}</p>"
         case Table():
             return _table(block)
-        case FigureBlock(caption, figure, data):
-            drawn = _inline(figures.svg(figure), anchor, caption)
+        case FigureBlock(caption, _, data):
+            drawn = _inline(pictures[anchor], anchor, caption)
             first = data.slice(0, SHOWN)
             more = "" if data.num_rows <= SHOWN else f", the first {SHOWN} of {data.num_rows:,}"
             plotted = _table(Table("", first, digits=4))
@@ -147,19 +150,29 @@ def _table(table: Table) -> str:
         (sum(max(map(len, cell.split("\n"))) for cell in row) for row in [names, *rows]), default=0
     )
     small = " small" if len(names) > _MANY or longest > _LONG else ""
-    lines = [f'<div class="box{small}"><table>']
-    if table.caption:
-        lines.append(f"<caption>{escape(table.caption)}</caption>")
+    # Above the box, not in it: a caption of the table is as narrow as the table.
+    lines = [f'<p class="caption">{escape(table.caption)}</p>'] if table.caption else []
+    lines.append(f'<div class="box{small}"><table>')
     kinds = [' class="number"' if own else "" for own in numeric]
     head = "".join(
         f"<th{kind}>{escape(name)}</th>" for kind, name in zip(kinds, names, strict=True)
     )
     lines.append(f"<thead><tr>{head}</tr></thead><tbody>")
     for row in rows:
-        own = "".join(f"<td{k}>{_lines(cell)}</td>" for k, cell in zip(kinds, row, strict=True))
+        own = "".join(
+            f"<td{kind or _kind(cell)}>{_lines(cell)}</td>"
+            for kind, cell in zip(kinds, row, strict=True)
+        )
         lines.append(f"<tr>{own}</tr>")
     lines.append("</tbody></table></div>")
     return "\n".join(lines)
+
+
+def _kind(cell: str) -> str:
+    """How a cell of text breaks: a short one never, one long word (an id) anywhere."""
+    if len(cell) <= _SHORT:
+        return ' class="short"'
+    return ' class="id"' if " " not in cell else ""
 
 
 def _lines(cell: str) -> str:

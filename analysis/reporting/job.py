@@ -12,12 +12,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from analysis import figures
 from analysis.published import citation
 from analysis.reporting.html import html
 from analysis.reporting.lake import Lake, open_lake
 from analysis.reporting.markdown import files, markdown
-from analysis.reporting.page import Part, Report, Section, Table, Text
+from analysis.reporting.page import FigureBlock, Part, Report, Section, Table, Text, anchored
 from analysis.reporting.runs import Runs, find_runs
+from analysis.semantics.prover import provers
 from conf import UserError, setting
 
 __all__ = ["PAGES", "Settings", "report"]
@@ -96,6 +98,8 @@ def report(settings: Settings) -> None:
 
     The folder appears when it is complete, in the place of an earlier report.
     """
+    if settings.prover != "none":
+        provers(settings.prover.split(","))
     lake = open_lake(settings.lake, settings.edition, settings.seed)
     runs = find_runs(settings.tracking)
     if runs.runs:
@@ -146,7 +150,13 @@ def _opening(lake: Lake, runs: Runs) -> list[Text | Table]:
 
 def _write(out: Path, made: Report) -> int:
     """The files, in a new folder that takes the place of the old one at the end."""
-    texts = {"report.html": html(made), "report.md": markdown(made), **files(made)}
+    pictures = {
+        anchor: figures.svg(block.figure)
+        for anchor, block in anchored(made)
+        if isinstance(block, FigureBlock)
+    }
+    texts = {"report.html": html(made, pictures), "report.md": markdown(made)}
+    texts |= files(made, pictures)
     manifest = {"kind": _KIND, "files": sorted(texts)}
     texts[MANIFEST] = json.dumps(manifest, indent=1) + "\n"
     partial = out.with_name(f".{out.name}.{os.getpid()}.partial")

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 
-from analysis import figures
 from analysis.reporting.page import (
     Block,
     FigureBlock,
@@ -17,6 +16,7 @@ from analysis.reporting.page import (
     Table,
     Text,
     Unavailable,
+    anchored,
     cells,
 )
 
@@ -28,24 +28,13 @@ def markdown(report: Report) -> str:
     return "\n\n".join(_paragraphs(report)) + "\n"
 
 
-def files(report: Report) -> Mapping[str, str]:
-    """Every figure as SVG, and every table and figure's data as TSV: text by path."""
-    found = {}
-    for anchor, block in _anchored(report):
-        if isinstance(block, FigureBlock):
-            found[f"figures/{anchor}.svg"] = figures.svg(block.figure)
+def files(report: Report, pictures: Mapping[str, str]) -> Mapping[str, str]:
+    """Every picture (SVG by anchor), and every table and figure's data as TSV: text by path."""
+    found = {f"figures/{anchor}.svg": svg for anchor, svg in pictures.items()}
+    for anchor, block in anchored(report):
         if isinstance(block, FigureBlock | Table):
             found[f"data/{anchor}.tsv"] = _tsv(block.data)
     return found
-
-
-def _anchored(report: Report) -> Iterator[tuple[str, Block]]:
-    for number, block in enumerate(report.opening, 1):
-        yield f"opening-{number}", block
-    for part in report.parts:
-        for section in part.sections:
-            for number, block in enumerate(section.blocks, 1):
-                yield f"{section.anchor}-{number}", block
 
 
 def _paragraphs(report: Report) -> Iterator[str]:

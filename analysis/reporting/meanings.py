@@ -109,22 +109,21 @@ class Meanings:
             )
         return self._parts[key]
 
-    def accuracy(self, runs: Sequence[Run], by: str, value: str, part: str = "test") -> Interval:
+    def accuracy(
+        self, runs: Sequence[Run], by: str, value: str, part: str = "test"
+    ) -> Interval | None:
         """Share of exact matches among the sentences whose class `by` is `value` (of all, with an
-        empty `by`), over the runs.
+        empty `by`), over the runs; None where there are no such sentences."""
+        shares = [own for run in runs if (own := self._share(run, by, value, part))]
+        return mean_over_runs(shares) if shares else None
 
-        Raises:
-            ValueError: no such sentences.
-        """
-        return mean_over_runs([self._share(run, by, value, part) for run in runs])
-
-    def _share(self, run: Run, by: str, value: str, part: str) -> Interval:
+    def _share(self, run: Run, by: str, value: str, part: str) -> Interval | None:
         if run.id not in self._exact:
             kept = ["part", "exact", "quantifier", "modifier", "depth"]
             self._exact[run.id] = self.rows(run).select(kept)
         own = _of(self._exact[run.id], by, value, part)
         if not own.num_rows:
-            raise ValueError(f"no sentences of {by} {value} in part {part}")
+            return None
         return wilson(pc.sum(own.column("exact")).as_py() or 0, own.num_rows)
 
     def clauses(self, runs: Sequence[Run], by: str, values: Iterable[str]) -> dict[str, Interval]:
@@ -205,9 +204,7 @@ def _means(
 def _of(rows: pa.Table, by: str, value: str, part: str) -> pa.Table:
     mask = pc.field("part") == part
     if by:
-        column = pc.field(by).cast(pa.string())
-        # A modifier without +NEG and the same under negation are two classes.
-        mask = mask & (column == value)
+        mask = mask & (pc.field(by).cast(pa.string()) == value)
     return rows.filter(mask)
 
 

@@ -18,6 +18,8 @@ __all__ = ["comparison", "mean_over_runs", "percent"]
 Ours = Mapping[tuple[str, str], float | Interval]
 # Columns from which a table is turned, its rows becoming the columns.
 _TURNED = 9
+# Columns from which cells are kept narrow.
+_NARROW = 6
 
 
 def mean_over_runs(scores: Sequence[Interval]) -> Interval:
@@ -44,7 +46,8 @@ def mean_over_runs(scores: Sequence[Interval]) -> Interval:
 
 def percent(own: Interval) -> str:
     """``70.6 [68.4, 72.8]``, of shares."""
-    return f"{100 * own.estimate:.1f} [{100 * own.low:.1f}, {100 * own.high:.1f}]"
+    estimate, low, high = (_number(100 * value, 1) for value in (own.estimate, own.low, own.high))
+    return f"{estimate} [{low}, {high}]"
 
 
 def comparison(
@@ -62,7 +65,8 @@ def comparison(
     `ours` is by (row, column), as `analysis.published.beside` takes it: shares where the paper has
     percentages. A cell has the printed number; ours with its interval; and ours less printed, with
     the interval of the difference (the printed number has none of its own) and a star where the
-    printed number lies outside of it. `edition` is that of ours; `command` runs what the cells without ours want.
+    printed number lies outside of it. `edition` is that of ours; `command` runs what the cells
+    without ours want.
     """
     numbers = published.table(paper, name)
     beside = {
@@ -70,7 +74,9 @@ def comparison(
     }
     some = any(row["status"] == "recomputed" for row in beside.values())
     wanting = any(row["status"] == "not run" for row in beside.values())
-    texts = {key: _cell(numbers[key], beside[key], some) for key in numbers}
+    # Of many columns intervals stand in lines of their own, or the page is too narrow.
+    gap = "\n" if len({column for _, column in numbers}) > _NARROW else " "
+    texts = {key: _cell(numbers[key], beside[key], some, gap) for key in numbers}
     unit = next(iter(numbers.values())).unit
     of = {"percent": ", in percent", "share": ", as shares", "": ""}.get(unit, f", {unit}")
     whose = f"; ours of edition {edition}" if edition else ""
@@ -95,7 +101,7 @@ def _laid_out(texts: Mapping[tuple[str, str], str]) -> pa.Table:
     return pa.table({name: pa.array(values, pa.string()) for name, values in found.items()})
 
 
-def _cell(own: Published, row: Mapping[str, object], some: bool) -> str:
+def _cell(own: Published, row: Mapping[str, object], some: bool, gap: str) -> str:
     if row["status"] != "recomputed":
         status = str(row["status"])
         return own.printed if status == "not run" and not some else f"{own.printed}\n{status}"
@@ -105,12 +111,12 @@ def _cell(own: Published, row: Mapping[str, object], some: bool) -> str:
     lines = [own.printed, f"ours {_number(here, digits)}"]
     low, high = row["low"], row["high"]
     if isinstance(low, float) and isinstance(high, float):
-        lines[1] += f" [{_number(low, digits)}, {_number(high, digits)}]"
+        lines[1] += f"{gap}[{_number(low, digits)}, {_number(high, digits)}]"
         # What rounds to the printed number is never outside of our interval.
         inside = low <= own.value <= high or own.approximate or row["agrees"]
         outside = "" if inside else " *"
         lines.append(
-            f"{_signed(here - own.value, digits)} [{_signed(low - own.value, digits)}, "
+            f"{_signed(here - own.value, digits)}{gap}[{_signed(low - own.value, digits)}, "
             f"{_signed(high - own.value, digits)}]{outside}"
         )
     elif row["agrees"]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -23,6 +23,7 @@ __all__ = [
     "Table",
     "Text",
     "Unavailable",
+    "anchored",
     "cells",
     "guarded",
     "section_of",
@@ -116,6 +117,16 @@ def guarded(caption: str, command: str, build: Callable[[], Sequence[Block]]) ->
         return list(build())
     except UserError as error:
         return [NotRun(caption, command, str(error))]
+
+
+def anchored(report: Report) -> Iterator[tuple[str, Block]]:
+    """Every block with the anchor that its picture and the file of its data are named after."""
+    for number, block in enumerate(report.opening, 1):
+        yield f"opening-{number}", block
+    for part in report.parts:
+        for section in part.sections:
+            for number, block in enumerate(section.blocks, 1):
+                yield f"{section.anchor}-{number}", block
 
 
 def section_of(

@@ -234,11 +234,9 @@ def _accuracies(made: Meanings | None, name: str) -> list[Block]:
         for row in rows:
             valid = row == "valid"
             value = "" if valid else row.removeprefix("depth ")
-            try:
-                part = "val" if valid else "test"
-                ours[row, column] = made.accuracy(runs, "" if valid else by, value, part)
-            except ValueError:
-                continue
+            share = made.accuracy(runs, "" if valid else by, value, "val" if valid else "test")
+            if share is not None:
+                ours[row, column] = share
     of = f", primitive {primitive.replace(',', ', ')}" if primitive else ""
     return comparison(
         "sygns",
@@ -306,7 +304,9 @@ def _polarity_all(made: Meanings | None) -> list[Block]:
             if made is None or not runs:
                 continue
             for row in ("EXI", "NUM", "UNI"):
-                ours[row, f"{model} exact"] = made.accuracy(runs, "quantifier", row)
+                share = made.accuracy(runs, "quantifier", row)
+                if share is not None:
+                    ours[row, f"{model} exact"] = share
             for direction in _DIRECTIONS:
                 for row, scores in made.polarity(runs, form, direction).items():
                     for kind, score in zip("PRF", scores, strict=True):
@@ -330,7 +330,9 @@ def _of_size(made: Meanings | None) -> list[Block]:
         if made is not None and runs:
             valid = row == "valid"
             by, value = ("", "") if valid else ("quantifier", row)
-            ours[row, column] = made.accuracy(runs, by, value, "val" if valid else "test")
+            share = made.accuracy(runs, by, value, "val" if valid else "test")
+            if share is not None:
+                ours[row, column] = share
     return comparison(
         "sygns",
         "table 11",
@@ -358,6 +360,8 @@ def _learning(made: Meanings | None) -> list[Block]:
             ):
                 for value in values:
                     own = made.accuracy(runs, by, value)
+                    if own is None:
+                        continue
                     points[by].append(
                         {
                             "model": model,
@@ -372,6 +376,8 @@ def _learning(made: Meanings | None) -> list[Block]:
         return [NotRun("Learning curves on FOL, primitive one", command)]
     blocks: list[Block] = []
     for by, own_points in points.items():
+        if not own_points:
+            continue
         figure, data = sygns.learning_curves(pa.Table.from_pylist(own_points))
         blocks.append(FigureBlock(f"Accuracy over training sentences, by {by}", figure, data))
     return blocks
@@ -494,11 +500,10 @@ def _mine(made: Meanings | None) -> list[Block]:
         values = ("1", "2", "3", "4") if by == "depth" else ("EXI", "NUM", "UNI")
         scores = []
         for value in values:
-            try:
-                own = made.accuracy(members, by, value)
-            except ValueError:
-                continue
-            scores.append(f"{'depth ' if by == 'depth' else ''}{value}: {percent(own)}")
+            own = made.accuracy(members, by, value)
+            if own is not None:
+                scores.append(f"{'depth ' if by == 'depth' else ''}{value}: {percent(own)}")
+        valid = made.accuracy(members, "", "", "val")
         rows.append(
             {
                 "test": f"{scheme}\n{first.get('task.primitive', '')}".strip(),
@@ -507,7 +512,7 @@ def _mine(made: Meanings | None) -> list[Block]:
                 "epochs": first.get("epochs"),
                 "training sentences": first.get("train_examples"),
                 "runs": len(members),
-                "valid (%)": percent(made.accuracy(members, "", "", "val")),
+                "valid (%)": "–" if valid is None else percent(valid),
                 "test, exact match (%)": "\n".join(scores),
                 "newest run": members[0].id,
             }
