@@ -147,20 +147,29 @@ def test_a_killed_cell_is_scored_again_and_written_once(place, rows):
     assert arrow.read(str(folder / "lake"), "predictions").num_rows == rows.num_rows
 
 
-def test_another_limit_is_another_cell(place, models, tmp_path):
-    folder, _, _ = place
+def test_a_limited_cell_and_its_predictions_later(rows_of_tasks, models, tmp_path):
+    lake = tmp_path / "lake"
+    shutil.copytree(rows_of_tasks, lake)
     own = settings(
-        folder / "lake",
+        lake,
         f"model={models['nli']}",
         "tasks=[plane]",
         "limit=3",
-        f"out={tmp_path}",
+        f"out={tmp_path / 'out'}",
         "tracking=none",
         "predictions=false",
     )
     score(own)
-    (result,) = results(tmp_path)
-    assert (result["rows"], result["run_id"]) == (3, f"local-{next(tmp_path.glob('*/')).name}")
+    (path,) = (tmp_path / "out").glob("*/result.json")
+    (result,) = results(tmp_path / "out")
+    assert (result["rows"], result["run_id"]) == (3, f"local-{path.parent.name}")
+    assert "predictions" not in arrow.tables(str(lake))
+    # The cell is finished, and not scored again; now its predictions are wanted.
+    before = path.stat().st_mtime_ns
+    for _ in range(2):
+        score(conf.replaced(own, {"predictions": True}))
+        assert arrow.read(str(lake), "predictions").num_rows == 3
+    assert path.stat().st_mtime_ns == before
     wider = prepare(conf.replaced(own, {"limit": 4}))[0]
     assert not wider[0].folder.exists()
 
@@ -284,6 +293,15 @@ def test_settings_that_do_not_fit_are_refused(more, reason):
 
 def test_what_is_missing_is_told_before_work(rows_of_tasks, models, tmp_path):
     common = [f"out={tmp_path}", "tracking=none"]
+    with pytest.raises(UserError, match="the same model twice"):
+        prepare(
+            settings(
+                rows_of_tasks,
+                f"models=[{models['nli']},{models['nli']}/]",
+                "tasks=[plane]",
+                *common,
+            )
+        )
     with pytest.raises(UserError, match="no such folder"):
         prepare(settings(rows_of_tasks, "model=no/such/model/x", "tasks=[plane]", *common))
     with pytest.raises(UserError, match="max_length=900: expected 4 to 32"):
