@@ -35,8 +35,8 @@ _METHOD = (
     "A logistic regression on n-grams of words and letters is trained on one part of the input of "
     f"the training rows (at most {TRAINED:,}, drawn by id) and scored on the part held out (at "
     f"most {TESTED:,}); the majority is that of the training rows. Intervals take rows of the same "
-    "text together; p is a permutation test against the majority, by Holm for all rows of a "
-    "table. A part that gains nothing by this classifier may still give a larger one something."
+    "text together; p is that of no gain over the majority (permutation, one-sided, by Holm for "
+    "all rows of a table). Where it finds nothing, a larger model may still find something."
 )
 _TOKENS = (
     "Words whose training rows have a label more often than all rows do (z-statistic of Gardner "
