@@ -28,7 +28,10 @@ if ! there adept; then
 fi
 
 processes="$(nvidia-smi -L 2>/dev/null | wc -l || true)"
-[ "$processes" -gt 0 ] || processes=2 # no GPU: two processes share the cores
+if [ "$processes" -eq 0 ]; then
+    export DS_ACCELERATOR=cpu
+    processes=2 # which share the cores
+fi
 log "Fine-tuning by $processes processes: deepspeed training/finetune.py conf/training/asp_demo.yaml"
 deepspeed --num_gpus "$processes" training/finetune.py conf/training/asp_demo.yaml \
     lake="$lake" out="$runs/asp"
