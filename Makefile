@@ -25,7 +25,7 @@ $(STAMP): setup.py pyproject.toml conf/constraints.txt conf/setup.sh etl/amod/_k
 	@PYTHON="$(PYTHON)" bash conf/setup.sh
 	@touch $(STAMP)
 
-demo: setup ## the whole pipeline on the embedded corpus
+demo: setup ## everything on the embedded corpus: tables, models, report; minutes
 	@PATH="$(CURDIR)/$(BIN):$$PATH" LAKE="$(LAKE)" bash conf/demo/run.sh
 
 test: setup ## the test suite
@@ -50,10 +50,12 @@ bench: setup ## measure against peers; writes benchmarks/RESULTS.md
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.plane
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.train
 	@$(BIN)/python -m benchmarks.sizing
+	@$(BIN)/python -m benchmarks.reproducing
+	@$(BIN)/python -m benchmarks.readme
 
 ui: setup ## MLflow's experiments, on http://127.0.0.1:5000
 	@$(BIN)/mlflow ui --backend-store-uri sqlite:///mlflow.db --host 127.0.0.1 --port 5000
 
 clean: ## remove what the commands above have made, the lake of the demo included
-	rm -rf .venv build *.egg-info etl/amod/*.so $(LAKE) .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf .venv build *.egg-info etl/amod/*.so $(LAKE) runs/demo report .pytest_cache .hypothesis .mypy_cache .ruff_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +

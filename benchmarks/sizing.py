@@ -165,14 +165,14 @@ def wikipedia_section(measured: Mapping[str, Any]) -> str:
     return table(rows)
 
 
-def write(page: Path, text: str) -> None:
+def write(page: Path, text: str, begin: str = BEGIN, end: str = END) -> None:
     """Put `text` between the page's markers; `UserError` where it has none."""
     before = page.read_text(encoding="utf-8")
-    start, stop = before.find(BEGIN), before.find(END)
+    start, stop = before.find(begin), before.find(end)
     if not 0 <= start < stop:
-        raise UserError(f"page={page}: expected the lines {BEGIN} and {END}, in this order")
+        raise UserError(f"page={page}: expected the lines {begin} and {end}, in this order")
     page.write_text(
-        f"{before[: start + len(BEGIN)]}\n\n{text}\n\n{before[stop:]}", encoding="utf-8"
+        f"{before[: start + len(begin)]}\n\n{text}\n\n{before[stop:]}", encoding="utf-8"
     )
 
 
