@@ -291,7 +291,8 @@ def _keep(
         code=conf.code_version(),
     )
     replace_text(weights / "README.md", text)
-    trained(own.task, dataset, own.learner, settings.seed).write(weights)
+    if own.task is not None:
+        trained(own.task, dataset, own.learner, settings.seed).write(weights)
     run_id = result["run_id"]
     parts = [
         predictions.rows(
