@@ -105,6 +105,11 @@ def _taught(table: str, source: ModelSource, known: _Known | None) -> tuple[str,
     task = source.trained.task if source.trained is not None else {}
     if task.get("name") == "adept" and task.get("context") is False and known.no_context:
         return known.no_context
+    if source.pair is None and known.pair is not None and known.single is not None:
+        raise UserError(
+            f"table={table}: nobody says whether {source.name} takes one text or two; expected "
+            f"first={known.single}, or first={known.pair[0]} second={known.pair[1]}"
+        )
     pair = source.pair if source.pair is not None else known.pair is not None
     if pair and known.pair is not None:
         return known.pair

@@ -32,7 +32,7 @@ def source(pair: bool | None, **task: Any) -> ModelSource:
         ("plane_items", source(False), ("item_id", "sentence", None)),
         ("plane_items", source(True), ("item_id", "premise", "conclusion")),
         # Nobody says what it takes: what the table has.
-        ("plane_items", source(None), ("item_id", "premise", "conclusion")),
+        ("nli", source(None), ("item_id", "premise", "hypothesis")),
         ("sentences", source(None), ("sentence_id", "text", None)),
     ],
 )
@@ -59,6 +59,7 @@ def test_full_stops_are_as_in_training():
     [
         ("squad", source(True), {}, "table=squad: expected one of"),
         ("amod_pairs", source(False), {}, "expected first="),
+        ("plane_items", source(None), {}, "expected first=sentence, or first=premise second="),
         ("sentences", source(True), {}, "two texts, the table has one; expected first= and second"),
         ("adept_items", source(False), {}, "one text, the table has two; expected first="),
         ("adept_items", source(True), {"first": "sentence"}, "expected second= too"),
