@@ -382,10 +382,10 @@ def _table(lake: Lake, number: int, models: Callable[[], list[_Answered]]) -> li
             reason=reason,
         )
         mine = _mine(found, kind)
-        told = f"{task.capitalize()}: models " + ("trained here" if number == 4 else "scored here")
-        blocks.append(
-            Table(told + ", accuracy in percent", mine) if mine else NotRun(told, command)
-        )
+        if mine is not None:
+            where = "trained here" if number == 4 else "scored here"
+            caption = f"{task.capitalize()}: models {where}, accuracy in percent"
+            blocks.append(Table(caption, mine))
     return blocks
 
 
