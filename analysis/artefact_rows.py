@@ -132,8 +132,9 @@ def asp(lake: str, edition: str) -> Iterator[Rows]:
     """ASP by each round of fine-tuning: the premise or the hypothesis alone.
 
     Entailment against the rest. Scored is the part held out, on the tests that are trained on
-    (ordering, dimension, argument) and, as ``all tests``, on all eight. The release has no test
-    rows of degree estimation by round: its validation rows stand in.
+    (ordering, dimension, argument) and, as ``all tests``, on all eight; ``ordering alone`` is of
+    the one test among those trained on that has both labels. The release has no test rows of degree
+    estimation by round: its validation rows stand in.
 
     Raises:
         UserError: no rows of the edition.
@@ -168,12 +169,25 @@ def _round(lake: str, edition: str, scheme: str, table: str, number: str) -> Ite
     labels = columns["label"]
     train = [at for at, own in enumerate(parts) if own == "train" and labels[at] != DISCARD]
     test = [at for at, own in enumerate(parts) if own == part and labels[at] != DISCARD]
-    trained = {columns["test"][at] for at in train}
-    known = [at for at in test if columns["test"][at] in trained]
+    tests = columns["test"]
+    trained = {tests[at] for at in train}
+    known = [at for at in test if tests[at] in trained]
+    ordering = {
+        name: [at for at in own if tests[at] == "ordering"]
+        for name, own in (("train", train), ("test", known))
+    }
     kind = table.removeprefix("asp_")
-    for suffix, asked in (("", known), (", all tests", test)):
-        if not train or not asked or (suffix and len(asked) == len(known)):
+    scored = [
+        ("", train, known),
+        (", all tests", train, test),
+        (", ordering alone", ordering["train"], ordering["test"]),
+    ]
+    done: list[tuple[int, int]] = []
+    for suffix, learnt, asked in scored:
+        sizes = len(learnt), len(asked)
+        if not learnt or not asked or sizes in done:
             continue
+        done.append(sizes)
         yield Rows(
             dataset="asp",
             edition=edition,
@@ -185,6 +199,6 @@ def _round(lake: str, edition: str, scheme: str, table: str, number: str) -> Ite
                 "premise alone": columns["premise"],
                 "hypothesis alone": columns["hypothesis"],
             },
-            train=train,
+            train=learnt,
             test=asked,
         )

@@ -436,17 +436,21 @@ def forward(
     """
     import torch
 
-    logits = np.zeros((len(tokens.lengths), len(own.source.labels)), dtype=np.float32)
+    if not len(tokens.lengths):
+        return np.zeros((0, len(own.source.labels)))
     device = next(own.model.parameters()).device
-    if not len(logits):
-        return logits.astype(np.float64)
+    batches = evaluation_batches(tokens.lengths, batch_size, 0, 1)
+    found = []
     with torch.inference_mode():
-        for rows in evaluation_batches(tokens.lengths, batch_size, 0, 1):
+        for rows in batches:
             batch = padded(own.tokenizer, tokens, rows)
             moved = {name: column.to(device, non_blocking=True) for name, column in batch.items()}
-            logits[rows] = own.model(**moved).logits.float().cpu().numpy()
+            # Left where they are: a GPU is not waited for before the next batch.
+            found.append(own.model(**moved).logits.float())
             advance(len(rows))
-    return softmax(logits.astype(np.float64))
+        logits = torch.cat(found).cpu().numpy()
+    place = np.argsort(np.concatenate(batches), kind="stable")
+    return softmax(logits[place].astype(np.float64))
 
 
 def scores(

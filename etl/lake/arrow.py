@@ -39,6 +39,7 @@ __all__ = [
     "Record",
     "append",
     "batches",
+    "committed",
     "dataset",
     "files",
     "history",
@@ -78,6 +79,16 @@ def version(root: str, table: str) -> int | None:
 def history(root: str, table: str, limit: int | None = None) -> list[Record]:
     """The table's commits, newest first."""
     return log.history(_open(root, table, None), limit)
+
+
+def committed(
+    root: str, table: str, transactions: Sequence[tuple[str, int]]
+) -> list[tuple[str, int]]:
+    """Those of `transactions` (application id, number) that the table holds: not to be repeated."""
+    handle = log.open_table(table_uri(root, table), log.declaration(table))
+    if handle is None:
+        return []
+    return [own for own in transactions if log.done_already(handle, own)]
 
 
 def files(root: str, table: str, *, version: int | None = None) -> list[File]:

@@ -33,11 +33,14 @@ _CHUNK = 1024
 
 
 class Encoded(NamedTuple):
-    """A gap as tokens: sequences of ids that the model reads, one or one a word.
+    """A gap as token ids.
 
-    `answers` has, for each word, what is to be predicted: positions count from the end of the
-    sequence (causal), or are ids of a sequence of their own (encoder-decoder). `at` is the place
-    of the mask.
+    Attributes:
+        inputs: what the model reads: one sequence, or of a causal model one for each word.
+        answers: what it is to predict, a sequence for each word: the end of that word's input
+            (causal), or the whole output (encoder-decoder). Of a masked model one sequence, the
+            token of each word, -1 where it has none.
+        at: the place of the mask.
     """
 
     inputs: tuple[npt.NDArray[np.int32], ...]
@@ -46,6 +49,7 @@ class Encoded(NamedTuple):
 
     @property
     def length(self) -> int:
+        """Tokens of the longest input."""
         return max(len(own) for own in self.inputs)
 
 

@@ -101,6 +101,8 @@ def prepare(settings: Settings) -> tuple[list[Cell], dict[tuple[str, str], str]]
     """
     launch.environment()
     models = [asked(resolve(uri, settings.tracking), settings.labels) for uri in settings.uris]
+    if len({own.source.name for own in models}) < len(models):
+        raise UserError(f"models={settings.models}: the same model twice")
     targets = [
         Target.of(key, settings.task.get(key), settings.lake, settings.limit, settings.seed)
         for key in settings.tasks
@@ -179,14 +181,17 @@ def _run(
 ) -> list[dict[str, Any]]:
     """The result of each cell: scored now, or kept from before."""
     kept: list[dict[str, Any] | None] = launch.broadcast([_finished(cell) for cell in cells])
-    rows = sum(_share(cell.rows) for cell, own in zip(cells, kept, strict=True) if own is None)
+    total = sum(_share(cell.rows) for cell, own in zip(cells, kept, strict=True) if own is None)
     results: list[dict[str, Any]] = []
     loaded: tuple[str, Any] | None = None
-    with Progress("scoring", rows) as progress:
+    with Progress("scoring", total, unit="rows") as progress:
         for cell, before in zip(cells, kept, strict=True):
             if before is not None:
                 if launch.rank() == 0:
                     log.info("%s: finished before (%s); not run again", cell.label, cell.folder)
+                    # Into another lake, or where predictions=false was asked before.
+                    rows = pq.read_table(cell.folder / "predictions.parquet")
+                    _commit(settings, rows, before["run_id"])
                 results.append(before)
                 continue
             name = cell.asked.source.name
@@ -379,9 +384,19 @@ def _keep(
     figures = {f"{part}/{name}": value for name, value in result["figures"].items()}
     log.info("%s: %s", cell.label, told(figures))
     pq.write_table(rows, cell.folder / "predictions.parquet")
+    _commit(settings, rows, result["run_id"])
+    run.file(cell.folder / "predictions.parquet")
+    run.metrics({f"final/{name}": value for name, value in figures.items()})
+    run.metrics({"rows_per_second": cell.rows / max(result["seconds"], 1e-9), "cut": result["cut"]})
+    text = details(f"{cell.label}, {part}", rows, cell.dataset.parts[part], cell.target.name)
+    replace_text(cell.folder / "scores.md", text)
+    run.text(text, "scores.md")
+    replace_json(cell.folder / "result.json", result)
+
+
+def _commit(settings: Settings, rows: pa.Table, run_id: str) -> None:
+    """Put a cell's predictions into the lake, once: the run is the transaction."""
     if settings.predictions:
-        run_id = result["run_id"]
-        # The run is the transaction: what a run that was killed here has written stays once.
         arrow.append(
             settings.lake,
             "predictions",
@@ -390,13 +405,6 @@ def _keep(
             metadata={"run": run_id},
             transaction=(f"{JOB}/{run_id}", 0),
         )
-    run.file(cell.folder / "predictions.parquet")
-    run.metrics({f"final/{name}": value for name, value in figures.items()})
-    run.metrics({"rows_per_second": cell.rows / max(result["seconds"], 1e-9), "cut": result["cut"]})
-    text = details(rows, cell.dataset.parts[part], cell.target.name)
-    replace_text(cell.folder / "scores.md", text)
-    run.text(text, "scores.md")
-    replace_json(cell.folder / "result.json", result)
 
 
 def _tell(

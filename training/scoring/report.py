@@ -16,7 +16,7 @@ __all__ = ["details", "matrix_text", "names_of"]
 # By task: what its tables are broken down by.
 _GROUPS = {
     "plane": ("class", "inference_type"),
-    "asp": ("test", "variant"),
+    "asp": ("test", "variant", "numbers"),
     "adept": ("agreement",),
 }
 
@@ -52,13 +52,13 @@ def matrix_text(
     return "\n".join(lines)
 
 
-def details(rows: pa.Table, examples: Examples, task: str) -> str:
+def details(title: str, rows: pa.Table, examples: Examples, task: str) -> str:
     """Tables of one cell: scores, and accuracy and the model's own answers by group."""
-    parts = [transfer.markdown(_scores(rows), 4)]
+    parts = [f"## {title}", transfer.markdown(_scores(rows), 4)]
     for name in _GROUPS.get(task, ()):
-        groups = _groups(examples, name)
-        if len(set(groups.values())) < 2:
+        if name not in examples.groups or len(examples.group(name)) < 2:
             continue
+        groups = _groups(examples, name)
         title = name.replace("_", " ")
         parts += [f"Accuracy by {title}:", _shown(transfer.accuracy_by_group(rows, groups))]
         if task == "plane" and name == "class":
@@ -82,11 +82,9 @@ def _scores(rows: pa.Table) -> pa.Table:
 
 
 def _groups(examples: Examples, name: str) -> dict[str, str]:
-    """Each item's group; of ASP's variants with the test, since that is where they differ."""
-    if name not in examples.groups:
-        return {}
+    """Each item's group; ASP's variants and ranges of numbers stand with their test."""
     values = examples.groups[name].to_pylist()
-    if name == "variant":
+    if name in ("variant", "numbers"):
         tests = examples.groups["test"].to_pylist()
         values = [
             None if value is None else f"{test} {value}"

@@ -33,7 +33,7 @@ from training.tasks import reading
 from training.tasks.dataset import Dataset, Examples, Predicted, Source
 from training.tasks.scoring import classification, outcomes
 
-__all__ = ["LABELS", "OUTCOMES", "Asp", "Settings"]
+__all__ = ["LABELS", "OUTCOMES", "Asp", "Settings", "with_full_stop"]
 
 LABELS = (ENTAILMENT, NEUTRAL, CONTRADICTION)
 OUTCOMES = (ENTAILMENT, NOT_ENTAILMENT)
@@ -41,8 +41,8 @@ _OUTCOME_OF = np.array([0, 1, 1])
 _TABLES = {"adjectives": "asp_entailment", "dimension": "asp_degree"}
 _TRAINED = ("train", "val")
 _COLUMNS = ("premise", "hypothesis", "label", "label3", "test")
-# Of degree estimation alone: what is exchanged in the premise.
-_VARIANT = ("variant",)
+# Of degree estimation alone: what is exchanged in the premise, and whether people judged as much.
+_VARIANT = ("variant", "extrapolated")
 
 
 @dataclass(frozen=True)
@@ -222,7 +222,7 @@ class Asp:
         kind = of.table.removeprefix("asp_")
         texts = [reading.strings(table.column(name)) for name in ("premise", "hypothesis")]
         if self.settings.full_stops == "normalised":
-            texts = [_with_full_stop(column) for column in texts]
+            texts = [with_full_stop(column) for column in texts]
         return Examples(
             item_ids=wanted,
             first=texts[0],
@@ -236,7 +236,7 @@ class Asp:
                 "test": pc.binary_join_element_wise(
                     kind, reading.strings(table.column("test")), "."
                 ),
-                "variant": _or_nulls(table, "variant"),
+                **_robustness(table),
             },
         )
 
@@ -248,9 +248,9 @@ class Asp:
         scores: npt.NDArray[np.float64] | None = None,
     ) -> dict[str, float]:
         """accuracy of entailment against the rest, majority, macro_f1, scores of each outcome, and
-        accuracy by task, test and variant; ``accuracy_labels`` of three labels where rows have
-        them."""
-        return classification(dataset, part, predicted, ("task", "test", "variant"))
+        accuracy by task, test, variant and range of numbers; ``accuracy_labels`` of three labels
+        where rows have them."""
+        return classification(dataset, part, predicted, ("task", "test", "variant", "numbers"))
 
     def together(self, dataset: Dataset, predicted: Mapping[str, Predicted]) -> dict[str, float]:
         """``all/accuracy…`` of test and leaking rows together, as the paper scores its rows."""
@@ -267,14 +267,20 @@ class Asp:
         return {f"all/{name}": score for name, score in found.items()}
 
 
-def _or_nulls(table: pa.Table, name: str) -> pa.StringArray:
-    """A column as strings; of a table that has it not, nulls."""
-    if name in table.column_names:
-        return reading.strings(table.column(name))
-    return pa.nulls(table.num_rows, pa.string())
+def _robustness(table: pa.Table) -> dict[str, pa.StringArray]:
+    """Rows by variant of their premise, and by whether their number is among those that people
+    judged (appendix E); entailment inference has neither."""
+    if "variant" not in table.column_names:
+        return dict.fromkeys(("variant", "numbers"), pa.nulls(table.num_rows, pa.string()))
+    beyond = pc.fill_null(table.column("extrapolated"), False)
+    return {
+        "variant": reading.strings(table.column("variant")),
+        "numbers": reading.strings(pc.if_else(beyond, "extrapolated", "judged")),
+    }
 
 
-def _with_full_stop(texts: pa.StringArray) -> pa.StringArray:
+def with_full_stop(texts: pa.StringArray) -> pa.StringArray:
+    """The texts, with a full stop where they end without (``task.full_stops=normalised``)."""
     return pc.if_else(pc.ends_with(texts, "."), texts, pc.binary_join_element_wise(texts, "", "."))
 
 

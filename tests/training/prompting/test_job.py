@@ -6,7 +6,6 @@ import math
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -15,7 +14,7 @@ import conf
 from analysis import prompts as analysis
 from conf import UserError
 from etl.lake import arrow
-from tests.training.test_resume import free_port
+from tests.training.test_resume import PATIENCE, free_port
 from training.prompting import job
 from training.prompting.job import prompt
 from training.prompting.scoring import Masked
@@ -253,13 +252,27 @@ def test_mistakes_are_told_before_weights_are_read(asked, bert, monkeypatch):
 def test_two_processes_answer_as_one(asked, bert, tmp_path):
     alone = asked(bert, *TWO_SHOT, "cache=none")
     out = tmp_path / "two"
-    launcher = os.fspath(Path(sys.executable).with_name("deepspeed"))
-    command = [sys.executable, launcher, "--num_gpus=2", f"--master_port={free_port()}"]
-    command += [os.fspath(conf.ROOT / "training" / "prompt.py"), *TWO_SHOT, f"model={bert}"]
-    command += [f"lake={asked.lake}", f"out={out}", "tracking=none", "batch_size=4", "cache=none"]
-    group = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
-    environment = {name: value for name, value in os.environ.items() if name not in group}
-    subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True)
+    command = [sys.executable, os.fspath(conf.ROOT / "training" / "prompt.py"), *TWO_SHOT]
+    command += [f"model={bert}", f"lake={asked.lake}", f"out={out}", "tracking=none"]
+    command += ["batch_size=4", "cache=none"]
+    # What the launcher says to each, without the launcher, which would import it all once more.
+    group = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+    processes = [
+        subprocess.Popen(
+            command,
+            cwd=tmp_path,
+            env={**os.environ, **group, "RANK": rank, "LOCAL_RANK": rank},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in ("0", "1")
+    ]
+    ended = [process.communicate(timeout=PATIENCE) for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], ended
+    # The first speaks for both.
+    assert "| average |" in ended[0][0]
+    assert not ended[1][0]
     (one,), (two,) = (
         [pq.read_table(path) for path in folder.glob("*/predictions.parquet")]
         for folder in (asked.out, out)

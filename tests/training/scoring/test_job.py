@@ -42,22 +42,24 @@ def models(make):
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory, rows_of_tasks, models):
-    """A matrix of three models and tasks, scored, and once more: a folder with all that it made."""
+    """A matrix of three models and two tasks, scored; and again, a cell of it as if it had been
+    killed: the folder with all that it made, and what the cells' results were before."""
     folder = tmp_path_factory.mktemp("matrix")
     shutil.copytree(rows_of_tasks, folder / "lake")
     own = settings(
         folder / "lake",
         f"models=[{','.join(models.values())}]",
-        "tasks=[adept,plane,asp]",
+        "tasks=[adept,plane]",
         "task.adept.part=val",
-        *ASP,
         f"out={folder / 'out'}",
         f"tracking=sqlite:///{folder / 'mlflow.db'}",
     )
     score(own)
-    before = {path: path.stat().st_mtime_ns for path in folder.glob("out/*/result.json")}
+    paths = sorted(folder.glob("out/*/result.json"))
+    before = {path: (path.stat().st_mtime_ns, path.read_text()) for path in paths}
+    paths[0].unlink()
     score(own)
-    return folder, before, own
+    return folder, before
 
 
 @pytest.fixture(scope="module")
@@ -70,19 +72,23 @@ def of(rows, model, task):
 
 
 def test_every_cell_is_scored_once(place, rows):
-    folder, before, _ = place
-    now = {path: path.stat().st_mtime_ns for path in folder.glob("out/*/result.json")}
-    assert len(now) == 9
-    assert now == before
-    # 4 rows of ADEPT, 9 of PLANE, 5 of ASP, for each of three models.
-    assert rows.num_rows == 3 * (4 + 9 + 5)
+    folder, before = place
+    assert set(folder.glob("out/*/result.json")) == set(before)
+    assert len(before) == 6
+    killed, *others = before
+    assert [path.stat().st_mtime_ns for path in others] == [before[path][0] for path in others]
+    assert killed.stat().st_mtime_ns > before[killed][0]
+    # What was scored again is the same, in the same run.
+    first, second = json.loads(before[killed][1]), json.loads(killed.read_text())
+    assert {**first, "seconds": 0} == {**second, "seconds": 0}
+    # 4 rows of ADEPT and 9 of PLANE for each of three models, none of them twice.
+    assert rows.num_rows == 3 * (4 + 9)
 
 
 def test_predictions_are_in_the_words_of_the_task(rows, models):
     for model in models.values():
         assert {r["predicted"] for r in of(rows, model, "plane")} <= set(PLANE)
         assert {r["predicted"] for r in of(rows, model, "adept_5")} <= set(ADEPT)
-        assert {r["gold"] for r in of(rows, model, "asp")} == {"entailment", "not_entailment"}
     own = of(rows, models["nli"], "plane")
     assert {r["text"] for r in own} <= set(NLI)
     for row in own:
@@ -98,7 +104,7 @@ def test_the_matrix_is_that_of_the_predictions(place, rows):
     folder = place[0]
     cells = transfer.matrix(rows).to_pylist()
     # ADEPT has five labels: scored in these, and two-way.
-    assert len(cells) == 3 * 4
+    assert len(cells) == 3 * 3
     by_run = {cell["run_id"]: cell for cell in cells if cell["answers"] == transfer.OWN}
     for result in results(folder / "out"):
         cell = by_run[result["run_id"]]
@@ -122,7 +128,7 @@ def test_cells_are_runs_below_one(place, models):
         "matrix.json",
     }
     children = [run for run in runs if run is not parent]
-    assert len(children) == 9
+    assert len(children) == 6
     (own,) = [
         run
         for run in children
@@ -136,31 +142,29 @@ def test_cells_are_runs_below_one(place, models):
     assert {d.dataset.name for d in own.inputs.dataset_inputs} == {"plane_items/published"}
 
 
-def test_a_killed_cell_is_scored_again_and_written_once(place, rows):
-    folder, _, own = place
-    path = sorted(folder.glob("out/*/result.json"))[0]
-    first = json.loads(path.read_text())
-    path.unlink()
-    score(own)
-    second = json.loads(path.read_text())
-    assert {**first, "seconds": 0} == {**second, "seconds": 0}
-    assert arrow.read(str(folder / "lake"), "predictions").num_rows == rows.num_rows
-
-
-def test_another_limit_is_another_cell(place, models, tmp_path):
-    folder, _, _ = place
+def test_a_limited_cell_and_its_predictions_later(rows_of_tasks, models, tmp_path):
+    lake = tmp_path / "lake"
+    shutil.copytree(rows_of_tasks, lake)
     own = settings(
-        folder / "lake",
+        lake,
         f"model={models['nli']}",
         "tasks=[plane]",
         "limit=3",
-        f"out={tmp_path}",
+        f"out={tmp_path / 'out'}",
         "tracking=none",
         "predictions=false",
     )
     score(own)
-    (result,) = results(tmp_path)
-    assert (result["rows"], result["run_id"]) == (3, f"local-{next(tmp_path.glob('*/')).name}")
+    (path,) = (tmp_path / "out").glob("*/result.json")
+    (result,) = results(tmp_path / "out")
+    assert (result["rows"], result["run_id"]) == (3, f"local-{path.parent.name}")
+    assert "predictions" not in arrow.tables(str(lake))
+    # The cell is finished, and not scored again; now its predictions are wanted.
+    before = path.stat().st_mtime_ns
+    for _ in range(2):
+        score(conf.replaced(own, {"predictions": True}))
+        assert arrow.read(str(lake), "predictions").num_rows == 3
+    assert path.stat().st_mtime_ns == before
     wider = prepare(conf.replaced(own, {"limit": 4}))[0]
     assert not wider[0].folder.exists()
 
@@ -284,6 +288,15 @@ def test_settings_that_do_not_fit_are_refused(more, reason):
 
 def test_what_is_missing_is_told_before_work(rows_of_tasks, models, tmp_path):
     common = [f"out={tmp_path}", "tracking=none"]
+    with pytest.raises(UserError, match="the same model twice"):
+        prepare(
+            settings(
+                rows_of_tasks,
+                f"models=[{models['nli']},{models['nli']}/]",
+                "tasks=[plane]",
+                *common,
+            )
+        )
     with pytest.raises(UserError, match="no such folder"):
         prepare(settings(rows_of_tasks, "model=no/such/model/x", "tasks=[plane]", *common))
     with pytest.raises(UserError, match="max_length=900: expected 4 to 32"):

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+import conf
 from analysis.label_map import Undefined
 from conf import UserError
+from tests.training.tasks import lake as tables
+from training.job import prepare
 from training.scoring.targets import Target
+from training.settings import Settings
 
 
 def target(lake, key="plane", limit=None, **values):
@@ -105,3 +109,18 @@ def test_settings_that_do_not_fit_are_refused(key, values, reason):
 def test_a_part_that_is_not_there_lists_those_that_are(rows_of_tasks):
     with pytest.raises(UserError, match=r"part=test: adept_5.*there is train \(5\), val \(4\)"):
         target(rows_of_tasks, "adept").dataset("pair")
+
+
+def test_rows_to_score_alone_are_not_trained_on(rows_of_tasks, tmp_path):
+    own = ["task.name=asp", "task.edition=published", "task.scheme=all", f"out={tmp_path}"]
+    with pytest.raises(UserError, match=r"scheme=all: asp has no rows to train on"):
+        prepare(conf.load(Settings, [f"lake={rows_of_tasks}", *own]))
+
+
+def test_two_shot_items_have_no_part_to_train_on(rows_of_tasks, tmp_path):
+    lake = str(tmp_path / "lake")
+    tables.plane(lake)
+    split = {"scheme": "two_shot", "fold": "1", "part": "test", "edition": "published"}
+    tables.write(lake, "plane_splits", [{**split, "item_id": "fake-oak-2"}])
+    dataset = target(lake, scheme="two_shot").dataset("pair")
+    assert dataset.parts["test"].item_ids.to_pylist() == ["fake-oak-2"]
