@@ -75,7 +75,10 @@ code { font: .86em ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace;
   @page { margin: 15mm; }
   body { padding: 0; max-width: none; font-size: 10pt; }
   .box { overflow: visible; }
-  .small table { font-size: 6.5pt; }
+  table { font-size: 7pt; }
+  .small table { font-size: 5.6pt; }
+  th, td, .small th, .small td { padding: 1.5pt 3pt; }
+  .short { white-space: normal; }
   h2 { break-before: page; }
   h3, .caption { break-after: avoid; }
   tr, figure, aside { break-inside: avoid; }
