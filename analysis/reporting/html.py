@@ -57,7 +57,8 @@ th { background: #f2f4f6; border-bottom: 2px solid #c9ced3; }
 .short, .ours, .gap { white-space: nowrap; }
 .id { overflow-wrap: anywhere; min-width: 9rem; }
 .small th, .small td { padding: .22rem .4rem; }
-.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.number { text-align: right; font-variant-numeric: tabular-nums; }
+td.number { white-space: nowrap; }
 tr:hover td { background: #fafbfc; }
 .ours { color: #00588c; }
 .gap { color: #6a6f75; }
