@@ -97,7 +97,7 @@ def _sample(rows: Rows, numbers: Iterable[int], cap: int, seed: int) -> list[int
 def _words(text: str) -> list[str]:
     """The words of a text and, as one more, how many they are."""
     own = tokens(text)
-    return [*own, f"({len(own)} words)"]
+    return [*own, f"({len(own)} word{'s' if len(own) != 1 else ''})"]
 
 
 def _grams(text: str) -> list[str]:

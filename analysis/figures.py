@@ -486,7 +486,6 @@ def forest(
     xlabel: str,
     ylabel: str,
     names: tuple[str, str],
-    xlim: tuple[float, float] | None = (0, 1),
 ) -> Plot:
     """A line a row: `value` as a point with a whisker from `low` to `high`, and a stroke at
     `reference`; `names` are what the legend calls value and reference.
@@ -524,8 +523,6 @@ def forest(
         )
         axes.set_yticks(places, labels)
         axes.set_ylim(len(labels) - 0.4, -0.6)
-        if xlim:
-            axes.set_xlim(*xlim)
         axes.set_xlabel(xlabel)
         axes.set_ylabel(ylabel)
         _legend(figure, axes, 2)

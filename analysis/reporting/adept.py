@@ -37,9 +37,9 @@ from etl.lake import arrow
 
 __all__ = ["family", "sections"]
 
-_IMPORT = "python etl/import_published.py adept=DIR"
-_BUILD = "python etl/build_adept.py preset=clean"
-_TRAIN = "python training/finetune.py conf/training/adept.yaml"
+_IMPORT = "python etl/import_published.py adept=DIR lake=LAKE"
+_BUILD = "python etl/build_adept.py preset=clean lake=LAKE"
+_TRAIN = "python training/finetune.py conf/training/adept.yaml lake=LAKE"
 # Labels of 3 classes have the names of the middle ones: docs/training_tasks.md.
 _OUTCOMES = {5: LABELS, 4: LABELS[1:], 3: LABELS[1:4]}
 _FAMILIES = {"bert": "BERT", "roberta": "RoBERTa", "deberta": "DeBERTa"}
@@ -231,7 +231,7 @@ def _pipeline(lake: Lake) -> list[Block]:
 
 
 def _count(value: int | None) -> str:
-    return "not counted" if value is None else f"{value:,} times"
+    return "not counted" if value is None else "once" if value == 1 else f"{value:,} times"
 
 
 def _questions(lake: Lake, rows: pa.Table) -> list[Block]:
@@ -518,8 +518,9 @@ def _answers(lake: Lake, rows: pa.Table, found: Sequence[_Scored]) -> list[Block
     for correct in (True, False):
         own = [row for row in answers if (row["gold"] == row["predicted"]) == correct]
         # Labels differ as far as they can: most items are equally likely.
-        own = [*{row["gold"]: row for row in reversed(own)}.values()]
-        chosen += drawn(own, lake.seed, lambda row: row["item_id"])[:_ERRORS]
+        first = {row["gold"]: row for row in reversed(own)}.values()
+        rest = [row for row in own if row not in first]
+        chosen += [*drawn(first, lake.seed, lambda row: row["item_id"]), *rest][:_ERRORS]
     data = [
         {
             "instance": bracketed(by[row["item_id"]]["sentence2"], by[row["item_id"]]["modifier"]),

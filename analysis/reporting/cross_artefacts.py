@@ -13,6 +13,7 @@ from analysis import artefact_rows
 from analysis.artefacts import TESTED, TRAINED, Rows, audit, audit_figure, token_table
 from analysis.reporting.lake import Lake
 from analysis.reporting.page import Block, FigureBlock, Section, Table, Text, section_of
+from analysis.reporting.printed import p_value, signed
 from analysis.sygns_overlap import overlap
 from conf import UserError
 
@@ -86,7 +87,10 @@ def _audited(own: _Audit, title: str) -> list[Block]:
         if split is rows[0] or (own.name == "asp" and split.split.startswith("degree")):
             words = token_table(split, name)
             if words.num_rows:
-                blocks.append(Table(f"{_TOKENS}: {title}, {split.split}, {name}", words))
+                told = words.drop_columns(["p"]).append_column(
+                    "p", pa.array([p_value(p) for p in words.column("p").to_pylist()])
+                )
+                blocks.append(Table(f"{_TOKENS}: {title}, {split.split}, {name}", told))
             if split is not rows[0]:
                 break
     return blocks
@@ -99,11 +103,11 @@ def _told(data: pa.Table) -> pa.Table:
             "split": row["split"],
             "input": row["input"],
             "scored": f"{row['rows']:,} of {row['part']}",
-            "majority": 100 * row["majority"],
+            "majority": f"{100 * row['majority']:.1f}",
             "accuracy": f"{100 * row['accuracy']:.1f} [{100 * row['low']:.1f}, "
             f"{100 * row['high']:.1f}]",
-            "gain": 100 * row["gain"],
-            "p (Holm)": row["p_holm"],
+            "gain": signed(100 * row["gain"]),
+            "p (Holm)": p_value(row["p_holm"]),
         }
         for row in data.to_pylist()
     ]

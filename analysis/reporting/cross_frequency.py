@@ -14,6 +14,7 @@ from analysis import frequency, slices
 from analysis.reporting.cross_runs import Standing, standing
 from analysis.reporting.lake import Lake
 from analysis.reporting.page import Block, FigureBlock, Section, Table, Text, section_of
+from analysis.reporting.printed import p_value
 from analysis.reporting.runs import Runs
 from conf import UserError
 from etl.knowledge.english import singular
@@ -24,6 +25,10 @@ __all__ = ["sections"]
 _EXTRACT = "spark-submit etl/extract_amod.py source=wikipedia input=DUMP lake=LAKE"
 # What an item's answers are compared within: adjectives of a class are more frequent, and easier.
 _WITHIN = {"adept": "gold label", "plane": "class and inference type", "asp": "test"}
+
+
+# Answers to items whose pair a corpus has, below which tenths and slopes say nothing.
+_LEAST = 30
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,11 @@ class _Items:
     strata: Sequence[str]
     counts: Sequence[int | None]
     pmi: Sequence[float | None]
+
+    @property
+    def met(self) -> int:
+        """How many answers are to items whose pair the corpus has."""
+        return sum(count is not None for count in self.counts)
 
 
 def sections(lake: Lake, runs: Runs) -> list[Section]:
@@ -62,7 +72,13 @@ def _corpora(lake: Lake, runs: Runs) -> list[Block]:
     pairs = arrow.read(lake.root, "amod_pairs", columns=["corpus"])
     for corpus in sorted(pc.unique(pairs.column("corpus")).to_pylist()):
         found = [_items(lake, corpus, own) for own in there]
-        blocks += _shown(corpus, found)
+        enough = [own for own in found if own.met >= _LEAST]
+        few = [f"{own.met} of {own.name}" for own in found if own.met < _LEAST]
+        if few:
+            told = f"Too few items whose pair {corpus} has (fewer than {_LEAST}): {', '.join(few)}."
+            blocks.append(Text(told))
+        if enough:
+            blocks += _shown(corpus, enough)
     return blocks
 
 
@@ -107,7 +123,7 @@ def _shown(corpus: str, found: Sequence[_Items]) -> list[Block]:
         )
         caption = f"Accuracy by {name} of the pair in {corpus}, whiskers 95 %"
         blocks.append(FigureBlock(caption, figure, plotted))
-    blocks.append(Table(f"Odds ratios, corpus {corpus}", _slopes(found), digits=3))
+    blocks.append(Table(f"Odds ratios, corpus {corpus}", _slopes(found)))
     return blocks
 
 
@@ -126,7 +142,7 @@ def _slopes(found: Sequence[_Items]) -> pa.Table:
                         "over": what,
                         "items": None if slope is None else slope.items,
                         "odds ratio": None if slope is None else slope.text(),
-                        "p": None if slope is None else slope.p,
+                        "p": None if slope is None else p_value(slope.p),
                     }
                 )
     schema = pa.schema(
@@ -134,7 +150,7 @@ def _slopes(found: Sequence[_Items]) -> pa.Table:
             *((name, pa.string()) for name in ("run", "for", "over")),
             ("items", pa.int64()),
             ("odds ratio", pa.string()),
-            ("p", pa.float64()),
+            ("p", pa.string()),
         ]
     )
     return pa.Table.from_pylist(rows, schema)

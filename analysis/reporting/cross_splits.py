@@ -14,6 +14,7 @@ from analysis.reporting.answers import answered, rows_of
 from analysis.reporting.cross_runs import TITLES, answers_of
 from analysis.reporting.lake import Lake
 from analysis.reporting.page import Block, Section, Table, Text, section_of
+from analysis.reporting.printed import signed
 from analysis.reporting.runs import Run, Runs, groups
 from conf import UserError
 from etl.lake import arrow
@@ -47,7 +48,7 @@ def sections(lake: Lake, runs: Runs) -> list[Section]:
         section(
             "",
             "leak-free splits against published ones",
-            f"{_ADEPT}\n{_PLANE}",
+            f"{_ADEPT} && {_PLANE}",
             partial(_between, lake, runs),
         ),
         section(
@@ -59,19 +60,18 @@ def sections(lake: Lake, runs: Runs) -> list[Section]:
     ]
 
 
-def _percent(rows: Sequence[Row]) -> pa.Table:
-    """`leakage.table` as it is read."""
+def _percent(rows: Sequence[Row], names: tuple[str, str]) -> pa.Table:
+    """`leakage.table` as it is read, its two sides under these names."""
     found = []
     for row in leakage.table(rows).to_pylist():
         shown = {"dataset": row["dataset"], "model": row["model"]}
-        for side in ("leaking", "leak_free"):
-            shown[side] = (
+        for side, name in zip(("leaking", "leak_free"), names, strict=True):
+            shown[name] = (
                 f"{row[side]}\n{100 * row[f'{side}_accuracy']:.1f} "
                 f"(majority {100 * row[f'{side}_majority']:.1f}; {row[f'{side}_rows']:,} rows)"
             )
-        shown["difference"] = (
-            f"{100 * row['difference']:+.1f} [{100 * row['low']:+.1f}, {100 * row['high']:+.1f}]"
-        )
+        low, high = signed(100 * row["low"]), signed(100 * row["high"])
+        shown["difference"] = f"{signed(100 * row['difference'])} [{low}, {high}]"
         found.append(shown)
     return pa.Table.from_pylist(found)
 
@@ -109,7 +109,10 @@ def _between(lake: Lake, runs: Runs) -> list[Block]:
             "the difference is unpaired (Newcombe's interval, rows of one noun or adjective taken "
             "together); splits differ in their labels too, hence the majority beside each."
         ),
-        Table("Accuracy in percent, published less leak-free", _percent(rows)),
+        Table(
+            "Accuracy in percent, published less leak-free",
+            _percent(rows, ("published", "leak-free")),
+        ),
     ]
 
 
@@ -133,7 +136,7 @@ def _within(lake: Lake, runs: Runs) -> list[Block]:
             "dimensions: validation rows of the dimensions trained on against the one held out, on "
             "the three tests that are trained on."
         ),
-        Table("Accuracy in percent, seen less unseen", _percent(rows)),
+        Table("Accuracy in percent, seen less unseen", _percent(rows, ("seen", "unseen"))),
     ]
 
 

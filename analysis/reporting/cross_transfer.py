@@ -15,6 +15,7 @@ from analysis.predictions import pair, read_run
 from analysis.reporting.answers import answered
 from analysis.reporting.lake import Lake
 from analysis.reporting.page import Block, FigureBlock, Section, Table, Text, section_of
+from analysis.reporting.printed import p_value, signed
 from analysis.reporting.runs import BOOKKEEPING, Run, Runs
 from analysis.significance import compare, wilson
 from conf import UserError
@@ -136,7 +137,7 @@ def _started(lake: Lake, runs: Runs) -> list[Block]:
             "Both runs have the same settings, seed and items and differ in the weights that "
             "they start from; differences are paired, p is a permutation test."
         ),
-        Table("Accuracy in percent, started from another task and from the base", _rows(found), 3),
+        Table("Accuracy in percent, started from another task and from the base", _rows(found)),
     ]
 
 
@@ -196,14 +197,14 @@ def _rows(found: Sequence[Mapping[str, Any]]) -> pa.Table:
     rows = []
     for own in found:
         apart = own["difference"]
+        low, high = signed(100 * apart.low), signed(100 * apart.high)
         rows.append(
             {
                 **{name: own[name] for name in _TOLD},
                 "from the task": f"{100 * own['from the task'].estimate:.1f}",
                 "from the base": f"{100 * own['from the base'].estimate:.1f}",
-                "difference": f"{100 * apart.estimate:+.1f} [{100 * apart.low:+.1f}, "
-                f"{100 * apart.high:+.1f}]",
-                "p": own["p"],
+                "difference": f"{signed(100 * apart.estimate)} [{low}, {high}]",
+                "p": p_value(own["p"]),
             }
         )
     rows.sort(key=lambda row: (row["task"], row["first trained on"], row["seed"]))

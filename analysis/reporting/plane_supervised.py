@@ -15,6 +15,7 @@ from analysis.reporting.answers import answered, rows_of
 from analysis.reporting.lake import Lake
 from analysis.reporting.numbers import comparison, mean_over_runs, percent
 from analysis.reporting.page import Block, FigureBlock, Section, Table, Text, section_of
+from analysis.reporting.printed import p_value
 from analysis.reporting.runs import Run, Runs, groups
 from analysis.slices import words
 from analysis.subwords import splitter
@@ -228,7 +229,7 @@ def _effects(rows: pa.Table, right: Sequence[bool], tokenize: plane.Tokenize) ->
                     "items": len(members),
                     "share split": sum(split[at] for at in members) / max(1, len(members)),
                     "odds ratio": None if slope is None else slope.text(),
-                    "p": None if slope is None else slope.p,
+                    "p": None if slope is None else p_value(slope.p),
                 }
             )
     schema = pa.schema(
@@ -238,7 +239,7 @@ def _effects(rows: pa.Table, right: Sequence[bool], tokenize: plane.Tokenize) ->
             ("items", pa.int64()),
             ("share split", pa.float64()),
             ("odds ratio", pa.string()),
-            ("p", pa.float64()),
+            ("p", pa.string()),
         ]
     )
     return pa.Table.from_pylist(found, schema)
