@@ -29,6 +29,7 @@ from etl.amod.kernel import PairCounter
 from etl.amod.plan import DONE, FAILED, Entry
 from etl.amod.settings import PARSED, RAW, Settings, decisive
 from etl.amod.staging import Staging
+from etl.amod.sums import parts_for
 from etl.corpora.files import InputFile, Unit, Unreadable, list_inputs, units
 from etl.lake.spark import Lake
 from etl.lake.tables import table as declaration
@@ -222,7 +223,8 @@ class Extraction:
         ]
         failed = [file for file, entry in enumerate(outcomes) if entry.status == FAILED]
         good = staged.where(~F.col("file").isin(failed)) if failed else staged
-        repeats = self._commit_wave(good, number, self._commit(entries, number))
+        counted = sum(entry.pairs for entry in outcomes if entry.status == DONE)
+        repeats = self._commit_wave(good, counted, number, self._commit(entries, number))
         dropped = self._dropped(outcomes, statements, repeats)
         self._commit_dropped(dropped, self._commit(entries, number))
         kernels = {
@@ -234,7 +236,7 @@ class Extraction:
         log.info(
             "%s: %s pairs from %d files in %s%s",
             label,
-            f"{sum(entry.pairs for entry in outcomes if entry.status == DONE):_}",
+            f"{counted:_}",
             len(entries) - len(failed),
             duration(time.monotonic() - started),
             f" ({' and '.join(sorted(kernels))} kernel)" if kernels else "",
@@ -307,10 +309,13 @@ class Extraction:
             )
         return outcome
 
-    def _commit_wave(self, good: DataFrame, number: int, commit: Mapping[str, Any]) -> int:
-        """Write what the good files of a wave gave; how many repeated texts were left out."""
+    def _commit_wave(
+        self, good: DataFrame, counted: int, number: int, commit: Mapping[str, Any]
+    ) -> int:
+        """Write what the good files of a wave gave, `counted` pairs; how many repeated texts were
+        left out."""
         settings, lake = self.settings, self.lake
-        pairs = results.kind(good, "pair")
+        pairs = results.pairs_in(good)
         new: DataFrame | None = None
         repeats = 0
         if settings.deduplicate != "none":
@@ -337,7 +342,8 @@ class Extraction:
                 candidates, settings.name, settings.examples, settings.seed
             )
             lake.replace("amod_examples", chosen, self.corpus, allow_empty=True, **commit)
-        counts = results.counts_of(pairs).withColumns(
+        parts = parts_for(counted, 4 * self.spark.sparkContext.defaultParallelism)
+        counts = results.counts_of(pairs, parts, settings.memory_mb << 20).withColumns(
             {"corpus": F.lit(settings.name), "wave": F.lit(number).cast("int")}
         )
         ordered = counts.sortWithinPartitions("noun", "adjective")
