@@ -246,6 +246,7 @@ def replace(
     *,
     job: str,
     metadata: Mapping[str, str] | None = None,
+    transaction: tuple[str, int] | None = None,
     base: int | None = None,
     allow_empty: bool = False,
 ) -> Commit:
@@ -273,7 +274,7 @@ def replace(
         partition=partition,
         job=job,
         metadata=metadata,
-        transaction=None,
+        transaction=transaction,
         base=base,
         allow_empty=allow_empty,
     )
