@@ -132,7 +132,7 @@ def _overlap(lake: Lake) -> list[Block]:
         Text(
             "Forms follow from sentences by rule, so nothing less than the sentence decides one. "
             "Asked is how far test forms (first-order) are training's: the same form of another "
-            "sentence (a and one, every and all mean the same); a pattern, of a sentence or a form, "
+            "sentence (a and one, every and all mean the same); a pattern, of a sentence or form, "
             "that is one of training's but for its content words; and how often the pattern of a "
             "form is guessed rightly from the number of words alone (by length), or always as the "
             "most frequent one."
