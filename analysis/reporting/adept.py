@@ -37,9 +37,9 @@ from etl.lake import arrow
 
 __all__ = ["family", "sections"]
 
-_IMPORT = "python etl/import_published.py adept=DIR"
-_BUILD = "python etl/build_adept.py preset=clean"
-_TRAIN = "python training/finetune.py conf/training/adept.yaml"
+_IMPORT = "python etl/import_published.py adept=DIR lake=LAKE"
+_BUILD = "python etl/build_adept.py preset=clean lake=LAKE"
+_TRAIN = "python training/finetune.py conf/training/adept.yaml lake=LAKE"
 # Labels of 3 classes have the names of the middle ones: docs/training_tasks.md.
 _OUTCOMES = {5: LABELS, 4: LABELS[1:], 3: LABELS[1:4]}
 _FAMILIES = {"bert": "BERT", "roberta": "RoBERTa", "deberta": "DeBERTa"}
@@ -231,7 +231,7 @@ def _pipeline(lake: Lake) -> list[Block]:
 
 
 def _count(value: int | None) -> str:
-    return "not counted" if value is None else f"{value:,} times"
+    return "not counted" if value is None else "once" if value == 1 else f"{value:,} times"
 
 
 def _questions(lake: Lake, rows: pa.Table) -> list[Block]:

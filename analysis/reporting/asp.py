@@ -37,11 +37,11 @@ from etl.lake import arrow
 
 __all__ = ["row_name", "sections"]
 
-_IMPORT = "python etl/import_published.py asp=DIR"
-_BUILD = "python etl/build_asp.py preset=clean"
-_TRAIN = "python training/finetune.py conf/training/asp.yaml"
-_SCORE = "python training/score.py conf/training/asp_score.yaml"
-_PROMPT = "python training/prompt.py conf/training/asp_prompt.yaml"
+_IMPORT = "python etl/import_published.py asp=DIR lake=LAKE"
+_BUILD = "python etl/build_asp.py preset=clean lake=LAKE"
+_TRAIN = "python training/finetune.py conf/training/asp.yaml lake=LAKE"
+_SCORE = "python training/score.py conf/training/asp_score.yaml lake=LAKE"
+_PROMPT = "python training/prompt.py conf/training/asp_prompt.yaml lake=LAKE"
 
 _TASKS = {"entailment": "entailment inference", "degree": "degree estimation"}
 _TABLES = {"entailment": "asp_entailment", "degree": "asp_degree"}
@@ -115,13 +115,13 @@ def sections(lake: Lake, runs: Runs) -> list[Section]:
             "Figure 2",
             "ordering, comparative and superlative: people and models",
             _SCORE,
-            lambda: _curves(lake, 2, zero_shot, f"{_SCORE}; {_PROMPT}"),
+            lambda: _curves(lake, 2, zero_shot, f"{_SCORE} && {_PROMPT}"),
         ),
         section(
             "Figure 3",
             "booster, diminisher and negation: people and models",
             _SCORE,
-            lambda: _curves(lake, 3, zero_shot, f"{_SCORE}; {_PROMPT}"),
+            lambda: _curves(lake, 3, zero_shot, f"{_SCORE} && {_PROMPT}"),
         ),
         section(
             "",
@@ -347,7 +347,7 @@ def _folds(lake: Lake, run: Run) -> list[str]:
 
 
 def _table(lake: Lake, number: int, models: Callable[[], list[_Answered]]) -> list[Block]:
-    command = _TRAIN if number == 4 else f"{_SCORE}; {_PROMPT}"
+    command = _TRAIN if number == 4 else f"{_SCORE} && {_PROMPT}"
     try:
         found = models()
     except UserError:
@@ -382,10 +382,10 @@ def _table(lake: Lake, number: int, models: Callable[[], list[_Answered]]) -> li
             reason=reason,
         )
         mine = _mine(found, kind)
-        told = f"{task.capitalize()}: models " + ("trained here" if number == 4 else "scored here")
-        blocks.append(
-            Table(told + ", accuracy in percent", mine) if mine else NotRun(told, command)
-        )
+        if mine is not None:
+            where = "trained here" if number == 4 else "scored here"
+            caption = f"{task.capitalize()}: models {where}, accuracy in percent"
+            blocks.append(Table(caption, mine))
     return blocks
 
 
@@ -490,7 +490,7 @@ def _thresholds(lake: Lake, models: Callable[[], list[_Answered]]) -> list[Block
         "two that were asked fits as well."
     )
     blocks: list[Block] = [Table("Thresholds", pa.Table.from_pylist(rows)), Text(text)]
-    return blocks if said else [*blocks, NotRun("Thresholds of models", f"{_SCORE}; {_TRAIN}")]
+    return blocks if said else [*blocks, NotRun("Thresholds of models", f"{_SCORE} && {_TRAIN}")]
 
 
 def _numerical(models: Callable[[], list[_Answered]]) -> list[Block]:
@@ -534,7 +534,7 @@ def _numerical(models: Callable[[], list[_Answered]]) -> list[Block]:
     blocks.append(Table("Comparing numbers against the other tests", pa.Table.from_pylist(rows)))
     if len(rows) < 2:
         needed = "The same of our models: three or more with answers to degree estimation"
-        blocks.append(NotRun(needed, f"{_SCORE}; {_TRAIN}"))
+        blocks.append(NotRun(needed, f"{_SCORE} && {_TRAIN}"))
     return blocks
 
 
@@ -560,8 +560,8 @@ def _leaks(models: Callable[[], list[_Answered]]) -> list[Block]:
         "rows without such an adjective; full stops normalised are runs that wrote every one."
     )
     command = (
-        "python training/finetune.py conf/training/asp_published.yaml; "
-        "python training/finetune.py conf/training/asp_published.yaml task.full_stops=normalised"
+        "python training/finetune.py conf/training/asp_published.yaml lake=LAKE "
+        "grid.task.full_stops=[kept,normalised]"
     )
     if not rows:
         return [Text(text), NotRun("Accuracy with and without adjectives trained on", command)]

@@ -57,7 +57,8 @@ th { background: #f2f4f6; border-bottom: 2px solid #c9ced3; }
 .short, .ours, .gap { white-space: nowrap; }
 .id { overflow-wrap: anywhere; min-width: 9rem; }
 .small th, .small td { padding: .22rem .4rem; }
-.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.number { text-align: right; font-variant-numeric: tabular-nums; }
+td.number { white-space: nowrap; }
 tr:hover td { background: #fafbfc; }
 .ours { color: #00588c; }
 .gap { color: #6a6f75; }
@@ -75,7 +76,10 @@ code { font: .86em ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace;
   @page { margin: 15mm; }
   body { padding: 0; max-width: none; font-size: 10pt; }
   .box { overflow: visible; }
-  .small table { font-size: 6.5pt; }
+  table { font-size: 7pt; }
+  .small table { font-size: 5.6pt; }
+  th, td, .small th, .small td { padding: 1.5pt 3pt; }
+  .short { white-space: normal; }
   h2 { break-before: page; }
   h3, .caption { break-after: avoid; }
   tr, figure, aside { break-inside: avoid; }

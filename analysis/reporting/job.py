@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import json
 import logging
@@ -17,7 +18,16 @@ from analysis.published import citation
 from analysis.reporting.html import html
 from analysis.reporting.lake import Lake, open_lake
 from analysis.reporting.markdown import files, markdown
-from analysis.reporting.page import FigureBlock, Part, Report, Section, Table, Text, anchored
+from analysis.reporting.page import (
+    FigureBlock,
+    NotRun,
+    Part,
+    Report,
+    Section,
+    Table,
+    Text,
+    anchored,
+)
 from analysis.reporting.runs import Runs, find_runs
 from analysis.semantics.prover import provers
 from conf import UserError, setting
@@ -129,7 +139,18 @@ def _parts(settings: Settings, lake: Lake, runs: Runs) -> Iterator[Part]:
             len(sections),
             time.monotonic() - started,
         )
-        yield Part(name, PAGES[name], sections)
+        yield Part(name, PAGES[name], [_of_lake(section, settings.lake) for section in sections])
+
+
+def _of_lake(section: Section, lake: str) -> Section:
+    """The section with commands that name this lake."""
+    blocks = [
+        dataclasses.replace(block, command=block.command.replace("lake=LAKE", f"lake={lake}"))
+        if isinstance(block, NotRun)
+        else block
+        for block in section.blocks
+    ]
+    return dataclasses.replace(section, blocks=blocks)
 
 
 def _opening(lake: Lake, runs: Runs) -> list[Text | Table]:

@@ -59,8 +59,8 @@ class FigureBlock:
 
 @dataclass(frozen=True)
 class NotRun:
-    """A table or figure of a paper without data of ours yet: what it is, the command to run, and
-    (where it is not plain) what was looked for and not found."""
+    """A table or figure of a paper without data of ours yet: what it is, the command to run (with
+    ``lake=LAKE`` for the report's own lake), and, where it is not plain, what was not found."""
 
     caption: str
     command: str

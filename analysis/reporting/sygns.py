@@ -38,8 +38,8 @@ from etl.sygns.splits import quantifier_class
 
 __all__ = ["sections"]
 
-_BUILD = "python etl/build_sygns.py preset=paper"
-_TRAIN = "python training/finetune.py conf/training/sygns.yaml"
+_BUILD = "python etl/build_sygns.py preset=paper lake=LAKE"
+_TRAIN = "python training/finetune.py conf/training/sygns.yaml lake=LAKE"
 _ALL = "grid.task.form=[fol,drs,vf] grid.seq2seq.architecture=[gru,transformer]"
 _BOTH = "grid.seq2seq.architecture=[gru,transformer]"
 _MODELS = {"GRU": "gru", "Transformer": "transformer"}
@@ -257,7 +257,7 @@ def _entailment(made: Meanings | None) -> list[Block]:
         if made is None or not runs:
             continue
         if made.prover == "none":
-            command = "python -m analysis.report prover=eprover cache=proofs.db"
+            command = "python -m analysis.report lake=LAKE prover=eprover cache=proofs.db"
             reason = "There are runs; provers are asked on request, since they take minutes."
             continue
         for row, shares in made.entailment(runs).items():
@@ -339,12 +339,12 @@ def _of_size(made: Meanings | None) -> list[Block]:
         ours,
         caption="Accuracy by number of parameters, FOL, primitive one",
         edition=made.edition if made else "",
-        command="python training/finetune.py conf/training/sygns_sizes.yaml",
+        command="python training/finetune.py conf/training/sygns_sizes.yaml lake=LAKE",
     )
 
 
 def _learning(made: Meanings | None) -> list[Block]:
-    command = "python training/finetune.py conf/training/sygns_curve.yaml"
+    command = "python training/finetune.py conf/training/sygns_curve.yaml lake=LAKE"
     points: dict[str, list[dict[str, Any]]] = {"quantifier": [], "modifier": []}
     sizes = sorted({run.params.get("train_size", "[]") for run in made.runs}) if made else []
     for model, architecture in _MODELS.items():
