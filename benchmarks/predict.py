@@ -45,7 +45,7 @@ CHECKED = int(os.environ.get("PREDICT_CHECKED", "2000"))
 CHUNK = int(os.environ.get("PREDICT_CHUNK", "2048"))
 BATCH = 64
 # Seconds that one side runs before the other's turn.
-TURN = 10.0
+TURN = min(10.0, SECONDS / 6)
 # Rows that the bare pass goes round and round.
 BARE = 16_384
 TARGET = 0.9
@@ -175,9 +175,8 @@ def in_turns(lake: str, model: str, folder: Path) -> dict[str, Any]:
                 stdout=lines,
             )
         )
-    started = time.monotonic()
     try:
-        # Until both have begun, they run side by side.
+        # Until both have begun, they run side by side; loading is not in the time.
         ready = {"job": False, "bare": False}
         while not all(ready.values()):
             for name, own in (("job", job), ("bare", other)):
@@ -188,7 +187,7 @@ def in_turns(lake: str, model: str, folder: Path) -> dict[str, Any]:
                 if ready[name] and not all(ready.values()):
                     psutil.Process(own.process.pid).suspend()
             time.sleep(0.05)
-        turn = 0
+        turn, started = 0, time.monotonic()
         while time.monotonic() - started < SECONDS:
             running, waiting = ((job, other), (other, job))[turn % 2]
             psutil.Process(waiting.process.pid).suspend()
@@ -197,7 +196,7 @@ def in_turns(lake: str, model: str, folder: Path) -> dict[str, Any]:
     finally:
         for own in (job, other):
             kill_tree(own.process)
-    return {"job": job.rates(), "bare": other.rates(), "seconds": time.monotonic() - started}
+    return {"job": job.rates(), "bare": other.rates(), "seconds": job.active + other.active}
 
 
 def _one_turn(running: Side, job: Side, log: Path, told: Path) -> None:
