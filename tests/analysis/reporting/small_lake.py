@@ -336,7 +336,7 @@ class Made:
                     for verbaliser in ("good/poor", "true/false")
                     for order in (f"{one},{other}", f"{other},{one}")
                 ]
-        of = {"model": "bert-base-cased", "task": "plane"}
+        of = {"model": "bert-base-cased", "model_name": "bert-base-cased", "task.name": "plane"}
         self.run("two", "prompt", two, **of, shots="2")
         self.run("zero", "prompt", zero, **of, shots="0")
 
