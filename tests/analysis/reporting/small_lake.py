@@ -321,7 +321,7 @@ class Made:
                 "text": "good" if item["class"] == "I" else "big",
             }
             one, other = (at for at in (1, 2, 3) if at != item["inference_type"])
-            for prompt in ("internal", "external"):
+            for prompt in ("plane/internal@1", "plane/external@1"):
                 zero.append(
                     {**row, "scheme": "zero_shot", "prompt": prompt, "verbaliser": "conversion"}
                 )
