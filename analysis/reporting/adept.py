@@ -518,8 +518,9 @@ def _answers(lake: Lake, rows: pa.Table, found: Sequence[_Scored]) -> list[Block
     for correct in (True, False):
         own = [row for row in answers if (row["gold"] == row["predicted"]) == correct]
         # Labels differ as far as they can: most items are equally likely.
-        own = [*{row["gold"]: row for row in reversed(own)}.values()]
-        chosen += drawn(own, lake.seed, lambda row: row["item_id"])[:_ERRORS]
+        first = {row["gold"]: row for row in reversed(own)}.values()
+        rest = [row for row in own if row not in first]
+        chosen += [*drawn(first, lake.seed, lambda row: row["item_id"]), *rest][:_ERRORS]
     data = [
         {
             "instance": bracketed(by[row["item_id"]]["sentence2"], by[row["item_id"]]["modifier"]),
