@@ -95,9 +95,9 @@ def _sample(rows: Rows, numbers: Iterable[int], cap: int, seed: int) -> list[int
 
 
 def _words(text: str) -> list[str]:
-    """The words of a text and, as one more, how many they are."""
+    """The words and marks of a text and, as one more, how many they are."""
     own = tokens(text)
-    return [*own, f"({len(own)} word{'s' if len(own) != 1 else ''})"]
+    return [*own, f"(tokens: {len(own)})"]
 
 
 def _grams(text: str) -> list[str]:
@@ -225,7 +225,7 @@ def token_table(rows: Rows, name: str, *, least: int = LEAST, top: int = 10) -> 
     the share `expected` (that of all rows), z of the difference (Gardner et al. 2021, section 3,
     with the labels' own shares in the place of even ones), and p, two-sided, times the number of
     words and labels tested (Bonferroni). The `top` with the greatest z, and p below .01. A word
-    counts once a row; the number of words of a text counts as a word of it: ``(3 words)``.
+    counts once a row; how many a text has counts as a word of it: ``(tokens: 3)``.
     """
     texts = rows.inputs[name]
     totals = Counter(rows.labels[at] for at in rows.train)

@@ -201,7 +201,7 @@ def tenths_figure(data: pa.Table, *, series: str, xlabel: str) -> Plot:
     `xlabel` says what the tenths are of, with its unit.
     """
     rows = sorted(data.to_pylist(), key=lambda row: row["tenth"])
-    places = ["not there" if row["tenth"] == ABSENT else str(row["tenth"]) for row in rows]
+    places = ["none" if row["tenth"] == ABSENT else str(row["tenth"]) for row in rows]
     plotted = pa.Table.from_pylist(rows, data.schema).append_column("place", pa.array(places))
     return figures.intervals(
         plotted,

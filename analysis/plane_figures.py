@@ -39,6 +39,13 @@ def _class_name(kind: str) -> str:
     return {"I": "intersective", "S": "subsective", "O": "intensional"}[kind]
 
 
+def _templates(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Names of prompts by their template alone (``plane/internal@1``), where that is enough."""
+    prompts = sorted({row["prompt"] for row in rows})
+    short = [prompt.rsplit("/", 1)[-1].split("@")[0] for prompt in prompts]
+    return dict(zip(prompts, short if len(set(short)) == len(prompts) else prompts, strict=True))
+
+
 def variance_figure(data: pa.Table) -> Plot:
     """`prompts.template_variance` as points, a deviation to either side (figures 5 and 6).
 
@@ -47,10 +54,12 @@ def variance_figure(data: pa.Table) -> Plot:
     """
     rows = data.to_pylist()
     several = len({row["verbaliser"] for row in rows}) > 1
+    templates = _templates(rows)
     for row in rows:
         kind = _class_name(row["class"])
         row |= _spread(row)
-        row["panel"] = f"{row['prompt']}, {kind}" if several else row["prompt"]
+        template = templates[row["prompt"]]
+        row["panel"] = f"{template}, {kind}" if several else template
         row["series"] = row["verbaliser"] if several else kind
     rows.sort(key=lambda row: (row["prompt"], CLASSES.index(row["class"]), row["inference_type"]))
     return figures.intervals(
@@ -73,9 +82,10 @@ def recency_figure(data: pa.Table) -> Plot:
     the item asked about.
     """
     rows = data.to_pylist()
+    templates = _templates(rows)
     for row in rows:
         row |= _spread(row)
-        row["panel"] = f"{row['prompt']}, {_class_name(row['class'])}"
+        row["panel"] = f"{templates[row['prompt']]}, {_class_name(row['class'])}"
     rows.sort(key=lambda row: (row["prompt"], CLASSES.index(row["class"]), row["sequence"]))
     return figures.intervals(
         pa.Table.from_pylist(rows),

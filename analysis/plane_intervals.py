@@ -32,7 +32,10 @@ def prompted(
     """The means of `prompts.class_table` with their intervals, by (class or average, model).
 
     `rows` are those of `prompts.read`, `groups` the group of each row's item; `choice` as there.
+    Of no rows there are none.
     """
+    if not rows.num_rows:
+        return {}
     answers = prompts.answers(rows, choice)
     columns = {
         name: rows.column(name).to_pylist()

@@ -121,10 +121,10 @@ def _overlap(lake: Lake) -> list[Block]:
         raise UserError(f"edition={edition}: no split of SyGNS with rows to train and to test on")
     names = {
         "same_form": "same form",
-        "known_sentence_pattern": "pattern of the sentence known",
-        "known_form_pattern": "pattern of the form known",
-        "by_length": "pattern right, by length alone",
-        "most_frequent": "pattern right, the most frequent",
+        "known_sentence_pattern": "sentence pattern",
+        "known_form_pattern": "form pattern",
+        "by_length": "by length",
+        "most_frequent": "most frequent",
     }
     shown = {name: data.column(name) for name in ("scheme", "primitive", "trained", "tested")}
     shown |= {told: pc.multiply(data.column(name), 100.0) for name, told in names.items()}
@@ -132,9 +132,10 @@ def _overlap(lake: Lake) -> list[Block]:
         Text(
             "Forms follow from sentences by rule, so nothing less than the sentence decides one. "
             "Asked is how far test forms (first-order) are training's: the same form of another "
-            "sentence (a and one, every and all mean the same); a sentence, or a form, that is one "
-            "of training's but for its content words; and how often the pattern of a form is "
-            "guessed from the number of words alone, or always as the most frequent one."
+            "sentence (a and one, every and all mean the same); a pattern, of a sentence or form, "
+            "that is one of training's but for its content words; and how often the pattern of a "
+            "form is guessed rightly from the number of words alone (by length), or always as the "
+            "most frequent one."
         ),
         Table(
             f"SyGNS, edition {edition}: shares of test sentences, in percent", pa.table(shown), 1

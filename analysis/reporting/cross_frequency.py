@@ -121,7 +121,8 @@ def _shown(corpus: str, found: Sequence[_Items]) -> list[Block]:
             series="run",
             xlabel=f"tenth of the items by {unit} of the pair in the corpus {corpus}",
         )
-        caption = f"Accuracy by {name} of the pair in {corpus}, whiskers 95 %"
+        runs = "; ".join(own.name for own in found)
+        caption = f"Accuracy by {name} of the pair in {corpus}, whiskers 95 % ({runs})"
         blocks.append(FigureBlock(caption, figure, plotted))
     blocks.append(Table(f"Odds ratios, corpus {corpus}", _slopes(found)))
     return blocks

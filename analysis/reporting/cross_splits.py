@@ -174,6 +174,8 @@ def _asp_adjectives(lake: Lake, runs: Runs) -> Iterator[Row]:
         if "leaking" not in set(parts.values()):
             continue
         rows = answers_of(lake, "asp", members)
+        # Validation rows are of the edition trained on, and may be rows of this one as well.
+        rows = rows.filter(pc.equal(rows.column("edition"), edition))
         of = [parts.get(item, "") for item in rows.column("item_id").to_pylist()]
         names = {"leaking": "seen", "test": "unseen"}
         sides = {"adjective": [names.get(part) for part in of]}

@@ -15,7 +15,7 @@ from analysis.predictions import pair, read_run
 from analysis.reporting.answers import answered
 from analysis.reporting.lake import Lake
 from analysis.reporting.page import Block, FigureBlock, Section, Table, Text, section_of
-from analysis.reporting.printed import p_value, signed
+from analysis.reporting.printed import model_name, p_value, signed
 from analysis.reporting.runs import BOOKKEEPING, Run, Runs
 from analysis.significance import compare, wilson
 from conf import UserError
@@ -87,15 +87,9 @@ def _names(trained: Mapping[str, str]) -> dict[str, str]:
     the same."""
     told = list(trained.values())
     return {
-        model: own if own and told.count(own) == 1 else f"{own} {_short(model)}".strip()
+        model: own if own and told.count(own) == 1 else f"{own} {model_name(model)}".strip()
         for model, own in trained.items()
     }
-
-
-def _short(model: str) -> str:
-    """The end of a name: a folder of weights is named after what it is in as well."""
-    parts = [part for part in model.rstrip("/").split("/") if part]
-    return "/".join(parts[-2:] if len(parts) > 2 else parts[-1:])
 
 
 def _lines(cells: pa.Table, names: Mapping[str, str]) -> pa.Table:

@@ -18,6 +18,7 @@ from analysis.reporting.answers import answered
 from analysis.reporting.lake import Lake
 from analysis.reporting.numbers import comparison
 from analysis.reporting.page import Block, FigureBlock, Section, Table, Text, section_of
+from analysis.reporting.printed import model_name
 from analysis.reporting.runs import Run, Runs
 from conf import UserError
 from etl.knowledge import lexicons
@@ -174,8 +175,8 @@ def _prompted(lake: Lake, runs: Runs, shots: str, what: str) -> pa.Table:
         UserError: no run with answers in the lake.
     """
     newest: dict[str, Run] = {}
-    for run in answered(lake, runs.of("prompt", {"task": "plane", "shots": shots})):
-        newest.setdefault(run.model, run)
+    for run in answered(lake, runs.of("prompt", {"task.name": "plane", "shots": shots})):
+        newest.setdefault(run.params.get("model_name", run.id), run)
     tables = [prompts.read(lake.root, run.id) for run in newest.values()]
     if not tables:
         raise UserError(f"no finished run of PLANE's {what} with answers in this lake")
@@ -207,22 +208,18 @@ def _laid_out(data: pa.Table) -> pa.Table:
         text = f"{100 * cell['mean']:.1f}"
         if cell["deviation"] is not None:
             text += f" ± {100 * cell['deviation']:.1f}"
-        rows.setdefault(cell["row"], {"class": cell["row"]})[_short(cell["model"])] = text
+        rows.setdefault(cell["row"], {"class": cell["row"]})[model_name(cell["model"])] = text
     return pa.Table.from_pylist(list(rows.values()))
-
-
-def _short(model: str) -> str:
-    return model.rstrip("/").rsplit("/", 1)[-1]
 
 
 def _ours(lake: Lake, rows: pa.Table) -> dict[tuple[str, str], float | Interval]:
     """The numbers of the paper's own models by (row, column), with intervals by group of items."""
-    kept = [_short(name) in _MASKED for name in rows.column("model").to_pylist()]
+    kept = [model_name(name) in _MASKED for name in rows.column("model").to_pylist()]
     rows = rows.filter(pa.array(kept))
     groups = transfer.groups_of(lake.root, rows, "group_id") if rows.num_rows else {}
     of = [groups[item] for item in rows.column("item_id").to_pylist()]
     found = plane_intervals.prompted(rows, of, "first", lake.seed)
-    return {(name, _MASKED[_short(model)]): own for (name, model), own in found.items()}
+    return {(name, _MASKED[model_name(model)]): own for (name, model), own in found.items()}
 
 
 def _table_4(own: _Answers) -> list[Block]:
@@ -302,7 +299,7 @@ def _choices(rows: pa.Table) -> list[tuple[str, pa.Table]]:
 
 
 def _models(rows: pa.Table) -> str:
-    return ", ".join(sorted({_short(name) for name in rows.column("model").to_pylist()}))
+    return ", ".join(sorted({model_name(name) for name in rows.column("model").to_pylist()}))
 
 
 # Models for NLI
@@ -345,7 +342,7 @@ def _table_5(answers: _Answers) -> list[Block]:
     for model in sorted(set(rows.column("model").to_pylist())):
         of_model = rows.filter(pc.equal(rows.column("model"), model))
         own += [
-            {"model": _short(model), "class": row.pop("group"), **row}
+            {"model": model_name(model), "class": row.pop("group"), **row}
             for row in transfer.f1_by_group(of_model, kinds).to_pylist()
         ]
         column = _nli_column(model)
@@ -365,7 +362,7 @@ def _pairs(rows: pa.Table, *names: str) -> list[tuple[Any, ...]]:
 
 
 def _nli_column(model: str) -> str | None:
-    name = _short(model)
+    name = model_name(model)
     return _NLI.get(name) or ("AddOne" if "addone" in model.lower() else None)
 
 
@@ -387,5 +384,5 @@ def _fig_9(answers: _Answers) -> list[Block]:
     for model in sorted(set(rows.column("model").to_pylist())):
         own = rows.filter(pc.equal(rows.column("model"), model))
         figure, plotted = plane_figures.errors_figure(transfer.answers_by_group(own, classes))
-        found.append(FigureBlock(f"What {_short(model)} answered", figure, plotted))
+        found.append(FigureBlock(f"What {model_name(model)} answered", figure, plotted))
     return found

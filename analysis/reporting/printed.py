@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["p_value", "signed"]
+__all__ = ["model_name", "p_value", "signed"]
+
+
+def model_name(name: str) -> str:
+    """A model's name without its owner or folder: ``roberta-base``; of weights that lie in a run's
+    folder as ``model``, with that folder."""
+    parts = [part for part in name.split("/") if part]
+    return "/".join(parts[-2:] if parts[-1:] == ["model"] else parts[-1:])
 
 
 def p_value(p: float) -> str:

@@ -40,6 +40,7 @@ def test_means_are_those_of_the_table():
     own = found["I", "bert"]
     assert (own.low, own.high) == (0.5, 1.0)
     assert (found["S", "bert"].low, found["S", "bert"].high) == (0, 0)
+    assert plane_intervals.prompted(rows.slice(0, 0), [], "first") == {}
 
 
 def test_scores_of_nli_are_those_of_the_table():

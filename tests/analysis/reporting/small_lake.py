@@ -321,7 +321,7 @@ class Made:
                 "text": "good" if item["class"] == "I" else "big",
             }
             one, other = (at for at in (1, 2, 3) if at != item["inference_type"])
-            for prompt in ("internal", "external"):
+            for prompt in ("plane/internal@1", "plane/external@1"):
                 zero.append(
                     {**row, "scheme": "zero_shot", "prompt": prompt, "verbaliser": "conversion"}
                 )
@@ -336,7 +336,7 @@ class Made:
                     for verbaliser in ("good/poor", "true/false")
                     for order in (f"{one},{other}", f"{other},{one}")
                 ]
-        of = {"model": "bert-base-cased", "task": "plane"}
+        of = {"model": "bert-base-cased", "model_name": "bert-base-cased", "task.name": "plane"}
         self.run("two", "prompt", two, **of, shots="2")
         self.run("zero", "prompt", zero, **of, shots="0")
 

@@ -66,6 +66,12 @@ def test_prompts_in_the_layout_of_table_4(page):
     assert any(isinstance(block, NotRun) for block in page["table-4"].blocks)  # the other models
 
 
+def test_panels_are_named_by_template(page):
+    panels = figures(page["figure-6"])[0].data["panel"].to_pylist()
+    assert {"internal, intersective", "external, intensional"} <= set(panels)
+    assert set(figures(page["figure-5"])[0].data["panel"].to_pylist()) == {"internal", "external"}
+
+
 def test_order_of_examples(page):
     own = figures(page["figure-7"])[1]
     assert {"1,2,3", "2,1,3", "3,2,1"} <= set(own.data["sequence"].to_pylist())
