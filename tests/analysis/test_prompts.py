@@ -4,7 +4,7 @@ from math import sqrt
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
@@ -54,6 +54,7 @@ def test_f1_by_hand():
         prompts.f1([], [])
 
 
+@settings(max_examples=25)
 @given(
     st.lists(st.tuples(st.sampled_from([YES, NO]), st.sampled_from([YES, NO, "other"])), min_size=1)
 )
