@@ -33,13 +33,16 @@ def test_runs_of_one_item_are_one_group():
     def row(answers):
         return leakage.split_rows("adept", "ours", ("random", answers), ("noun_disjoint", WRONG))
 
-    thrice = Answers(RIGHT.gold * 3, RIGHT.predicted * 3, list(RIGHT.groups) * 3)
+    thrice = Answers(*(3 * list(part) for part in (RIGHT.gold, RIGHT.predicted, RIGHT.groups)))
     assert row(thrice)["low"] == pytest.approx(row(RIGHT)["low"])
     assert row(thrice)["leaking_rows"] == 12
 
 
 def test_rows_parted_by_what_training_saw():
-    sides = {"noun": ["seen", "seen", "unseen", None], "adjective": ["unseen"] * 4}
+    sides: dict[str, list[str | None]] = {
+        "noun": ["seen", "seen", "unseen", None],
+        "adjective": ["unseen"] * 4,
+    }
     (row,) = leakage.seen_rows("plane", "ours", RIGHT, sides)
     assert (row["leaking"], row["leaking_rows"], row["leaking_accuracy"]) == ("seen noun", 2, 1)
     assert (row["leak_free"], row["leak_free_rows"]) == ("unseen noun", 1)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -34,11 +36,11 @@ LABELS = {
 VARIANTS = ("dead", "old", "red", "big")
 
 
-def write(lake: str, name: str, rows: list[dict[str, object]]) -> None:
-    arrow.append(lake, name, pa.Table.from_pylist(rows, table(name).schema), job="test")
+def write(lake: str, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    arrow.append(lake, name, pa.Table.from_pylist(list(rows), table(name).schema), job="test")
 
 
-def adept(lake: str) -> list[dict[str, object]]:
+def adept(lake: str) -> list[dict[str, Any]]:
     rows = [
         {
             "item_id": f"{adjective}-{noun}-{part}",
@@ -126,7 +128,7 @@ def asp(lake: str) -> None:
     write(lake, "asp_human", people)
 
 
-def _degree(test: str, polarity: str, group: int, z: float) -> dict[str, object]:
+def _degree(test: str, polarity: str, group: int, z: float) -> dict[str, Any]:
     label = "not_entailment"
     if test in HUMAN:
         said = (z >= PUBLISHED[test, polarity]) == rises(test, polarity)
@@ -148,7 +150,7 @@ def _degree(test: str, polarity: str, group: int, z: float) -> dict[str, object]
     }
 
 
-def sygns(lake: str) -> list[dict[str, object]]:
+def sygns(lake: str) -> list[dict[str, Any]]:
     rows, splits = [], []
     for depth, size in ((0, 150), (1, 30), (2, 30)):
         records = Sampler(grammar("clean"), depth, seed=0).records(range(size))
@@ -216,14 +218,14 @@ class Store:
         self.client = MlflowClient(self.uri)
         self.experiment = self.client.create_experiment("runs", (folder / "mlruns").as_uri())
         self.clock = 1_000
-        self.answers: list[dict[str, object]] = []
+        self.answers: list[dict[str, Any]] = []
 
-    def run(self, job: str, params: dict[str, str], answers: list[dict[str, object]]) -> str:
+    def run(self, job: str, params: dict[str, str], answers: list[dict[str, Any]]) -> str:
         from mlflow.entities import Param
 
         self.clock += 1_000
         run = self.client.create_run(self.experiment, self.clock, {"job": job})
-        run_id = run.info.run_id
+        run_id = str(run.info.run_id)
         self.client.log_batch(run_id, params=[Param(k, v) for k, v in params.items()])
         self.client.set_terminated(run_id, "FINISHED", self.clock + 500)
         self.answers += [
@@ -236,11 +238,9 @@ class Store:
         write(self.lake, "predictions", self.answers)
 
 
-def _adept_answers(
-    rows: list[dict[str, object]], wrong: int, classes: int
-) -> list[dict[str, object]]:
+def _adept_answers(rows: list[dict[str, Any]], wrong: int, classes: int) -> list[dict[str, Any]]:
     """The gold label of val rows, but `equally likely` for the first `wrong` of other labels."""
-    found: list[dict[str, object]] = []
+    found: list[dict[str, Any]] = []
     for row in rows:
         label = {5: (0, 1, 2, 3, 4), 3: (1, 1, 2, 3, 3)}[classes][row["label"]]
         if row["split_random"] != "val":
@@ -260,7 +260,7 @@ def _adept_answers(
     return found
 
 
-def _asp_answers(lake: str, threshold: float) -> list[dict[str, object]]:
+def _asp_answers(lake: str, threshold: float) -> list[dict[str, Any]]:
     """Degree estimation cut at one number; entailment inference always entailed."""
     found = []
     for name in ("asp_entailment", "asp_degree"):
@@ -277,8 +277,8 @@ def _asp_answers(lake: str, threshold: float) -> list[dict[str, object]]:
 
 
 def _sygns_answers(
-    rows: list[dict[str, object]], scheme: str, primitive: str, form: str
-) -> list[dict[str, object]]:
+    rows: list[dict[str, Any]], scheme: str, primitive: str, form: str
+) -> list[dict[str, Any]]:
     """Right but for sentences with a universal quantifier, which lose their last part."""
     found = []
     for row in rows:

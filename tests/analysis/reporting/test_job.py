@@ -6,6 +6,7 @@ import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -76,7 +77,7 @@ def checked(text: str) -> Checked:
 
 
 @pytest.fixture(scope="module")
-def written(built, tmp_path_factory) -> Path:
+def written(built, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("out") / "report"
     job._write(out, built)
     return out
@@ -194,8 +195,8 @@ def test_mistakes_are_told_before_work(tmp_path, monkeypatch, arguments, told, c
 
 def test_a_lake_has_a_preferred_edition(tmp_path):
     lake = str(tmp_path)
-    rows = [{"noun": "dog", "adjectives": [], "edition": e} for e in ("mine", "demo", "clean")]
-    for row in rows:
+    for edition in ("mine", "demo", "clean"):
+        row: dict[str, Any] = {"noun": "dog", "adjectives": [], "edition": edition}
         write(lake, "adept_entries", [row])
     found = open_lake(lake)
     assert found.editions == {"adept_entries": ("clean", "demo", "mine")}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 import pytest
 
@@ -19,7 +21,7 @@ def pages(built):
     return {section.anchor: section.blocks for part in built.parts for section in part.sections}
 
 
-def rows(blocks, caption: str) -> dict[str, dict[str, str]]:
+def rows(blocks, caption: str) -> dict[str, dict[str, Any]]:
     (found,) = [b for b in blocks if isinstance(b, Table) and b.caption.startswith(caption)]
     first = found.data.column_names[0]
     return {row[first]: row for row in found.data.to_pylist()}

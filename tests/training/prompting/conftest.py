@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -134,7 +135,12 @@ def roberta(tmp_path_factory) -> str:
         initializer_range=0.5,
         type_vocab_size=1,
     )
-    special = {"pad_token": "<pad>", "unk_token": "<unk>", "cls_token": "<s>", "sep_token": "</s>"}
+    special: dict[str, Any] = {
+        "pad_token": "<pad>",
+        "unk_token": "<unk>",
+        "cls_token": "<s>",
+        "sep_token": "</s>",
+    }
     special["mask_token"] = mask
     return _saved(
         tmp_path_factory.mktemp("roberta"), backend, RobertaForMaskedLM(config), **special
@@ -186,7 +192,7 @@ def t5(tmp_path_factory) -> str:
         # Scaled up: what is drawn at random tells words apart.
         initializer_factor=5.0,
     )
-    special = {"pad_token": "[PAD]", "unk_token": "[UNK]", "eos_token": "[SEP]"}
+    special: dict[str, Any] = {"pad_token": "[PAD]", "unk_token": "[UNK]", "eos_token": "[SEP]"}
     model = T5ForConditionalGeneration(config)
     return _saved(tmp_path_factory.mktemp("t5"), backend, model, **special)
 
@@ -264,7 +270,7 @@ def asp_tables(lake: str) -> None:
 
 
 @pytest.fixture
-def prompt_lake(tmp_path) -> str:
+def prompt_lake(tmp_path: Path) -> str:
     """A lake of its own for each test: answers are written to it."""
     lake = os.fspath(tmp_path / "lake")
     plane_tables(lake)

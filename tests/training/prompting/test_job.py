@@ -42,7 +42,7 @@ def asked(prompt_lake, tmp_path):
         (kept,) = set(folder.glob("*/result.json")) - before
         return json.loads(kept.read_text())
 
-    run.lake, run.out = prompt_lake, tmp_path / "runs"
+    run.__dict__.update(lake=prompt_lake, out=tmp_path / "runs")
     return run
 
 
@@ -135,7 +135,8 @@ def test_other_weights_in_the_same_folder_are_asked_anew(asked, bert, tmp_path):
 
 def test_a_killed_run_goes_on(asked, bert, monkeypatch, tmp_path):
     alone = asked(bert, *TWO_SHOT, "cache=none", out="alone")
-    score, done = Masked.score, []
+    score = Masked.score
+    done: list[object] = []
 
     def killed(self, encoded):
         # What was computed lies in the cache before the end, one file a batch.
