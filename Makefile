@@ -14,7 +14,7 @@ TEST_PROCESSES ?= 2
 export OMP_NUM_THREADS ?= 1
 export OMP_WAIT_POLICY ?= PASSIVE
 
-.PHONY: help setup demo test check format bench ui clean
+.PHONY: help setup demo test check format bench report ui clean
 
 help: ## list the commands
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -49,9 +49,13 @@ bench: setup ## measure against peers; writes benchmarks/RESULTS.md
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.adept
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.plane
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.train
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.predict
 	@$(BIN)/python -m benchmarks.sizing
 	@$(BIN)/python -m benchmarks.reproducing
 	@$(BIN)/python -m benchmarks.readme
+
+report: setup ## the papers' tables and figures from the lake and its runs, in report/
+	@$(BIN)/python -m analysis.report lake=$(LAKE) out=report
 
 ui: setup ## MLflow's experiments, on http://127.0.0.1:5000
 	@$(BIN)/mlflow ui --backend-store-uri sqlite:///mlflow.db --host 127.0.0.1 --port 5000
