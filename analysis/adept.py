@@ -161,7 +161,12 @@ def label_shares_figure(data: pa.Table) -> Plot:
     names = [f"{row['kind']} ({totals[row['kind']]:,})" for row in rows]
     plotted = data.append_column("bar", pa.array(names, pa.string()))
     return figures.shares(
-        plotted, row="bar", part="label", share="share", xlabel="share of the kind's items"
+        plotted,
+        row="bar",
+        part="label",
+        share="share",
+        xlabel="share of the kind's items",
+        ylabel="kind of adjective (items)",
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from scipy import stats
 
 from analysis import figures
 from analysis.figures import Plot
@@ -22,6 +23,7 @@ __all__ = [
     "FIGURES",
     "Answers",
     "baseline_table",
+    "correlation",
     "curves_figure",
     "human_curves",
     "human_thresholds",
@@ -271,3 +273,23 @@ def curves_figure(data: pa.Table, number: int = 2) -> Plot:
         ylabel="share of entailment",
         smooth=[name for name in {row["answer"] for row in rows} if name.endswith(", fitted")],
     )
+
+
+def correlation(points: Sequence[tuple[float, float]], level: float = 0.95) -> dict[str, float]:
+    """Pearson's correlation of pairs: R, low and high (Fisher's interval), p (two-sided).
+
+    The paper gives R and p of degree estimation against numerical reasoning (section Result).
+
+    Raises:
+        ValueError: fewer than four pairs, or the same value throughout on one side.
+    """
+    if len(points) < 4 or any(len({own[side] for own in points}) < 2 for side in (0, 1)):
+        raise ValueError(f"{len(points)} pairs; expected four or more, not all alike")
+    found = stats.pearsonr([x for x, _ in points], [y for _, y in points])
+    low, high = found.confidence_interval(level)
+    return {
+        "R": float(found.statistic),
+        "low": float(low),
+        "high": float(high),
+        "p": float(found.pvalue),
+    }

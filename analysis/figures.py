@@ -25,6 +25,8 @@ __all__ = [
     "bars",
     "boxes",
     "curves",
+    "forest",
+    "intervals",
     "matrix",
     "png",
     "scatter",
@@ -151,7 +153,7 @@ def curves(
     names = _distinct(_values(data, panel)) if panel else [None]
     rows = data.to_pylist()
     with _styled():
-        figure, axes = _panels(len(names), columns, 2.1)
+        figure, axes = _panels(len(names), columns, 2.1 if panel else 2.8)
         for own, name in zip(axes, names, strict=True):
             for at, kind in enumerate(kinds):
                 points = [
@@ -248,7 +250,9 @@ def bars(
     return figure, data
 
 
-def shares(data: pa.Table, *, row: str, part: str, share: str, xlabel: str) -> Plot:
+def shares(
+    data: pa.Table, *, row: str, part: str, share: str, xlabel: str, ylabel: str = ""
+) -> Plot:
     """A bar a `row`, cut into the `share` (0 to 1) of each `part`, which are ordered as on a scale.
 
     Raises:
@@ -280,6 +284,7 @@ def shares(data: pa.Table, *, row: str, part: str, share: str, xlabel: str) -> P
         axes.invert_yaxis()
         axes.set_xlim(0, 1)
         axes.set_xlabel(xlabel)
+        axes.set_ylabel(ylabel)
         axes.grid(visible=False)
         handles, labels = axes.get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper center", ncols=min(len(parts), 5))
@@ -400,4 +405,125 @@ def scatter(
         axes.set_xlabel(xlabel)
         axes.set_ylabel(ylabel)
         _legend(figure, axes, len(kinds))
+    return figure, data
+
+
+def intervals(
+    data: pa.Table,
+    *,
+    x: str,
+    y: str,
+    low: str,
+    high: str,
+    xlabel: str,
+    ylabel: str,
+    series: str | None = None,
+    panel: str | None = None,
+    columns: int = 3,
+    ylim: tuple[float, float] | None = (0, 1),
+) -> Plot:
+    """Points with whiskers from `low` to `high` over the values of `x`, side by side for each
+    `series`, in a panel each value of `panel`. The order of all three is that of the rows.
+
+    Raises:
+        ValueError: a column that is not there; no rows.
+    """
+    places = _distinct(_values(data, x))
+    kinds = _distinct(_values(data, series)) if series else [None]
+    names = _distinct(_values(data, panel)) if panel else [None]
+    rows = [row for row in data.to_pylist() if row[y] is not None]
+    step = 0.7 / len(kinds)
+    with _styled():
+        figure, axes = _panels(len(names), columns, 2.1 if panel else 2.8)
+        for own, name in zip(axes, names, strict=True):
+            for at, kind in enumerate(kinds):
+                points = [
+                    row
+                    for row in rows
+                    if (series is None or row[series] == kind)
+                    and (panel is None or row[panel] == name)
+                ]
+                own.errorbar(
+                    [places.index(row[x]) + (at + 0.5) * step - 0.35 for row in points],
+                    [row[y] for row in points],
+                    yerr=[
+                        [row[y] - row[low] for row in points],
+                        [row[high] - row[y] for row in points],
+                    ],
+                    label=None if kind is None else str(kind),
+                    color=COLOURS[at % len(COLOURS)],
+                    marker=_MARKERS[at % len(_MARKERS)],
+                    linestyle="",
+                    elinewidth=1.0,
+                    capsize=2,
+                )
+            if name is not None:
+                own.set_title(str(name))
+            own.set_xticks(range(len(places)), [str(place) for place in places])
+            own.set_xlim(-0.6, len(places) - 0.4)
+            # Of panels each has a third of the page.
+            if max(len(str(place)) for place in places) * len(places) > (
+                70 if len(names) < 2 else 22
+            ):
+                own.tick_params(axis="x", rotation=40)
+            own.grid(visible=False, axis="x")
+            if ylim:
+                own.set_ylim(ylim[0] - 0.03, ylim[1] + 0.03)
+        figure.supxlabel(xlabel, fontsize=9)
+        figure.supylabel(ylabel, fontsize=9)
+        _legend(figure, axes[0], len(kinds))
+    return figure, data
+
+
+def forest(
+    data: pa.Table,
+    *,
+    row: str,
+    value: str,
+    low: str,
+    high: str,
+    reference: str,
+    xlabel: str,
+    ylabel: str,
+    names: tuple[str, str],
+) -> Plot:
+    """A line a row: `value` as a point with a whisker from `low` to `high`, and a stroke at
+    `reference`; `names` are what the legend calls value and reference.
+
+    Raises:
+        ValueError: a column that is not there; no rows.
+    """
+    labels = [str(label) for label in _values(data, row)]
+    values, lows, highs, references = (
+        np.array(_values(data, name), dtype=np.float64) for name in (value, low, high, reference)
+    )
+    places = np.arange(len(labels))
+    with _styled():
+        figure, (axes,) = _panels(1, 1, 1.1 + 0.24 * len(labels))
+        axes.errorbar(
+            values,
+            places,
+            xerr=[values - lows, highs - values],
+            label=names[0],
+            color=COLOURS[0],
+            marker=_MARKERS[0],
+            linestyle="",
+            elinewidth=1.0,
+            capsize=2,
+        )
+        axes.plot(
+            references,
+            places,
+            label=names[1],
+            color=COLOURS[1],
+            marker="|",
+            markersize=11,
+            markeredgewidth=2,
+            linestyle="",
+        )
+        axes.set_yticks(places, labels)
+        axes.set_ylim(len(labels) - 0.4, -0.6)
+        axes.set_xlabel(xlabel)
+        axes.set_ylabel(ylabel)
+        _legend(figure, axes, 2)
     return figure, data

@@ -41,6 +41,7 @@ __all__ = [
     "permutation",
     "scores_by_slice",
     "wilson",
+    "wilson_bounds",
 ]
 
 _Ints = npt.NDArray[np.int64]
@@ -105,14 +106,17 @@ def wilson(right: int, n: int, level: float = 0.95) -> Interval:
     """
     if not 0 <= right <= n or n == 0:
         raise ValueError(f"{right} right of {n}")
-    z = float(stats.norm.ppf(0.5 + level / 2))
     share = right / n
+    return Interval(share, *wilson_bounds(share, n, level), n, level)
+
+
+def wilson_bounds(share: float, n: float, level: float = 0.95) -> tuple[float, float]:
+    """Ends of Wilson's interval of a share of `n` items, which may be an effective number."""
+    z = float(stats.norm.ppf(0.5 + level / 2))
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * float(np.sqrt(share * (1 - share) / n + z * z / (4 * n * n)))
     # At 0 and n rounding leaves a trace beside the bound.
-    low = 0.0 if right == 0 else centre - half
-    high = 1.0 if right == n else centre + half
-    return Interval(share, low, high, n, level)
+    return 0.0 if share == 0 else centre - half, 1.0 if share == 1 else centre + half
 
 
 def _codes(*labels: Labels) -> tuple[list[_Ints], int]:

@@ -25,6 +25,7 @@ __all__ = [
     "identity",
     "modifier",
     "pair_counts",
+    "pair_pmi",
     "quantifier",
     "seen",
     "subsective",
@@ -159,7 +160,7 @@ def frequency_decile(counts: Sequence[int | None]) -> Slice:
     present = values[values > 0]
     if not present.size:
         return ["0"] * len(values)
-    edges = np.quantile(present, np.arange(0.1, 1.0, 0.1), method="inverted_cdf")
+    edges = np.quantile(present, np.arange(1, 10) / 10, method="inverted_cdf")
     return [
         str(1 + int(np.searchsorted(edges, value, side="left"))) if value > 0 else "0"
         for value in values
@@ -174,26 +175,49 @@ def pair_counts(lake: str, corpus: str, adjectives: Words, nouns: Words) -> list
     Raises:
         UserError: the corpus has no pairs.
     """
+    wanted, found = _pairs(lake, "amod_pairs", "count", corpus, adjectives, nouns)
+    return [None if pair is None else int(found.get(pair, 0)) for pair in wanted]
+
+
+def pair_pmi(lake: str, corpus: str, adjectives: Words, nouns: Words) -> list[float | None]:
+    """PMI in bits of each adjective with each noun; None where the corpus has them not together.
+
+    Of amod_association, as `pair_counts`.
+
+    Raises:
+        UserError: the corpus has no pairs.
+    """
+    wanted, found = _pairs(lake, "amod_association", "pmi", corpus, adjectives, nouns)
+    return [None if pair is None else found.get(pair) for pair in wanted]
+
+
+_Pair = tuple[str, str]
+
+
+def _pairs(
+    lake: str, table: str, column: str, corpus: str, adjectives: Words, nouns: Words
+) -> tuple[list[_Pair | None], dict[_Pair, float]]:
+    """The pairs asked for, and what the table's column says of those that it has."""
     wanted = [
         None if a is None or n is None else (a.lower(), n.lower())
         for a, n in zip(adjectives, nouns, strict=True)
     ]
     asked = {pair for pair in wanted if pair is not None}
     heads = pa.array(sorted({noun for _, noun in asked}), pa.string())
-    found: dict[tuple[str, str], int] = {}
+    found: dict[_Pair, float] = {}
     rows = 0
     for batch in arrow.batches(
         lake,
-        "amod_pairs",
+        table,
         where=[("corpus", "=", corpus)],
-        columns=["adjective", "noun", "count"],
+        columns=["adjective", "noun", column],
     ):
         rows += batch.num_rows
         kept = batch.filter(pc.is_in(batch.column("noun"), value_set=heads))
-        columns = (kept.column(name).to_pylist() for name in ("adjective", "noun", "count"))
-        for adjective, noun, count in zip(*columns, strict=True):
+        columns = (kept.column(name).to_pylist() for name in ("adjective", "noun", column))
+        for adjective, noun, value in zip(*columns, strict=True):
             if (adjective, noun) in asked:
-                found[adjective, noun] = count
+                found[adjective, noun] = value
     if not rows:
-        raise UserError(f"corpus={corpus}: no pairs of it in the table amod_pairs of {lake}")
-    return [None if pair is None else found.get(pair, 0) for pair in wanted]
+        raise UserError(f"corpus={corpus}: no pairs of it in the table {table} of {lake}")
+    return wanted, found

@@ -1,6 +1,6 @@
 """How fast pairs are counted in a DepCC part: the kernel, its peers, and the whole Spark job.
 
-    python -m benchmarks.extract [megabytes=250] [folder=DIR] [key=value …]
+    python -m benchmarks.extract [megabytes=250] [folder=DIR] [only_job=true] [key=value …]
 
 All sides read one synthetic part (`benchmarks.synthetic_depcc`) in one run, taking turns, each in
 a process of its own on one core; medians of CPU time are compared, and equal counts asserted. Then
@@ -68,12 +68,17 @@ class Settings:
     distinct: int = setting(4, help="different parts on which shuffling is measured")
     spark_rounds: int = setting(1, help="runs of the Spark job on each number of parts; 0: none")
     master: str = setting("local[2]", help="Spark master of the job")
+    only_job: bool = setting(
+        False, help="measure the Spark job and the compiled kernel, no peers, and only print"
+    )
     keep: bool = setting(True, help="write RESULTS.md and results.json, not only print")
 
     def __post_init__(self) -> None:
         for name in ("megabytes", "rounds", "slice_megabytes", "copies", "distinct"):
             if getattr(self, name) <= 0:
                 raise UserError(f"{name}={getattr(self, name)}: expected more than 0")
+        if self.only_job and not self.spark_rounds:
+            raise UserError("only_job=true spark_rounds=0: nothing is left to measure")
 
 
 @dataclass(frozen=True)
@@ -99,17 +104,17 @@ def benchmark(settings: Settings) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     parts = make_parts(folder, settings.megabytes, settings.distinct)
     part = parts[0]
+    if settings.only_job:
+        kernel = [measure("compiled", part) for _ in range(settings.rounds)]
+        runs = run_job(parts, settings, folder)
+        print("\n".join(spark_lines(job_figures(runs, speed(kernel)), runs, settings)))
+        return
     piece = make_slice(part, settings.slice_megabytes)
     readings, sliced = take_turns(part, piece, settings.rounds)
     cores = len(jobs.all_cores())
     together = {side: measure(side, part, cores) for side in ("polars", "duckdb")}
     check_identical({"compiled": readings["compiled"][0], **together})
-    runs = [
-        run_spark([part] * copies, settings, folder, copies)
-        for copies in settings.spark_rounds * (settings.copies, 2 * settings.copies)
-    ]
-    if runs:
-        runs.append(run_spark(parts, settings, folder, 0))
+    runs = run_job(parts, settings, folder) if settings.spark_rounds else []
     figures = summary(part, readings, sliced, runs)
     section = page(figures, readings, sliced, together, runs, settings, part, piece)
     print(section)
@@ -205,6 +210,15 @@ def speed(readings: Sequence[Reading]) -> float:
 # ---------------------------------------------------------------------------------- the Spark job
 
 
+def run_job(parts: Sequence[Path], settings: Settings, folder: Path) -> list[SparkRun]:
+    """The runs of the job on copies of the first part, by turns few and many, then on all parts."""
+    runs = [
+        run_spark([parts[0]] * copies, settings, folder, copies)
+        for copies in settings.spark_rounds * (settings.copies, 2 * settings.copies)
+    ]
+    return [*runs, run_spark(parts, settings, folder, 0)]
+
+
 def run_spark(parts: Sequence[Path], settings: Settings, folder: Path, copies: int) -> SparkRun:
     """The job on `parts`, of which some may be the same.
 
@@ -284,23 +298,28 @@ def summary(
         },
     }
     if runs:
-        small = [run for run in runs if run.copies == min(r.copies for r in runs if r.copies)]
-        large = [run for run in runs if run.copies == 2 * small[0].copies]
-        (different,) = (run for run in runs if not run.copies)
-        before, after = (median(run.cpu for run in taken) for taken in (small, large))
-        kernel = 1e3 / speed(readings["compiled"])
-        cpu = (after - before) / (large[0].size - small[0].size) * 1e9
-        figures |= {
-            "kernel_cpu_seconds_per_gb": kernel,
-            "job_cpu_seconds_per_gb_warm": cpu,
-            "job_cpu_seconds_start": before - cpu * small[0].size / 1e9,
-            "job_over_kernel_warm": cpu / kernel,
-            "job_over_kernel_with_start": after / (large[0].size / 1e9) / kernel,
-            "shuffle_share": different.shuffled / different.size,
-            "shuffle_share_of_stored": different.shuffled / different.stored,
-            "shuffle_share_of_copies": large[0].shuffled / large[0].size,
-        }
+        figures |= job_figures(runs, speed(readings["compiled"]))
     return figures
+
+
+def job_figures(runs: Sequence[SparkRun], kernel_speed: float) -> dict[str, float]:
+    """What `runs` tell beside a kernel that counts `kernel_speed` 10^6 bytes per CPU second."""
+    small = [run for run in runs if run.copies == min(r.copies for r in runs if r.copies)]
+    large = [run for run in runs if run.copies == 2 * small[0].copies]
+    (different,) = (run for run in runs if not run.copies)
+    before, after = (median(run.cpu for run in taken) for taken in (small, large))
+    kernel = 1e3 / kernel_speed
+    cpu = (after - before) / (large[0].size - small[0].size) * 1e9
+    return {
+        "kernel_cpu_seconds_per_gb": kernel,
+        "job_cpu_seconds_per_gb_warm": cpu,
+        "job_cpu_seconds_start": before - cpu * small[0].size / 1e9,
+        "job_over_kernel_warm": cpu / kernel,
+        "job_over_kernel_with_start": after / (large[0].size / 1e9) / kernel,
+        "shuffle_share": different.shuffled / different.size,
+        "shuffle_share_of_stored": different.shuffled / different.stored,
+        "shuffle_share_of_copies": large[0].shuffled / large[0].size,
+    }
 
 
 def page(

@@ -40,6 +40,7 @@ __all__ = [
     "JobFailed",
     "UserError",
     "as_yaml",
+    "from_dict",
     "help_text",
     "load",
     "replaced",
@@ -228,20 +229,16 @@ def load(cls: type[_T], argv: Sequence[str]) -> _T:
     Raises `UserError` for an unknown key, a value of the wrong type, a value outside `choices`, a
     missing setting, and whatever the class itself refuses in ``__post_init__``.
     """
-    fields = {f.name: f for f in dataclasses.fields(cls)}  # type: ignore[arg-type]
-    presets: Mapping[str, Mapping[str, Any]] = getattr(cls, "PRESETS", {})
     files, pairs = _split_arguments(argv, cls)
 
     given: dict[str, Any] = {}
     for path in files:
-        for key, value in _read_yaml(path).items():
-            try:
-                hint = _hint(cls, key)
-                for inner in value if dataclasses.is_dataclass(hint) and value else ():
-                    _hint(cls, f"{key}.{inner}")
-            except UserError as error:
-                raise UserError(f"--config {path}: {error}") from error
-            given[key] = value
+        values = _read_yaml(path)
+        try:
+            _check_keys(cls, values)
+        except UserError as error:
+            raise UserError(f"--config {path}: {error}") from error
+        given.update(values)
     seen: set[str] = set()
     for key, raw in pairs:
         hint = _hint(cls, key)
@@ -253,7 +250,29 @@ def load(cls: type[_T], argv: Sequence[str]) -> _T:
         else:
             given[key] = None if raw in ("null", "none", "") and _optional(hint) else raw
         seen.add(key)
+    return _layered(cls, given)
 
+
+def from_dict(cls: type[_T], values: Mapping[str, Any]) -> _T:
+    """The settings that a mapping asks for, as a YAML file with its content would.
+
+    Raises `UserError` as `load` does.
+    """
+    _check_keys(cls, values)
+    return _layered(cls, values)
+
+
+def _check_keys(cls: type, values: Mapping[str, Any]) -> None:
+    for key, value in values.items():
+        hint = _hint(cls, key)
+        for inner in value if dataclasses.is_dataclass(hint) and value else ():
+            _hint(cls, f"{key}.{inner}")
+
+
+def _layered(cls: type[_T], given: Mapping[str, Any]) -> _T:
+    """What is given, over the preset that it names, over the defaults."""
+    fields = {f.name: f for f in dataclasses.fields(cls)}  # type: ignore[arg-type]
+    presets: Mapping[str, Mapping[str, Any]] = getattr(cls, "PRESETS", {})
     layers: dict[str, Any] = {}
     if "preset" in fields and presets:
         default = fields["preset"].default

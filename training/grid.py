@@ -8,25 +8,28 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import conf
 from conf import UserError
-from training.settings import Settings
+from training.settings import Training
 from training.tasks import Dataset
+from training.tokens import chunks
 
 __all__ = ["Point", "best", "content", "name", "points", "summary", "summary_table"]
+
+_Settings = TypeVar("_Settings", bound=Training)
 
 # Not every setting makes sense as an axis: these would change what the grid itself is.
 _NO_AXIS = ("grid", "seeds", "train_size", "out", "lake", "tracking", "experiment")
 
 
 @dataclass(frozen=True)
-class Point:
+class Point(Generic[_Settings]):
     """One run of a grid: what it changes, and its settings, which hold one seed and no grid."""
 
     changes: Mapping[str, Any]
-    settings: Settings
+    settings: _Settings
 
     @property
     def label(self) -> str:
@@ -35,7 +38,7 @@ class Point:
         return " ".join([*own, f"seed={self.settings.seed}"])
 
 
-def axes(settings: Settings) -> dict[str, list[Any]]:
+def axes(settings: Training) -> dict[str, list[Any]]:
     """The grid's axes: dotted names of settings, and the values to try.
 
     Raises:
@@ -61,7 +64,7 @@ def axes(settings: Settings) -> dict[str, list[Any]]:
     return found
 
 
-def points(settings: Settings) -> list[Point]:
+def points(settings: _Settings) -> list[Point[_Settings]]:
     """The runs that settings ask for: each combination of the axes, sizes and seeds.
 
     Raises:
@@ -95,14 +98,15 @@ def content(dataset: Dataset) -> str:
     for part, examples in sorted(dataset.parts.items()):
         digest.update(f"{part} {len(examples)}".encode())
         for column in (examples.item_ids, examples.first, examples.second, examples.targets):
-            for text in column.to_pylist() if column is not None else ():
-                digest.update(text.encode() + b"\0")
+            for texts in chunks(column) if column is not None else ():
+                for text in texts:
+                    digest.update(text.encode() + b"\0")
         for ids in (examples.labels, examples.gold):
             digest.update(b"none" if ids is None else ids.tobytes())
     return digest.hexdigest()
 
 
-def name(point: Point, data: str) -> str:
+def name(point: Point[Any], data: str) -> str:
     """The name of a run's folder: a hash of the settings and the data that decide its weights.
 
     How many processes there are is no part of it: a run may go on with another number of them.

@@ -1,4 +1,7 @@
-"""``training/finetune.py``: settings to runs, runs to predictions, figures and weights."""
+"""Settings to runs, runs to predictions, figures and weights: ``training/finetune.py``.
+
+`execute` is what all training shares, whatever is trained: ``training/pretrain_mlm.py`` too.
+"""
 
 from __future__ import annotations
 
@@ -22,26 +25,38 @@ from training.checkpoints import check_space, replace_json, replace_text
 from training.engine import Evaluation, Trainer, evaluate, precision_of, told, zero_stage
 from training.grid import Point
 from training.learner import Learner
+from training.loading import trained
 from training.model_card import card
-from training.settings import Settings
+from training.settings import Settings, Training
 from training.tasks import Dataset, Task
 from training.tracking import Run, Tracker
 
-__all__ = ["finetune"]
+__all__ = ["Work", "check_room", "execute", "finetune", "prepare"]
 
 JOB = "finetune"
 log = logging.getLogger("adnominal")
 
 
 @dataclasses.dataclass(frozen=True)
-class _Work:
-    """A point with all that it needs, checked."""
+class Work:
+    """A point with all that it needs, checked.
 
-    point: Point
-    task: Task
+    `job` is the script that it is of, `task` None where no task scores it; `predictions` says
+    whether what it predicts goes to the table predictions.
+    """
+
+    job: str
+    point: Point[Any]
+    task: Task | None
     dataset: Dataset
     learner: Learner
     folder: Path
+    predictions: bool
+
+    @property
+    def name(self) -> str:
+        """The task's name; the table's for texts without a task."""
+        return self.dataset.task if self.task is None else self.task.name
 
 
 def finetune(settings: Settings) -> None:
@@ -51,11 +66,19 @@ def finetune(settings: Settings) -> None:
     weights and figures below out=, every prediction in the table predictions, and all of it in
     MLflow.
     """
-    work = prepare(settings)
+    execute(settings, prepare(settings))
+
+
+def execute(settings: Training, work: Sequence[Work]) -> None:
+    """Do all runs of `settings`, of one job, each that is not finished yet; then sum them up.
+
+    Raises:
+        JobFailed: runs that failed; the others are done all the same.
+    """
     launch.start()
     first = work[0]
     out = first.folder.parent
-    tracker = Tracker(settings.tracking, settings.experiment or first.task.name)
+    tracker = Tracker(settings.tracking, settings.experiment or first.name, first.job)
     parent: Run | None = None
     if len(work) > 1:
         name = settings.run_name or f"{first.dataset.task}: {len(work)} runs"
@@ -79,7 +102,7 @@ def finetune(settings: Settings) -> None:
         raise JobFailed(f"{len(failed)} of {len(work)} runs failed: {'; '.join(failed)}")
 
 
-def prepare(settings: Settings) -> list[_Work]:
+def prepare(settings: Settings) -> list[Work]:
     """Everything that the runs need, and all mistakes that can be seen before the first of them.
 
     Raises:
@@ -87,7 +110,7 @@ def prepare(settings: Settings) -> list[_Work]:
             under ZeRO 3, too little room on the disk.
     """
     launch.environment()
-    work: list[_Work] = []
+    work: list[Work] = []
     loaded: dict[str, tuple[Task, Dataset, str]] = {}
     for point in grid.points(settings):
         own = point.settings
@@ -103,17 +126,28 @@ def prepare(settings: Settings) -> list[_Work]:
         if key not in loaded:
             task = tasks.task(own.task)
             dataset = task.load(own.lake)
+            if "train" not in dataset.parts:
+                raise UserError(
+                    f"task.scheme={dataset.scheme}: {dataset.task} has no rows to train on there; "
+                    "it is for training/score.py"
+                )
             loaded[key] = task, dataset, grid.content(dataset)
         task, dataset, data = loaded[key]
         if own.size is not None:
             tasks.nested_subset(dataset.parts["train"].item_ids, own.size, own.seed)
         out = Path(own.out or f"runs/{task.name}")
         folder = out / grid.name(point, data)
-        work.append(_Work(point, task, dataset, learner(dataset, own), folder))
+        model = learner(dataset, own)
+        work.append(Work(JOB, point, task, dataset, model, folder, own.predictions))
+    check_room(work)
+    return work
+
+
+def check_room(work: Sequence[Work]) -> None:
+    """Raise `UserError` where the disk has too little room for what the runs write."""
     largest = max(own.learner.parameters() for own in work)
     # Two checkpoints while one replaces the other (weights and two moments), weights three times.
     check_space(work[0].folder.parent, 4 * largest * (2 * 3 + 3))
-    return work
 
 
 def learner(dataset: Dataset, settings: Settings) -> Learner:
@@ -137,7 +171,7 @@ def _made(folder: Path) -> Path:
     return folder
 
 
-def _run(own: _Work, tracker: Tracker, parent: str | None) -> dict[str, Any]:
+def _run(own: Work, tracker: Tracker, parent: str | None) -> dict[str, Any]:
     """The result of one run: made now, or kept from before."""
     kept = own.folder / "result.json"
     before = launch.broadcast(kept.read_text(encoding="utf-8") if kept.exists() else None)
@@ -145,6 +179,8 @@ def _run(own: _Work, tracker: Tracker, parent: str | None) -> dict[str, Any]:
         if launch.rank() == 0:
             log.info("finished before (%s); not run again", own.folder)
         result: dict[str, Any] = json.loads(before)
+        if own.point.settings.register is not None:
+            tracker.earlier(result["run_id"]).register(own.point.settings.register)
         # The same run may stand in another grid, with other axes.
         return {**result, "changes": dict(own.point.changes)}
     settings = own.point.settings
@@ -155,7 +191,9 @@ def _run(own: _Work, tracker: Tracker, parent: str | None) -> dict[str, Any]:
     if launch.rank() == 0:
         yaml = conf.as_yaml(settings)
         replace_text(own.folder / "settings.yaml", yaml)
-        task_settings = {"name": own.task.name, **dataclasses.asdict(own.task.settings)}
+        task_settings = {"name": own.name}
+        if own.task is not None:
+            task_settings |= dataclasses.asdict(own.task.settings)
         run.settings({**conf.to_dict(settings), "task": task_settings, **_facts(own)}, yaml)
         run.inputs(settings.lake, own.dataset.sources)
     try:
@@ -170,7 +208,7 @@ def _run(own: _Work, tracker: Tracker, parent: str | None) -> dict[str, Any]:
     return result
 
 
-def _facts(own: _Work) -> dict[str, Any]:
+def _facts(own: Work) -> dict[str, Any]:
     return {
         "model_name": own.learner.name,
         "parameters": own.learner.parameters(),
@@ -180,7 +218,7 @@ def _facts(own: _Work) -> dict[str, Any]:
     }
 
 
-def _trained(own: _Work, run: Run) -> dict[str, Any]:
+def _trained(own: Work, run: Run) -> dict[str, Any]:
     settings, dataset = own.point.settings, own.dataset
     with launch.first_on_machine():
         own.learner.prepare()
@@ -205,7 +243,8 @@ def _trained(own: _Work, run: Run) -> dict[str, Any]:
             found[part] = evaluate(own.learner, model, part, settings.eval_batch_size)
             figures |= trainer.figures(part, found[part])
     answers = {part: one.predicted for part, one in found.items() if one.predicted is not None}
-    figures |= own.task.together(dataset, answers)
+    if own.task is not None:
+        figures |= own.task.together(dataset, answers)
     state = trainer.state
     result = {
         "changes": dict(own.point.changes),
@@ -234,7 +273,7 @@ def _placed(model: Any) -> Any:
 
 
 def _keep(
-    own: _Work,
+    own: Work,
     run: Run,
     weights: Path,
     found: Mapping[str, Evaluation],
@@ -245,33 +284,36 @@ def _keep(
     log.info("%s: %s", own.point.label, told(figures))
     text = card(
         dataset,
-        task=own.task.name,
+        task=own.name,
         model=own.learner.name,
         settings=settings.identity(),
         figures=figures,
         code=conf.code_version(),
     )
     replace_text(weights / "README.md", text)
+    if own.task is not None:
+        trained(own.task, dataset, own.learner, settings.seed).write(weights)
     run_id = result["run_id"]
     parts = [
         predictions.rows(
             dataset, part, one, run_id=run_id, seed=settings.seed, model=own.learner.name
         )
         for part, one in found.items()
+        if one.predicted is not None
     ]
     if parts:
         rows = pa.concat_tables(parts)
         pq.write_table(rows, own.folder / "predictions.parquet")
-        if settings.predictions:
+        if own.predictions:
             # The run is the transaction: what a run that was killed here has written stays once.
             meta = {"run": run_id}
             arrow.append(
                 settings.lake,
                 "predictions",
                 rows,
-                job=JOB,
+                job=own.job,
                 metadata=meta,
-                transaction=(f"{JOB}/{run_id}", 0),
+                transaction=(f"{own.job}/{run_id}", 0),
             )
         run.file(own.folder / "predictions.parquet")
     run.metrics({f"final/{name}": value for name, value in figures.items()}, result["updates"])
@@ -285,11 +327,13 @@ def _keep(
     if settings.log_model:
         pair = dataset.parts["train"].second is not None
         run.model(weights, pair=pair, generates=dataset.kind == "seq2seq")
+    if settings.register is not None:
+        run.register(settings.register)
     replace_json(own.folder / "result.json", result)
 
 
 def _summarise(
-    settings: Settings, out: Path, results: Sequence[Mapping[str, Any]], parent: Run | None
+    settings: Training, out: Path, results: Sequence[Mapping[str, Any]], parent: Run | None
 ) -> None:
     """What all runs say together, on the terminal, in summary.json and in the parent run."""
     rows = grid.summary(results)
@@ -299,7 +343,8 @@ def _summarise(
     replace_json(out / "summary.json", {"by": key, "best": winner, "combinations": rows})
     if len(results) == 1:
         return
-    shown = [k for k in rows[0]["figures"] if k.split("/")[-1] in ("accuracy", "macro_f1")]
+    main = ("perplexity", "accuracy", "macro_f1")
+    shown = [k for k in rows[0]["figures"] if k.split("/")[-1] in main]
     text = grid.summary_table(rows, shown)
     print(text)
     if parent is None:

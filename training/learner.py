@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -20,12 +20,14 @@ __all__ = ["Learner", "Outputs"]
 class Outputs:
     """What a model says of a batch: logits (rows, classes), or generated texts; and its mean loss.
 
-    `loss` is None where the batch has no labels, `texts` where none were asked for.
+    `loss` is None where the batch has no labels, `texts` where none were asked for. `sums` are
+    other figures that are summed over the terms of the loss, by name.
     """
 
     loss: float | None
     logits: npt.NDArray[np.float32] | None = None
     texts: list[str] | None = None
+    sums: Mapping[str, float] = field(default_factory=dict)
 
 
 class Learner(Protocol):
@@ -46,8 +48,11 @@ class Learner(Protocol):
     def lengths(self, part: str) -> Ids:
         """What each example of a part costs, in tokens."""
 
-    def terms(self, part: str) -> Ids:
-        """How many terms each example has in the mean that `loss` is."""
+    def begin_epoch(self, epoch: int) -> None:
+        """Called before the training examples of an epoch: what is drawn anew in each follows."""
+
+    def terms(self, part: str, indices: Ids) -> Ids:
+        """How many terms each of these examples has in the mean that `loss` is."""
 
     def truncated(self) -> dict[str, int]:
         """How many examples of each part the limit of tokens has shortened."""

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["classification", "confusion", "exact_match", "metric_name", "precision_recall_f1"]
+__all__ = [
+    "classification",
+    "confusion",
+    "exact_match",
+    "metric_name",
+    "perplexities",
+    "precision_recall_f1",
+]
 
 _Ids = npt.NDArray[np.int64]
 
@@ -78,6 +85,15 @@ def exact_match(gold: pa.StringArray, predicted: Sequence[str]) -> npt.NDArray[n
         raise ValueError(f"{len(gold)} gold and {len(predicted)} predicted texts")
     same = pc.equal(gold, pa.array(list(predicted), pa.string()))
     return np.asarray(same.to_numpy(zero_copy_only=False), dtype=np.bool_)
+
+
+def perplexities(losses: Mapping[str, float]) -> dict[str, float]:
+    """The perplexity of each mean negative log-likelihood (in nats) whose name ends with loss."""
+    return {
+        name.removesuffix("loss") + "perplexity": float(np.exp(value))
+        for name, value in losses.items()
+        if name.endswith("loss")
+    }
 
 
 def metric_name(text: str) -> str:

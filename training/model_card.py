@@ -19,7 +19,15 @@ _LIMITS = {
     "plane": "Items come of rules over classes of adjectives, not of judgements.",
     "asp": "Hypotheses are templates; scores there say little about free text.",
     "sygns": "Sentences are of a small generated grammar; other words are unknown to the model.",
+    "sentences": "The model knows its corpus alone, with whatever is said and left out there.",
     "pairs": "The model knows what its premise and hypothesis pairs show, artefacts included.",
+}
+
+
+_KINDS = {
+    "classification": "text-classification",
+    "seq2seq": "text2text-generation",
+    "masked": "fill-mask",
 }
 
 
@@ -36,11 +44,10 @@ def card(
 
     `settings` are those that decide the weights; `figures` the scores by ``PART/NAME``.
     """
-    kind = "text-classification" if dataset.kind == "classification" else "text2text-generation"
     header = [
         "---",
-        "library_name: transformers" if dataset.labels else "library_name: pytorch",
-        f"pipeline_tag: {kind}",
+        "library_name: pytorch" if dataset.kind == "seq2seq" else "library_name: transformers",
+        f"pipeline_tag: {_KINDS[dataset.kind]}",
         "language: en",
         f"tags: [adnominal, {dataset.task}]",
     ]
@@ -58,6 +65,13 @@ def card(
         + f"): {sizes}.",
         "",
     ]
+    if dataset.kind == "masked":
+        lines += [
+            "The part val is held out by a hash of the text, with every masked token shown as the "
+            "mask. Loss is in nats a masked token; majority and unigram are what the frequency of "
+            "tokens in training gives without looking at the text.",
+            "",
+        ]
     if dataset.labels:
         lines += [f"Classes: {', '.join(dataset.labels)}.", ""]
     lines += ["## Scores", "", "| part and score | value |", "| --- | --: |"]

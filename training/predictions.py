@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from etl.lake.tables import table
 from training.engine import Evaluation
 from training.tasks import Dataset
 
-__all__ = ["rows"]
+__all__ = ["classified", "rows"]
 
 
 def rows(
@@ -46,9 +48,7 @@ def rows(
         if examples.gold is not None:
             columns["gold"] = names[examples.gold].tolist()
         columns["predicted"] = names[dataset.outcome_of[np.asarray(found.predicted)]].tolist()
-        flat = found.scores.reshape(-1)
-        offsets = np.arange(size + 1, dtype=np.int32) * found.scores.shape[1]
-        columns["scores"] = pa.ListArray.from_arrays(pa.array(offsets), pa.array(flat))
+        columns["scores"] = _lists(found.scores)
     return pa.table(
         {
             field.name: pa.array(columns[field.name], field.type)
@@ -58,6 +58,39 @@ def rows(
         },
         schema=schema,
     )
+
+
+def classified(
+    item_ids: pa.ChunkedArray,
+    editions: pa.ChunkedArray,
+    scores: npt.NDArray[np.float64],
+    outcomes: Sequence[str],
+    outcome_of: npt.NDArray[np.int64],
+    **constants: str | int | None,
+) -> pa.Table:
+    """Predictions of rows that have no gold label, by the scores of the model's classes.
+
+    `outcomes` and `outcome_of` as in `Dataset`; `constants` are the columns with one value. Nothing
+    here is a Python object a row.
+    """
+    names = pa.array(list(outcomes), pa.string())
+    columns: dict[str, Any] = {
+        "item_id": item_ids,
+        "edition": editions,
+        "predicted": names.take(pa.array(outcome_of[scores.argmax(axis=1)])),
+        "scores": _lists(scores),
+    }
+    schema = table("predictions").schema
+    for name, value in constants.items():
+        columns[name] = pa.repeat(pa.scalar(value, schema.field(name).type), len(scores))
+    return pa.table(
+        [columns.get(own.name, pa.nulls(len(scores), own.type)) for own in schema], schema=schema
+    )
+
+
+def _lists(scores: npt.NDArray[np.float64]) -> pa.ListArray:
+    offsets = np.arange(len(scores) + 1, dtype=np.int32) * scores.shape[1]
+    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(scores.reshape(-1)))
 
 
 def _cast(column: pa.Array | None, kind: pa.DataType, size: int) -> pa.Array:

@@ -25,11 +25,13 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
 
 
-def line(label: str, done: int, total: int, rate: float, note: str = "") -> str:
+def line(
+    label: str, done: int, total: int, rate: float, note: str = "", unit: str = "samples"
+) -> str:
     """One line: share done, samples a second, time left, and a note."""
     left = f"{duration((total - done) / rate)} left" if rate > 0 else "starting"
     text = (
-        f"{label}: {done / max(1, total):4.0%}  {done:,} of {total:,}  {rate:.1f} samples/s  {left}"
+        f"{label}: {done / max(1, total):4.0%}  {done:,} of {total:,}  {rate:.1f} {unit}/s  {left}"
     )
     return f"{text}  {note}" if note else text
 
@@ -37,7 +39,8 @@ def line(label: str, done: int, total: int, rate: float, note: str = "") -> str:
 class Progress:
     """Progress through `total` samples, `done` of them before; the first process tells it."""
 
-    def __init__(self, label: str, total: int, done: int = 0) -> None:
+    def __init__(self, label: str, total: int, done: int = 0, unit: str = "samples") -> None:
+        self._unit = unit
         self._label, self._total, self._done = label, total, done
         self._start_done, self._started, self._told = done, time.monotonic(), time.monotonic()
         self._bar = None
@@ -45,9 +48,7 @@ class Progress:
         if self._speaks and sys.stderr.isatty():
             from tqdm import tqdm
 
-            self._bar = tqdm(
-                total=total, initial=done, unit="samples", desc=label, dynamic_ncols=True
-            )
+            self._bar = tqdm(total=total, initial=done, unit=unit, desc=label, dynamic_ncols=True)
 
     def advance(self, samples: int, note: str = "") -> None:
         """Count further samples."""
@@ -58,7 +59,7 @@ class Progress:
         elif self._speaks and time.monotonic() - self._told >= _EVERY:
             self._told = time.monotonic()
             rate = (self._done - self._start_done) / (self._told - self._started)
-            log.info("%s", line(self._label, self._done, self._total, rate, note))
+            log.info("%s", line(self._label, self._done, self._total, rate, note, self._unit))
 
     def __enter__(self) -> Progress:
         return self

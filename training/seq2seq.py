@@ -21,6 +21,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from conf import UserError, setting
+from training.decoding import decode
 from training.seq2seq_models import (
     BEGIN,
     END,
@@ -79,8 +80,18 @@ class Seq2Seq:
         "10M", help="parameters: the paper's is 10M", choices=("tiny", "4M", "10M", "27M")
     )
     dropout: float = setting(0.1, help="share of units left out in training")
+    beam: int = setting(1, help="answers followed at once when decoding; 1: greedily")
+    length_penalty: float = setting(
+        1.0,
+        help="answers of a beam compete by log-probability over length to this power: 0 the most "
+        "probable one, 1 the best mean a token",
+    )
 
     def __post_init__(self) -> None:
+        if self.beam < 1:
+            raise UserError(f"beam={self.beam}: expected 1 or more")
+        if self.length_penalty < 0:
+            raise UserError(f"length_penalty={self.length_penalty:g}: expected 0 or more")
         if not 0 <= self.dropout < 1:
             raise UserError(f"dropout={self.dropout}: expected 0 or more and less than 1")
 
@@ -219,9 +230,8 @@ class Seq2SeqData:
         }
 
     def decode(self, model: Model, batch: Mapping[str, Tensor], synced: bool = False) -> list[str]:
-        """The model's answers, greedily; `synced` as for `GRU.greedy`. Labels are not looked at."""
-        with torch.no_grad():
-            found = model.greedy(batch["input_ids"], batch["attention_mask"], synced)
+        """The model's answers; `synced` as for `training.decoding.decode`, labels not looked at."""
+        found = decode(model, batch["input_ids"], batch["attention_mask"], synced)
         return self.vocabularies.texts(found)
 
 
@@ -241,6 +251,8 @@ def shape(
         target_size=len(vocabularies.target),
         max_source=max_source,
         max_target=max_target,
+        beam=settings.beam,
+        length_penalty=settings.length_penalty,
     )
 
 
@@ -303,7 +315,7 @@ def save(
 
 
 def answer(model: Model, vocabularies: Vocabularies, texts: Sequence[str]) -> list[str]:
-    """The model's greedy answers to source texts, all in one batch.
+    """The model's answers to source texts, all in one batch.
 
     Raises:
         UserError: a text that is longer than the model has positions for.
@@ -322,9 +334,7 @@ def answer(model: Model, vocabularies: Vocabularies, texts: Sequence[str]) -> li
         )
     device = next(model.parameters()).device
     ids = torch.from_numpy(side.padded(np.arange(len(texts)), PAD)).to(device)
-    with torch.no_grad():
-        found = model.greedy(ids, (ids != PAD).long())
-    return vocabularies.texts(found)
+    return vocabularies.texts(decode(model, ids, (ids != PAD).long()))
 
 
 def load(folder: Path) -> tuple[Model, Vocabularies]:

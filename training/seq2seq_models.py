@@ -5,21 +5,33 @@ et al. 2015: attention over the encoder's outputs after the decoder's step, no i
 `Transformer`: encoder and decoder of three layers with eight heads and learned positions,
 normalised after each block as in Vaswani et al. (2017).
 
-Both take a batch of token ids with padding and give a loss and logits; both decode greedily, a
-whole batch at a time and each token once.
+Both take a batch of token ids with padding and give a loss and logits, or a `Decoder` of it, which
+`training.decoding` asks for one token after another, each computed once.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-__all__ = ["BEGIN", "END", "GRU", "IGNORED", "PAD", "UNKNOWN", "Config", "Output", "Transformer"]
+__all__ = [
+    "BEGIN",
+    "END",
+    "GRU",
+    "IGNORED",
+    "PAD",
+    "UNKNOWN",
+    "Config",
+    "Decoder",
+    "Output",
+    "Transformer",
+]
 
 PAD, BEGIN, END, UNKNOWN = 0, 1, 2, 3
 IGNORED = -100  # labels that stand for padding: not learned
@@ -27,11 +39,14 @@ IGNORED = -100  # labels that stand for padding: not learned
 
 @dataclass(frozen=True)
 class Config:
-    """The shape of a model.
+    """The shape of a model, and how it answers.
 
     `embedding` is the width of token embeddings and, in a Transformer, of every layer's output;
     `hidden` the state of a GRU or the inner width of a Transformer's feed-forward blocks. Sizes of
     vocabularies include the four special tokens, `max_target` the end of the text.
+
+    `beam` is how many answers are followed at once (1: greedily); they compete by the sum of their
+    tokens' log-probabilities over ``length ** length_penalty``, the end counted.
     """
 
     architecture: str
@@ -44,6 +59,8 @@ class Config:
     target_size: int
     max_source: int
     max_target: int
+    beam: int = 1
+    length_penalty: float = 1.0
 
     def parameters(self) -> int:
         """The number of trainable parameters, from the shape alone."""
@@ -77,6 +94,17 @@ def _shifted(labels: Tensor) -> Tensor:
     read = torch.full_like(labels, BEGIN)
     read[:, 1:] = labels[:, :-1].masked_fill(labels[:, :-1] == IGNORED, PAD)
     return read
+
+
+class Decoder(NamedTuple):
+    """A decoder that has read its source texts and goes on token by token.
+
+    ``step(tokens, number)`` reads the last token of each row and gives the logits of the next,
+    [rows, vocabulary]; ``follow(rows)`` puts what was read so far in the order of `rows`.
+    """
+
+    step: Callable[[Tensor, int], Tensor]
+    follow: Callable[[Tensor], None]
 
 
 class GRU(nn.Module):  # type: ignore[misc]
@@ -115,20 +143,22 @@ class GRU(nn.Module):  # type: ignore[misc]
         mixed = torch.tanh(self.attended(torch.cat([context, states], dim=-1)))
         return self.out(self.dropout(mixed))
 
-    def greedy(self, input_ids: Tensor, attention_mask: Tensor, synced: bool = False) -> Tensor:
-        """The most probable token at each step, [batch, at most `max_target`]; ends with `END`.
-
-        `synced` takes all steps even when every text has ended, so that processes that hold parts
-        of the weights (ZeRO 3) stay in step.
-        """
+    def decoder_of(self, input_ids: Tensor, attention_mask: Tensor, copies: int = 1) -> Decoder:
+        """A decoder with `copies` rows for each source text, next to each other."""
         memory, state = self._encode(input_ids, attention_mask)
+        memory, mask = (x.repeat_interleave(copies, 0) for x in (memory, attention_mask))
+        state = state.repeat_interleave(copies, 1)
 
         def step(tokens: Tensor, _: int) -> Tensor:
             nonlocal state
             states, state = self.decoder(self.target(tokens[:, None]), state)
-            return self._attend(states, memory, attention_mask)[:, -1]
+            return self._attend(states, memory, mask)[:, -1]
 
-        return _greedy(step, input_ids, self.config.max_target, synced)
+        def follow(rows: Tensor) -> None:
+            nonlocal state
+            state = state.index_select(1, rows)
+
+        return Decoder(step, follow)
 
 
 _Cache: TypeAlias = tuple[Tensor, Tensor]
@@ -265,10 +295,11 @@ class Transformer(nn.Module):  # type: ignore[misc]
             x, _ = layer(x, layer.cross.keys_values(memory), mask)
         return _output(self.out(x), labels)
 
-    def greedy(self, input_ids: Tensor, attention_mask: Tensor, synced: bool = False) -> Tensor:
-        """As `GRU.greedy`; keys and values of earlier tokens are kept, not computed again."""
+    def decoder_of(self, input_ids: Tensor, attention_mask: Tensor, copies: int = 1) -> Decoder:
+        """As `GRU.decoder_of`; keys and values of earlier tokens are kept, not computed again."""
         mask = attention_mask[:, None, None, :].bool()
-        memory = self._encode(input_ids, mask)
+        memory = self._encode(input_ids, mask).repeat_interleave(copies, 0)
+        mask = mask.repeat_interleave(copies, 0)
         across = [layer.cross.keys_values(memory) for layer in self.decoder]
         past: list[_Cache] = []
 
@@ -279,18 +310,9 @@ class Transformer(nn.Module):  # type: ignore[misc]
                 past[number : number + 1] = [known]
             return self.out(x)[:, -1]
 
-        return _greedy(step, input_ids, self.config.max_target, synced)
+        def follow(rows: Tensor) -> None:
+            past[:] = [
+                (key.index_select(0, rows), value.index_select(0, rows)) for key, value in past
+            ]
 
-
-def _greedy(step: Any, input_ids: Tensor, longest: int, synced: bool) -> Tensor:
-    """The tokens that `step(last tokens, number)` scores highest, until every row has `END`."""
-    tokens = torch.full((len(input_ids),), BEGIN, device=input_ids.device)
-    ended = torch.zeros_like(tokens, dtype=torch.bool)
-    found = []
-    for number in range(longest):
-        tokens = step(tokens, number).argmax(dim=-1).masked_fill(ended, PAD)
-        found.append(tokens)
-        ended |= tokens == END
-        if not synced and bool(ended.all()):
-            break
-    return torch.stack(found, dim=1)
+        return Decoder(step, follow)

@@ -1,4 +1,4 @@
-"""A logged model as MLflow loads it: texts in, labels or generated texts out.
+"""A logged model as MLflow loads it: texts in, labels, generated texts or masked words out.
 
 MLflow copies this file into the model, so it imports nothing of ours where a transformers model is
 served; a sequence-to-sequence model needs this package installed.
@@ -18,7 +18,10 @@ _BATCH = 64
 
 
 class ServedModel(PythonModel):  # type: ignore[misc]
-    """Columns `first` and, for pairs, `second`; gives label and score, or text."""
+    """Columns `first` and, for pairs, `second`; gives label and score, or text.
+
+    The label of a masked language model is the most probable word for the one mask of a text.
+    """
 
     def load_context(self, context: Any) -> None:
         """Load the weights once."""
@@ -30,9 +33,17 @@ class ServedModel(PythonModel):  # type: ignore[misc]
 
             self._model, self._vocabularies = seq2seq.load(folder)
         else:
-            from transformers import AutoModelForSequenceClassification, AutoTokenizer
+            from transformers import (
+                AutoConfig,
+                AutoModelForMaskedLM,
+                AutoModelForSequenceClassification,
+                AutoTokenizer,
+            )
 
-            self._model = AutoModelForSequenceClassification.from_pretrained(folder)
+            (kind,) = AutoConfig.from_pretrained(folder).architectures
+            self._fills = kind.endswith("ForMaskedLM")
+            cls = AutoModelForMaskedLM if self._fills else AutoModelForSequenceClassification
+            self._model = cls.from_pretrained(folder)
             self._tokenizer = AutoTokenizer.from_pretrained(folder)
         self._model.eval()
 
@@ -58,12 +69,21 @@ class ServedModel(PythonModel):  # type: ignore[misc]
             batch = self._tokenizer(
                 first, second, padding=True, truncation=True, return_tensors="pt"
             )
-            scores = self._model(**batch).logits.float().softmax(-1)
-        best = scores.max(-1)
-        names = self._model.config.id2label
-        return pd.DataFrame(
-            {"label": [names[int(at)] for at in best.indices], "score": best.values.tolist()}
-        )
+            logits = self._model(**batch).logits.float()
+        if self._fills:
+            masks = batch["input_ids"] == self._tokenizer.mask_token_id
+            for text, count in zip(first, masks.sum(1).tolist(), strict=True):
+                if count != 1:
+                    mask = self._tokenizer.mask_token
+                    raise ValueError(f"{text!r} has {count} {mask}; expected one")
+            logits = logits[masks]
+        best = logits.softmax(-1).max(-1)
+        ids = best.indices.tolist()
+        if self._fills:
+            labels = self._tokenizer.convert_ids_to_tokens(ids)
+        else:
+            labels = [self._model.config.id2label[at] for at in ids]
+        return pd.DataFrame({"label": labels, "score": best.values.tolist()})
 
 
 set_model(ServedModel())

@@ -1,4 +1,4 @@
-"""The settings of ``training/finetune.py``."""
+"""The settings of training: those that any run has, and those of ``training/finetune.py``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import conf
 from conf import UserError, setting
 from training.seq2seq import Seq2Seq
 
-__all__ = ["BOOKKEEPING", "DEEPSPEED", "Lora", "Settings"]
+__all__ = ["BOOKKEEPING", "DEEPSPEED", "Lora", "Settings", "Training"]
 
 DEEPSPEED = conf.ROOT / "conf" / "deepspeed"
 # Settings that change where things go and how they are told, but no weight.
@@ -26,6 +26,7 @@ BOOKKEEPING = (
     "log_model",
     "out",
     "predictions",
+    "register",
     "run_name",
     "tracking",
     "checkpoint_every",
@@ -45,8 +46,8 @@ class Lora:
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Settings of ``training/finetune.py``."""
+class _Model:
+    """What is fine-tuned."""
 
     task: dict[str, Any] = setting(
         {},
@@ -59,6 +60,15 @@ class Settings:
         example="model=roberta-base",
     )
     seq2seq: Seq2Seq = setting(Seq2Seq(), help="the model of sygns, in place of model=")
+    freeze: bool = setting(False, help="train the classification head alone")
+    lora: Lora = setting(Lora(), help="adapters in place of all weights")
+    predictions: bool = setting(True, help="write every prediction to the table predictions")
+
+
+@dataclass(frozen=True)
+class Training:
+    """How the engine trains, whatever the model: the settings that all kinds of runs share."""
+
     seeds: list[int] = setting([0], help="one run for each", example="seeds=[0,1,2]")
     train_size: list[int] = setting(
         [],
@@ -91,8 +101,6 @@ class Settings:
     bucket: int | None = setting(
         100, help="updates whose examples are sorted by length together; none: not sorted"
     )
-    freeze: bool = setting(False, help="train the classification head alone")
-    lora: Lora = setting(Lora(), help="adapters in place of all weights")
     gradient_checkpointing: bool = setting(
         False, help="compute activations twice and keep fewer of them"
     )
@@ -119,13 +127,17 @@ class Settings:
         None, help="folder of the runs; runs/TASK if not given", example="out=runs/adept"
     )
     lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
-    predictions: bool = setting(True, help="write every prediction to the table predictions")
     tracking: str | None = setting(
         "sqlite:///mlflow.db", help="MLflow's store; none to track nothing"
     )
     experiment: str | None = setting(None, help="MLflow experiment; the task's name if not given")
     run_name: str | None = setting(None, help="name of the MLflow run")
     log_model: bool = setting(True, help="log the best weights to MLflow as a model")
+    register: str | None = setting(
+        None,
+        help="name in MLflow's registry: each run adds a version of it, models:/NAME/VERSION",
+        example="register=adept",
+    )
     log_every: int = setting(10, help="updates between lines of the log and step metrics")
     cache: str | None = setting(
         "~/.cache/adnominal/tokens", help="folder of tokenised texts; none to keep none"
@@ -154,14 +166,15 @@ class Settings:
             raise UserError(f"learning_rate={self.learning_rate:g}: expected more than 0")
         if not 0 <= self.warmup < 1:
             raise UserError(f"warmup={self.warmup:g}: expected a share, 0 to less than 1")
-        if self.lora.rank < 0:
-            raise UserError(f"lora.rank={self.lora.rank}: expected 0 or more")
-        if self.lora.rank and self.freeze:
-            raise UserError("lora.rank and freeze=true: expected one of them")
         for name in ("seeds", "train_size"):
             values = getattr(self, name)
             if len(set(values)) < len(values):
                 raise UserError(f"{name}={values}: the same value twice")
+        if self.register is not None and (self.tracking is None or not self.log_model):
+            raise UserError(
+                f"register={self.register}: expected tracking= and log_model=true with it; what is "
+                "registered is the model that MLflow has"
+            )
         if not self.seeds:
             raise UserError("seeds=[]: expected one or more")
         if any(size < 1 for size in self.train_size):
@@ -197,3 +210,16 @@ class Settings:
         """The settings that decide the weights."""
         values = conf.to_dict(self)
         return {name: value for name, value in values.items() if name not in BOOKKEEPING}
+
+
+# Fields come in the reverse order of the bases: what is trained stands first in --help.
+@dataclass(frozen=True)
+class Settings(Training, _Model):
+    """Settings of ``training/finetune.py``."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.lora.rank < 0:
+            raise UserError(f"lora.rank={self.lora.rank}: expected 0 or more")
+        if self.lora.rank and self.freeze:
+            raise UserError("lora.rank and freeze=true: expected one of them")

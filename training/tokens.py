@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from training.batching import Ids
 
-__all__ = ["Tokens", "encode", "fingerprint", "key"]
+__all__ = ["Tokens", "chunks", "encode", "fingerprint", "key"]
 
 _CHUNK = 16_384
 _VERSION = 1
@@ -64,14 +64,15 @@ def key(of: str, first: pa.StringArray, second: pa.StringArray | None, limit: in
         if column is None:
             digest.update(b"none")
             continue
-        for texts in _chunks(column):
+        for texts in chunks(column):
             # Lengths before the texts: "ab", "c" is not "a", "bc".
             digest.update(np.array([len(text) for text in texts], dtype=np.int64).tobytes())
             digest.update("".join(texts).encode())
     return digest.hexdigest()
 
 
-def _chunks(column: pa.StringArray) -> Iterator[list[str]]:
+def chunks(column: pa.StringArray) -> Iterator[list[str]]:
+    """The texts of a column, some thousands at a time: never all of them as Python's strings."""
     for at in range(0, len(column), _CHUNK):
         yield column.slice(at, _CHUNK).to_pylist()
 
@@ -105,8 +106,8 @@ def _encode(
     types: list[npt.NDArray[np.uint8]] = []
     lengths: list[int] = []
     truncated = 0
-    seconds = _chunks(second) if second is not None else None
-    for texts in _chunks(first):
+    seconds = chunks(second) if second is not None else None
+    for texts in chunks(first):
         encoded = tokenizer(
             texts,
             next(seconds) if seconds is not None else None,

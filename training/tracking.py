@@ -72,8 +72,14 @@ def environment() -> str:
         lines += [torch.cuda.get_device_name(at) for at in range(count)]
         lines.append(f"cuda {torch.version.cuda}")
     lines.append(f"processes {launch.world_size()}, cores {os.cpu_count()}")
+    return "\n".join([*lines, "", *_packages()]) + "\n"
+
+
+@functools.cache
+def _packages() -> list[str]:
+    # Hundreds of files to read; a process with many runs need not read them for each.
     packages = {f"{own.metadata['Name']}=={own.version}" for own in distributions()}
-    return "\n".join([*lines, "", *sorted(packages, key=str.lower)]) + "\n"
+    return sorted(packages, key=str.lower)
 
 
 def changes() -> str | None:
@@ -109,10 +115,14 @@ def beside(uri: str) -> str | None:
 
 
 class Tracker:
-    """MLflow's store `uri` (None: nothing is tracked) and one experiment in it."""
+    """MLflow's store `uri` (None: nothing is tracked) and one experiment in it.
 
-    def __init__(self, uri: str | None, experiment: str) -> None:
+    `job` is the script that the runs are of: finetune, pretrain_mlm, prompt, score or predict.
+    """
+
+    def __init__(self, uri: str | None, experiment: str, job: str = "finetune") -> None:
         self.uri = uri if launch.rank() == 0 else None
+        self.job = job
         self.client: Any = None
         self.experiment_id: str | None = None
         self._name = experiment
@@ -156,6 +166,12 @@ class Tracker:
             self.experiment_id = found.experiment_id
         self.client = client
 
+    def earlier(self, run_id: str) -> Run:
+        """A run that has ended, to add to."""
+        run = Run(self)
+        run.id = run_id
+        return run
+
     def run(self, name: str, kept: Path, *, parent: str | None = None) -> Run:
         """A run, or the one that file `kept` says was begun here before."""
         run = Run(self)
@@ -183,7 +199,9 @@ class Run:
                 history = client.get_metric_history(run_id, key)
                 self._told[key] = max((entry.step for entry in history), default=-1)
             return
-        tags = {"mlflow.source.name": "training/finetune.py", "mlflow.source.type": "LOCAL"}
+        job = self.tracker.job
+        tags = {"job": job, "mlflow.source.name": f"training/{job}.py"}
+        tags["mlflow.source.type"] = "LOCAL"
         commit = conf.code_version()
         tags |= {"mlflow.source.git.commit": commit.rstrip("+"), "code_version": commit}
         if parent is not None:
@@ -296,6 +314,29 @@ class Run:
                     if own.metadata["Name"] in ("torch", "transformers", "safetensors", "numpy")
                 ],
             )
+
+    @_guarded
+    def register(self, name: str) -> None:
+        """The run's logged model as a new version of `name` in the registry; once, however often.
+
+        The newest is taken where a run that was killed has logged it twice.
+        """
+        from mlflow.exceptions import MlflowException
+
+        client = self.tracker.client
+        logged = client.get_run(self.id).outputs.model_outputs
+        if not logged:
+            raise ValueError(f"register={name}: run {self.id} has no logged model")
+        with contextlib.suppress(MlflowException):
+            # It may be there already; if it cannot be made, the next line says why.
+            client.create_registered_model(name)
+        if any(own.run_id == self.id for own in client.search_model_versions(f"name='{name}'")):
+            return
+        model_id = logged[-1].model_id
+        made = client.create_model_version(
+            name, f"models:/{model_id}", run_id=self.id, model_id=model_id
+        )
+        log.info("registered as models:/%s/%s", name, made.version)
 
     @_guarded
     def end(self, status: str = "FINISHED") -> None:

@@ -1,36 +1,59 @@
 #!/usr/bin/env bash
-# The pipeline on the embedded corpus, as a user would type it; called by `make demo`.
+# Everything on the embedded corpus, as a user would type it; called by `make demo`. Run again, it
+# goes on: extraction and training do what is missing, builds replace what they wrote.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 lake="${LAKE:-lake}"
-log() { printf '\n== %s\n' "$*"; }
+runs="${RUNS:-runs/demo}"
+report="${REPORT:-report}"
+log() { printf '\n== %s (after %d s)\n' "$*" "$SECONDS"; }
+there() { python -m etl.lake history "$1" lake="$lake" >/dev/null 2>&1; } # TABLE
+mkdir -p "$runs"
 
-log "Wikipedia dump: spark-submit etl/extract_amod.py source=wikipedia …"
-spark-submit etl/extract_amod.py source=wikipedia input=conf/demo/wikipedia.xml \
-    corpus=demo-wikipedia examples=3 lake="$lake"
+log "Pairs, knowledge, four datasets: spark-submit etl/pipeline.py conf/demo/pipeline.yaml"
+spark-submit --properties-file conf/demo/spark.conf etl/pipeline.py conf/demo/pipeline.yaml lake="$lake"
 
-log "DepCC part: spark-submit etl/extract_amod.py source=depcc …"
-spark-submit etl/extract_amod.py source=depcc input=conf/demo/depcc-part.gz \
-    corpus=demo-depcc examples=3 lake="$lake"
+if ! there adept; then
+    log "Labels of ADEPT, by made-up annotators: python etl/annotate_adept.py …"
+    again=false
+    if there adept_batches; then again=true; fi
+    batch="$runs/annotation/demo.csv"
+    rm -rf "$runs/annotation"
+    python etl/annotate_adept.py export batch="$batch" again="$again" edition=demo gold=0 lake="$lake"
+    python etl/annotate_adept.py simulate batch="$batch" out="$runs/annotation/answers.csv" \
+        careful=20 noisy=5 lake="$lake"
+    python etl/annotate_adept.py import batch="$runs/annotation/answers.csv" \
+        key="$runs/annotators.key" lake="$lake"
+    python etl/annotate_adept.py finish edition=demo report="$runs/annotation/agreement.json" lake="$lake"
+fi
 
-log "WordNet, ConceptNet: spark-submit etl/import_knowledge.py …"
-spark-submit etl/import_knowledge.py conceptnet=conf/demo/conceptnet.csv lake="$lake"
+processes="$(nvidia-smi -L 2>/dev/null | wc -l || true)"
+if [ "$processes" -eq 0 ]; then
+    export DS_ACCELERATOR=cpu
+    processes=2 # which share the cores
+fi
+log "Fine-tuning by $processes processes: deepspeed training/finetune.py conf/training/asp_demo.yaml"
+deepspeed --num_gpus "$processes" training/finetune.py conf/training/asp_demo.yaml \
+    lake="$lake" out="$runs/asp"
 
-for dataset in adept plane asp sygns; do
-    log "spark-submit etl/build_$dataset.py preset=demo"
-    spark-submit "etl/build_$dataset.py" preset=demo lake="$lake"
-done
+log "A masked language model of the corpus: python training/pretrain_mlm.py conf/training/mlm_demo.yaml"
+python training/pretrain_mlm.py conf/training/mlm_demo.yaml lake="$lake" out="$runs/mlm"
+
+model="$(ls -dt "$runs"/mlm/*/model | head -n 1)"
+log "Prompting it: python training/prompt.py conf/training/plane_prompt_demo.yaml model=$model"
+python training/prompt.py conf/training/plane_prompt_demo.yaml model="$model" \
+    lake="$lake" out="$runs/plane_prompt"
+
+log "The papers' tables and figures: python -m analysis.report"
+python -m analysis.report lake="$lake" out="$report"
+
+log "python -m etl.lake why false key"
+python -m etl.lake why false key lake="$lake"
 
 log "python -m etl.lake list"
 python -m etl.lake list lake="$lake"
 
-log "python -m etl.lake show amod_pairs"
-python -m etl.lake show amod_pairs lake="$lake"
-
-for table in adept_items plane_items asp_entailment sygns; do
-    log "python -m etl.lake show $table"
-    python -m etl.lake show "$table" lake="$lake"
-done
-
-log "python -m etl.lake why false key"
-python -m etl.lake why false key lake="$lake"
+printf '\nDone in %d min %02d s.\n' "$((SECONDS / 60))" "$((SECONDS % 60))"
+printf 'report  %s\n' "$report/report.html"
+printf 'runs    make ui    (MLflow, http://127.0.0.1:5000)\n'
+printf 'tables  python -m etl.lake show plane_items lake=%s    (list names them all)\n' "$lake"

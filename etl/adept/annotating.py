@@ -6,6 +6,7 @@ No Spark session is started: annotations are tens of thousands, and are read and
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import json
 import logging
@@ -100,6 +101,12 @@ class ExportSettings:
         help="instead of items that nobody was asked, those that lack as many of three answers by "
         "the quality rules; to be asked of as many annotators",
         example="lacking=1",
+    )
+    ids: str | None = setting(
+        None,
+        help="only items of this file, in its order: .tsv or .csv with a column item_id, as "
+        "training/predict.py select=… writes it; items of other editions in it are left out",
+        example="ids=uncertain.tsv",
     )
     per_page: int = setting(4, help="questions a page, checks included")
     gold: float | None = setting(
@@ -462,11 +469,25 @@ def _items(settings: ExportSettings, known: Sequence[Question]) -> list[Shown]:
             rows = [row for row in rows if row["split_random"] == "val"]
         elif settings.round == "audit":
             rows = [row for row in rows if row["label"] in (0, len(LABELS) - 1)]
-    left = sorted(
-        (row for row in rows if row["item_id"] not in asked),
-        key=lambda row: draw(settings.seed, "sample", settings.round, row["item_id"]),
-    )
-    if settings.round == "audit":
+    wanted_ids = None if settings.ids is None else _ids(Path(settings.ids), settings.edition)
+    if wanted_ids is not None:
+        fitting = len(rows)
+        rows = [row for row in rows if row["item_id"] in wanted_ids]
+        log.info(
+            "%s: %d items of edition %s; %d of them among the %d that fit round %s",
+            settings.ids,
+            len(wanted_ids),
+            settings.edition,
+            len(rows),
+            fitting,
+            settings.round,
+        )
+    left = [row for row in rows if row["item_id"] not in asked]
+    if wanted_ids is not None:
+        left.sort(key=lambda row: wanted_ids[row["item_id"]])
+    else:
+        left.sort(key=lambda row: draw(settings.seed, "sample", settings.round, row["item_id"]))
+    if settings.round == "audit" and wanted_ids is None:
         # Both ends by turns, as the labels are far from equally frequent.
         ends = [[row for row in left if row["label"] == end] for end in (0, len(LABELS) - 1)]
         left = [row for pair in zip_longest(*ends) for row in pair if row is not None]
@@ -480,6 +501,33 @@ def _items(settings: ExportSettings, known: Sequence[Question]) -> list[Shown]:
     if len(left) < wanted and settings.round != "main":
         log.info("only %d items are left, not %d", len(left), wanted)
     return [_shown(row, settings) for row in left[:wanted]]
+
+
+def _ids(path: Path, edition: str) -> dict[str, int]:
+    """The places of the ids that a file names for an edition; a file without editions means any.
+
+    Raises:
+        UserError: no such file, no column item_id, a line without an id, or no id of the edition.
+    """
+    if not path.is_file():
+        raise UserError(f"ids={path}: no such file")
+    delimiter = "\t" if path.suffix == ".tsv" else ","
+    with path.open(encoding="utf-8", newline="") as lines:
+        reader = csv.DictReader(lines, delimiter=delimiter)
+        names = reader.fieldnames or []
+        if "item_id" not in names:
+            raise UserError(
+                f"ids={path}: line 1 has no column item_id, it has {', '.join(names) or 'nothing'}"
+            )
+        places: dict[str, int] = {}
+        for row in reader:
+            if not row["item_id"]:
+                raise UserError(f"ids={path}: line {reader.line_num} has no item_id")
+            if row.get("edition") in (None, "", edition):
+                places.setdefault(row["item_id"], len(places))
+    if not places:
+        raise UserError(f"ids={path}: no item of edition={edition} in it")
+    return places
 
 
 def _lacking(lake: str, count: int, known: Sequence[Question]) -> set[str]:

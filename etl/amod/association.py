@@ -29,9 +29,9 @@ def association_of(pairs: DataFrame, *, broadcast: bool = False) -> DataFrame:
     """
     adjectives = pairs.groupBy("corpus", "adjective").agg(F.sum("count").alias("adjective_count"))
     nouns = pairs.groupBy("corpus", "noun").agg(F.sum("count").alias("noun_count"))
+    totals = adjectives.groupBy("corpus").agg(F.sum("adjective_count").alias("total"))
     if broadcast:
         adjectives, nouns = F.broadcast(adjectives), F.broadcast(nouns)
-    totals = pairs.groupBy("corpus").agg(F.sum("count").alias("total"))
     count, total = F.col("count").cast("double"), F.col("total").cast("double")
     marginals = F.col("adjective_count").cast("double") * F.col("noun_count").cast("double")
     pmi = F.log2(count / marginals * total)

@@ -14,7 +14,6 @@ import logging
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -29,7 +28,9 @@ from etl.amod.kernel import PairCounter
 from etl.amod.plan import DONE, FAILED, Entry
 from etl.amod.settings import PARSED, RAW, Settings, decisive
 from etl.amod.staging import Staging
+from etl.amod.sums import parts_for
 from etl.corpora.files import InputFile, Unit, Unreadable, list_inputs, units
+from etl.lake import arrow
 from etl.lake.spark import Lake
 from etl.lake.tables import table as declaration
 from etl.parsing import check_parser, sparknlp_parser
@@ -166,13 +167,10 @@ class Extraction:
         return ""
 
     def _ledger(self) -> list[Entry]:
-        if not self.lake.exists("amod_files"):
-            return []
-        rows = self.lake.read("amod_files", where=self.corpus).drop("corpus").collect()
-        # Spark hands timestamps over in the machine's own time zone, without naming it.
-        entries = [
-            Entry(**{**row.asDict(), "modified": row["modified"].astimezone(UTC)}) for row in rows
-        ]
+        rows = self._small("amod_files", {"corpus": self.settings.name})
+        for row in rows:
+            del row["corpus"]
+        entries = [Entry(**row) for row in rows]
         return sorted(entries, key=lambda entry: (entry.wave, entry.path))
 
     def _write_ledger(self, ledger: Sequence[Entry]) -> None:
@@ -184,8 +182,8 @@ class Extraction:
         before = self.lake.transaction_version("amod_files", self.app)
         # The ledger is written whole, so its number guards nothing: it marks whose ledger it is.
         commit = self._commit(ledger, 0 if before is None else before + 1)
-        frame = self.spark.createDataFrame(pa.Table.from_pydict(columns, schema=schema))
-        self.lake.replace("amod_files", frame, self.corpus, **commit)
+        rows = pa.Table.from_pydict(columns, schema=schema)
+        arrow.replace(self.settings.lake, "amod_files", rows, self.corpus, **commit)
 
     def _forget_corpus(self) -> None:
         """Empty the corpus's partitions; the application id of later commits is a new one."""
@@ -194,9 +192,10 @@ class Extraction:
         self.staging.forget_all()
         for name in ("sentences", "amod_examples", "amod_seen", "dropped", "amod_counts"):
             if self.lake.exists(name):
-                self.lake.replace(
+                arrow.replace(
+                    self.settings.lake,
                     name,
-                    self.lake.read(name).limit(0),
+                    declaration(name).schema.empty_table(),
                     {"job": self.job} if name == "dropped" else self.corpus,
                     job=self.job,
                     metadata=self._commit([], 0)["metadata"],
@@ -222,7 +221,8 @@ class Extraction:
         ]
         failed = [file for file, entry in enumerate(outcomes) if entry.status == FAILED]
         good = staged.where(~F.col("file").isin(failed)) if failed else staged
-        repeats = self._commit_wave(good, number, self._commit(entries, number))
+        counted = sum(entry.pairs for entry in outcomes if entry.status == DONE)
+        repeats = self._commit_wave(good, counted, number, self._commit(entries, number))
         dropped = self._dropped(outcomes, statements, repeats)
         self._commit_dropped(dropped, self._commit(entries, number))
         kernels = {
@@ -234,7 +234,7 @@ class Extraction:
         log.info(
             "%s: %s pairs from %d files in %s%s",
             label,
-            f"{sum(entry.pairs for entry in outcomes if entry.status == DONE):_}",
+            f"{counted:_}",
             len(entries) - len(failed),
             duration(time.monotonic() - started),
             f" ({' and '.join(sorted(kernels))} kernel)" if kernels else "",
@@ -307,10 +307,13 @@ class Extraction:
             )
         return outcome
 
-    def _commit_wave(self, good: DataFrame, number: int, commit: Mapping[str, Any]) -> int:
-        """Write what the good files of a wave gave; how many repeated texts were left out."""
+    def _commit_wave(
+        self, good: DataFrame, counted: int, number: int, commit: Mapping[str, Any]
+    ) -> int:
+        """Write what the good files of a wave gave, `counted` pairs; how many repeated texts were
+        left out."""
         settings, lake = self.settings, self.lake
-        pairs = results.kind(good, "pair")
+        pairs = results.pairs_in(good)
         new: DataFrame | None = None
         repeats = 0
         if settings.deduplicate != "none":
@@ -337,7 +340,8 @@ class Extraction:
                 candidates, settings.name, settings.examples, settings.seed
             )
             lake.replace("amod_examples", chosen, self.corpus, allow_empty=True, **commit)
-        counts = results.counts_of(pairs).withColumns(
+        parts = parts_for(counted, 4 * self.spark.sparkContext.defaultParallelism)
+        counts = results.counts_of(pairs, parts, settings.memory_mb << 20).withColumns(
             {"corpus": F.lit(settings.name), "wave": F.lit(number).cast("int")}
         )
         ordered = counts.sortWithinPartitions("noun", "adjective")
@@ -377,13 +381,21 @@ class Extraction:
             {"job": self.job, "table": key[0], "reason": key[1], "count": count, "sample": sample}
             for key, (count, sample) in sorted(total.items())
         ]
-        frame = self.spark.createDataFrame(pa.Table.from_pylist(rows, schema=schema))
-        self.lake.replace("dropped", frame, {"job": self.job}, allow_empty=True, **commit)
+        left_out = pa.Table.from_pylist(rows, schema=schema)
+        partition = {"job": self.job}
+        arrow.replace(
+            self.settings.lake, "dropped", left_out, partition, allow_empty=True, **commit
+        )
 
-    def _dropped_before(self) -> list[Any]:
-        if not self.lake.exists("dropped"):
+    def _dropped_before(self) -> list[dict[str, Any]]:
+        return self._small("dropped", {"job": self.job})
+
+    def _small(self, table: str, partition: Mapping[str, str]) -> list[dict[str, Any]]:
+        """The rows of a partition of a table of few rows, if there is one, without Spark."""
+        if not self.lake.exists(table):
             return []
-        return list(self.lake.read("dropped", where={"job": self.job}).collect())
+        where = [(name, "=", value) for name, value in partition.items()]
+        return list(arrow.read(self.settings.lake, table, where=where).to_pylist())
 
     # ------------------------------------------------------------------------ what follows them
 
@@ -402,12 +414,17 @@ class Extraction:
         ordered = pairs.sortWithinPartitions("noun", "adjective")
         self.lake.replace("amod_pairs", ordered, self.corpus, **commit)
         stored = self.lake.read("amod_pairs", where=self.corpus)
-        words = stored.agg(*(F.approx_count_distinct(name) for name in ("adjective", "noun")))
-        few = max(words.first() or (0,)) <= BROADCAST_WORDS
+        files = arrow.files(self.settings.lake, "amod_pairs")
+        rows = [file.rows for file in files if file.lies_in(self.corpus)]
+        distinct = stored.count() if None in rows else sum(filter(None, rows))
+        few = distinct <= BROADCAST_WORDS
+        if not few:  # then there may be as many words
+            words = stored.agg(*(F.approx_count_distinct(name) for name in ("adjective", "noun")))
+            few = max(words.first() or (0,)) <= BROADCAST_WORDS
         association = association_of(stored, broadcast=few)
         ordered = association.sortWithinPartitions("noun", "adjective")
         self.lake.replace("amod_association", ordered, self.corpus, **commit)
-        return int(stored.count())
+        return distinct
 
     def _report(
         self, ledger: Sequence[Entry], read: set[str], distinct: int, seconds: float

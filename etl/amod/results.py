@@ -8,6 +8,10 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from etl.amod import sums
+from etl.amod.kernel import PAIRS
 
 NO_PLACE = 2**62  # comes after every line, so that of two samples the one with a line is first
 
@@ -35,9 +39,21 @@ def statements(staged: DataFrame) -> DataFrame:
     )
 
 
-def counts_of(pairs: DataFrame) -> DataFrame:
-    """(adjective, noun, count): the sum of the partial sums of tasks."""
-    return pairs.groupBy("adjective", "noun").agg(F.sum("count").alias("count"))
+def pairs_in(staged: DataFrame) -> DataFrame:
+    """The staged rows that hold pairs, one each or packed."""
+    return staged.where(F.col("kind").isin("pair", "pairs"))
+
+
+def counts_of(pairs: DataFrame, parts: int, memory_bytes: int) -> DataFrame:
+    """(adjective, noun, count): the sums of staged pairs, taken in `parts` by noun.
+
+    A task holds up to `memory_bytes` of pairs, then hands on what it has summed so far.
+    """
+    packed = pairs.select("adjective", "noun", "count", "packed").mapInArrow(
+        lambda batches: sums.partial_sums(batches, parts, memory_bytes),
+        from_arrow_schema(sums.PARTS),
+    )
+    return packed.groupBy("part").applyInArrow(sums.sums, from_arrow_schema(PAIRS))
 
 
 def new_digests(staged: DataFrame, seen: DataFrame | None) -> DataFrame:

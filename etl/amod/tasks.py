@@ -26,6 +26,7 @@ from etl.amod.kernel import PairCounter
 from etl.amod.reference import Sentence, Stats, Tally, sentences
 from etl.amod.rules import ReadingRules
 from etl.amod.settings import Settings
+from etl.amod.sums import pack
 from etl.corpora import text, wikipedia
 from etl.corpora.blocks import NoBoundary, blocks
 from etl.corpora.conllu import Dialect
@@ -37,7 +38,7 @@ from etl.session import start_worker_log
 
 STAGED = pa.schema(
     [
-        ("kind", pa.string()),  # pair, stat, rejected, left_out, failed, document, example, …
+        ("kind", pa.string()),  # pair, pairs, stat, rejected, left_out, failed, document, …
         ("file", pa.int32()),  # number of the file within its wave
         ("adjective", pa.string()),
         ("noun", pa.string()),
@@ -47,6 +48,7 @@ STAGED = pa.schema(
         ("text", pa.string()),  # sample, sentence or document text
         ("document", pa.string()),
         ("place", pa.int64()),  # line in the file, or sentence in the document
+        ("packed", pa.binary()),  # of kind pairs: thousands of them, see `etl.amod.sums`
     ]
 )
 UNITS = pa.schema(
@@ -131,19 +133,10 @@ class Rows:
             self.characters = 0
 
 
-def staged_pairs(pairs: pa.RecordBatch, file: int) -> pa.RecordBatch:
-    """Pairs (adjective, noun, count) as staged rows of `file`."""
-    n = pairs.num_rows
-    constant = {"kind": pa.scalar("pair"), "file": pa.scalar(file, pa.int32())}
-    columns = []
-    for field in STAGED:
-        if field.name in constant:
-            columns.append(pa.repeat(constant[field.name], n))
-        elif field.name in pairs.schema.names:
-            columns.append(pairs.column(field.name))
-        else:
-            columns.append(pa.nulls(n, field.type))
-    return pa.RecordBatch.from_arrays(columns, schema=STAGED)
+def add_pairs(rows: Rows, file: int, pairs: pa.RecordBatch) -> None:
+    """Pairs (adjective, noun, count) of `file` as staged rows that hold them packed."""
+    for packed in pack(pairs):
+        rows.add("pairs", file, packed=packed)
 
 
 def add_stats(rows: Rows, file: int, stats: Stats, start: int = 0) -> None:
@@ -292,8 +285,9 @@ def _count_unit(file: int, unit: Unit, task: Task, rows: Rows) -> Iterator[pa.Re
         for block in pieces:
             counter.feed(block)
             if counter.nbytes > task.memory_bytes:
-                yield staged_pairs(counter.drain(), file)
-        yield staged_pairs(counter.drain(), file)
+                add_pairs(rows, file, counter.drain())
+                yield from rows.take()
+        add_pairs(rows, file, counter.drain())
         add_stats(rows, file, counter.stats(), unit.start)
         rows.add("stat", file, reason=f"kernel_{counter.implementation}", count=1)
 

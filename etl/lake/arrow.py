@@ -19,15 +19,15 @@ from deltalake import DeltaTable, QueryBuilder
 from etl.lake import log
 from etl.lake.errors import LakeConflict, LakeError, LakeFailed
 from etl.lake.log import Commit, File, Record
+from etl.lake.partitions import parts
 from etl.lake.schema import (
     check_partition_types,
     data_schema,
     differences,
     named_types,
-    partition_text,
 )
 from etl.lake.staging import DATA, Staged
-from etl.lake.storage import escape, filesystem, table_uri
+from etl.lake.storage import filesystem, table_uri
 from etl.lake.tables import TABLES
 from etl.lake.writing import publish
 
@@ -39,6 +39,7 @@ __all__ = [
     "Record",
     "append",
     "batches",
+    "committed",
     "dataset",
     "files",
     "history",
@@ -78,6 +79,16 @@ def version(root: str, table: str) -> int | None:
 def history(root: str, table: str, limit: int | None = None) -> list[Record]:
     """The table's commits, newest first."""
     return log.history(_open(root, table, None), limit)
+
+
+def committed(
+    root: str, table: str, transactions: Sequence[tuple[str, int]]
+) -> list[tuple[str, int]]:
+    """Those of `transactions` (application id, number) that the table holds: not to be repeated."""
+    handle = log.open_table(table_uri(root, table), log.declaration(table))
+    if handle is None:
+        return []
+    return [own for own in transactions if log.done_already(handle, own)]
 
 
 def files(root: str, table: str, *, version: int | None = None) -> list[File]:
@@ -235,6 +246,7 @@ def replace(
     *,
     job: str,
     metadata: Mapping[str, str] | None = None,
+    transaction: tuple[str, int] | None = None,
     base: int | None = None,
     allow_empty: bool = False,
 ) -> Commit:
@@ -262,7 +274,7 @@ def replace(
         partition=partition,
         job=job,
         metadata=metadata,
-        transaction=None,
+        transaction=transaction,
         base=base,
         allow_empty=allow_empty,
     )
@@ -291,7 +303,7 @@ def _write(
     stored = data_schema(declared.schema, declared.partition_by)
 
     def stage(target: pa_fs.FileSystem, write: str) -> Staged:
-        for folder, part in _parts(rows, declared.partition_by):
+        for folder, part in parts(rows, declared.partition_by):
             path = "/".join([DATA, write, *folder])
             target.create_dir(path, recursive=True)
             with target.open_output_stream(f"{path}/part-0.parquet") as stream:
@@ -310,23 +322,3 @@ def _write(
         base=base,
         allow_empty=allow_empty,
     )
-
-
-def _parts(rows: pa.Table, partition_by: tuple[str, ...]) -> Iterator[tuple[list[str], pa.Table]]:
-    """The rows of each partition, with the names of its folders."""
-    if not partition_by:
-        yield [], rows
-        return
-    for values in rows.group_by(list(partition_by)).aggregate([]).to_pylist():
-        mask = None
-        for name in partition_by:
-            column, value = rows.column(name), values[name]
-            same = (
-                pc.is_null(column)
-                if value is None
-                else pc.equal(column, pa.scalar(value, column.type))
-            )
-            same = pc.fill_null(same, False)
-            mask = same if mask is None else pc.and_(mask, same)
-        folders = [f"{name}={escape(partition_text(values[name]))}" for name in partition_by]
-        yield folders, rows.filter(mask)

@@ -14,7 +14,8 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
-from etl.lake import log, staging
+from etl.lake import blocks, log, staging
+from etl.lake.blocks import Blocks
 from etl.lake.errors import LakeFailed
 from etl.lake.frames import checked, spark_schema, spark_type
 from etl.lake.log import Commit, File
@@ -50,7 +51,7 @@ def stage(frame: DataFrame, declared: Table, root: str, write: str) -> Staged:
 
 
 def write(
-    frame: DataFrame,
+    frame: DataFrame | Blocks,
     declared: Table,
     root: str,
     *,
@@ -63,11 +64,13 @@ def write(
     allow_empty: bool,
 ) -> Commit:
     """Stage by Spark, then check and commit (`etl.lake.writing.publish`)."""
-    checked(frame, declared)
+    if not isinstance(frame, Blocks):
+        checked(frame, declared)
+    by = blocks.stage if isinstance(frame, Blocks) else stage
     return publish(
         table_uri(root, declared.name),
         declared,
-        lambda _, write: stage(frame, declared, root, write),
+        lambda _, write: by(frame, declared, root, write),
         mode=mode,
         partition=partition,
         job=job,

@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from etl.lake import log
+from etl.lake.blocks import Blocks, frame_of
 from etl.lake.errors import LakeFailed
 from etl.lake.frames import checked, comment, spark_type
 from etl.lake.log import Commit
@@ -31,7 +32,7 @@ def condition(partition: Mapping[str, str]) -> str:
 
 
 def write(
-    frame: DataFrame,
+    frame: DataFrame | Blocks,
     declared: Table,
     root: str,
     *,
@@ -49,7 +50,7 @@ def write(
         LakeConflict: the partition was changed after `base`, before this write began.
         LakeFailed: no rows to replace a partition with.
     """
-    rows = checked(frame, declared)
+    rows = checked(frame_of(frame, declared) if isinstance(frame, Blocks) else frame, declared)
     uri = table_uri(root, declared.name)
     handle = log.open_table(uri, declared)
     if handle is not None and log.done_already(handle, transaction):

@@ -13,6 +13,7 @@ from datetime import timedelta
 from pyspark.sql import DataFrame, SparkSession
 
 from etl.lake import delta_rs, delta_spark, log, staging, writing
+from etl.lake.blocks import Blocks
 from etl.lake.errors import LakeConflict, LakeError, LakeFailed
 from etl.lake.log import Commit, Record
 from etl.lake.schema import check_partition_types
@@ -20,7 +21,7 @@ from etl.lake.storage import table_uri
 from etl.lake.tables import Table
 from etl.session import DELTA_EXTENSION, jvm_class_exists
 
-__all__ = ["Commit", "Lake", "LakeConflict", "LakeError", "LakeFailed", "Record"]
+__all__ = ["Blocks", "Commit", "Lake", "LakeConflict", "LakeError", "LakeFailed", "Record"]
 
 ENGINES = ("delta-rs", "delta-spark")
 
@@ -92,7 +93,7 @@ class Lake:
     def append(
         self,
         table: str,
-        frame: DataFrame,
+        frame: DataFrame | Blocks,
         *,
         job: str,
         metadata: Mapping[str, str] | None = None,
@@ -100,6 +101,8 @@ class Lake:
         base: int | None = None,
     ) -> Commit:
         """Add the frame's rows in one commit; the first one makes the table.
+
+        A `Blocks` in the frame's place has its tasks make and write the rows as Arrow tables.
 
         `transaction` (application id, number) makes repetition harmless: where it or a later
         number of the same id is in the table, the frame is not even computed. `base` is the version
@@ -126,7 +129,7 @@ class Lake:
     def replace(
         self,
         table: str,
-        frame: DataFrame,
+        frame: DataFrame | Blocks,
         partition: Mapping[str, str],
         *,
         job: str,
@@ -188,7 +191,7 @@ class Lake:
     def _write(
         self,
         table: str,
-        frame: DataFrame,
+        frame: DataFrame | Blocks,
         *,
         mode: str,
         partition: Mapping[str, str],

@@ -46,10 +46,15 @@ _TEXT_LIMIT = 32  # characters of a minimum or maximum, as other Delta writers k
 
 @dataclass(frozen=True)
 class Staged:
-    """A finished set of files, not yet in the table; `rows` is what their writer counted."""
+    """A finished set of files, not yet in the table; `rows` is what their writer counted.
+
+    `paths` names them where attempts of tasks may have left others beside them; else every file of
+    the folder is one.
+    """
 
     write: str
     rows: int
+    paths: frozenset[str] | None = None
 
     @property
     def folder(self) -> str:
@@ -122,8 +127,9 @@ def _listing(filesystem: pa_fs.FileSystem, folder: str) -> list[pa_fs.FileInfo]:
 def collect(filesystem: pa_fs.FileSystem, declared: Table, staged: Staged) -> list[AddAction]:
     """The add-actions of a staged write, every file of it checked from its footer.
 
-    Files without rows are left out. Statistics are those that every reader takes alike: none for
-    floating point (writers differ on NaN), none for lists, structs and binary.
+    Files without rows are left out, those of attempts that failed deleted. Statistics are those
+    that every reader takes alike: none for floating point (writers differ on NaN), none for lists,
+    structs and binary.
 
     Raises:
         LakeError: a file's columns are not as declared, or a partition value is the empty string.
@@ -135,6 +141,12 @@ def collect(filesystem: pa_fs.FileSystem, declared: Table, staged: Staged) -> li
         for info in _listing(filesystem, staged.folder)
         if not info.base_name.startswith(("_", ".")) and "/_temporary/" not in info.path
     ]
+    if staged.paths is not None:
+        failed = {info.path for info in files if _within(staged, info) not in staged.paths}
+        for info in files:
+            if info.path in failed:
+                filesystem.delete_file(_within(staged, info))
+        files = [info for info in files if info.path not in failed]
     with ThreadPoolExecutor(_THREADS) as pool:
         adds = list(pool.map(lambda info: _add_action(filesystem, declared, staged, info), files))
     counted = sum(rows for _, rows in adds)
@@ -147,10 +159,15 @@ def collect(filesystem: pa_fs.FileSystem, declared: Table, staged: Staged) -> li
     return sorted((add for add, rows in adds if rows), key=lambda add: str(add.path))
 
 
+def _within(staged: Staged, info: pa_fs.FileInfo) -> str:
+    """The file's path within the table."""
+    return f"{staged.folder}/{info.path.split(staged.folder + '/', 1)[1]}"
+
+
 def _add_action(
     filesystem: pa_fs.FileSystem, declared: Table, staged: Staged, info: pa_fs.FileInfo
 ) -> tuple[AddAction, int]:
-    path = f"{staged.folder}/{info.path.split(staged.folder + '/', 1)[1]}"
+    path = _within(staged, info)
     try:
         with filesystem.open_input_file(path) as stream:
             footer = pq.read_metadata(stream)

@@ -1,9 +1,8 @@
-"""From pairs to items: DataFrame to DataFrame, nothing read or written.
+"""From pairs to the phrases that items are made of: frames to frames, nothing read or written.
 
-The rules of `etl.plane.rules` as expressions over columns, so that no row passes through Python;
-what does pass through it are distinct nouns, once each. Lexicon and WordNet are sent to every
+What passes through Python are distinct nouns, once each. Lexicon and WordNet are sent to every
 worker, and the pairs stay where they are: a noun that thousands of adjectives meet costs no task
-more than another.
+more than another. `etl.plane.blocks` makes items of phrases.
 """
 
 from __future__ import annotations
@@ -18,19 +17,18 @@ from pyspark.sql import functions as F
 from etl.knowledge.english import is_plural
 from etl.knowledge.wordnet import base_forms
 from etl.lake.frames import spark_schema
-from etl.plane import CLASSES, TYPES
-from etl.plane.rules import HOLDS, article_before, spelling
+from etl.plane import CLASSES
+from etl.plane.blocks import WORDS as BLOCK_WORDS
 from etl.plane.settings import Settings
 
 __all__ = [
+    "among",
     "chains_of",
-    "groups_of",
     "hypernyms_of",
-    "id_columns",
-    "items_of",
     "judged",
     "lexicon",
     "nouns_of",
+    "numbers_of",
     "phrases_of",
 ]
 
@@ -39,34 +37,23 @@ NO_SYNSET = "noun not in WordNet"
 PLURAL = "plural noun"
 NO_HYPERNYM = "no one-word hypernym within reach"
 
-_HYPERNYM = pa.struct(
-    [("hypernym", pa.string()), ("distance", pa.int32()), ("article", pa.string())]
-)
 _WORDS = pa.schema(
     [
         ("noun", pa.string()),
         ("base", pa.string()),
         ("word", pa.string()),
-        ("article", pa.string()),
         ("plural", pa.bool_()),
-        ("hypernyms", pa.list_(_HYPERNYM)),
+        BLOCK_WORDS.field("hypernyms"),
     ]
 )
 
 
-def lexicon(spark: SparkSession, classes: Sequence[tuple[str, str]], text: str) -> DataFrame:
-    """(adjective, class, number, written, article) of the adjectives with a class.
-
-    `number` is the adjective's place in `classes`, `written` how sentences have it.
-    """
-    words = [word for word, _ in classes]
-    written = [spelling(word) if text == "clean" else word for word in words]
+def lexicon(spark: SparkSession, classes: Sequence[tuple[str, str]]) -> DataFrame:
+    """(adjective, class, number) of the adjectives with a class; `number` is the place in it."""
     columns = {
-        "adjective": pa.array(words, pa.string()),
+        "adjective": pa.array([word for word, _ in classes], pa.string()),
         "class": pa.array([kind for _, kind in classes], pa.string()),
-        "number": pa.array(range(len(words)), pa.int32()),
-        "written": pa.array(written, pa.string()),
-        "article": pa.array([article_before(word, text) for word in written], pa.string()),
+        "number": pa.array(range(len(classes)), pa.int32()),
     }
     return spark.createDataFrame(pa.table(columns))
 
@@ -129,7 +116,7 @@ def nouns_of(
     hypernyms: DataFrame,
     text: str,
 ) -> DataFrame:
-    """What is known of each noun that WordNet has: noun, base, word, article, plural, hypernyms.
+    """What is known of each noun that WordNet has: noun, base, word, plural, hypernyms.
 
     `nouns` has the column noun, each once; `lemmas` is ``wordnet_lemmas``, `hypernyms` of
     `hypernyms_of`. The synset is that of the first of morphy's forms that is a lemma. `word` is
@@ -173,7 +160,7 @@ def _worded(text: str) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.Recor
             for row in batch.to_pylist():
                 word = row["base"] if text == "clean" else row["noun"]
                 up = [
-                    {**own, "article": article_before(own["hypernym"], text)}
+                    own
                     for own in row["hypernyms"] or []
                     if own["hypernym"] != word and not plural(own["hypernym"])
                 ]
@@ -182,7 +169,6 @@ def _worded(text: str) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.Recor
                         "noun": row["noun"],
                         "base": row["base"],
                         "word": word,
-                        "article": article_before(word, text),
                         "plural": plural(word),
                         "hypernyms": up,
                     }
@@ -248,101 +234,23 @@ def phrases_of(pairs: DataFrame, settings: Settings) -> DataFrame:
     )
 
 
-def groups_of(phrases: DataFrame, words: DataFrame, settings: Settings) -> DataFrame:
-    """(adjective, class, noun, article, hypernym, distance, hypernym_article) of every phrase.
+def numbers_of(phrases: DataFrame, words: DataFrame, settings: Settings) -> DataFrame:
+    """(class, count): how many groups of phrase and hypernym there are.
 
-    `words` has one row a word: noun, article, hypernyms.
+    `words` has one row a word: noun, hypernyms.
     """
+    above = F.size(_within(settings)).cast("long")
     return (
-        phrases.join(F.broadcast(words), "noun")
-        .select("adjective", "class", "noun", "article", F.explode(_within(settings)).alias("up"))
-        .select(
-            "adjective",
-            "class",
-            "noun",
-            "article",
-            F.col("up.hypernym").alias("hypernym"),
-            F.col("up.distance").alias("distance"),
-            F.col("up.article").alias("hypernym_article"),
-        )
+        phrases.join(F.broadcast(words), "noun").groupBy("class").agg(F.sum(above).alias("count"))
     )
 
 
-def _digest(*parts: Column | str) -> Column:
-    return F.sha2(F.concat_ws("\t", *parts), 256)
-
-
-def id_columns(edition: str) -> dict[str, Column]:
-    """`group_id` and the digest that `item_id` begins with, as `etl.plane.rules` has them."""
-    return {
-        "group_id": F.substring(_digest("adjective", "noun", "hypernym"), 1, 32),
-        "digest": F.substring(_digest(F.lit(edition), "adjective", "noun", "hypernym"), 1, 31),
-    }
-
-
-def item_id() -> Column:
-    """The item's id, of `digest` and `inference_type`."""
-    return F.concat("digest", F.col("inference_type").cast("string"))
-
-
-def items_of(
-    groups: DataFrame,
-    adjectives: DataFrame,
-    text: str,
-    edition: str,
-    types: Sequence[int] = TYPES,
-) -> DataFrame:
-    """Rows of ``plane_items``: each group in each of the inference types.
-
-    `groups` as of `groups_of`, `adjectives` of `lexicon`.
-    """
-    spelt = adjectives.select("adjective", "written", F.col("article").alias("adjective_article"))
-    kind, number = F.col("class"), F.col("inference_type")
-    said = F.when(number == 1, F.col("noun")).when(number == 2, F.col("hypernym"))
-    holds = F.lit(False)
-    for inference in TYPES:
-        true_for = [name for name in CLASSES if HOLDS[name][inference - 1]]
-        holds = F.when(number == inference, kind.isin(true_for)).otherwise(holds)
-    rows = (
-        groups.join(F.broadcast(spelt), "adjective")
-        .withColumns(id_columns(edition))
-        .withColumn("premise", F.concat("written", F.lit(" "), "noun"))
-        .withColumn("inference_type", F.explode(F.array(*[F.lit(t) for t in types])))
-        .withColumn(
-            "conclusion", said.otherwise(F.concat("written", F.lit(" "), F.col("hypernym")))
-        )
-    )
-    if text == "paper":
-        sentence = F.concat(F.lit("A "), "premise", F.lit(" is a "), "conclusion")
-    else:
-        before = (
-            F.when(number == 1, F.col("article"))
-            .when(number == 2, F.col("hypernym_article"))
-            .otherwise(F.col("adjective_article"))
-        )
-        space = F.lit(" ")
-        sentence = F.concat(
-            F.initcap("adjective_article"),
-            space,
-            "premise",
-            F.lit(" is "),
-            before,
-            space,
-            "conclusion",
-            F.lit("."),
-        )
-    return rows.select(
-        item_id().alias("item_id"),
-        "group_id",
-        "adjective",
-        "class",
-        "noun",
-        "hypernym",
-        "distance",
-        "inference_type",
-        "premise",
-        "conclusion",
-        holds.cast("int").alias("label"),
-        sentence.alias("sentence"),
-        F.lit(edition).alias("edition"),
+def among(groups: DataFrame, phrases: DataFrame, words: DataFrame, settings: Settings) -> DataFrame:
+    """Those of `groups` (adjective, noun, hypernym; few) that the phrases make."""
+    return (
+        phrases.select("adjective", "class", "noun")
+        .join(F.broadcast(groups.select("adjective", "noun", "hypernym")), ["adjective", "noun"])
+        .join(F.broadcast(words), "noun")
+        .where(F.exists(_within(settings), lambda up: up["hypernym"] == F.col("hypernym")))
+        .select("adjective", "noun", "hypernym")
     )

@@ -18,16 +18,15 @@ from pyspark.sql import functions as F
 
 from conf import UserError, settings_hash
 from etl.knowledge.lexicons import adjective_classes
-from etl.lake.spark import Lake
+from etl.lake.spark import Blocks, Lake
 from etl.lake.tables import table
-from etl.plane import TYPES, items
+from etl.plane import TYPES, blocks, items
 from etl.plane.pool import pool_of
-from etl.plane.rules import article_before
 from etl.plane.settings import Settings
 from etl.plane.splits import plan
 from etl.session import spark_session
 
-__all__ = ["Words", "build", "chain_items", "classes_of", "known_words", "split_rows"]
+__all__ = ["Words", "build", "chains_missing", "classes_of", "known_words", "split_rows"]
 
 JOB = "build_plane"
 
@@ -41,7 +40,7 @@ class Words:
         classes: (adjective, class), sorted.
         adjectives: the same as a frame, see `etl.plane.items.lexicon`.
         nouns: of each noun of the pairs, see `etl.plane.items.nouns_of`; persisted.
-        words: of each word that sentences have for nouns, its article and hypernyms.
+        words: of each word that sentences have for nouns, its hypernyms.
         chains: (noun, chain) for the words, where they are asked for.
     """
 
@@ -55,7 +54,7 @@ class Words:
         self.classes, self.adjectives, self.nouns, self.chains = classes, adjectives, nouns, chains
         # In paper text a word is its noun, in clean text several nouns may share one.
         self.words = nouns.groupBy(F.col("word").alias("noun")).agg(
-            F.first("article").alias("article"), F.first("hypernyms").alias("hypernyms")
+            F.first("hypernyms").alias("hypernyms")
         )
 
 
@@ -81,8 +80,7 @@ def build(settings: Settings) -> None:
     found = items.phrases_of(judged, settings).persist()
     dropped = _left_out([judged, found], settings)
     phrases = found.where(F.col("reason").isNull()).drop("reason")
-    groups = items.groups_of(phrases, words.words, settings)
-    size = _size(groups, dropped, settings)
+    size = _size(items.numbers_of(phrases, words.words, settings), dropped, settings)
     say("%d items to be built", size)
     chosen = None
     if settings.schemes:
@@ -96,7 +94,7 @@ def build(settings: Settings) -> None:
     picked = (
         _frame(spark, "plane_splits") if chosen is None else split_rows(spark, chosen, settings)
     )
-    rows = _rows(spark, phrases, groups, words, chosen, size, settings)
+    rows = _rows(spark, phrases, words, chosen, size, settings)
     meta = {"settings": settings_hash(settings), "seed": str(settings.seed)}
     for name, frame in (
         ("plane_items", rows),
@@ -161,7 +159,7 @@ def known_words(
     classes: list[tuple[str, str]],
 ) -> Words:
     """What WordNet and the lexicon know of the words of the pairs."""
-    adjectives = items.lexicon(spark, classes, settings.text)
+    adjectives = items.lexicon(spark, classes)
     hypernyms = lake.read("wordnet_hypernyms")
     exceptions: dict[str, list[str]] = {}
     irregular = lake.read("wordnet_exceptions").where(F.col("pos") == "n")
@@ -186,9 +184,9 @@ def known_words(
     return Words(classes, adjectives, nouns, chains)
 
 
-def _size(groups: DataFrame, dropped: Iterable[Mapping[str, Any]], settings: Settings) -> int:
-    """How many items the groups make; there must be some."""
-    by_class = {row["class"]: row["count"] for row in groups.groupBy("class").count().collect()}
+def _size(numbers: DataFrame, dropped: Iterable[Mapping[str, Any]], settings: Settings) -> int:
+    """How many items the groups of phrase and hypernym make; there must be some."""
+    by_class = {row["class"]: row["count"] for row in numbers.collect() if row["count"]}
     for kind, number in sorted(by_class.items()):
         log.info("class %s: %d items", kind, number * len(TYPES))
     if by_class:
@@ -228,49 +226,49 @@ def _frame(spark: SparkSession, name: str, rows: Iterable[Mapping[str, Any]] = (
 def _rows(
     spark: SparkSession,
     phrases: DataFrame,
-    groups: DataFrame,
     words: Words,
     chosen: pa.Table | None,
     size: int,
     settings: Settings,
-) -> DataFrame:
-    """Rows of ``plane_items``, in tasks of about as many items.
+) -> Blocks:
+    """Rows of ``plane_items``, made in tasks of about as many items.
 
     Sorted by noun, as the tables of pairs are; by adjective too, or one task had all of "man".
     """
     tasks = max(1, math.ceil(size / settings.task_size))
     order = ["noun", "adjective"]
     spread = phrases.repartitionByRange(tasks, *order).sortWithinPartitions(*order)
-    spread_groups = items.groups_of(spread, words.words, settings)
-    rows = items.items_of(spread_groups, words.adjectives, settings.text, settings.name)
-    if chosen is None or not settings.chains:
-        return rows
-    return rows.unionByName(chain_items(spark, chosen, groups, words, settings))
+    given = spread.select(
+        "adjective",
+        "class",
+        "noun",
+        F.lit(None).cast("string").alias("hypernym"),
+        F.lit(None).cast("int").alias("distance"),
+    )
+    if chosen is not None and settings.chains:
+        given = given.unionByName(chains_missing(spark, chosen, phrases, words, settings))
+    # As many words as WordNet has at the most.
+    shared = spark.sparkContext.broadcast(
+        words.words.select("noun", "hypernyms").orderBy("noun").toArrow().cast(blocks.WORDS)
+    )
+    own = (settings.distance, settings.intensional_distance, settings.text, settings.name)
+    return Blocks(given, blocks.maker(lambda: blocks.Vocabulary(shared.value, *own)))
 
 
 def split_rows(spark: SparkSession, chosen: pa.Table, settings: Settings) -> DataFrame:
     """Rows of ``plane_splits`` for chosen groups: all items of a group, of one_it the third."""
-    types = F.when(F.col("scheme") == "one_it", F.array(F.lit(3))).otherwise(
-        F.array(*[F.lit(inference) for inference in TYPES])
-    )
-    return (
-        spark.createDataFrame(chosen)
-        .withColumns(items.id_columns(settings.name))
-        .withColumn("inference_type", F.explode(types))
-        .select(
-            "scheme",
-            "fold",
-            "part",
-            items.item_id().alias("item_id"),
-            F.lit(settings.name).alias("edition"),
-        )
-    )
+    single = pc.equal(chosen["scheme"], "one_it")
+    parts = [
+        blocks.split_items(chosen.filter(own), settings.name, types)
+        for own, types in ((single, (3,)), (pc.invert(single), TYPES))
+    ]
+    return spark.createDataFrame(pa.concat_tables(parts))
 
 
-def chain_items(
-    spark: SparkSession, chosen: pa.Table, groups: DataFrame, words: Words, settings: Settings
+def chains_missing(
+    spark: SparkSession, chosen: pa.Table, phrases: DataFrame, words: Words, settings: Settings
 ) -> DataFrame:
-    """Items of inference type 3 that chains of one_it have and the phrases do not.
+    """Groups of inference type 3 that chains of one_it have and the phrases do not make.
 
     The published One-IT files pair hypernyms with adjectives of the noun below them, whether or not
     the corpus has the phrase, and intensional adjectives with all three distances.
@@ -278,15 +276,10 @@ def chain_items(
     keys = ["adjective", "noun", "hypernym"]
     own = chosen.filter(pc.equal(chosen["scheme"], "one_it")).select([*keys, "class", "distance"])
     own = own.group_by([*keys, "class"]).aggregate([("distance", "min")])
-    own = own.rename_columns([*keys, "class", "distance"])
-    for name, column in (("article", "noun"), ("hypernym_article", "hypernym")):
-        coded = own[column].combine_chunks().dictionary_encode()
-        before = [article_before(word, settings.text) for word in coded.dictionary.to_pylist()]
-        own = own.append_column(name, pa.array(before, pa.string()).take(coded.indices))
-    wanted = spark.createDataFrame(own)
-    there = groups.join(F.broadcast(wanted.select(keys)), keys, "left_semi").select(keys)
+    wanted = spark.createDataFrame(own.rename_columns([*keys, "class", "distance"]))
+    there = items.among(wanted, phrases, words.words, settings)
     missing = wanted.join(F.broadcast(there), keys, "left_anti")
-    return items.items_of(missing, words.adjectives, settings.text, settings.name, types=[3])
+    return missing.select("adjective", "class", "noun", "hypernym", "distance")
 
 
 def _measured(

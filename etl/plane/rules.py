@@ -1,7 +1,7 @@
 """What an adjective–noun phrase entails (table 1 of the paper), and how an item is written.
 
-Nothing here knows of Spark; `etl.plane.items` has the same rules as expressions over columns, and
-the tests hold the two together.
+One item at a time; `etl.plane.blocks` has the same rules over columns, and the tests hold the two
+together.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ __all__ = [
     "TEXTS",
     "article_before",
     "conclusion",
+    "digest",
+    "edition_key",
     "group_id",
     "inference_type",
     "item_id",
@@ -43,8 +45,7 @@ _PROPER = """
 PROPER = frozenset(_PROPER.split())
 """Adjectives that English writes with a capital; tables hold every adjective lower-cased."""
 
-_ID = 32
-_GROUP = "\t".join
+_HALF = 16  # bytes
 
 
 def label(kind: str, inference: int) -> int:
@@ -97,16 +98,25 @@ def inference_type(text: str, adjective: str, noun: str, hypernym: str) -> int |
 
 def group_id(adjective: str, noun: str, hypernym: str) -> str:
     """32 hex digits that stand for the three words, whatever the edition."""
-    return _digest(adjective, noun, hypernym)
+    return digest(adjective, noun, hypernym)[:_HALF].hex()
 
 
 def item_id(edition: str, inference: int, adjective: str, noun: str, hypernym: str) -> str:
     """31 hex digits that stand for edition and words, then the inference type.
 
-    One hash serves the three items of a group: hashing is what building them costs most.
+    The other half of the group's hash and the edition's hash, added bit by bit: one hash serves a
+    group and its three items in every edition. Hashing is what building them costs most.
     """
-    return f"{_digest(edition, adjective, noun, hypernym)[: _ID - 1]}{inference}"
+    own = int.from_bytes(digest(adjective, noun, hypernym)[_HALF:])
+    mixed = own ^ int.from_bytes(edition_key(edition))
+    return f"{mixed:032x}"[:-1] + str(inference)
 
 
-def _digest(*parts: str) -> str:
-    return hashlib.sha256(_GROUP(parts).encode()).hexdigest()[:_ID]
+def digest(*words: str) -> bytes:
+    """The 32 bytes that ids of words are made of."""
+    return hashlib.sha256("\t".join(words).encode()).digest()
+
+
+def edition_key(edition: str) -> bytes:
+    """The 16 bytes that set an edition's item ids apart from those of others."""
+    return digest(edition)[:_HALF]

@@ -113,3 +113,14 @@ def test_human_curves_of_a_small_table(tmp_path):
     assert [r["share"] for r in found if r["answer"] == "people, fitted"] == pytest.approx(
         [0.2, 0.5, 0.8]
     )
+
+
+def test_correlation_as_scipy_has_it():
+    found = asp.correlation([(1, 1), (2, 3), (3, 2), (4, 5), (5, 4)])
+    assert found["R"] == pytest.approx(0.8) and found["p"] == pytest.approx(0.104, abs=5e-4)
+    # Fisher: tanh(artanh(0.8) -+ 1.96 / sqrt(5 - 3)).
+    assert found["low"] == pytest.approx(-0.2797, abs=1e-3)
+    assert found["high"] == pytest.approx(0.9864, abs=1e-3)
+    for points in ([(1, 2)] * 3, [(1, 1), (1, 2), (1, 3), (1, 4)]):
+        with pytest.raises(ValueError, match="expected four or more"):
+            asp.correlation(points)

@@ -44,6 +44,19 @@ def drawings():
     yield figures.curves(POINTS, x="z", y="y", series="who", low="low", high="high", **names)
     yield figures.bars(POINTS, x="panel", y="y", series="who", low="low", high="high", **names)
     yield figures.bars(POINTS, x="who", y="high", log=True, **names)
+    whiskers: Any = {"x": "z", "y": "y", "low": "low", "high": "high"}
+    yield figures.intervals(POINTS, series="who", panel="panel", **whiskers, **names)
+    yield figures.intervals(POINTS, **whiskers, **names)
+    yield figures.forest(
+        POINTS.slice(0, 3),
+        row="who",
+        value="y",
+        low="low",
+        high="high",
+        reference="high",
+        names=("estimate", "reference"),
+        **names,
+    )
     yield figures.scatter(POINTS, x="z", y="y", series="who", lines={"people": (0.0, 0.5)}, **names)
     yield figures.boxes(
         pa.table(

@@ -99,3 +99,47 @@ def test_learning_curves_have_a_panel_a_model():
     assert plotted is points and figure.get_supylabel() == "accuracy"
     with pytest.raises(ValueError, match="no column 'model'"):
         sygns.learning_curves(points.drop_columns("model"))
+
+
+def test_table_2_and_the_classes_of_sentences(tmp_path):
+    rows = [
+        {
+            "sentence_id": str(at),
+            "depth": depth,
+            "sentence": text,
+            "phenomena": tags,
+            "edition": "e",
+        }
+        for at, (depth, text, tags) in enumerate(
+            [
+                (0, "two dogs loved ann", ["sbj_quant"]),
+                (1, "bob liked a bear that ran", ["peripheral", "negation"]),
+                (2, "two dogs that a bear that ran saw came", ["center", "peripheral", "adverb"]),
+                (3, "too deep", []),
+            ]
+        )
+    ]
+    lake = str(tmp_path)
+    arrow.append(lake, "sygns", pa.Table.from_pylist(rows, table("sygns").schema), job="t")
+    found = sygns.embedding_table(lake, "e").to_pylist()
+    assert [(r["set"], r["pattern"], r["sentences"]) for r in found] == [
+        ("basic 1", "NON", 1),
+        ("basic 2", "PER", 1),
+        ("test", "PER+CEN", 1),
+    ]
+    with pytest.raises(UserError, match="no sentences of depths 0, 1, 2"):
+        sygns.embedding_table(lake, "none")
+    kinds = {row["sentence_id"]: row for row in sygns.classes(lake, "e").to_pylist()}
+    assert [kinds[at]["quantifier"] for at in "0123"] == ["NUM", "EXI", "MIX", "NON"]
+    assert [kinds[at]["modifier"] for at in "0123"] == ["NON", "NON+NEG", "ADV", "NON"]
+
+
+def test_clause_f_is_micro_and_its_interval_of_items():
+    # 3 of 4 and 0 of 2 clauses: 2 * 3 / (6 + 6).
+    found = sygns.clause_f([(3, 4, 4), (0, 2, 2)])
+    assert (found.estimate, found.low, found.high, found.n) == (0.5, 0.0, 0.75, 2)
+    assert sygns.clause_f([(0, 2, 2), (3, 4, 4)]) == found
+    mean = sygns.mean([0.0, 1.0, 1.0, 1.0])
+    assert (mean.estimate, mean.high) == (0.75, 1.0) and 0 <= mean.low < 0.75
+    with pytest.raises(ValueError, match="no items"):
+        sygns.mean([])

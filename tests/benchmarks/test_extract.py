@@ -106,3 +106,5 @@ def test_ratios_and_verdicts(tmp_path):
 def test_mistakes_are_told():
     with pytest.raises(UserError, match="copies=0"):
         load(Settings, ["copies=0"])
+    with pytest.raises(UserError, match="nothing is left to measure"):
+        load(Settings, ["only_job=true", "spark_rounds=0"])

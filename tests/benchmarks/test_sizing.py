@@ -33,7 +33,7 @@ def test_depcc_follows_from_a_part():
     # what the Python kernel takes longer for each gigabyte: 10 s - 2 s
     assert whole.python == pytest.approx(12_600 * (3.0 + 8.0))
     assert whole.shuffle == pytest.approx(126e9)
-    assert whole.staged_part == pytest.approx(50_000 * 100 * 7.0)
+    assert whole.staged_part == pytest.approx(50_000 * 100 * 11.4)
     assert whole.distinct == pytest.approx(50_000 * 126_000**0.7)
 
 

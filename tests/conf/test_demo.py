@@ -6,15 +6,16 @@ import gzip
 import importlib
 import re
 import xml.etree.ElementTree as ET
-from pathlib import Path
 
 import pytest
 
 import benchmarks.demo_depcc as demo_depcc
-from conf import UserError
+import conf
+from conf import ROOT, UserError
+from etl import jobs
 from etl.parsing.spacy_parser import find_model
 
-DEMO = Path(__file__).parents[2] / "conf" / "demo"
+DEMO = ROOT / "conf" / "demo"
 TAG = "{http://www.mediawiki.org/xml/export-0.10/}"
 MODEL_VERSION = "3.8.0"
 
@@ -170,3 +171,19 @@ def test_relations_are_collapsed_and_inner_commas_have_no_row(model):
         ("12", "glove", "9", "conj", "9:conj_and"),
         ("13", ".", "4", "punct", "4:punct"),
     ]
+
+
+def test_the_pipeline_reads_files_that_are_here():
+    steps = jobs.planned(conf.load(jobs.Settings, [str(DEMO / "pipeline.yaml")]))
+    assert {step.label.split(", ")[1] for step in steps} == jobs.JOBS.keys() - {"import_published"}
+    read = [path for step in steps for path in getattr(step.settings, "input", [])]
+    assert len(read) == 2 and all((ROOT / path).is_file() for path in read)
+    # What masked language models are trained on.
+    assert all(step.settings.keep_text for step in steps if hasattr(step.settings, "keep_text"))
+
+
+def test_the_script_names_files_that_are_here():
+    script = (DEMO / "run.sh").read_text(encoding="utf-8")
+    named = set(re.findall(r"\b(?:conf|etl|training)/[\w/]+\.(?:py|yaml)", script))
+    assert len(named) >= 7
+    assert sorted(name for name in named if not (ROOT / name).is_file()) == []

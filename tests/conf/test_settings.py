@@ -216,3 +216,26 @@ def test_importing_settings_imports_neither_spark_nor_torch() -> None:
     root = Path(conf.__file__).parents[1]
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root)
     assert out.stdout.strip() == "False"
+
+
+def test_a_mapping_gives_what_a_file_of_its_content_gives(tmp_path: Path) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_text("input: [a]\npreset: paper\ngrid: {rate: 0.5}\n")
+    values = {"input": ["a"], "preset": "paper", "grid": {"rate": 0.5}}
+    assert conf.from_dict(Settings, values) == load(Settings, [str(file)])
+    assert conf.from_dict(Settings, values).count == 10
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({"inptu": ["a"]}, "did you mean 'input'"),
+        ({"input": ["a"], "grid": {"rat": 1}}, "grid.rat"),
+        ({}, "missing setting 'input'"),
+        ({"input": ["a"], "count": "three"}, "expected a whole number"),
+        ({"input": ["a"], "preset": "none"}, "expected one of clean, paper"),
+    ],
+)
+def test_a_mapping_is_checked(values: dict[str, Any], says: str) -> None:
+    with pytest.raises(UserError, match=says):
+        conf.from_dict(Settings, values)

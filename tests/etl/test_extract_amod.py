@@ -154,8 +154,8 @@ def test_killed_in_the_middle_and_run_again_the_tables_are_the_same(
 ) -> None:
     parts = tmp_path / "parts"
     parts.mkdir()
-    for i in range(5):
-        write_part(parts / f"{i:02}.gz", [("old", "key"), (f"a{i}", "key"), ("red", f"n{i % 3}")])
+    for i in range(3):
+        write_part(parts / f"{i:02}.gz", [("old", "key"), (f"a{i}", "key"), ("red", f"n{i % 2}")])
     words = ("source=depcc", f"input={parts}", "wave_bytes=1", "examples=1")
     assert run(*words, f"lake={tmp_path / 'whole'}") == 0
 
@@ -163,16 +163,14 @@ def test_killed_in_the_middle_and_run_again_the_tables_are_the_same(
     log = lake / "amod_counts" / "_delta_log"
     job = start(*words, f"lake={lake}", folder=tmp_path)
     deadline = time.monotonic() + 120
-    while not (log.is_dir() and len(list(log.glob("*.json"))) >= 2):
+    while not (log.is_dir() and list(log.glob("*.json"))):
         assert job.poll() is None, job.communicate()[0].decode()
-        assert time.monotonic() < deadline, "no second wave within two minutes"
+        assert time.monotonic() < deadline, "no wave within two minutes"
         time.sleep(0.02)
     os.killpg(job.pid, signal.SIGKILL)
     job.communicate()
     before = {row["path"]: row for row in arrow.read(str(lake), "amod_files").to_pylist()}
     assert {row["status"] for row in before.values()} >= {"planned"}
 
-    job = start(*words, f"lake={lake}", folder=tmp_path)
-    output = job.communicate(timeout=240)[0].decode()
-    assert job.returncode == 0, output
+    assert run(*words, f"lake={lake}") == 0
     assert contents(lake) == contents(tmp_path / "whole")

@@ -10,6 +10,7 @@ import sys
 import zipfile
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -237,3 +238,14 @@ def test_executors_get_sources_data_and_the_compiled_kernel(tmp_path):
 def test_results_of_more_than_a_megabyte_reach_a_local_driver(spark):
     text = "x" * 2000
     assert spark.range(2000, numPartitions=1).selectExpr(f"'{text}' AS text").collect()
+
+
+def test_a_batch_for_python_is_bounded_in_bytes(spark):
+    def rows(batches):
+        for batch in batches:
+            yield pa.RecordBatch.from_pydict({"rows": [batch.num_rows]})
+
+    large = spark.range(300, numPartitions=1).selectExpr("repeat('x', 200000) AS text")
+    found = [row["rows"] for row in large.mapInArrow(rows, "rows long").collect()]
+    assert sum(found) == 300
+    assert max(found) * 200_000 < 2 * (16 << 20)

@@ -100,7 +100,86 @@ def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
     return os.fspath(folder)
 
 
+@pytest.fixture(scope="session")
+def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """MLflow's database without a run, to be copied: making its tables takes seconds."""
+    from mlflow import MlflowClient
+
+    path = tmp_path_factory.mktemp("store") / "mlflow.db"
+    MlflowClient(f"sqlite:///{path}").search_experiments()
+    return path
+
+
 def losses(folder: Path) -> list[float]:
     """The loss of each update of the one run below `folder`."""
     (path,) = folder.glob("*/steps.jsonl")
     return [json.loads(line)["train/loss"] for line in path.read_text().splitlines()]
+
+
+@pytest.fixture(scope="session")
+def tuned(tmp_path_factory: pytest.TempPathFactory, adept_lake: str, tiny_encoder: str) -> Path:
+    """A folder with a run: ``out`` of it, ``mlflow.db``; registered as adept, version 1."""
+    import conf
+    from training.job import finetune
+    from training.settings import Settings
+
+    folder = tmp_path_factory.mktemp("tuned")
+    arguments = [
+        "task.name=adept",
+        "task.classes=3",
+        "task.collapse=true",
+        f"lake={adept_lake}",
+        f"model={tiny_encoder}",
+        f"out={folder / 'out'}",
+        f"tracking=sqlite:///{folder / 'mlflow.db'}",
+        "register=adept",
+        "learning_rate=1e-2",
+        "epochs=10",
+        "evaluate_every=20",
+        "max_length=16",
+        "predictions=false",
+        "cache=none",
+    ]
+    finetune(conf.load(Settings, arguments))
+    # Again: the run is known, and no second version is made.
+    finetune(conf.load(Settings, arguments))
+    return folder
+
+
+def sentence_rows(corpus: str = "tiny") -> list[dict[str, str]]:
+    """Each row of `adept_rows` as two sentences: which adjective goes with which verb is fixed."""
+    texts = []
+    for at, row in enumerate(adept_rows()):
+        texts.append(str(row["sentence2"]))
+        texts.append(f"the {row['modifier']} {row['noun']} number {at} is unmistakably here.")
+    return [
+        {"corpus": corpus, "document": f"d{at % 7}", "sentence_id": f"{at:032x}", "text": text}
+        for at, text in enumerate(texts)
+    ]
+
+
+def sentence_table(rows: list[dict[str, str]]) -> pa.Table:
+    return pa.Table.from_pylist(rows, schema=table("sentences").schema)
+
+
+@pytest.fixture(scope="session")
+def sentence_lake(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A lake with the table sentences, of two corpora; nobody writes to it."""
+    root = os.fspath(tmp_path_factory.mktemp("sentences"))
+    arrow.append(root, "sentences", sentence_table(sentence_rows()), job="test")
+    # The other corpus has the same texts, and a few of its own.
+    more = [
+        {**row, "corpus": "other", "sentence_id": f"x{at}"}
+        for at, row in enumerate(sentence_rows())
+    ]
+    more += [
+        {
+            "corpus": "other",
+            "document": "d",
+            "sentence_id": f"y{at}",
+            "text": f"only {at} more words.",
+        }
+        for at in range(40)
+    ]
+    arrow.append(root, "sentences", sentence_table(more), job="test")
+    return root

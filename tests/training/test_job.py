@@ -26,9 +26,10 @@ def settings(lake: str, model: str, *more: str) -> Settings:
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory, adept_lake, tiny_encoder):
+def place(tmp_path_factory, adept_lake, tiny_encoder, empty_store):
     """A grid of two rates, run once, then again with a seed more."""
     folder = tmp_path_factory.mktemp("grid")
+    shutil.copy(empty_store, folder)
     lake = folder / "lake"
     shutil.copytree(adept_lake, lake)
     common = (

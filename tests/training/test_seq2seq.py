@@ -13,6 +13,7 @@ from conf import UserError
 from etl.sygns.generate import Sampler
 from etl.sygns.grammar import grammar
 from training import seq2seq
+from training.decoding import decode
 from training.seq2seq import Seq2Seq, Seq2SeqData, Vocabularies, Vocabulary
 from training.seq2seq_models import END, IGNORED, PAD, UNKNOWN
 from training.tasks.dataset import Dataset, Examples, Source
@@ -155,7 +156,7 @@ def test_stepwise_decoding_is_the_argmax_of_the_forward_pass(architecture):
     model, data = trained(architecture, updates=8)  # half-learnt: answers are long and wrong
     batch = everything(data)
     with torch.no_grad():
-        said = model.greedy(batch["input_ids"], batch["attention_mask"], synced=True)
+        said = decode(model, batch["input_ids"], batch["attention_mask"], synced=True)
         assert said.shape[1] == model.config.max_target
         labels = said.masked_fill(said == PAD, IGNORED)
         logits = model(batch["input_ids"], batch["attention_mask"], labels).logits

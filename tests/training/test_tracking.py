@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -27,8 +28,9 @@ def test_names_are_what_mlflow_takes():
 
 
 @pytest.fixture(scope="module")
-def tracker(tmp_path_factory):
-    return Tracker(f"sqlite:///{tmp_path_factory.mktemp('track') / 'mlflow.db'}", "experiment")
+def tracker(tmp_path_factory, empty_store):
+    store = shutil.copy(empty_store, tmp_path_factory.mktemp("track"))
+    return Tracker(f"sqlite:///{store}", "experiment")
 
 
 def test_a_run_goes_on_where_it_was(tracker, tmp_path):
@@ -46,6 +48,12 @@ def test_a_run_goes_on_where_it_was(tracker, tmp_path):
     history = tracker.client.get_metric_history(first.id, "train/loss")
     assert [(m.step, m.value) for m in history] == [(10, 3.0), (20, 2.0), (30, 1.0)]
     assert tracker.client.get_run(first.id).info.status == "FINISHED"
+
+
+def test_a_run_names_its_job(tracker, tmp_path):
+    tracker = Tracker(tracker.uri, "experiment", "prompt")
+    tags = tracker.client.get_run(tracker.run("one", tmp_path / "mlflow.json").id).data.tags
+    assert (tags["job"], tags["mlflow.source.name"]) == ("prompt", "training/prompt.py")
 
 
 def test_more_parameters_and_metrics_than_a_batch_takes(tracker, tmp_path):

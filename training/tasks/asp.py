@@ -8,6 +8,9 @@ estimation) one physical dimension, ``both`` does one round of each in one train
 In the published rows of entailment inference, the part ``leaking`` has those with an adjective
 that was trained on; ``test`` the others. In published ordering rows a missing full stop gives the
 label away: ``full_stops=normalised`` writes every one.
+
+``scheme=all`` takes every row of an edition to test on, its variants of premises included, and none
+to train on: what models that were not trained on ASP are scored on (``training/score.py``).
 """
 
 from __future__ import annotations
@@ -24,18 +27,22 @@ from conf import UserError, setting
 from etl.asp import CONTRADICTION, DISCARD, ENTAILMENT, NEUTRAL, NOT_ENTAILMENT
 from etl.asp.lexicon import DIMENSIONS
 from etl.asp.splits import ROUNDS
+from etl.lake import arrow
 from training import metrics
 from training.tasks import reading
 from training.tasks.dataset import Dataset, Examples, Predicted, Source
 from training.tasks.scoring import classification, outcomes
 
-__all__ = ["LABELS", "OUTCOMES", "Asp", "Settings"]
+__all__ = ["LABELS", "OUTCOMES", "Asp", "Settings", "with_full_stop"]
 
 LABELS = (ENTAILMENT, NEUTRAL, CONTRADICTION)
 OUTCOMES = (ENTAILMENT, NOT_ENTAILMENT)
 _OUTCOME_OF = np.array([0, 1, 1])
 _TABLES = {"adjectives": "asp_entailment", "dimension": "asp_degree"}
 _TRAINED = ("train", "val")
+_COLUMNS = ("premise", "hypothesis", "label", "label3", "test")
+# Of degree estimation alone: what is exchanged in the premise, and whether people judged as much.
+_VARIANT = ("variant", "extrapolated")
 
 
 @dataclass(frozen=True)
@@ -52,8 +59,8 @@ class Settings:
     scheme: str = setting(
         "both",
         help="what is held out: adjectives (entailment inference), a dimension (degree "
-        "estimation), or both",
-        choices=("adjectives", "dimension", "both"),
+        "estimation), or both; all: every row of the edition, to score alone",
+        choices=("adjectives", "dimension", "both", "all"),
     )
     round: str = setting("0", help="round of scheme adjectives: 0 to 3, or published")
     dimension: str | None = setting(
@@ -68,6 +75,8 @@ class Settings:
     )
 
     def __post_init__(self) -> None:
+        if self.scheme == "all":
+            return
         if self.scheme != "adjectives" and self.dimension is None and not self._numbered:
             raise UserError(
                 f"round={self.round} scheme={self.scheme}: expected dimension= with it, one of "
@@ -79,8 +88,10 @@ class Settings:
         return self.round in {str(number) for number in range(ROUNDS)}
 
     def folds(self) -> dict[str, str]:
-        """The rounds to take, by scheme."""
-        found = {}
+        """The rounds to take, by scheme; none of scheme all."""
+        found: dict[str, str] = {}
+        if self.scheme == "all":
+            return found
         if self.scheme != "dimension":
             found["adjectives"] = self.round
         if self.scheme != "adjectives":
@@ -106,6 +117,8 @@ class Asp:
                 have; labels that are none of ours; no rows to train, to validate or to test on.
         """
         own = self.settings
+        if own.scheme == "all":
+            return self._all(lake)
         sources: list[Source] = []
         pieces: dict[str, list[Examples]] = {}
         for scheme, fold in own.folds().items():
@@ -130,6 +143,37 @@ class Asp:
             outcomes=OUTCOMES,
             outcome_of=_OUTCOME_OF,
             parts=parts,
+            sources=tuple(sources),
+        )
+
+    def _all(self, lake: str) -> Dataset:
+        """Every row of the edition in both tables, or in the one that has it; discard left out."""
+        own = self.settings
+        there = [
+            name
+            for name in _TABLES.values()
+            if arrow.version(lake, name) is not None
+            and own.edition in reading.partition_values(lake, name, "edition")
+        ]
+        sources = [reading.source(lake, name, own.edition) for name in there or _TABLES.values()]
+        pieces = []
+        for number, of in enumerate(sources):
+            names = ["item_id", *_COLUMNS, *(_VARIANT if of.table == "asp_degree" else ())]
+            rows = reading.rows(lake, of, names).sort_by("item_id")
+            rows = rows.filter(pc.not_equal(rows.column("label"), DISCARD))
+            pieces.append(self._rows(of, "test", reading.strings(rows["item_id"]), rows, number))
+        examples = _joined(pieces)
+        reading.require_parts({"test": examples}, ("test",), f"ASP, edition {own.edition}")
+        return Dataset(
+            task="asp",
+            edition=own.edition,
+            # What is asked is another thing with every full stop written.
+            scheme="all" if own.full_stops == "kept" else "all, full stops written",
+            fold="",
+            labels=LABELS,
+            outcomes=OUTCOMES,
+            outcome_of=_OUTCOME_OF,
+            parts={"test": examples},
             sources=tuple(sources),
         )
 
@@ -164,8 +208,13 @@ class Asp:
     def _examples(
         self, lake: str, of: Source, part: str, wanted: pa.StringArray, origin: int
     ) -> Examples:
-        names = ["premise", "hypothesis", "label", "label3", "test"]
+        names = [*_COLUMNS, *(_VARIANT if of.table == "asp_degree" else ())]
         table = reading.lookup(lake, of, "item_id", wanted, names, f"{part} rows of asp_splits")
+        return self._rows(of, part, wanted, table, origin)
+
+    def _rows(
+        self, of: Source, part: str, wanted: pa.StringArray, table: pa.Table, origin: int
+    ) -> Examples:
         where = f"table {of.table}, edition {of.edition}"
         labels = None
         if part in _TRAINED:
@@ -173,7 +222,7 @@ class Asp:
         kind = of.table.removeprefix("asp_")
         texts = [reading.strings(table.column(name)) for name in ("premise", "hypothesis")]
         if self.settings.full_stops == "normalised":
-            texts = [_with_full_stop(column) for column in texts]
+            texts = [with_full_stop(column) for column in texts]
         return Examples(
             item_ids=wanted,
             first=texts[0],
@@ -187,6 +236,7 @@ class Asp:
                 "test": pc.binary_join_element_wise(
                     kind, reading.strings(table.column("test")), "."
                 ),
+                **_robustness(table),
             },
         )
 
@@ -198,8 +248,9 @@ class Asp:
         scores: npt.NDArray[np.float64] | None = None,
     ) -> dict[str, float]:
         """accuracy of entailment against the rest, majority, macro_f1, scores of each outcome, and
-        accuracy by task and test; ``accuracy_labels`` of three labels where rows have them."""
-        return classification(dataset, part, predicted, ("task", "test"))
+        accuracy by task, test, variant and range of numbers; ``accuracy_labels`` of three labels
+        where rows have them."""
+        return classification(dataset, part, predicted, ("task", "test", "variant", "numbers"))
 
     def together(self, dataset: Dataset, predicted: Mapping[str, Predicted]) -> dict[str, float]:
         """``all/accuracy…`` of test and leaking rows together, as the paper scores its rows."""
@@ -216,7 +267,20 @@ class Asp:
         return {f"all/{name}": score for name, score in found.items()}
 
 
-def _with_full_stop(texts: pa.StringArray) -> pa.StringArray:
+def _robustness(table: pa.Table) -> dict[str, pa.StringArray]:
+    """Rows by variant of their premise, and by whether their number is among those that people
+    judged (appendix E); entailment inference has neither."""
+    if "variant" not in table.column_names:
+        return dict.fromkeys(("variant", "numbers"), pa.nulls(table.num_rows, pa.string()))
+    beyond = pc.fill_null(table.column("extrapolated"), False)
+    return {
+        "variant": reading.strings(table.column("variant")),
+        "numbers": reading.strings(pc.if_else(beyond, "extrapolated", "judged")),
+    }
+
+
+def with_full_stop(texts: pa.StringArray) -> pa.StringArray:
+    """The texts, with a full stop where they end without (``task.full_stops=normalised``)."""
     return pc.if_else(pc.ends_with(texts, "."), texts, pc.binary_join_element_wise(texts, "", "."))
 
 

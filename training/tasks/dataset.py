@@ -34,10 +34,10 @@ class Examples:
     """The rows of one part, as columns of the same length.
 
     `item_ids`, `first`, `second` and `targets` are Arrow strings; `second` is None for tasks of one
-    text, `targets` for classification. `labels` are ids of `Dataset.labels`, None where the rows
-    have none that a model could be trained on; `gold` ids of `Dataset.outcomes`, None for sequence
-    to sequence. `origin` is each row's index in `Dataset.sources`; `groups` names what scores are
-    broken down by (value of each row, by name of the grouping).
+    text, `targets` for all but sequence to sequence. `labels` are ids of `Dataset.labels`, None
+    where the rows have none that a model could be trained on; `gold` ids of `Dataset.outcomes`,
+    None for all but classification. `origin` is each row's index in `Dataset.sources`; `groups`
+    names what scores are broken down by (value of each row, by name of the grouping).
     """
 
     item_ids: pa.StringArray
@@ -86,7 +86,7 @@ class Dataset:
     """What is trained and evaluated on.
 
     `task`, `edition`, `scheme` and `fold` are what the table predictions says of each row. `labels`
-    are the classes that a model learns (index = id; empty for sequence to sequence), `outcomes`
+    are the classes that a model learns (index = id; empty where there are none), `outcomes`
     those that it is evaluated in, and `outcome_of` the outcome of each class: five labels of ADEPT
     may be collapsed to three, ASP is trained on three and tested on two. `max_length` is the
     paper's limit of tokens, if it names one; `splitting` how target texts are split into tokens.
@@ -105,8 +105,12 @@ class Dataset:
     splitting: Splitting = "words"
 
     @property
-    def kind(self) -> Literal["classification", "seq2seq"]:
-        return "classification" if self.labels else "seq2seq"
+    def kind(self) -> Literal["classification", "seq2seq", "masked"]:
+        """What is learnt: classes, target texts, or (with neither) the words of the texts."""
+        if self.labels:
+            return "classification"
+        targets = any(examples.targets is not None for examples in self.parts.values())
+        return "seq2seq" if targets else "masked"
 
 
 class Task(Protocol):

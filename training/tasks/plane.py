@@ -25,6 +25,8 @@ __all__ = ["LABELS", "Plane", "Settings"]
 
 LABELS = ("not entailed", "entailed")
 _MAX_LENGTH = 12
+# Items for models that are not trained on PLANE: there is nothing to train on.
+_UNTRAINED = "two_shot"
 
 
 @dataclass(frozen=True)
@@ -84,9 +86,11 @@ class Plane:
                     f"validation={own.validation}: {where} has {len(parts['val'])} rows for "
                     "validation already; expected validation=0"
                 )
+            reading.require_parts(parts, ("train",), where)
             parts |= self._validation(parts["train"])
-        needed = ("train", "val", "test") if own.validation else ("train", "test")
-        reading.require_parts(parts, needed, where)
+        if own.scheme != _UNTRAINED:
+            reading.require_parts(parts, ("train",), where)
+        reading.require_parts(parts, ("val", "test") if own.validation else ("test",), where)
         return Dataset(
             task="plane",
             edition=own.edition,

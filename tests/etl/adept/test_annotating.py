@@ -275,6 +275,45 @@ def test_only_chosen_variants_are_asked(house):
         house.export("pilot", "round=pilot", "items=61")
 
 
+def test_items_of_a_file_in_its_order(house):
+    build(house.lake, items("other"))
+    rows = items()
+    path = house.folder / "uncertain.tsv"
+    lines = [f"{row['item_id']}\tclean\t0.9" for row in rows[40:10:-1]]
+    lines.insert(0, f"{rows[55]['item_id']}\tother\t0.99")
+    lines.insert(1, "gone\tclean\t0.98")
+    path.write_text("\n".join(["item_id\tedition\tentropy", *lines, lines[3]]) + "\n")
+    house.export("pilot", "round=pilot", "items=2", "attention=0", f"ids={path}")
+
+    def asked() -> set[str]:
+        return {r["item_id"] for r in house.rows("adept_batches") if r["kind"] == "item"}
+
+    assert asked() == {row["item_id"] for row in rows[39:41]}
+    # Those that were asked are not asked again.
+    house.export("main", "gold=0", "attention=0", f"ids={path}")
+    assert asked() == {row["item_id"] for row in rows[11:41]}
+    with pytest.raises(UserError, match="0 items fit and are left of 30"):
+        house.export("again", "gold=0", f"ids={path}")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (None, "no such file"),
+        ("", "line 1 has no column item_id, it has nothing"),
+        ("id,label\na,1\n", "line 1 has no column item_id, it has id, label"),
+        ("item_id,edition\na,clean\n,clean\n", "line 3 has no item_id"),
+        ("item_id,edition\na,other\n", "no item of edition=clean"),
+    ],
+)
+def test_files_of_items_that_are_none(house, text, said):
+    path = house.folder / "ids.csv"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(UserError, match=rf"ids={path}: {said}"):
+        house.export("main", "gold=0", f"ids={path}")
+
+
 def test_what_is_not_there_yet(house):
     with pytest.raises(UserError, match="no gold items; expected answers of a pilot"):
         house.export("main")

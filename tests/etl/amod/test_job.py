@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -47,15 +48,18 @@ def parts(tmp_path: Path) -> Path:
     return folder
 
 
+def start(spark: SparkSession, lake: Path, *words: str) -> None:
+    """Run the job, as the command line would."""
+    settings = load(Settings, [f"lake={lake}", *words])
+    Extraction(spark, settings).run(list_inputs(settings.input))
+
+
 @pytest.fixture
 def run(spark: SparkSession, parts: Path) -> Run:
     """Run the job on the parts (or `input`), as the command line would."""
 
     def run(lake: Path, *words: str, source: str = "depcc", input: str | None = None) -> None:
-        settings = load(
-            Settings, [f"source={source}", f"input={input or parts}", f"lake={lake}", *words]
-        )
-        Extraction(spark, settings).run(list_inputs(settings.input))
+        start(spark, lake, f"source={source}", f"input={input or parts}", *words)
 
     return run
 
@@ -98,12 +102,12 @@ def test_pairs_ledger_association_and_what_was_left_out(
     assert "dependent_not_adjective" in summary
 
 
-@pytest.mark.parametrize("partitions", [1, 7])
-def test_same_tables_on_any_number_of_partitions(run: Run, tmp_path: Path, partitions: int) -> None:
-    run(tmp_path / "two", "partitions=2", "examples=1", "keep_text=true")
-    run(tmp_path / "n", f"partitions={partitions}", "examples=1", "keep_text=true")
-    assert contents(tmp_path / "n") == contents(tmp_path / "two")
-    assert set(contents(tmp_path / "n")) >= {"amod_examples", "sentences"}
+def test_same_tables_on_any_number_of_partitions(run: Run, tmp_path: Path) -> None:
+    for partitions in (2, 1, 7):
+        lake = tmp_path / str(partitions)
+        run(lake, f"partitions={partitions}", "examples=1", "keep_text=true")
+        assert contents(lake) == contents(tmp_path / "2")
+    assert set(contents(tmp_path / "7")) >= {"amod_examples", "sentences"}
 
 
 def test_files_added_later_give_the_tables_of_one_run_over_all(
@@ -216,69 +220,71 @@ class Killed(BaseException):
     """What a test throws in place of a kill: nothing in the job may catch it."""
 
 
-@pytest.fixture(scope="module")
-def writes() -> list[str]:
-    """Every step of a run of two waves that writes, in order (filled by the uninterrupted run)."""
-    return []
-
-
-def interrupted(monkeypatch: pytest.MonkeyPatch, at: int, after: bool) -> Iterator[list[str]]:
-    """Throw `Killed` at the `at`-th write, before it or after it is done."""
+def interrupt(monkeypatch: pytest.MonkeyPatch, at: int, after: bool) -> list[str]:
+    """Throw `Killed` at the `at`-th write, before it or after it is done; the writes begun."""
     seen: list[str] = []
 
-    def wrap(owner: type, name: str) -> None:
+    def wrap(owner: Any, name: str) -> None:
         original = getattr(owner, name)
 
-        def wrapped(self: Any, *args: Any, **kwargs: Any) -> Any:
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
             here = len(seen)
-            seen.append(f"{name} {args[0] if args else ''}")
+            seen.append(f"{name} {args[1] if len(args) > 1 else ''}")
             if here == at and not after:
                 raise Killed
-            result = original(self, *args, **kwargs)
+            result = original(*args, **kwargs)
             if here == at:
                 raise Killed
             return result
 
         monkeypatch.setattr(owner, name, wrapped)
 
-    for owner, names in ((Lake, ("append", "replace")), (staging.Staging, ("write", "forget"))):
+    for owner, names in (
+        (Lake, ("append", "replace")),
+        (arrow, ("replace",)),
+        (staging.Staging, ("write", "forget")),
+    ):
         for name in names:
             wrap(owner, name)
-    yield seen
+    return seen
 
 
-WAVES = ("wave_bytes=1", "examples=1", "deduplicate=sentence")
-STEPS = 17  # of a run of two waves: what `test_the_steps_of_a_run` counts
+WAVES = ("source=depcc", "wave_bytes=1", "examples=1", "deduplicate=sentence")
 
 
-def test_the_steps_of_a_run(
-    run: Run, tmp_path: Path, parts: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (parts / "c.gz").unlink()
-    for seen in interrupted(monkeypatch, at=-1, after=False):
-        run(tmp_path / "lake", *WAVES)
-        assert len(seen) == STEPS, seen
+@pytest.fixture(scope="module")
+def uninterrupted(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, list[str], dict[str, list[Any]]]:
+    """Two parts that make two waves, the steps of a run over them, and what its tables hold."""
+    folder = tmp_path_factory.mktemp("waves")
+    for name in ("a.gz", "b.gz"):
+        write_part(folder / name, PARTS[name])
+    with pytest.MonkeyPatch.context() as patch:
+        steps = interrupt(patch, at=-1, after=False)
+        start(spark, folder / "lake", *WAVES, f"input={folder}/*.gz")
+    return folder, steps, contents(folder / "lake")
 
 
 @pytest.mark.parametrize("after", [False, True])
 def test_stopped_at_any_write_and_run_again_the_tables_are_the_same(
-    run: Run, tmp_path: Path, parts: Path, monkeypatch: pytest.MonkeyPatch, after: bool
+    spark: SparkSession,
+    uninterrupted: tuple[Path, list[str], dict[str, list[Any]]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    after: bool,
 ) -> None:
-    (parts / "c.gz").unlink()
-    run(tmp_path / "whole", *WAVES)
-    expected = contents(tmp_path / "whole")
-    lake = tmp_path / "lake"
+    folder, steps, expected = uninterrupted
+    assert len(steps) == 17, steps
+    lake, words = tmp_path / "lake", (*WAVES, f"input={folder}/*.gz")
     # Each attempt stops at a later step than the one before, until one comes through; together
     # they stop at every kind of write, in both waves.
-    for at in range(0, STEPS, 2):
+    for at in range(0, len(steps), 2):
         with monkeypatch.context() as patch:
-            for _ in interrupted(patch, at=at % 5, after=after):
-                try:
-                    run(lake, *WAVES)
-                    break
-                except Killed:
-                    continue
-    run(lake, *WAVES)
+            interrupt(patch, at=at % 5, after=after)
+            with contextlib.suppress(Killed):
+                start(spark, lake, *words)
+    start(spark, lake, *words)
     assert contents(lake) == expected
 
 

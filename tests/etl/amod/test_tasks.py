@@ -19,6 +19,7 @@ from conf import load
 from etl.amod import tasks
 from etl.amod.reference import Sentence
 from etl.amod.settings import Settings
+from etl.amod.sums import unpack
 from etl.amod.tasks import STAGED, UNITS, Gathered, Task
 from etl.parsing.sparknlp_parser import TOKENS_TYPE
 from tests.etl.amod.corpus import depcc_part, depcc_sentence
@@ -49,7 +50,10 @@ def rows_of(batches: Iterable[pa.RecordBatch], kind: str) -> list[dict[str, Any]
 
 def pairs_of(batches: Iterable[pa.RecordBatch]) -> Counter[tuple[str, str]]:
     sums: Counter[tuple[str, str]] = Counter()
-    for row in rows_of(batches, "pair"):
+    held = list(batches)
+    packed = [row["packed"] for row in rows_of(held, "pairs")]
+    unpacked = [row for batch in unpack(pa.array(packed, pa.binary())) for row in batch.to_pylist()]
+    for row in rows_of(held, "pair") + unpacked:
         sums[row["adjective"], row["noun"]] += row["count"]
     return sums
 
@@ -128,7 +132,7 @@ def test_one_bad_file_does_not_stop_the_next(tmp_path: Path, part: Path) -> None
     both = units((gone, 0, 2), (part, 0, part.stat().st_size))
     staged = list(tasks.count_units(both, TASK))
     assert [row["file"] for row in rows_of(staged, "failed")] == [0]
-    assert {row["file"] for row in rows_of(staged, "pair")} == {1}
+    assert {row["file"] for row in rows_of(staged, "pairs")} == {1}
 
 
 def test_equal_sentences_have_equal_digests(part: Path) -> None:

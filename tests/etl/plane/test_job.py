@@ -5,13 +5,14 @@ from dataclasses import replace
 
 import pyarrow as pa
 import pytest
+from pyspark.sql import functions as F
 
 import conf
 from conf import UserError
 from etl.lake import arrow
 from etl.lake.spark import Lake
 from etl.lake.tables import table
-from etl.plane import items, job
+from etl.plane import blocks, items, job
 from etl.plane.job import build, classes_of
 from etl.plane.rules import conclusion, group_id, item_id, label, sentence
 from etl.plane.settings import Settings
@@ -129,31 +130,16 @@ def test_splits_name_items_and_phrases_have_their_pmi(built):
     assert len(found) == 9 and {row["edition"] for row in measured} == {"small"}
 
 
-def test_rows_do_not_depend_on_the_partitioning(spark):
-    """Paper text, and the labels of a lexicon of one's own."""
-    classes = [("odd", "O"), ("prime", "I"), ("russian", "S")]
-    settings = Settings(text="paper", every_class=False)
-    up = [{"hypernym": up, "distance": far, "article": "a"} for up, far in (("up", 1), ("top", 3))]
-    words = [{"noun": f"n{n}", "article": "a", "hypernyms": up} for n in range(9)]
-    known = spark.createDataFrame(pa.Table.from_pylist(words))
-    met = [
-        {"adjective": word, "class": kind, "noun": f"n{n}", "count": 1}
-        for n in range(9)
-        for word, kind in classes
-    ]
-    phrases = spark.createDataFrame(pa.Table.from_pylist(met))
-    lexicon = items.lexicon(spark, classes, "paper")
-    found = []
-    for parts in (1, 2, 7):
-        groups = items.groups_of(phrases.repartition(parts), known, settings)
-        rows = items.items_of(groups, lexicon, "paper", "mine").collect()
-        found.append(sorted(map(tuple, rows)))
-    assert found[0] == found[1] == found[2]
-    assert len(found[0]) == 9 * (2 + 2 + 1) * 3
-    for row in rows:
-        own = (row["adjective"], row["noun"], row["hypernym"])
-        assert row["sentence"] == sentence("paper", row["inference_type"], *own)
-        assert row["label"] == label(row["class"], row["inference_type"])
+def test_rows_do_not_depend_on_the_partitioning(built, root, tmp_path):
+    """Nor on how many tasks make them."""
+    rows = [sorted(map(tuple, built.read("plane_items").collect()))]
+    for size in (1, 30):
+        build(replace(SMALL, lake=root, edition="other", task_size=size, association=False))
+        other = built.read("plane_items", where={"edition": "other"})
+        rows.append(sorted(map(tuple, other.drop("edition", "item_id").collect())))
+    assert rows[1] == rows[2] and len(rows[1]) == len(rows[0])
+    small = built.read("plane_items", where={"edition": "small"})
+    assert sorted(map(tuple, small.drop("edition", "item_id").collect())) == rows[1]
 
 
 def test_chains_bring_their_own_items(spark, root):
@@ -168,29 +154,34 @@ def test_chains_bring_their_own_items(spark, root):
     names = ["noun", "hypernym", "distance"]
     chosen = pa.Table.from_pylist(
         [
-            {"scheme": scheme, "adjective": "fake", "class": "O"}
+            {"scheme": scheme, "fold": "1", "part": "test", "adjective": "fake", "class": "O"}
             | dict(zip(names, step, strict=True))
             for scheme in ("one_it", "strict")
             for step in steps
         ],
         CHOSEN,
     )
-    there = spark.createDataFrame(
-        pa.table({"adjective": ["fake"], "noun": ["dog"], "hypernym": ["canine"]})
+    met = spark.createDataFrame(pa.table({"adjective": ["fake"], "class": ["O"], "noun": ["dog"]}))
+    up = [{"hypernym": "canine", "distance": 1}, {"hypernym": "carnivore", "distance": 2}]
+    known = pa.Table.from_pylist([{"noun": "dog", "hypernyms": up}], blocks.WORDS)
+    words = job.Words(
+        [],
+        items.lexicon(spark, [("fake", "O")]),
+        spark.createDataFrame(known).withColumn("word", F.col("noun")),
+        None,
     )
-    words = job.Words([], items.lexicon(spark, [("fake", "O")], "paper"), known_nouns(spark), None)
-    rows = job.chain_items(spark, chosen, there, words, settings).collect()
+    missing = job.chains_missing(spark, chosen, met, words, settings).toArrow()
+    rows = blocks.items(missing, blocks.Vocabulary(known, 3, 1, "paper", "mine")).to_pylist()
+    # The phrase goes up to canine itself: of intensional adjectives only direct hypernyms.
     assert {row["sentence"]: row["label"] for row in rows} == {
         "A fake dog is a fake carnivore": 1,
         "A fake canine is a fake carnivore": 1,
     }
     assert {row["inference_type"] for row in rows} == {3}
-
-
-def known_nouns(spark):
-    """No nouns."""
-    names = "noun string, base string, word string, article string, plural boolean"
-    return spark.createDataFrame([], f"{names}, hypernyms array<string>")
+    split = job.split_rows(spark, chosen, settings).collect()
+    ids = {row["item_id"] for row in split if row["scheme"] == "one_it"}
+    assert ids == {item_id("mine", 3, "fake", *step[:2]) for step in steps}
+    assert len(split) == 3 + 9
 
 
 def test_a_file_of_classes_adds_to_the_lexicon(tmp_path):

@@ -1,0 +1,141 @@
+"""Labels of one task read as another's: what ``conf/transfer.yaml`` says, and its reasons.
+
+ADEPT, PLANE, ASP and natural-language inference name their answers differently, but all of them
+answer whether a conclusion is licensed. What a model taught one of them says of another's items can
+be scored where that reading is defensible, and only there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import yaml
+
+__all__ = [
+    "HOLDS",
+    "OTHERWISE",
+    "Reading",
+    "Undefined",
+    "canonical",
+    "fingerprint",
+    "holds",
+    "in_order",
+    "reading",
+    "two_way",
+]
+
+# The two answers that labels are read as, as columns and tables show them.
+HOLDS, OTHERWISE = "holds", "does not hold"
+
+
+class Undefined(Exception):
+    """Labels that cannot be read as others; says why."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How labels are read as others: `says` gives each label's, `because` why."""
+
+    says: Mapping[str, str]
+    because: str
+
+
+@dataclass(frozen=True)
+class _Table:
+    holds: Mapping[str, bool]
+    answers: Sequence[Mapping[str, Any]]
+    coarser: Sequence[Mapping[str, Any]]
+    undefined: Sequence[Mapping[str, Any]]
+
+
+def _text() -> str:
+    return files("conf").joinpath("transfer.yaml").read_text(encoding="utf-8")
+
+
+def fingerprint() -> str:
+    """A hash of the maps: answers that were read by others are to be read again."""
+    return hashlib.sha256(_text().encode()).hexdigest()[:16]
+
+
+@cache
+def _table() -> _Table:
+    loaded = yaml.safe_load(_text())
+    own = {label: entry["holds"] for label, entry in loaded["holds"].items()}
+    return _Table(own, loaded["answers"], loaded["coarser"], loaded["undefined"])
+
+
+def holds(label: str) -> bool:
+    """Whether a label says that what is concluded is licensed.
+
+    Raises:
+        Undefined: no label of ours.
+    """
+    known = _table().holds
+    if label not in known:
+        raise Undefined(f"{label!r} is none of the labels {', '.join(known)}")
+    return known[label]
+
+
+def canonical(names: Sequence[str]) -> tuple[str, ...]:
+    """A model's class names as our labels, in the model's order.
+
+    Upper and lower case, and ``_``, ``-`` and spaces, are the same.
+
+    Raises:
+        Undefined: a name that is none of our labels, one twice, or labels that do not make up a
+            task's.
+    """
+    known = {_plain(label): label for label in _table().holds}
+    unknown = [name for name in names if _plain(name) not in known]
+    if unknown:
+        raise Undefined(f"{', '.join(map(repr, unknown))} names no label that is known here")
+    found = tuple(known[_plain(name)] for name in names)
+    if len(set(found)) < len(found) or in_order(found) is None:
+        raise Undefined(f"{', '.join(names)} are not the labels of a task")
+    return found
+
+
+def in_order(labels: Collection[str]) -> tuple[str, ...] | None:
+    """The labels in their task's order; None where they are not the labels of a task."""
+    for entry in (*_table().answers, *_table().undefined):
+        if labels and set(entry["labels"]) == set(labels):
+            return tuple(entry["labels"])
+    return None
+
+
+def _plain(name: str) -> str:
+    return " ".join(name.casefold().replace("_", " ").replace("-", " ").split())
+
+
+def reading(labels: Sequence[str], wanted: Sequence[str]) -> Reading:
+    """How a model's `labels` are read in a task whose labels are `wanted`.
+
+    Raises:
+        Undefined: there is no defensible way; says why.
+    """
+    own, table = set(labels), _table()
+    if labels and own <= set(wanted):
+        return Reading({label: label for label in labels}, "The labels are the task's own.")
+    for entry in table.coarser:
+        if set(entry["labels"]) == set(wanted) and own <= entry["of"].keys():
+            return Reading({label: entry["of"][label] for label in labels}, entry["because"])
+    # Without labels a model generates texts, or the task asks for them.
+    asked = set(wanted) if own else set()
+    for entry in table.undefined:
+        if set(entry["labels"]) == asked:
+            raise Undefined(entry["because"])
+    for entry in table.answers:
+        if set(entry["labels"]) == set(wanted):
+            says = {label: entry["holds" if holds(label) else "otherwise"] for label in labels}
+            return Reading(says, entry["because"])
+    raise Undefined(f"no answers are defined for the labels {', '.join(wanted)}")
+
+
+def two_way(labels: Collection[str]) -> bool:
+    """Whether labels are the two answers themselves, so that a two-way reading adds nothing."""
+    return any(len(e["labels"]) == 2 and set(labels) <= set(e["labels"]) for e in _table().answers)

@@ -1,0 +1,1 @@
+"""The report of ``python -m analysis.report``: one module a paper, and what no paper has."""

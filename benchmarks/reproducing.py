@@ -1,0 +1,191 @@
+"""What training the papers' experiments takes; written into the guide to reproducing them.
+
+    python -m benchmarks.reproducing [page=docs/reproducing.md] [figures=benchmarks/results.json]
+
+Operations follow from the experiments' sizes (6 for each weight that is multiplied and token: two
+forwards, four backwards). CPU time follows from the rate that `benchmarks.train` measured, GPU time
+from an assumed share of a peak. Nobody has run these experiments here: all of it is estimated.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import conf
+from benchmarks.results import table
+from benchmarks.sizing import number, write
+from conf import ROOT, UserError, setting
+
+# Weights in matrix products: 12 x layers x width squared.
+MINILM, BASE, LARGE = 12 * 6 * 384**2, 12 * 12 * 768**2, 12 * 24 * 1024**2
+SEQ2SEQ = 10_000_000
+ADEPT_TOKENS = 19.4  # of a published pair, by MiniLM's tokenizer
+ASP_TOKENS = 22.2  # of a published training pair, likewise
+MNLI_TOKENS = 40.0
+PEAK = 312e12  # an A100, dense, half precision
+# Short sequences and small models leave most of a GPU idle; sequence to sequence more still.
+SHARE, SHARE_SEQ2SEQ = 0.10, 0.01
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of ``benchmarks/reproducing.py``."""
+
+    page: str = setting(str(ROOT / "docs" / "reproducing.md"), help="the page to write into")
+    figures: str = setting(
+        str(ROOT / "benchmarks" / "results.json"), help="what the benchmarks measured"
+    )
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Runs of one kind: `epochs` is summed over them, `share` of the GPU's peak is assumed."""
+
+    name: str
+    runs: int
+    rows: int
+    epochs: int
+    tokens: float
+    weights: int
+    share: float = SHARE
+
+    @property
+    def samples(self) -> float:
+        """Examples that are trained on, repetitions included."""
+        return float(self.rows) * self.epochs
+
+    @property
+    def operations(self) -> float:
+        """Floating-point operations of training."""
+        return 6.0 * self.samples * self.tokens * self.weights
+
+
+# The grid of table 5: 3 learning rates, 3 batch sizes, 3 seeds, and 3, 4, 5 and 8 epochs.
+_GRID = 3 * 3 * 3
+_SYGNS = 2 * 3 * 5  # architectures, forms, seeds
+EXPERIMENTS = (
+    Experiment(
+        "ADEPT table 5: 3 models, 5 and 3 classes, with and without context; each the whole grid",
+        12 * _GRID * 4,
+        12_892,
+        12 * _GRID * (3 + 4 + 5 + 8),
+        ADEPT_TOKENS,
+        BASE,
+    ),
+    Experiment("PLANE table 6, out of distribution: 5 folds, 3 seeds", 15, 60_012, 15, 12, BASE),
+    Experiment("PLANE table 6, One-IT: 5 folds, 3 seeds", 15, 60_024, 15, 12, BASE),
+    Experiment("PLANE figure 8: 5 lengths, 6 to 16 tokens", 5, 60_012, 5, 10.4, BASE),
+    Experiment("ASP, MNLI: deberta-v3-base, bert-base", 2, 392_702, 3 + 2, MNLI_TOKENS, BASE),
+    Experiment("ASP table 4: bert-base, 4 rounds", 4, 4_800, 4 * 12, ASP_TOKENS, BASE),
+    Experiment("ASP table 4: deberta-v3-base, 4 rounds", 4, 4_800, 4 * 3, ASP_TOKENS, BASE),
+    Experiment("ASP table 4: bert-large, 4 rounds", 4, 4_800, 4 * 6, ASP_TOKENS, LARGE),
+    Experiment("ASP table 4: deberta-v3-large, 4 rounds", 4, 4_800, 4 * 3, ASP_TOKENS, LARGE),
+    Experiment(
+        "SyGNS tables 4 to 9: 4 primitives, 2 architectures, 3 forms, 5 seeds",
+        4 * _SYGNS,
+        10_785,
+        4 * _SYGNS * 25,
+        40,
+        SEQ2SEQ,
+        SHARE_SEQ2SEQ,
+    ),
+    Experiment(
+        "SyGNS productivity: depths 0 and 1 to train on",
+        _SYGNS,
+        36_000,
+        _SYGNS * 25,
+        66,
+        SEQ2SEQ,
+        SHARE_SEQ2SEQ,
+    ),
+    Experiment(
+        "SyGNS table 11: 4, 10 and 27 M, 2 architectures, 5 seeds",
+        30,
+        10_785,
+        30 * 25,
+        40,
+        (4_000_000 + 10_000_000 + 27_000_000) // 3,
+        SHARE_SEQ2SEQ,
+    ),
+    Experiment(
+        "SyGNS figure 2: 6 sizes of 500 to 10,000 sentences, 2 architectures, 5 seeds",
+        60,
+        27_500,
+        10 * 25,
+        40,
+        SEQ2SEQ,
+        SHARE_SEQ2SEQ,
+    ),
+)
+
+
+def core_rate(measured: Mapping[str, Any]) -> float:
+    """Operations a second of one core, from the measured samples of MiniLM on ADEPT's pairs."""
+    return 6.0 * float(measured["samples_per_cpu_second"]) * ADEPT_TOKENS * MINILM
+
+
+def hours(seconds: float) -> str:
+    """Hours with two digits: ``0.31``, ``12``, ``1_400``."""
+    value = seconds / 3600
+    return f"{value:.2g}" if value < 100 else f"{float(f'{value:.2g}'):_.0f}"
+
+
+def section(measured: Mapping[str, Any]) -> str:
+    """The arithmetic and the table."""
+    rate = core_rate(measured)
+    samples = measured["samples_per_cpu_second"]
+    lines = [
+        ["experiment", "runs", "samples", "tokens", "weights", "operations", "core-h", "GPU-h"]
+    ]
+    lines += [
+        [
+            own.name,
+            f"{own.runs:_}",
+            number(own.samples),
+            f"{own.tokens:g}",
+            number(own.weights),
+            f"{own.operations:.1e}",
+            hours(own.operations / rate),
+            hours(own.operations / (own.share * PEAK)),
+        ]
+        for own in EXPERIMENTS
+    ]
+    gpu = sum(own.operations / (own.share * PEAK) for own in EXPERIMENTS)
+    work = sum(own.operations for own in EXPERIMENTS)
+    runs = sum(own.runs for own in EXPERIMENTS)
+    lines.append(["all", f"{runs:_}", "", "", "", f"{work:.1e}", hours(work / rate), hours(gpu)])
+    return (
+        f"Measured: {samples:.1f} samples of ADEPT in a CPU second by MiniLM "
+        f"({MINILM / 1e6:.1f} M weights in matrix products, {ADEPT_TOKENS:g} tokens a sample), so "
+        f"6 × {samples:.1f} × {ADEPT_TOKENS:g} × {MINILM / 1e6:.1f} M = {rate / 1e9:.0f} GFLOP/s a "
+        f"core. Assumed: a GPU with a peak of {PEAK / 1e12:.0f} TFLOP/s (an A100, half precision) "
+        f"of which encoders use {SHARE:.0%} and sequence to sequence {SHARE_SEQ2SEQ:.0%}. "
+        "Operations are 6 × samples × tokens × weights; core-h = operations / (3600 × "
+        f"{rate / 1e9:.0f} G), GPU-h = operations / (3600 × share × peak). Epochs are the most "
+        "that a run can have; patience ends many earlier. Evaluation comes on top.\n\n"
+        f"{table(lines)}"
+    )
+
+
+def main(settings: Settings) -> None:
+    """Estimate what training the experiments takes and write it into the guide."""
+    try:
+        found = json.loads(Path(settings.figures).read_text(encoding="utf-8"))
+        measured = found["train"]["cpu"]["speed"]["ours"]
+    except (FileNotFoundError, KeyError) as error:
+        raise UserError(
+            f"figures={settings.figures} has no speed of training on a CPU; run "
+            "`python -m benchmarks.train speed` first"
+        ) from error
+    text = section(measured)
+    write(Path(settings.page), text)
+    print(text)
+
+
+if __name__ == "__main__":
+    sys.exit(conf.run(Settings, main))

@@ -1,0 +1,169 @@
+"""The Spark jobs by name, and several of them one after another in one Spark session.
+
+A ``spark-submit`` of its own costs each job half a minute for the JVM and the first Python workers.
+A pipeline pays for it once::
+
+    lake: /data/lake
+    steps:
+      - extract_amod: {source: depcc, input: [/data/depcc/*.gz]}
+      - import_knowledge: {conceptnet: [conceptnet-assertions-5.7.0.csv]}
+      - build_plane: {preset: clean}
+
+Settings are those of the jobs' own command lines, and so is what a job does when it is run again:
+extraction goes on where it stopped, an import or a build replaces what it wrote before. A pipeline
+that was killed is therefore run again by the same command.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import conf
+from conf import JobFailed, UserError, setting
+from etl.adept import job as adept
+from etl.adept.settings import Settings as Adept
+from etl.amod import job as amod
+from etl.amod.settings import Settings as Amod
+from etl.asp import job as asp
+from etl.asp.settings import Settings as Asp
+from etl.knowledge import job as knowledge
+from etl.plane import job as plane
+from etl.plane.settings import Settings as Plane
+from etl.progress import duration
+from etl.published import job as published
+from etl.session import spark_session
+from etl.sygns import job as sygns
+from etl.sygns.settings import Settings as Sygns
+
+__all__ = ["JOBS", "Job", "Settings", "Step", "planned", "run_steps"]
+
+log = logging.getLogger("adnominal")
+
+
+@dataclass(frozen=True)
+class Job:
+    """A Spark job: its settings, and the function that does it."""
+
+    settings: type
+    run: Callable[[Any], None]
+
+
+JOBS: Mapping[str, Job] = {
+    "extract_amod": Job(Amod, amod.extract),
+    "import_knowledge": Job(knowledge.Settings, knowledge.import_knowledge),
+    "import_published": Job(published.Settings, published.import_published),
+    "build_adept": Job(Adept, adept.build),
+    "build_plane": Job(Plane, plane.build),
+    "build_asp": Job(Asp, asp.build),
+    "build_sygns": Job(Sygns, sygns.build),
+}
+"""By the name of the job's script in ``etl/``."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of ``etl/pipeline.py``."""
+
+    steps: list[dict[str, Any]] = setting(
+        help="jobs in their order, each with its settings; in a YAML file: - build_asp: {seed: 1}",
+        example="conf/demo/pipeline.yaml (a file with a list of steps: in it)",
+    )
+    first: int = setting(
+        1, help="number of the step to begin with; those before it are left out", example="first=3"
+    )
+    lake: str = setting(
+        "lake",
+        help="folder or URI of the lake, of each step that names no other",
+        example="lake=/data/lake",
+    )
+
+    def __post_init__(self) -> None:
+        if not self.steps:
+            raise UserError("steps: the list is empty; expected a line as - build_asp: {seed: 1}")
+        if not 1 <= self.first <= len(self.steps):
+            raise UserError(f"first={self.first}: expected 1 to {len(self.steps)}, a step's number")
+
+
+@dataclass(frozen=True)
+class Step:
+    """A job with its settings, its place from 1, and what messages call it."""
+
+    number: int
+    label: str
+    job: Job
+    settings: Any
+
+
+def planned(settings: Settings) -> list[Step]:
+    """The steps that are to be run, every one with its settings resolved.
+
+    Raises:
+        UserError: a step that is no job, or settings that the job refuses; the message names the
+            step. Steps before `first` are checked too.
+    """
+    steps = []
+    for number, written in enumerate(settings.steps, 1):
+        if len(written) != 1:
+            names = ", ".join(map(str, written)) or "nothing"
+            raise UserError(
+                f"step {number}: got {names}; expected one job with its settings, as "
+                "- build_asp: {seed: 1}"
+            )
+        ((name, given),) = written.items()
+        label = f"step {number} of {len(settings.steps)}, {name}"
+        if name not in JOBS:
+            raise UserError(f"{label}: no such job; expected one of {', '.join(JOBS)}")
+        if given is not None and not isinstance(given, Mapping):
+            raise UserError(f"{label}: got {given!r}; expected its settings, as {{seed: 1}}")
+        job = JOBS[name]
+        try:
+            own: Any = conf.from_dict(job.settings, {"lake": settings.lake, **(given or {})})
+        except UserError as error:
+            raise UserError(f"{label}: {error}") from error
+        steps.append(Step(number, label, job, own))
+    return steps[settings.first - 1 :]
+
+
+def run_steps(settings: Settings) -> None:
+    """Several Spark jobs, one after another in one session: extraction, imports, builds.
+
+    steps= lists them with their settings, in a YAML file; the jobs are extract_amod,
+    import_knowledge, import_published, build_adept, build_plane, build_asp and build_sygns, and
+    python -m etl.JOB --help lists the settings of each. All are checked before the first runs, and
+    the first that fails ends the pipeline. Run again, extraction goes on where it stopped, and
+    imports and builds replace what they wrote; first=N leaves out what is done.
+    """
+    steps = planned(settings)
+    spark_session("pipeline")
+    started = time.monotonic()
+    for done, step in enumerate(steps, 1):
+        log.info("== %s\n%s", step.label, conf.as_yaml(step.settings).rstrip())
+        begun = time.monotonic()
+        _run(step)
+        now = time.monotonic()
+        log.info(
+            "== %s: done in %s; %d of %d in %s",
+            step.label,
+            duration(now - begun),
+            done,
+            len(steps),
+            duration(now - started),
+        )
+
+
+def _run(step: Step) -> None:
+    """Run a step; what it raises names it, and how to go on."""
+    again = f"(mended, go on with first={step.number})"
+    try:
+        step.job.run(step.settings)
+    except UserError as error:
+        raise UserError(f"{step.label}: {error} {again}") from error
+    except JobFailed as error:
+        raise JobFailed(f"{step.label}: {error} {again}") from error
+    except Exception:
+        log.error("%s failed %s", step.label, again)
+        raise

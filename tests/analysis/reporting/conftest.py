@@ -1,0 +1,374 @@
+"""A small lake of three datasets with answers of made-up models, and the MLflow store of these."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import conf
+from analysis.labels import ADEPT
+from analysis.reporting import job
+from analysis.reporting.lake import open_lake
+from analysis.reporting.page import Report
+from analysis.reporting.runs import find_runs
+from etl.asp import TESTS
+from etl.asp.gold import HUMAN, POLARITIES, PUBLISHED, rises
+from etl.lake import arrow
+from etl.lake.tables import table
+from etl.sygns.generate import Sampler
+from etl.sygns.grammar import grammar
+from etl.sygns.splits import assign
+
+NOUNS = ("dog", "key", "leg", "leaf", "boat")
+# Labels 0 to 4 by adjective and noun: every adjective has three kinds of label.
+LABELS = {
+    "dead": (0, 1, 2, 0, 1),
+    "false": (1, 2, 0, 1, 2),
+    "old": (2, 3, 2, 1, 2),
+    "red": (2, 2, 3, 4, 2),
+    "female": (2, 1, 3, 2, 2),
+}
+VARIANTS = ("dead", "old", "red", "big")
+
+
+def write(lake: str, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    arrow.append(lake, name, pa.Table.from_pylist(list(rows), table(name).schema), job="test")
+
+
+def adept(lake: str) -> list[dict[str, Any]]:
+    rows = [
+        {
+            "item_id": f"{adjective}-{noun}-{part}",
+            "sentence1": f"A {noun} falls.",
+            "sentence2": f"A {adjective} {noun} falls.",
+            "modifier": adjective,
+            "noun": noun,
+            "label": label,
+            "split_random": part,
+            "edition": "published",
+        }
+        for part in ("train", "val")
+        for adjective, labels in LABELS.items()
+        for noun, label in zip(NOUNS, labels, strict=True)
+    ]
+    write(lake, "adept", rows)
+    write(
+        lake,
+        "adept_items",
+        [
+            {
+                "item_id": f"i-{adjective}",
+                "noun": "dog",
+                "relation": "CapableOf",
+                "predicate": "bark",
+                "adjective": adjective,
+                "nonsubsective": adjective == "dead",
+                "variant": at,
+                "chosen": at == 1,
+                "sentence": "A dog barks.",
+                "modified_sentence": f"A {adjective} dog barks.",
+                "edition": "demo",
+            }
+            for at, adjective in enumerate(VARIANTS)
+        ],
+    )
+    counts = [
+        {"adjective": a, "count": 10 + at, "nonsubsective": False} for at, a in enumerate(VARIANTS)
+    ]
+    write(lake, "adept_entries", [{"noun": "dog", "adjectives": counts, "edition": "demo"}])
+    return rows
+
+
+def asp(lake: str) -> None:
+    entailment, degree, splits = [], [], []
+    for test in TESTS:
+        for at in range(4):
+            item = f"e-{test}-{at}"
+            label = (
+                "not_entailment" if test in ("dimension", "argument") or at % 2 else "entailment"
+            )
+            texts = [f"The ox is big {test} {at // 2}.", f"The ox is huge {test} {at // 2}."]
+            premise, hypothesis = texts if at % 2 else texts[::-1]
+            entailment.append(
+                {"item_id": item, "test": test, "premise": premise, "hypothesis": hypothesis}
+                | {"label": label, "edition": "published"}
+            )
+            splits.append(
+                {"scheme": "adjectives", "round": "published", "item_id": item}
+                | {"part": "leaking" if at == 3 else "test", "edition": "published"}
+            )
+        for group, polarity in enumerate(POLARITIES):
+            degree += [_degree(test, polarity, group, float(z)) for z in range(60, 140, 2)]
+    write(lake, "asp_entailment", entailment)
+    write(lake, "asp_degree", degree)
+    write(lake, "asp_splits", splits)
+    people = []
+    for test in HUMAN:
+        for polarity in POLARITIES:
+            cut = PUBLISHED[test, polarity]
+            sign = 1 if rises(test, polarity) else -1
+            people += [
+                {
+                    "test": test,
+                    "polarity": polarity,
+                    "z": float(z),
+                    "share": (share := 1 / (1 + math.exp(-sign * (z - cut) / 4))),
+                    "fit": share,
+                    "threshold": cut,
+                    "standard_error": 0.5,
+                    "source": "published",
+                }
+                for z in range(60, 140, 2)
+            ]
+    write(lake, "asp_human", people)
+
+
+def _degree(test: str, polarity: str, group: int, z: float) -> dict[str, Any]:
+    label = "not_entailment"
+    if test in HUMAN:
+        said = (z >= PUBLISHED[test, polarity]) == rises(test, polarity)
+        label = "entailment" if said else "not_entailment"
+    return {
+        "item_id": f"d-{test}-{polarity}-{z:g}",
+        "test": test,
+        "variant": "base",
+        "group": group,
+        "dimension": "length",
+        "unit": "cm",
+        "polarity": polarity,
+        "alpha": z,
+        "z": z,
+        "premise": "A 120 cm rod is long. A 80 cm rod is short.",
+        "hypothesis": f"A {z:g} cm rod is {'long' if polarity == 'positive' else 'short'}.",
+        "label": label,
+        "edition": "published",
+    }
+
+
+def sygns(lake: str) -> list[dict[str, Any]]:
+    rows, splits = [], []
+    for depth, size in ((0, 150), (1, 30), (2, 30)):
+        records = Sampler(grammar("clean"), depth, seed=0).records(range(size))
+        for record in {own.sentence_id: own for own in records}.values():
+            rows.append(
+                {
+                    "sentence_id": record.sentence_id,
+                    "depth": depth,
+                    "sentence": record.sentence,
+                    "fol": record.fol,
+                    "drs": record.drs,
+                    "vf": record.vf,
+                    "polarity_fol": [{"word": w, "direction": d} for w, d in record.polarity_fol],
+                    "polarity_vf": [{"word": w, "direction": d} for w, d in record.polarity_vf],
+                    "phenomena": list(record.phenomena),
+                    "edition": "demo",
+                }
+            )
+            splits += [
+                {"scheme": scheme, "primitive": primitive, "part": part}
+                | {"sentence_id": record.sentence_id, "edition": "demo"}
+                for scheme, primitive, part in assign(
+                    ("systematicity", "productivity"),
+                    0,
+                    record.sentence_id,
+                    depth,
+                    record.sentence,
+                    record.phenomena,
+                )
+            ]
+    write(lake, "sygns", rows)
+    write(lake, "sygns_splits", splits)
+    return [
+        {**row, **split}
+        for row in rows
+        for split in splits
+        if split["sentence_id"] == row["sentence_id"]
+    ]
+
+
+ADEPT_RUN = {
+    "task.name": "adept",
+    "task.edition": "published",
+    "task.split": "random",
+    "task.context": "true",
+}
+SYGNS_RUN = {
+    "task.name": "sygns",
+    "task.edition": "demo",
+    "seq2seq.size": "10M",
+    "train_size": "[]",
+    "epochs": "25",
+    "train_examples": "70",
+}
+
+
+class Store:
+    """Runs written to an MLflow store, and their answers to a lake."""
+
+    def __init__(self, folder: Path, lake: str) -> None:
+        from mlflow import MlflowClient
+
+        self.uri = f"sqlite:///{folder / 'mlflow.db'}"
+        self.lake = lake
+        self.client = MlflowClient(self.uri)
+        self.experiment = self.client.create_experiment("runs", (folder / "mlruns").as_uri())
+        self.clock = 1_000
+        self.answers: list[dict[str, Any]] = []
+
+    def run(self, job: str, params: dict[str, str], answers: list[dict[str, Any]]) -> str:
+        from mlflow.entities import Param
+
+        self.clock += 1_000
+        run = self.client.create_run(self.experiment, self.clock, {"job": job})
+        run_id = str(run.info.run_id)
+        self.client.log_batch(run_id, params=[Param(k, v) for k, v in params.items()])
+        self.client.set_terminated(run_id, "FINISHED", self.clock + 500)
+        self.answers += [
+            {"run_id": run_id, "model": params.get("model_name", "model"), **answer}
+            for answer in answers
+        ]
+        return run_id
+
+    def close(self) -> None:
+        write(self.lake, "predictions", self.answers)
+
+
+def _adept_answers(rows: list[dict[str, Any]], wrong: int, classes: int) -> list[dict[str, Any]]:
+    """The gold label of val rows, but `equally likely` for the first `wrong` of other labels."""
+    found: list[dict[str, Any]] = []
+    for row in rows:
+        label = {5: (0, 1, 2, 3, 4), 3: (1, 1, 2, 3, 3)}[classes][row["label"]]
+        if row["split_random"] != "val":
+            continue
+        missed = label != 2 and wrong > 0
+        wrong -= missed
+        found.append(
+            {
+                "task": f"adept_{classes}",
+                "edition": "published",
+                "scheme": "random",
+                "item_id": row["item_id"],
+                "gold": ADEPT[label],
+                "predicted": ADEPT[2] if missed else ADEPT[label],
+            }
+        )
+    return found
+
+
+def _asp_answers(lake: str, threshold: float) -> list[dict[str, Any]]:
+    """Degree estimation cut at one number; entailment inference always entailed."""
+    found = []
+    for name in ("asp_entailment", "asp_degree"):
+        for row in arrow.read(lake, name).to_pylist():
+            said = "entailment"
+            if name == "asp_degree":
+                up = rises(row["test"], row["polarity"])
+                said = "entailment" if (row["z"] >= threshold) == up else "not_entailment"
+            found.append(
+                {"task": "asp", "edition": "published", "item_id": row["item_id"]}
+                | {"gold": row["label"], "predicted": said}
+            )
+    return found
+
+
+def _sygns_answers(
+    rows: list[dict[str, Any]], scheme: str, primitive: str, form: str
+) -> list[dict[str, Any]]:
+    """Right but for sentences with a universal quantifier, which lose their last part."""
+    found = []
+    for row in rows:
+        if (row["scheme"], row["primitive"]) != (scheme, primitive) or row["part"] == "train":
+            continue
+        gold = str(row[form])
+        wrong = {"every", "all"} & set(str(row["sentence"]).split())
+        short = gold.rsplit(" [SEP] " if form == "drs" else " ", 1)[0]
+        found.append(
+            {
+                "task": f"sygns_{form}",
+                "edition": "demo",
+                "scheme": scheme,
+                "fold": primitive,
+                "item_id": row["sentence_id"],
+                "gold": gold,
+                "text": short if wrong else gold,
+            }
+        )
+    return found
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """(lake, tracking store)."""
+    folder = tmp_path_factory.mktemp("report")
+    lake = str(folder / "lake")
+    adept_rows, sygns_rows = adept(lake), sygns(lake)
+    asp(lake)
+    store = Store(folder, lake)
+    for seed, wrong in enumerate((2, 4)):
+        store.run(
+            "finetune",
+            {**ADEPT_RUN, "task.classes": "5", "model_name": "owner/roberta-base"}
+            | {"seeds": f"[{seed}]"},
+            _adept_answers(adept_rows, wrong, 5),
+        )
+    store.run(
+        "finetune",
+        {**ADEPT_RUN, "task.classes": "5", "model_name": "MiniLM", "seeds": "[0]"},
+        _adept_answers(adept_rows, 13, 5),
+    )
+    store.run(
+        "finetune",
+        {**ADEPT_RUN, "task.classes": "3", "model_name": "MiniLM", "seeds": "[0]"},
+        _adept_answers(adept_rows, 3, 3),
+    )
+    store.run(
+        "score",
+        {"task.name": "asp", "model_name": "nli", "trained_on": "pairs_nli"}
+        | {"trained_from": "microsoft/deberta-v3-base"},
+        _asp_answers(lake, 101),
+    )
+    store.run(
+        "finetune",
+        {"task.name": "asp", "model_name": "bert-base-cased", "task.round": "published"}
+        | {"task.full_stops": "kept", "seeds": "[0]"},
+        _asp_answers(lake, 95),
+    )
+    for form in ("fol", "drs", "vf"):
+        for architecture in ("gru", "transformer"):
+            store.run(
+                "finetune",
+                {**SYGNS_RUN, "task.scheme": "systematicity", "task.primitive": "one"}
+                | {"task.form": form, "seq2seq.architecture": architecture, "seeds": "[0]"},
+                _sygns_answers(sygns_rows, "systematicity", "one", form),
+            )
+    store.run(
+        "finetune",
+        {**SYGNS_RUN, "task.scheme": "systematicity", "task.primitive": "one"}
+        | {"task.form": "fol", "seq2seq.architecture": "gru", "seeds": "[0]"}
+        | {"train_size": "[40]", "train_examples": "40"},
+        _sygns_answers(sygns_rows, "systematicity", "one", "fol"),
+    )
+    store.run(
+        "finetune",
+        {**SYGNS_RUN, "task.scheme": "productivity", "task.form": "drs"}
+        | {"seq2seq.architecture": "gru", "seeds": "[0]"},
+        _sygns_answers(sygns_rows, "productivity", "", "drs"),
+    )
+    store.close()
+    return lake, store.uri
+
+
+@pytest.fixture(scope="session")
+def built(made: tuple[str, str]) -> Report:
+    """The report of the three papers' pages."""
+    lake, uri = made
+    arguments = [f"lake={lake}", f"tracking={uri}", "pages=[adept,asp,sygns]"]
+    settings = conf.load(job.Settings, arguments)
+    opened, runs = open_lake(lake), find_runs(uri)
+    parts = list(job._parts(settings, opened, runs))
+    return Report("Test", job._opening(opened, runs), parts)

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from analysis.reporting import cross_task
+from analysis.reporting.lake import open_lake
+from analysis.reporting.page import FigureBlock, NotRun, Section, Table, Text
+from analysis.reporting.runs import Runs
+from etl.lake import arrow
+from etl.lake.tables import table
+from tests.analysis.reporting.small_lake import Made
+from tests.analysis.test_figures import labelled
+
+
+@pytest.fixture(scope="module")
+def small_lake(tmp_path_factory):
+    return Made(tmp_path_factory.mktemp("small"))
+
+
+@pytest.fixture(scope="module")
+def page(small_lake) -> dict[str, Section]:
+    lake = open_lake(small_lake.root)
+    found = cross_task.sections(lake, small_lake.all)
+    return {own.anchor.removeprefix("cross-"): own for own in found}
+
+
+def tables(section: Section) -> list[Table]:
+    return [block for block in section.blocks if isinstance(block, Table)]
+
+
+def test_anchors_and_figures(page):
+    assert len(page) == 9
+    drawn = [b for own in page.values() for b in own.blocks if isinstance(b, FigureBlock)]
+    assert len(drawn) == 6
+    for block in drawn:
+        labelled(block.figure)
+
+
+def test_transfer_matrix(page):
+    section = page["asking-a-model-another-task-s-items"]
+    accuracy = tables(section)[0].data
+    # The model of ADEPT on its own items and on PLANE's; the one for NLI was asked PLANE alone.
+    assert accuracy["trained_on"].to_pylist() == ["adept_5", "majority"]
+    assert accuracy["plane published 1"][0].as_py().startswith("66.7")
+    (lines,) = [b.data for b in section.blocks if isinstance(b, FigureBlock)]
+    row = next(own for own in lines.to_pylist() if own["line"] == "adept_5 → plane")
+    assert row["accuracy"] == row["majority"] == pytest.approx(2 / 3)
+
+
+def test_started_from_another_task(page):
+    (row,) = tables(page["training-on-from-another-task"])[0].data.to_pylist()
+    assert (row["task"], row["first trained on"], row["base"]) == ("adept", "plane", "tiny")
+    # One red item of eight is wrong, started from the base.
+    assert (row["from the task"], row["from the base"], row["items"]) == ("100.0", "87.5", 8)
+
+
+def test_frequency_of_pairs(page):
+    section = page["accuracy-against-the-corpus"]
+    counts, pmi = (b.data for b in section.blocks if isinstance(b, FigureBlock))
+    # Not in the corpus: dead guns, in two runs three items each.
+    absent = [row for row in counts.to_pylist() if row["tenth"] == 0]
+    assert [(row["run"], row["items"]) for row in absent] == [("PLANE published, tiny", 6)]
+    assert set(pmi["run"].to_pylist()) == {"PLANE published, tiny"}
+    few = [block.text for block in section.blocks if isinstance(block, Text)][-1]
+    assert few.endswith("7 of ADEPT random, model, 0 of ASP adjectives, tiny.")
+    slopes = tables(section)[0].data
+    assert slopes.num_rows == 4
+    assert "within class and inference type" in slopes["over"].to_pylist()
+
+
+def test_leak_free_splits(page):
+    (row,) = tables(page["leak-free-splits-against-published-ones"])[0].data.to_pylist()
+    assert row["published"].startswith("random\n87.5 (majority 50.0; 8 rows)")
+    assert row["leak-free"].startswith("noun_disjoint\n50.0")
+    assert row["difference"].startswith("+37.5 [")
+
+
+def test_what_training_had_seen(page):
+    rows = tables(page["what-training-had-seen-of-the-test-rows"])[0].data.to_pylist()
+    found = {(row["dataset"], row["seen"].split("\n")[0]): row for row in rows}
+    # Of PLANE's test items two nouns in three have the hypernym that car has in training.
+    assert found["PLANE", "seen hypernym"]["seen"].endswith("36 rows)")
+    assert found["ASP", "seen adjective"]["difference"].startswith("+50.0")
+    assert found["ASP, length held out", "seen dimension"]["difference"].startswith("+100.0")
+    assert ("ADEPT", "seen adjective") not in found  # all of them are
+
+
+def test_artefacts(page):
+    (adept, *_) = tables(page["artefacts-of-adept"])
+    rows = {(row["split"], row["input"]): row for row in adept.data.to_pylist()}
+    # The class of the modifier is the label, and all are trained on.
+    assert rows["random", "modifier alone"]["accuracy"].startswith("100.0")
+    assert rows["random", "modifier alone"]["gain"] == "+50.0"
+    plane = tables(page["artefacts-of-plane"])[0].data
+    assert set(plane["split"].to_pylist()) == {"published", "one_it"}
+    asp = tables(page["artefacts-of-asp"])[0].data
+    assert "entailment, adjectives published" in asp["split"].to_pylist()
+    (missing,) = page["artefacts-of-sygns"].blocks
+    assert isinstance(missing, NotRun) and "sygns" in missing.reason
+
+
+def test_a_lake_without_it_names_the_commands(tmp_path):
+    schema = table("amod_pairs").schema
+    rows = pa.Table.from_pylist(
+        [{"corpus": "web", "adjective": "red", "noun": "car", "count": 1}], schema
+    )
+    arrow.append(str(tmp_path), "amod_pairs", rows, job="t")
+    for section in cross_task.sections(open_lake(str(tmp_path)), Runs()):
+        (block,) = section.blocks
+        assert isinstance(block, NotRun) and block.command and block.reason

@@ -1,0 +1,221 @@
+"""The whole report, as it is written, over a small lake with runs and over one without."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import conf
+from analysis import figures
+from analysis.reporting import adept, asp, job, sygns
+from analysis.reporting.lake import open_lake
+from analysis.reporting.page import FigureBlock, NotRun, Report, Table, Text, anchored, guarded
+from analysis.reporting.runs import find_runs
+from conf import UserError
+from tests.analysis.reporting.conftest import write
+
+PAGES = "pages=[adept,asp,sygns]"
+_VOID = {"meta", "br", "link", "img", "hr", "input"}
+
+
+class Checked(HTMLParser):
+    """Ids, references, and whether every element is closed where it must be."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.open: list[str] = []
+        self.classes: list[str] = []
+        self.boxed: list[bool] = []
+        self.figures: list[set[str]] = []
+        self.outside: list[str] = []
+        self.tags: set[str] = set()
+
+    def handle_starttag(self, tag, attrs):
+        own = dict(attrs)
+        self.tags.add(tag)
+        if "id" in own:
+            self.ids.append(own["id"])
+        for name in ("href", "xlink:href", "src"):
+            if name in own:
+                link = own[name]
+                (self.links if link.startswith("#") else self.outside).append(link)
+        if tag == "table":
+            self.boxed.append("box" in self.classes[-1] if self.classes else False)
+        if tag == "figure":
+            self.figures.append(set())
+        for figure in self.figures[-1:]:
+            figure.add(tag)
+        if tag not in _VOID:
+            self.open.append(tag)
+            self.classes.append(own.get("class", ""))
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in _VOID:
+            self.handle_endtag(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open and self.open[-1] == tag, (self.open[-3:], tag)
+        self.open.pop()
+        self.classes.pop()
+
+
+def checked(text: str) -> Checked:
+    parser = Checked()
+    parser.feed(text)
+    parser.close()
+    assert not parser.open
+    return parser
+
+
+@pytest.fixture(scope="module")
+def written(built, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("out") / "report"
+    job._write(out, built)
+    return out
+
+
+def test_the_page_is_whole_and_needs_nothing_from_outside(written):
+    text = (written / "report.html").read_text(encoding="utf-8")
+    page = checked(text)
+    assert len(page.ids) == len(set(page.ids))
+    assert {link[1:] for link in page.links} <= set(page.ids)
+    # What a picture holds as pixels is within the page too.
+    assert all(link.startswith("data:image/png") for link in page.outside)
+    assert not {"script", "link", "iframe"} & page.tags
+    # Only names of vocabularies are addresses; nothing is loaded.
+    assert "url(http" not in text and "@import" not in text
+    assert page.boxed and all(page.boxed)
+    assert page.figures and all({"svg", "figcaption"} <= own for own in page.figures)
+
+
+def test_every_block_is_in_markdown_and_in_files(written):
+    text = (written / "report.md").read_text(encoding="utf-8")
+    manifest = json.loads((written / "report.json").read_text(encoding="utf-8"))
+    there = {str(p.relative_to(written)) for p in written.rglob("*") if p.is_file()}
+    assert there == {*manifest["files"], "report.json"}
+    pictures = [name for name in there if name.endswith(".svg")]
+    assert len(pictures) == text.count("![") and all(f"({name})" in text for name in pictures)
+    for number in range(1, 19):
+        assert f"### Table {number}:" in text
+    for heading in ("## ADEPT", "## ASP", "## SyGNS", "### Figure 4: labels by class"):
+        assert heading in text
+
+
+def test_equal_input_gives_equal_blocks_and_equal_pictures(made, built):
+    opened, runs = open_lake(made[0]), find_runs(made[1])
+    for part, module in zip(built.parts, (adept, asp, sygns), strict=True):
+        again = module.sections(opened, runs)
+        assert len(part.sections) == len(again) + 1
+        for first, second in zip(part.sections[1:], again, strict=True):
+            assert first.title == second.title
+            for one, two in zip(first.blocks, second.blocks, strict=True):
+                if isinstance(one, NotRun):
+                    assert f"lake={made[0]}" in one.command and "lake=LAKE" in two.command
+                elif isinstance(one, FigureBlock):
+                    assert (one.caption, one.data) == (two.caption, two.data)
+                else:
+                    assert one == two
+    figure = next(b for _, b in anchored(built) if isinstance(b, FigureBlock)).figure
+    assert figures.svg(figure) == figures.svg(figure)
+
+
+def test_a_report_takes_the_place_of_an_earlier_one(tmp_path):
+    out = tmp_path / "again"
+    small = Report("T", [Text("of words")], [])
+    job._write(out, small)
+    first = {p.name: p.read_bytes() for p in out.iterdir()}
+    (out / "stale.txt").write_text("left over")
+    job._write(out, small)
+    assert {p.name: p.read_bytes() for p in out.iterdir()} == first
+    assert [p.name for p in tmp_path.iterdir()] == ["again"]
+
+
+def test_no_axis_is_without_label_and_no_table_is_empty_or_too_wide(built):
+    drawn = 0
+    for anchor, block in anchored(built):
+        if isinstance(block, FigureBlock):
+            drawn += 1
+            figure = block.figure
+            assert block.caption and block.data.num_rows
+            axes = [own for own in figure.axes if own.axison]
+            assert figure.get_supxlabel() or all(own.get_xlabel() for own in axes), anchor
+            # Bars that lie carry their names on the axis itself.
+            named = all(own.get_ylabel() or own.get_yticklabels() for own in axes)
+            assert figure.get_supylabel() or named, anchor
+        if isinstance(block, Table):
+            assert block.data.num_columns <= 12 and block.data.num_rows, block.caption
+    assert drawn >= 12
+
+
+def test_a_lake_with_next_to_nothing_gives_a_complete_report(tmp_path):
+    lake = str(tmp_path / "lake")
+    write(lake, "amod_pairs", [{"corpus": "c", "adjective": "red", "noun": "cup", "count": 3}])
+    out = tmp_path / "report"
+    missing = f"tracking=sqlite:///{tmp_path / 'none.db'}"
+    assert conf.run(job.Settings, job.report, [f"lake={lake}", f"out={out}", missing, PAGES]) == 0
+    text = (out / "report.md").read_text(encoding="utf-8")
+    assert "cannot be read (no file" in text
+    assert not (tmp_path / "none.db").exists()
+    assert text.count("**Not run:**") > 30
+    # What the papers print is there all the same, in the layout of the papers.
+    assert "| EXI | 96.1 | 99.5 | 99.9 |" in text and "| majority | 66.4 | 66.4 |" in text
+    checked((out / "report.html").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["lake=nowhere"], "lake=nowhere: no table of a lake there"),
+        (["out=taken"], "out=taken is there and is no report"),
+        (["out=no/such/folder"], "no folder"),
+        (["edition=other"], "edition=other: no table of .* has it; there is demo"),
+        (["pages=[adept,poems]"], "pages=poems: expected one of adept"),
+        (["prover=oracle"], "oracle"),
+    ],
+)
+def test_mistakes_are_told_before_work(tmp_path, monkeypatch, arguments, told, capsys):
+    monkeypatch.chdir(tmp_path)
+    write("lake", "adept_entries", [{"noun": "dog", "adjectives": [], "edition": "demo"}])
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "mine.txt").write_text("not a report")
+    code = conf.run(job.Settings, job.report, ["tracking=none", PAGES, *arguments])
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert code == 2 and re.search(told, said), said
+    assert (tmp_path / "taken" / "mine.txt").exists() and not (tmp_path / "report").exists()
+
+
+def test_a_lake_has_a_preferred_edition(tmp_path):
+    lake = str(tmp_path)
+    for edition in ("mine", "demo", "clean"):
+        row: dict[str, Any] = {"noun": "dog", "adjectives": [], "edition": edition}
+        write(lake, "adept_entries", [row])
+    found = open_lake(lake)
+    assert found.editions == {"adept_entries": ("clean", "demo", "mine")}
+    assert found.edition("adept_entries") == "clean"
+    assert open_lake(lake, "mine").edition("adept_entries") == "mine"
+    with pytest.raises(UserError, match="no table adept in"):
+        found.edition("adept_entries", "adept")
+    assert found.contents().to_pylist()[0] == {
+        "table": "adept_entries",
+        "edition": "clean",
+        "rows": 1,
+        "version": 2,
+    }
+
+
+def test_a_page_that_misses_something_is_not_run():
+    def build() -> list[Table]:
+        raise UserError("no table")
+
+    assert guarded("a table", "make it", build) == [NotRun("a table", "make it", "no table")]
+    table = Table("t", pa.table({"a": [1]}))
+    assert guarded("a table", "make it", lambda: [table]) == [table]

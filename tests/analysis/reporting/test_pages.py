@@ -1,0 +1,153 @@
+"""Which numbers stand in which cell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from analysis.reporting.examples import bracketed, drawn
+from analysis.reporting.html import html
+from analysis.reporting.lake import open_lake
+from analysis.reporting.markdown import markdown
+from analysis.reporting.meanings import Meanings
+from analysis.reporting.page import NotRun, Part, Report, Section, Table, Text, cells
+from analysis.reporting.runs import Run, Runs, find_runs, groups
+
+
+@pytest.fixture(scope="module")
+def pages(built):
+    return {section.anchor: section.blocks for part in built.parts for section in part.sections}
+
+
+def rows(blocks, caption: str) -> dict[str, dict[str, Any]]:
+    (found,) = [b for b in blocks if isinstance(b, Table) and b.caption.startswith(caption)]
+    first = found.data.column_names[0]
+    return {row[first]: row for row in found.data.to_pylist()}
+
+
+def test_runs_are_found_newest_first_and_by_settings(made):
+    runs = find_runs(made[1])
+    assert runs.note == "" and len(runs.runs) == 14
+    assert [run.ended for run in runs.runs] == sorted((r.ended for r in runs.runs), reverse=True)
+    own = runs.of("finetune", {"task.name": "adept", "task.classes": ("5", "3")})
+    assert [run.model for run in own] == ["MiniLM", "MiniLM", "roberta-base", "roberta-base"]
+    assert [len(members) for members in groups(own)] == [1, 1, 2]
+    assert runs.of("prompt") == [] and runs.of("score", {"task.name": "adept"}) == []
+
+
+def test_groups_take_the_newest_run_of_a_seed_and_join_axes():
+    def run(number: int, **params: str) -> Run:
+        return Run(str(number), "finetune", -number, {"seeds": "[0]", **params})
+
+    runs = [run(1, lr="1"), run(2, lr="2"), run(3, lr="1"), run(4, lr="1", fold="b", out="x")]
+    assert [[r.id for r in own] for own in groups(runs)] == [["1"], ["2"], ["4"]]
+    joined = groups([run(1, lr="1", fold="a"), run(2, lr="1", fold="b", out="x")], ("fold",))
+    assert [[r.id for r in own] for own in joined] == [["1", "2"]]
+
+
+def test_adept_cells(pages):
+    table_5 = rows(pages["adept-table-5"], "Accuracy on val")
+    # 2 and 4 of 25 wrong: 92 and 84 percent, and Student's interval of two runs.
+    assert table_5["RoBERTa"]["5-class"].startswith("70.8\nours 88.0 [37.2, 100.0]\n+17.2 [")
+    assert table_5["RoBERTa"]["3-class"] == "73.1\nnot run"
+    assert table_5["human"]["5-class"] == "85.0\nnot recomputable"
+    # 12 of 25 rows have label 2; the rule answers impossible for dead and false.
+    assert table_5["majority"]["5-class"].split("\n")[1].startswith("ours 48.0 [")
+    assert [b.command for b in pages["adept-table-5"] if isinstance(b, NotRun)]
+    mine = rows(pages["adept-table-5"], "Models trained here")
+    assert mine["MiniLM"]["accuracy (%)"].startswith("88.0") and mine["MiniLM"]["runs"] == 1
+    (pair,) = rows(pages["adept-table-5"], "Models of five classes compared").values()
+    # 2 of 25 wrong against 13: eleven that only the second has right to none.
+    assert (pair["first"], pair["second"]) == ("MiniLM", "roberta-base")
+    assert pair["first less second (%)"].startswith("−44.0 [−64.0, −24.0")
+    assert pair["p (McNemar, exact)"] == pytest.approx(2 * 0.5**11)
+    answers = rows(pages["adept-table-6"], "Drawn from the answers of roberta-base")
+    assert [row["correct"] for row in answers.values()].count(False) == 2
+    assert all("[" in instance for instance in answers)
+    errors = rows(pages["adept-adjectives-of-identity"], "Errors of roberta-base")
+    assert errors["all"]["items"] == 25 and "gender" in errors
+    pipeline = rows(pages["adept-table-2"], "One entry")
+    assert pipeline["sentence"]["result"] == "A dog barks."
+    assert pipeline["chosen for labelling"]["result"] == "old: not labelled yet"
+
+
+def test_asp_cells(pages):
+    zero = rows(pages["asp-table-3"], "Entailment inference, accuracy")
+    # Everything is said to be entailed; half of the rows are.
+    assert zero["DeBERTa-base"]["ordering"].startswith("56.2\nours 50.0\n[")
+    assert zero["DeBERTa-base"]["dimension"].startswith("94.0\nours 0.0\n[")
+    assert zero["BERT-base"]["ordering"] == "56.9\nnot run"
+    tuned = rows(pages["asp-table-4"], "Entailment inference, accuracy")
+    # Two of three rows are entailed when the one that leaks is left out.
+    assert tuned["BERT-base"]["ordering"].startswith("96.4\nours 66.7\n[")
+    leaks = rows(pages["asp-what-training-rows-give-away"], "Accuracy by whether")
+    assert leaks["bert-base-cased"]["with one that was (%)"].startswith("0.0")
+    thresholds = rows(pages["asp-thresholds-of-people-and-models"], "Thresholds")
+    assert thresholds["ordering"]["people"] == "83.2 ± 0.5"
+    assert thresholds["ordering"]["nli"].startswith("101.")
+    assert (
+        rows(pages["asp-table-2"], "A group of numbers")["ordering"]["entailed for"] == "α ≤ 82 cm"
+    )
+
+
+def test_sygns_cells(pages, made):
+    table_4 = rows(pages["sygns-table-4"], "Accuracy by quantifier, primitive one, in")
+    assert table_4["EXI"]["GRU FOL"].startswith("96.1\nours 100.0\n[")
+    assert table_4["UNI"]["GRU FOL"].startswith("3.1\nours 0.0\n[0.0, ")
+    assert table_4["EXI"]["Transformer DRS (cnt)"].split("\n")[1:3] == [
+        "ours 100.0",
+        "[100.0, 100.0]",
+    ]
+    matched = float(table_4["UNI"]["GRU DRS (cnt)"].split("\n")[1].split()[1])
+    assert 0 < matched < 100
+    table_8 = rows(pages["sygns-table-8"], "F of polarity")
+    assert table_8["EXI"]["GRU up"].startswith("99.9\nours 100.0 [")
+    # A table of fourteen columns is turned: its columns are the rows.
+    assert "GRU up P" in rows(pages["sygns-table-15"], "Polarity of FOL")
+    entailment = [b for b in pages["sygns-table-6"] if isinstance(b, NotRun)]
+    assert "prover=eprover" in entailment[0].command
+    (shown,) = rows(pages["sygns-table-18"], "Ours:").values()
+    assert [name.split(",")[0] for name in shown] == ["gold", "GRU"]
+    assert (
+        rows(pages["sygns-table-9"], "Accuracy by depth")["depth 2"]["GRU FOL"] == "0.36\nnot run"
+    )
+    errors = rows(pages["sygns-table-7"], "A universal sentence")
+    assert "↓" in errors["Gold"]["formula"]
+
+
+def test_entailment_is_proved_on_request(made):
+    pytest.importorskip("cvc5")
+    lake = open_lake(made[0])
+    asked = Meanings(lake, find_runs(made[1]), "demo", "cvc5")
+    found = asked.entailment(asked.group("systematicity", "one", "fol", "gru"))
+    assert found["EXI"][2].estimate == 1.0 and found["UNI"][2].estimate == 0.0
+
+
+def test_a_report_of_nothing_but_words():
+    table = Table("A & B", pa.table({"a_b": ["x|y\n<z>"], "n": [1234.5], "t": [True], "o": [None]}))
+    made = Report("T", [Text("<b>")], [Part("p", "P", [Section("s", "S", [table])])])
+    assert cells(table) == (
+        ["a b", "n", "t", "o"],
+        [False, True, False, False],
+        [["x|y\n<z>", "1,234.50", "yes", "–"]],
+    )
+    assert '<td class="short">x|y<br><span class="ours">&lt;z&gt;</span></td>' in html(made, {})
+    assert "| x\\|y<br>\\<z\\> | 1,234.50 | yes | – |" in markdown(made)
+
+
+def test_examples_do_not_depend_on_order():
+    names = [str(at) for at in range(20)]
+    assert drawn(names, 1, str) == drawn(reversed(names), 1, str) != drawn(names, 2, str)
+    assert bracketed("A deadline kills a dead Dead man.", "dead") == (
+        "A deadline kills a [dead] Dead man."
+    )
+
+
+def test_no_store_is_told(tmp_path):
+    (tmp_path / "other.db").write_text("no database")
+    for name, why in (("none.db", "no file"), ("other.db", "file is not a database")):
+        found = find_runs(f"sqlite:///{tmp_path / name}")
+        assert found.runs == () and why in found.note
+    assert find_runs(None) == Runs(note=find_runs(None).note)

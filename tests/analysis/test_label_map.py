@@ -1,0 +1,106 @@
+"""How labels of one task are read as another's."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+import yaml
+
+import conf
+from analysis import label_map
+from analysis.label_map import Undefined, canonical, holds, in_order, reading, two_way
+from etl.adept import LABELS as ADEPT
+
+NLI = ("entailment", "neutral", "contradiction")
+PLANE = ("not entailed", "entailed")
+ASP = ("entailment", "not_entailment")
+TWO = (PLANE, ASP)
+
+
+def test_every_line_gives_its_reason():
+    loaded = yaml.safe_load((conf.ROOT / "conf" / "transfer.yaml").read_text())
+    entries = [*loaded["holds"].values(), *loaded["answers"], *loaded["coarser"]]
+    assert all(len(entry["because"]) > 10 for entry in (*entries, *loaded["undefined"]))
+    assert set(loaded["holds"]) == {*NLI, *PLANE, *ASP, *ADEPT}
+
+
+def test_an_answer_is_read_as_the_task_asks():
+    assert reading(NLI, PLANE).says == {
+        "entailment": "entailed",
+        "neutral": "not entailed",
+        "contradiction": "not entailed",
+    }
+    assert reading(NLI, ASP).says["contradiction"] == "not_entailment"
+    assert reading(PLANE, ADEPT).says == {
+        "entailed": "equally likely",
+        "not entailed": "less likely",
+    }
+    assert reading(ADEPT, ASP).says["impossible"] == "not_entailment"
+    assert reading(ADEPT, ASP).says["more likely"] == "entailment"
+
+
+def test_degrees_are_read_as_degrees():
+    assert reading(ADEPT, ADEPT[1:4]).says["necessarily true"] == "more likely"
+    assert reading(ADEPT, ADEPT[1:]).says["impossible"] == "less likely"
+    # Three labels are among the five: as they stand.
+    assert reading(ADEPT[1:4], ADEPT).says == {label: label for label in ADEPT[1:4]}
+
+
+@pytest.mark.parametrize(
+    ("own", "wanted"), itertools.product((NLI, PLANE, ASP, ADEPT, ADEPT[1:4]), (*TWO, ADEPT))
+)
+def test_reading_keeps_what_holds(own, wanted):
+    for label, said in reading(own, wanted).says.items():
+        assert holds(label) == holds(said)
+        assert said in wanted
+
+
+@pytest.mark.parametrize(
+    ("own", "wanted", "reason"),
+    [
+        (PLANE, NLI, "which of neutral and contradiction"),
+        ((), PLANE, "a generated meaning no label"),
+        (NLI, (), "SyGNS asks for a meaning"),
+        (("up", "down"), PLANE, "'up' is none of the labels"),
+        (NLI, ("up", "down"), "no answers are defined"),
+    ],
+)
+def test_what_cannot_be_read_says_why(own, wanted, reason):
+    with pytest.raises(Undefined, match=reason):
+        reading(own, wanted)
+
+
+def test_names_of_other_models_are_known_by_what_they_say():
+    assert canonical(["CONTRADICTION", "Neutral", "entailment"]) == NLI[::-1]
+    assert canonical(["entailment", "not-entailment"]) == ASP
+    assert in_order(("contradiction", "entailment", "neutral")) == NLI
+    assert in_order(("entailed", "not entailed")) == PLANE
+    assert in_order(("entailed",)) is None
+
+
+@pytest.mark.parametrize(
+    ("names", "reason"),
+    [
+        (["LABEL_0", "LABEL_1"], "'LABEL_0', 'LABEL_1' names no label"),
+        (["entailment", "neutral"], "not the labels of a task"),
+        (["entailment", "Entailment", "neutral"], "not the labels of a task"),
+        ([], "not the labels of a task"),
+    ],
+)
+def test_other_names_are_refused(names, reason):
+    with pytest.raises(Undefined, match=reason):
+        canonical(names)
+
+
+def test_two_answers_are_two_way_already():
+    assert two_way({"entailed"})
+    assert two_way(ASP)
+    assert not two_way(NLI)
+    assert not two_way(ADEPT)
+
+
+def test_a_changed_map_has_another_fingerprint(monkeypatch):
+    before = label_map.fingerprint()
+    monkeypatch.setattr(label_map, "_text", lambda: "version: 2\n")
+    assert label_map.fingerprint() != before

@@ -1,0 +1,67 @@
+"""The page of the benchmark of predicting, and its rows."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from benchmarks import predict
+from etl.lake import arrow
+
+
+def test_rows_are_as_many_as_asked_for_and_all_different(tmp_path, monkeypatch):
+    monkeypatch.setattr("benchmarks.train.SHARED", tmp_path)
+    lake = os.fspath(tmp_path / "lake")
+    predict.fill(lake, 250, piece=100)
+    rows = arrow.read(lake, "adept_items")
+    assert rows.num_rows == 250
+    assert len(set(rows["item_id"].to_pylist())) == 250
+    assert rows["sentence"].null_count == rows["modified_sentence"].null_count == 0
+    assert rows["edition"].unique().to_pylist() == ["bench"]
+
+
+def test_commits_say_how_many_rows_there_are(tmp_path, monkeypatch):
+    monkeypatch.setattr("benchmarks.train.SHARED", tmp_path)
+    monkeypatch.setattr(predict, "_SIZES", {})
+    lake = os.fspath(tmp_path / "lake")
+    predict.fill(lake, 250, piece=100)
+    assert predict._predicted(tmp_path / "lake" / "adept_items" / "_delta_log") == 250
+
+
+def test_rates_are_taken_from_first_to_last():
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        own = predict.Side(process)
+    own.note(100, 10.0, 12.0)
+    with pytest.raises(SystemExit, match="too few to measure"):
+        own.rates()
+    for rows, active, cpu in ((100, 11.0, 13.0), (200, 12.0, 14.0), (400, 14.0, 18.0)):
+        own.note(rows, active, cpu)
+    assert own.rates() == {"rows": 300, "rows_per_second": 75.0, "rows_per_cpu_second": 50.0}
+
+
+def test_the_page_has_what_was_recorded():
+    side = {"rows": 60_000, "rows_per_second": 200.0, "rows_per_cpu_second": 180.0}
+    found = {
+        "table_rows": 1_000_000,
+        "chunk": 2048,
+        "staging_seconds": 10.0,
+        "seconds": 600.0,
+        "job": side,
+        "bare": {**side, "rows_per_cpu_second": 200.0},
+        "load": 1.0,
+        "same": {
+            "rows": 2000,
+            "complete": True,
+            "two processes": True,
+            "killed at": 500,
+            "killed": False,
+        },
+    }
+    text = predict.page({"cpu": found})
+    assert "0.900 of the bare forward pass a CPU second (1.000 a second of its turns); met" in text
+    assert "at this rate 84 minutes" in text
+    assert "by two processes the same predictions" in text
+    assert "started again OTHER predictions" in text

@@ -1,0 +1,60 @@
+"""Estimates of training: arithmetic on round figures, and the page that they are written into."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from benchmarks.reproducing import (
+    ADEPT_TOKENS,
+    BASE,
+    EXPERIMENTS,
+    Experiment,
+    Settings,
+    core_rate,
+    hours,
+    main,
+)
+from benchmarks.sizing import BEGIN, END
+from conf import UserError
+
+MEASURED = {"samples_per_cpu_second": 50.0}
+
+
+def test_operations_are_six_a_weight_and_token():
+    own = Experiment("x", runs=2, rows=100, epochs=6, tokens=10, weights=1000)
+    assert own.samples == 600
+    assert own.operations == 6 * 600 * 10 * 1000
+
+
+def test_the_rate_is_that_of_the_measured_model():
+    # MiniLM: 6 layers of width 384
+    assert core_rate(MEASURED) == pytest.approx(6 * 50 * ADEPT_TOKENS * 12 * 6 * 384 * 384)
+    assert BASE == 84_934_656
+
+
+def test_the_grid_of_adept_has_108_runs_a_model():
+    adept = EXPERIMENTS[0]
+    assert adept.runs == 12 * 108
+    assert adept.epochs == 12 * 27 * 20
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(36, "0.01"), (45_000, "12"), (5_000_000, "1_400")])
+def test_hours_in_words(seconds, said):
+    assert hours(seconds) == said
+
+
+def test_the_page_is_written(tmp_path):
+    page, figures = tmp_path / "page.md", tmp_path / "results.json"
+    page.write_text(f"before\n{BEGIN}\nstale\n{END}\nafter\n")
+    figures.write_text(json.dumps({"train": {"cpu": {"speed": {"ours": MEASURED}}}}))
+    main(Settings(page=str(page), figures=str(figures)))
+    text = page.read_text()
+    assert text.startswith("before\n") and text.endswith("\nafter\n") and "stale" not in text
+    assert all(own.name in text for own in EXPERIMENTS)
+
+
+def test_missing_measurements_are_told(tmp_path):
+    with pytest.raises(UserError, match=r"benchmarks\.train"):
+        main(Settings(figures=str(tmp_path / "none.json")))

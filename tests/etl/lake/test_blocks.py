@@ -1,0 +1,130 @@
+"""Rows that tasks make and write themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from etl.lake import arrow, staging
+from etl.lake.blocks import Blocks, frame_of
+from etl.lake.errors import LakeFailed
+from etl.lake.tables import TABLES
+from tests.etl.lake.compare import assert_same_rows
+
+SCHEMA = TABLES["amod_pairs"].schema
+
+
+def rows(batches):
+    """Of each number two pairs: one for each of two corpora, words as dictionaries."""
+    for batch in batches:
+        numbers = batch.column(0).to_pylist()
+        for corpus in ("de", "u k"):
+            yield pa.table(
+                {
+                    "corpus": pa.array([corpus] * len(numbers)).dictionary_encode(),
+                    "adjective": pa.array([f"a{n % 3}" for n in numbers]).dictionary_encode(),
+                    "noun": [f"n{n}" for n in numbers],
+                    "count": numbers,
+                }
+            )
+
+
+def wanted(numbers):
+    return pa.Table.from_pylist(
+        [
+            {"corpus": corpus, "adjective": f"a{n % 3}", "noun": f"n{n}", "count": n}
+            for corpus in ("de", "u k")
+            for n in numbers
+        ],
+        SCHEMA,
+    )
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+def test_tasks_write_what_they_make(lake, spark, parts):
+    commit = lake.append("amod_pairs", Blocks(spark.range(0, 50, 1, parts), rows), job="test")
+    assert commit.rows == 100
+    assert_same_rows(arrow.read(lake.root, "amod_pairs"), wanted(range(50)))
+    assert_same_rows(lake.read("amod_pairs").toArrow(), wanted(range(50)))
+
+
+def test_an_engine_that_writes_frames_gets_the_same_rows(spark):
+    frame = frame_of(Blocks(spark.range(0, 50, 1, 3), rows), TABLES["amod_pairs"])
+    assert_same_rows(frame.toArrow(), wanted(range(50)))
+
+
+def test_a_partition_is_replaced(lake, spark):
+    def one(batches):
+        for table in rows(batches):
+            if table["corpus"][0].as_py() == "de":
+                yield table
+
+    lake.append("amod_pairs", Blocks(spark.range(9), rows), job="test")
+    lake.replace("amod_pairs", Blocks(spark.range(3), one), {"corpus": "de"}, job="test")
+    found = arrow.read(lake.root, "amod_pairs", where=[("corpus", "=", "de")])
+    assert sorted(found["count"].to_pylist()) == [0, 1, 2]
+    assert arrow.read(lake.root, "amod_pairs").num_rows == 12
+
+
+def test_words_are_dictionaries_in_the_file_and_text_in_the_table(plain_lake, spark):
+    plain_lake.append("amod_pairs", Blocks(spark.range(20).coalesce(1), rows), job="test")
+    (path, *_) = [
+        Path(plain_lake.root, "amod_pairs", file.path)
+        for file in arrow.files(plain_lake.root, "amod_pairs")
+    ]
+    group = pq.read_metadata(path).row_group(0)
+    encodings = {
+        group.column(at).path_in_schema: group.column(at).encodings
+        for at in range(group.num_columns)
+    }
+    assert "RLE_DICTIONARY" in encodings["adjective"]
+    assert "RLE_DICTIONARY" not in encodings["noun"]
+    assert pq.read_schema(path).field("adjective").type == pa.string()
+
+
+def test_what_a_failed_attempt_wrote_is_not_in_the_table(plain_lake, spark, monkeypatch):
+    """An attempt that ends after its file does leaves one that Spark does not name."""
+    collect = staging.collect
+
+    def with_a_stray_file(filesystem, declared, staged):
+        (some, *_) = staged.paths
+        folder = some.rpartition("/")[0]
+        with filesystem.open_output_stream(f"{folder}/part-of-another-attempt.parquet") as stream:
+            pq.write_table(pa.table({"adjective": ["x"], "noun": ["y"], "count": [1]}), stream)
+        return collect(filesystem, declared, staged)
+
+    monkeypatch.setattr(staging, "collect", with_a_stray_file)
+    plain_lake.append("amod_pairs", Blocks(spark.range(5), rows), job="test")
+    assert_same_rows(arrow.read(plain_lake.root, "amod_pairs"), wanted(range(5)))
+    assert not list(Path(plain_lake.root).rglob("part-of-another-attempt.parquet"))
+
+
+def test_a_file_that_is_named_and_not_there(plain_lake, spark, monkeypatch):
+    collect = staging.collect
+
+    def without_a_file(filesystem, declared, staged):
+        filesystem.delete_file(sorted(staged.paths)[0])
+        return collect(filesystem, declared, staged)
+
+    monkeypatch.setattr(staging, "collect", without_a_file)
+    with pytest.raises(LakeFailed, match="files are missing"):
+        plain_lake.append("amod_pairs", Blocks(spark.range(5), rows), job="test")
+    assert not plain_lake.exists("amod_pairs")
+
+
+def test_rows_that_are_not_as_declared(lake, spark):
+    def wrong(batches):
+        for table in rows(batches):
+            yield table.set_column(3, "count", table["count"].cast(pa.float64()))
+
+    with pytest.raises(Exception, match="count is double, declared int64"):
+        lake.append("amod_pairs", Blocks(spark.range(5), wrong), job="test")
+    assert not lake.exists("amod_pairs")
+
+
+def test_no_rows_where_some_are_expected(lake, spark):
+    with pytest.raises(LakeFailed, match="no rows"):
+        lake.replace("amod_pairs", Blocks(spark.range(0), rows), {"corpus": "de"}, job="test")

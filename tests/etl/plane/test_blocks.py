@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from etl.lake.tables import table
+from etl.plane import CLASSES, TYPES, blocks
+from etl.plane.blocks import PHRASES, WORDS, Vocabulary, items, split_items
+from etl.plane.rules import conclusion, group_id, item_id, label, sentence, spelling
+from etl.plane.splits import CHOSEN
+
+ABOVE = {
+    "dog": [("canine", 1), ("carnivore", 2), ("beast", 3)],
+    "hour": [("unit", 1), ("oddity", 2)],
+    "cow": [],
+    "apéritif": [("drink", 1)],
+}
+KNOWN = pa.table({"noun": list(ABOVE), "hypernyms": list(ABOVE.values())}, schema=WORDS)
+ADJECTIVES = ("red", "russian", "honest", "useful", "fake", "œcuménical")
+
+
+def phrases(rows) -> pa.Table:
+    return pa.Table.from_pylist(
+        [dict(zip(PHRASES.names, (*row, None, None)[:5], strict=True)) for row in rows], PHRASES
+    )
+
+
+def one_by_one(rows, vocabulary):
+    """What the rules make of each phrase: the reference."""
+    text, edition = vocabulary.text, vocabulary.edition
+    for adjective, kind, noun, *chain in rows:
+        most = vocabulary.intensional_distance if kind == "O" else vocabulary.distance
+        above = [tuple(chain)] if chain else [up for up in ABOVE[noun] if up[1] <= most]
+        for up, distance in above:
+            for inference in (3,) if chain else TYPES:
+                words = (adjective, noun, up)
+                written = spelling(adjective) if text == "clean" else adjective
+                yield (
+                    item_id(edition, inference, *words),
+                    group_id(*words),
+                    adjective,
+                    kind,
+                    noun,
+                    up,
+                    distance,
+                    inference,
+                    f"{written} {noun}",
+                    conclusion(inference, written, noun, up),
+                    label(kind, inference),
+                    sentence(text, inference, *words),
+                    edition,
+                )
+
+
+def rows_of(found: pa.Table) -> list[tuple[object, ...]]:
+    return sorted(tuple(row.values()) for row in found.to_pylist())
+
+
+met = st.tuples(st.sampled_from(ADJECTIVES), st.sampled_from(CLASSES), st.sampled_from(list(ABOVE)))
+chained = st.tuples(met, st.sampled_from([("thing", 2), ("unit", 1)])).map(lambda x: (*x[0], *x[1]))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    rows=st.lists(met | chained, min_size=1, max_size=40),
+    text=st.sampled_from(["clean", "paper"]),
+    edition=st.sampled_from(["mine", "another"]),
+    direct=st.integers(1, 3),
+    size=st.integers(1, 9),
+)
+def test_blocks_are_the_rules(rows, text, edition, direct, size):
+    vocabulary = Vocabulary(KNOWN, 3, direct, text, edition)
+    wanted = sorted(one_by_one(rows, vocabulary))
+    given = phrases(rows)
+    assert rows_of(items(given, vocabulary)) == wanted
+    # However the phrases come in batches.
+    make = blocks.maker(lambda: vocabulary)
+    found = list(make(iter(given.to_batches(max_chunksize=size))))
+    assert sorted(row for part in found for row in rows_of(part)) == wanted
+    for part in found:
+        assert part.schema.names == table("plane_items").schema.names
+        assert len(set(part.column("class").to_pylist())) == 1
+
+
+def test_large_batches_come_in_blocks(monkeypatch):
+    monkeypatch.setattr(blocks, "_GROUPS", 4)
+    rows = [("red", "I", "dog")] * 5 + [("red", "I", "cow"), ("red", "I", "hour")]
+    vocabulary = Vocabulary(KNOWN, 3, 1, "clean", "mine")
+    found = list(blocks.maker(lambda: vocabulary)(iter(phrases(rows).to_batches())))
+    assert len(found) > 3
+    assert sorted(r for part in found for r in rows_of(part)) == sorted(
+        one_by_one(rows, vocabulary)
+    )
+
+
+def test_a_noun_that_nobody_knows():
+    with pytest.raises(ValueError, match="'cat' is not in the vocabulary"):
+        items(phrases([("red", "I", "cat")]), Vocabulary(KNOWN, 3, 1, "clean", "mine"))
+
+
+def test_split_rows_name_items():
+    chosen = pa.Table.from_pylist(
+        [
+            {"scheme": "strict", "fold": "2", "part": part, "adjective": "red", "class": "I"}
+            | {"noun": "dog", "hypernym": up, "distance": 1}
+            for part, up in (("train", "canine"), ("test", "beast"))
+        ],
+        CHOSEN,
+    )
+    rows = split_items(chosen, "mine", (1, 3)).to_pylist()
+    assert [(row["part"], row["item_id"]) for row in rows] == [
+        (part, item_id("mine", inference, "red", "dog", up))
+        for part, up in (("train", "canine"), ("test", "beast"))
+        for inference in (1, 3)
+    ]
+    assert {row["edition"] for row in rows} == {"mine"}
+    assert rows[0].keys() == set(table("plane_splits").schema.names)

@@ -1,0 +1,99 @@
+"""Several jobs in one session: what is refused before the first, and what a run leaves."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+import conf
+from conf import JobFailed, UserError
+from etl import jobs
+from etl.jobs import JOBS, Job, Settings, planned, run_steps
+from etl.lake import arrow
+
+ASP = {"edition": "small", "entailment": 20, "degree": 0, "splits": False}
+
+
+def pipeline(*steps: dict[str, Any], **more: Any) -> Settings:
+    return Settings(steps=list(steps), **more)
+
+
+def test_every_job_has_a_script_of_its_name():
+    scripts = {path.stem for path in (conf.ROOT / "etl").glob("*.py")}
+    assert JOBS.keys() <= scripts
+    spark = {name for name in scripts if name.startswith(("build_", "import_", "extract_"))}
+    assert spark == JOBS.keys()
+
+
+def test_steps_are_read_from_yaml_with_the_lake_and_presets(tmp_path):
+    file = tmp_path / "steps.yaml"
+    file.write_text(
+        "steps:\n- build_asp: {preset: demo, seed: 3}\n- build_sygns:\n"
+        "- import_published: {asp: ASP/, lake: other}\n"
+    )
+    asp, sygns, published = planned(conf.load(Settings, [str(file), "lake=mine"]))
+    assert (asp.number, asp.label) == (1, "step 1 of 3, build_asp")
+    assert (asp.settings.lake, asp.settings.seed, asp.settings.entailment) == ("mine", 3, 100)
+    assert (sygns.settings.lake, published.settings.lake) == ("mine", "other")
+    (last,) = planned(conf.load(Settings, [str(file), "first=3"]))
+    assert last.number == 3
+
+
+def test_the_demo_is_a_pipeline():
+    steps = planned(conf.load(Settings, [str(conf.ROOT / "conf" / "demo" / "pipeline.yaml")]))
+    assert len(steps) == 7
+
+
+@pytest.mark.parametrize(
+    ("steps", "says"),
+    [
+        ([], "the list is empty"),
+        ([{"build_asp": {}}, {"build_aps": {}}], r"step 2 of 2, build_aps: no such job; expected"),
+        ([{"build_asp": {"sede": 1}}], r"step 1 of 1, build_asp: unknown .* did you mean 'seed'"),
+        ([{"build_asp": {"seed": "one"}}], "build_asp: seed=one: expected a whole number"),
+        ([{"build_asp": {}, "build_sygns": {}}], "step 1: got build_asp, build_sygns; expected"),
+        ([{"build_asp": 1}], "got 1; expected its settings"),
+        ([{"extract_amod": {"input": ["a"]}}], "missing setting 'source'"),
+    ],
+)
+def test_what_cannot_run_is_refused_before_anything_runs(steps, says):
+    with pytest.raises(UserError, match=says):
+        run_steps(pipeline(*steps))
+
+
+@pytest.mark.parametrize("first", [0, 2])
+def test_a_step_that_there_is_not(first):
+    with pytest.raises(UserError, match="expected 1 to 1"):
+        pipeline({"build_asp": {}}, first=first)
+
+
+def test_steps_run_in_order_until_one_fails(spark, tmp_path):
+    lake = str(tmp_path / "lake")
+    steps = (
+        {"build_asp": ASP},
+        {"extract_amod": {"source": "text", "input": [str(tmp_path / "none.txt")]}},
+        {"build_asp": {**ASP, "edition": "later"}},
+    )
+    with pytest.raises(UserError, match=r"^step 2 of 3, extract_amod: .*none\.txt.*first=2"):
+        run_steps(pipeline(*steps, lake=lake))
+    assert set(arrow.read(lake, "asp_entailment").column("edition").to_pylist()) == {"small"}
+
+
+@pytest.mark.parametrize(
+    ("raised", "becomes"), [(JobFailed("half of it"), JobFailed), (OSError("full"), OSError)]
+)
+def test_other_failures_name_their_step(spark, monkeypatch, caplog, raised, becomes):
+    @dataclasses.dataclass(frozen=True)
+    class Nothing:
+        lake: str
+
+    def fail(settings):
+        raise raised
+
+    monkeypatch.setattr(jobs, "JOBS", {"fails": Job(Nothing, fail)})
+    with pytest.raises(becomes) as caught:
+        run_steps(pipeline({"fails": None}))
+    told = str(caught.value) + caplog.text
+    assert "step 1 of 1, fails" in told and "first=1" in told

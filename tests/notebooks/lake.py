@@ -1,0 +1,169 @@
+"""A lake as the demo leaves it, a few rows a table, made by the rules themselves without Spark."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from itertools import product
+from typing import Any
+
+import pyarrow as pa
+
+from etl.adept.splits import split_columns
+from etl.asp import TESTS
+from etl.asp.degree import NUMBERS
+from etl.asp.job import Recipe
+from etl.asp.settings import Settings as Asp
+from etl.lake import arrow
+from etl.lake.tables import table
+from etl.plane import TYPES, rules
+from etl.sygns.generate import Sampler, sample
+from etl.sygns.grammar import grammar
+from etl.sygns.splits import SCHEMES, assign
+
+EDITION = "demo"
+CORPUS = "demo-wikipedia"
+NOUNS = {"key": ("device", "instrument"), "bridge": ("structure", "artifact"), "coat": ("garment",)}
+ADJECTIVES = {"wooden": "I", "red": "I", "small": "S", "old": "S", "false": "O", "fake": "O"}
+
+
+def put(root: str, name: str, rows: list[dict[str, Any]]) -> None:
+    """Append rows; columns that they leave out are null."""
+    arrow.append(root, name, pa.Table.from_pylist(rows, table(name).schema), job="test")
+
+
+def write(root: str) -> None:
+    """Every table that a notebook reads."""
+    pairs(root)
+    adept(root)
+    plane(root)
+    asp(root)
+    sygns(root)
+
+
+def pairs(root: str) -> None:
+    counted = [
+        {"corpus": CORPUS, "adjective": adjective, "noun": noun, "count": 1 + at % 5}
+        for at, (noun, adjective) in enumerate(product(NOUNS, ADJECTIVES))
+    ]
+    put(root, "amod_pairs", counted)
+    totals = {"adjective_count": 9, "noun_count": 12, "pmi": 1.5, "npmi": 0.2, "log_dice": 9.0}
+    put(root, "amod_association", [{**pair, **totals} for pair in counted])
+    example = {"sentence": "A false key opens no door.", "document": "Key"}
+    put(root, "amod_examples", [{**pair, **example} for pair in counted if pair["noun"] == "key"])
+    left_out = {"job": "extract_amod/demo-wikipedia", "table": "amod_counts"}
+    put(root, "dropped", [{**left_out, "reason": "head_not_noun", "count": 3, "sample": "line 7"}])
+
+
+def adept(root: str) -> None:
+    items: list[dict[str, Any]] = [
+        {
+            "item_id": f"{noun}-{adjective}",
+            "noun": noun,
+            "relation": "HasA",
+            "predicate": "has parts",
+            "adjective": adjective,
+            "nonsubsective": ADJECTIVES[adjective] == "O",
+            "variant": at,
+            "chosen": True,
+            "sentence": f"A {noun} has parts.",
+            "modified_sentence": f"A {adjective} {noun} has parts.",
+            "edition": EDITION,
+        }
+        for noun in NOUNS
+        for at, adjective in enumerate(ADJECTIVES)
+    ]
+    put(root, "adept_items", items)
+    put(root, "adept_entries", [{"noun": noun, "edition": EDITION} for noun in NOUNS])
+    labelled = [
+        {
+            "item_id": item["item_id"],
+            "sentence1": item["sentence"],
+            "sentence2": item["modified_sentence"],
+            "modifier": item["adjective"],
+            "noun": item["noun"],
+            "label": 0 if item["nonsubsective"] else 2,
+            "agreement": "unanimous",
+            **split_columns(
+                item["sentence"], item["modified_sentence"], item["adjective"], item["noun"]
+            ),
+            "edition": EDITION,
+        }
+        for item in items
+    ]
+    put(root, "adept", labelled)
+
+
+def plane(root: str) -> None:
+    items, splits = [], []
+    for (noun, above), (adjective, kind) in product(NOUNS.items(), ADJECTIVES.items()):
+        for (distance, hypernym), inference in product(enumerate(above, 1), TYPES):
+            words = (adjective, noun, hypernym)
+            item = rules.item_id(EDITION, inference, *words)
+            items.append(
+                {
+                    "item_id": item,
+                    "group_id": rules.group_id(*words),
+                    "adjective": adjective,
+                    "class": kind,
+                    "noun": noun,
+                    "hypernym": hypernym,
+                    "distance": distance,
+                    "inference_type": inference,
+                    "premise": f"{adjective} {noun}",
+                    "conclusion": rules.conclusion(inference, *words),
+                    "label": rules.label(kind, inference),
+                    "sentence": rules.sentence("clean", inference, *words),
+                    "edition": EDITION,
+                }
+            )
+            if noun == "key":
+                own = {"scheme": "two_shot", "fold": "1", "part": "test", "item_id": item}
+                splits.append({**own, "edition": EDITION})
+    put(root, "plane_items", items)
+    put(root, "plane_splits", splits)
+    phrases = [
+        {"corpus": CORPUS, "adjective": a, "class": kind, "noun": noun, "count": 1}
+        | {"pmi": float(at % 4), "edition": EDITION}
+        for at, (noun, (a, kind)) in enumerate(product(NOUNS, ADJECTIVES.items()))
+    ]
+    put(root, "plane_association", phrases)
+
+
+def asp(root: str) -> None:
+    """The tables of ASP, and of one run the answers, which are the labels themselves."""
+    recipe = Recipe(Asp(preset="demo"))
+    entailment, degree = recipe.entailment(), recipe.degree()
+    own = {"edition": EDITION}
+    rows = [row._asdict() | own for test in TESTS for row in entailment.rows(test, 0, 12)]
+    put(root, "asp_entailment", rows)
+    numbers = [
+        row._asdict() | own
+        for test in TESTS
+        for at in range(160 // NUMBERS)
+        for row in degree.rows(degree.group(test, at))
+    ]
+    put(root, "asp_degree", numbers)
+    run = {"run_id": "r1", "task": "asp", "scheme": "dimension", "fold": "length", "model": "tiny"}
+    answers = [
+        {**run, **own, "item_id": row["item_id"], "gold": row["label"], "predicted": row["label"]}
+        for row in numbers
+        if row["label"] != "discard"
+    ]
+    put(root, "predictions", answers)
+
+
+def sygns(root: str) -> None:
+    rows, splits = [], []
+    for depth, size in ((0, 150), (1, 10)):
+        for record in sample(Sampler(grammar("clean", 10, 10), depth, seed=0), size):
+            row = asdict(record)
+            for name in ("polarity_fol", "polarity_vf"):
+                row[name] = [{"word": word, "direction": way} for word, way in row[name]]
+            rows.append({**row, "phenomena": list(record.phenomena), "edition": EDITION})
+            for scheme, primitive, part in assign(
+                SCHEMES, 0, record.sentence_id, depth, record.sentence, record.phenomena
+            ):
+                place = {"scheme": scheme, "primitive": primitive, "part": part}
+                splits.append({**place, "sentence_id": record.sentence_id, "edition": EDITION})
+    put(root, "sygns", rows)
+    put(root, "sygns_splits", splits)

@@ -1,0 +1,60 @@
+"""Every notebook runs from top to bottom on a small lake, and is stored without its outputs."""
+
+from __future__ import annotations
+
+import os
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+
+from conf import ROOT
+from tests.notebooks import lake
+
+FOLDER = ROOT / "notebooks"
+FILES = sorted(FOLDER.glob("*.ipynb"))
+# Each notebook begins without the names of the one before.
+CLEAR = "%reset -f -s"
+
+
+def executed(parts, root, monkeypatch):
+    """The code cells of several notebooks, run in turn by one kernel: it takes seconds to start."""
+    monkeypatch.setenv("LAKE", root)
+    monkeypatch.setenv("PYTHONPATH", os.fspath(ROOT))
+    whole = nbformat.v4.new_notebook()
+    for cells in parts:
+        whole.cells.append(nbformat.v4.new_code_cell(CLEAR))
+        whole.cells += [cell for cell in cells if cell.cell_type == "code"]
+    resources = {"metadata": {"path": os.fspath(FOLDER)}}
+    return NotebookClient(whole, timeout=60, kernel_name="python3", resources=resources).execute()
+
+
+def test_there_is_one_a_paper_and_a_tour():
+    assert [file.stem for file in FILES] == ["adept", "asp", "plane", "sygns", "tour_of_the_lake"]
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_notebooks_are_stored_without_outputs(file):
+    cells = [cell for cell in nbformat.read(file, 4).cells if cell.cell_type == "code"]
+    assert cells and all(cell.outputs == [] and cell.execution_count is None for cell in cells)
+
+
+@pytest.mark.slow
+def test_notebooks_run(tmp_path, monkeypatch):
+    root = str(tmp_path / "lake")
+    lake.write(root)
+    parts = [nbformat.read(file, 4).cells for file in FILES]
+    done = executed(parts, root, monkeypatch)
+    outputs = [output for cell in done.cells for output in cell.get("outputs", [])]
+    figures = sum("image/svg+xml" in output.get("data", {}) for output in outputs)
+    assert figures >= 6
+    said = "".join(output.get("text", "") for output in outputs)
+    assert "A false key opens no door." in said and "theorem / theorem" in said
+
+
+@pytest.mark.slow
+def test_a_cell_that_fails_is_seen(tmp_path, monkeypatch):
+    cells = [nbformat.v4.new_code_cell("from etl.lake import arrow\narrow.read('none', 'adept')")]
+    with pytest.raises(CellExecutionError, match="no table"):
+        executed([cells], str(tmp_path), monkeypatch)

@@ -1,0 +1,141 @@
+"""What the documents name is there: links lead somewhere, jobs take the commands."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import conf
+from conf import ROOT, UserError
+from etl.adept import annotating
+from etl.lake import __main__ as lake_commands
+
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+IDS = [page.relative_to(ROOT).as_posix() for page in PAGES]
+# A job, as a file or a module, behind any of its launchers.
+JOB = re.compile(r"(?:^|\s)((?:etl|training|analysis)/\w+\.py|-m\s+(?:etl|analysis)[.\w]*)(?:\s|$)")
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors that GitHub gives the headings of a page."""
+    found = set()
+    for heading in re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE):
+        kept = re.sub(r"[^\w\- ]", "", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower())
+        found.add(kept.replace(" ", "-"))
+    return found
+
+
+def broken_links(page: Path) -> list[str]:
+    """The links of a page that lead nowhere; those to the web are not followed."""
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    broken = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        path, _, anchor = link.partition("#")
+        if re.match(r"\w+:", link):
+            continue
+        target = page.parent / path if path else page
+        missing = not target.exists() or (
+            anchor and target.suffix == ".md" and anchor not in anchors(target)
+        )
+        if missing:
+            broken.append(link)
+    return broken
+
+
+def commands(text: str) -> list[str]:
+    """The commands of a page's bash blocks, continued lines joined."""
+    found = []
+    for block in re.findall(r"```bash\n(.*?)```", text, re.DOTALL):
+        lines = block.replace("\\\n", " ").splitlines()
+        found += [line.strip() for line in lines if JOB.search(line.split(" # ")[0])]
+    return found
+
+
+def check(command: str) -> None:
+    """Load the settings that a command gives its job.
+
+    Raises:
+        UserError: a job that there is not, or what the job itself refuses.
+    """
+    match = JOB.search(command)
+    assert match
+    name = match[1].removeprefix("-m").strip()
+    module = name.removesuffix(".py").replace("/", ".")
+    words = shlex.split(command[match.end(1) :], comments=True)
+    if any(word.endswith(".yaml") and not (ROOT / word).exists() for word in words):
+        if any(word.startswith("conf/") and not (ROOT / word).exists() for word in words):
+            raise UserError(f"no such file in: {command}")
+        return  # a file of the user's own
+    if "--help" in words:
+        words = []
+    if module == "etl.lake":
+        lake_commands._parse(words)
+        return
+    if module == "etl.annotate_adept":
+        settings, _ = annotating._VERBS[words[0]]
+        conf.load(settings, words[1:])
+        return
+    try:
+        job = importlib.import_module(module)
+        if hasattr(job, "__path__"):
+            job = importlib.import_module(f"{module}.__main__")
+    except ModuleNotFoundError as error:
+        raise UserError(f"no job {name}: {error}") from error
+    if words:
+        conf.load(job.Settings, words)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_links_lead_somewhere(page):
+    assert broken_links(page) == []
+
+
+@pytest.fixture
+def checkout(tmp_path, monkeypatch):
+    """A folder to stand in as in a checkout, with what the pages make before (mkdir)."""
+    (tmp_path / "conf").symlink_to(ROOT / "conf")
+    (tmp_path / "exports").mkdir()
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_jobs_take_the_commands_of_the_page(page, checkout):
+    refused = []
+    for command in commands(page.read_text(encoding="utf-8")):
+        try:
+            check(command)
+        except UserError as error:
+            refused.append(f"{command}: {error}")
+    assert refused == []
+
+
+def test_the_readme_has_commands_of_every_kind():
+    text = "\n".join(commands((ROOT / "README.md").read_text(encoding="utf-8")))
+    found = set(JOB.findall(text))
+    assert {"etl/build_plane.py", "etl/annotate_adept.py", "training/finetune.py"} <= found
+    assert {"-m etl.lake", "-m analysis.export"} <= found
+
+
+def test_broken_links_are_seen(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("# A page: one\n[a](#a-page-one) [b](gone.md) [c](#gone) [d](https://x.org)\n")
+    assert broken_links(page) == ["gone.md", "#gone"]
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        ("spark-submit etl/build_plane.py prest=clean", "unknown setting 'prest'"),
+        ("python etl/build_planes.py preset=clean", "no job etl/build_planes.py"),
+        ("python -m etl.lake shwo amod_pairs", "shwo"),
+        ("deepspeed training/finetune.py conf/training/gone.yaml", "no such file"),
+        ("python etl/annotate_adept.py export rounds=main", "unknown setting 'rounds'"),
+    ],
+)
+def test_commands_that_a_job_refuses_are_seen(command, says, checkout):
+    with pytest.raises(UserError, match=says):
+        check(command)

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from conf import UserError
+from training.loading import ModelSource, Trained
+from training.predicting.columns import Columns, columns
+
+
+def source(pair: bool | None, **task: Any) -> ModelSource:
+    labels = ("no", "yes")
+    record = None
+    if pair is not None:
+        record = Trained(
+            task, "x", "e", "s", "", labels, labels, (0, 1), pair, None, "some-encoder", 0
+        )
+    return ModelSource("folder", "some-model", labels, False, record)
+
+
+@pytest.mark.parametrize(
+    ("table", "model", "expected"),
+    [
+        ("adept_items", source(True), ("item_id", "sentence", "modified_sentence")),
+        (
+            "adept_items",
+            source(True, name="adept", context=False),
+            ("item_id", "noun", "adjective"),
+        ),
+        ("adept", source(True, name="adept", context=True), ("item_id", "sentence1", "sentence2")),
+        ("plane_items", source(False), ("item_id", "sentence", None)),
+        ("plane_items", source(True), ("item_id", "premise", "conclusion")),
+        # Nobody says what it takes: what the table has.
+        ("nli", source(None), ("item_id", "premise", "hypothesis")),
+        ("sentences", source(None), ("sentence_id", "text", None)),
+    ],
+)
+def test_the_columns_are_those_that_the_model_was_taught(table, model, expected):
+    found = columns(table, model)
+    assert (found.item, found.first, found.second) == expected
+
+
+def test_named_columns_win():
+    found = columns("amod_examples", source(False), item="noun", first="sentence")
+    assert found == Columns("noun", "corpus", "sentence", None)
+    found = columns("nli", source(None), first="hypothesis", second="premise")
+    assert found == Columns("item_id", "source", "hypothesis", "premise")
+
+
+def test_full_stops_are_as_in_training():
+    model = source(True, name="asp", full_stops="normalised")
+    assert columns("asp_degree", model).full_stops
+    assert not columns("asp_degree", source(True, name="asp", full_stops="kept")).full_stops
+
+
+@pytest.mark.parametrize(
+    ("table", "model", "given", "said"),
+    [
+        ("squad", source(True), {}, "table=squad: expected one of"),
+        ("amod_pairs", source(False), {}, "expected first="),
+        ("plane_items", source(None), {}, "expected first=sentence, or first=premise second="),
+        ("sentences", source(True), {}, "two texts, the table has one; expected first= and second"),
+        ("adept_items", source(False), {}, "one text, the table has two; expected first="),
+        ("adept_items", source(True), {"first": "sentence"}, "expected second= too"),
+        ("adept_items", source(False), {"first": "sentence", "second": "noun"}, "first= alone"),
+        ("adept_items", source(False), {"first": "words"}, "first=words: not a column"),
+        ("adept_items", source(False), {"first": "chosen"}, "first=chosen: a column of bool"),
+        ("adept_items", source(True), {"item": "key"}, "item=key: not a column"),
+        ("amod_examples", source(False), {"first": "sentence"}, "item=item_id: not a column"),
+    ],
+)
+def test_mistakes(table, model, given, said):
+    with pytest.raises(UserError, match=said):
+        columns(table, model, **given)

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import os
+
+import pyarrow as pa
+import pytest
+
+from conf import UserError
+from etl.lake import arrow
+from etl.lake.tables import table
+from training.predicting import rows
+from training.predicting.columns import Columns
+from training.predicting.rows import Query, read, stage
+
+COLUMNS = Columns("item_id", "edition", "sentence", "modified_sentence")
+
+
+def items(edition: str, count: int, start: int = 0) -> pa.Table:
+    found = [
+        {
+            "item_id": f"{at:04}",
+            "adjective": "old" if at % 2 else "fake",
+            # One of a hundred has no second text.
+            "sentence": f"Thing {at}.",
+            "modified_sentence": f"Old thing {at}." if at % 100 != 7 else None,
+            "edition": edition,
+        }
+        for at in range(start, start + count)
+    ]
+    return pa.Table.from_pylist(found, schema=table("adept_items").schema)
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    root = os.fspath(tmp_path_factory.mktemp("lake"))
+    arrow.append(root, "adept_items", items("clean", 300), job="test")
+    arrow.append(root, "adept_items", items("paper", 200), job="test")
+    return root
+
+
+def query(lake: str, version: int = 1, where: str | None = None) -> Query:
+    return Query(lake, "adept_items", version, COLUMNS, where)
+
+
+def laid_down(folder, staged) -> list[list[tuple[str, str, str, str]]]:
+    parts = [read(folder, at) for at, size in enumerate(staged.sizes) if size]
+    return [[tuple(row.values()) for row in part.to_pylist()] for part in parts]
+
+
+def test_every_row_lies_in_one_chunk(lake, tmp_path):
+    staged = stage(query(lake), tmp_path / "rows", chunk=100)
+    assert sum(staged.sizes) == 495
+    assert len(staged.sizes) == 5
+    assert staged.left_out == {"no id or no text": 5}
+    assert staged.editions == ["clean", "paper"]
+    found = [row for part in laid_down(tmp_path / "rows", staged) for row in part]
+    expected = {
+        (f"{at:04}", edition, f"Thing {at}.", f"Old thing {at}.")
+        for edition, count in (("clean", 300), ("paper", 200))
+        for at in range(count)
+        if at % 100 != 7
+    }
+    assert len(found) == 495
+    assert set(found) == expected
+
+
+def test_chunks_depend_on_no_order_and_on_no_buffer(lake, tmp_path, monkeypatch):
+    whole = stage(query(lake), tmp_path / "a", chunk=100)
+    other = os.fspath(tmp_path / "lake")
+    both = pa.concat_tables([items("paper", 200), items("clean", 300)])
+    shuffled = both.sort_by([("adjective", "descending"), ("item_id", "descending")])
+    arrow.append(other, "adept_items", shuffled, job="test")
+    monkeypatch.setattr(rows, "_BUFFER", 50)
+    again = stage(query(other, version=0), tmp_path / "b", chunk=100)
+    assert again.sizes == whole.sizes
+    assert laid_down(tmp_path / "b", again) == laid_down(tmp_path / "a", whole)
+
+
+def test_a_condition_and_a_version(lake, tmp_path):
+    one = stage(query(lake, where="adjective = 'old' -- odd ones"), tmp_path / "a", chunk=100)
+    assert (sum(one.sizes), one.left_out) == (245, {"no id or no text": 5})
+    before = stage(query(lake, version=0), tmp_path / "b", chunk=1000)
+    assert (before.sizes, before.editions) == ([297], ["clean"])
+
+
+def test_a_limit_draws_by_the_seed(lake, tmp_path, monkeypatch):
+    drawn = []
+    for name, seed, buffer in (("a", 0, 500_000), ("b", 0, 10), ("c", 1, 500_000)):
+        monkeypatch.setattr(rows, "_BUFFER", buffer)
+        staged = stage(query(lake), tmp_path / name, chunk=1000, seed=seed, limit=60)
+        assert staged.left_out["not drawn (limit)"] == 435
+        drawn.append(laid_down(tmp_path / name, staged)[0])
+    assert [len(own) for own in drawn] == [60, 60, 60]
+    assert drawn[0] == drawn[1] != drawn[2]
+    # A larger draw has the smaller one in it.
+    more = stage(query(lake), tmp_path / "d", chunk=1000, limit=90)
+    assert set(drawn[0]) < set(laid_down(tmp_path / "d", more)[0])
+    assert (
+        "not drawn (limit)" not in stage(query(lake), tmp_path / "e", chunk=99, limit=495).left_out
+    )
+
+
+def test_what_an_earlier_start_left_is_replaced(lake, tmp_path):
+    for folder in ("rows", "rows.new"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "000000.arrow").write_text("half")
+    staged = stage(query(lake), tmp_path / "rows", chunk=1000)
+    assert len(read(tmp_path / "rows", 0)) == staged.sizes[0] == 495
+    assert [path.name for path in tmp_path.iterdir()] == ["rows"]
+
+
+@pytest.mark.parametrize(
+    ("version", "where", "said"),
+    [
+        (1, "adjektive = 'old'", "No field named adjektive"),
+        (1, "adjective =", "the query failed"),
+        (1, "adjective = 'new'", "no row of version 1 has item_id and sentence"),
+        (9, None, "no version 9"),
+    ],
+)
+def test_mistakes_are_told_before_anything_is_laid_down(lake, version, where, said):
+    with pytest.raises(UserError, match=said):
+        rows.check(query(lake, version, where))
+
+
+def test_a_table_without_texts_is_told(tmp_path):
+    with pytest.raises(UserError, match="no table adept_items"):
+        rows.check(query(os.fspath(tmp_path), 0))

@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conf import UserError
+from etl.lake import arrow
+from etl.lake.tables import table
+from training.predicting.selection import disputed, uncertain, uncertainty, votes, write
+
+LABELS = ("no", "maybe", "yes")
+# Scores of five items, by run.
+RUNS = {
+    "a": [(0.8, 0.1, 0.1), (0.4, 0.3, 0.3), (0.5, 0.5, 0.0), (1.0, 0.0, 0.0), (0.4, 0.3, 0.3)],
+    "b": [(0.7, 0.2, 0.1), (0.1, 0.8, 0.1), (0.6, 0.4, 0.0), (0.0, 0.0, 1.0), (0.3, 0.4, 0.3)],
+    "c": [(0.9, 0.1, 0.0), (0.2, 0.2, 0.6), (0.6, 0.4, 0.0), (1.0, 0.0, 0.0), (0.4, 0.3, 0.3)],
+}
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    root = os.fspath(tmp_path_factory.mktemp("lake"))
+
+    def add(run: str, rows: Sequence[tuple[str, tuple[float, ...]]]) -> None:
+        found = [
+            {
+                "run_id": run,
+                "task": "adept_items",
+                "edition": "clean",
+                "item_id": item,
+                "predicted": LABELS[int(np.argmax(scores))],
+                "scores": list(scores),
+            }
+            for item, scores in rows
+        ]
+        rows_ = pa.Table.from_pylist(found, schema=table("predictions").schema)
+        arrow.append(root, "predictions", rows_, job="test")
+
+    for run, scores in RUNS.items():
+        rows = list(zip("uvwxy", scores, strict=True))
+        add(run, rows if run == "a" else rows[::-1])
+    # Some of the items, and others; in two commits.
+    add("part", [("z", (0.0, 0.0, 1.0)), ("x", (0.0, 1.0, 0.0))])
+    add("part", [("w", (0.0, 1.0, 0.0))])
+    add("two", [("x", (0.5, 0.5))])
+    add("odd", [("x", (0.5, 0.5)), ("w", (0.2, 0.2, 0.6))])
+    add("else", [("q", (0.5, 0.5, 0.0))])
+    return root
+
+
+def test_the_least_sure_first(lake):
+    found = uncertain(lake, "a", 3)
+    # Equal ones by their ids: whichever order the table is read in.
+    assert found["item_id"].to_pylist() == ["v", "y", "w"]
+    assert found["predicted"].to_pylist() == ["no", "no", "no"]
+    assert found["entropy"][2].as_py() == pytest.approx(1 / math.log2(3))
+    by_margin = uncertain(lake, "a", 9, "margin")
+    assert by_margin["item_id"].to_pylist() == ["w", "v", "y", "u", "x"]
+    assert by_margin["margin"].to_pylist() == pytest.approx([1.0, 0.9, 0.9, 0.3, 0.0])
+
+
+def test_the_most_disputed_first(lake):
+    found = disputed(lake, ["a", "b", "c"], 9)
+    assert found["item_id"].to_pylist() == ["v", "x", "y"]
+    assert found["predicted"].to_pylist() == [
+        "no | maybe | yes",
+        "no | yes | no",
+        "no | maybe | no",
+    ]
+    assert found["votes"].to_pylist() == pytest.approx([math.log2(3), 0.918296, 0.918296])
+    assert disputed(lake, ["b", "c", "a"], 1)["item_id"].to_pylist() == ["v"]
+
+
+def test_items_that_not_all_runs_have_are_left_out(lake, caplog):
+    caplog.set_level("INFO")
+    found = disputed(lake, ["a", "part"], 9)
+    assert found["item_id"].to_pylist() == ["x", "w"]
+    assert "2 items are in all runs (of 5, 3)" in caplog.text
+
+
+def test_runs_that_agree_have_nothing_disputed(lake):
+    assert disputed(lake, ["a", "a"], 9).num_rows == 0
+
+
+@pytest.mark.parametrize(
+    ("runs", "said"),
+    [
+        (["a", "nobody"], "run nobody: no rows"),
+        (["a", "else"], "no item in common"),
+        (["a", "two"], r"other numbers of classes \(a 3, two 2\)"),
+        (["a", "odd"], "predictions with (2, 3|3, 2) scores"),
+    ],
+)
+def test_runs_that_do_not_fit(lake, runs, said):
+    with pytest.raises(UserError, match=said):
+        disputed(lake, runs, 9)
+
+
+def test_no_run_has_no_uncertain_items(lake):
+    with pytest.raises(UserError, match="run nobody: no rows"):
+        uncertain(lake, "nobody", 9)
+
+
+@given(
+    st.lists(st.floats(0.01, 1.0), min_size=2, max_size=6), st.sampled_from(["entropy", "margin"])
+)
+def test_uncertainty_is_a_share(weights, measure):
+    shares = np.array([weights]) / sum(weights)
+    even = np.full_like(shares, 1 / len(weights))
+    sure = np.eye(len(weights))[:1]
+    (value,) = uncertainty(shares, measure)
+    assert -1e-9 <= value <= 1 + 1e-9
+    assert uncertainty(even, measure) == pytest.approx([1.0])
+    assert uncertainty(sure, measure) == pytest.approx([0.0])
+
+
+@given(st.lists(st.integers(0, 3), min_size=2, max_size=6), st.randoms())
+def test_votes_know_no_names_and_no_order(answers, random):
+    renamed = [3 - answer for answer in answers]
+    random.shuffle(renamed)
+    assert votes(np.array([answers])) == pytest.approx(votes(np.array([renamed])))
+    assert (votes(np.array([answers]))[0] == 0) == (len(set(answers)) == 1)
+
+
+@pytest.mark.parametrize(("name", "delimiter"), [("x.tsv", "\t"), ("x.csv", ",")])
+def test_the_file(lake, tmp_path: Path, name, delimiter):
+    write(uncertain(lake, "a", 1), tmp_path / name)
+    lines = (tmp_path / name).read_text().splitlines()
+    header = delimiter.join(("item_id", "edition", "predicted", "entropy"))
+    assert lines == [header, delimiter.join(("v", "clean", "no", "0.991159"))]

@@ -1,0 +1,278 @@
+"""Tiny language models of every kind with random weights, and a lake with a few rows."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.training.tasks.lake import write
+
+TEXTS = [
+    "A black dog is a good example of a black animal.",
+    "A tall dog is a type of animal: true.",
+    "A fake dog is a poor example of an animal: false.",
+    "A positive thing is a negative thing. Yes or no? No. Given that, can we be sure? Answer:",
+    "The tea is hot. The tea is scalding. True or false? N/A",
+]
+# Of the conversion table, so that some of its words are whole and others are not.
+WORDS = ["good", "poor", "true", "false", "positive", "negative", "great", "bad"]
+WORDS += ["Yes", "No", "True", "False"]
+ITEMS = ["A", "a", "an", "is", "of", "type", "example", "animal", "dog", "black", "tall", "fake"]
+
+
+def _saved(folder: Path, backend, model, **special) -> str:
+    from transformers import PreTrainedTokenizerFast
+
+    PreTrainedTokenizerFast(
+        tokenizer_object=backend, model_max_length=128, **special
+    ).save_pretrained(folder)
+    model.save_pretrained(folder)
+    return os.fspath(folder)
+
+
+def word_pieces(words):
+    """A tokenizer of whole words and single letters, cased as BERT's."""
+    from tokenizers import Tokenizer
+    from tokenizers.models import WordPiece
+    from tokenizers.pre_tokenizers import BertPreTokenizer
+    from tokenizers.processors import TemplateProcessing
+
+    letters = sorted({letter for text in (*TEXTS, *words) for letter in text if letter.isalnum()})
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *".,:?/", *words]
+    vocabulary += [*letters, *(f"##{letter}" for letter in letters)]
+    ids = {word: at for at, word in enumerate(dict.fromkeys(vocabulary))}
+    backend = Tokenizer(WordPiece(ids, unk_token="[UNK]"))
+    backend.pre_tokenizer = BertPreTokenizer()
+    backend.post_processor = TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    return backend
+
+
+def byte_pairs(special):
+    """A byte-level BPE of the texts above, as RoBERTa and GPT-2 have one."""
+    from tokenizers import Tokenizer, decoders
+    from tokenizers.models import BPE
+    from tokenizers.pre_tokenizers import ByteLevel
+    from tokenizers.trainers import BpeTrainer
+
+    backend = Tokenizer(BPE())
+    backend.pre_tokenizer = ByteLevel(add_prefix_space=False)
+    backend.decoder = decoders.ByteLevel()
+    trainer = BpeTrainer(
+        special_tokens=special,
+        vocab_size=700,
+        initial_alphabet=ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    backend.train_from_iterator([f"{text} {' '.join(WORDS)}" for text in TEXTS * 3], trainer)
+    return backend
+
+
+@pytest.fixture(scope="session")
+def bert(tmp_path_factory) -> str:
+    """BERT with WordPiece."""
+    import torch
+    from transformers import BertConfig, BertForMaskedLM
+
+    backend = word_pieces(
+        [
+            *[
+                "A",
+                "a",
+                "an",
+                "is",
+                "of",
+                "type",
+                "example",
+                "animal",
+                "dog",
+                "black",
+                "tall",
+                "fake",
+            ],
+            *WORDS,
+        ]
+    )
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=backend.get_vocab_size(),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=128,
+        initializer_range=0.5,
+    )
+    special = {
+        f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep", "mask")
+    }
+    return _saved(tmp_path_factory.mktemp("bert"), backend, BertForMaskedLM(config), **special)
+
+
+@pytest.fixture(scope="session")
+def roberta(tmp_path_factory) -> str:
+    """RoBERTa with byte-level BPE, whose mask takes the space before it."""
+    import torch
+    from tokenizers import AddedToken
+    from tokenizers.processors import RobertaProcessing
+    from transformers import RobertaConfig, RobertaForMaskedLM
+
+    mask = AddedToken("<mask>", lstrip=True, special=True)
+    backend = byte_pairs(["<s>", "<pad>", "</s>", "<unk>", mask])
+    backend.post_processor = RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=False)
+    torch.manual_seed(0)
+    config = RobertaConfig(
+        vocab_size=backend.get_vocab_size(),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=130,
+        initializer_range=0.5,
+        type_vocab_size=1,
+    )
+    special: dict[str, Any] = {
+        "pad_token": "<pad>",
+        "unk_token": "<unk>",
+        "cls_token": "<s>",
+        "sep_token": "</s>",
+    }
+    special["mask_token"] = mask
+    return _saved(
+        tmp_path_factory.mktemp("roberta"), backend, RobertaForMaskedLM(config), **special
+    )
+
+
+@pytest.fixture(scope="session")
+def gpt2(tmp_path_factory) -> str:
+    """GPT-2 with byte-level BPE; it has no padding and no mask."""
+    import torch
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    backend = byte_pairs(["<|endoftext|>"])
+    torch.manual_seed(0)
+    config = GPT2Config(
+        vocab_size=backend.get_vocab_size(),
+        n_embd=16,
+        n_layer=2,
+        n_head=2,
+        n_positions=128,
+        initializer_range=0.5,
+        bos_token_id=0,
+        eos_token_id=0,
+    )
+    model = GPT2LMHeadModel(config)
+    return _saved(tmp_path_factory.mktemp("gpt2"), backend, model, eos_token="<|endoftext|>")
+
+
+@pytest.fixture(scope="session")
+def t5(tmp_path_factory) -> str:
+    """T5 with a vocabulary of words and letters; texts end with a token of their own."""
+    import torch
+    from tokenizers.processors import TemplateProcessing
+    from transformers import T5Config, T5ForConditionalGeneration
+
+    backend = word_pieces(["The", "tea", "is", "hot", *WORDS])
+    backend.post_processor = TemplateProcessing(single="$A [SEP]", special_tokens=[("[SEP]", 3)])
+    torch.manual_seed(0)
+    config = T5Config(
+        vocab_size=backend.get_vocab_size(),
+        d_model=16,
+        d_kv=8,
+        d_ff=32,
+        num_layers=1,
+        num_heads=2,
+        decoder_start_token_id=0,
+        pad_token_id=0,
+        eos_token_id=3,
+        # Scaled up: what is drawn at random tells words apart.
+        initializer_factor=5.0,
+    )
+    special: dict[str, Any] = {"pad_token": "[PAD]", "unk_token": "[UNK]", "eos_token": "[SEP]"}
+    model = T5ForConditionalGeneration(config)
+    return _saved(tmp_path_factory.mktemp("t5"), backend, model, **special)
+
+
+WHOLE = (("black", "I", (1, 1, 1)), ("tall", "S", (1, 1, 0)), ("fake", "O", (0, 0, 1)))
+
+
+def plane_tables(lake: str) -> None:
+    """A noun with an adjective of each class (two_shot), and half a group (published)."""
+    items, splits = [], []
+    for adjective, kind, labels in WHOLE:
+        for number, label in enumerate(labels, 1):
+            said = ("dog", "animal", f"{adjective} animal")[number - 1]
+            items.append(
+                {
+                    "item_id": f"{adjective}{number}",
+                    "group_id": adjective,
+                    "class": kind,
+                    "inference_type": number,
+                    "premise": f"{adjective} dog",
+                    "conclusion": said,
+                    "label": label,
+                    "edition": "clean",
+                }
+            )
+            splits.append(("two_shot", "test", f"{adjective}{number}"))
+    splits += [("published", "test", item) for item in ("black1", "black2", "black3", "tall1")]
+    splits.append(("one_it", "test", "tall3"))
+    write(lake, "plane_items", items)
+    names = ("scheme", "part", "item_id")
+    write(
+        lake,
+        "plane_splits",
+        [{**dict(zip(names, own, strict=True)), "fold": "1", "edition": "clean"} for own in splits],
+    )
+
+
+def asp_tables(lake: str) -> None:
+    """Two rows of entailment inference, two of degree estimation and one that nobody can answer."""
+    weak, strong = "The tea is hot.", "The tea is scalding."
+    rows = [("e1", strong, weak, "entailment"), ("e2", weak, strong, "not_entailment")]
+    write(
+        lake,
+        "asp_entailment",
+        [
+            {
+                "item_id": item,
+                "test": "ordering",
+                "premise": premise,
+                "hypothesis": hypothesis,
+                "label": label,
+                "edition": "clean",
+            }
+            for item, premise, hypothesis, label in rows
+        ],
+    )
+    degrees = [("d1", "base", "entailment"), ("d2", "base", "not_entailment")]
+    degrees += [("d3", "base", "discard"), ("d4", "numbers", "entailment")]
+    write(
+        lake,
+        "asp_degree",
+        [
+            {
+                "item_id": item,
+                "test": "booster",
+                "variant": variant,
+                "premise": weak,
+                "hypothesis": strong,
+                "label": label,
+                "edition": "clean",
+            }
+            for item, variant, label in degrees
+        ],
+    )
+
+
+@pytest.fixture
+def prompt_lake(tmp_path: Path) -> str:
+    """A lake of its own for each test: answers are written to it."""
+    lake = os.fspath(tmp_path / "lake")
+    plane_tables(lake)
+    asp_tables(lake)
+    return lake

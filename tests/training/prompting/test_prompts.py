@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import pytest
+
+import conf
+from conf import UserError
+from training.prompting.prompts import read
+
+FILES = sorted((conf.ROOT / "conf" / "prompts").glob("*.yaml"))
+OWN = """
+id: own
+version: 3
+task: plane
+source: this test
+templates:
+  plain: "A {premise} is {answer} a {conclusion}."
+  other: {text: "Is a {premise} a {conclusion}? {answer}", verbalisers: [yes/no]}
+verbalisers:
+  so/not: {entailed: [so, thus], not entailed: not}
+  yes/no: {entailed: [yes], not entailed: [no]}
+content_free: [N/A, ""]
+"""
+
+
+def own(tmp_path, old="", new=""):
+    assert old in OWN
+    path = tmp_path / "own.yaml"
+    path.write_text(OWN.replace(old, new) if old else OWN)
+    return str(path)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_every_file_of_ours_is_read(file):
+    task = file.stem.split("_")[0]
+    found = read(file.stem, task)
+    assert found.name == file.stem
+    assert all(prompt.name.startswith(f"{file.stem}/") for prompt in found.prompts)
+
+
+def test_the_papers_templates_and_words():
+    found = read("plane", "plane")
+    fields = {"premise": "big car", "conclusion": "big vehicle"}
+    assert [prompt.around(fields) for prompt in found.prompts] == [
+        ("A big car is a ", " example of a big vehicle."),
+        ("A big car is a type of big vehicle: ", "."),
+    ]
+    names = [verbaliser.name for verbaliser in found.prompts[0].verbalisers]
+    assert names == ["good/poor", "true/false", "positive/negative"]
+    conversion = read("plane_zero_shot", "plane").prompts[0].verbalisers[0]
+    assert [len(words) for words in conversion.words] == [8, 8]
+    assert conversion.label(conversion.all.index("weak")) == 0
+    assert conversion.label(conversion.all.index("strong")) == 1
+
+
+def test_words_stay_text_and_labels_have_an_order(tmp_path):
+    found = read(own(tmp_path), "plane")
+    so, yes = found.prompts[0].verbalisers
+    assert (so.words, yes.words) == ((("not",), ("so", "thus")), (("no",), ("yes",)))
+    assert [found.prompts[1].verbalisers[0].name] == ["yes/no"]
+    assert found.prompts[1].name == "own/other@3"
+    assert found.content_free == ("N/A", "")
+
+
+def test_braces_of_an_item_are_its_own(tmp_path):
+    prompt = read(own(tmp_path), "plane").prompts[0]
+    fields = {"premise": "{answer} {conclusion}", "conclusion": "b"}
+    assert prompt.around(fields) == ("A {answer} {conclusion} is ", " a b.")
+
+
+def test_some_of_a_file(tmp_path):
+    path = own(tmp_path)
+    (prompt,) = read(path, "plane", templates=["plain"], verbalisers=["yes/no"]).prompts
+    assert (prompt.name, [v.name for v in prompt.verbalisers]) == ("own/plain@3", ["yes/no"])
+    with pytest.raises(UserError, match=r"templates=wide: not in .*; there is plain, other"):
+        read(path, "plane", templates=["wide"])
+    with pytest.raises(UserError, match="have none of verbalisers=so/not"):
+        read(path, "plane", templates=["other"], verbalisers=["so/not"])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("version: 3", "version: three", "version three: expected a whole number"),
+        ("source: this test\n", "", "expected the keys id, version"),
+        ("{answer} a", "{answer} {answer} a", "plain: {answer} 2 times; expected it once"),
+        ("A {premise} is {answer} a", "{answer} is {premise} a", "plain: {answer} begins it"),
+        ("is {answer} a {conclusion}", "is {answer} a {noun}", "{premise} and {conclusion}, and"),
+        ("[so, thus]", "[]", "so/not: expected one or more words for each label"),
+        ("[so, thus]", "[not]", "so/not: 'not' twice"),
+        ("not entailed: not", "no: not", "so/not: expected words for not entailed and entailed"),
+        ("verbalisers: [yes/no]", "verbalisers: [maybe]", "maybe: not in"),
+        ('[N/A, ""]', "[]", "content_free: expected a list of texts"),
+        ("task: plane", "task: asp", "prompts for task=asp; expected some for plane"),
+        ("verbalisers:\n", "verbalisers: [\n", "not YAML"),
+    ],
+)
+def test_a_broken_file_is_told(tmp_path, old, new, told):
+    with pytest.raises(UserError) as error:
+        read(own(tmp_path, old, new), "plane")
+    assert told in str(error.value)
+    assert "own.yaml" in str(error.value)
+
+
+def test_no_such_file():
+    with pytest.raises(UserError, match=r"prompts=nothing: .* one of asp, plane, plane_zero_shot"):
+        read("nothing", "plane")

@@ -1,0 +1,79 @@
+"""A lake with rows of every task, and small classifiers with random weights."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.training.tasks import lake as tables
+from training.loading import Trained
+
+
+@pytest.fixture(scope="session")
+def rows_of_tasks(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A lake with the tables of every task; nobody writes to it."""
+    root = str(tmp_path_factory.mktemp("scored") / "lake")
+    for write in (tables.adept, tables.plane, tables.asp, tables.sygns):
+        write(root)
+    return root
+
+
+Make = Callable[..., str]
+
+
+@pytest.fixture(scope="session")
+def make(tmp_path_factory: pytest.TempPathFactory, tiny_encoder: str) -> Make:
+    """Makes a classifier of random weights: `order` are its class names by id.
+
+    Classifiers of one `seed` and the same names answer alike, whatever the order of their classes.
+    """
+    import torch
+    from transformers import (
+        AutoConfig,
+        AutoModelForSequenceClassification,
+        AutoTokenizer,
+    )
+
+    def made(order: Sequence[str], *, seed: int = 0, trained: Trained | None = None) -> str:
+        folder = tmp_path_factory.mktemp("classifier")
+        config = AutoConfig.from_pretrained(tiny_encoder, num_labels=len(order))
+        config.id2label = dict(enumerate(order))
+        config.label2id = {name: at for at, name in enumerate(order)}
+        torch.manual_seed(seed)
+        model = AutoModelForSequenceClassification.from_config(config)
+        places = [sorted(order).index(name) for name in order]
+        with torch.no_grad():
+            model.classifier.weight.copy_(10 * model.classifier.weight[places])
+        model.save_pretrained(folder)
+        AutoTokenizer.from_pretrained(tiny_encoder).save_pretrained(folder)
+        if trained is not None:
+            trained.write(folder)
+        return os.fspath(folder)
+
+    return made
+
+
+def record(task: dict[str, Any], dataset: str, labels: Sequence[str], **more: Any) -> Trained:
+    """What lies beside the weights of a model of ours."""
+    values: dict[str, Any] = {
+        "edition": "published",
+        "scheme": "published",
+        "fold": "1",
+        "outcomes": tuple(labels),
+        "outcome_of": tuple(range(len(labels))),
+        "pair": True,
+        "max_length": None,
+        "model": "base",
+        "seed": 0,
+    }
+    return Trained(task=task, dataset=dataset, labels=tuple(labels), **{**values, **more})
+
+
+def results(out: Path) -> list[dict[str, Any]]:
+    """The results of the cells below `out`."""
+    return [json.loads(path.read_text()) for path in sorted(out.glob("*/result.json"))]

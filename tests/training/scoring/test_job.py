@@ -1,0 +1,320 @@
+"""``training/score.py``: from models and tasks to predictions and a matrix, in this process."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import conf
+from analysis import transfer
+from conf import UserError
+from etl.adept import LABELS as ADEPT
+from etl.lake import arrow
+from tests.training.scoring.conftest import record, results
+from training import seq2seq, tasks
+from training.scoring.job import prepare, score
+from training.scoring.settings import Settings
+
+NLI = ("entailment", "neutral", "contradiction")
+PLANE = ("not entailed", "entailed")
+ASP = ["task.asp.edition=published", "task.asp.scheme=all"]
+
+
+def settings(lake, *more):
+    return conf.load(Settings, [f"lake={lake}", "cache=none", *more])
+
+
+@pytest.fixture(scope="module")
+def models(make):
+    """A model of each task, and one of natural-language inference, each taught nothing."""
+    plane = record({"name": "plane", "input": "sentence"}, "plane", PLANE, pair=False, max_length=6)
+    adept = record({"name": "adept", "context": True}, "adept_5", ADEPT)
+    return {
+        "nli": make(NLI),
+        "plane": make(PLANE, trained=plane),
+        "adept": make(ADEPT, trained=adept),
+    }
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory, rows_of_tasks, models):
+    """A matrix of three models and two tasks, scored; and again, a cell of it as if it had been
+    killed: the folder with all that it made, and what the cells' results were before."""
+    folder = tmp_path_factory.mktemp("matrix")
+    shutil.copytree(rows_of_tasks, folder / "lake")
+    own = settings(
+        folder / "lake",
+        f"models=[{','.join(models.values())}]",
+        "tasks=[adept,plane]",
+        "task.adept.part=val",
+        f"out={folder / 'out'}",
+        f"tracking=sqlite:///{folder / 'mlflow.db'}",
+    )
+    score(own)
+    paths = sorted(folder.glob("out/*/result.json"))
+    before = {path: (path.stat().st_mtime_ns, path.read_text()) for path in paths}
+    paths[0].unlink()
+    score(own)
+    return folder, before
+
+
+@pytest.fixture(scope="module")
+def rows(place):
+    return arrow.read(str(place[0] / "lake"), "predictions")
+
+
+def of(rows, model, task):
+    return [r for r in rows.to_pylist() if (r["model"], r["task"]) == (model, task)]
+
+
+def test_every_cell_is_scored_once(place, rows):
+    folder, before = place
+    assert set(folder.glob("out/*/result.json")) == set(before)
+    assert len(before) == 6
+    killed, *others = before
+    assert [path.stat().st_mtime_ns for path in others] == [before[path][0] for path in others]
+    assert killed.stat().st_mtime_ns > before[killed][0]
+    # What was scored again is the same, in the same run.
+    first, second = json.loads(before[killed][1]), json.loads(killed.read_text())
+    assert {**first, "seconds": 0} == {**second, "seconds": 0}
+    # 4 rows of ADEPT and 9 of PLANE for each of three models, none of them twice.
+    assert rows.num_rows == 3 * (4 + 9)
+
+
+def test_predictions_are_in_the_words_of_the_task(rows, models):
+    for model in models.values():
+        assert {r["predicted"] for r in of(rows, model, "plane")} <= set(PLANE)
+        assert {r["predicted"] for r in of(rows, model, "adept_5")} <= set(ADEPT)
+    own = of(rows, models["nli"], "plane")
+    assert {r["text"] for r in own} <= set(NLI)
+    for row in own:
+        assert NLI[int(np.argmax(row["scores"]))] == row["text"]
+        assert (row["predicted"] == "entailed") == (row["text"] == "entailment")
+    for row in of(rows, models["plane"], "adept_5"):
+        assert row["predicted"] == (
+            "equally likely" if row["text"] == "entailed" else "less likely"
+        )
+
+
+def test_the_matrix_is_that_of_the_predictions(place, rows):
+    folder = place[0]
+    cells = transfer.matrix(rows).to_pylist()
+    # ADEPT has five labels: scored in these, and two-way.
+    assert len(cells) == 3 * 3
+    by_run = {cell["run_id"]: cell for cell in cells if cell["answers"] == transfer.OWN}
+    for result in results(folder / "out"):
+        cell = by_run[result["run_id"]]
+        assert cell["accuracy"] == pytest.approx(result["figures"]["accuracy"])
+        assert cell["macro_f1"] == pytest.approx(result["figures"]["macro_f1"])
+        assert cell["majority"] == pytest.approx(result["figures"]["majority"])
+
+
+def test_cells_are_runs_below_one(place, models):
+    from mlflow import MlflowClient
+
+    folder = place[0]
+    client = MlflowClient(f"sqlite:///{folder / 'mlflow.db'}")
+    (experiment,) = [e for e in client.search_experiments() if e.name == "score"]
+    runs = client.search_runs([experiment.experiment_id])
+    assert {run.data.tags["job"] for run in runs} == {"score"}
+    assert {run.info.status for run in runs} == {"FINISHED"}
+    (parent,) = [run for run in runs if "mlflow.parentRunId" not in run.data.tags]
+    assert {f.path for f in client.list_artifacts(parent.info.run_id)} >= {
+        "matrix.md",
+        "matrix.json",
+    }
+    children = [run for run in runs if run is not parent]
+    assert len(children) == 6
+    (own,) = [
+        run
+        for run in children
+        if (run.data.params["task.name"], run.data.params["model_name"])
+        == ("plane", models["adept"])
+    ]
+    assert own.data.params["trained_on"] == "adept_5"
+    assert own.data.params["form"] == "change"
+    assert own.data.params["reading.impossible"] == "not entailed"
+    assert "final/test/accuracy" in own.data.metrics
+    assert {d.dataset.name for d in own.inputs.dataset_inputs} == {"plane_items/published"}
+
+
+def test_a_limited_cell_and_its_predictions_later(rows_of_tasks, models, tmp_path):
+    lake = tmp_path / "lake"
+    shutil.copytree(rows_of_tasks, lake)
+    own = settings(
+        lake,
+        f"model={models['nli']}",
+        "tasks=[plane]",
+        "limit=3",
+        f"out={tmp_path / 'out'}",
+        "tracking=none",
+        "predictions=false",
+    )
+    score(own)
+    (path,) = (tmp_path / "out").glob("*/result.json")
+    (result,) = results(tmp_path / "out")
+    assert (result["rows"], result["run_id"]) == (3, f"local-{path.parent.name}")
+    assert "predictions" not in arrow.tables(str(lake))
+    # The cell is finished, and not scored again; now its predictions are wanted.
+    before = path.stat().st_mtime_ns
+    for _ in range(2):
+        score(conf.replaced(own, {"predictions": True}))
+        assert arrow.read(str(lake), "predictions").num_rows == 3
+    assert path.stat().st_mtime_ns == before
+    wider = prepare(conf.replaced(own, {"limit": 4}))[0]
+    assert not wider[0].folder.exists()
+
+
+def test_the_order_of_foreign_classes_does_not_matter(adept_lake, make, models, tmp_path):
+    shuffled = make(("CONTRADICTION", "ENTAILMENT", "NEUTRAL"))
+    same = make(("contradiction", "entailment", "neutral"))
+    answers = []
+    for at, model in enumerate((shuffled, same, models["nli"])):
+        score(
+            settings(
+                adept_lake,
+                f"model={model}",
+                "tasks=[adept]",
+                f"out={tmp_path / str(at)}",
+                "tracking=none",
+                "predictions=false",
+            )
+        )
+        (path,) = (tmp_path / str(at)).glob("*/predictions.parquet")
+        found = pq.read_table(path)
+        answers.append((found.column("text").to_pylist(), found.column("scores").to_pylist()))
+    assert answers[0][0] == answers[1][0] == answers[2][0]
+    assert np.allclose(answers[0][1], answers[2][1])
+    assert len(set(answers[0][0])) > 1
+
+
+def test_a_limit_of_training_is_for_its_own_task(place):
+    results_of = {(r["model"], r["key"]): r for r in results(place[0] / "out")}
+    plane = {key: r["cut"] for (model, key), r in results_of.items() if key == "plane"}
+    cut = {key: r["cut"] for (model, key), r in results_of.items() if r["cut"]}
+    # "A black dog is a black animal" has more than six tokens; ADEPT's sentences too.
+    assert plane
+    assert set(cut) == {"plane"}
+
+
+def test_scores_of_a_model_on_its_own_task_are_those_of_training(adept_lake, tuned, tmp_path):
+    (trained,) = results(tuned / "out")
+    own = settings(
+        adept_lake,
+        "model=models:/adept/1",
+        f"tracking=sqlite:///{tuned / 'mlflow.db'}",
+        "tasks=[adept]",
+        "task.adept.classes=3",
+        "predictions=false",
+        f"out={tmp_path}",
+    )
+    score(own)
+    (scored,) = results(tmp_path)
+    for name in ("accuracy", "macro_f1", "majority"):
+        assert scored["figures"][name] == pytest.approx(trained["figures"][f"test/{name}"])
+
+
+def test_sygns_is_scored_by_what_it_writes(rows_of_tasks, models, tmp_path, capsys):
+    dataset = tasks.task({"name": "sygns"}).load(rows_of_tasks)
+    model, data = seq2seq.build(dataset, seq2seq.Seq2Seq(architecture="gru", size="tiny"), 0)
+    seq2seq.save(tmp_path / "sygns", model, data.vocabularies)
+    own = settings(
+        rows_of_tasks,
+        f"models=[{tmp_path / 'sygns'},{models['nli']}]",
+        "tasks=[sygns,plane]",
+        "limit=8",
+        "tracking=none",
+        "predictions=false",
+        f"out={tmp_path / 'out'}",
+        "batch_size=3",
+    )
+    score(own)
+    told = capsys.readouterr().out
+    assert f"{tmp_path / 'sygns'} on plane: not defined. SyGNS asks for a meaning" in told
+    assert f"{models['nli']} on sygns: not defined." in told
+    (cell,) = [r for r in results(tmp_path / "out") if r["key"] == "sygns"]
+    every = [pq.read_table(path) for path in (tmp_path / "out").glob("*/predictions.parquet")]
+    (rows,) = [t.to_pylist() for t in every if t.column("task")[0].as_py() == "sygns_fol"]
+    assert len(rows) == cell["rows"] == 8
+    texts = dict(
+        zip(
+            dataset.parts["test"].item_ids.to_pylist(),
+            dataset.parts["test"].first.to_pylist(),
+            strict=True,
+        )
+    )
+    for row in rows:
+        (alone,) = seq2seq.answer(model.eval(), data.vocabularies, [texts[row["item_id"]]])
+        assert row["text"] == alone
+
+
+def test_one_model_shows_its_tables(rows_of_tasks, models, tmp_path, capsys):
+    score(
+        settings(
+            rows_of_tasks,
+            f"model={models['nli']}",
+            "tasks=[plane,asp]",
+            *ASP,
+            "tracking=none",
+            "predictions=false",
+            f"out={tmp_path}",
+        )
+    )
+    told = capsys.readouterr().out
+    assert "F1 by class (a third label apart" in told
+    assert "The model's own answers by test and gold label" in told
+    assert "| degree.ordering |" in told
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        (["tasks=[plane]"], "expected one of the two"),
+        (["model=x", "models=[y]", "tasks=[plane]"], "expected one of the two"),
+        (["model=x"], "no tasks"),
+        (["model=x", "tasks=[plane,plane]"], "the same value twice"),
+        (["model=x", "tasks=[plane]", "limit=0"], "limit=0: expected 1 or more"),
+        (["models=[x,y]", "tasks=[plane]", "labels=[a,b]"], "expected one model"),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused(more, reason):
+    with pytest.raises(UserError, match=reason):
+        settings("lake", *more)
+
+
+def test_what_is_missing_is_told_before_work(rows_of_tasks, models, tmp_path):
+    common = [f"out={tmp_path}", "tracking=none"]
+    with pytest.raises(UserError, match="the same model twice"):
+        prepare(
+            settings(
+                rows_of_tasks,
+                f"models=[{models['nli']},{models['nli']}/]",
+                "tasks=[plane]",
+                *common,
+            )
+        )
+    with pytest.raises(UserError, match="no such folder"):
+        prepare(settings(rows_of_tasks, "model=no/such/model/x", "tasks=[plane]", *common))
+    with pytest.raises(UserError, match="max_length=900: expected 4 to 32"):
+        prepare(
+            settings(
+                rows_of_tasks,
+                f"model={models['nli']}",
+                "tasks=[plane]",
+                "max_length=900",
+                *common,
+            )
+        )
+    with pytest.raises(UserError, match="nothing to score: SyGNS asks for a meaning"):
+        prepare(settings(rows_of_tasks, f"model={models['nli']}", "tasks=[sygns]", *common))
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_settings_files_are_read(tmp_path):
+    for name in ("plane_score", "asp_score", "transfer"):
+        own = conf.load(Settings, [str(conf.ROOT / "conf/training" / f"{name}.yaml"), "model=x"])
+        assert set(own.tasks) == set(own.task)

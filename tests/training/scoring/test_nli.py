@@ -1,0 +1,94 @@
+"""Models of natural-language inference: their settings train, and what they give can be scored."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import conf
+from tests.training.scoring.conftest import results
+from tests.training.tasks import lake as tables
+from training.job import finetune
+from training.loading import resolve
+from training.scoring.job import score
+from training.scoring.settings import Settings
+from training.scoring.sources import asked
+from training.settings import Settings as Training
+
+THREE = ("entailment", "neutral", "contradiction")
+LABELS = {"mnli": THREE, "snli": THREE, "addone": ("entailment", "not_entailment")}
+
+
+@pytest.fixture(scope="module")
+def nli_lake(tmp_path_factory):
+    """Four rows a part and label of each source; and the items of PLANE."""
+    root = str(tmp_path_factory.mktemp("nli") / "lake")
+    tables.write(
+        root,
+        "nli",
+        [
+            {
+                "item_id": f"{source}-{part}-{label}-{at}",
+                "source": source,
+                "premise": f"A {noun} runs.",
+                "hypothesis": f"A {adjective} {noun} runs.",
+                "label": label,
+                "split": part,
+            }
+            for source, labels in LABELS.items()
+            for part in ("train", "val", *(["val_mismatched"] if source == "mnli" else []))
+            for label, adjective in zip(labels, ("old", "brown", "fake"), strict=False)
+            for at, noun in enumerate(("dog", "gun", "boat", "horse"))
+        ],
+    )
+    tables.plane(root)
+    return root
+
+
+@pytest.mark.parametrize("name", LABELS)
+def test_the_settings_file_trains_a_model_that_is_scored(name, nli_lake, tiny_encoder, tmp_path):
+    finetune(
+        conf.load(
+            Training,
+            [
+                str(conf.ROOT / "conf" / "training" / f"{name}.yaml"),
+                f"lake={nli_lake}",
+                f"model={tiny_encoder}",
+                "max_length=16",
+                "epochs=1",
+                "seeds=[0]",
+                f"out={tmp_path / 'run'}",
+                "tracking=none",
+                "predictions=false",
+                "cache=none",
+            ],
+        )
+    )
+    (path,) = (tmp_path / "run").glob("*/result.json")
+    trained = json.loads(path.read_text())
+    assert trained["updates"] == 1
+    own = asked(resolve(str(tmp_path / "run")))
+    assert (own.labels, own.form) == (LABELS[name], "pair")
+    score(
+        conf.load(
+            Settings,
+            [
+                f"lake={nli_lake}",
+                f"model={tmp_path / 'run'}",
+                "tasks=[plane,pairs]",
+                f"task.pairs.edition={name}",
+                f"task.pairs.labels=[{','.join(LABELS[name])}]",
+                "task.pairs.part=val",
+                f"out={tmp_path / 'score'}",
+                "tracking=none",
+                "predictions=false",
+                "cache=none",
+            ],
+        )
+    )
+    by_key = {result["key"]: result for result in results(tmp_path / "score")}
+    assert by_key["plane"]["rows"] == 9
+    # Rows of its own task: scored as training scored them.
+    figures = by_key["pairs"]["figures"]
+    assert figures["accuracy"] == pytest.approx(trained["figures"]["val/accuracy"])

@@ -1,0 +1,126 @@
+"""The items of each task in the form that a model reads."""
+
+from __future__ import annotations
+
+import pytest
+
+import conf
+from analysis.label_map import Undefined
+from conf import UserError
+from tests.training.tasks import lake as tables
+from training.job import prepare
+from training.scoring.targets import Target
+from training.settings import Settings
+
+
+def target(lake, key="plane", limit=None, **values):
+    return Target.of(key, values, lake, limit, 0)
+
+
+def texts(lake, form, key="plane", **values):
+    own = target(lake, key, **values)
+    examples = own.dataset(form).parts[own.part]
+    second = None if examples.second is None else examples.second.to_pylist()
+    return dict(
+        zip(
+            examples.item_ids.to_pylist(),
+            zip(examples.first.to_pylist(), second or [None] * len(examples), strict=True),
+            strict=True,
+        )
+    )
+
+
+def test_plane_as_a_pair_a_statement_and_a_change(rows_of_tasks):
+    item = "fake-oak-2"
+    assert texts(rows_of_tasks, "pair")[item] == ("a fake oak", "a tree")
+    assert texts(rows_of_tasks, "statement")[item] == ("A fake oak is a tree", None)
+    assert texts(rows_of_tasks, "change")[item] == ("An oak is a tree", "A fake oak is a tree")
+
+
+def test_adept_as_a_pair_a_statement_and_words(rows_of_tasks):
+    whole = ("The dog of a5 barks.", "The dead dog of a5 barks.")
+    for form in ("pair", "change"):
+        assert texts(rows_of_tasks, form, "adept", part="val")["a5"] == whole
+    assert texts(rows_of_tasks, "statement", "adept", part="val")["a5"] == (whole[1], None)
+    assert texts(rows_of_tasks, "words", "adept", part="val")["a5"] == ("dog", "dead")
+
+
+def test_asp_as_a_pair_and_as_one_text(rows_of_tasks):
+    values = {"edition": "published", "scheme": "all"}
+    pair = ("The ox is very big.", "The ox is big.")
+    assert texts(rows_of_tasks, "pair", "asp", **values)["published-t1"] == pair
+    assert texts(rows_of_tasks, "statement", "asp", **values)["published-t1"] == (
+        "The ox is very big. The ox is big.",
+        None,
+    )
+
+
+def test_words_alone_are_for_adept(rows_of_tasks):
+    with pytest.raises(Undefined, match="reads no sentence"):
+        target(rows_of_tasks).dataset("words")
+
+
+def test_all_of_asp_is_every_row_with_an_answer(rows_of_tasks):
+    own = target(rows_of_tasks, "asp", edition="published", scheme="all")
+    dataset = own.dataset("pair")
+    # published-d2 is discard: nobody can answer it.
+    assert sorted(dataset.parts["test"].item_ids.to_pylist()) == [
+        "leak",
+        "published-d0",
+        "published-d1",
+        "published-t1",
+        "published-t2",
+    ]
+    assert (dataset.scheme, dataset.fold) == ("all", "")
+    assert [own.table for own in dataset.sources] == ["asp_entailment", "asp_degree"]
+
+
+def test_every_full_stop_is_another_scheme(rows_of_tasks):
+    values = {"edition": "published", "scheme": "all", "full_stops": "normalised"}
+    own = target(rows_of_tasks, "mine", name="asp", **values)
+    dataset = own.dataset("pair")
+    assert dataset.scheme == "all, full stops written"
+    assert all(text.endswith(".") for text in dataset.parts["test"].second.to_pylist())
+
+
+def test_a_limit_draws_the_same_rows_for_every_model(rows_of_tasks):
+    own = target(rows_of_tasks, limit=4)
+    drawn = [own.dataset(form).parts["test"].item_ids.to_pylist() for form in ("pair", "change")]
+    assert drawn[0] == drawn[1]
+    assert len(drawn[0]) == 4
+    fewer = target(rows_of_tasks, limit=2).dataset("pair").parts["test"].item_ids.to_pylist()
+    assert set(fewer) < set(drawn[0])
+
+
+@pytest.mark.parametrize(
+    ("key", "values", "reason"),
+    [
+        ("plane", {"input": "pair"}, r"task.plane.input=pair: the model decides"),
+        ("adept", {"context": False}, "the model decides"),
+        ("mine", {}, "task.mine: task.name=mine: expected one of adept"),
+        ("plane", {"schema": "strict"}, "task.plane: .*did you mean 'scheme'"),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused(key, values, reason):
+    with pytest.raises(UserError, match=reason):
+        Target.of(key, values, "lake", None, 0)
+
+
+def test_a_part_that_is_not_there_lists_those_that_are(rows_of_tasks):
+    with pytest.raises(UserError, match=r"part=test: adept_5.*there is train \(5\), val \(4\)"):
+        target(rows_of_tasks, "adept").dataset("pair")
+
+
+def test_rows_to_score_alone_are_not_trained_on(rows_of_tasks, tmp_path):
+    own = ["task.name=asp", "task.edition=published", "task.scheme=all", f"out={tmp_path}"]
+    with pytest.raises(UserError, match=r"scheme=all: asp has no rows to train on"):
+        prepare(conf.load(Settings, [f"lake={rows_of_tasks}", *own]))
+
+
+def test_two_shot_items_have_no_part_to_train_on(rows_of_tasks, tmp_path):
+    lake = str(tmp_path / "lake")
+    tables.plane(lake)
+    split = {"scheme": "two_shot", "fold": "1", "part": "test", "edition": "published"}
+    tables.write(lake, "plane_splits", [{**split, "item_id": "fake-oak-2"}])
+    dataset = target(lake, scheme="two_shot").dataset("pair")
+    assert dataset.parts["test"].item_ids.to_pylist() == ["fake-oak-2"]

@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conf import UserError
+from training import seq2seq
+from training.decoding import _beam, decode, scores
+from training.seq2seq import Seq2Seq
+from training.seq2seq_models import END, GRU, PAD, Config, Transformer
+
+LONGEST = 3
+WORDS = 7  # four of them special
+SOURCES = torch.tensor([[4, 5, 6], [5, 4, PAD], [6, PAD, PAD]])
+
+
+def random_model(architecture: str, seed: int, **how: Any) -> GRU | Transformer:
+    """Weights so large that the best answer is not made of the best tokens."""
+    config = Config(
+        architecture, 8, 8, 1, 2 if architecture == "transformer" else 1, 0.0, 7, WORDS, 3, LONGEST
+    )
+    torch.manual_seed(seed)
+    model = seq2seq._MODELS[architecture](replace(config, **how))
+    model.eval()
+    with torch.no_grad():
+        for weights in model.parameters():
+            weights.normal_(std=0.5)
+        # No target has padding inside, so a trained model never says it.
+        model.out.bias[PAD] = -100.0
+    return model
+
+
+def answers(model, sources=SOURCES, **how):
+    model.config = replace(model.config, **how)
+    return decode(model, sources, (sources != PAD).long())
+
+
+def every_answer() -> torch.Tensor:
+    """All answers of LONGEST tokens at most, with their end where they have one."""
+    words = [word for word in range(WORDS) if word not in (PAD, END)]
+    rows = [list(row) for row in itertools.product(words, repeat=LONGEST)]
+    for length in range(LONGEST):
+        rest = [END, *[PAD] * (LONGEST - length - 1)]
+        rows += [[*row, *rest] for row in itertools.product(words, repeat=length)]
+    return torch.tensor(rows)
+
+
+def padded(found: torch.Tensor) -> torch.Tensor:
+    return torch.nn.functional.pad(found, (0, LONGEST - found.shape[1]), value=PAD)
+
+
+@pytest.mark.parametrize("penalty", [0.0, 1.0])
+@pytest.mark.parametrize("architecture", seq2seq.ARCHITECTURES)
+def test_a_beam_that_holds_everything_finds_the_best_answer(architecture, penalty):
+    every = every_answer()
+    beaten = 0
+    for seed in range(3):
+        model = random_model(architecture, seed)
+        greedy = padded(answers(model, beam=1, length_penalty=penalty))
+        found = padded(answers(model, beam=len(every), length_penalty=penalty))
+        for row, source in enumerate(SOURCES):
+            sources = source.expand(len(every), -1)
+            mask = (sources != PAD).long()
+            own = scores(model, sources, mask, every)
+            assert torch.equal(found[row], every[own.argmax()])
+            beaten += not torch.equal(found[row], greedy[row])
+    assert beaten or penalty
+
+
+@settings(max_examples=12)
+@given(
+    st.sampled_from(seq2seq.ARCHITECTURES),
+    st.integers(0, 10_000),
+    st.integers(2, 5),
+    st.sampled_from([0.0, 0.6, 1.0]),
+)
+def test_a_beam_never_scores_less_than_greedy(architecture, seed, beam, penalty):
+    model = random_model(architecture, seed)
+    mask = (SOURCES != PAD).long()
+    greedy = answers(model, beam=1, length_penalty=penalty)
+    found = answers(model, beam=beam, length_penalty=penalty)
+    own, other = (scores(model, SOURCES, mask, one) for one in (found, greedy))
+    # The same answer may come out a digit apart, by the width of its batch.
+    assert (own >= other - 1e-5).all()
+    # Every text alone: what stands beside it changes nothing.
+    for row, source in enumerate(SOURCES):
+        alone = answers(model, source[source != PAD][None])
+        assert torch.equal(padded(alone)[0], padded(found)[row])
+
+
+@pytest.mark.parametrize("architecture", seq2seq.ARCHITECTURES)
+def test_a_beam_of_one_is_greedy(architecture):
+    for seed in range(5):
+        model = random_model(architecture, seed)
+        mask = (SOURCES != PAD).long()
+        one = _beam(model.decoder_of(SOURCES, mask, 1), SOURCES, model.config, synced=False)
+        assert torch.equal(one, answers(model, beam=1))
+
+
+@pytest.mark.parametrize("architecture", seq2seq.ARCHITECTURES)
+def test_processes_in_step_find_the_same(architecture):
+    model = random_model(architecture, 3, beam=3)
+    mask = (SOURCES != PAD).long()
+    synced = decode(model, SOURCES, mask, synced=True)
+    assert synced.shape[1] == LONGEST
+    assert torch.equal(synced, padded(answers(model)))
+
+
+def test_scores_are_of_the_tokens_up_to_the_end():
+    model = random_model("gru", 1, length_penalty=1.0)
+    source, mask = SOURCES[:1], (SOURCES[:1] != PAD).long()
+    said = torch.tensor([[4, END, PAD]])
+    logits = model(source, mask, said[:, :2]).logits.log_softmax(-1)
+    expected = (logits[0, 0, 4] + logits[0, 1, END]) / 2
+    torch.testing.assert_close(scores(model, source, mask, said)[0], expected)
+
+
+def test_a_saved_model_answers_as_it_was_asked_to(tmp_path):
+    from tests.training.test_seq2seq import SENTENCES, dataset
+
+    model, data = seq2seq.build(dataset(SENTENCES), Seq2Seq("gru", "tiny", 0.1, 3, 0.5), seed=0)
+    seq2seq.save(tmp_path, model, data.vocabularies)
+    config = seq2seq.load(tmp_path)[0].config
+    assert (config.beam, config.length_penalty) == (3, 0.5)
+
+
+@pytest.mark.parametrize("how", [{"beam": 0}, {"length_penalty": -1.0}])
+def test_odd_settings(how):
+    with pytest.raises(UserError, match=f"{next(iter(how))}="):
+        Seq2Seq(**how)

@@ -1,0 +1,193 @@
+"""Models by MLflow's addresses, by folder, and what they answer."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import conf
+from conf import UserError
+from etl.adept import LABELS
+from tests.training.conftest import adept_rows
+from training import loading
+from training.loading import Trained, classifier, resolve, scores
+from training.settings import Settings
+
+
+def store(tuned: Path) -> str:
+    return f"sqlite:///{tuned / 'mlflow.db'}"
+
+
+def run_folder(tuned: Path) -> Path:
+    (path,) = (tuned / "out").glob("*/result.json")
+    return path.parent
+
+
+@pytest.fixture(scope="module")
+def client(tuned):
+    from mlflow import MlflowClient
+
+    return MlflowClient(store(tuned))
+
+
+@pytest.fixture(scope="module")
+def own(tuned):
+    return classifier(resolve("models:/adept/1", store(tuned)))
+
+
+def texts(rows: list[dict[str, Any]]) -> tuple[pa.StringArray, pa.StringArray]:
+    return pa.array([r["sentence1"] for r in rows]), pa.array([r["sentence2"] for r in rows])
+
+
+def test_a_run_is_registered_once(client, tuned):
+    (version,) = client.search_model_versions("name='adept'")
+    assert version.run_id == json.loads((run_folder(tuned) / "result.json").read_text())["run_id"]
+
+
+def test_every_address_leads_to_the_same_weights(client, tuned):
+    client.set_registered_model_alias("adept", "best", "1")
+    folder = run_folder(tuned)
+    run_id = json.loads((folder / "result.json").read_text())["run_id"]
+    (output,) = client.get_run(run_id).outputs.model_outputs
+    names = {
+        "models:/adept/1": "models:/adept/1",
+        "models:/adept@best": "models:/adept/1",
+        f"models:/{output.model_id}": f"models:/{output.model_id}",
+        f"runs:/{run_id}/model": f"runs:/{run_id}/model",
+        str(tuned / "out"): str(tuned / "out"),
+        str(folder): str(folder),
+        f"{folder}/model/": f"{folder}/model",
+    }
+    found = {uri: resolve(uri, store(tuned)) for uri in names}
+    assert {uri: source.name for uri, source in found.items()} == names
+    assert len({source.content() for source in found.values()}) == 1
+    by_alias = found["models:/adept@best"]
+    assert (by_alias.version, by_alias.run_id) == ("1", run_id)
+
+
+def test_what_a_model_was_trained_on_lies_beside_it(tuned, tiny_encoder):
+    source = resolve("models:/adept/1", store(tuned))
+    assert source.trained is not None
+    assert source.trained.task["collapse"] is True
+    assert source.trained.max_length == 16
+    assert source.trained.model == tiny_encoder
+    assert (source.pair, source.generates, source.labels) == (True, False, LABELS)
+    names, outcome_of = source.outcomes
+    assert names == LABELS[1:4]
+    assert outcome_of.tolist() == [0, 0, 1, 2, 2]
+
+
+def test_an_encoder_alone_is_known_but_does_not_answer(tiny_encoder):
+    source = resolve(tiny_encoder)
+    assert (source.pair, source.trained) == (None, None)
+    with pytest.raises(UserError, match=r"classifier\.weight.*not trained"):
+        classifier(source)
+
+
+def test_weights_trained_again_are_another_model(tuned, tmp_path):
+    folder = tmp_path / "model"
+    shutil.copytree(run_folder(tuned) / "model", folder)
+    before = resolve(str(folder)).content()
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1] + b"\x01")
+    assert resolve(str(folder)).content() != before
+
+
+def test_scores_are_those_of_the_run_that_trained_it(own, tuned):
+    kept = pq.read_table(run_folder(tuned) / "predictions.parquet").to_pylist()
+    by_id = {row["item_id"]: row for row in adept_rows()}
+    found = scores(own, *texts([by_id[row["item_id"]] for row in kept]))
+    assert found.shape == (48, 5)
+    np.testing.assert_allclose(found, [row["scores"] for row in kept], atol=1e-6)
+
+
+def test_scores_do_not_depend_on_batches(own):
+    rows = adept_rows()[:40]
+    rows[7]["sentence1"] = "A dog runs. " * 5
+    told: list[int] = []
+    together = scores(own, *texts(rows), batch_size=16, advance=told.append)
+    alone = np.concatenate([scores(own, *texts([row])) for row in rows])
+    np.testing.assert_allclose(together, alone, atol=1e-5)
+    np.testing.assert_allclose(together.sum(axis=1), 1.0)
+    assert told == [16, 16, 8]
+
+
+def test_texts_are_cut_where_they_were_in_training(own, tuned):
+    long = pa.array(["A dog runs. " * 20])
+    assert own.limit == 16
+    assert own.encode(long, long).lengths.tolist() == [16]
+    wider = classifier(own.source, max_length=32)
+    assert wider.encode(long, long).lengths.tolist() == [32]
+    with pytest.raises(UserError, match="max_length=33: expected 4 to 32"):
+        classifier(own.source, max_length=33)
+
+
+def test_models_of_a_remote_store_are_fetched_once(client, tuned, monkeypatch, tmp_path):
+    monkeypatch.setattr(loading, "DOWNLOADS", tmp_path / "models")
+    (output,) = client.get_run(client.get_model_version("adept", "1").run_id).outputs.model_outputs
+    location = client.get_logged_model(output.model_id).artifact_location
+    (tmp_path / "models").mkdir()
+    # Any scheme but a file's is fetched; the store itself serves as one.
+    first = loading._local(f"models:/{output.model_id}", "adept", store(tuned))
+    stamp = (first / "MLmodel").stat().st_mtime_ns
+    again = loading._local(f"models:/{output.model_id}", "adept", store(tuned))
+    assert (again, (again / "MLmodel").stat().st_mtime_ns) == (first, stamp)
+    assert [p.name for p in (tmp_path / "models").iterdir()] == [first.name]
+    weights = Path(loading._weights(first, "adept")) / "model.safetensors"
+    kept = Path(loading._weights(loading._local(location, "adept", ""), "adept"))
+    assert weights.read_bytes() == (kept / "model.safetensors").read_bytes()
+
+
+def test_mistakes_are_told_in_one_line(tuned, tmp_path, tiny_encoder):
+    mine = tmp_path / "mine"
+    shutil.copytree(run_folder(tuned) / "model", mine / "a" / "model")
+    shutil.copytree(mine / "a", mine / "b")
+    plain = tmp_path / "plain"
+    shutil.copytree(mine / "a" / "model", plain)
+    os.rename(plain / "model.safetensors", plain / "pytorch_model.bin")
+    (mine / "a" / "model" / loading.RECORD).write_text("[]")
+    (tmp_path / "empty").mkdir()
+    run_id = json.loads((run_folder(tuned) / "result.json").read_text())["run_id"]
+    for uri, said in (
+        ("models:/adept/7", "adept has versions 1"),
+        ("models:/adept@worst", "adept has versions 1"),
+        ("models:/plane/1", "there is adept"),
+        ("models:/adept", "expected models:/NAME/VERSION"),
+        ("models:/m-0123456789abcdef", "not to be had"),
+        ("runs:/nobody/model", "not to be had"),
+        (f"runs:/{run_id}/other", "has logged model"),
+        (str(mine), "2 runs there"),
+        (str(mine / "a"), "not what training/finetune.py writes"),
+        (str(plain), "no model.safetensors"),
+        (str(tmp_path / "empty"), "without config.json"),
+        ("./nowhere", "no such folder"),
+    ):
+        with pytest.raises(UserError, match=said) as error:
+            resolve(uri, store(tuned))
+        assert "\n" not in str(error.value), uri
+    with pytest.raises(UserError, match="no file"):
+        resolve("models:/adept/1", f"sqlite:///{tmp_path / 'none.db'}")
+    assert not (tmp_path / "none.db").exists()
+    with pytest.raises(UserError, match="expected tracking="):
+        resolve("models:/adept/1")
+
+
+@pytest.mark.parametrize("more", [["log_model=false"], ["tracking=none"]])
+def test_what_mlflow_does_not_have_is_not_registered(more):
+    with pytest.raises(UserError, match="register=adept: expected tracking= and log_model=true"):
+        conf.load(Settings, ["task.name=adept", "register=adept", *more])
+
+
+def test_the_record_is_read_as_it_was_written(tuned, tmp_path):
+    found = Trained.read(run_folder(tuned) / "model")
+    assert found is not None
+    found.write(tmp_path)
+    assert Trained.read(tmp_path) == found

@@ -1,0 +1,302 @@
+"""``training/pretrain_mlm.py`` from settings to weights that transformers loads, in one process."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import conf
+from conf import UserError
+from tests.training.conftest import losses
+from training.checkpoints import Checkpoints
+from training.job import execute
+from training.masked import MaskedLearner
+from training.pretraining import Settings, prepare, pretrain
+
+SIZE = 150
+
+
+def settings(lake: str, *more: str) -> Settings:
+    return conf.load(
+        Settings,
+        [
+            f"lake={lake}",
+            "corpora=[tiny]",
+            "tracking=none",
+            "cache=none",
+            "validation=0.1",
+            f"vocabulary={SIZE}",
+            "words=[fake,brown]",
+            "layers=1",
+            "hidden=16",
+            "heads=2",
+            "max_length=16",
+            "batch_size=40",
+            "learning_rate=2e-2",
+            *more,
+        ],
+    )
+
+
+@pytest.fixture(scope="module")
+def learner(sentence_lake, tmp_path_factory) -> MaskedLearner:
+    (work,) = prepare(settings(sentence_lake, f"out={tmp_path_factory.mktemp('out')}"))
+    own = work.learner
+    assert isinstance(own, MaskedLearner)
+    own.prepare()
+    return own
+
+
+@pytest.fixture(scope="module")
+def place(sentence_lake, tmp_path_factory) -> Path:
+    """A model trained for some seconds, tracked, its tokens cached."""
+    folder: Path = tmp_path_factory.mktemp("pretrained")
+    pretrain(
+        settings(
+            sentence_lake,
+            f"out={folder / 'out'}",
+            f"tracking=sqlite:///{folder / 'mlflow.db'}",
+            f"cache={folder / 'cache'}",
+            "epochs=15",
+            "dropout=0",
+            "warmup=0.1",
+            "evaluate_every=55",
+        )
+    )
+    return folder
+
+
+def result(folder: Path) -> dict[str, Any]:
+    (path,) = (folder / "out").glob("*/result.json")
+    found: dict[str, Any] = json.loads(path.read_text())
+    return found
+
+
+def model_folder(folder: Path) -> Path:
+    (path,) = (folder / "out").glob("*/result.json")
+    return path.with_name("model")
+
+
+# The learner
+
+
+def test_a_batch_has_the_masked_words_and_where_they_stand(learner):
+    rows = np.array([3, 0, 70])
+    batch = learner.collate("train", rows)
+    texts = learner.dataset.parts["train"].take(rows).first.to_pylist()
+    whole = learner.tokenizer(texts, padding=True, return_tensors="pt")
+    assert batch["attention_mask"].tolist() == whole["attention_mask"].tolist()
+    places, labels = batch["places"], batch["labels"]
+    assert len(labels) == learner.terms("train", rows).sum()
+    assert whole["input_ids"].flatten()[places].tolist() == labels.tolist()
+    back = batch["input_ids"].flatten().clone()
+    back[places] = labels
+    assert back.tolist() == whole["input_ids"].flatten().tolist()
+    assert learner.tokens(batch) == (int(whole["attention_mask"].sum()), back.numel())
+    assert learner.lengths("train")[rows].sum() == whole["attention_mask"].sum()
+
+
+def test_masks_are_drawn_anew_in_each_epoch_of_training_only(learner):
+    rows = np.arange(20)
+
+    def places(part: str, epoch: int) -> list[int]:
+        learner.begin_epoch(epoch)
+        found: list[int] = learner.collate(part, rows)["places"].tolist()
+        return found
+
+    assert places("train", 0) == places("train", 0) != places("train", 1)
+    assert places("val", 0) == places("val", 1)
+    learner.begin_epoch(0)
+
+
+def test_only_masked_places_are_told_and_they_are_bert_s(learner, tmp_path):
+    import torch
+    from transformers import AutoModelForMaskedLM
+
+    model = learner.model(1).eval()
+    learner.save(model.state_dict(), tmp_path / "model")
+    plain = AutoModelForMaskedLM.from_pretrained(tmp_path / "model").eval()
+    batch = learner.collate("val", np.arange(7))
+    with torch.no_grad():
+        own = model(batch["input_ids"], batch["attention_mask"], batch["places"])
+        every = plain(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]).logits
+        torch.testing.assert_close(own, every.flatten(0, 1)[batch["places"]])
+        expected = torch.nn.functional.cross_entropy(own, batch["labels"])
+        torch.testing.assert_close(learner.loss(model, batch), expected)
+    assert sum(p.numel() for p in plain.parameters()) == learner.parameters()
+
+
+def test_a_batch_without_masks_teaches_nothing(learner):
+    import torch
+
+    model = learner.model(0)
+    batch = learner.collate("train", np.arange(2))
+    none = {
+        "places": torch.zeros(0, dtype=torch.int64),
+        "labels": torch.zeros(0, dtype=torch.int64),
+    }
+    loss = learner.loss(model, {**batch, **none})
+    loss.backward()
+    assert loss.item() == 0
+    assert all(not p.grad.any() for p in model.parameters() if p.grad is not None)
+
+
+def test_weights_follow_the_seed(learner):
+    def first(seed: int) -> list[float]:
+        weights: list[float] = next(iter(learner.model(seed).parameters())).flatten().tolist()
+        return weights
+
+    assert first(1) == first(1) != first(2)
+
+
+# The run
+
+
+def test_it_learns_what_stands_beside_what(place):
+    figures = result(place)["figures"]
+    assert figures["val/loss"] < figures["val/unigram_loss"] - 0.5
+    assert figures["val/accuracy"] > figures["val/majority"] + 0.1
+    assert figures["val/perplexity"] == pytest.approx(math.exp(figures["val/loss"]))
+    assert figures["val/unigram_perplexity"] > figures["val/perplexity"]
+
+
+def test_the_baselines_are_of_the_frequencies_in_training(place, sentence_lake):
+    own = learned(place, sentence_lake)
+    counts = Counter(
+        token
+        for text in own.dataset.parts["train"].first.to_pylist()
+        for token in own.tokenizer(text)["input_ids"]
+        if token not in own.tokenizer.all_special_ids
+    )
+    total = sum(counts.values()) + SIZE - 5
+    labels = own.collate("val", np.arange(len(own.dataset.parts["val"])))["labels"].tolist()
+    expected = np.mean([-math.log((counts[token] + 1) / total) for token in labels])
+    figures = result(place)["figures"]
+    assert figures["val/unigram_loss"] == pytest.approx(expected, rel=1e-5)
+    (most, _), *_ = counts.most_common(1)
+    assert figures["val/majority"] == pytest.approx(np.mean([token == most for token in labels]))
+
+
+def learned(place: Path, lake: str) -> MaskedLearner:
+    (work,) = prepare(settings(lake, f"cache={place / 'cache'}", f"out={place / 'other'}"))
+    assert isinstance(work.learner, MaskedLearner)
+    work.learner.prepare()
+    return work.learner
+
+
+def test_the_folder_loads_as_any_masked_model(place):
+    import torch
+    from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+    folder = model_folder(place)
+    files = {path.name for path in folder.iterdir()}
+    assert {"config.json", "model.safetensors", "tokenizer.json", "README.md"} <= files
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForMaskedLM.from_pretrained(folder).eval()
+    assert type(model).__name__ == "BertForMaskedLM"
+    assert len(tokenizer) == model.config.vocab_size == SIZE
+    assert tokenizer.tokenize("fake brown") == ["fake", "brown"]
+    batch = tokenizer("The large [MASK] number 3 is unmistakably here.", return_tensors="pt")
+    with torch.no_grad():
+        logits = model(**batch).logits[batch["input_ids"] == tokenizer.mask_token_id]
+    (best,) = tokenizer.convert_ids_to_tokens(logits.argmax(-1))
+    assert best.isalpha()
+    card = (folder / "README.md").read_text()
+    assert "pipeline_tag: fill-mask" in card
+    assert "sentences, edition tiny, version 1" in card
+    assert "held out by a hash of the text" in card
+
+
+def test_the_run_is_tracked_as_its_job(place):
+    import mlflow
+    import pandas as pd
+    from mlflow import MlflowClient
+
+    uri = f"sqlite:///{place / 'mlflow.db'}"
+    client = MlflowClient(uri)
+    (experiment,) = [e for e in client.search_experiments() if e.name == "sentences"]
+    (run,) = client.search_runs([experiment.experiment_id])
+    assert (run.data.tags["job"], run.info.status) == ("pretrain_mlm", "FINISHED")
+    assert run.data.params["task.name"] == "sentences"
+    assert run.data.params["model_name"] == "bert-1x16-tiny"
+    assert int(run.data.params["parameters"]) > SIZE * 16
+    figures = result(place)["figures"]
+    assert run.data.metrics["final/val/perplexity"] == figures["val/perplexity"]
+    history = client.get_metric_history(run.info.run_id, "val/loss")
+    assert [entry.step for entry in history] == [55, 110, 165]
+    (table,) = run.inputs.dataset_inputs
+    assert (table.dataset.name, table.dataset.digest) == ("sentences/tiny", "version 1")
+    (logged,) = run.outputs.model_outputs
+    mlflow.set_tracking_uri(uri)
+    served = mlflow.pyfunc.load_model(f"models:/{logged.model_id}")
+    answers = served.predict(pd.DataFrame({"first": ["a [MASK] dog runs.", "a fake [MASK] runs."]}))
+    assert list(answers) == ["label", "score"]
+    assert answers["label"].str.len().gt(0).all()
+    with pytest.raises(Exception, match=r"has 0 \[MASK\]; expected one"):
+        served.predict(pd.DataFrame({"first": ["a dog runs."]}))
+
+
+def test_a_run_that_was_stopped_goes_on_with_the_same_losses(sentence_lake, tmp_path, monkeypatch):
+    # Eleven updates to an epoch; checkpoints every four; stopped between two of them.
+    more = ("epochs=2", "checkpoint_every=4", "log_every=1", "evaluate_every=50")
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    pretrain(settings(sentence_lake, f"out={whole}", *more))
+    save = Checkpoints.save
+
+    def stopped(self, engine, state):
+        if state.step == 16:
+            raise KeyboardInterrupt
+        save(self, engine, state)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Checkpoints, "save", stopped)
+        pretrain(settings(sentence_lake, f"out={cut}", *more))
+    assert not list(cut.glob("*/result.json"))
+    pretrain(settings(sentence_lake, f"out={cut}", *more))
+    # To the last digit, over the end of an epoch.
+    assert losses(cut) == losses(whole)
+    assert len(losses(cut)) == 22
+    found = [json.loads(next(out.glob("*/result.json")).read_text()) for out in (whole, cut)]
+    assert found[0]["figures"] == found[1]["figures"]
+
+
+# Mistakes
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["lake=/nowhere"], "keep_text=true"),
+        (["corpora=[mine]"], "corpus=mine"),
+        (["corpora=[tiny,tiny]"], "the same corpus twice"),
+        (["min_words=40"], "expected 100 or more"),
+        (["hidden=10", "heads=4"], "hidden=10 heads=4"),
+        (["layers=0"], "layers=0"),
+        (["share=0"], "share=0"),
+        (["validation=1"], "validation=1"),
+        (["mask=1"], "mask=1"),
+        (["dropout=1"], "dropout=1"),
+        (["max_length=4"], "max_length=4"),
+        (["metric=macro_f1"], "metric=macro_f1: expected one of loss, accuracy"),
+        (["train_size=[5000]"], "train_size=5000"),
+        (["model=roberta-base"], "unknown setting 'model'"),
+    ],
+)
+def test_mistakes_are_told_before_work_starts(sentence_lake, tmp_path, more, said):
+    with pytest.raises(UserError, match=said) as error:
+        prepare(settings(sentence_lake, f"out={tmp_path / 'out'}", *more))
+    assert "\n" not in str(error.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_vocabulary_that_the_text_has_not_is_told_before_training(sentence_lake, tmp_path):
+    own = settings(sentence_lake, f"out={tmp_path}", "vocabulary=3000")
+    with pytest.raises(UserError, match=r"vocabulary=3000: .* sentences have \d+ pieces"):
+        execute(own, prepare(own))
+    assert not list(tmp_path.glob("*/steps.jsonl"))

@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from conf import UserError
+from tests.training.conftest import sentence_rows
+from training import wordpiece
+from training.wordpiece import SPECIAL, tokenizer, vocabulary
+
+TEXTS = pa.array(
+    [row["text"] for row in sentence_rows()] + ["Ein Café, 5° kalt."], pa.large_string()
+)
+SIZE = 140
+ROOT = Path(__file__).parents[2]
+
+
+def test_a_vocabulary_is_of_its_texts():
+    pieces = vocabulary(TEXTS, SIZE, lowercase=True)
+    assert len(set(pieces)) == len(pieces) == SIZE
+    assert tuple(pieces[:5]) == SPECIAL
+    assert "the" in pieces
+    assert "unmistakably" in pieces
+    made = wordpiece.backend(pieces, lowercase=True)
+    found = made.encode("The fake café, unmistakably!").tokens
+    assert found[:3] == ["[CLS]", "the", "fake"]
+    assert found[-3:] == ["unmistakably", "[UNK]", "[SEP]"]  # no text has an exclamation mark
+    assert made.decode(made.encode("the fake dog.").ids) == "[CLS] the fake dog. [SEP]"
+
+
+def test_the_order_of_the_texts_does_not_matter():
+    turned = pa.array(TEXTS.to_pylist()[::-1], pa.large_string())
+    assert vocabulary(turned, SIZE, lowercase=True) == vocabulary(TEXTS, SIZE, lowercase=True)
+
+
+def test_another_process_finds_the_same():
+    # Hash tables are ordered by chance, and differently in each process.
+    code = (
+        "from tests.training.test_wordpiece import SIZE, TEXTS\n"
+        "from training.wordpiece import vocabulary\n"
+        "print(*vocabulary(TEXTS, SIZE, lowercase=True))"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    assert found.split() == vocabulary(TEXTS, SIZE, lowercase=True)
+
+
+def test_words_that_are_asked_for_are_whole():
+    own = ("Implausible", "dog", "implausible")
+    pieces = vocabulary(TEXTS, SIZE, lowercase=True, words=own)
+    assert len(set(pieces)) == SIZE
+    assert pieces[-1] == "implausible"
+    made = wordpiece.backend(pieces, lowercase=True)
+    assert made.encode("implausible dog").tokens == ["[CLS]", "implausible", "dog", "[SEP]"]
+    # Nothing is lost but the pieces that were found last.
+    plain = vocabulary(TEXTS, SIZE, lowercase=True)
+    assert set(plain) - set(pieces) == {plain[-1]}
+
+
+def test_case_is_kept_on_request():
+    made = wordpiece.backend(vocabulary(TEXTS, 120, lowercase=False), lowercase=False)
+    assert made.encode("A dog").tokens[1] == "A"
+    assert "é" in made.get_vocab()
+
+
+@pytest.mark.parametrize(
+    ("size", "words", "said"),
+    [
+        (5000, (), r"vocabulary=5000: 481 sentences have \d+ pieces .* expected at most that"),
+        (20, (), r"vocabulary=20: expected \d+ or more"),
+        (SIZE, ("not so",), r"words=not so: expected single words"),
+    ],
+)
+def test_vocabularies_that_cannot_be(size, words, said):
+    with pytest.raises(UserError, match=said):
+        vocabulary(TEXTS, size, lowercase=True, words=words)
+
+
+def test_a_vocabulary_is_kept(tmp_path):
+    def made(size: int = SIZE):
+        return tokenizer(TEXTS, size, lowercase=True, words=(), limit=16, cache=tmp_path)
+
+    first = made()
+    (kept,) = tmp_path.iterdir()
+    before = os.stat(kept).st_mtime_ns
+    again = made()
+    assert os.stat(kept).st_mtime_ns == before
+    assert again.get_vocab() == first.get_vocab()
+    assert (again.mask_token, again.model_max_length) == ("[MASK]", 16)
+    assert again.tokenize("the [MASK] dog") == ["the", "[MASK]", "dog"]
+    made(SIZE + 1)
+    assert len(list(tmp_path.iterdir())) == 2

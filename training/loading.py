@@ -1,0 +1,469 @@
+"""Models that are there already: found by name, loaded, and asked.
+
+A model is named by MLflow (``models:/NAME/VERSION``, ``models:/NAME@ALIAS``, ``runs:/RUN/model``),
+by a folder (of `training/finetune.py` or any that transformers loads) or by its name on the hub.
+What a model was trained on lies beside its weights, in ``adnominal.json``: a model that was taught
+sentences of twelve tokens is asked no longer ones, and its answers have the names of its task.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlparse
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+import conf
+from conf import UserError
+from training.batching import Ids, evaluation_batches
+from training.checkpoints import replace_json
+from training.encoders import find, longest, padded, quiet
+from training.engine import softmax
+from training.learner import Learner
+from training.tasks import Dataset, Task
+from training.tokens import Tokens, encode
+
+__all__ = [
+    "Classifier",
+    "ModelSource",
+    "Trained",
+    "classifier",
+    "forward",
+    "resolve",
+    "scores",
+    "trained",
+]
+
+RECORD = "adnominal.json"
+DOWNLOADS = Path("~/.cache/adnominal/models")
+_REGISTERED = re.compile(r"models:/(?P<name>[^/@]+)(?:/(?P<version>\d+)|@(?P<alias>[^/@]+))")
+_LOGGED = re.compile(r"models:/(?P<id>m-[0-9a-f]+)")
+_RUN = re.compile(r"runs:/(?P<run>[^/]+)/(?P<name>.+)")
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a model was trained on, as it lies beside its weights.
+
+    `task` are the settings ``task.*``; `dataset`, `edition`, `scheme` and `fold` what the table
+    predictions says of its rows; `outcomes` the classes that it is evaluated in, and `outcome_of`
+    the outcome of each of its `labels`. `pair` tells whether it takes two texts, `max_length` how
+    many tokens of them it saw at most (None: all), `model` what it was before it was trained.
+    """
+
+    task: Mapping[str, Any]
+    dataset: str
+    edition: str
+    scheme: str
+    fold: str
+    labels: tuple[str, ...]
+    outcomes: tuple[str, ...]
+    outcome_of: tuple[int, ...]
+    pair: bool
+    max_length: int | None
+    model: str
+    seed: int
+
+    def write(self, folder: Path) -> None:
+        """Put it beside the weights."""
+        replace_json(folder / RECORD, asdict(self))
+
+    @classmethod
+    def read(cls, folder: Path) -> Trained | None:
+        """What lies beside the weights; None beside those of others.
+
+        Raises:
+            UserError: a file of that name that is not ours.
+        """
+        path = folder / RECORD
+        if not path.is_file():
+            return None
+        try:
+            values = json.loads(path.read_text(encoding="utf-8"))
+            for name in ("labels", "outcomes", "outcome_of"):
+                values[name] = tuple(values[name])
+            return cls(**values)
+        except (ValueError, KeyError, TypeError) as error:
+            raise UserError(
+                f"{path}: not what training/finetune.py writes ({error}); train the model again, "
+                "or delete the file to use the model without what it was trained on"
+            ) from error
+
+
+def trained(task: Task, dataset: Dataset, learner: Learner, seed: int) -> Trained:
+    """What a model that `learner` has trained was trained on."""
+    return Trained(
+        task=conf.to_dict(task.settings),
+        dataset=dataset.task,
+        edition=dataset.edition,
+        scheme=dataset.scheme,
+        fold=dataset.fold,
+        labels=tuple(dataset.labels),
+        outcomes=tuple(dataset.outcomes),
+        outcome_of=tuple(int(at) for at in dataset.outcome_of),
+        pair=dataset.parts["train"].second is not None,
+        # Models from scratch have no limit: they are as long as their longest example.
+        max_length=getattr(learner, "limit", None),
+        model=learner.name,
+        seed=seed,
+    )
+
+
+@dataclass(frozen=True)
+class ModelSource:
+    """Where a model loads from, and what is known of it before its weights are read.
+
+    `name` is what the column ``model`` of predictions says: an address of MLflow with the version
+    that an alias stood for, a folder, a name on the hub. `labels` are its classes (none where it
+    `generates` texts), `run_id` is the MLflow run that made it, where one did.
+    """
+
+    path: str
+    name: str
+    labels: tuple[str, ...]
+    generates: bool
+    trained: Trained | None
+    version: str | None = None
+    run_id: str | None = None
+
+    @property
+    def pair(self) -> bool | None:
+        """Whether it takes two texts; None where nobody says."""
+        return None if self.trained is None else self.trained.pair
+
+    @property
+    def outcomes(self) -> tuple[tuple[str, ...], Ids]:
+        """The classes that answers are told in, and the one of each label."""
+        if self.trained is not None and self.trained.labels == self.labels:
+            return self.trained.outcomes, np.array(self.trained.outcome_of, dtype=np.int64)
+        return self.labels, np.arange(len(self.labels))
+
+    def content(self) -> str:
+        """A hash of the files that answers depend on; of a model on the hub, its commit.
+
+        Weights that were trained again in the same folder are another model.
+        """
+        digest = hashlib.blake2b(digest_size=16)
+        folder = Path(self.path)
+        if not folder.is_dir():
+            found = find(self.path)
+            digest.update(f"{self.path} {getattr(found.config, '_commit_hash', None)}".encode())
+            return digest.hexdigest()
+        for path in sorted(folder.iterdir()):
+            if path.suffix in (".safetensors", ".json"):
+                digest.update(f"{path.name} {path.stat().st_size}\n".encode())
+                with path.open("rb") as stream:
+                    while block := stream.read(1 << 24):
+                        digest.update(block)
+        return digest.hexdigest()
+
+
+def resolve(uri: str, tracking: str | None = None) -> ModelSource:
+    """The model that `uri` names; `tracking` is MLflow's store. Weights are not read.
+
+    A folder may be that of the weights, of the run that made them, or the ``out=`` of a single run.
+    Models of a remote store are kept below ``~/.cache/adnominal/models``.
+
+    Raises:
+        UserError: no such model, version, alias or run; a folder or artifact without weights in
+            safetensors; several runs in a folder.
+    """
+    if uri.startswith(("models:/", "runs:/")):
+        return _tracked(uri, tracking)
+    folder = _folder(uri) if Path(uri).is_dir() else None
+    return _described(uri if folder is None else os.fspath(folder), uri.rstrip("/") or uri)
+
+
+def _described(path: str, name: str, **known: str | None) -> ModelSource:
+    folder = Path(path)
+    record = Trained.read(folder) if folder.is_dir() else None
+    if (folder / "vocabulary.json").is_file():
+        _check_safetensors(folder, name)
+        return ModelSource(path, name, (), True, record, **known)
+    config = find(path).config
+    labels = tuple(str(config.id2label[at]) for at in range(len(config.id2label)))
+    return ModelSource(path, name, labels, False, record, **known)
+
+
+def _check_safetensors(folder: Path, name: str) -> None:
+    if not any(folder.glob("*.safetensors")):
+        raise UserError(
+            f"model={name}: no model.safetensors there; expected weights in that format"
+        )
+
+
+def _folder(uri: str) -> Path:
+    """The folder of weights that a folder stands for."""
+    folder = Path(uri)
+    if (folder / "config.json").is_file():
+        return folder
+    if (folder / "model" / "config.json").is_file():
+        return folder / "model"
+    runs = sorted(path.parents[1] for path in folder.glob("*/model/config.json"))
+    if len(runs) == 1:
+        return runs[0] / "model"
+    if runs:
+        raise UserError(
+            f"model={uri}: {len(runs)} runs there; expected one of them, as {runs[0]} "
+            f"({folder / 'summary.json'} says which is the best)"
+        )
+    raise UserError(
+        f"model={uri}: a folder without config.json; expected a model's, or one that "
+        "training/finetune.py has written to the end"
+    )
+
+
+def _tracked(uri: str, tracking: str | None) -> ModelSource:
+    """A model of MLflow's store or registry."""
+    if tracking is None:
+        raise UserError(f"model={uri}: expected tracking= with it, MLflow's store")
+    file = Path(tracking.removeprefix("sqlite:///"))
+    if tracking.startswith("sqlite:///") and not file.is_file():
+        # MLflow would make an empty one.
+        raise UserError(f"model={uri}: no file {file}; expected tracking= where the model is")
+    registered, logged, run = (own.fullmatch(uri) for own in (_REGISTERED, _LOGGED, _RUN))
+    if not (registered or logged or run):
+        raise UserError(
+            f"model={uri}: expected models:/NAME/VERSION, models:/NAME@ALIAS, models:/MODEL_ID or "
+            "runs:/RUN_ID/model"
+        )
+    from mlflow import MlflowClient
+    from mlflow.exceptions import MlflowException
+
+    client = MlflowClient(tracking_uri=tracking, registry_uri=tracking)
+    try:
+        if registered:
+            return _registered(client, uri, registered, tracking)
+        if logged:
+            return _logged(client, logged["id"], uri, tracking)
+        assert run is not None
+        return _of_run(client, uri, run, tracking)
+    except MlflowException as error:
+        reason = " ".join(str(error).split())[:200]
+        raise UserError(f"model={uri}: not to be had from tracking={tracking}: {reason}") from error
+
+
+def _registered(client: Any, uri: str, asked: re.Match[str], tracking: str) -> ModelSource:
+    from mlflow.exceptions import MlflowException
+
+    name = asked["name"]
+    try:
+        own = (
+            client.get_model_version_by_alias(name, asked["alias"])
+            if asked["alias"]
+            else client.get_model_version(name, asked["version"])
+        )
+    except MlflowException as error:
+        versions = sorted(int(v.version) for v in client.search_model_versions(f"name='{name}'"))
+        if versions:
+            there = f"{name} has versions {', '.join(map(str, versions))}"
+            aliases = client.get_registered_model(name).aliases
+            there += f" and aliases {', '.join(sorted(aliases))}" if aliases else ""
+        else:
+            names = sorted(model.name for model in client.search_registered_models())
+            there = f"there is {', '.join(names) or 'no registered model'}"
+        raise UserError(
+            f"model={uri}: not in the registry of tracking={tracking}; {there} "
+            "(training/finetune.py register=NAME adds a version)"
+        ) from error
+    full = f"models:/{name}/{own.version}"
+    if own.model_id:
+        return _logged(client, own.model_id, full, tracking, version=str(own.version))
+    folder = _local(client.get_model_version_download_uri(name, own.version), full, tracking)
+    return _described(_weights(folder, full), full, version=str(own.version), run_id=own.run_id)
+
+
+def _of_run(client: Any, uri: str, asked: re.Match[str], tracking: str) -> ModelSource:
+    run = client.get_run(asked["run"])
+    ids = [] if run.outputs is None else [own.model_id for own in run.outputs.model_outputs]
+    models = {model.name: model for model in map(client.get_logged_model, ids)}
+    if asked["name"] not in models:
+        raise UserError(
+            f"model={uri}: run {asked['run']} has logged "
+            f"{', '.join(models) or 'no model (log_model=false, or it has not ended)'}"
+        )
+    return _logged(client, models[asked["name"]].model_id, uri, tracking)
+
+
+def _logged(
+    client: Any, model_id: str, name: str, tracking: str, *, version: str | None = None
+) -> ModelSource:
+    model = client.get_logged_model(model_id)
+    folder = _local(model.artifact_location, name, tracking)
+    return _described(_weights(folder, name), name, version=version, run_id=model.source_run_id)
+
+
+def _local(location: str, name: str, tracking: str) -> Path:
+    """An artifact's folder on this machine; one that is elsewhere is fetched, once."""
+    parsed = urlparse(location)
+    if parsed.scheme in ("", "file"):
+        folder = Path(unquote(parsed.path))
+        if not folder.is_dir():
+            raise UserError(f"model={name}: its artifacts are gone from {folder}")
+        return folder
+    kept = DOWNLOADS.expanduser() / hashlib.blake2b(location.encode(), digest_size=12).hexdigest()
+    if not kept.is_dir():
+        from mlflow.artifacts import download_artifacts
+
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        fresh = tempfile.mkdtemp(prefix=f"{kept.name}.", dir=kept.parent)
+        download_artifacts(artifact_uri=location, dst_path=fresh, tracking_uri=tracking)
+        found = next((path.parent for path in Path(fresh).rglob("MLmodel")), Path(fresh))
+        try:
+            os.rename(found, kept)
+        except OSError:
+            # Another process was first; what it fetched is the same.
+            if not kept.is_dir():
+                raise
+        shutil.rmtree(fresh, ignore_errors=True)
+    return kept
+
+
+def _weights(folder: Path, name: str) -> str:
+    """The folder of weights in a model that MLflow has."""
+    from mlflow.models import Model
+
+    inner = folder
+    if (folder / "MLmodel").is_file():
+        flavor = Model.load(os.fspath(folder)).flavors.get("python_function", {})
+        own = (flavor.get("artifacts") or {}).get("weights", {}).get("path")
+        # "model": where MLflow's own transformers flavour has them.
+        inner = folder / (own or "model")
+    if not (inner / "config.json").is_file():
+        raise UserError(
+            f"model={name}: no transformers model among its artifacts; expected one that "
+            "training/finetune.py has logged"
+        )
+    _check_safetensors(inner, name)
+    return os.fspath(inner)
+
+
+@dataclass(frozen=True)
+class Classifier:
+    """A model that classifies texts, in evaluation mode, on this process's device.
+
+    `limit` is the number of tokens that texts are cut to.
+    """
+
+    source: ModelSource
+    model: Any
+    tokenizer: Any
+    limit: int
+
+    def encode(
+        self, first: pa.StringArray, second: pa.StringArray | None = None, cache: Path | None = None
+    ) -> Tokens:
+        """Texts as tokens; `second` for models of two texts."""
+        return encode(self.tokenizer, first, second, self.limit, cache)
+
+
+def classifier(
+    source: ModelSource, *, max_length: int | None = None, precision: str = "auto"
+) -> Classifier:
+    """The model with its weights; call `training.launch.start` before it where there are GPUs.
+
+    Texts are cut to `max_length` tokens, else to what it was trained on, else to what it takes.
+    `precision` is fp32, bf16, fp16, or auto: as the weights were written.
+
+    Raises:
+        UserError: a model that generates texts, or without a trained classification head; weights
+            that do not load; a `max_length` that it does not take; fp16 without a GPU.
+    """
+    import torch
+    from transformers import AutoModelForSequenceClassification
+
+    if source.generates:
+        raise UserError(f"model={source.name}: it generates texts; expected one that classifies")
+    if precision == "fp16" and not torch.cuda.is_available():
+        raise UserError("precision=fp16: there is no GPU here; expected fp32 or bf16 on a CPU")
+    found = find(source.path)
+    able, special = longest(found), found.tokenizer.num_special_tokens_to_add(pair=True)
+    if max_length is not None and not special < max_length <= able:
+        raise UserError(
+            f"max_length={max_length}: expected {special + 1} to {able} for {source.name}"
+        )
+    learnt = source.trained.max_length if source.trained is not None else None
+    kinds = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+    if found.tokenizer.pad_token is None:
+        found.tokenizer.pad_token = found.tokenizer.eos_token
+        found.config.pad_token_id = found.tokenizer.pad_token_id
+    try:
+        with quiet():
+            model, told = AutoModelForSequenceClassification.from_pretrained(
+                found.path,
+                config=found.config,
+                dtype=kinds.get(precision, "auto"),
+                use_safetensors=True,
+                trust_remote_code=False,
+                output_loading_info=True,
+            )
+    except (OSError, ValueError, RuntimeError) as error:
+        reason = " ".join(str(error).split())[:300]
+        raise UserError(f"model={source.name}: its weights do not load: {reason}") from error
+    if told["missing_keys"]:
+        raise UserError(
+            f"model={source.name}: without {', '.join(sorted(told['missing_keys'])[:3])}: its "
+            "classification head is not trained; expected a fine-tuned model "
+            "(training/finetune.py)"
+        )
+    if torch.cuda.is_available():
+        model = model.cuda()
+    model.eval()
+    return Classifier(source, model, found.tokenizer, min(max_length or learnt or able, able))
+
+
+def forward(
+    own: Classifier,
+    tokens: Tokens,
+    batch_size: int,
+    advance: Callable[[int], None] = lambda rows: None,
+) -> npt.NDArray[np.float64]:
+    """The probability of each class (rows, classes), in the order of the rows.
+
+    Batches are made by length, so that little is padded; `advance` is told the rows of each. The
+    batches depend on the rows alone, so that any process gives the same figures.
+    """
+    import torch
+
+    if not len(tokens.lengths):
+        return np.zeros((0, len(own.source.labels)))
+    device = next(own.model.parameters()).device
+    batches = evaluation_batches(tokens.lengths, batch_size, 0, 1)
+    found = []
+    with torch.inference_mode():
+        for rows in batches:
+            batch = padded(own.tokenizer, tokens, rows)
+            moved = {name: column.to(device, non_blocking=True) for name, column in batch.items()}
+            # Left where they are: a GPU is not waited for before the next batch.
+            found.append(own.model(**moved).logits.float())
+            advance(len(rows))
+        logits = torch.cat(found).cpu().numpy()
+    place = np.argsort(np.concatenate(batches), kind="stable")
+    return softmax(logits[place].astype(np.float64))
+
+
+def scores(
+    own: Classifier,
+    first: pa.StringArray,
+    second: pa.StringArray | None = None,
+    *,
+    batch_size: int = 64,
+    cache: Path | None = None,
+    advance: Callable[[int], None] = lambda rows: None,
+) -> npt.NDArray[np.float64]:
+    """`forward` of texts: all of them in this process, which shares nothing out.
+
+    `cache` is a folder of tokenised texts (`training.tokens.encode`).
+    """
+    return forward(own, own.encode(first, second, cache), batch_size, advance)

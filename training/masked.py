@@ -1,0 +1,207 @@
+"""Masked language models from scratch: BERT's architecture over a vocabulary of one's own.
+
+Trained on masked words alone, without next sentences (Liu et al. 2019, section 4.2: they do not
+help), one sentence a row. Only masked places go through the output layer: with 15 % of the tokens
+masked it is the greater part of the work of a small model otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+from transformers import BertConfig, BertForMaskedLM
+
+from training import masking, wordpiece
+from training.batching import Ids, layout, seed_of
+from training.encoders import quiet
+from training.learner import Outputs
+from training.masking import Keys, Masking
+from training.pretraining import Settings
+from training.tasks import Dataset
+from training.tokens import Tokens, chunks, encode
+
+__all__ = ["MaskedBert", "MaskedLearner"]
+
+
+class MaskedBert(BertForMaskedLM):  # type: ignore[misc]
+    """``BertForMaskedLM`` that says nothing but what stands at the places asked for."""
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, places: Tensor) -> Tensor:
+        """Logits [places, vocabulary]; `places` number the tokens of the batch row by row."""
+        states = self.bert(input_ids, attention_mask=attention_mask).last_hidden_state
+        return self.cls(states.flatten(0, 1)[places])
+
+
+class MaskedLearner:
+    """A BERT to be trained on the sentences of a dataset.
+
+    `tokenizer`, the lengths and the batches are there after `prepare`, which trains the vocabulary
+    on the training part and tokenises both, or reads them from the folder `cache`.
+    """
+
+    def __init__(self, dataset: Dataset, settings: Settings) -> None:
+        self.dataset = dataset
+        self._settings = settings
+        self.name = f"bert-{settings.layers}x{settings.hidden}-{dataset.edition}"
+        self.config = BertConfig(
+            vocab_size=settings.vocabulary,
+            hidden_size=settings.hidden,
+            num_hidden_layers=settings.layers,
+            num_attention_heads=settings.heads,
+            intermediate_size=4 * settings.hidden,
+            max_position_embeddings=settings.max_length,
+            hidden_dropout_prob=settings.dropout,
+            attention_probs_dropout_prob=settings.dropout,
+            pad_token_id=wordpiece.SPECIAL.index("[PAD]"),
+        )
+        self.tokenizer: Any = None
+        self._epoch = 0
+        self._tokens: dict[str, Tokens] = {}
+        self._keys: dict[str, Keys] = {}
+
+    def prepare(self) -> None:
+        """Train the vocabulary and tokenise, or read both from the cache.
+
+        Raises:
+            UserError: a vocabulary that the sentences do not support.
+        """
+        own = self._settings
+        cache = Path(own.cache).expanduser() if own.cache else None
+        self.tokenizer = wordpiece.tokenizer(
+            self.dataset.parts["train"].first,
+            own.vocabulary,
+            lowercase=own.lowercase,
+            words=own.words,
+            limit=own.max_length,
+            cache=cache,
+        )
+        for part, examples in self.dataset.parts.items():
+            self._tokens[part] = encode(self.tokenizer, examples.first, None, own.max_length, cache)
+            self._keys[part] = np.concatenate(
+                [masking.keys(some) for some in chunks(examples.item_ids)]
+            )
+        pieces = self.tokenizer.convert_ids_to_tokens(range(own.vocabulary))
+        self._masking = Masking(
+            share=own.mask,
+            whole_words=own.whole_words,
+            mask=self.tokenizer.mask_token_id,
+            special=np.array([piece in wordpiece.SPECIAL for piece in pieces]),
+            continues=np.array([piece.startswith(wordpiece.CONTINUES) for piece in pieces]),
+        )
+        self._unigram = self._unigrams()
+
+    def _unigrams(self) -> Tensor:
+        """Log-probabilities of the tokens by their frequency in training, each counted once more.
+
+        The baseline of a model that does not look at its text.
+        """
+        ids = self._tokens["train"].ids
+        counts = np.zeros(self._settings.vocabulary, dtype=np.float64)
+        for at in range(0, len(ids), 1 << 24):
+            counts += np.bincount(ids[at : at + (1 << 24)], minlength=len(counts))
+        counts = np.where(self._masking.special, 0.0, counts + 1.0)
+        with np.errstate(divide="ignore"):
+            return torch.from_numpy(np.log(counts / counts.sum())).float()
+
+    def model(self, seed: int) -> Any:
+        """A model whose weights are drawn by `seed`."""
+        torch.manual_seed(seed)
+        model = MaskedBert(self.config)
+        if self._settings.gradient_checkpointing:
+            model.gradient_checkpointing_enable({"use_reentrant": False})
+        return model
+
+    def parameters(self) -> int:
+        """How many weights the model has."""
+        with torch.device("meta"):
+            model = BertForMaskedLM(self.config)
+        return sum(p.numel() for p in model.parameters())
+
+    def lengths(self, part: str) -> Ids:
+        """Tokens of each sentence."""
+        return self._tokens[part].lengths
+
+    def begin_epoch(self, epoch: int) -> None:
+        """Masks are drawn anew in each epoch."""
+        self._epoch = epoch
+
+    def _rows(self, part: str, indices: Ids) -> Keys:
+        # The validation part has the same masks in every epoch, and in runs of every seed.
+        drawn = (self._settings.seed, self._epoch) if part == "train" else ()
+        return self._keys[part][indices] ^ np.uint64(seed_of("mask", *drawn))
+
+    def _ids(self, part: str, indices: Ids) -> tuple[Ids, Any]:
+        tokens = self._tokens[part]
+        multiple = 8 if torch.cuda.is_available() else 1
+        where = layout(tokens.offsets, indices, multiple=multiple)
+        return where.fill(tokens.ids, self.config.pad_token_id), where.mask
+
+    def terms(self, part: str, indices: Ids) -> Ids:
+        """Masked tokens: the loss is the mean over them."""
+        if not len(indices):
+            return np.zeros(0, dtype=np.int64)
+        ids, _ = self._ids(part, indices)
+        counts: Ids = self._masking.chosen(ids, self._rows(part, indices)).sum(axis=1)
+        return counts
+
+    def truncated(self) -> dict[str, int]:
+        """How many sentences of each part are longer than max_length."""
+        return {part: tokens.truncated for part, tokens in self._tokens.items()}
+
+    def collate(self, part: str, indices: Ids) -> dict[str, Any]:
+        """input_ids, attention_mask; the `places` of masked tokens, and what they are: labels."""
+        ids, inside = self._ids(part, indices)
+        made = self._masking.masked(ids, self._rows(part, indices), training=part == "train")
+        places = np.flatnonzero(made.chosen)
+        return {
+            "input_ids": torch.from_numpy(made.inputs),
+            "attention_mask": torch.from_numpy(inside.astype(np.int64)),
+            "places": torch.from_numpy(places),
+            "labels": torch.from_numpy(ids.reshape(-1)[places]),
+        }
+
+    def tokens(self, batch: Mapping[str, Any]) -> tuple[int, int]:
+        """Tokens of a batch, and the same with padding."""
+        mask = batch["attention_mask"]
+        return int(mask.sum()), mask.numel()
+
+    def _logits(self, model: Any, batch: Mapping[str, Any]) -> Tensor:
+        return model(batch["input_ids"], batch["attention_mask"], batch["places"]).float()
+
+    def loss(self, model: Any, batch: Mapping[str, Any]) -> Any:
+        """Cross-entropy of the masked tokens, in nats; 0 where there are none."""
+        logits = self._logits(model, batch)
+        return F.cross_entropy(logits, batch["labels"], reduction="sum") / max(1, len(logits))
+
+    def outputs(self, model: Any, batch: Mapping[str, Any], *, answers: bool) -> Outputs:
+        """Loss; how many masked tokens are told right, by the model and by frequency alone."""
+        logits, labels = self._logits(model, batch), batch["labels"]
+        loss = F.cross_entropy(logits, labels, reduction="sum") / max(1, len(logits))
+        unigram = self._unigram.to(labels.device)
+        return Outputs(
+            float(loss),
+            sums={
+                "accuracy": float((logits.argmax(dim=-1) == labels).sum()),
+                "majority": float((unigram.argmax() == labels).sum()),
+                "unigram_loss": -float(unigram[labels].double().sum()),
+            },
+        )
+
+    def save(self, weights: Mapping[str, Any], folder: Path) -> None:
+        """A folder that ``AutoModelForMaskedLM`` and ``AutoTokenizer`` load."""
+        model = BertForMaskedLM(self.config).to(next(iter(weights.values())).dtype)
+        model.load_state_dict(dict(weights))
+        with quiet():
+            model.save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
+
+    def load(self, folder: Path) -> Any:
+        """What `save` has written, in the precision it was written in."""
+        with quiet():
+            return MaskedBert.from_pretrained(folder, dtype="auto", use_safetensors=True)

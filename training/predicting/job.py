@@ -1,0 +1,458 @@
+"""``training/predict.py``: rows to predictions, chunk by chunk, and what to annotate."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+import conf
+from conf import JobFailed, UserError
+from etl.lake import arrow
+from training import launch
+from training.batching import evaluation_batches
+from training.checkpoints import replace_json, replace_text
+from training.loading import Classifier, ModelSource, classifier, forward, resolve
+from training.predicting import rows, selection
+from training.predicting.columns import columns
+from training.predicting.rows import Query
+from training.predicting.settings import Settings
+from training.predictions import classified
+from training.progress import Progress, duration
+from training.tasks import Source
+from training.tasks.asp import with_full_stop
+from training.tokens import Tokens
+from training.tracking import Run, Tracker
+
+__all__ = ["predict"]
+
+JOB = "predict"
+# What does not change an answer.
+_BOOKKEEPING = (
+    "batch_size",
+    "count",
+    "experiment",
+    "folder",
+    "measure",
+    "out",
+    "run_name",
+    "runs",
+    "select",
+    "tracking",
+    "version",
+)
+
+log = logging.getLogger("adnominal")
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What a run does, from its first start to its end; the same after each kill."""
+
+    run_id: str
+    version: int
+    sizes: list[int]
+    left_out: dict[str, int]
+    editions: list[str]
+
+    @property
+    def rows(self) -> int:
+        return sum(self.sizes)
+
+    def transaction(self, chunk: int) -> tuple[str, int]:
+        return f"{JOB}/{self.run_id}/{chunk}", 0
+
+    def pending(self, lake: str) -> list[int]:
+        """The chunks that are not in the table of predictions yet."""
+        own = {self.transaction(chunk): chunk for chunk, size in enumerate(self.sizes) if size}
+        for done in arrow.committed(lake, "predictions", list(own)):
+            del own[done]
+        return list(own.values())
+
+
+@dataclass(frozen=True)
+class _Work:
+    """A model and the rows that it is to classify, both checked."""
+
+    source: ModelSource
+    query: Query
+    content: str
+
+
+@dataclass
+class _Speed:
+    """What a process has done, since it began."""
+
+    rows: int = 0
+    tokens: int = 0
+    padded: int = 0
+    seconds: float = 0.0
+
+
+def predict(settings: Settings) -> None:
+    """Classifies rows of a table by a model that is there already, and selects items to annotate.
+
+    Rows are read without Spark, shared out over the launcher's processes and committed in chunks to
+    the table predictions, each once: the same command goes on with what a killed run has left.
+    """
+    runs = list(settings.runs)
+    if settings.model is not None:
+        runs.insert(0, _predicted(settings, prepare(settings)))
+    if settings.select is not None and launch.rank() == 0:
+        _select(settings, runs)
+
+
+def prepare(settings: Settings) -> _Work:
+    """The model and the rows, and all mistakes that can be seen before weights are read.
+
+    Raises:
+        UserError: no such model, table, column or version; a condition that is not SQL or that no
+            row fulfils; a model that generates texts.
+    """
+    assert settings.model is not None and settings.table is not None
+    source = resolve(settings.model, settings.tracking)
+    if source.generates:
+        raise UserError(f"model={source.name}: it generates texts; expected one that classifies")
+    own = columns(
+        settings.table,
+        source,
+        item=settings.item,
+        first=settings.first,
+        second=settings.second,
+    )
+    version = settings.version
+    if version is None:
+        # The newest; a table that is not there is told by what reads it.
+        version = arrow.version(settings.lake, settings.table) or 0
+    query = Query(settings.lake, settings.table, version, own, settings.where)
+    rows.check(query)
+    return _Work(source, query, source.content())
+
+
+def _predicted(settings: Settings, work: _Work) -> str:
+    """The id of the run whose predictions are all in the table: made now, or kept from before."""
+    # The first process decides: a table may get another version while they all start.
+    folder = Path(settings.folder) / _name(settings, work)
+    finished = _finished(settings, folder) if launch.rank() == 0 else None
+    if launch.world_size() > 1:
+        launch.start()
+        folder, finished = launch.broadcast((folder, finished))
+    if finished is not None:
+        return finished
+    model = classifier(work.source, max_length=settings.max_length, precision=settings.precision)
+    tracker = Tracker(settings.tracking, settings.experiment, JOB)
+    plan, run = _begun(settings, work, model, folder, tracker)
+    try:
+        result = _classified(settings, work, model, plan, folder, run)
+    except KeyboardInterrupt:
+        run.end("KILLED")
+        raise
+    except Exception:
+        run.end("FAILED")
+        raise
+    if launch.rank() == 0:
+        _keep(folder, run, result)
+    return plan.run_id
+
+
+def _name(settings: Settings, work: _Work) -> str:
+    """The folder's name: model, rows and settings by a hash, and the version that is read."""
+    values = {k: v for k, v in conf.to_dict(settings).items() if k not in _BOOKKEEPING}
+    lake = settings.lake if "://" in settings.lake else os.path.abspath(settings.lake)
+    values |= {"model": work.source.name, "content": work.content, "lake": lake}
+    values["columns"] = asdict(work.query.columns)
+    name = conf.settings_hash(values)
+    version = work.query.version
+    if settings.version is None:
+        # A run that was begun goes on with the version that it began with.
+        for begun in sorted(Path(settings.folder).glob(f"{name}-v*/plan.json")):
+            if not begun.with_name("result.json").exists():
+                version = int(begun.parent.name.rpartition("-v")[2])
+    return f"{name}-v{version}"
+
+
+def _finished(settings: Settings, folder: Path) -> str | None:
+    """The run's id, where it came to its end."""
+    kept = folder / "result.json"
+    if not kept.exists():
+        return None
+    plan = _read_plan(folder)
+    if plan.pending(settings.lake):
+        raise UserError(
+            f"{folder}: finished before, but its predictions are no longer in lake="
+            f"{settings.lake}; delete the folder to predict again"
+        )
+    log.info("finished before (%s); not run again: run %s", folder, plan.run_id)
+    return plan.run_id
+
+
+def _read_plan(folder: Path) -> _Plan:
+    return _Plan(**json.loads((folder / "plan.json").read_text(encoding="utf-8")))
+
+
+def _begun(
+    settings: Settings, work: _Work, model: Classifier, folder: Path, tracker: Tracker
+) -> tuple[_Plan, Run]:
+    """The plan, the same in every process, with the rows laid down; and the run."""
+    name = settings.run_name or f"{work.query.table} by {work.source.name}"
+    if launch.rank() != 0:
+        run = tracker.run(name, folder / "mlflow.json")
+        return launch.broadcast(_NOTHING), run
+    if (folder / "plan.json").exists():
+        plan = _read_plan(folder)
+        run = tracker.run(name, folder / "mlflow.json")
+        newest = arrow.version(settings.lake, work.query.table)
+        if newest != plan.version and settings.version is None:
+            log.info("going on with version %d (the newest is %s)", plan.version, newest)
+    else:
+        folder.mkdir(parents=True, exist_ok=True)
+        staged = rows.stage(
+            work.query,
+            folder / "rows",
+            chunk=settings.chunk,
+            seed=settings.seed,
+            limit=settings.limit,
+        )
+        run = tracker.run(name, folder / "mlflow.json")
+        plan = _Plan(
+            run.id or f"local-{folder.name}",
+            work.query.version,
+            staged.sizes,
+            staged.left_out,
+            staged.editions,
+        )
+        _tell(settings, work, model, plan, folder, run)
+        replace_json(folder / "plan.json", asdict(plan))
+    log.info(
+        "%s version %d: %s rows in %d chunks%s",
+        work.query.table,
+        plan.version,
+        f"{plan.rows:,}",
+        len(plan.sizes),
+        "".join(f"; {count:,} left out: {reason}" for reason, count in plan.left_out.items()),
+    )
+    return launch.broadcast(plan), run
+
+
+_NOTHING = _Plan("", 0, [], {}, [])
+
+
+def _tell(
+    settings: Settings, work: _Work, model: Classifier, plan: _Plan, folder: Path, run: Run
+) -> None:
+    """The run's record: settings, model, table, what was left out."""
+    yaml = conf.as_yaml(settings)
+    replace_text(folder / "settings.yaml", yaml)
+    source = work.source
+    facts = {
+        "model_name": source.name,
+        "model_content": work.content,
+        "model_run_id": source.run_id,
+        "labels": list(source.labels),
+        "columns": asdict(work.query.columns),
+        "tokens": model.limit,
+        "table_version": plan.version,
+        "rows": plan.rows,
+        "chunks": len(plan.sizes),
+        "left_out": plan.left_out,
+        "processes": launch.world_size(),
+    }
+    run.settings({**conf.to_dict(settings), **facts}, yaml)
+    table = work.query.table
+    run.inputs(settings.lake, [Source(table, name, plan.version) for name in plan.editions or [""]])
+
+
+def _classified(
+    settings: Settings, work: _Work, model: Classifier, plan: _Plan, folder: Path, run: Run
+) -> dict[str, Any]:
+    """Do the chunks that are left, this process its share of them; the result of the run."""
+    world = launch.world_size()
+    pending = launch.broadcast(plan.pending(settings.lake) if launch.rank() == 0 else [])
+    left = sum(plan.sizes[chunk] for chunk in pending)
+    if launch.rank() == 0 and left < plan.rows:
+        log.info("going on: %s of %s rows are left", f"{left:,}", f"{plan.rows:,}")
+    speed = _Speed()
+    started = time.perf_counter()
+    with Progress(JOB, plan.rows, plan.rows - left, unit="rows") as progress:
+        own = pending[launch.rank() :: world]
+
+        def advance(count: int) -> None:
+            # Chunks are alike: what this process has done, the others have too, about.
+            progress.advance(count * world)
+
+        for chunk, tokens in _chunks(settings, work, model, plan, folder, own, advance):
+            _count(speed, tokens, settings.batch_size)
+            speed.seconds = time.perf_counter() - started
+            run.metrics(_figures([speed] * world), chunk)
+    speeds = launch.gather(speed)
+    if launch.rank() != 0:
+        return {}
+    counts = _counts(settings.lake, work.query.table, plan.run_id)
+    if sum(counts.values()) != plan.rows:
+        raise JobFailed(
+            f"run {plan.run_id}: {sum(counts.values()):,} predictions in the table, expected "
+            f"{plan.rows:,}; somebody has changed them"
+        )
+    return {
+        "run_id": plan.run_id,
+        "model": work.source.name,
+        "table": work.query.table,
+        "version": plan.version,
+        "rows": plan.rows,
+        "left_out": plan.left_out,
+        "predicted": counts,
+        "rows_now": left,
+        "seconds_now": max(own.seconds for own in speeds),
+        "figures": _figures(speeds) if left else {},
+    }
+
+
+def _chunks(
+    settings: Settings,
+    work: _Work,
+    model: Classifier,
+    plan: _Plan,
+    folder: Path,
+    chunks: Sequence[int],
+    advance: Callable[[int], None],
+) -> Iterator[tuple[int, Tokens]]:
+    """Classify and commit those chunks, one after the other; gives number and tokens of each.
+
+    While the model is at one chunk, the next is tokenised and the one before committed.
+    """
+
+    def load(chunk: int) -> tuple[pa.Table, Tokens]:
+        own = rows.read(folder / "rows", chunk)
+        first, second = own["first"].combine_chunks(), own["second"].combine_chunks()
+        if work.query.columns.full_stops:
+            first, second = with_full_stop(first), with_full_stop(second)
+        return own, model.encode(first, second if work.query.columns.second else None)
+
+    def commit(chunk: int, own: pa.Table, scores: Any) -> None:
+        names, outcome_of = work.source.outcomes
+        found = classified(
+            own["item_id"],
+            own["edition"],
+            scores,
+            names,
+            outcome_of,
+            run_id=plan.run_id,
+            task=work.query.table,
+            scheme=JOB,
+            fold="",
+            seed=work.source.trained.seed if work.source.trained else None,
+            model=work.source.name,
+            table_version=plan.version,
+        )
+        arrow.append(
+            settings.lake,
+            "predictions",
+            found,
+            job=JOB,
+            metadata={"run": plan.run_id, "chunk": str(chunk), "model": work.source.name},
+            transaction=plan.transaction(chunk),
+        )
+
+    with ThreadPoolExecutor(1) as beside:
+        ahead = beside.submit(load, chunks[0]) if chunks else None
+        before: tuple[int, Tokens, Future[None]] | None = None
+        for at, chunk in enumerate(chunks):
+            assert ahead is not None
+            own, tokens = ahead.result()
+            if at + 1 < len(chunks):
+                ahead = beside.submit(load, chunks[at + 1])
+            scores = forward(model, tokens, settings.batch_size, advance)
+            if before is not None:
+                before[2].result()
+                yield before[:2]
+            before = chunk, tokens, beside.submit(commit, chunk, own, scores)
+        if before is not None:
+            before[2].result()
+            yield before[:2]
+
+
+def _count(speed: _Speed, tokens: Tokens, batch_size: int) -> None:
+    lengths = tokens.lengths
+    speed.rows += len(lengths)
+    speed.tokens += int(lengths.sum())
+    speed.padded += sum(
+        int(lengths[batch].max()) * len(batch)
+        for batch in evaluation_batches(lengths, batch_size, 0, 1)
+    )
+
+
+def _figures(speeds: Sequence[_Speed]) -> dict[str, float]:
+    """Speed of all processes together, by the slowest's time."""
+    seconds = max(own.seconds for own in speeds)
+    done, tokens, padded = (
+        sum(getattr(own, name) for own in speeds) for name in ("rows", "tokens", "padded")
+    )
+    return {
+        "predict/rows_per_second": done / seconds,
+        "predict/tokens_per_second": tokens / seconds,
+        "predict/padding_efficiency": tokens / padded,
+    }
+
+
+def _counts(lake: str, table: str, run_id: str) -> dict[str, int]:
+    """How many rows of a run have each answer, from the table itself."""
+    sql = (
+        'SELECT "predicted", count(*) AS "rows" FROM predictions '
+        f"WHERE \"task\" = '{table}' AND \"run_id\" = '{run_id}' "
+        'GROUP BY "predicted" ORDER BY "predicted"'
+    )
+    found: dict[str, int] = {}
+    for batch in arrow.query(lake, "predictions", sql):
+        found |= dict(zip(batch["predicted"].to_pylist(), batch["rows"].to_pylist(), strict=True))
+    return found
+
+
+def _keep(folder: Path, run: Run, result: dict[str, Any]) -> None:
+    """The result, on the terminal, in MLflow and last in the folder: it marks the run finished."""
+    answers = result["predicted"]
+    shares = {f"final/share/{label}": count / result["rows"] for label, count in answers.items()}
+    log.info(
+        "%s rows classified, %s of them now in %s: %s; run %s",
+        f"{result['rows']:,}",
+        f"{result['rows_now']:,}",
+        duration(result["seconds_now"]),
+        ", ".join(f"{label} {count:,}" for label, count in answers.items()),
+        result["run_id"],
+    )
+    run.metrics({**{f"final/{name}": value for name, value in result["figures"].items()}, **shares})
+    run.text(json.dumps(result, indent=1) + "\n", "result.json")
+    run.end()
+    replace_json(folder / "result.json", result)
+    shutil.rmtree(folder / "rows", ignore_errors=True)
+
+
+def _select(settings: Settings, runs: Sequence[str]) -> None:
+    """Write the selected items."""
+    assert settings.count is not None and settings.out is not None
+    if settings.select == "uncertain":
+        found = selection.uncertain(settings.lake, runs[0], settings.count, settings.measure)
+    else:
+        found = selection.disputed(settings.lake, runs, settings.count)
+    if not found.num_rows:
+        raise JobFailed(f"select={settings.select}: no such item; all runs agree on every one")
+    if found.num_rows < settings.count:
+        log.info("only %d items, not %d", found.num_rows, settings.count)
+    selection.write(found, Path(settings.out))
+    value = found.column_names[3]
+    log.info(
+        "%s: %d items, %s from %.4f to %.4f",
+        settings.out,
+        found.num_rows,
+        value,
+        found[value][0].as_py(),
+        found[value][-1].as_py(),
+    )

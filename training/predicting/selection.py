@@ -1,0 +1,186 @@
+"""The items that are most worth an annotator's time, by what models said of them.
+
+Uncertainty sampling asks for what one model is least sure of, by the entropy of its scores or by
+the margin between the best two; query by committee for what several models answer differently, by
+the entropy of their votes (Settles 2009, sections 3.1 and 3.2).
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import logging
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from conf import UserError
+from etl.lake import arrow
+from training.checkpoints import replace_text
+
+__all__ = ["MEASURES", "disputed", "uncertain", "uncertainty", "votes", "write"]
+
+MEASURES = ("entropy", "margin")
+_BY_ITEM = [("item_id", "ascending"), ("edition", "ascending")]
+_COLUMNS = ("item_id", "edition", "predicted", "scores")
+
+log = logging.getLogger("adnominal")
+
+_Floats = npt.NDArray[np.float64]
+
+
+def uncertainty(scores: _Floats, measure: str) -> _Floats:
+    """How unsure each row of probabilities is, from 0 (one class is certain) to 1 (all are alike).
+
+    `entropy` is the share of the highest there can be; `margin` one less the difference between
+    the best two.
+    """
+    if measure == "entropy":
+        found: _Floats = _entropy(scores) / math.log2(scores.shape[1])
+        return found
+    best = np.sort(scores, axis=1)[:, -2:]
+    return 1.0 - (best[:, 1] - best[:, 0])
+
+
+def votes(answers: npt.NDArray[np.int64]) -> _Floats:
+    """The entropy, in bits, of what several models answer (rows, models): 0 where they agree."""
+    counts = np.stack([(answers == label).sum(axis=1) for label in np.unique(answers)], axis=1)
+    return _entropy(counts / answers.shape[1])
+
+
+def _entropy(shares: _Floats) -> _Floats:
+    # 0 log 0 is 0.
+    logs = np.log2(shares, out=np.zeros_like(shares), where=shares > 0)
+    # Nothing is less than certain: no minus before a zero.
+    found: _Floats = np.maximum(0.0, -(shares * logs).sum(axis=1))
+    return found
+
+
+def uncertain(lake: str, run: str, count: int, measure: str = "entropy") -> pa.Table:
+    """The `count` items of a run that its model was least sure of, the least sure first.
+
+    Columns item_id, edition, predicted and the measure. The run is streamed: memory holds `count`
+    rows and a batch. Equal items stand in the order of their ids.
+
+    Raises:
+        UserError: no predictions of the run, or none with scores of two classes or more.
+    """
+    best: pa.Table | None = None
+    for batch in _batches(lake, run):
+        value = uncertainty(_scores(batch["scores"], run), measure)
+        own = pa.table([*(batch[n] for n in _COLUMNS[:3]), value], [*_COLUMNS[:3], measure])
+        joined = own if best is None else pa.concat_tables([best, own])
+        best = joined.sort_by(_order(measure)).slice(0, count)
+    if best is None:
+        raise _no_run(lake, run)
+    return best
+
+
+def disputed(lake: str, runs: Sequence[str], count: int) -> pa.Table:
+    """The `count` items that runs answer most differently, the most disputed first.
+
+    Columns item_id, edition, predicted (the answers in the order of the runs), votes (the entropy
+    of the answers in bits) and divergence (of Jensen and Shannon, of the scores in bits), which
+    orders what the votes leave equal. Items on which all agree are none. Memory holds ids, answers
+    and scores of all runs.
+
+    Raises:
+        UserError: no predictions of a run; runs with other numbers of classes, or without an item
+            in common.
+    """
+    tables = []
+    for run in runs:
+        batches = list(_batches(lake, run))
+        if not batches:
+            raise _no_run(lake, run)
+        tables.append(pa.Table.from_batches(batches))
+    keys = [_keys(table) for table in tables]
+    common = keys[0].filter(pc.is_in(keys[0], value_set=keys[1]))
+    for other in keys[2:]:
+        common = common.filter(pc.is_in(common, value_set=other))
+    common = pc.unique(common)
+    if not len(common):
+        raise UserError(
+            f"runs={','.join(runs)}: no item in common; expected runs over rows of one table"
+        )
+    if any(len(own) != len(common) for own in keys):
+        log.info(
+            "%d items are in all runs (of %s)", len(common), ", ".join(str(len(k)) for k in keys)
+        )
+    # index_in gives the first of equal keys: a row that a run has twice counts once.
+    taken = [
+        table.take(pc.index_in(common, value_set=own))
+        for table, own in zip(tables, keys, strict=True)
+    ]
+    scores = [_scores(table["scores"], run) for table, run in zip(taken, runs, strict=True)]
+    widths = {run: own.shape[1] for run, own in zip(runs, scores, strict=True)}
+    if len(set(widths.values())) > 1:
+        told = ", ".join(f"{run} {width}" for run, width in widths.items())
+        raise UserError(f"runs with other numbers of classes ({told}); expected the same classes")
+    names = pa.chunked_array([table["predicted"].combine_chunks() for table in taken])
+    codes = names.combine_chunks().dictionary_encode().indices.to_numpy()
+    entropy = votes(codes.astype(np.int64).reshape(len(runs), -1).T)
+    mean = np.mean(scores, axis=0)
+    divergence = _entropy(mean) - np.mean([_entropy(own) for own in scores], axis=0)
+    answers = pc.binary_join_element_wise(*(table["predicted"] for table in taken), " | ")
+    found = pa.table(
+        {
+            "item_id": taken[0]["item_id"],
+            "edition": taken[0]["edition"],
+            "predicted": answers,
+            "votes": entropy,
+            "divergence": np.maximum(0.0, divergence),
+        }
+    )
+    found = found.filter(pc.greater(found["votes"], 0.0))
+    return found.sort_by(_order("votes", "divergence")).slice(0, count)
+
+
+def write(table: pa.Table, path: Path) -> None:
+    """The table as a file with a header line: tab-separated for .tsv, else with commas."""
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter="\t" if path.suffix == ".tsv" else ",", lineterminator="\n")
+    writer.writerow(table.column_names)
+    for row in table.to_pylist():
+        writer.writerow(
+            [f"{value:.6f}" if isinstance(value, float) else value for value in row.values()]
+        )
+    replace_text(path, text.getvalue())
+
+
+def _order(*values: str) -> list[tuple[str, str]]:
+    """Highest values first, then by item, so that the choice depends on no order of rows."""
+    return [*((value, "descending") for value in values), *_BY_ITEM]
+
+
+def _batches(lake: str, run: str) -> Iterator[pa.RecordBatch]:
+    return arrow.batches(lake, "predictions", where=[("run_id", "=", run)], columns=_COLUMNS)
+
+
+def _keys(table: pa.Table) -> pa.Array:
+    edition = pc.fill_null(table["edition"], "")
+    return pc.binary_join_element_wise(edition, table["item_id"], "\x1f").combine_chunks()
+
+
+def _scores(column: pa.Array | pa.ChunkedArray, run: str) -> _Floats:
+    """Lists of one length as a matrix."""
+    widths = pc.unique(pc.list_value_length(column)).to_pylist()
+    if len(widths) != 1 or widths[0] is None or widths[0] < 2:
+        raise UserError(
+            f"run {run}: predictions with {', '.join(str(width) for width in widths)} scores a "
+            "row; expected a score for each of two classes or more"
+        )
+    found: _Floats = pc.list_flatten(column).to_numpy().reshape(-1, widths[0])
+    return found
+
+
+def _no_run(lake: str, run: str) -> UserError:
+    return UserError(
+        f"run {run}: no rows in the table predictions of {lake}; expected the id of a run of "
+        "training/predict.py"
+    )

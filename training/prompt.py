@@ -1,0 +1,14 @@
+"""Entry point: ``python training/prompt.py conf/training/plane_prompt.yaml`` (or deepspeed)."""
+
+import sys
+from pathlib import Path
+
+if not __package__:
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
+
+from training import launch
+from training.prompting.job import prompt
+from training.prompting.settings import Settings
+
+if __name__ == "__main__":
+    sys.exit(launch.run(Settings, prompt))

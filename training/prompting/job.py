@@ -1,0 +1,399 @@
+"""``training/prompt.py``: prompts to answers, answers to predictions and the papers' tables."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import conf
+from analysis import prompts as analysis
+from conf import UserError
+from etl.lake import arrow
+from etl.lake.tables import table
+from training import launch
+from training.batching import evaluation_batches
+from training.checkpoints import replace_json, replace_text
+from training.encoders import find
+from training.loading import ModelSource, resolve
+from training.progress import Progress, duration
+from training.prompting import items as asking
+from training.prompting.cache import Answer, Cache, key
+from training.prompting.items import Items, Question
+from training.prompting.prompts import LABELS, Cloze, Prompts, read
+from training.prompting.scoring import LanguageModel, language_model
+from training.prompting.settings import Settings
+from training.tracking import Run, Tracker
+
+__all__ = ["prepare", "prompt"]
+
+JOB = "prompt"
+# Seconds between files of the cache: what a kill loses at most.
+_KEEP_EVERY = 20.0
+log = logging.getLogger("adnominal")
+
+
+@dataclass(frozen=True)
+class Work:
+    """A run with all that it needs, checked."""
+
+    settings: Settings
+    source: ModelSource
+    model: LanguageModel
+    prompts: Prompts
+    items: Items
+    questions: Sequence[Question]
+
+
+@dataclass(frozen=True)
+class Computed:
+    """Answers by key, how many of them were computed now, and in how many seconds."""
+
+    answers: Mapping[bytes, Answer]
+    forward: int
+    seconds: float
+
+
+def prompt(settings: Settings) -> None:
+    """Asks a language model PLANE's or ASP's items by prompts, without training it.
+
+    Masked models fill a gap with one word; causal and encoder-decoder models say how probable each
+    word is with what follows it. Answers are cached by content, so that a killed run goes on and
+    the same questions cost nothing again; they go to the table predictions, and the papers' table
+    is printed.
+    """
+    work = prepare(settings)
+    if launch.world_size() > 1:
+        launch.start()
+    content = launch.broadcast(work.source.content() if launch.rank() == 0 else "")
+    folder = Path(settings.out or f"runs/{settings.task}_prompt") / _name(work, content)
+    shown = launch.broadcast(_finished(folder) if launch.rank() == 0 else None)
+    if shown is not None:
+        if launch.rank() == 0:
+            log.info("finished before (%s): no forward pass, the same answers", folder)
+            print(shown)
+        return
+    tracker = Tracker(settings.tracking, settings.experiment or settings.task, JOB)
+    folder.mkdir(parents=True, exist_ok=True)
+    name = settings.run_name or f"{settings.task}, {settings.shots} examples, {work.source.name}"
+    run = tracker.run(name, folder / "mlflow.json")
+    if launch.rank() == 0:
+        yaml = conf.as_yaml(settings)
+        replace_text(folder / "settings.yaml", yaml)
+        run.settings(_facts(work), yaml)
+        run.inputs(settings.lake, work.items.sources)
+        run.text(work.prompts.text, "prompts.yaml")
+    try:
+        computed = _computed(work, Cache(settings.cache, f"{content}-{settings.precision}"))
+        if launch.rank() == 0:
+            _keep(work, folder, run, computed)
+    except KeyboardInterrupt:
+        run.end("KILLED")
+        raise
+    except Exception:
+        run.end("FAILED")
+        raise
+    run.end()
+    launch.barrier()
+
+
+def prepare(settings: Settings) -> Work:
+    """Everything that a run needs but weights, and all mistakes that can be seen without these.
+
+    Raises:
+        UserError: what the settings, the prompts, the lake and the tokenizer refuse.
+    """
+    if settings.split_model and launch.world_size() > 1:
+        raise UserError(
+            f"split_model=true with {launch.world_size()} processes: one process takes all GPUs; "
+            "expected plain python in place of the launcher"
+        )
+    prompts = read(settings.prompt_file, settings.task, settings.templates, settings.verbalisers)
+    source = resolve(settings.model, settings.tracking)
+    if source.generates:
+        raise UserError(f"model={source.name}: a model of meanings; expected a language model")
+    model = language_model(source.name, find(source.path))
+    items = asking.load(settings)
+    questions = asking.questions(items, prompts, settings)
+    left_out = model.check(questions)
+    if launch.rank() == 0:
+        for name, words in left_out.items():
+            log.warning(
+                "%s: %d words that are not one token of the model are left out: %s",
+                name,
+                len(words),
+                " ".join(words),
+            )
+    return Work(settings, source, model, prompts, items, questions)
+
+
+def _name(work: Work, content: str) -> str:
+    """The folder of a run: the same for the same settings, model, prompts and items."""
+    rows = work.items.rows
+    decisive = [name for name in rows.column_names if name != "version"]
+    data = json.dumps(rows.select(decisive).to_pylist(), sort_keys=True)
+    parts = (json.dumps(work.settings.identity(), sort_keys=True), content, work.prompts.text, data)
+    digest = hashlib.blake2b("\0".join(parts).encode(), digest_size=8)
+    return digest.hexdigest()
+
+
+def _finished(folder: Path) -> str | None:
+    """The table of a run that has ended."""
+    if not (folder / "result.json").exists():
+        return None
+    return (folder / "table.md").read_text(encoding="utf-8").rstrip("\n")
+
+
+def _facts(work: Work) -> dict[str, Any]:
+    settings = conf.to_dict(work.settings)
+    of_task = {"name": settings.pop("task")}
+    return {
+        **settings,
+        "task": of_task | {name: settings[name] for name in ("edition", "scheme", "fold")},
+        "model_name": work.source.name,
+        "kind": work.model.kind,
+        "prompts": f"{work.prompts.name}@{work.prompts.version}",
+        "items": work.items.rows.num_rows,
+        "questions": len(work.questions),
+        "processes": launch.world_size(),
+    }
+
+
+def _asked(questions: Sequence[Question]) -> dict[bytes, Cloze]:
+    """What is to be computed, each once: content-free prompts are shared by many questions."""
+    found: dict[bytes, Cloze] = {}
+    for question in questions:
+        for cloze in (question.cloze, *question.free):
+            found.setdefault(key(question.prompt.name, cloze), cloze)
+    return found
+
+
+def _computed(work: Work, cache: Cache) -> Computed:
+    asked = _asked(work.questions)
+    answers = launch.broadcast(cache.found(asked) if launch.rank() == 0 else {})
+    missing = [own for own in asked if own not in answers]
+    if launch.rank() == 0:
+        log.info(
+            "%s questions about %s items: %s prompts, %s answered before, %s to compute",
+            f"{len(work.questions):,}",
+            f"{work.items.rows.num_rows:,}",
+            f"{len(asked):,}",
+            f"{len(answers):,}",
+            f"{len(missing):,}",
+        )
+    if not missing:
+        return Computed(answers, 0, 0.0)
+    encoded = work.model.encode([asked[own] for own in missing])
+    lengths = work.model.lengths(encoded)
+    work.model.load(work.settings.precision, work.settings.split_model)
+    world, started = launch.world_size(), time.monotonic()
+    own: dict[bytes, Answer] = {}
+    fresh: dict[bytes, Answer] = {}
+    kept = time.monotonic()
+    with Progress(work.settings.task, len(asked), len(answers)) as progress:
+        try:
+            for batch in evaluation_batches(
+                lengths, work.settings.batch_size, launch.rank(), world
+            ):
+                if not len(batch):
+                    continue
+                found = work.model.score([encoded[at] for at in batch])
+                fresh |= {missing[at]: answer for at, answer in zip(batch, found, strict=True)}
+                progress.advance(min(len(batch) * world, len(missing)))
+                if time.monotonic() - kept > _KEEP_EVERY:
+                    cache.add(fresh)
+                    own, fresh, kept = own | fresh, {}, time.monotonic()
+        finally:
+            cache.add(fresh)
+    for share in launch.gather(own | fresh):
+        answers |= share
+    seconds = time.monotonic() - started
+    if launch.rank() == 0:
+        log.info(
+            "%s prompts in %s: %.1f prompts/s",
+            f"{len(missing):,}",
+            duration(seconds),
+            len(missing) / seconds,
+        )
+    return Computed(answers, len(missing), seconds)
+
+
+def _logs(answer: Answer, normalised: bool) -> npt.NDArray[np.float64]:
+    """The log-probability of each word; not a number where it was not asked for."""
+    sums = np.array(answer.sums)
+    if not normalised:
+        return sums
+    found: npt.NDArray[np.float64] = sums / np.maximum(np.array(answer.tokens), 1)
+    return found
+
+
+def _scores(
+    work: Work, answers: Mapping[bytes, Answer]
+) -> tuple[npt.NDArray[np.float64], list[Answer]]:
+    """A score of each label for each question, shape [questions, labels], and the answers.
+
+    A label's score is that of its most probable word, less the logarithm of the word's mean
+    probability without content where calibration is asked for.
+    """
+    names, normalised = LABELS[work.settings.task], work.settings.length_normalised
+    scores = np.empty((len(work.questions), len(names)))
+    found = []
+    for row, question in enumerate(work.questions):
+        answer = answers[key(question.prompt.name, question.cloze)]
+        logs = _logs(answer, normalised)
+        if question.free:
+            prior = [
+                _logs(answers[key(question.prompt.name, cloze)], normalised)
+                for cloze in question.free
+            ]
+            logs = logs - (np.logaddexp.reduce(prior, axis=0) - np.log(len(prior)))
+        at = 0
+        for label, words in enumerate(question.verbaliser.words):
+            scores[row, label] = np.nanmax(logs[at : at + len(words)])
+            at += len(words)
+        found.append(answer)
+    return scores, found
+
+
+def _rows(work: Work, answers: Mapping[bytes, Answer], run_id: str) -> pa.Table:
+    """The answers as rows of the table predictions."""
+    scores, found = _scores(work, answers)
+    names, questions = LABELS[work.settings.task], work.questions
+    rows, at = work.items.rows, pa.array([question.item for question in questions])
+    predicted: list[str | None] = [names[place] for place in scores.argmax(axis=1)]
+    if work.model.kind == "masked":
+        predicted = [
+            names[question.verbaliser.label(answer.place)] if answer.place >= 0 else None
+            for question, answer in zip(questions, found, strict=True)
+        ]
+    size = len(questions)
+    offsets = pa.array(np.arange(size + 1, dtype=np.int32) * len(names))
+    columns: dict[str, Any] = {
+        "run_id": [run_id] * size,
+        "task": [work.items.task] * size,
+        "scheme": [work.items.scheme] * size,
+        "predicted": predicted,
+        "scores": pa.ListArray.from_arrays(offsets, pa.array(scores.reshape(-1))),
+        "text": [answer.first for answer in found],
+        "prompt": [question.prompt.name for question in questions],
+        "verbaliser": [question.verbaliser.name for question in questions],
+        "premise_order": [question.order for question in questions],
+        "seed": [work.settings.seed] * size,
+        "model": [work.source.name] * size,
+    }
+    for name, own in (("table_version", "version"), *((n, n) for n in ("item_id", "gold"))):
+        columns[name] = rows[own].combine_chunks().take(at)
+    for name in ("edition", "fold"):
+        columns[name] = rows[name].combine_chunks().take(at)
+    schema = table("predictions").schema
+    arrays = [
+        columns[field.name].cast(field.type)
+        if isinstance(columns[field.name], pa.Array)
+        else pa.array(columns[field.name], field.type)
+        for field in schema
+    ]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _keep(work: Work, folder: Path, run: Run, computed: Computed) -> None:
+    """Predictions, figures and the table; the result last, which marks the run as finished."""
+    settings = work.settings
+    run_id = run.id or f"local-{folder.name}"
+    rows = _rows(work, computed.answers, run_id)
+    pq.write_table(rows, folder / "predictions.parquet")
+    if settings.predictions:
+        # The run is the transaction: what a run that was killed here has written stays once.
+        arrow.append(
+            settings.lake,
+            "predictions",
+            rows,
+            job=JOB,
+            metadata={"run": run_id},
+            transaction=(f"{JOB}/{run_id}", 0),
+        )
+    figures, shown = _results(work, rows)
+    rate = computed.forward / computed.seconds if computed.forward else None
+    if rate is not None:
+        figures["prompts_per_second"] = rate
+    replace_text(folder / "table.md", shown + "\n")
+    run.file(folder / "predictions.parquet")
+    run.text(shown + "\n", "table.md")
+    run.metrics(figures)
+    result = {
+        "run_id": run_id,
+        "figures": figures,
+        "prompts": len(_asked(work.questions)),
+        "forward": computed.forward,
+        "seconds": computed.seconds,
+    }
+    replace_json(folder / "result.json", result)
+    print(shown)
+
+
+def _results(work: Work, rows: pa.Table) -> tuple[dict[str, float], str]:
+    """Figures by name, shares from 0 to 1, and the table as it is printed, in percent."""
+    names = ("class", "inference_type") if work.items.task == "plane" else ("test",)
+    at = pa.array([question.item for question in work.questions])
+    for name in names:
+        rows = rows.append_column(name, work.items.rows[name].combine_chunks().take(at))
+    return _plane(rows) if work.items.task == "plane" else _asp(rows)
+
+
+def _plane(rows: pa.Table) -> tuple[dict[str, float], str]:
+    said = LABELS["plane"][1]
+    tables = {"restricted choice": analysis.cells(rows, "restricted")}
+    if analysis.first_tokens(rows):
+        tables = {"first token": analysis.cells(rows, "first"), **tables}
+    tables[f"always {said}"] = analysis.always(rows, said)
+    figures: dict[str, float] = {}
+    columns: dict[str, list[str]] = {}
+    for name, data in tables.items():
+        found = analysis.class_table(data).to_pylist()
+        columns["class"] = [row["row"] for row in found]
+        columns[name] = [_percent(row["mean"], row["deviation"]) for row in found]
+        for row in found:
+            short = name.split()[0]
+            figures[f"{short}/f1/{row['row']}"] = row["mean"]
+            if row["deviation"] is not None:
+                figures[f"{short}/f1_deviation/{row['row']}"] = row["deviation"]
+    return figures, _markdown(columns, "F1 (%), mean ± standard deviation")
+
+
+def _asp(rows: pa.Table) -> tuple[dict[str, float], str]:
+    found = analysis.asp_table(rows).to_pylist()
+    figures: dict[str, float] = {}
+    for row in found:
+        name = f"{row['task']}.{row['test']}"
+        figures[f"accuracy/{name}"] = row["mean"]
+        figures[f"majority/{name}"] = row["majority"]
+        if row["deviation"] is not None:
+            figures[f"accuracy_deviation/{name}"] = row["deviation"]
+    columns = {
+        "task": [row["task"] for row in found],
+        "test": [row["test"] for row in found],
+        "rows": [f"{row['rows']:,}" for row in found],
+        "prompts": [str(row["prompts"]) for row in found],
+        "accuracy": [_percent(row["mean"], row["deviation"]) for row in found],
+        "majority": [_percent(row["majority"], None) for row in found],
+    }
+    return figures, _markdown(columns, "accuracy (%), mean ± standard deviation over prompts")
+
+
+def _percent(mean: float, deviation: float | None) -> str:
+    spread = "" if deviation is None else f" ± {100 * deviation:.1f}"
+    return f"{100 * mean:.1f}{spread}"
+
+
+def _markdown(columns: Mapping[str, Sequence[str]], caption: str) -> str:
+    lines = [list(columns), ["---"] * len(columns), *zip(*columns.values(), strict=True)]
+    return "\n".join([caption, "", *(f"| {' | '.join(cells)} |" for cells in lines)])

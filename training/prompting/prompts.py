@@ -1,0 +1,209 @@
+"""What is asked: templates and verbalisers from versioned files, ``conf/prompts/NAME.yaml``.
+
+A *verbaliser* is the words that stand for the labels. A template, filled for one item, is a text
+with a gap where one of the verbaliser's words is to stand.
+
+A file has ``id``, ``version`` (a number, to be raised whenever a word changes), ``task``,
+``source`` (whose wording it is), ``templates`` (a text by name, or a mapping of ``text`` and the
+``verbalisers`` that fit it), ``verbalisers`` (by name, the words of each label) and
+``content_free`` (what stands for an item where a prompt is to say nothing).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+import conf
+from conf import UserError
+from training.tasks import asp, plane
+
+__all__ = ["FIELDS", "LABELS", "Cloze", "Prompt", "Prompts", "Verbaliser", "read"]
+
+FOLDER = conf.ROOT / "conf" / "prompts"
+FIELDS = {"plane": ("premise", "conclusion"), "asp": ("premise", "hypothesis")}
+"""What of an item a task's templates may have, in braces."""
+LABELS = {"plane": plane.LABELS, "asp": asp.OUTCOMES}
+"""A task's labels, in the order of their scores."""
+ANSWER = "{answer}"
+_FIELD = re.compile(r"\{(\w*)\}")
+_KEYS = ("id", "version", "task", "source", "templates", "verbalisers", "content_free")
+
+
+@dataclass(frozen=True)
+class Cloze:
+    """A text with a gap: what stands before and after it, and the words that may fill it."""
+
+    before: str
+    after: str
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Verbaliser:
+    """Words that stand for the labels: `words` of each label, in the order of `LABELS`."""
+
+    name: str
+    words: tuple[tuple[str, ...], ...]
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """The words of all labels, one label's after the other's."""
+        return tuple(word for own in self.words for word in own)
+
+    def label(self, place: int) -> int:
+        """The label of the word at `place` in `all`."""
+        for label, own in enumerate(self.words):
+            if place < len(own):
+                return label
+            place -= len(own)
+        raise IndexError(place)
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A template with what it is called in predictions: ``plane/internal@1``."""
+
+    name: str
+    text: str
+    verbalisers: tuple[Verbaliser, ...]
+
+    def around(self, fields: Mapping[str, str]) -> tuple[str, str]:
+        """The text before and after the gap."""
+        before, _, after = self.text.partition(ANSWER)
+        return _fill(before, fields), _fill(after, fields)
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """A file of prompts, or some of them."""
+
+    name: str
+    version: int
+    prompts: tuple[Prompt, ...]
+    content_free: tuple[str, ...]
+    text: str
+
+
+def _fill(text: str, fields: Mapping[str, str]) -> str:
+    # In one go: braces that an item has of its own stay.
+    return _FIELD.sub(lambda found: fields[found[1]], text)
+
+
+def read(
+    name: str, task: str, templates: Sequence[str] = (), verbalisers: Sequence[str] = ()
+) -> Prompts:
+    """The prompts of a file for a task; of them the templates and verbalisers named, or all.
+
+    `name` is that of a file in conf/prompts, or a path.
+
+    Raises:
+        UserError: no such file; one that breaks the rules above; one of another task; a name of
+            `templates` or `verbalisers` that it does not have, or that leaves nothing to ask.
+    """
+    path = FOLDER / f"{name}.yaml" if (FOLDER / f"{name}.yaml").is_file() else Path(name)
+    try:
+        text = path.read_text(encoding="utf-8")
+        # Scalars stay text: a word may be yes, no, true or null.
+        document = yaml.load(text, Loader=yaml.BaseLoader)
+    except (OSError, UnicodeDecodeError) as error:
+        there = ", ".join(sorted(file.stem for file in FOLDER.glob("*.yaml")))
+        raise UserError(f"prompts={name}: expected a YAML file, or one of {there}") from error
+    except yaml.YAMLError as error:
+        raise UserError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
+    return _parsed(path, document, text, task, templates, verbalisers)
+
+
+def _parsed(
+    path: Path,
+    document: Any,
+    text: str,
+    task: str,
+    templates: Sequence[str],
+    verbalisers: Sequence[str],
+) -> Prompts:
+    if not isinstance(document, dict) or set(document) != set(_KEYS):
+        got = ", ".join(document) if isinstance(document, dict) else type(document).__name__
+        raise UserError(f"{path}: expected the keys {', '.join(_KEYS)}, got {got}")
+    if document["task"] != task:
+        raise UserError(f"{path}: prompts for task={document['task']}; expected some for {task}")
+    if not str(document["version"]).isdecimal():
+        raise UserError(f"{path}: version {document['version']}: expected a whole number")
+    for key, kind in (("templates", dict), ("verbalisers", dict), ("content_free", list)):
+        if not isinstance(document[key], kind) or not document[key]:
+            wanted = "names with their texts" if kind is dict else "a list of texts"
+            raise UserError(f"{path}: {key}: expected {wanted}")
+    known = {
+        key: _verbaliser(path, key, value, task) for key, value in document["verbalisers"].items()
+    }
+    _chosen(path, "verbalisers", verbalisers, known)
+    _chosen(path, "templates", templates, document["templates"])
+    found = []
+    for key, entry in document["templates"].items():
+        own = _template(path, key, entry, task, known)
+        own = (own[0], [v for v in own[1] if not verbalisers or v.name in verbalisers])
+        if (not templates or key in templates) and own[1]:
+            name = f"{document['id']}/{key}@{document['version']}"
+            found.append(Prompt(name, own[0], tuple(own[1])))
+    if not found:
+        raise UserError(
+            f"{path}: templates={','.join(templates)} have none of "
+            f"verbalisers={','.join(verbalisers)}"
+        )
+    return Prompts(
+        str(document["id"]),
+        int(document["version"]),
+        tuple(found),
+        tuple(document["content_free"]),
+        text,
+    )
+
+
+def _chosen(path: Path, key: str, wanted: Sequence[str], known: Mapping[str, object]) -> None:
+    unknown = [name for name in wanted if name not in known]
+    if unknown:
+        raise UserError(f"{key}={unknown[0]}: not in {path}; there is {', '.join(known)}")
+
+
+def _verbaliser(path: Path, name: str, entry: Any, task: str) -> Verbaliser:
+    where = f"{path}: verbaliser {name}"
+    if not isinstance(entry, dict) or set(entry) != set(LABELS[task]):
+        raise UserError(f"{where}: expected words for {' and '.join(LABELS[task])}, got {entry}")
+    words = tuple(
+        tuple(own) if isinstance(own, list) else (str(own),)
+        for own in (entry[label] for label in LABELS[task])
+    )
+    flat = [word for own in words for word in own]
+    if not all(words) or not all(isinstance(word, str) and word.strip() for word in flat):
+        raise UserError(f"{where}: expected one or more words for each label")
+    twice = sorted({word for word in flat if flat.count(word) > 1})
+    if twice:
+        raise UserError(f"{where}: {twice[0]!r} twice; expected each word once")
+    return Verbaliser(name, words)
+
+
+def _template(
+    path: Path, name: str, entry: Any, task: str, known: Mapping[str, Verbaliser]
+) -> tuple[str, list[Verbaliser]]:
+    where = f"{path}: template {name}"
+    values = entry if isinstance(entry, dict) else {"text": entry, "verbalisers": list(known)}
+    if set(values) != {"text", "verbalisers"} or not isinstance(values["text"], str):
+        raise UserError(f"{where}: expected a text, or its text and verbalisers; got {entry}")
+    text = values["text"]
+    fields = _FIELD.findall(text)
+    if fields.count("answer") != 1:
+        raise UserError(f"{where}: {ANSWER} {fields.count('answer')} times; expected it once")
+    if not text.partition(ANSWER)[0].strip():
+        raise UserError(f"{where}: {ANSWER} begins it; expected something before")
+    others = [field for field in fields if field != "answer"]
+    wanted = FIELDS[task]
+    if not others or not set(others) <= set(wanted):
+        spelled = " and ".join(f"{{{field}}}" for field in wanted)
+        raise UserError(f"{where}: {text!r}; expected it to have {spelled}, and no others")
+    _chosen(path, f"template {name}, verbalisers", values["verbalisers"], known)
+    return text, [known[verbaliser] for verbaliser in values["verbalisers"]]

@@ -1,0 +1,439 @@
+"""What a language model makes of a gap: the log-probability of each word that may fill it.
+
+*Masked* models see one mask token in the gap. The text is split into tokens with a word in it and
+the word's token is then hidden: so the space before it belongs to the token where the vocabulary
+has it so (byte-level BPE), and to nothing else. *Causal* models are asked how probable each word is
+with all that follows it, given what stands before; a word in the middle of a template is thus
+judged by its end too. *Encoder-decoder* models read what stands before the gap and are asked how
+probable the rest is as their whole output.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from conf import UserError
+from training import launch
+from training.batching import Ids
+from training.encoders import Pretrained, longest, quiet
+from training.prompting.cache import Answer
+from training.prompting.items import Question
+from training.prompting.prompts import Cloze, Prompt, Verbaliser
+
+__all__ = ["Causal", "EncoderDecoder", "LanguageModel", "Masked", "language_model"]
+
+_CHUNK = 1024
+
+
+class Encoded(NamedTuple):
+    """A gap as token ids.
+
+    Attributes:
+        inputs: what the model reads: one sequence, or of a causal model one for each word.
+        answers: what it is to predict, a sequence for each word: the end of that word's input
+            (causal), or the whole output (encoder-decoder). Of a masked model one sequence, the
+            token of each word, -1 where it has none.
+        at: the place of the mask.
+    """
+
+    inputs: tuple[npt.NDArray[np.int32], ...]
+    answers: tuple[npt.NDArray[np.int32], ...]
+    at: int = 0
+
+    @property
+    def length(self) -> int:
+        """Tokens of the longest input."""
+        return max(len(own) for own in self.inputs)
+
+
+class LanguageModel(ABC):
+    """A model by its configuration and tokenizer; the weights are read by `load`.
+
+    `name` is what errors call it.
+    """
+
+    kind: str
+    auto_class: str
+
+    def __init__(self, name: str, found: Pretrained) -> None:
+        self.name = name
+        self.path, self.config, self.tokenizer = found
+        self._limit = longest(found)
+        self._model: Any = None
+
+    @abstractmethod
+    def encode(self, clozes: Sequence[Cloze]) -> list[Encoded]:
+        """The texts as tokens."""
+
+    @abstractmethod
+    def answers(self, encoded: Sequence[Encoded]) -> list[Answer]:
+        """What the model says of a batch."""
+
+    def check(self, questions: Sequence[Question]) -> dict[str, list[str]]:
+        """Refuse what the model could not be asked, before work starts.
+
+        Returns:
+            Words that are left out, by prompt and verbaliser.
+
+        Raises:
+            UserError: a label of which the model can write no word; two labels with one word.
+        """
+        return {}
+
+    def lengths(self, encoded: Sequence[Encoded]) -> Ids:
+        """Tokens of each.
+
+        Raises:
+            UserError: a text that is longer than the model takes: cut, it would be another one.
+        """
+        found = np.array([own.length for own in encoded], dtype=np.int64)
+        if len(found) and found.max() > self._limit:
+            raise UserError(
+                f"model={self.name}: {int((found > self._limit).sum())} of {len(found)} prompts "
+                f"are longer than its {self._limit} tokens, the longest has {found.max()}; "
+                "expected shorter prompts, or a model that takes more"
+            )
+        return found
+
+    def load(self, precision: str, split: bool) -> None:
+        """Read the weights onto this process's GPU, or the CPU; with `split` onto all GPUs.
+
+        Raises:
+            UserError: weights that do not load, or have no language-model head; bf16 on a GPU that
+                has none.
+        """
+        import torch
+        import transformers
+
+        cuda = torch.cuda.is_available()
+        if precision == "bf16" and cuda and not torch.cuda.is_bf16_supported():
+            raise UserError("precision=bf16: this GPU has none; expected fp32")
+        how: dict[str, Any] = {"device_map": "auto"} if split else {}
+        how["dtype"] = torch.bfloat16 if precision == "bf16" else torch.float32
+        try:
+            with quiet():
+                model, told = getattr(transformers, self.auto_class).from_pretrained(
+                    self.path,
+                    use_safetensors=True,
+                    trust_remote_code=False,
+                    output_loading_info=True,
+                    **how,
+                )
+        except (OSError, ValueError, RuntimeError) as error:
+            reason = " ".join(str(error).split())[:300]
+            raise UserError(f"model={self.name}: its weights do not load: {reason}") from error
+        missing = sorted(told["missing_keys"])
+        if missing:
+            raise UserError(
+                f"model={self.name}: its weights lack {', '.join(missing[:3])}, which a "
+                f"{self.kind} language model has: they would be random; expected a model with its "
+                "language-model head, not an encoder alone or a classifier"
+            )
+        if cuda and not split:
+            model = model.to(f"cuda:{launch.local_rank()}")
+        self._model = model.eval()
+
+    def score(self, encoded: Sequence[Encoded]) -> list[Answer]:
+        """What the model says of a batch; `load` was called."""
+        import torch
+
+        with torch.inference_mode():
+            return self.answers(encoded)
+
+    def _texts(self, texts: Sequence[str]) -> Iterator[tuple[list[int], list[tuple[int, int]]]]:
+        """Token ids and their places in the text, special tokens included."""
+        for at in range(0, len(texts), _CHUNK):
+            found = self.tokenizer(list(texts[at : at + _CHUNK]), return_offsets_mapping=True)
+            yield from zip(found["input_ids"], found["offset_mapping"], strict=True)
+
+    def _batch(
+        self, rows: Sequence[npt.NDArray[np.int32]], *, left: bool = False
+    ) -> tuple[Any, Any]:
+        """Ids and attention mask of sequences, filled up to the longest, on the model's device."""
+        import torch
+
+        width = max(len(row) for row in rows)
+        ids = np.full((len(rows), width), self.tokenizer.pad_token_id or 0, dtype=np.int64)
+        mask = np.zeros_like(ids)
+        for at, row in enumerate(rows):
+            span = slice(width - len(row), width) if left else slice(0, len(row))
+            ids[at, span], mask[at, span] = row, 1
+        device = self._model.device
+        return torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device)
+
+
+class Masked(LanguageModel):
+    """A masked language model: one token in the gap."""
+
+    kind = "masked"
+    auto_class = "AutoModelForMaskedLM"
+
+    def __init__(self, name: str, found: Pretrained) -> None:
+        super().__init__(name, found)
+        if self.tokenizer.mask_token_id is None:
+            raise UserError(
+                f"model={name}: its tokenizer has no mask token, which a masked language model "
+                "fills; expected a model with one, as bert-base-cased"
+            )
+        self._ids: dict[tuple[str, str, tuple[str, ...]], tuple[int | None, ...]] = {}
+
+    def _words(self, cloze: Cloze) -> tuple[int | None, ...]:
+        """The token that each word is in its surroundings; None where it is several, or unknown."""
+        key = (cloze.before[-1:], cloze.after[:1], cloze.words)
+        if key not in self._ids:
+            texts = [f"{cloze.before}{word}{cloze.after}" for word in cloze.words]
+            found = []
+            for word, (ids, places) in zip(cloze.words, self._texts(texts), strict=True):
+                at = _alone(places, len(cloze.before), len(word))
+                one = None if at is None else ids[at]
+                found.append(None if one == self.tokenizer.unk_token_id else one)
+            self._ids[key] = tuple(found)
+        return self._ids[key]
+
+    def check(self, questions: Sequence[Question]) -> dict[str, list[str]]:
+        left_out: dict[str, list[str]] = {}
+        for prompt, verbaliser, cloze in _probes(questions):
+            ids = self._words(cloze)
+            name = f"{prompt.name}, {verbaliser.name}"
+            for label, words in enumerate(verbaliser.words):
+                places = [at for at in range(len(ids)) if verbaliser.label(at) == label]
+                if all(ids[at] is None for at in places):
+                    raise UserError(self._refusal(name, words, cloze))
+                for at in places:
+                    if ids[at] is None:
+                        left_out.setdefault(name, []).append(cloze.words[at])
+            whole = [one for one in ids if one is not None]
+            if len(set(whole)) < len(whole):
+                twice = next(one for one in whole if whole.count(one) > 1)
+                same = [word for word, one in zip(cloze.words, ids, strict=True) if one == twice]
+                raise UserError(
+                    f"model={self.name}: {' and '.join(same)} of {name} are one token of it; "
+                    "expected words that it tells apart (verbalisers=)"
+                )
+        return left_out
+
+    def _refusal(self, name: str, words: Sequence[str], cloze: Cloze) -> str:
+        told = []
+        for word in words:
+            ((ids, places),) = self._texts([f"{cloze.before}{word}{cloze.after}"])
+            own = _within(places, len(cloze.before), len(word))
+            pieces = self.tokenizer.convert_ids_to_tokens([ids[at] for at in own])
+            why = "unknown to it" if len(own) < 2 else f"{len(own)} tokens of it"
+            told.append(f"{word!r} is {why} ({' '.join(pieces)})")
+        return (
+            f"model={self.name}: {'; '.join(told)} in {name}: a masked language model fills a gap "
+            "with one token; expected words that its vocabulary has whole (verbalisers=, or a file "
+            "of your own with prompts=)"
+        )
+
+    def encode(self, clozes: Sequence[Cloze]) -> list[Encoded]:
+        fillers = []
+        for cloze in clozes:
+            at = next((at for at, own in enumerate(self._words(cloze)) if own is not None), 0)
+            fillers.append(cloze.words[at])
+        texts = [f"{c.before}{word}{c.after}" for c, word in zip(clozes, fillers, strict=True)]
+        found: list[Encoded] = []
+        for cloze, word, (ids, places) in zip(clozes, fillers, self._texts(texts), strict=True):
+            place = _alone(places, len(cloze.before), len(word))
+            if place is None or ids[place] not in self._words(cloze):
+                raise UserError(
+                    f"model={self.name}: {word!r} is not one token in {texts[len(found)]!r}, "
+                    "though it is elsewhere; expected a template where it is one everywhere"
+                )
+            row = np.array(ids, dtype=np.int32)
+            row[place] = self.tokenizer.mask_token_id
+            words = np.array([-1 if one is None else one for one in self._words(cloze)], np.int32)
+            found.append(Encoded((row,), (words,), place))
+        return found
+
+    def answers(self, encoded: Sequence[Encoded]) -> list[Answer]:
+        import torch
+
+        ids, mask = self._batch([own.inputs[0] for own in encoded])
+        at = torch.tensor([own.at for own in encoded], device=ids.device)
+        rows = torch.arange(len(encoded), device=ids.device)
+
+        def gather(_module: Any, _inputs: Any, output: Any) -> None:
+            # The head is a product with the vocabulary: the masks alone need it.
+            hidden = output.last_hidden_state
+            output.last_hidden_state = hidden[rows.to(hidden.device), at.to(hidden.device)][:, None]
+
+        body = self._model.base_model
+        hook = body.register_forward_hook(gather) if body is not self._model else None
+        try:
+            logits = self._model(input_ids=ids, attention_mask=mask).logits
+        finally:
+            if hook is not None:
+                hook.remove()
+        logits = logits[:, 0] if logits.shape[1] == 1 else logits[rows, at]
+        logs = torch.log_softmax(logits.float(), dim=-1).cpu().numpy()
+        found = []
+        for row, own in zip(logs, encoded, strict=True):
+            words = own.answers[0]
+            best = int(row.argmax())
+            (places,) = np.nonzero(words == best)
+            found.append(
+                Answer(
+                    tuple(float(row[one]) if one >= 0 else math.nan for one in words),
+                    tuple(int(one >= 0) for one in words),
+                    self.tokenizer.decode([best]).strip(),
+                    int(places[0]) if len(places) else -1,
+                )
+            )
+        return found
+
+
+class Causal(LanguageModel):
+    """A causal language model: a word with what follows it, given what stands before."""
+
+    kind = "causal"
+    auto_class = "AutoModelForCausalLM"
+
+    def encode(self, clozes: Sequence[Cloze]) -> list[Encoded]:
+        texts = [f"{c.before}{word}{c.after}" for c in clozes for word in c.words]
+        rows = self._texts(texts)
+        found = []
+        for cloze in clozes:
+            # The space before the word is the word's.
+            start = len(cloze.before.rstrip())
+            inputs, answers = [], []
+            for _, (ids, places) in zip(cloze.words, rows, strict=False):
+                own = [at for at, (_, end) in enumerate(places) if end > start]
+                if own[0] == 0:
+                    raise UserError(
+                        f"model={self.name}: {cloze.before!r} is no token of its own, so that "
+                        "nothing stands before the answer; expected a longer template"
+                    )
+                row = np.array(ids[: own[-1] + 1], dtype=np.int32)
+                inputs.append(row)
+                answers.append(row[own[0] :])
+            found.append(Encoded(tuple(inputs), tuple(answers)))
+        return found
+
+    def answers(self, encoded: Sequence[Encoded]) -> list[Answer]:
+        import torch
+
+        # Left padding puts all answers at the right edge: logits are taken there alone.
+        ids, mask = self._batch([row for own in encoded for row in own.inputs], left=True)
+        targets = [row for own in encoded for row in own.answers]
+        most = max(len(row) for row in targets)
+        takes = inspect.signature(self._model.forward).parameters
+        how: dict[str, Any] = {}
+        if "position_ids" in takes:
+            how["position_ids"] = (mask.cumsum(dim=1) - 1).clamp(min=0)
+        if "logits_to_keep" in takes:
+            how["logits_to_keep"] = most + 1
+        if "use_cache" in takes:
+            how["use_cache"] = False
+        logits = self._model(input_ids=ids, attention_mask=mask, **how).logits
+        logs = torch.log_softmax(logits[:, -most - 1 : -1].float(), dim=-1)
+        wanted = ids[:, -most:].to(logs.device)
+        each = logs.gather(2, wanted[:, :, None])[:, :, 0].double().cpu().numpy()
+        sums = [float(row[most - len(own) :].sum()) for row, own in zip(each, targets, strict=True)]
+        return _joined(encoded, sums)
+
+
+class EncoderDecoder(LanguageModel):
+    """An encoder-decoder model: the answer and what follows it as its output, to the end."""
+
+    kind = "encoder-decoder"
+    auto_class = "AutoModelForSeq2SeqLM"
+
+    def encode(self, clozes: Sequence[Cloze]) -> list[Encoded]:
+        sources = self._texts([cloze.before.rstrip() for cloze in clozes])
+        texts = [f"{word}{c.after}".strip() for c in clozes for word in c.words]
+        targets = iter(
+            ids
+            for at in range(0, len(texts), _CHUNK)
+            for ids in self.tokenizer(text_target=texts[at : at + _CHUNK])["input_ids"]
+        )
+        return [
+            Encoded(
+                (np.array(ids, dtype=np.int32),),
+                tuple(np.array(next(targets), dtype=np.int32) for _ in cloze.words),
+            )
+            for cloze, (ids, _) in zip(clozes, sources, strict=True)
+        ]
+
+    def answers(self, encoded: Sequence[Encoded]) -> list[Answer]:
+        import torch
+        from transformers.modeling_outputs import BaseModelOutput
+
+        ids, mask = self._batch([own.inputs[0] for own in encoded])
+        targets, real = self._batch([row for own in encoded for row in own.answers])
+        # The text is read once, however many words are tried.
+        read = self._model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
+        times = torch.tensor([len(own.answers) for own in encoded], device=read.device)
+        labels = targets.masked_fill(real == 0, -100)
+        logits = self._model(
+            encoder_outputs=BaseModelOutput(read.repeat_interleave(times, dim=0)),
+            attention_mask=mask.repeat_interleave(times.to(mask.device), dim=0),
+            labels=labels,
+        ).logits
+        logs = torch.log_softmax(logits.float(), dim=-1)
+        targets, real = targets.to(logs.device), real.to(logs.device)
+        each = logs.gather(2, targets[:, :, None])[:, :, 0].double()
+        sums = (each * real).sum(dim=1).cpu().tolist()
+        return _joined(encoded, sums)
+
+
+def _joined(encoded: Sequence[Encoded], sums: Sequence[float]) -> list[Answer]:
+    """An answer for each gap from the log-probabilities of all words of all gaps."""
+    found, at = [], 0
+    for own in encoded:
+        size = len(own.answers)
+        tokens = tuple(len(row) for row in own.answers)
+        found.append(Answer(tuple(sums[at : at + size]), tokens))
+        at += size
+    return found
+
+
+def _within(places: Sequence[tuple[int, int]], start: int, length: int) -> list[int]:
+    """The tokens that have a character of text[start : start + length]."""
+    return [at for at, (a, b) in enumerate(places) if a < start + length and b > start and a < b]
+
+
+def _alone(places: Sequence[tuple[int, int]], start: int, length: int) -> int | None:
+    """The one token that is text[start : start + length], or that with the space before it."""
+    found = _within(places, start, length)
+    if len(found) != 1:
+        return None
+    a, b = places[found[0]]
+    return found[0] if a >= start - 1 and b <= start + length else None
+
+
+def _probes(questions: Sequence[Question]) -> Iterator[tuple[Prompt, Verbaliser, Cloze]]:
+    """A question of each prompt and verbaliser."""
+    seen = set()
+    for question in questions:
+        key = (question.prompt.name, question.verbaliser.name)
+        if key not in seen:
+            seen.add(key)
+            yield question.prompt, question.verbaliser, question.cloze
+
+
+def language_model(name: str, found: Pretrained) -> LanguageModel:
+    """The kind of language model that a configuration describes.
+
+    Raises:
+        UserError: a masked language model without a mask token; a model of another kind.
+    """
+    if getattr(found.config, "is_encoder_decoder", False):
+        return EncoderDecoder(name, found)
+    architectures = found.config.architectures or []
+    if any(own.endswith(("ForCausalLM", "LMHeadModel")) for own in architectures):
+        return Causal(name, found)
+    wrong = [own for own in architectures if own.endswith(("Classification", "Answering"))]
+    if wrong:
+        raise UserError(
+            f"model={name}: {wrong[0]}, which has no language-model head; expected a masked, "
+            "causal or encoder-decoder language model"
+        )
+    return Masked(name, found)

@@ -1,0 +1,123 @@
+"""The settings of ``training/prompt.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import conf
+from conf import UserError, setting
+
+__all__ = ["Settings"]
+
+# Settings that change where things go and how fast, but no answer.
+_BOOKKEEPING = (
+    "batch_size",
+    "cache",
+    "experiment",
+    "lake",
+    "out",
+    "predictions",
+    "run_name",
+    "split_model",
+    "tracking",
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of ``training/prompt.py``."""
+
+    model: str = setting(
+        help="language model, masked, causal or encoder-decoder: a name on the hub, or a folder",
+        example="model=bert-base-cased",
+    )
+    task: str = setting("plane", help="what is asked", choices=("plane", "asp"))
+    shots: int = setting(
+        0, help="examples before each item: 2 (PLANE, section 4: its group's other items) or 0"
+    )
+    prompts: str | None = setting(
+        None,
+        help="a file of conf/prompts by name, or one of your own; the task's if not given",
+        example="prompts=my_prompts.yaml",
+    )
+    templates: list[str] = setting(
+        [], help="templates of the file to take; all if empty", example="templates=internal"
+    )
+    verbalisers: list[str] = setting(
+        [], help="verbalisers of the file to take; all if empty", example="verbalisers=good/poor"
+    )
+    calibration: str = setting(
+        "none",
+        help="divide a word's probability by that without content: in the same prompt with nothing "
+        "in the item's place (contextual; Zhao et al. 2021), or in the template alone, without "
+        "examples (domain; Holtzman et al. 2021)",
+        choices=("none", "contextual", "domain"),
+    )
+    length_normalised: bool = setting(
+        True, help="log-likelihood a token, not of the whole answer (causal, encoder-decoder)"
+    )
+    edition: str = setting("clean", help="edition of the task's tables")
+    scheme: str = setting(
+        "two_shot", help="PLANE: split scheme whose items are asked", example="scheme=published"
+    )
+    fold: str = setting("1", help="PLANE: fold of the scheme")
+    part: str = setting("test", help="PLANE: part of the fold")
+    tables: list[str] = setting(
+        ["entailment", "degree"], help="ASP: tables asked", choices=("entailment", "degree")
+    )
+    variant: str = setting("base", help="ASP: variant of asp_degree", example="variant=numbers")
+    limit: int | None = setting(
+        None, help="groups of each class (PLANE), or rows of each test (ASP); all if not given"
+    )
+    seed: int = setting(0, help="chooses what limit= leaves in")
+    batch_size: int = setting(64, help="prompts that a process computes at a time")
+    precision: str = setting(
+        "fp32", help="what weights are held and computed in", choices=("fp32", "bf16")
+    )
+    split_model: bool = setting(
+        False,
+        help="spread the layers over the machine's GPUs: a model larger than one (one process)",
+    )
+    out: str | None = setting(
+        None, help="folder of the runs; runs/TASK_prompt if not given", example="out=runs/prompts"
+    )
+    lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
+    predictions: bool = setting(True, help="write every answer to the table predictions")
+    tracking: str | None = setting(
+        "sqlite:///mlflow.db", help="MLflow's store; none to track nothing"
+    )
+    experiment: str | None = setting(None, help="MLflow experiment; the task's name if not given")
+    run_name: str | None = setting(None, help="name of the MLflow run")
+    cache: str | None = setting(
+        "~/.cache/adnominal/prompts", help="folder of answers computed before; none to keep none"
+    )
+
+    def __post_init__(self) -> None:
+        if self.shots not in (0, 2):
+            raise UserError(f"shots={self.shots}: expected 2, the paper's, or 0")
+        if self.shots and self.task == "asp":
+            raise UserError(f"task=asp shots={self.shots}: expected shots=0")
+        for name in ("batch_size", "limit"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise UserError(f"{name}={value}: expected 1 or more")
+        for name in ("templates", "verbalisers", "tables"):
+            values = getattr(self, name)
+            if len(set(values)) < len(values):
+                raise UserError(f"{name}={values}: the same value twice")
+        if not self.tables:
+            raise UserError("tables=[]: expected entailment, degree or both")
+
+    @property
+    def prompt_file(self) -> str:
+        """The prompts, by name or path."""
+        if self.prompts is not None:
+            return self.prompts
+        return "plane_zero_shot" if self.task == "plane" and not self.shots else self.task
+
+    def identity(self) -> Mapping[str, Any]:
+        """The settings that decide the answers."""
+        values = conf.to_dict(self)
+        return {name: value for name, value in values.items() if name not in _BOOKKEEPING}

@@ -1,0 +1,1 @@
+"""``training/score.py``: fine-tuned models on the labelled rows of any task."""

@@ -1,0 +1,426 @@
+"""``training/score.py``: models and tasks to cells, cells to predictions and a matrix."""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import json
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import conf
+from analysis import label_map, transfer
+from analysis.label_map import Reading, Undefined
+from conf import JobFailed, UserError
+from etl.lake import arrow
+from training import grid, launch, predictions, seq2seq
+from training.batching import Ids
+from training.checkpoints import replace_json, replace_text
+from training.encoders import Pretrained, find, longest
+from training.engine import Evaluation, told
+from training.loading import Classifier, classifier, forward, resolve
+from training.progress import Progress
+from training.scoring.report import details, matrix_text, names_of
+from training.scoring.settings import Settings
+from training.scoring.sources import Asked, asked
+from training.scoring.targets import Target
+from training.tasks import Dataset, Task
+from training.tracking import Run, Tracker
+
+__all__ = ["Cell", "prepare", "score"]
+
+JOB = "score"
+log = logging.getLogger("adnominal")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A model on a task, with all that is needed, checked; `reading` is None for texts."""
+
+    asked: Asked
+    target: Target
+    task: Task
+    dataset: Dataset
+    reading: Reading | None
+    folder: Path
+
+    @property
+    def label(self) -> str:
+        return f"{self.asked.source.name} on {self.target.key}"
+
+    @property
+    def rows(self) -> int:
+        return len(self.dataset.parts[self.target.part])
+
+
+def score(settings: Settings) -> None:
+    """Scores fine-tuned models on the labelled rows of any task, each cell of the matrix once.
+
+    A model that was taught another task is read as conf/transfer.yaml says. Every prediction goes
+    to the table predictions and, with all figures, to MLflow.
+    """
+    cells, undefined = prepare(settings)
+    if launch.world_size() > 1:
+        launch.start()
+    tracker = Tracker(settings.tracking, settings.experiment, JOB)
+    parent: Run | None = None
+    if len(cells) > 1:
+        kept = Path(settings.out) / f"{conf.settings_hash({'cells': _names(cells)})}.mlflow.json"
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        models = len({cell.asked.source.name for cell in cells})
+        name = settings.run_name or f"{models} models on {', '.join(settings.tasks)}"
+        parent = tracker.run(name, kept)
+        parent.settings(conf.to_dict(settings), conf.as_yaml(settings))
+    try:
+        results = _run(settings, cells, tracker, parent)
+        if launch.rank() == 0:
+            _tell(cells, results, undefined, parent)
+    except BaseException as error:
+        if parent is not None:
+            parent.end("KILLED" if isinstance(error, KeyboardInterrupt) else "FAILED")
+        raise
+    if parent is not None:
+        parent.end()
+
+
+def prepare(settings: Settings) -> tuple[list[Cell], dict[tuple[str, str], str]]:
+    """The cells that can be scored, and why the others cannot, by (model, task).
+
+    Raises:
+        UserError: models, labels, tasks or settings that are not there or do not fit; no cell that
+            could be scored.
+    """
+    launch.environment()
+    models = [asked(resolve(uri, settings.tracking), settings.labels) for uri in settings.uris]
+    if len({own.source.name for own in models}) < len(models):
+        raise UserError(f"models={settings.models}: the same model twice")
+    targets = [
+        Target.of(key, settings.task.get(key), settings.lake, settings.limit, settings.seed)
+        for key in settings.tasks
+    ]
+    unused = set(settings.task) - set(settings.tasks)
+    if unused:
+        log.info("task.%s: not among tasks=, left out", ", task.".join(sorted(unused)))
+    for own in models:
+        _check_length(own, settings.max_length)
+    contents = {own.source.name: own.source.content() for own in models}
+    cells, undefined = [], {}
+    for own in models:
+        for target in targets:
+            try:
+                cells.append(_cell(own, target, settings, contents[own.source.name]))
+            except Undefined as error:
+                undefined[own.source.name, target.key] = str(error)
+    if not cells:
+        raise UserError(f"nothing to score: {'; '.join(sorted(set(undefined.values())))}")
+    return cells, undefined
+
+
+def _check_length(own: Asked, wanted: int | None) -> None:
+    if wanted is None or own.form == "text":
+        return
+    found = find(own.source.path)
+    able, special = longest(found), found.tokenizer.num_special_tokens_to_add(pair=True)
+    if not special < wanted <= able:
+        raise UserError(
+            f"max_length={wanted}: expected {special + 1} to {able} for {own.source.name}"
+        )
+
+
+def _cell(own: Asked, target: Target, settings: Settings, content: str) -> Cell:
+    task = target.task(own.form)
+    if (own.form == "text") != (target.name == "sygns"):
+        # One of the two has no labels: told with the reason.
+        label_map.reading(own.labels, ())
+    dataset = target.dataset(own.form)
+    reading = None
+    if own.form == "text":
+        _check_meaning(own, dataset)
+    else:
+        reading = label_map.reading(own.labels, dataset.outcomes)
+    identity = {
+        "model": own.source.name,
+        "content": content,
+        "labels": own.labels,
+        "form": own.form,
+        "task": dataclasses.asdict(task.settings),
+        "part": target.part,
+        "limit": target.limit,
+        "seed": settings.seed,
+        "max_length": settings.max_length,
+        "precision": settings.precision,
+        "maps": label_map.fingerprint(),
+        "data": grid.content(dataset),
+    }
+    folder = Path(settings.out) / conf.settings_hash(identity)
+    return Cell(own, target, task, dataset, reading, folder)
+
+
+def _check_meaning(own: Asked, dataset: Dataset) -> None:
+    """Raise `Undefined` where a model writes meanings in another form than is asked for."""
+    trained = own.source.trained
+    if trained is not None and trained.dataset != dataset.task:
+        raise Undefined(f"A model of {trained.dataset} does not write meanings of {dataset.task}.")
+
+
+def _names(cells: Sequence[Cell]) -> list[str]:
+    return [cell.folder.name for cell in cells]
+
+
+def _run(
+    settings: Settings, cells: Sequence[Cell], tracker: Tracker, parent: Run | None
+) -> list[dict[str, Any]]:
+    """The result of each cell: scored now, or kept from before."""
+    kept: list[dict[str, Any] | None] = launch.broadcast([_finished(cell) for cell in cells])
+    total = sum(_share(cell.rows) for cell, own in zip(cells, kept, strict=True) if own is None)
+    results: list[dict[str, Any]] = []
+    loaded: tuple[str, Any] | None = None
+    with Progress("scoring", total, unit="rows") as progress:
+        for cell, before in zip(cells, kept, strict=True):
+            if before is not None:
+                if launch.rank() == 0:
+                    log.info("%s: finished before (%s); not run again", cell.label, cell.folder)
+                    # Into another lake, or where predictions=false was asked before.
+                    rows = pq.read_table(cell.folder / "predictions.parquet")
+                    _commit(settings, rows, before["run_id"])
+                results.append(before)
+                continue
+            name = cell.asked.source.name
+            if loaded is None or loaded[0] != name:
+                # One model at a time: the last one's memory goes first.
+                loaded = None
+                gc.collect()
+                loaded = name, _model(cell.asked, settings)
+            run = tracker.run(
+                (settings.run_name if len(cells) == 1 else None) or cell.label,
+                _made(cell.folder) / "mlflow.json",
+                parent=parent.id if parent else None,
+            )
+            try:
+                results.append(_scored(settings, cell, loaded[1], run, progress))
+            except BaseException as error:
+                run.end("KILLED" if isinstance(error, KeyboardInterrupt) else "FAILED")
+                raise
+            run.end()
+    return results
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _finished(cell: Cell) -> dict[str, Any] | None:
+    path = cell.folder / "result.json"
+    if launch.rank() != 0 or not path.exists():
+        return None
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def _own(rows: int) -> Ids:
+    """The rows that this process scores: every world-th."""
+    return np.arange(rows, dtype=np.int64)[launch.rank() :: launch.world_size()]
+
+
+def _share(rows: int) -> int:
+    return len(_own(rows))
+
+
+def _model(own: Asked, settings: Settings) -> Any:
+    """The model with its weights, on this process's device."""
+    if own.form != "text":
+        return classifier(own.source, max_length=settings.max_length, precision=settings.precision)
+    import torch
+
+    model, vocabularies = seq2seq.load(Path(own.source.path))
+    model.eval()
+    return (model.cuda() if torch.cuda.is_available() else model), vocabularies
+
+
+def _scored(
+    settings: Settings, cell: Cell, model: Any, run: Run, progress: Progress
+) -> dict[str, Any]:
+    source, dataset, part = cell.asked.source, cell.dataset, cell.target.part
+    if launch.rank() == 0:
+        replace_text(cell.folder / "settings.yaml", conf.as_yaml(settings))
+        run.settings(_parameters(settings, cell), conf.as_yaml(settings))
+        run.inputs(settings.lake, dataset.sources)
+    started = time.monotonic()
+    said: pa.StringArray | None = None
+    cut = 0
+    if cell.reading is None:
+        texts = _texts(cell, model, settings.batch_size, progress.advance)
+        found, figures = Evaluation(texts, None, None), cell.task.evaluate(dataset, part, texts)
+    else:
+        scores, cut = _scores(cell, model, settings, progress.advance)
+        dataset, answers, by_order, said = _read(cell, cell.reading, scores)
+        found = Evaluation(answers, by_order, None)
+        figures = cell.task.evaluate(dataset, part, answers, by_order)
+    run_id = run.id or f"local-{cell.folder.name}"
+    result = {
+        "run_id": run_id,
+        "model": source.name,
+        "task": dataset.task,
+        "key": cell.target.key,
+        "rows": cell.rows,
+        "cut": cut,
+        "seconds": time.monotonic() - started,
+        "figures": figures,
+    }
+    if launch.rank() == 0:
+        if cut:
+            log.info("%s: %d of %d rows longer than the limit, cut", cell.label, cut, cell.rows)
+        rows = predictions.rows(
+            dataset, part, found, run_id=run_id, seed=settings.seed, model=source.name
+        )
+        if said is not None:
+            rows = rows.set_column(rows.schema.get_field_index("text"), "text", said)
+        _keep(settings, cell, run, rows, result)
+    launch.barrier()
+    return result
+
+
+def _parameters(settings: Settings, cell: Cell) -> dict[str, Any]:
+    """What the run is known by: settings, the task's own, the model and how it was read."""
+    source, trained = cell.asked.source, cell.asked.source.trained
+    facts: dict[str, Any] = {
+        "model_name": source.name,
+        "form": cell.asked.form,
+        "part": cell.target.part,
+        "classes": list(cell.asked.ordered),
+        "rows": cell.rows,
+        "processes": launch.world_size(),
+    }
+    if trained is not None:
+        facts |= {"trained_on": trained.dataset, "trained_from": trained.model}
+    if cell.reading is not None:
+        facts["reading"] = dict(cell.reading.says)
+    task = {"name": cell.target.name, **dataclasses.asdict(cell.task.settings)}
+    return {**conf.to_dict(settings), "task": task, **facts}
+
+
+def _scores(
+    cell: Cell, model: Classifier, settings: Settings, advance: Callable[[int], None]
+) -> tuple[npt.NDArray[np.float64], int]:
+    """The probability of each class (rows, classes by id), and how many rows were cut."""
+    examples = cell.dataset.parts[cell.target.part]
+    own = _own(len(examples))
+    rows = examples.take(own)
+    trained = cell.asked.source.trained
+    if settings.max_length is None and (
+        trained is None or trained.task.get("name") != cell.target.name
+    ):
+        # The limit of training is part of what it learnt of its own task, and of no other: PLANE's
+        # twelve tokens would cut the hypothesis off most pairs.
+        pretrained = Pretrained(cell.asked.source.path, model.model.config, model.tokenizer)
+        model = dataclasses.replace(model, limit=longest(pretrained))
+    cache = Path(settings.cache).expanduser() if settings.cache else None
+    tokens = model.encode(rows.first, rows.second, cache)
+    found = forward(model, tokens, settings.batch_size, advance)
+    gathered = launch.gather((own, found, tokens.truncated))
+    order = np.argsort(np.concatenate([share[0] for share in gathered]))
+    scores: npt.NDArray[np.float64] = np.concatenate([share[1] for share in gathered])[order]
+    if not np.isfinite(scores).all():
+        raise JobFailed(f"{cell.label}: scores that are not numbers; try precision=fp32")
+    return scores, sum(share[2] for share in gathered)
+
+
+def _read(
+    cell: Cell, reading: Reading, scores: npt.NDArray[np.float64]
+) -> tuple[Dataset, Ids, npt.NDArray[np.float64], pa.StringArray]:
+    """Scores by class id as answers in the task's words, scores in the order of the model's task,
+    and each answer in the model's own words.
+
+    The dataset is the cell's with what it is evaluated in as its labels, since the classes of the
+    model are others.
+    """
+    outcomes = cell.dataset.outcomes
+    dataset = dataclasses.replace(
+        cell.dataset, labels=outcomes, outcome_of=np.arange(len(outcomes))
+    )
+    labels, ordered = cell.asked.labels, cell.asked.ordered
+    said = scores.argmax(axis=1)
+    to_outcome = np.array([outcomes.index(reading.says[label]) for label in labels])
+    by_order = scores[:, [labels.index(label) for label in ordered]]
+    own = pa.array([labels[at] for at in said], pa.string())
+    return dataset, to_outcome[said], by_order, own
+
+
+def _texts(
+    cell: Cell, loaded: tuple[Any, Any], batch_size: int, advance: Callable[[int], None]
+) -> list[str]:
+    """What a model of SyGNS writes, greedily, in the order of the rows."""
+    model, vocabularies = loaded
+    texts = cell.dataset.parts[cell.target.part].first.to_pylist()
+    # Batches of like lengths; the order of equals does not matter to what is written.
+    own = sorted(_own(len(texts)).tolist(), key=lambda at: -len(texts[at]))
+    answers: dict[int, str] = {}
+    for start in range(0, len(own), batch_size):
+        batch = own[start : start + batch_size]
+        found = seq2seq.answer(model, vocabularies, [texts[at] for at in batch])
+        answers |= dict(zip(batch, found, strict=True))
+        advance(len(batch))
+    every: dict[int, str] = {}
+    for share in launch.gather(answers):
+        every |= share
+    return [every[at] for at in range(len(texts))]
+
+
+def _keep(
+    settings: Settings, cell: Cell, run: Run, rows: pa.Table, result: Mapping[str, Any]
+) -> None:
+    """Predictions, tables, figures; the result last, which marks the cell as finished."""
+    part = cell.target.part
+    figures = {f"{part}/{name}": value for name, value in result["figures"].items()}
+    log.info("%s: %s", cell.label, told(figures))
+    pq.write_table(rows, cell.folder / "predictions.parquet")
+    _commit(settings, rows, result["run_id"])
+    run.file(cell.folder / "predictions.parquet")
+    run.metrics({f"final/{name}": value for name, value in figures.items()})
+    run.metrics({"rows_per_second": cell.rows / max(result["seconds"], 1e-9), "cut": result["cut"]})
+    text = details(f"{cell.label}, {part}", rows, cell.dataset.parts[part], cell.target.name)
+    replace_text(cell.folder / "scores.md", text)
+    run.text(text, "scores.md")
+    replace_json(cell.folder / "result.json", result)
+
+
+def _commit(settings: Settings, rows: pa.Table, run_id: str) -> None:
+    """Put a cell's predictions into the lake, once: the run is the transaction."""
+    if settings.predictions:
+        arrow.append(
+            settings.lake,
+            "predictions",
+            rows,
+            job=JOB,
+            metadata={"run": run_id},
+            transaction=(f"{JOB}/{run_id}", 0),
+        )
+
+
+def _tell(
+    cells: Sequence[Cell],
+    results: Sequence[Mapping[str, Any]],
+    undefined: Mapping[tuple[str, str], str],
+    parent: Run | None,
+) -> None:
+    """The matrix on the terminal and among the artifacts; of one model each task's tables too."""
+    every = pa.concat_tables([pq.read_table(cell.folder / "predictions.parquet") for cell in cells])
+    found = transfer.matrix(every)
+    text = matrix_text(found, names_of([cell.asked for cell in cells]), undefined)
+    print(text)
+    if len({result["model"] for result in results}) == 1:
+        for cell in cells:
+            print((cell.folder / "scores.md").read_text(encoding="utf-8"))
+    if parent is not None:
+        parent.text(text, "matrix.md")
+        parent.text(json.dumps(found.to_pylist(), indent=1, ensure_ascii=False), "matrix.json")

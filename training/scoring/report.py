@@ -1,0 +1,103 @@
+"""What scores look like: the matrix of models and tasks, and tables of one cell, in Markdown."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+
+from analysis import transfer
+from training.scoring.sources import Asked
+from training.tasks import Examples
+
+__all__ = ["details", "matrix_text", "names_of"]
+
+# By task: what its tables are broken down by.
+_GROUPS = {
+    "plane": ("class", "inference_type"),
+    "asp": ("test", "variant", "numbers"),
+    "adept": ("agreement",),
+}
+
+
+def names_of(models: Sequence[Asked]) -> dict[str, str]:
+    """What the matrix calls each model: what it was taught, and by its own name where that is not
+    enough."""
+    found: dict[str, str] = {}
+    for own in models:
+        trained = own.source.trained
+        name = own.source.name
+        found[name] = name if trained is None else f"{trained.dataset} ({trained.model})"
+    times = Counter(found.values())
+    return {name: text if times[text] == 1 else name for name, text in found.items()}
+
+
+def matrix_text(
+    cells: pa.Table, names: Mapping[str, str], undefined: Mapping[tuple[str, str], str]
+) -> str:
+    """Accuracy with its interval and macro-F1, a row a model; below, why cells are empty."""
+    lines = [
+        "Accuracy in percent (95 % interval), by what the model was trained on:",
+        "",
+        transfer.markdown(transfer.grid(cells, names=names)),
+        "",
+        "Macro-F1 in percent:",
+        "",
+        transfer.markdown(transfer.grid(cells, "macro_f1", names)),
+        "",
+    ]
+    for (model, key), reason in undefined.items():
+        lines.append(f"- {names.get(model, model)} on {key}: not defined. {reason}")
+    return "\n".join(lines)
+
+
+def details(title: str, rows: pa.Table, examples: Examples, task: str) -> str:
+    """Tables of one cell: scores, and accuracy and the model's own answers by group."""
+    parts = [f"## {title}", transfer.markdown(_scores(rows), 4)]
+    for name in _GROUPS.get(task, ()):
+        if name not in examples.groups or len(examples.group(name)) < 2:
+            continue
+        groups = _groups(examples, name)
+        title = name.replace("_", " ")
+        parts += [f"Accuracy by {title}:", _shown(transfer.accuracy_by_group(rows, groups))]
+        if task == "plane" and name == "class":
+            by_class = transfer.f1_by_group(rows, groups)
+            parts += [
+                "F1 by class (a third label apart, and taken for the negative), in percent; "
+                f"average {100 * transfer.average(by_class):.1f}:",
+                _shown(by_class),
+            ]
+        if name in ("class", "test") and rows.column("text").null_count == 0:
+            parts += [
+                f"The model's own answers by {title} and gold label, share of these in percent:",
+                _shown(transfer.answers_by_group(rows, groups)),
+            ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _scores(rows: pa.Table) -> pa.Table:
+    names = ["answers", "rows", "accuracy", "low", "high", "macro_f1", "majority"]
+    return transfer.matrix(rows).select(names)
+
+
+def _groups(examples: Examples, name: str) -> dict[str, str]:
+    """Each item's group; ASP's variants and ranges of numbers stand with their test."""
+    values = examples.groups[name].to_pylist()
+    if name in ("variant", "numbers"):
+        tests = examples.groups["test"].to_pylist()
+        values = [
+            None if value is None else f"{test} {value}"
+            for value, test in zip(values, tests, strict=True)
+        ]
+    pairs = zip(examples.item_ids.to_pylist(), values, strict=True)
+    return {item: value for item, value in pairs if value is not None}
+
+
+def _shown(table: pa.Table) -> str:
+    """Shares as percent."""
+    columns = {
+        name: [100 * v for v in column.to_pylist()] if pa.types.is_floating(column.type) else column
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    }
+    return transfer.markdown(pa.table(columns))

@@ -1,0 +1,95 @@
+"""What a model answers with, and how it is to be asked: its labels and the form of its input."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from analysis import label_map
+from conf import UserError
+from training.loading import ModelSource
+from training.tasks import adept
+
+__all__ = ["Asked", "Form", "asked"]
+
+# What a model reads:
+#   pair       premise and hypothesis, or phrase and conclusion (NLI, ASP, PLANE with input=pair)
+#   statement  one sentence that states the inference (PLANE as its paper has it)
+#   change     a sentence without and with the adjective (ADEPT)
+#   words      noun and adjective alone (ADEPT without context)
+#   text       a sentence, answered in words of the model's own (SyGNS)
+Form: TypeAlias = Literal["pair", "statement", "change", "words", "text"]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A model as it is asked: `labels` by class id, in words that are known here, and its form."""
+
+    source: ModelSource
+    labels: tuple[str, ...]
+    form: Form
+
+    @property
+    def ordered(self) -> tuple[str, ...]:
+        """The labels in their task's order: that of column `scores` of predictions."""
+        return label_map.in_order(self.labels) or self.labels
+
+
+def asked(source: ModelSource, given: Sequence[str] = ()) -> Asked:
+    """How a model is asked; `given` are its labels where its configuration does not say.
+
+    Raises:
+        UserError: classes without meaning (LABEL_0), or with none that is known here; `given` of
+            another number, or against what the model itself says.
+    """
+    if source.generates:
+        if given:
+            raise UserError(f"labels={list(given)}: model={source.name} generates texts")
+        return Asked(source, (), "text")
+    own = source.labels
+    if given:
+        if len(given) != len(own):
+            raise UserError(
+                f"labels={list(given)}: {len(given)} for the {len(own)} classes of "
+                f"model={source.name}"
+            )
+        if not _meaningless(own) and _canonical(source, own) != _canonical(source, given):
+            raise UserError(
+                f"labels={list(given)}: model={source.name} itself says {', '.join(own)}; leave "
+                "labels= out"
+            )
+    elif _meaningless(own):
+        raise UserError(
+            f"model={source.name}: its classes are called {', '.join(own)}, which does not say "
+            "what they mean; expected labels= in their order, which the model's card tells, as "
+            f"labels=[{','.join(_EXAMPLES.get(len(own), _EXAMPLES[3]))}]"
+        )
+    labels = _canonical(source, given or own)
+    if set(labels) <= set(adept.LABELS):
+        alone = source.trained is not None and source.trained.task.get("context") is False
+        return Asked(source, labels, "words" if alone else "change")
+    # Nobody says of a model from elsewhere; models of natural-language inference take pairs.
+    return Asked(source, labels, "statement" if source.pair is False else "pair")
+
+
+_EXAMPLES = {
+    2: ("entailment", "not_entailment"),
+    3: ("contradiction", "neutral", "entailment"),
+    5: adept.LABELS,
+}
+
+
+def _meaningless(names: Sequence[str]) -> bool:
+    return all(name.upper().startswith("LABEL_") for name in names)
+
+
+def _canonical(source: ModelSource, names: Sequence[str]) -> tuple[str, ...]:
+    try:
+        return label_map.canonical(names)
+    except label_map.Undefined as error:
+        raise UserError(
+            f"model={source.name}: {error}; expected the labels of natural-language inference "
+            "(entailment, neutral, contradiction; or entailment, not_entailment), PLANE or ADEPT, "
+            "in the model's configuration or as labels=[…]"
+        ) from error

@@ -1,0 +1,151 @@
+"""The tasks that models are asked, with their items put in the form that each model reads."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+
+from analysis.label_map import Undefined
+from conf import UserError
+from etl.knowledge.english import article
+from training import tasks
+from training.scoring.sources import Form
+from training.tasks import Dataset, Examples, Task
+
+__all__ = ["Target"]
+
+# Which settings of a task say how its items are put: not the user's to choose here.
+_FORMS = {"plane": "input", "adept": "context"}
+
+
+@dataclass(frozen=True)
+class Target:
+    """A task that models are asked: `key` names it in tasks=, `part` which of its rows.
+
+    `limit` rows at most, drawn by `seed` and item.
+    """
+
+    key: str
+    values: Mapping[str, Any]
+    part: str
+    lake: str
+    limit: int | None
+    seed: int
+
+    @classmethod
+    def of(
+        cls, key: str, given: Mapping[str, Any] | None, lake: str, limit: int | None, seed: int
+    ) -> Target:
+        """The task that ``task.KEY.*`` describes.
+
+        Raises:
+            UserError: an unknown task, or settings that it does not take.
+        """
+        values = dict(given or {})
+        part = str(values.pop("part", "test"))
+        values.setdefault("name", key)
+        own = cls(key, values, part, lake, limit, seed)
+        form = _FORMS.get(own.name)
+        if form in values:
+            raise UserError(
+                f"task.{key}.{form}={values[form]}: the model decides how it is asked; leave it out"
+            )
+        try:
+            tasks.task(values)
+        except UserError as error:
+            raise UserError(f"task.{key}: {error}") from error
+        return own
+
+    @property
+    def name(self) -> str:
+        """The task's own name: adept, plane, asp, pairs or sygns."""
+        return str(self.values["name"])
+
+    def task(self, form: Form) -> Task:
+        """The task, its items in a form.
+
+        Raises:
+            Undefined: its items cannot be put in that form.
+        """
+        values = dict(self.values)
+        if form == "words" and self.name != "adept":
+            raise Undefined("A model of noun and adjective alone reads no sentence.")
+        if self.name == "adept":
+            values["context"] = form != "words"
+        elif self.name == "plane":
+            values["input"] = "pair" if form == "pair" else "sentence"
+        return tasks.task(values)
+
+    def dataset(self, form: Form) -> Dataset:
+        """The rows asked, as the task's one part, their texts in a form.
+
+        Raises:
+            Undefined: as `task`.
+            UserError: what the task refuses; no rows of the part.
+        """
+        own = self.task(form)
+        found = self._loaded(own)
+        examples = self._chosen(found)
+        if examples.second is not None and examples.second.null_count:
+            raise UserError(f"task.{self.key}: rows without a second text")
+        return dataclasses.replace(
+            found, parts={self.part: _put(self.name, form, examples)}, max_length=None
+        )
+
+    def _loaded(self, own: Task) -> Dataset:
+        key = tuple(sorted((name, str(value)) for name, value in vars(own.settings).items()))
+        if key not in self._kept:
+            self._kept[key] = own.load(self.lake)
+        return self._kept[key]
+
+    @cached_property
+    def _kept(self) -> dict[Any, Dataset]:
+        return {}
+
+    def _chosen(self, found: Dataset) -> Examples:
+        if self.part not in found.parts:
+            there = ", ".join(f"{name} ({len(rows)})" for name, rows in found.parts.items())
+            raise UserError(
+                f"task.{self.key}.part={self.part}: {found.task}, edition {found.edition}, scheme "
+                f"{found.scheme} {found.fold} has no such part; there is {there}"
+            )
+        examples = found.parts[self.part]
+        if self.limit is None or self.limit >= len(examples):
+            return examples
+        return examples.take(tasks.nested_subset(examples.item_ids, self.limit, self.seed))
+
+
+def _put(name: str, form: Form, examples: Examples) -> Examples:
+    """The examples with their texts in a form."""
+    if form == "statement" and name == "adept":
+        # The sentence with the adjective is what may or may not hold.
+        return dataclasses.replace(examples, first=examples.second, second=None)
+    if form == "statement" and examples.second is not None:
+        # Premise and hypothesis have no sentence in common: the one after the other.
+        pairs = zip(examples.first.to_pylist(), examples.second.to_pylist(), strict=True)
+        texts = pa.array([f"{first} {second}" for first, second in pairs], pa.string())
+        return dataclasses.replace(examples, first=texts, second=None)
+    if form == "change" and name == "plane":
+        # "A gun is a weapon", "A fake gun is a weapon": what the adjective makes of it.
+        pairs = zip(examples.first.to_pylist(), examples.groups["noun"].to_pylist(), strict=True)
+        without = pa.array([_without(text, noun) for text, noun in pairs], pa.string())
+        return dataclasses.replace(examples, first=without, second=examples.first)
+    return examples
+
+
+def _without(sentence: str, noun: str) -> str:
+    """PLANE's sentence with the noun as its subject: its first words, up to the noun, left out.
+
+    Raises:
+        UserError: the sentence does not have the noun.
+    """
+    words = sentence.split(" ")
+    if noun not in words:
+        raise UserError(f"item of PLANE {sentence!r}: without its noun {noun!r}")
+    rest = " ".join(words[words.index(noun) :])
+    return f"{article(noun).capitalize()} {rest}"

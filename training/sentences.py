@@ -1,0 +1,147 @@
+"""The sentences of the lake as texts to learn a language model from.
+
+The table is streamed; what is kept are the texts and their ids as Arrow columns, and 16 bytes a
+sentence while it is read. Rows are sorted by id, so that nothing hangs on the order of the files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from conf import UserError
+from etl.lake import arrow
+from training.tasks import reading
+from training.tasks.dataset import Dataset, Examples, Ids, Source
+
+__all__ = ["LEAST", "TABLE", "load"]
+
+TABLE = "sentences"
+# Sentences to train on, and to validate on: with fewer, figures say nothing.
+LEAST = (100, 10)
+_COLUMNS = ("sentence_id", "text")
+log = logging.getLogger("adnominal")
+
+
+def load(
+    lake: str, corpora: Sequence[str], *, min_words: int, share: float, validation: float
+) -> Dataset:
+    """The sentences of `corpora` (all, if none is named), each text once, as parts train and val.
+
+    A text's part, and whether it is among the `share` that is taken, follows from a hash of the
+    text: the same sentence is never in both parts, whatever corpus, edition or order it comes in,
+    and a smaller share lies in every greater one. What is left out is told by reason and number.
+
+    Raises:
+        UserError: no table sentences, no such corpus, or too few sentences in a part.
+    """
+    if TABLE not in arrow.tables(lake):
+        raise UserError(
+            f"lake={lake}: no table {TABLE} there; it is written by etl/extract_amod.py with "
+            "keep_text=true"
+        )
+    known = reading.partition_values(lake, TABLE, "corpus")
+    sources = [reading.source(lake, TABLE, name, "corpus") for name in corpora or known]
+    dropped = {"short": 0, "share": 0, "repeated": 0}
+    tables: list[pa.Table] = []
+    hashes: list[npt.NDArray[np.uint64]] = []
+    for number, of in enumerate(sources):
+        stream = arrow.batches(
+            lake,
+            TABLE,
+            version=of.version,
+            where=[("corpus", "=", of.edition)],
+            columns=list(_COLUMNS),
+        )
+        for batch in stream:
+            rows = _long(batch, min_words)
+            dropped["short"] += batch.num_rows - len(rows)
+            digests = _digests(rows.column("text"))
+            taken = np.flatnonzero(_unit(digests[:, 1]) < share)
+            dropped["share"] += len(rows) - len(taken)
+            origin = pa.array(np.full(len(taken), number, dtype=np.int8))
+            tables.append(rows.take(pa.array(taken)).append_column("origin", origin))
+            hashes.append(digests[taken, 0])
+    if not tables:
+        raise UserError(f"table {TABLE} of {lake}: no sentences; expected {LEAST[0]} or more")
+    table, text_hash = pa.concat_tables(tables), np.concatenate(hashes)
+    order = pc.sort_indices(table.column("sentence_id")).to_numpy()
+    # Of equal texts the one with the first id.
+    _, first = np.unique(text_hash[order], return_index=True)
+    order = order[np.sort(first)]
+    dropped["repeated"] = table.num_rows - len(order)
+    left_out = {reason: count for reason, count in dropped.items() if count}
+    if left_out:
+        log.info("sentences: %d kept, left out %s", len(order), left_out)
+    held_out = _unit(text_hash[order]) < validation
+    parts = {
+        "train": _examples(table, order[~held_out]),
+        "val": _examples(table, order[held_out]),
+    }
+    _check(parts, lake, sources, left_out)
+    return Dataset(
+        task=TABLE,
+        edition="+".join(of.edition for of in sources),
+        scheme="text_hash",
+        fold=f"{validation:g}",
+        labels=(),
+        outcomes=(),
+        outcome_of=np.arange(0),
+        parts=parts,
+        sources=tuple(sources),
+    )
+
+
+def _long(batch: pa.RecordBatch, min_words: int) -> pa.Table:
+    """The rows of `min_words` words or more; long strings, so that columns may pass 2 GB."""
+    table = pa.Table.from_batches([batch])
+    columns = [table.column(name).cast(pa.large_string()) for name in _COLUMNS]
+    words = pc.list_value_length(pc.utf8_split_whitespace(columns[1]))
+    kept = pc.fill_null(pc.greater_equal(words, min_words), False)
+    return pa.table(columns, names=list(_COLUMNS)).filter(kept)
+
+
+def _digests(texts: pa.ChunkedArray) -> npt.NDArray[np.uint64]:
+    """Two independent numbers of 64 bits for each text, shape [texts, 2]."""
+    joined = b"".join(
+        hashlib.blake2b(text.encode(), digest_size=16).digest() for text in texts.to_pylist()
+    )
+    return np.frombuffer(joined, dtype=np.dtype("<u8")).reshape(-1, 2).astype(np.uint64)
+
+
+def _unit(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.float64]:
+    """Hashes as numbers in [0, 1)."""
+    return (values >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def _examples(table: pa.Table, rows: Ids) -> Examples:
+    own = table.take(pa.array(rows))
+    return Examples(
+        item_ids=own.column("sentence_id").combine_chunks(),
+        first=own.column("text").combine_chunks(),
+        second=None,
+        labels=None,
+        gold=None,
+        targets=None,
+        origin=own.column("origin").to_numpy(),
+    )
+
+
+def _check(
+    parts: dict[str, Examples], lake: str, sources: Sequence[Source], left_out: dict[str, int]
+) -> None:
+    for (part, examples), least in zip(parts.items(), LEAST, strict=True):
+        if len(examples) < least:
+            corpora = ", ".join(of.edition for of in sources)
+            raise UserError(
+                f"table {TABLE} of {lake}, corpora {corpora}: {len(examples)} sentences to "
+                f"{'train' if part == 'train' else 'validate'} on (left out: "
+                f"{left_out or 'none'}); expected {least} or more: extract a larger corpus, or "
+                "change share=, validation= or min_words="
+            )

@@ -1,0 +1,168 @@
+"""A WordPiece vocabulary of one's own texts, and BERT's tokenizer over it.
+
+The trainer of the library numbers the letters inside words in the order of a hash table, and equal
+counts are decided by these numbers: two trainings on the same texts differ. Here the letters are
+counted, sorted and numbered first, so that a vocabulary follows from the texts alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from conf import UserError
+from training.tokens import chunks, key
+
+__all__ = ["CONTINUES", "SPECIAL", "backend", "tokenizer", "vocabulary"]
+
+SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+CONTINUES = "##"
+# Letters of a vocabulary, the most frequent ones; words with others are unknown. A text in English
+# has some of every script, and each costs two pieces: they may be a sixteenth, within these bounds.
+_LETTERS = (100, 256)
+_FEWEST = 2  # times that a piece is seen
+_VERSION = 1
+
+
+def backend(pieces: Sequence[str], *, lowercase: bool) -> Any:
+    """BERT's tokenizer (of the library tokenizers) over a vocabulary that begins with `SPECIAL`."""
+    from tokenizers import Tokenizer
+    from tokenizers.decoders import WordPiece as Decoder
+    from tokenizers.models import WordPiece
+    from tokenizers.normalizers import BertNormalizer
+    from tokenizers.pre_tokenizers import BertPreTokenizer
+    from tokenizers.processors import TemplateProcessing
+
+    ids = {piece: number for number, piece in enumerate(pieces)}
+    made = Tokenizer(WordPiece(ids, unk_token="[UNK]", continuing_subword_prefix=CONTINUES))
+    made.normalizer = BertNormalizer(lowercase=lowercase)
+    made.pre_tokenizer = BertPreTokenizer()
+    made.decoder = Decoder(prefix=CONTINUES)
+    made.post_processor = TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[(name, ids[name]) for name in ("[CLS]", "[SEP]")],
+    )
+    return made
+
+
+def vocabulary(
+    texts: pa.LargeStringArray, size: int, *, lowercase: bool, words: Sequence[str] = ()
+) -> list[str]:
+    """The pieces of a vocabulary of exactly `size`, special ones first.
+
+    `words` are in it whole, however rare: where they would not be, they stand in the place of the
+    pieces found last. Memory holds the different words of the texts, not the texts.
+
+    Raises:
+        UserError: more pieces asked for than the texts have (seen twice or more), fewer than there
+            are letters and `words`; a member of `words` that is not one word.
+    """
+    from tokenizers.trainers import WordPieceTrainer
+
+    made = backend(SPECIAL, lowercase=lowercase)
+    letters = _letters(made, texts, min(max(size // 16, _LETTERS[0]), _LETTERS[1]))
+    inside = [c for c in letters if len(made.pre_tokenizer.pre_tokenize_str(f"a{c}")) == 1]
+    first = [*SPECIAL, *letters, *(f"{CONTINUES}{c}" for c in inside)]
+    own = [_whole(made, word) for word in words]
+    least = len(set(first) | set(own))
+    if size < least:
+        raise UserError(
+            f"vocabulary={size}: expected {least} or more: special tokens, letters and words="
+        )
+    trainer = WordPieceTrainer(
+        vocab_size=size,
+        min_frequency=_FEWEST,
+        # Numbered before anything else; whether they are special is forgotten below.
+        special_tokens=first,
+        initial_alphabet=letters,
+        limit_alphabet=len(letters),
+        continuing_subword_prefix=CONTINUES,
+        show_progress=False,
+    )
+    made.train_from_iterator(chunks(texts), trainer=trainer)
+    ids: dict[str, int] = made.get_vocab(with_added_tokens=True)
+    pieces = sorted(ids, key=ids.__getitem__)
+    if len(pieces) < size:
+        raise UserError(
+            f"vocabulary={size}: {len(texts):,} sentences have {len(pieces):,} pieces that occur "
+            f"{_FEWEST} times or more; expected at most that, or a larger corpus"
+        )
+    missing = [word for word in dict.fromkeys(own) if word not in ids]
+    needed = {*first, *own}
+    for word in missing:
+        last = max(at for at, piece in enumerate(pieces) if piece not in needed)
+        del pieces[last]
+        pieces.append(word)
+    return pieces
+
+
+def _letters(made: Any, texts: pa.LargeStringArray, most: int) -> list[str]:
+    """The `most` frequent characters of the texts as the tokenizer reads them, sorted."""
+    counts = np.zeros(0x110000, dtype=np.int64)
+    for some in chunks(texts):
+        text = made.normalizer.normalize_str("\n".join(some))
+        codes = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
+        counts += np.bincount(codes, minlength=len(counts))
+    seen = [int(code) for code in np.flatnonzero(counts) if not chr(code).isspace()]
+    # Of equally frequent ones the first by code point.
+    kept = sorted(seen, key=lambda code: (-int(counts[code]), code))[:most]
+    return [chr(code) for code in sorted(kept)]
+
+
+def _whole(made: Any, word: str) -> str:
+    """A word as the tokenizer reads it."""
+    found = made.pre_tokenizer.pre_tokenize_str(made.normalizer.normalize_str(word))
+    if len(found) != 1:
+        raise UserError(f"words={word}: expected single words, without spaces and hyphens")
+    return str(found[0][0])
+
+
+def tokenizer(
+    texts: pa.LargeStringArray,
+    size: int,
+    *,
+    lowercase: bool,
+    words: Sequence[str],
+    limit: int,
+    cache: Path | None,
+) -> Any:
+    """A transformers tokenizer over `vocabulary`, read from `cache` if it was made before.
+
+    `limit` is the greatest number of tokens that its model reads.
+
+    Raises:
+        UserError: as `vocabulary`.
+    """
+    from transformers import PreTrainedTokenizerFast
+
+    kept = None
+    if cache is not None:
+        how = json.dumps([_VERSION, size, lowercase, list(words)])
+        of = hashlib.blake2b(how.encode(), digest_size=16).hexdigest()
+        kept = cache / f"vocabulary-{key(of, texts, None, 0)}.txt"
+    if kept is not None and kept.exists():
+        pieces = kept.read_text(encoding="utf-8").split("\n")
+    else:
+        pieces = vocabulary(texts, size, lowercase=lowercase, words=words)
+        if kept is not None:
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            # Of two that write the same, the last wins.
+            fresh = kept.with_name(f"{kept.name}.{uuid.uuid4().hex}.new")
+            fresh.write_text("\n".join(pieces), encoding="utf-8")
+            os.replace(fresh, kept)
+    names = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
+    return PreTrainedTokenizerFast(
+        tokenizer_object=backend(pieces, lowercase=lowercase),
+        model_max_length=limit,
+        model_input_names=["input_ids", "token_type_ids", "attention_mask"],
+        **dict(zip(names, SPECIAL, strict=True)),
+    )
