@@ -1,0 +1,200 @@
+"""Models trained on the releases: what finished runs scored, beside what the papers print.
+
+    python -m benchmarks.papers [lake=DIR] [tracking=URI]
+
+Writes a section of the page from the finished runs of an MLflow store and their predictions in the
+lake; nothing is trained here. docs/reproducing.md has the commands that make the runs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import conf
+from analysis.published import value as printed
+from analysis.reporting.runs import Run, Runs, find_runs, groups
+from analysis.semantics.evaluate import evaluate, summarise
+from analysis.semantics.job import run_items
+from benchmarks import results
+from conf import JobFailed, setting
+
+KEY = "papers"
+# Settings that tell runs of a task apart.
+TOLD = {
+    "adept": ("task.classes", "task.context", "freeze"),
+    "plane": ("task.scheme", "task.fold", "max_length"),
+    "asp": ("task.round", "task.full_stops"),
+    "sygns": ("task.form", "task.primitive", "seq2seq.architecture", "seq2seq.size"),
+}
+# Of a task and a part: the paper, its table, row and column.
+PRINTED = {
+    ("adept", "5", "val"): ("adept", "table 5", "RoBERTa", "5-class"),
+    ("adept", "3", "val"): ("adept", "table 5", "RoBERTa", "3-class"),
+    ("plane", "published", "test"): ("plane", "table 6", "accuracy", "GOoD"),
+    ("plane", "one_it", "test"): ("plane", "table 6", "accuracy", "One-IT"),
+}
+COLUMNS = {"gru": "GRU", "transformer": "Transformer"}
+MEANINGS = ("EXI", "NUM", "UNI")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of ``python -m benchmarks.papers``."""
+
+    lake: str = setting("lake", help="folder or URI of the lake")
+    tracking: str = setting("sqlite:///mlflow.db", help="MLflow's store")
+
+
+def classified(runs: Runs) -> list[dict[str, Any]]:
+    """A row for each part that runs of classification were scored on; seeds are one row."""
+    found = []
+    for task in ("adept", "plane", "asp"):
+        for members in groups(
+            runs.of("finetune", {"task.name": task, "task.edition": "published"})
+        ):
+            found += list(_parts(task, members))
+    return sorted(found, key=lambda row: (row["task"], row["settings"], row["part"]))
+
+
+def _parts(task: str, members: Sequence[Run]) -> Iterator[dict[str, Any]]:
+    first = members[0]
+    names = [key for key in first.metrics if key.startswith("final/") and key.endswith("/accuracy")]
+    for key in sorted(names):
+        if key.count("/") != 2:  # of a group within a part
+            continue
+        part = key.split("/")[1]
+        own = {
+            name: [run.metrics[f"final/{part}/{name}"] for run in members]
+            for name in ("accuracy", "macro_f1", "majority")
+        }
+        which = first.params.get("task.classes" if task == "adept" else "task.scheme", "")
+        place = PRINTED.get((task, which, part))
+        if place is not None and first.params.get("task.context") == "false":
+            place = (*place[:2], f"{place[2]}, no context", place[3])
+        yield {
+            "task": task,
+            "settings": _settings(task, first),
+            "model": first.model,
+            "part": part,
+            "runs": len(members),
+            "examples": int(first.params["train_examples"]),
+            "paper": printed(*place).printed if place is not None else None,
+            **own,
+        }
+
+
+def _settings(task: str, run: Run) -> str:
+    told = [(key.split(".")[-1], run.params.get(key, "null")) for key in TOLD[task]]
+    return ", ".join(f"{name} {text}" for name, text in told if text not in ("null", "", "false"))
+
+
+def generated(lake: str, runs: Runs) -> list[dict[str, Any]]:
+    """A row for each run on SyGNS: exact matches by quantifier on what it was not trained on."""
+    found = []
+    mine = runs.of("finetune", {"task.name": "sygns", "task.scheme": "systematicity"})
+    for members in groups(mine):
+        run = members[0]
+        form, architecture = run.params["task.form"], run.params["seq2seq.architecture"]
+        scores: dict[str, float] = {}
+        for part in ("test", "val"):
+            items = run_items(lake, run.id, form, part)
+            for own in summarise(items, evaluate(items, form)):
+                if part == "test" and own.group == "quantifier":
+                    scores[own.name] = 100 * own.exact
+                elif part == "val" and own.group == "all":
+                    scores["valid"] = 100 * own.exact
+        column = f"{COLUMNS[architecture]} {form.upper()}"
+        primitive = run.params["task.primitive"].strip('[]"')
+        found.append(
+            {
+                "settings": _settings("sygns", run),
+                "parameters": int(run.params["parameters"]),
+                "epochs": int(run.params["epochs"]),
+                "scores": scores,
+                "paper": {
+                    name: printed("sygns", f"table 4, {primitive}", name, column).printed
+                    for name in (*MEANINGS, "valid")
+                },
+            }
+        )
+    return sorted(found, key=lambda row: str(row["settings"]))
+
+
+def mean(values: Sequence[float]) -> str:
+    """Shares as percent: the mean, and of several Student's 95 % interval."""
+    middle = math.fsum(values) / len(values)
+    if len(values) == 1:
+        return f"{100 * middle:.1f}"
+    from scipy.stats import t
+
+    spread = math.sqrt(math.fsum((v - middle) ** 2 for v in values) / (len(values) - 1))
+    reach = float(t.ppf(0.975, len(values) - 1)) * spread / math.sqrt(len(values))
+    return f"{100 * middle:.1f} ± {100 * reach:.1f}"
+
+
+def page(kept: dict[str, Any]) -> str:
+    """The section of the page."""
+    lines = ["## Models on the published data", ""]
+    if kept["classified"]:
+        rows: list[tuple[object, ...]] = [
+            ("task", "settings", "model", "examples", "runs", "part", "accuracy %", "macro-F1 %",
+             "majority %", "paper")
+        ]  # fmt: skip
+        rows += [
+            (
+                own["task"],
+                own["settings"],
+                own["model"],
+                f"{own['examples']:,}",
+                own["runs"],
+                own["part"],
+                mean(own["accuracy"]),
+                mean(own["macro_f1"]),
+                f"{100 * own['majority'][0]:.1f}",
+                own["paper"] or "-",
+            )
+            for own in kept["classified"]
+        ]
+        lines += [
+            results.table(rows),
+            "",
+            "Of several runs (seeds) the mean and Student's 95 % interval. The paper's models are "
+            "larger; its ADEPT figures are those of its dev part.",
+            "",
+        ]
+    if kept["generated"]:
+        names = (*MEANINGS, "valid")
+        rows = [("SyGNS", "parameters", "epochs", *names)]
+        for own in kept["generated"]:
+            cells = [f"{own['scores'][n]:.1f} ({own['paper'][n]})" for n in names]
+            rows.append((own["settings"], f"{own['parameters']:,}", own["epochs"], *cells))
+        lines += [
+            results.table(rows),
+            "",
+            "Exact matches in percent, in parentheses those of the paper's table 4 (10 M "
+            "parameters, mean of five runs); ours are single runs.",
+        ]
+    return "\n".join(lines)
+
+
+def main(settings: Settings) -> None:
+    """Read the runs, record their scores, write the page.
+
+    Raises:
+        JobFailed: no finished run on the releases.
+    """
+    runs = find_runs(settings.tracking)
+    kept = {"classified": classified(runs), "generated": generated(settings.lake, runs)}
+    if not any(kept.values()):
+        raise JobFailed(f"tracking={settings.tracking}: no finished run. {runs.note}")
+    results.record(KEY, kept)
+    text = page(kept)
+    results.write_section(KEY, text, packages=["torch", "transformers", "deepspeed"])
+    print(text)
+
+
+if __name__ == "__main__":
+    raise SystemExit(conf.run(Settings, main))
