@@ -13,7 +13,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
+
 import conf
+from analysis import prompts, transfer
 from analysis.published import value as printed
 from analysis.reporting.runs import Run, Runs, find_runs, groups
 from analysis.semantics.evaluate import evaluate, summarise
@@ -123,6 +126,46 @@ def generated(lake: str, runs: Runs) -> list[dict[str, Any]]:
     return sorted(found, key=lambda row: str(row["settings"]))
 
 
+def transferred(lake: str, runs: Runs) -> list[dict[str, Any]]:
+    """The cells of the transfer matrix: the newest run of each model on each task."""
+    newest: dict[tuple[str, ...], Run] = {}
+    for run in runs.of("score"):
+        asked = [run.params.get(key, "") for key in ("task.name", "task.scheme", "task.fold")]
+        newest.setdefault((run.params.get("model_name", ""), *asked), run)
+    if not newest:
+        return []
+    cells = transfer.matrix(transfer.read(lake, [run.id for run in newest.values()]))
+    return list(cells.to_pylist())
+
+
+def prompted(lake: str, runs: Runs) -> list[dict[str, Any]]:
+    """Mean F1 of PLANE prompts by class: of each model the newest run with and without examples."""
+    found, seen = [], set()
+    for run in runs.of("prompt", {"task.name": "plane"}):
+        rows = prompts.read(lake, run.id)
+        scheme = rows.column("scheme")[0].as_py()
+        if (scheme, run.model) in seen:
+            continue
+        seen.add((scheme, run.model))
+        sides = {
+            "first token": prompts.cells(rows),
+            "restricted choice": prompts.cells(rows, "restricted"),
+            "always entailed": prompts.always(rows, "entailed"),
+        }
+        for side, cells in sides.items():
+            table = {row["row"]: row for row in prompts.class_table(cells).to_pylist()}
+            found.append(
+                {
+                    "scheme": scheme,
+                    "model": run.model,
+                    "side": side,
+                    "questions": rows.num_rows,
+                    "classes": {n: (own["mean"], own["deviation"]) for n, own in table.items()},
+                }
+            )
+    return found
+
+
 def mean(values: Sequence[float]) -> str:
     """Shares as percent: the mean, and of several Student's 95 % interval."""
     middle = math.fsum(values) / len(values)
@@ -177,6 +220,32 @@ def page(kept: dict[str, Any]) -> str:
             "Exact matches in percent, in parentheses those of the paper's table 4 (10 M "
             "parameters, mean of five runs); ours are single runs.",
         ]
+    if kept["transferred"]:
+        cells = pa.Table.from_pylist(kept["transferred"])
+        short = {name: name.rstrip("/").split("/")[-1] for name in cells["model"].to_pylist()}
+        least = min(cells["rows"].to_pylist())
+        lines += [
+            "",
+            "Each model on each task, as `training/score.py` asks it (percent right, Wilson's 95 % "
+            f"interval; {least:,} rows a cell or more; how labels are read across tasks: "
+            "docs/scoring.md):",
+            "",
+            transfer.markdown(transfer.grid(cells, names=short)),
+        ]
+    if kept["prompted"]:
+        classes = list(kept["prompted"][0]["classes"])
+        rows = [("PLANE, prompts", "model", "questions", "answer", *classes)]
+        for own in kept["prompted"]:
+            scores = [f"{100 * m:.1f} ± {100 * d:.1f}" for m, d in own["classes"].values()]
+            rows.append(
+                (own["scheme"], own["model"], f"{own['questions']:,}", own["side"], *scores)
+            )
+        lines += [
+            "",
+            results.table(rows),
+            "",
+            "Mean F1 and its deviation over templates and verbalisers, in percent.",
+        ]
     return "\n".join(lines)
 
 
@@ -187,7 +256,12 @@ def main(settings: Settings) -> None:
         JobFailed: no finished run on the releases.
     """
     runs = find_runs(settings.tracking)
-    kept = {"classified": classified(runs), "generated": generated(settings.lake, runs)}
+    kept = {
+        "classified": classified(runs),
+        "generated": generated(settings.lake, runs),
+        "transferred": transferred(settings.lake, runs),
+        "prompted": prompted(settings.lake, runs),
+    }
     if not any(kept.values()):
         raise JobFailed(f"tracking={settings.tracking}: no finished run. {runs.note}")
     results.record(KEY, kept)

@@ -36,7 +36,7 @@ def test_seeds_are_one_row_beside_the_paper():
         ("classes 5, context true", 2, "70.8"),
     ]
     assert rows[1]["accuracy"] == [0.72, 0.70]
-    text = page({"classified": rows, "generated": []})
+    text = page({"classified": rows, "generated": [], "transferred": [], "prompted": []})
     # Student's t of one degree of freedom: 12.7 times the standard error of 0.01.
     line = next(line for line in text.splitlines() if "context true" in line)
     assert "| small | 12,892 | 2 | val | 71.0 ± 12.7 | 25.0 ± 0.0 | 66.4 | 70.8 |" in line
