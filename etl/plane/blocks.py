@@ -47,7 +47,10 @@ WORDS = pa.schema(
 
 _HEX = np.frombuffer(bytes(range(256)).hex().encode(), np.uint16)  # two digits a byte
 _DIGIT = {number: ord(str(number)) for number in TYPES}
-_GROUPS = 100_000  # a block of so many groups is some tens of MB
+# Blocks of so many phrases, or of so many groups where these are more, are some tens of MB: enough
+# for the words that a block knows of to cost little.
+_PHRASES = 20_000
+_GROUPS = 100_000
 
 
 @dataclass(frozen=True)
@@ -79,9 +82,16 @@ def maker(
 
     def make(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
         known = _Known(vocabulary())
+        held: dict[str, list[pa.RecordBatch]] = {kind: [] for kind in CLASSES}
         for batch in batches:
-            for kind in CLASSES:
-                yield from known.items(batch.filter(pc.equal(batch.column("class"), kind)), kind)
+            for kind, own in held.items():
+                own.append(batch.filter(pc.equal(batch.column("class"), kind)))
+                if sum(part.num_rows for part in own) >= _PHRASES:
+                    yield from known.items(pa.concat_batches(own), kind)
+                    own.clear()
+        for kind, own in held.items():
+            if own:
+                yield from known.items(pa.concat_batches(own), kind)
 
     return make
 
