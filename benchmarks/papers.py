@@ -135,7 +135,10 @@ def transferred(lake: str, runs: Runs) -> list[dict[str, Any]]:
     if not newest:
         return []
     cells = transfer.matrix(transfer.read(lake, [run.id for run in newest.values()]))
-    return list(cells.to_pylist())
+    # Without the folder of a model, which is this machine's.
+    return [
+        {**cell, "model": cell["model"].rstrip("/").split("/")[-1]} for cell in cells.to_pylist()
+    ]
 
 
 def prompted(lake: str, runs: Runs) -> list[dict[str, Any]]:
@@ -222,7 +225,6 @@ def page(kept: dict[str, Any]) -> str:
         ]
     if kept["transferred"]:
         cells = pa.Table.from_pylist(kept["transferred"])
-        short = {name: name.rstrip("/").split("/")[-1] for name in cells["model"].to_pylist()}
         least = min(cells["rows"].to_pylist())
         lines += [
             "",
@@ -230,7 +232,7 @@ def page(kept: dict[str, Any]) -> str:
             f"interval; {least:,} rows a cell or more; how labels are read across tasks: "
             "docs/scoring.md):",
             "",
-            transfer.markdown(transfer.grid(cells, names=short)),
+            transfer.markdown(transfer.grid(cells)),
         ]
     if kept["prompted"]:
         classes = list(kept["prompted"][0]["classes"])
