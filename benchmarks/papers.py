@@ -8,7 +8,6 @@ lake; nothing is trained here. docs/reproducing.md has the commands that make th
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +17,7 @@ import pyarrow as pa
 import conf
 from analysis import prompts, transfer
 from analysis.published import value as printed
+from analysis.reporting.numbers import student
 from analysis.reporting.runs import Run, Runs, find_runs, groups
 from analysis.semantics.evaluate import evaluate, summarise
 from analysis.semantics.job import run_items
@@ -171,13 +171,9 @@ def prompted(lake: str, runs: Runs) -> list[dict[str, Any]]:
 
 def mean(values: Sequence[float]) -> str:
     """Shares as percent: the mean, and of several Student's 95 % interval."""
-    middle = math.fsum(values) / len(values)
     if len(values) == 1:
-        return f"{100 * middle:.1f}"
-    from scipy.stats import t
-
-    spread = math.sqrt(math.fsum((v - middle) ** 2 for v in values) / (len(values) - 1))
-    reach = float(t.ppf(0.975, len(values) - 1)) * spread / math.sqrt(len(values))
+        return f"{100 * values[0]:.1f}"
+    middle, reach = student(values)
     return f"{100 * middle:.1f} ± {100 * reach:.1f}"
 
 

@@ -13,7 +13,7 @@ from analysis.interval import Interval
 from analysis.published import Published
 from analysis.reporting.page import Block, NotRun, Table, Text
 
-__all__ = ["comparison", "mean_over_runs", "percent"]
+__all__ = ["comparison", "mean_over_runs", "percent", "student"]
 
 Ours = Mapping[tuple[str, str], float | Interval]
 # Columns from which a table is turned, its rows becoming the columns.
@@ -33,15 +33,20 @@ def mean_over_runs(scores: Sequence[Interval]) -> Interval:
         raise ValueError("no runs")
     if len(scores) == 1:
         return scores[0]
-    from scipy.stats import t
-
-    values = [own.estimate for own in scores]
-    mean = math.fsum(values) / len(values)
-    spread = math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (len(values) - 1))
     level = scores[0].level
-    reach = float(t.ppf(0.5 + level / 2, len(values) - 1)) * spread / math.sqrt(len(values))
+    mean, reach = student([own.estimate for own in scores], level)
     least = min(own.n for own in scores)
     return Interval(mean, max(0.0, mean - reach), min(1.0, mean + reach), least, level)
+
+
+def student(values: Sequence[float], level: float = 0.95) -> tuple[float, float]:
+    """The mean of two values or more, and how far Student's interval reaches to either side."""
+    from scipy.stats import t
+
+    mean = math.fsum(values) / len(values)
+    spread = math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (len(values) - 1))
+    reach = float(t.ppf(0.5 + level / 2, len(values) - 1)) * spread / math.sqrt(len(values))
+    return mean, reach
 
 
 def percent(own: Interval) -> str:
