@@ -344,7 +344,10 @@ def build_measured(lake: str) -> dict[str, float]:
 
 
 def scale() -> dict[str, Any]:
-    """Builds of generated pairs, each in a process of its own with the same memory."""
+    """Builds of generated pairs, each in a process of its own with the same memory.
+
+    What is measured is recorded size by size: that the last one fails takes nothing from the first.
+    """
     found: dict[str, Any] = {}
     for size in map(int, SIZES.split(",")):
         folder = tempfile.mkdtemp(prefix="adept-scale-")
@@ -361,6 +364,7 @@ def scale() -> dict[str, Any]:
                     raise RuntimeError(f"{name} of {size} pairs:\n{done.stderr[-3000:]}")
             found[str(size)] = json.loads(done.stdout.splitlines()[-1])
             found[str(size)]["load"] = os.getloadavg()[0]
+            results.record(KEY, results.recorded().get(KEY, {}) | {"scale": found})
         finally:
             shutil.rmtree(folder, ignore_errors=True)
     return found

@@ -1,9 +1,11 @@
 """The Spark side of ADEPT: pairs and edges to the tables adept_entries and adept_items.
 
 The noun side is Spark's own operators over ``amod_pairs``; Python sees every different word once.
-The edge side goes through `predicates` an edge at a time. Both meet by noun, each noun with at most
-a few predicates, so adjectives are not multiplied by edges. What is broadcast are lexicons; what is
-random depends on the seed and the record alone, so any partitioning gives the same rows.
+The edge side goes through `predicates` an edge at a time. Both meet by noun: what is said of a noun
+stands once before its adjectives in a sorted partition, so that adjectives are neither multiplied
+by edges nor held as lists (`etl.adept.blocks`). What is broadcast are lexicons; what is random
+depends on the seed and the record alone, so any partitioning gives the same rows. Frames that grow
+with the corpus are kept on disk.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
-from typing import Any, overload
+from typing import Any
 
 import pyarrow as pa
 from pyspark import StorageLevel
@@ -20,23 +22,23 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from conf import JobFailed, UserError, settings_hash
+from etl.adept import blocks
 from etl.adept.draws import draw
 from etl.adept.predicates import Edge, Unfit, gist, statement
 from etl.adept.settings import Settings
-from etl.adept.variants import item_id, variants
 from etl.adept.words import Words, adjective_fault, noun_fault
 from etl.knowledge import lexicons
 from etl.lake import arrow
 from etl.lake.frames import spark_schema
-from etl.lake.spark import Lake
+from etl.lake.spark import Blocks, Lake
 from etl.lake.tables import table
 from etl.session import spark_session
 
-__all__ = ["build", "candidates", "entries_of", "items_of", "lexicons_of", "predicates_of"]
+__all__ = ["build", "candidates", "items_of", "lexicons_of", "pairs_of", "predicates_of"]
 
 JOB = "build_adept"
 ENTRIES, ITEMS = "adept_entries", "adept_items"
-_VERDICT = "word string, pairs long, sample string, nonsubsective boolean, reason string"
+_VERDICT = "word string, pairs long, nonsubsective boolean, reason string"
 _CANDIDATE = (
     "noun string, gist string, rank long, sentence string, form string, relation string, "
     "predicate string, path string, edge string, reason string, sample string"
@@ -62,15 +64,15 @@ def build(settings: Settings) -> None:
     edges = _edges(lake, settings)
     words = lexicons_of(lake, settings)
     drops: Drops = []
-    entries = entries_of(pairs, words, settings, drops)
-    if entries.isEmpty():
+    pairs = pairs_of(pairs, words, settings, drops)
+    if pairs.isEmpty():
         raise JobFailed(
             f"no noun has {settings.min_adjectives} adjectives with counts of {settings.min_count} "
             "or more; read more text, or lower min_count= or min_adjectives="
         )
     found = candidates(edges, words, settings)
-    items = items_of(predicates_of(found, entries, settings, drops), entries, settings)
-    items = items.persist(StorageLevel.MEMORY_AND_DISK)
+    said = predicates_of(found, pairs, settings, drops)
+    items = items_of(said, pairs, settings).persist(StorageLevel.DISK_ONLY)
     _note(lake, drops, settings)
     if items.isEmpty():
         raise JobFailed(
@@ -79,10 +81,10 @@ def build(settings: Settings) -> None:
         )
     meta = {"settings": settings_hash(settings), "seed": str(settings.seed)}
     partition = {"edition": settings.name}
-    for name, frame in ((ENTRIES, entries), (ITEMS, items)):
-        commit = lake.replace(name, frame, partition, job=JOB, metadata=meta)
+    for name, rows in ((ENTRIES, _entries(pairs, settings)), (ITEMS, items)):
+        commit = lake.replace(name, rows, partition, job=JOB, metadata=meta)
         log.info("%s: %d rows after %.1f s", name, commit.rows, time.monotonic() - started)
-    for frame in (entries, found, items):
+    for frame in (pairs, found, items):
         frame.unpersist()
 
 
@@ -126,81 +128,78 @@ def lexicons_of(lake: Lake, settings: Settings) -> Words:
 # --------------------------------------------------------------------------------------- noun side
 
 
-def entries_of(pairs: DataFrame, words: Words, settings: Settings, drops: Drops) -> DataFrame:
-    """Rows of adept_entries: nouns with enough adjectives; frames of what is left out to `drops`.
+def pairs_of(pairs: DataFrame, words: Words, settings: Settings, drops: Drops) -> DataFrame:
+    """(noun, adjective, count, nonsubsective) of the nouns with enough adjectives, kept on disk.
+
+    All pairs of a noun are in one partition, one after the other, the most frequent first. Frames
+    of what is left out go to `drops`.
 
     Of a pair that is left out for several reasons the first counts: its count, its noun, its
     adjective, the noun's number of adjectives.
     """
     enough = F.col("count") >= settings.min_count
-    pair = F.concat_ws(" ", "adjective", "noun")
-    nouns = (
-        pairs.groupBy(F.col("noun").alias("word"))
-        .agg(
-            F.count(F.when(~enough, 1)).alias("below"),
-            F.min(F.when(~enough, pair)).alias("sample_below"),
-            F.count(F.when(enough, 1)).alias("pairs"),
-            F.min(F.when(enough, pair)).alias("sample"),
-        )
-        .persist(StorageLevel.MEMORY_AND_DISK)
+    below = pairs.where(~enough).agg(
+        F.count("*").alias("count"), F.min(F.concat_ws(" ", "adjective", "noun")).alias("sample")
     )
     drops.append(
-        nouns.where("below > 0").select(
+        below.where("count > 0").select(
             F.lit(ENTRIES).alias("table"),
             F.lit(f"count below {settings.min_count}").alias("reason"),
-            F.col("below").alias("count"),
-            F.col("sample_below").alias("sample"),
+            "count",
+            "sample",
         )
     )
-    judged = _judged(nouns.where("pairs > 0"), words, settings, "noun")
-    drops.append(_by_reason(judged, ENTRIES, F.col("pairs")))
+    left = pairs.where(enough)
+    judged = _judged(left, words, settings, "noun")
+    drops.append(_by_reason(judged.withColumn("sample", F.col("word")), ENTRIES, F.col("pairs")))
     kept_nouns = judged.where("reason IS NULL").select(F.col("word").alias("noun"))
-    left = pairs.where(enough).join(kept_nouns, "noun", "left_semi")
-    adjectives = left.groupBy(F.col("adjective").alias("word")).agg(
-        F.count("*").alias("pairs"), F.min(pair).alias("sample")
-    )
-    judged = _judged(adjectives, words, settings, "adjective")
-    drops.append(_by_reason(judged, ENTRIES, F.col("pairs")))
+    left = left.join(kept_nouns, "noun", "left_semi")
+    judged = _judged(left, words, settings, "adjective")
+    drops.append(_by_reason(judged.withColumn("sample", F.col("word")), ENTRIES, F.col("pairs")))
     flags = judged.where("reason IS NULL").select(F.col("word").alias("adjective"), "nonsubsective")
-    grouped = (
+    met = (
         left.join(flags, "adjective")
         .groupBy("noun", "adjective", "nonsubsective")
         .agg(F.sum("count").alias("count"), F.count("*").alias("rows"))
-        .groupBy("noun")
-        .agg(
-            F.sum("rows").alias("rows"),
-            F.sort_array(
-                F.collect_list(
-                    F.struct((-F.col("count")).alias("order"), "adjective", "nonsubsective")
-                )
-            ).alias("found"),
-        )
         .persist(StorageLevel.DISK_ONLY)
     )
-    few = F.size("found") < settings.min_adjectives
+    sizes = (
+        met.groupBy("noun")
+        .agg(F.count("*").alias("adjectives"), F.sum("rows").alias("rows"))
+        .persist(StorageLevel.DISK_ONLY)
+    )
+    few = F.col("adjectives") < settings.min_adjectives
     drops.append(
-        grouped.where(few).select(
+        sizes.where(few).select(
             F.lit(ENTRIES).alias("table"),
             F.lit(f"noun has fewer than {settings.min_adjectives} adjectives").alias("reason"),
             F.col("rows").alias("count"),
-            F.concat_ws(" ", F.col("found")[0]["adjective"], "noun").alias("sample"),
+            F.col("noun").alias("sample"),
         )
     )
-    listed = F.transform(
-        "found",
-        lambda one: F.struct(
-            one["adjective"].alias("adjective"),
-            (-one["order"]).alias("count"),
-            one["nonsubsective"].alias("nonsubsective"),
-        ),
-    )
-    return grouped.where(~few).select(
-        "noun", listed.alias("adjectives"), F.lit(settings.name).alias("edition")
+    return (
+        met.join(sizes.where(~few).select("noun"), "noun", "left_semi")
+        .select("noun", "adjective", "count", "nonsubsective")
+        .repartition("noun")
+        .sortWithinPartitions("noun", F.desc("count"), "adjective")
+        .persist(StorageLevel.DISK_ONLY)
     )
 
 
-def _judged(found: DataFrame, words: Words, settings: Settings, kind: str) -> DataFrame:
-    """The words with the reason to leave them out, null for those that are kept."""
+def _entries(pairs: DataFrame, settings: Settings) -> Blocks:
+    """Rows of adept_entries; tasks write them themselves."""
+    edition = settings.name
+
+    def make(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+        for nouns in blocks.whole_nouns(batches):
+            yield blocks.entries(nouns, edition)
+
+    return Blocks(pairs, make)
+
+
+def _judged(pairs: DataFrame, words: Words, settings: Settings, kind: str) -> DataFrame:
+    """The nouns or adjectives of the pairs, with the reason to leave one out, null for none."""
+    found = pairs.groupBy(F.col(kind).alias("word")).agg(F.count("*").alias("pairs"))
     shared = _spark(found).sparkContext.broadcast(words)
     fault: Callable[[str, Words, str], str | None]
     fault = noun_fault if kind == "noun" else adjective_fault
@@ -217,11 +216,10 @@ def _judged(found: DataFrame, words: Words, settings: Settings, kind: str) -> Da
                     pa.array([word in special for word in own], pa.bool_()),
                     pa.array(reasons, pa.string()),
                 ],
-                ["word", "pairs", "sample", "nonsubsective", "reason"],
+                ["word", "pairs", "nonsubsective", "reason"],
             )
 
-    judged = found.select("word", "pairs", "sample").mapInArrow(judge, _VERDICT)
-    return judged.persist(StorageLevel.MEMORY_AND_DISK)
+    return found.mapInArrow(judge, _VERDICT).persist(StorageLevel.DISK_ONLY)
 
 
 def _spark(frame: DataFrame) -> SparkSession:
@@ -274,15 +272,15 @@ def candidates(edges: DataFrame, words: Words, settings: Settings) -> DataFrame:
             )
 
     chosen = edges.select("relation", "start_label", "end_label", "surface_text", "weight", "uri")
-    return chosen.mapInArrow(make, _CANDIDATE).persist(StorageLevel.MEMORY_AND_DISK)
+    return chosen.mapInArrow(make, _CANDIDATE).persist(StorageLevel.DISK_ONLY)
 
 
 def predicates_of(
-    found: DataFrame, entries: DataFrame, settings: Settings, drops: Drops
+    found: DataFrame, pairs: DataFrame, settings: Settings, drops: Drops
 ) -> DataFrame:
-    """(noun, said): for each noun of the entries its predicates of lowest rank, at most three."""
+    """(noun, said): for each noun of the pairs its predicates of lowest rank, at most three."""
     drops.append(_by_reason(found, ITEMS, F.lit(1)))
-    nouns = entries.select("noun", F.lit(True).alias("entered"))
+    nouns = pairs.select("noun", F.lit(True).alias("entered")).distinct()
     there = found.where("reason IS NULL").join(nouns, "noun", "left")
     lost = there.where("entered IS NULL").withColumn("reason", F.lit("noun has no entry"))
     drops.append(_by_reason(lost.withColumn("sample", F.col("sentence")), ITEMS, F.lit(1)))
@@ -294,7 +292,7 @@ def predicates_of(
     ranked = once.groupBy("noun").agg(
         F.sort_array(F.collect_list("said")).alias("said"), F.sum("edges").alias("edges")
     )
-    ranked = ranked.persist(StorageLevel.MEMORY_AND_DISK)
+    ranked = ranked.persist(StorageLevel.DISK_ONLY)
     most = settings.predicates
     size = F.size("said")
     for reason, count, sample in (
@@ -319,91 +317,31 @@ def predicates_of(
 # ------------------------------------------------------------------------------------------- items
 
 
-def items_of(predicates: DataFrame, entries: DataFrame, settings: Settings) -> DataFrame:
-    """Rows of adept_items for nouns with their predicates and adjectives."""
+def items_of(said: DataFrame, pairs: DataFrame, settings: Settings) -> DataFrame:
+    """Rows of adept_items for nouns with what is said of them and their pairs."""
     schema = table(ITEMS).schema
-
-    def words_of(flag: Column | bool) -> Column:
-        return F.transform(
-            F.filter("adjectives", lambda one: one["nonsubsective"] == flag),
-            lambda one: one["adjective"],
-        )
-
-    joined = predicates.join(
-        entries.select(
-            "noun",
-            words_of(False).alias("subsective"),
-            words_of(True).alias("nonsubsective"),
-        ),
+    told = pairs.join(said.select("noun"), "noun", "left_semi").withColumn(
+        "said", F.lit(None).cast(said.schema["said"].dataType)
+    )
+    first = said.select(
         "noun",
+        F.lit(None).cast("string").alias("adjective"),
+        F.lit(None).cast("long").alias("count"),
+        F.lit(None).cast("boolean").alias("nonsubsective"),
+        "said",
+    )
+    ordered = (
+        told.unionByName(first)
+        .repartition("noun")
+        .sortWithinPartitions("noun", F.desc_nulls_first("count"), "adjective")
+        .drop("count")
     )
 
     def make(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            rows: list[dict[str, Any]] = []
-            nouns, said = batch.column(0).to_pylist(), batch.column(1).to_pylist()
-            for at, noun in enumerate(nouns):
-                pools = _Texts(batch.column(2)[at].values), _Texts(batch.column(3)[at].values)
-                for one in said[at]:
-                    rows += _items(noun, one, pools, settings)
-            yield pa.RecordBatch.from_pylist(rows, schema=schema)
+        for nouns in blocks.whole_nouns(batches):
+            yield from blocks.items(nouns, settings).to_batches(max_chunksize=10_000)
 
-    return joined.mapInArrow(make, spark_schema(schema))
-
-
-class _Texts(Sequence[str]):
-    """An Arrow array as a sequence: a noun may have tens of thousands of adjectives, four count."""
-
-    def __init__(self, values: pa.Array) -> None:
-        self._values = values
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    @overload
-    def __getitem__(self, at: int) -> str: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[str]: ...
-
-    def __getitem__(self, at: int | slice) -> str | Sequence[str]:
-        if isinstance(at, slice):
-            return _Texts(self._values[at])
-        return str(self._values[at].as_py())
-
-
-def _items(
-    noun: str, said: dict[str, Any], pools: tuple[_Texts, _Texts], settings: Settings
-) -> list[dict[str, Any]]:
-    found = variants(
-        said["sentence"],
-        noun,
-        said["form"],
-        *pools,
-        seed=settings.seed,
-        size=settings.variants,
-        most_nonsubsective=settings.nonsubsective,
-        rule="letter" if settings.article == "letter" else "sound",
-        names=settings.rules == "clean",
-    )
-    return [
-        {
-            "item_id": item_id(said["sentence"], one.adjective, noun),
-            "noun": noun,
-            "relation": said["relation"],
-            "predicate": said["predicate"],
-            "adjective": one.adjective,
-            "nonsubsective": one.nonsubsective,
-            "variant": one.number,
-            "chosen": one.chosen,
-            "sentence": said["sentence"],
-            "modified_sentence": one.sentence,
-            "path": said["path"],
-            "edge": said["edge"],
-            "edition": settings.name,
-        }
-        for one in found
-    ]
+    return ordered.mapInArrow(make, spark_schema(schema))
 
 
 # ------------------------------------------------------------------------------------------- drops

@@ -128,11 +128,11 @@ def test_every_pair_and_edge_is_kept_or_dropped_with_a_reason(root):
     found = {(row["table"], row["reason"]): (row["count"], row["sample"]) for row in rows}
     assert found == {
         ("adept_entries", "count below 10"): (3, "dirty door"),
-        ("adept_entries", "noun is no word"): (1, "old dogx"),
-        ("adept_entries", "noun is offensive"): (1, "old ass"),
-        ("adept_entries", "adjective is no word"): (1, "xyzzy dog"),
-        ("adept_entries", "adjective acts as a determiner"): (1, "such dog"),
-        ("adept_entries", "noun has fewer than 4 adjectives"): (3, "dirty brick"),
+        ("adept_entries", "noun is no word"): (1, "dogx"),
+        ("adept_entries", "noun is offensive"): (1, "ass"),
+        ("adept_entries", "adjective is no word"): (1, "xyzzy"),
+        ("adept_entries", "adjective acts as a determiner"): (1, "such"),
+        ("adept_entries", "noun has fewer than 4 adjectives"): (3, "brick"),
         ("adept_items", "negated"): (1, "HasProperty /a/5 [[a dog]] is not [[big]]"),
         ("adept_items", "noun has no entry"): (1, "A cat has a tail."),
         ("adept_items", "predicate said before"): (2, "A dog barks."),

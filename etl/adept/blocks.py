@@ -1,0 +1,156 @@
+"""Sorted pairs to rows of adept_entries and adept_items, some thousands at a time.
+
+A noun of a web corpus has hundreds of thousands of adjectives. As a list in a row of Spark they
+would be copied, whole, by every step; as pairs in order they stream, and become a list in Arrow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from etl.adept.settings import Settings
+from etl.adept.variants import item_id, variants
+from etl.lake.tables import table
+
+__all__ = ["entries", "items", "whole_nouns"]
+
+# Of flat pairs some tens of MB.
+ROWS = 200_000
+
+
+def whole_nouns(batches: Iterator[pa.RecordBatch], least: int = ROWS) -> Iterator[pa.Table]:
+    """Batches, sorted by noun, as tables of `least` rows and more in which no noun is cut off."""
+    held: list[pa.RecordBatch] = []
+    for batch in batches:
+        if sum(part.num_rows for part in held) >= least and batch.num_rows:
+            changed = pc.not_equal(batch.column("noun"), held[-1].column("noun")[-1])
+            place = pc.index(changed, True).as_py()
+            if place >= 0:
+                yield pa.Table.from_batches([*held, batch.slice(0, place)])
+                held, batch = [], batch.slice(place)
+        if batch.num_rows:
+            held.append(batch)
+    if held:
+        yield pa.Table.from_batches(held)
+
+
+def entries(pairs: pa.Table, edition: str) -> pa.Table:
+    """Rows of adept_entries, one for each noun.
+
+    Args:
+        pairs: noun, adjective, count, nonsubsective; a noun's follow each other in the order in
+            which the entry has them.
+        edition: its name.
+    """
+    schema = table("adept_entries").schema
+    pairs = pairs.combine_chunks()
+    noun = _one(pairs.column("noun"))
+    starts = _starts(noun)
+    wanted = schema.field("adjectives").type
+    names = [field.name for field in wanted.value_type]
+    listed = pa.ListArray.from_arrays(
+        pa.array([*starts, len(noun)], pa.int32()),
+        pa.StructArray.from_arrays([_one(pairs.column(name)) for name in names], names),
+    )
+    return pa.table(
+        [noun.take(pa.array(starts)), listed.cast(wanted), pa.repeat(edition, len(starts))],
+        schema=schema,
+    )
+
+
+def items(rows: pa.Table, settings: Settings) -> pa.Table:
+    """Rows of adept_items.
+
+    Args:
+        rows: noun, adjective, nonsubsective, said; of each noun first a row with what is said of
+            it (the predicates chosen, a list) and no adjective, then its adjectives in an order
+            that does not depend on the run. Nouns without the first row make no items.
+    """
+    schema = table("adept_items").schema
+    rows = rows.combine_chunks()
+    noun, said = _one(rows.column("noun")), _one(rows.column("said"))
+    adjective, flag = _one(rows.column("adjective")), _one(rows.column("nonsubsective"))
+    made: list[dict[str, Any]] = []
+    bounds = [*_starts(noun).tolist(), len(noun)]
+    for start, stop in pairwise(bounds):
+        predicates = said[start].as_py()
+        if predicates is None:
+            continue
+        own, flags = adjective[start + 1 : stop], flag[start + 1 : stop]
+        pools = _Texts(own.filter(pc.invert(flags))), _Texts(own.filter(flags))
+        for one in predicates:
+            made += _variants(noun[start].as_py(), one, pools, settings)
+    return pa.Table.from_pylist(made, schema=schema)
+
+
+def _one(column: pa.ChunkedArray) -> Any:
+    """A column as one array."""
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+
+
+def _starts(noun: pa.StringArray) -> npt.NDArray[np.int64]:
+    """Where another noun begins."""
+    changed = pc.not_equal(noun[1:], noun[:-1]).to_numpy(zero_copy_only=False)
+    return np.concatenate([[0], np.flatnonzero(changed) + 1])[: len(noun)].astype(np.int64)
+
+
+class _Texts(Sequence[str]):
+    """An Arrow array as a sequence: of all the adjectives of a noun only a few are looked at."""
+
+    def __init__(self, values: pa.StringArray) -> None:
+        self._values = values
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[str]: ...
+
+    def __getitem__(self, at: int | slice) -> str | Sequence[str]:
+        if isinstance(at, slice):
+            return _Texts(self._values[at])
+        return str(self._values[at].as_py())
+
+
+def _variants(
+    noun: str, said: dict[str, Any], pools: tuple[_Texts, _Texts], settings: Settings
+) -> list[dict[str, Any]]:
+    found = variants(
+        said["sentence"],
+        noun,
+        said["form"],
+        *pools,
+        seed=settings.seed,
+        size=settings.variants,
+        most_nonsubsective=settings.nonsubsective,
+        rule="letter" if settings.article == "letter" else "sound",
+        names=settings.rules == "clean",
+    )
+    return [
+        {
+            "item_id": item_id(said["sentence"], one.adjective, noun),
+            "noun": noun,
+            "relation": said["relation"],
+            "predicate": said["predicate"],
+            "adjective": one.adjective,
+            "nonsubsective": one.nonsubsective,
+            "variant": one.number,
+            "chosen": one.chosen,
+            "sentence": said["sentence"],
+            "modified_sentence": one.sentence,
+            "path": said["path"],
+            "edge": said["edge"],
+            "edition": settings.name,
+        }
+        for one in found
+    ]

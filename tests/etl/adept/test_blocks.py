@@ -1,0 +1,119 @@
+"""`etl.adept.blocks`: sorted pairs in batches of any size to entries and items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from etl.adept.blocks import entries, items, whole_nouns
+from etl.adept.settings import Settings
+from etl.lake.tables import table
+
+SAID = pa.list_(
+    pa.struct([(name, pa.string()) for name in ("path", "sentence", "form", "relation",
+                                                "predicate", "edge")])
+)  # fmt: skip
+ROWS = pa.schema(
+    [
+        ("noun", pa.string()),
+        ("adjective", pa.string()),
+        ("nonsubsective", pa.bool_()),
+        ("said", SAID),
+    ]
+)
+BARKS = {
+    "path": "template",
+    "sentence": "A dog barks.",
+    "form": "dog",
+    "relation": "CapableOf",
+    "predicate": "bark",
+    "edge": "/a/1",
+}
+
+
+def batches(rows: pa.Table, sizes: list[int]) -> Iterator[pa.RecordBatch]:
+    start = 0
+    for size in [*sizes, rows.num_rows]:
+        yield from rows.slice(start, size).combine_chunks().to_batches() or [
+            pa.RecordBatch.from_pylist([], schema=rows.schema)
+        ]
+        start += size
+
+
+@given(
+    nouns=st.lists(st.sampled_from("abcd"), min_size=1, max_size=30).map(sorted),
+    sizes=st.lists(st.integers(0, 5), max_size=12),
+    least=st.integers(1, 10),
+)
+def test_no_noun_is_cut_off_and_no_row_is_lost(nouns, sizes, least):
+    rows = pa.table({"noun": nouns, "place": range(len(nouns))})
+    found = list(whole_nouns(batches(rows, sizes), least))
+    assert pa.concat_tables(found).to_pydict() == rows.to_pydict()
+    own = [set(part["noun"].to_pylist()) for part in found]
+    assert sum(map(len, own)) == len(set().union(*own))
+
+
+def test_tables_are_not_much_larger_than_asked_for():
+    rows = pa.table({"noun": sorted("abcdefgh" * 10)})
+    sizes = [part.num_rows for part in whole_nouns(batches(rows, [5] * 16), 20)]
+    assert sizes == [20, 20, 20, 20]
+
+
+@given(
+    pairs=st.lists(
+        st.tuples(st.sampled_from("abc"), st.text("xyz", min_size=1, max_size=3)), unique=True,
+        min_size=1, max_size=20,
+    )
+)  # fmt: skip
+def test_entries_are_the_nouns_with_their_adjectives_in_order(pairs):
+    pairs = sorted(pairs)
+    schema = pa.schema(
+        [
+            ("noun", pa.string()),
+            ("adjective", pa.string()),
+            ("count", pa.int64()),
+            ("nonsubsective", pa.bool_()),
+        ]
+    )
+    given_ = [
+        {"noun": noun, "adjective": word, "count": place, "nonsubsective": "x" in word}
+        for place, (noun, word) in enumerate(pairs)
+    ]
+    found = entries(pa.Table.from_pylist(given_, schema=schema), "mine")
+    assert found.schema == table("adept_entries").schema
+    assert found.to_pylist() == [
+        {
+            "noun": noun,
+            "adjectives": [{k: v for k, v in row.items() if k != "noun"} for row in own],
+            "edition": "mine",
+        }
+        for noun, own in groupby(given_, lambda row: row["noun"])
+    ]
+
+
+def test_items_are_of_the_nouns_of_which_something_is_said():
+    def told(noun: str, said: list[dict[str, str]] | None) -> dict[str, object]:
+        return {"noun": noun, "adjective": None, "nonsubsective": None, "said": said}
+
+    def met(noun: str, word: str) -> dict[str, object]:
+        flag = word in ("fake", "former", "dead")
+        return {"noun": noun, "adjective": word, "nonsubsective": flag, "said": None}
+
+    words = ("old", "fake", "big", "former", "dead", "wet", "young")
+    rows = [met("cat", "old"), told("dog", [BARKS]), *(met("dog", word) for word in words)]
+    made = items(pa.Table.from_pylist(rows, schema=ROWS), Settings(lake="", seed=3))
+    assert made.schema == table("adept_items").schema
+    found = made.to_pylist()
+    assert [row["variant"] for row in found] == [0, 1, 2, 3]
+    assert sum(row["nonsubsective"] for row in found) == 2
+    assert sum(row["chosen"] for row in found) == 1
+    for row in found:
+        assert (row["noun"], row["sentence"], row["edge"]) == ("dog", "A dog barks.", "/a/1")
+        assert row["adjective"] in words and row["adjective"] in row["modified_sentence"]
+
+    none = items(pa.Table.from_pylist(rows[:1], schema=ROWS), Settings(lake="", seed=3))
+    assert none.num_rows == 0
