@@ -1,4 +1,4 @@
-"""Shared fixtures: one local Spark session, and where the published data lies, if anywhere."""
+"""Shared fixtures: a local Spark session, an MLflow store, where the published data lies."""
 
 from __future__ import annotations
 
@@ -52,3 +52,14 @@ def shared_data() -> Path:
     if not SHARED.is_dir():
         pytest.skip(f"published data not found at {SHARED} (set ADNOMINAL_DATA)")
     return SHARED
+
+
+@pytest.fixture(scope="session")
+def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """MLflow's database without a run, to be copied: making its tables takes seconds."""
+    from training.tracking import Tracker
+
+    path: Path = tmp_path_factory.mktemp("store") / "mlflow.db"
+    # MLflow's own experiment: with another, a test that begins the same would find it there.
+    assert Tracker(f"sqlite:///{path}", "Default").experiment_id is not None
+    return path

@@ -4,6 +4,7 @@ import json
 import logging
 import math
 import os
+import shutil
 import subprocess
 import sys
 
@@ -118,8 +119,6 @@ def test_another_version_of_a_prompt_is_asked_anew(asked, bert, tmp_path):
 
 
 def test_other_weights_in_the_same_folder_are_asked_anew(asked, bert, tmp_path):
-    import shutil
-
     from transformers import BertForMaskedLM
 
     folder = tmp_path / "model"
@@ -217,10 +216,10 @@ def test_length_normalised_scores_are_those_a_token(asked, gpt2):
         assert min(ratios) > 1
 
 
-def test_a_run_is_tracked(asked, bert, tmp_path):
+def test_a_run_is_tracked(asked, bert, tmp_path, empty_store):
     from mlflow import MlflowClient
 
-    store = f"sqlite:///{tmp_path / 'mlflow.db'}"
+    store = f"sqlite:///{shutil.copy(empty_store, tmp_path)}"
     result = asked(bert, *TWO_SHOT, f"tracking={store}")
     client = MlflowClient(tracking_uri=store)
     run = client.get_run(result["run_id"])
