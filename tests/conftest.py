@@ -22,13 +22,19 @@ settings.load_profile("adnominal")
 
 SHARED = Path(os.environ.get("ADNOMINAL_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
-# Tables of ten rows: most of what the JVM would do is compile code that never runs twice.
+# Tables of ten rows: most of what the JVM would do is compile code that never runs twice, and look
+# over the classes it loads.
 SPARK = {
     "spark.master": "local[2]",
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    # Spark writes out the plan of each query, as long as this lets it, for a page that nobody sees.
+    "spark.sql.ui.explainMode": "simple",
+    "spark.driver.extraJavaOptions": (
+        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=256m "
+        "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+    ),
 }
 
 
