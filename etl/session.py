@@ -51,6 +51,7 @@ PREFERRED = {
     "spark.sql.maxConcurrentOutputFileWriters": "16",
     # Each of these files holds up to this in memory, and a look-up reads no less of one.
     "spark.hadoop.parquet.block.size": str(32 << 20),
+    "spark.python.daemon.module": "etl.workers",  # tasks are cheaper, as it says
     "spark.log.level": "WARN",  # dozens of Spark's lines a second would bury the job's
 }
 PREFERRED_LOCALLY = {
@@ -59,7 +60,6 @@ PREFERRED_LOCALLY = {
     # Results of more than a megabyte are fetched from the address that the driver gives itself.
     "spark.driver.host": "127.0.0.1",
     "spark.sql.shuffle.partitions": str(max(2, os.cpu_count() or 2)),
-    "spark.python.daemon.module": "etl.workers",
 }
 LOCAL_MEMORY = "2g"
 WORKER_LOG = "ADNOMINAL_WORKER_LOG"

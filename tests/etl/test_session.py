@@ -161,7 +161,11 @@ def test_what_spark_submit_was_told_stands(tmp_path):
     done = subprocess.run(
         [*command, str(script), str(ROOT)],
         cwd=tmp_path,
-        env={**os.environ, "PATH": path},
+        env={
+            **os.environ,
+            "PATH": path,
+            "SPARK_LAUNCHER_OPTS": SPARK["spark.driver.extraJavaOptions"],
+        },
         capture_output=True,
         text=True,
         check=True,
