@@ -15,7 +15,7 @@ import conf
 from analysis import prompts as analysis
 from conf import UserError
 from etl.lake import arrow
-from tests.training.test_resume import PATIENCE, free_port
+from tests.training.test_resume import PATIENCE, group
 from training.prompting import job
 from training.prompting.job import prompt
 from training.prompting.scoring import Masked
@@ -255,18 +255,16 @@ def test_two_processes_answer_as_one(asked, bert, tmp_path):
     command = [sys.executable, os.fspath(conf.ROOT / "training" / "prompt.py"), *TWO_SHOT]
     command += [f"model={bert}", f"lake={asked.lake}", f"out={out}", "tracking=none"]
     command += ["batch_size=4", "cache=none"]
-    # What the launcher says to each, without the launcher, which would import it all once more.
-    group = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
     processes = [
         subprocess.Popen(
             command,
             cwd=tmp_path,
-            env={**os.environ, **group, "RANK": rank, "LOCAL_RANK": rank},
+            env={**os.environ, **place},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
-        for rank in ("0", "1")
+        for place in group(2)
     ]
     ended = [process.communicate(timeout=PATIENCE) for process in processes]
     assert [process.returncode for process in processes] == [0, 0], ended
