@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadFileScheduling
+from xdist.workermanage import WorkerController
 
 from etl.session import spark_session
 
@@ -42,6 +45,27 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files with a slow test first: no process is left alone with them at the end."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
+
+
+class BySubject(LoadFileScheduling):  # type: ignore[misc]
+    """Whole files to each process, those of `etl` first to every other one.
+
+    Else each process would start a JVM, and each would import torch and what is built on it.
+    """
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        etl = self.nodes.index(node) % 2 == 0
+        for file in self.workqueue:
+            if file.startswith("tests/etl/") == etl:
+                self.workqueue.move_to_end(file, last=False)
+                break
+        super()._assign_work_unit(node)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> BySubject | None:
+    """Ours in the place of ``--dist loadfile``."""
+    return BySubject(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 @pytest.fixture(scope="session")

@@ -160,6 +160,7 @@ def test_weights_follow_the_seed(learner):
 # The run
 
 
+@pytest.mark.slow
 def test_it_learns_what_stands_beside_what(place):
     figures = result(place)["figures"]
     assert figures["val/loss"] < figures["val/unigram_loss"] - 0.5

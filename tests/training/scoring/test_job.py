@@ -72,6 +72,7 @@ def of(rows, model, task):
     return [r for r in rows.to_pylist() if (r["model"], r["task"]) == (model, task)]
 
 
+@pytest.mark.slow
 def test_every_cell_is_scored_once(place, rows):
     folder, before = place
     assert set(folder.glob("out/*/result.json")) == set(before)
