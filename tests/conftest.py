@@ -50,15 +50,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 class BySubject(LoadFileScheduling):  # type: ignore[misc]
     """Whole files to each process, those of `etl` first to every other one.
 
-    Else each process would start a JVM, and each would import torch and what is built on it.
+    Else each process would start a JVM, and each would import torch and what is built on it. One
+    with none of its own left takes the others' last, which are short.
     """
 
     def _assign_work_unit(self, node: WorkerController) -> None:
         etl = self.nodes.index(node) % 2 == 0
-        for file in self.workqueue:
-            if file.startswith("tests/etl/") == etl:
-                self.workqueue.move_to_end(file, last=False)
-                break
+        own = (file for file in self.workqueue if file.startswith("tests/etl/") == etl)
+        self.workqueue.move_to_end(next(own, None) or next(reversed(self.workqueue)), last=False)
         super()._assign_work_unit(node)
 
 
