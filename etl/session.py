@@ -51,8 +51,6 @@ PREFERRED = {
     "spark.sql.maxConcurrentOutputFileWriters": "16",
     # Each of these files holds up to this in memory, and a look-up reads no less of one.
     "spark.hadoop.parquet.block.size": str(32 << 20),
-    # A tenth of a second less for each task in Python (it says why).
-    "spark.python.daemon.module": "etl.workers",
     "spark.log.level": "WARN",  # dozens of Spark's lines a second would bury the job's
 }
 PREFERRED_LOCALLY = {
@@ -61,6 +59,8 @@ PREFERRED_LOCALLY = {
     # Results of more than a megabyte are fetched from the address that the driver gives itself.
     "spark.driver.host": "127.0.0.1",
     "spark.sql.shuffle.partitions": str(max(2, os.cpu_count() or 2)),
+    # A tenth of a second less for each task in Python (it says why).
+    "spark.python.daemon.module": "etl.workers",
 }
 LOCAL_MEMORY = "2g"
 WORKER_LOG = "ADNOMINAL_WORKER_LOG"
