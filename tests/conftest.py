@@ -1,13 +1,16 @@
-"""Shared fixtures: one local Spark session, and where the published data lies, if anywhere."""
+"""Shared fixtures: a local Spark session, an MLflow store, where the published data lies."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadFileScheduling
+from xdist.workermanage import WorkerController
 
 from etl.session import spark_session
 
@@ -22,13 +25,19 @@ settings.load_profile("adnominal")
 
 SHARED = Path(os.environ.get("ADNOMINAL_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
-# Tables of ten rows: most of what the JVM would do is compile code that never runs twice.
+# Tables of ten rows: most of what the JVM would do is compile code that never runs twice, and look
+# over the classes it loads.
 SPARK = {
     "spark.master": "local[2]",
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    # Spark writes out the plan of each query, as long as this lets it, for a page that nobody sees.
+    "spark.sql.ui.explainMode": "simple",
+    "spark.driver.extraJavaOptions": (
+        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=256m "
+        "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+    ),
 }
 
 
@@ -36,6 +45,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files with a slow test first: no process is left alone with them at the end."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
+
+
+class BySubject(LoadFileScheduling):  # type: ignore[misc]
+    """Whole files to each process, those of `etl` first to every other one.
+
+    Else each process would start a JVM, and each would import torch and what is built on it. One
+    with none of its own left takes the others' last, which are short.
+    """
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        etl = self.nodes.index(node) % 2 == 0
+        own = (file for file in self.workqueue if file.startswith("tests/etl/") == etl)
+        self.workqueue.move_to_end(next(own, None) or next(reversed(self.workqueue)), last=False)
+        super()._assign_work_unit(node)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> BySubject | None:
+    """Ours in the place of ``--dist loadfile``."""
+    return BySubject(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 @pytest.fixture(scope="session")
@@ -52,3 +81,14 @@ def shared_data() -> Path:
     if not SHARED.is_dir():
         pytest.skip(f"published data not found at {SHARED} (set ADNOMINAL_DATA)")
     return SHARED
+
+
+@pytest.fixture(scope="session")
+def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """MLflow's database without a run, to be copied: making its tables takes seconds."""
+    from training.tracking import Tracker
+
+    path: Path = tmp_path_factory.mktemp("store") / "mlflow.db"
+    # MLflow's own experiment: with another, a test that begins the same would find it there.
+    assert Tracker(f"sqlite:///{path}", "Default").experiment_id is not None
+    return path

@@ -18,7 +18,7 @@ from deltalake import DeltaTable, QueryBuilder
 
 from etl.lake import log
 from etl.lake.errors import LakeConflict, LakeError, LakeFailed
-from etl.lake.log import Commit, File, Record
+from etl.lake.log import Change, Commit, File, Record
 from etl.lake.partitions import parts
 from etl.lake.schema import (
     check_partition_types,
@@ -224,18 +224,8 @@ def append(
         LakeConflict: a partition written to was replaced after version `base`.
         LakeFailed: the files or the log could not be written.
     """
-    return _write(
-        root,
-        table,
-        data,
-        mode="append",
-        partition={},
-        job=job,
-        metadata=metadata,
-        transaction=transaction,
-        base=base,
-        allow_empty=True,
-    )
+    change = Change("append", job, {}, metadata or {}, transaction, base, allow_empty=True)
+    return _write(root, table, data, change)
 
 
 def replace(
@@ -266,33 +256,11 @@ def replace(
             f"{table}: replace wants a value of {' or '.join(known) or 'no column'}, got "
             f"{dict(partition)}"
         )
-    return _write(
-        root,
-        table,
-        data,
-        mode="replace",
-        partition=partition,
-        job=job,
-        metadata=metadata,
-        transaction=transaction,
-        base=base,
-        allow_empty=allow_empty,
-    )
+    change = Change("replace", job, partition, metadata or {}, transaction, base, allow_empty)
+    return _write(root, table, data, change)
 
 
-def _write(
-    root: str,
-    table: str,
-    data: pa.Table,
-    *,
-    mode: str,
-    partition: Mapping[str, str],
-    job: str,
-    metadata: Mapping[str, str] | None,
-    transaction: tuple[str, int] | None,
-    base: int | None,
-    allow_empty: bool,
-) -> Commit:
+def _write(root: str, table: str, data: pa.Table, change: Change) -> Commit:
     declared = log.declaration(table)
     check_partition_types(declared)
     lines = differences(named_types(declared.schema), named_types(data.schema))
@@ -310,15 +278,4 @@ def _write(
                 pq.write_table(part.select(stored.names), stream)
         return Staged(write, rows.num_rows)
 
-    return publish(
-        table_uri(root, table),
-        declared,
-        stage,
-        mode=mode,
-        partition=partition,
-        job=job,
-        metadata=metadata or {},
-        transaction=transaction,
-        base=base,
-        allow_empty=allow_empty,
-    )
+    return publish(table_uri(root, table), declared, stage, change)

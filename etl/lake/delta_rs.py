@@ -18,7 +18,7 @@ from etl.lake import blocks, log, staging
 from etl.lake.blocks import Blocks
 from etl.lake.errors import LakeFailed
 from etl.lake.frames import checked, spark_schema, spark_type
-from etl.lake.log import Commit, File
+from etl.lake.log import Change, Commit, File
 from etl.lake.schema import data_schema
 from etl.lake.staging import Staged
 from etl.lake.storage import spark_path, table_uri
@@ -54,14 +54,7 @@ def write(
     frame: DataFrame | Blocks,
     declared: Table,
     root: str,
-    *,
-    mode: str,
-    partition: Mapping[str, str],
-    job: str,
-    metadata: Mapping[str, str],
-    transaction: tuple[str, int] | None,
-    base: int | None,
-    allow_empty: bool,
+    change: Change,
 ) -> Commit:
     """Stage by Spark, then check and commit (`etl.lake.writing.publish`)."""
     if not isinstance(frame, Blocks):
@@ -71,13 +64,7 @@ def write(
         table_uri(root, declared.name),
         declared,
         lambda _, write: by(frame, declared, root, write),
-        mode=mode,
-        partition=partition,
-        job=job,
-        metadata=metadata,
-        transaction=transaction,
-        base=base,
-        allow_empty=allow_empty,
+        change,
     )
 
 

@@ -17,7 +17,7 @@ from etl.lake import log
 from etl.lake.blocks import Blocks, frame_of
 from etl.lake.errors import LakeFailed
 from etl.lake.frames import checked, comment, spark_type
-from etl.lake.log import Commit
+from etl.lake.log import Change, Commit
 from etl.lake.storage import spark_path, table_uri
 from etl.lake.tables import Table
 
@@ -35,32 +35,23 @@ def write(
     frame: DataFrame | Blocks,
     declared: Table,
     root: str,
-    *,
-    mode: str,
-    partition: Mapping[str, str],
-    job: str,
-    metadata: Mapping[str, str],
-    transaction: tuple[str, int] | None,
-    base: int | None,
-    allow_empty: bool,
+    change: Change,
 ) -> Commit:
     """One commit through the connector.
 
     Raises:
-        LakeConflict: the partition was changed after `base`, before this write began.
+        LakeConflict: the partition was changed after the base, before this write began.
         LakeFailed: no rows to replace a partition with.
     """
     rows = checked(frame_of(frame, declared) if isinstance(frame, Blocks) else frame, declared)
     uri = table_uri(root, declared.name)
     handle = log.open_table(uri, declared)
-    if handle is not None and log.done_already(handle, transaction):
+    if handle is not None and log.done_already(handle, change.transaction):
         return Commit(declared.name, handle.version(), 0, 0, 0, skipped=True)
-    if handle is not None and partition and base is not None:
-        log.refuse_stale(
-            handle, declared, base=base, mode=mode, partition=partition, touched=[partition]
-        )
-    if not allow_empty and rows.isEmpty():
-        raise LakeFailed(f"{declared.name}: no rows to {mode} with; nothing was changed")
+    if handle is not None and change.partition and change.base is not None:
+        log.refuse_stale(handle, declared, change, [change.partition])
+    if not change.allow_empty and rows.isEmpty():
+        raise LakeFailed(f"{declared.name}: no rows to {change.mode} with; nothing was changed")
     name = uuid.uuid4().hex
     columns = []
     for field in declared.schema:
@@ -76,26 +67,22 @@ def write(
     writer = (
         rows.select(*columns)
         .write.format("delta")
-        .mode("overwrite" if mode == "replace" else "append")
+        .mode("overwrite" if change.mode == "replace" else "append")
         .option("delta.enableDeletionVectors", "false")
-        .option(
-            "userMetadata",
-            log.user_metadata(
-                job=job, write=name, mode=mode, partition=partition, metadata=metadata, counts={}
-            ),
-        )
+        .option("userMetadata", log.user_metadata(change, name, {}))
     )
     if declared.partition_by:
         writer = writer.partitionBy(*declared.partition_by)
-    if mode == "replace" and partition and handle is not None:
-        writer = writer.option("replaceWhere", condition(partition))
-    if transaction is not None:
-        writer = writer.option("txnAppId", transaction[0]).option("txnVersion", transaction[1])
+    if change.mode == "replace" and change.partition and handle is not None:
+        writer = writer.option("replaceWhere", condition(change.partition))
+    if change.transaction is not None:
+        application, number = change.transaction
+        writer = writer.option("txnAppId", application).option("txnVersion", number)
     writer.save(spark_path(root, declared.name))
-    return _outcome(uri, declared, name, base)
+    return _outcome(uri, declared, name)
 
 
-def _outcome(uri: str, declared: Table, write: str, base: int | None) -> Commit:
+def _outcome(uri: str, declared: Table, write: str) -> Commit:
     handle = log.open_table(uri, declared)
     if handle is None:
         raise LakeFailed(f"{declared.name}: the write left no table at {uri}")

@@ -52,6 +52,31 @@ class Commit:
 
 
 @dataclass(frozen=True)
+class Change:
+    """What a write is to do, whoever stages its files.
+
+    Attributes:
+        mode: ``append``, or ``replace``, which removes the active files of `partition` in the same
+            commit.
+        job: name of the job, stored with the commit.
+        partition: values of partition columns in which every row of a replacement lies.
+        metadata: of the caller's, stored with the commit.
+        transaction: application id and number; where it or a later number of the same id is in the
+            table, the write adds nothing.
+        base: the version that the writer planned from, by default the newest.
+        allow_empty: whether no rows are a replacement, too.
+    """
+
+    mode: str
+    job: str
+    partition: Mapping[str, str] = field(default_factory=dict)
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    transaction: tuple[str, int] | None = None
+    base: int | None = None
+    allow_empty: bool = False
+
+
+@dataclass(frozen=True)
 class File:
     """An active file: path within the table, bytes, rows (None if not recorded), partition."""
 
@@ -260,26 +285,18 @@ def check_metadata(metadata: Mapping[str, str]) -> None:
         raise ValueError(f"commit metadata may not name {', '.join(clash)}: the lake fills them")
 
 
-def user_metadata(
-    *,
-    job: str,
-    write: str,
-    mode: str,
-    partition: Mapping[str, str],
-    metadata: Mapping[str, str],
-    counts: Mapping[str, int],
-) -> str:
+def user_metadata(change: Change, write: str, counts: Mapping[str, int]) -> str:
     """The JSON that both engines store as a commit's ``userMetadata``; every value is text."""
-    check_metadata(metadata)
+    check_metadata(change.metadata)
     ours = {
-        "job": job,
+        "job": change.job,
         "code_version": _code_version(),
         "write": write,
-        "mode": mode,
-        "partition": json.dumps(dict(partition), ensure_ascii=False),
+        "mode": change.mode,
+        "partition": json.dumps(dict(change.partition), ensure_ascii=False),
         **{key: str(value) for key, value in counts.items()},
     }
-    rest = {key: str(value) for key, value in metadata.items()}
+    rest = {key: str(value) for key, value in change.metadata.items()}
     return json.dumps({**ours, **rest}, ensure_ascii=False)
 
 
@@ -307,25 +324,23 @@ def committed_version(uri: str, write: str, since: int | None) -> int | None:
 def refuse_stale(
     handle: DeltaTable,
     declared: Table,
-    *,
-    base: int | None,
-    mode: str,
-    partition: Mapping[str, str],
+    change: Change,
     touched: Sequence[Mapping[str, str | None]],
 ) -> None:
-    """Raise `LakeConflict` where the partition was changed after version `base` (None: no table).
+    """Raise `LakeConflict` where the partition was changed after the base (None: no table).
 
     A replacement wants the partition's files exactly as they were; an append (into the partitions
     `touched`) wants none of them removed and no replacement of the partition since: its rows belong
     to what was there before.
     """
+    base, partition = change.base, change.partition
     if base == handle.version():
         return
     before: list[File] = []
     if base is not None:
         before = active_files(DeltaTable(handle.table_uri, version=base))
     now = {file.path for file in active_files(handle)}
-    if mode == "replace":
+    if change.mode == "replace":
         theirs = {file.path for file in before if file.lies_in(partition)}
         ours = {file.path for file in active_files(handle, partition)}
         changed = theirs != ours
@@ -337,7 +352,7 @@ def refuse_stale(
         )
     later = handle.version() - (-1 if base is None else base)
     records = history(handle, later)
-    if mode == "append" and not changed:
+    if change.mode == "append" and not changed:
         changed = any(
             record.mode == "replace"
             and all(values.get(name) == value for name, value in record.partition.items())
@@ -348,7 +363,7 @@ def refuse_stale(
         which = ", ".join(f"{k}={v}" for k, v in partition.items()) or "the partition written"
         by = "; ".join(f"version {r.version} by {r.job or 'another program'}" for r in records[:3])
         raise LakeConflict(
-            f"{declared.name}: {which} was changed by another writer while this {mode} ran "
+            f"{declared.name}: {which} was changed by another writer while this {change.mode} ran "
             f"({by}); a partition has one writer at a time: run the job again"
         )
 
@@ -357,27 +372,20 @@ def commit_files(
     uri: str,
     declared: Table,
     adds: Sequence[AddAction],
-    *,
     write: str,
-    mode: str,
-    partition: Mapping[str, str],
-    job: str,
-    metadata: Mapping[str, str],
-    transaction: tuple[str, int] | None,
-    base: int | None,
+    change: Change,
 ) -> Commit:
     """Make files that lie in the table's folder part of the table, in one atomic commit.
 
-    `mode` is ``append`` or ``replace`` (the active files of `partition` are removed in the same
-    commit). `base` is the version that the writer planned from. The caller has checked the files
-    themselves (`etl.lake.staging.collect`).
+    The caller has checked the files themselves (`etl.lake.staging.collect`). Without a base there
+    was no table.
 
     Raises:
-        LakeConflict: the partition was changed after `base`.
+        LakeConflict: the partition was changed after the base.
         LakeFailed: the log could not be written.
     """
     for add in adds:
-        for name, value in partition.items():
+        for name, value in change.partition.items():
             if add.partition_values.get(name) != value:
                 raise LakeFailed(
                     f"{declared.name}: {add.path} holds {name}={add.partition_values.get(name)}; "
@@ -388,13 +396,11 @@ def commit_files(
         "files": len(adds),
         "bytes": sum(add.size for add in adds),
     }
-    text = user_metadata(
-        job=job, write=write, mode=mode, partition=partition, metadata=metadata, counts=counts
-    )
+    text = user_metadata(change, write, counts)
     properties = CommitProperties(
         custom_metadata={"userMetadata": text},
         max_commit_retries=0,
-        app_transactions=[Transaction(*transaction)] if transaction else None,
+        app_transactions=[Transaction(*change.transaction)] if change.transaction else None,
     )
     schema = Schema.from_arrow(declared.schema)
     partition_by = list(declared.partition_by)
@@ -405,11 +411,9 @@ def commit_files(
     for attempt in range(_ATTEMPTS):
         handle = open_table(uri, declared, writing=True)
         if handle is not None:
-            if done_already(handle, transaction):
+            if done_already(handle, change.transaction):
                 return Commit(declared.name, handle.version(), 0, 0, 0, skipped=True)
-            refuse_stale(
-                handle, declared, base=base, mode=mode, partition=partition, touched=touched
-            )
+            refuse_stale(handle, declared, change, touched)
         try:
             if handle is None:
                 create_table_with_add_actions(
@@ -426,10 +430,10 @@ def commit_files(
                 return Commit(declared.name, 0, **counts)
             handle.create_write_transaction(
                 list(adds),
-                "overwrite" if mode == "replace" else "append",
+                "overwrite" if change.mode == "replace" else "append",
                 schema,
                 partition_by,
-                [(name, "=", value) for name, value in partition.items()] or None,
+                [(name, "=", value) for name, value in change.partition.items()] or None,
                 commit_properties=properties,
             )
             # Without retries a commit that comes about is the one after what was read.
@@ -437,7 +441,7 @@ def commit_files(
         except (DeltaError, OSError) as error:
             # The commit may have come about all the same: an answer lost on the way, or a
             # checkpoint after it that failed. Trying again would add the rows twice.
-            landed = committed_version(uri, write, base)
+            landed = committed_version(uri, write, change.base)
             if landed is not None:
                 return Commit(declared.name, landed, **counts)
             raced = isinstance(error, CommitFailedError) or "already exists" in str(error)

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from etl.lake import delta_rs, delta_spark, log, staging, writing
 from etl.lake.blocks import Blocks
 from etl.lake.errors import LakeConflict, LakeError, LakeFailed
-from etl.lake.log import Commit, Record
+from etl.lake.log import Change, Commit, Record
 from etl.lake.schema import check_partition_types
 from etl.lake.storage import table_uri
 from etl.lake.tables import Table
@@ -114,17 +114,8 @@ class Lake:
             LakeConflict: a partition written to was replaced after `base`.
             LakeFailed: a staged file is broken or missing; the log could not be written.
         """
-        return self._write(
-            table,
-            frame,
-            mode="append",
-            partition={},
-            job=job,
-            metadata=metadata or {},
-            transaction=transaction,
-            base=base,
-            allow_empty=True,
-        )
+        change = Change("append", job, {}, metadata or {}, transaction, base, allow_empty=True)
+        return self._write(table, frame, change)
 
     def replace(
         self,
@@ -155,17 +146,8 @@ class Lake:
                 f"{table}: replace wants a value of "
                 f"{' or '.join(declared.partition_by) or 'no column'}, got {dict(partition)}"
             )
-        return self._write(
-            table,
-            frame,
-            mode="replace",
-            partition=partition,
-            job=job,
-            metadata=metadata or {},
-            transaction=transaction,
-            base=base,
-            allow_empty=allow_empty,
-        )
+        change = Change("replace", job, partition, metadata or {}, transaction, base, allow_empty)
+        return self._write(table, frame, change)
 
     def transaction_version(self, table: str, app_id: str) -> int | None:
         """The number of the newest commit that application `app_id` made; None without one."""
@@ -188,34 +170,11 @@ class Lake:
         """
         return writing.clean(self.path(table), log.declaration(table), older_than)
 
-    def _write(
-        self,
-        table: str,
-        frame: DataFrame | Blocks,
-        *,
-        mode: str,
-        partition: Mapping[str, str],
-        job: str,
-        metadata: Mapping[str, str],
-        transaction: tuple[str, int] | None,
-        base: int | None,
-        allow_empty: bool,
-    ) -> Commit:
+    def _write(self, table: str, frame: DataFrame | Blocks, change: Change) -> Commit:
         declared = log.declaration(table)
         check_partition_types(declared)
-        _check_partition(declared, partition)
-        commit: Commit = self._engine.write(
-            frame,
-            declared,
-            self.root,
-            mode=mode,
-            partition=partition,
-            job=job,
-            metadata=metadata,
-            transaction=transaction,
-            base=base,
-            allow_empty=allow_empty,
-        )
+        _check_partition(declared, change.partition)
+        commit: Commit = self._engine.write(frame, declared, self.root, change)
         return commit
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 
 import pyarrow.fs as pa_fs
 
 from etl.lake import log, staging
 from etl.lake.errors import LakeFailed
-from etl.lake.log import Commit
+from etl.lake.log import Change, Commit
 from etl.lake.staging import Staged
 from etl.lake.storage import filesystem
 from etl.lake.tables import Table
@@ -19,58 +20,40 @@ def publish(
     uri: str,
     declared: Table,
     stage: Callable[[pa_fs.FileSystem, str], Staged],
-    *,
-    mode: str,
-    partition: Mapping[str, str],
-    job: str,
-    metadata: Mapping[str, str],
-    transaction: tuple[str, int] | None,
-    base: int | None,
-    allow_empty: bool,
+    change: Change,
 ) -> Commit:
     """Have `stage` write its files under the write's name, check them, commit them.
 
     Where the transaction is in the table already, `stage` is not called. Where no commit comes
-    about, what was staged is deleted and the table is as it was. `base` is the version that the
-    caller planned from, by default the newest.
+    about, what was staged is deleted and the table is as it was.
 
     Raises:
         LakeFailed: no rows, without `allow_empty`; and what `staging.collect` and
             `log.commit_files` raise.
     """
-    log.check_metadata(metadata)
+    log.check_metadata(change.metadata)
     handle = log.open_table(uri, declared, writing=True)
     if handle is not None:
-        if log.done_already(handle, transaction):
+        if log.done_already(handle, change.transaction):
             return Commit(declared.name, handle.version(), 0, 0, 0, skipped=True)
-        base = handle.version() if base is None else base
+        if change.base is None:
+            change = replace(change, base=handle.version())
     clean(uri, declared)
     files = filesystem(uri)
     write = staging.begin(files)
     try:
         staged = stage(files, write)
         adds = staging.collect(files, declared, staged)
-        if not adds and not allow_empty:
-            where = ", ".join(f"{name}={value}" for name, value in partition.items())
+        if not adds and not change.allow_empty:
+            where = ", ".join(f"{name}={value}" for name, value in change.partition.items())
             raise LakeFailed(
                 f"{declared.name}: no rows to replace {where or 'the table'} with; nothing was "
                 "changed"
             )
-        commit = log.commit_files(
-            uri,
-            declared,
-            adds,
-            write=write,
-            mode=mode,
-            partition=partition,
-            job=job,
-            metadata=metadata,
-            transaction=transaction,
-            base=base,
-        )
+        commit = log.commit_files(uri, declared, adds, write, change)
     except Exception:
         # An interrupt is let through: tasks may still be writing, `clean` comes later.
-        if log.committed_version(uri, write, base) is None:
+        if log.committed_version(uri, write, change.base) is None:
             staging.discard(files, write)
         raise
     if commit.skipped:

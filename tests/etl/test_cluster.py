@@ -28,9 +28,9 @@ from tests.conftest import SPARK
 from tests.etl.amod.corpus import contents, depcc_part
 
 FILES = 8
-REPEATS = 30  # of a block of a megabyte: a task is long enough to be killed while it counts
+REPEATS = 15  # of a block of a megabyte: a task is long enough to be killed while it counts
 SECONDS = 120.0  # for whatever is waited for; a machine at rest needs a tenth
-SMALL_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+SMALL_JVM = SPARK["spark.driver.extraJavaOptions"]
 
 # Nothing of the machine's own: what workers import has been shipped.
 LEFT_OUT = ("PYTHONPATH", "SPARK_HOME", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
@@ -63,6 +63,8 @@ class Cluster:
             "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_DAEMON_MEMORY": "256m",
             "SPARK_DAEMON_JAVA_OPTS": SMALL_JVM,
+            # Of the JVM that makes up the command line of each of the others.
+            "SPARK_LAUNCHER_OPTS": SMALL_JVM,
         }
         self.processes: list[subprocess.Popen[bytes]] = []
         self.workers: dict[str, subprocess.Popen[bytes]] = {}
@@ -151,7 +153,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 
 
 def write_corpus(folder: Path) -> None:
-    """Parts of some thirty megabytes that are small on disk: members of an archive, repeated."""
+    """Parts of some fifteen megabytes that are small on disk: members of an archive, repeated."""
     folder.mkdir()
     for part in range(FILES):
         pairs = [(f"adjective{part}", f"noun{n % 50}") for n in range(5_000)]

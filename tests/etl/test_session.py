@@ -16,9 +16,10 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from conf import ROOT, UserError
-from etl import session
+from etl import session, workers
 from etl.amod.kernel import available
 from etl.session import REQUIRED, check_java, jvm_class_exists, pack, spark_session
+from tests.conftest import SPARK
 
 PROPERTIES = sorted((ROOT / "conf" / "spark").glob("*.conf"))
 IDS = [path.stem for path in PROPERTIES]
@@ -155,11 +156,16 @@ def test_what_spark_submit_was_told_stands(tmp_path):
         "spark.sql.session.timeZone Europe/Paris\nspark.sql.shuffle.partitions 5\n"
     )
     command = ["spark-submit", "--name", "theirs", "--properties-file", "given.conf"]
+    command += ["--driver-java-options", SPARK["spark.driver.extraJavaOptions"]]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         [*command, str(script), str(ROOT)],
         cwd=tmp_path,
-        env={**os.environ, "PATH": path},
+        env={
+            **os.environ,
+            "PATH": path,
+            "SPARK_LAUNCHER_OPTS": SPARK["spark.driver.extraJavaOptions"],
+        },
         capture_output=True,
         text=True,
         check=True,
@@ -238,6 +244,39 @@ def test_executors_get_sources_data_and_the_compiled_kernel(tmp_path):
 def test_results_of_more_than_a_megabyte_reach_a_local_driver(spark):
     text = "x" * 2000
     assert spark.range(2000, numPartitions=1).selectExpr(f"'{text}' AS text").collect()
+
+
+def test_local_workers_import_the_installed_pyspark(spark):
+    def found(batches):
+        import sys
+
+        import pyspark
+
+        list(batches)
+        yield pa.RecordBatch.from_pydict({"path": [pyspark.__file__, *sys.path]})
+
+    import pyspark
+
+    frame = spark.range(1, numPartitions=1).mapInArrow(found, "path string")
+    used, *paths = [row["path"] for row in frame.collect()]
+    assert used == pyspark.__file__
+    assert not [path for path in paths if path.endswith((".jar", "pyspark.zip", "-src.zip"))]
+    assert str(ROOT) in paths
+
+
+def test_archives_of_another_spark_stay(monkeypatch, tmp_path):
+    import pyspark
+
+    own = Path(pyspark.__file__).parent / "python" / "lib" / "pyspark.zip"
+    other = tmp_path / "spark" / "python" / "lib" / "pyspark.zip"
+    monkeypatch.setattr(sys, "path", [str(other), str(own), *sys.path])
+    workers.leave_out_archives()
+    assert str(other) in sys.path
+    assert str(own) not in sys.path
+    # Where the package is in them alone, they are what workers import from.
+    monkeypatch.setattr(sys, "path", [str(other), str(own)])
+    workers.leave_out_archives()
+    assert sys.path == [str(other), str(own)]
 
 
 def test_a_batch_for_python_is_bounded_in_bytes(spark):

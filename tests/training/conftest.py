@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pyarrow as pa
@@ -100,16 +101,6 @@ def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
     return os.fspath(folder)
 
 
-@pytest.fixture(scope="session")
-def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """MLflow's database without a run, to be copied: making its tables takes seconds."""
-    from mlflow import MlflowClient
-
-    path = tmp_path_factory.mktemp("store") / "mlflow.db"
-    MlflowClient(f"sqlite:///{path}").search_experiments()
-    return path
-
-
 def losses(folder: Path) -> list[float]:
     """The loss of each update of the one run below `folder`."""
     (path,) = folder.glob("*/steps.jsonl")
@@ -117,13 +108,16 @@ def losses(folder: Path) -> list[float]:
 
 
 @pytest.fixture(scope="session")
-def tuned(tmp_path_factory: pytest.TempPathFactory, adept_lake: str, tiny_encoder: str) -> Path:
+def tuned(
+    tmp_path_factory: pytest.TempPathFactory, adept_lake: str, tiny_encoder: str, empty_store: Path
+) -> Path:
     """A folder with a run: ``out`` of it, ``mlflow.db``; registered as adept, version 1."""
     import conf
     from training.job import finetune
     from training.settings import Settings
 
     folder = tmp_path_factory.mktemp("tuned")
+    shutil.copy(empty_store, folder)
     arguments = [
         "task.name=adept",
         "task.classes=3",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -54,9 +55,10 @@ def learner(sentence_lake, tmp_path_factory) -> MaskedLearner:
 
 
 @pytest.fixture(scope="module")
-def place(sentence_lake, tmp_path_factory) -> Path:
+def place(sentence_lake, tmp_path_factory, empty_store) -> Path:
     """A model trained for some seconds, tracked, its tokens cached."""
     folder: Path = tmp_path_factory.mktemp("pretrained")
+    shutil.copy(empty_store, folder)
     pretrain(
         settings(
             sentence_lake,
@@ -158,6 +160,7 @@ def test_weights_follow_the_seed(learner):
 # The run
 
 
+@pytest.mark.slow
 def test_it_learns_what_stands_beside_what(place):
     figures = result(place)["figures"]
     assert figures["val/loss"] < figures["val/unigram_loss"] - 0.5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -302,9 +303,10 @@ def _sygns_answers(
 
 
 @pytest.fixture(scope="session")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+def made(tmp_path_factory: pytest.TempPathFactory, empty_store: Path) -> tuple[str, str]:
     """(lake, tracking store)."""
     folder = tmp_path_factory.mktemp("report")
+    shutil.copy(empty_store, folder)
     lake = str(folder / "lake")
     adept_rows, sygns_rows = adept(lake), sygns(lake)
     asp(lake)

@@ -149,6 +149,7 @@ def test_every_pair_and_edge_is_kept_or_dropped_with_a_reason(root):
     assert len(sentences) + dropped == len(EDGES) - 1  # Causes is not asked for
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parts", ["1", "7"])
 def test_same_seed_same_rows_on_any_partitioning(spark, root, parts):
     wanted = read(root, "adept_items"), read(root, "adept_entries")

@@ -64,14 +64,14 @@ def test_the_splits_are_disjoint_and_balanced(lake):
 
 def test_rows_do_not_depend_on_the_partitioning(spark):
     found = []
-    for parts in (1, 2, 7):
+    for parts in (1, 7):
         frames = [
-            make(spark, Recipe(replace(SMALL, task_size=-(-size // parts))))
-            for make, size in ((entailment_rows, 160), (degree_rows, 1280))
+            make(spark, Recipe(replace(SMALL, degree=40, task_size=-(-size // parts))))
+            for make, size in ((entailment_rows, 160), (degree_rows, 320))
         ]
         assert [frame.rdd.getNumPartitions() for frame in frames] == [parts, parts]
         found.append([sorted(map(tuple, frame.collect())) for frame in frames])
-    assert found[0] == found[1] == found[2]
+    assert found[0] == found[1]
 
 
 def test_corpus_and_judgements_of_the_lake(spark, tmp_path):

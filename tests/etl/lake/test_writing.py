@@ -18,6 +18,7 @@ from pyarrow.fs import PyFileSystem
 from conf import ROOT
 from etl.lake import arrow, log, staging, writing
 from etl.lake.errors import LakeConflict, LakeError, LakeFailed
+from etl.lake.log import Change
 from etl.lake.staging import Staged
 from etl.lake.storage import Store, filesystem, table_uri
 from etl.lake.tables import TABLES
@@ -63,18 +64,8 @@ def stage(records, spoil=lambda folder: None, counted=None):
 
 
 def publish(root, stage, mode="append", partition=None, transaction=None, base=None):
-    return writing.publish(
-        table_uri(root, "amod_pairs"),
-        DECLARED,
-        stage,
-        mode=mode,
-        partition=partition or {},
-        job="test",
-        metadata={},
-        transaction=transaction,
-        base=base,
-        allow_empty=False,
-    )
+    change = Change(mode, "test", partition or {}, transaction=transaction, base=base)
+    return writing.publish(table_uri(root, "amod_pairs"), DECLARED, stage, change)
 
 
 def leftovers(root):

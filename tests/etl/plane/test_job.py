@@ -130,6 +130,7 @@ def test_splits_name_items_and_phrases_have_their_pmi(built):
     assert len(found) == 9 and {row["edition"] for row in measured} == {"small"}
 
 
+@pytest.mark.slow
 def test_rows_do_not_depend_on_the_partitioning(built, root, tmp_path):
     """Nor on how many tasks make them."""
     rows = [sorted(map(tuple, built.read("plane_items").collect()))]

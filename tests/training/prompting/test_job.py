@@ -4,6 +4,7 @@ import json
 import logging
 import math
 import os
+import shutil
 import subprocess
 import sys
 
@@ -14,7 +15,7 @@ import conf
 from analysis import prompts as analysis
 from conf import UserError
 from etl.lake import arrow
-from tests.training.test_resume import PATIENCE, free_port
+from tests.training.test_resume import PATIENCE, group
 from training.prompting import job
 from training.prompting.job import prompt
 from training.prompting.scoring import Masked
@@ -118,8 +119,6 @@ def test_another_version_of_a_prompt_is_asked_anew(asked, bert, tmp_path):
 
 
 def test_other_weights_in_the_same_folder_are_asked_anew(asked, bert, tmp_path):
-    import shutil
-
     from transformers import BertForMaskedLM
 
     folder = tmp_path / "model"
@@ -217,10 +216,10 @@ def test_length_normalised_scores_are_those_a_token(asked, gpt2):
         assert min(ratios) > 1
 
 
-def test_a_run_is_tracked(asked, bert, tmp_path):
+def test_a_run_is_tracked(asked, bert, tmp_path, empty_store):
     from mlflow import MlflowClient
 
-    store = f"sqlite:///{tmp_path / 'mlflow.db'}"
+    store = f"sqlite:///{shutil.copy(empty_store, tmp_path)}"
     result = asked(bert, *TWO_SHOT, f"tracking={store}")
     client = MlflowClient(tracking_uri=store)
     run = client.get_run(result["run_id"])
@@ -256,18 +255,16 @@ def test_two_processes_answer_as_one(asked, bert, tmp_path):
     command = [sys.executable, os.fspath(conf.ROOT / "training" / "prompt.py"), *TWO_SHOT]
     command += [f"model={bert}", f"lake={asked.lake}", f"out={out}", "tracking=none"]
     command += ["batch_size=4", "cache=none"]
-    # What the launcher says to each, without the launcher, which would import it all once more.
-    group = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
     processes = [
         subprocess.Popen(
             command,
             cwd=tmp_path,
-            env={**os.environ, **group, "RANK": rank, "LOCAL_RANK": rank},
+            env={**os.environ, **place},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
-        for rank in ("0", "1")
+        for place in group(2)
     ]
     ended = [process.communicate(timeout=PATIENCE) for process in processes]
     assert [process.returncode for process in processes] == [0, 0], ended

@@ -41,10 +41,11 @@ def models(make):
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory, rows_of_tasks, models):
+def place(tmp_path_factory, rows_of_tasks, models, empty_store):
     """A matrix of three models and two tasks, scored; and again, a cell of it as if it had been
     killed: the folder with all that it made, and what the cells' results were before."""
     folder = tmp_path_factory.mktemp("matrix")
+    shutil.copy(empty_store, folder)
     shutil.copytree(rows_of_tasks, folder / "lake")
     own = settings(
         folder / "lake",
@@ -71,6 +72,7 @@ def of(rows, model, task):
     return [r for r in rows.to_pylist() if (r["model"], r["task"]) == (model, task)]
 
 
+@pytest.mark.slow
 def test_every_cell_is_scored_once(place, rows):
     folder, before = place
     assert set(folder.glob("out/*/result.json")) == set(before)
