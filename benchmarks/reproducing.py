@@ -132,7 +132,7 @@ def core_rate(measured: Mapping[str, Any]) -> float:
 def hours(seconds: float) -> str:
     """Hours with two digits: ``0.31``, ``12``, ``1_400``."""
     value = seconds / 3600
-    return f"{value:.2g}" if value < 100 else f"{float(f'{value:.2g}'):_.0f}"
+    return f"{value:.2g}" if value < 100 else f"{float(f'{value:.2g}'):,.0f}"
 
 
 def section(measured: Mapping[str, Any]) -> str:
@@ -145,7 +145,7 @@ def section(measured: Mapping[str, Any]) -> str:
     lines += [
         [
             own.name,
-            f"{own.runs:_}",
+            f"{own.runs:,}",
             number(own.samples),
             f"{own.tokens:g}",
             number(own.weights),
@@ -158,7 +158,7 @@ def section(measured: Mapping[str, Any]) -> str:
     gpu = sum(own.operations / (own.share * PEAK) for own in EXPERIMENTS)
     work = sum(own.operations for own in EXPERIMENTS)
     runs = sum(own.runs for own in EXPERIMENTS)
-    lines.append(["all", f"{runs:_}", "", "", "", f"{work:.1e}", hours(work / rate), hours(gpu)])
+    lines.append(["all", f"{runs:,}", "", "", "", f"{work:.1e}", hours(work / rate), hours(gpu)])
     return (
         f"Measured: {samples:.1f} samples of ADEPT in a CPU second by MiniLM "
         f"({MINILM / 1e6:.1f} M weights in matrix products, {ADEPT_TOKENS:g} tokens a sample), so "

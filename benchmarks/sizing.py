@@ -126,7 +126,7 @@ def depcc_section(measured: Mapping[str, Any]) -> str:
         ["tokens (published)", number(DEPCC_TOKENS)],
         ["uncompressed", size(whole.plain)],
         ["gzip-compressed", size(whole.stored)],
-        ["parts of 1 GB", f"{whole.parts:_}"],
+        ["parts of 1 GB", f"{whole.parts:,}"],
         ["core-hours, compiled kernel", f"{whole.compiled / 3600:.0f}"],
         ["core-hours, Python kernel", f"{whole.python / 3600:.0f}"],
         ["read by each core, compiled", f"{whole.stored / whole.compiled / 1e6:.0f} MB/s"],

@@ -40,7 +40,7 @@ def test_the_grid_of_adept_has_108_runs_a_model():
     assert adept.epochs == 12 * 27 * 20
 
 
-@pytest.mark.parametrize(("seconds", "said"), [(36, "0.01"), (45_000, "12"), (5_000_000, "1_400")])
+@pytest.mark.parametrize(("seconds", "said"), [(36, "0.01"), (45_000, "12"), (5_000_000, "1,400")])
 def test_hours_in_words(seconds, said):
     assert hours(seconds) == said
 
