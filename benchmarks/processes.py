@@ -34,11 +34,12 @@ EVERY = 0.1
 @dataclass(frozen=True)
 class Usage:
     """What a command used: exit code, seconds from start to end, CPU seconds (user and system, of
-    all its processes), and what it wrote to standard output and standard error."""
+    all its processes; of its JVMs), and what it wrote to standard output and standard error."""
 
     code: int
     wall: float
     cpu: float
+    jvm: float
     output: str
     errors: str
 
@@ -98,14 +99,15 @@ def kill_tree(process: subprocess.Popen[bytes]) -> int:
     return len(doomed)
 
 
-def _look(seen: dict[tuple[int, float], float]) -> bool:
-    """Note the CPU seconds of every process below this one; whether there was any."""
+def _look(seen: dict[tuple[int, float], tuple[float, bool]]) -> bool:
+    """Note the CPU seconds of every process below this one, and which is a JVM; whether there was
+    any."""
     below = psutil.Process().children(recursive=True)
     alive = False
     for each in below:
         try:
             times = each.cpu_times()
-            seen[each.pid, each.create_time()] = times.user + times.system
+            seen[each.pid, each.create_time()] = times.user + times.system, each.name() == "java"
             alive |= each.status() != psutil.STATUS_ZOMBIE
         except psutil.NoSuchProcess:
             continue
@@ -125,7 +127,7 @@ def _main(result: str, command: list[str]) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
-    seen: dict[tuple[int, float], float] = {}
+    seen: dict[tuple[int, float], tuple[float, bool]] = {}
     started = time.monotonic()
     process = subprocess.Popen(command)
     wall = None
@@ -140,8 +142,9 @@ def _main(result: str, command: list[str]) -> None:
     _reap()
     waited_for = resource.getrusage(resource.RUSAGE_CHILDREN)
     # Either misses something: the sum what ends between two looks, the other what nobody waits for.
-    cpu = max(sum(seen.values()), waited_for.ru_utime + waited_for.ru_stime)
-    Path(result).write_text(json.dumps({"code": code, "wall": wall, "cpu": cpu}))
+    cpu = max(sum(own for own, _ in seen.values()), waited_for.ru_utime + waited_for.ru_stime)
+    jvm = sum(own for own, java in seen.values() if java)
+    Path(result).write_text(json.dumps({"code": code, "wall": wall, "cpu": cpu, "jvm": jvm}))
 
 
 if __name__ == "__main__":

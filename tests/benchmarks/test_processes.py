@@ -16,7 +16,13 @@ def test_processes_that_outlive_their_parent_are_counted():
     orphan = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {BUSY!r}])"
     used = measured([sys.executable, "-c", orphan])
     assert used.code == 0 and 0.5 < used.cpu < 5
+    assert used.jvm == 0
     assert measured([sys.executable, "-c", "pass"]).cpu < 0.4
+
+
+def test_the_share_of_jvms_is_told():
+    used = measured(["java", "-version"])
+    assert 0 < used.jvm <= used.cpu
 
 
 def test_output_is_kept_and_failure_told():
