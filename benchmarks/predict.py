@@ -1,16 +1,17 @@
 """Predicting: ``training/predict.py`` over a million rows against its model's bare forward pass.
 
-    python -m benchmarks.predict
+    python -m benchmarks.predict [same]
 
 The job, as a user starts it, and a process that does nothing but forward passes over batches that
 are tokenised and sorted by length already, run in turn, the other one stopped (SIGSTOP), for as
 long as ``PREDICT_SECONDS`` allow (600): what the machine's neighbours do, they do to both. Then the
-job is killed, and a smaller slice is classified by one process, by two, and by one that is killed
-and started again: are the predictions the same, none twice and none missing? ``PREDICT_ROWS`` are
-the rows of the table (1,000,000), ``PREDICT_CHECKED`` those of the slice (2,000), ``PREDICT_CHUNK``
-those of a commit (2,048). The sentences are those of the published ADEPT where ``ADNOMINAL_DATA``
-has it, else made up; the model is MiniLM with a head that nobody has trained: speed is all that is
-asked of it.
+job is killed, and a smaller table is classified by one process, by two, and by one that is killed
+and started again: are the predictions the same, none twice and none missing? With ``same`` only
+that is looked at, and recorded beside the speed of the last run. ``PREDICT_ROWS`` are the rows of
+the table (1,000,000), ``PREDICT_CHECKED`` those of the smaller one (2,000), ``PREDICT_CHUNK`` those
+of a commit (2,048). The sentences are those of the published ADEPT where ``ADNOMINAL_DATA`` has it,
+else made up; the model is MiniLM with a head that nobody has trained: speed is all that is asked of
+it.
 """
 
 from __future__ import annotations
@@ -249,13 +250,22 @@ def staging(lake: str, folder: Path) -> float:
     return time.perf_counter() - started
 
 
-def same(lake: str, model: str, folder: Path) -> dict[str, Any]:
-    """One process, two, and one that is killed: whether their predictions are the same."""
-    slice_ = [f"limit={CHECKED}", f"chunk={max(1, CHECKED // 16)}"]
-    log = Path(lake) / "predictions" / "_delta_log"
+def same(model: str, folder: Path) -> dict[str, Any]:
+    """One process, two, and one that is killed: whether their predictions are the same.
+
+    Each has a lake of its own with the same rows: in one they would find each other's predictions.
+    """
+    chunk = f"chunk={max(1, CHECKED // 16)}"
+
+    def lake_of(name: str) -> str:
+        return os.fspath(folder / f"lake-{name}")
 
     def run(name: str, processes: int = 1, *, kill: bool = False) -> None:
-        own = command(lake, model, folder / name, *slice_)
+        lake = lake_of(name)
+        if not Path(lake).exists():
+            fill(lake, CHECKED)
+        own = command(lake, model, folder / name, chunk)
+        log = Path(lake) / "predictions" / "_delta_log"
         start = [sys.executable]
         if processes > 1:
             with socket.socket() as probe:
@@ -263,10 +273,9 @@ def same(lake: str, model: str, folder: Path) -> dict[str, Any]:
                 port = probe.getsockname()[1]
             launcher = os.fspath(Path(sys.executable).with_name("deepspeed"))
             start += [launcher, f"--num_gpus={processes}", f"--master_port={port}"]
-        before = len(list(log.glob("*.json")))
         with (folder / f"{name}.txt").open("ab") as out:
             process = subprocess.Popen([*start, *own], stdout=out, stderr=out)
-        while kill and process.poll() is None and len(list(log.glob("*.json"))) < before + 3:
+        while kill and process.poll() is None and len(list(log.glob("*.json"))) < 3:
             time.sleep(0.01)
         if kill:
             kill_tree(process)
@@ -278,7 +287,8 @@ def same(lake: str, model: str, folder: Path) -> dict[str, Any]:
         (plan,) = (folder / name).glob("*/plan.json")
         run_id = json.loads(plan.read_text())["run_id"]
         names = ["edition", "item_id", "predicted", "scores"]
-        found = arrow.read(lake, "predictions", where=[("run_id", "=", run_id)], columns=names)
+        own = [("run_id", "=", run_id)]
+        found = arrow.read(lake_of(name), "predictions", where=own, columns=names)
         return list(found.sort_by([("item_id", "ascending")]).to_pylist())
 
     run("one")
@@ -292,7 +302,7 @@ def same(lake: str, model: str, folder: Path) -> dict[str, Any]:
         "complete": len({row["item_id"] for row in one}) == len(one) == CHECKED,
         "two processes": rows("two") == one,
         "killed at": left,
-        "killed": rows("killed") == one,
+        "killed": 0 < left < CHECKED and rows("killed") == one,
     }
 
 
@@ -331,7 +341,7 @@ def page(kept: dict[str, dict[str, Any]]) -> str:
             f"them down takes {own['staging_seconds']:.1f} s, all of them at this rate "
             f"{whole / 60:.0f} minutes. (Load average {own['load']:.1f}.)",
             "",
-            f"A slice of {own['same']['rows']:,} rows: {_yes(own['same']['complete'])}; by two "
+            f"A table of {own['same']['rows']:,} rows: {_yes(own['same']['complete'])}; by two "
             f"processes {_same(own['same']['two processes'])}; killed (-9) after "
             f"{own['same']['killed at']:,} rows and started again "
             f"{_same(own['same']['killed'])}.",
@@ -353,20 +363,27 @@ def main(arguments: list[str]) -> None:
     if arguments[:1] == ["bare"]:
         bare(*arguments[1:])
         return
+    if arguments not in ([], ["same"]):
+        raise SystemExit(f"{' '.join(arguments)}: expected nothing, or same")
     name = device_name()
     with tempfile.TemporaryDirectory(prefix="predict-") as kept:
         folder = Path(kept)
-        lake = os.fspath(folder / "lake")
-        fill(lake, ROWS)
         model = untrained(folder / "model")
-        found = {
-            "table_rows": ROWS,
-            "chunk": CHUNK,
-            "staging_seconds": staging(lake, folder),
-            **in_turns(lake, model, folder),
-            "same": same(lake, model, folder),
-            "load": os.getloadavg()[0],
-        }
+        if arguments:
+            found = results.recorded().get(KEY, {}).get(name)
+            if found is None:
+                raise SystemExit("no speed is recorded; run python -m benchmarks.predict first")
+        else:
+            lake = os.fspath(folder / "lake")
+            fill(lake, ROWS)
+            found = {
+                "table_rows": ROWS,
+                "chunk": CHUNK,
+                "staging_seconds": staging(lake, folder),
+                **in_turns(lake, model, folder),
+                "load": os.getloadavg()[0],
+            }
+        found["same"] = same(model, folder)
     every = {**results.recorded().get(KEY, {}), name: found}
     results.record(KEY, every)
     results.write_section(KEY, page(every), packages=PACKAGES)
