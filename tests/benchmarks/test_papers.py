@@ -32,7 +32,7 @@ def test_seeds_are_one_row_beside_the_paper():
     runs = Runs((run(1, 0.72), run(0, 0.70), run(0, 0.6, **{"task.context": "false"})))
     rows = classified(runs)
     assert [(row["settings"], row["runs"], row["paper"]) for row in rows] == [
-        ("classes 5", 1, "69.1"),
+        ("classes 5, context false", 1, "69.1"),
         ("classes 5, context true", 2, "70.8"),
     ]
     assert rows[1]["accuracy"] == [0.72, 0.70]
@@ -40,6 +40,18 @@ def test_seeds_are_one_row_beside_the_paper():
     # Student's t of one degree of freedom: 12.7 times the standard error of 0.01.
     line = next(line for line in text.splitlines() if "context true" in line)
     assert "| small | 12,892 | 2 | val | 71.0 ± 12.7 | 25.0 ± 0.0 | 66.4 | 70.8 |" in line
+
+
+def test_of_generated_meanings_every_seed_is_shown():
+    own = {
+        "settings": "form vf",
+        "parameters": 4_000_000,
+        "epochs": 25,
+        "scores": {"EXI": [98.46, 99.85], "NUM": [34.0], "UNI": [41.0], "valid": [100.0, 100.0]},
+        "paper": {"EXI": "99.7", "NUM": "37.0", "UNI": "39.5", "valid": "99.6"},
+    }
+    text = page({"classified": [], "generated": [own], "transferred": [], "prompted": []})
+    assert "| 99.2 of 98.5, 99.8 (99.7) | 34.0 (37.0) |" in text
 
 
 def test_other_editions_and_jobs_are_not_shown():
