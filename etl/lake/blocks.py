@@ -28,6 +28,9 @@ from etl.lake.tables import Table
 
 __all__ = ["Blocks", "frame_of", "stage"]
 
+_BATCH_ROWS = 10_000
+_BATCH_BYTES = 16 << 20
+
 _WRITTEN = pa.schema([("path", pa.string()), ("rows", pa.int64())])
 
 Make = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.Table]]
@@ -53,9 +56,15 @@ def frame_of(blocks: Blocks, declared: Table) -> DataFrame:
 
     def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for table in make(batches):
-            yield from _checked(table, declared).cast(schema).to_batches(max_chunksize=10_000)
+            yield from _pieces(_checked(table, declared).cast(schema))
 
     return blocks.frame.mapInArrow(rows, spark_schema(schema))
+
+
+def _pieces(table: pa.Table) -> list[pa.RecordBatch]:
+    """Batches for Spark, bounded in rows and in bytes: a row may hold a list of any length."""
+    most = _BATCH_BYTES * table.num_rows // max(table.nbytes, 1)
+    return list(table.to_batches(max_chunksize=max(1, min(_BATCH_ROWS, most))))
 
 
 def _checked(table: pa.Table, declared: Table) -> pa.Table:

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from etl.lake import arrow, staging
+from etl.lake import arrow, blocks, staging
 from etl.lake.blocks import Blocks, frame_of
 from etl.lake.errors import LakeFailed
 from etl.lake.tables import TABLES
@@ -128,3 +128,11 @@ def test_rows_that_are_not_as_declared(lake, spark):
 def test_no_rows_where_some_are_expected(lake, spark):
     with pytest.raises(LakeFailed, match="no rows"):
         lake.replace("amod_pairs", Blocks(spark.range(0), rows), {"corpus": "de"}, job="test")
+
+
+def test_batches_for_spark_are_bounded_in_rows_and_bytes():
+    small = pa.table({"word": ["a"] * 25_000})
+    assert [piece.num_rows for piece in blocks._pieces(small)] == [10_000, 10_000, 5_000]
+    large = pa.table({"word": ["a" * (5 << 20)] * 7})
+    assert [piece.num_rows for piece in blocks._pieces(large)] == [3, 3, 1]
+    assert blocks._pieces(small.slice(0, 0)) == []
