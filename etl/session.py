@@ -41,8 +41,8 @@ PREFERRED = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     # Packed pairs are 200 kB a value: by their number alone a batch of them could fill a worker.
     "spark.sql.execution.arrow.maxBytesPerBatch": str(16 << 20),
-    # Kept frames hold so many rows side by side: nouns with the thousands of adjectives that they
-    # meet, ten thousand at a time, were more than a heap of two gigabytes takes.
+    # Kept frames hold so many rows side by side, whatever their size: ten thousand with long lists
+    # in them were more than a heap of two gigabytes takes.
     "spark.sql.inMemoryColumnarStorage.batchSize": "1000",
     "spark.ui.showConsoleProgress": "false",  # `etl.progress` reports
     # What is shuffled are words and counts, sorted: half of what lz4 leaves of them.
