@@ -50,14 +50,13 @@ def entries(pairs: pa.Table, edition: str) -> pa.Table:
         edition: its name.
     """
     schema = table("adept_entries").schema
-    pairs = pairs.combine_chunks()
-    noun = _one(pairs.column("noun"))
+    noun = pairs.column("noun").combine_chunks()
     starts = _starts(noun)
     wanted = schema.field("adjectives").type
     names = [field.name for field in wanted.value_type]
     listed = pa.ListArray.from_arrays(
         pa.array([*starts, len(noun)], pa.int32()),
-        pa.StructArray.from_arrays([_one(pairs.column(name)) for name in names], names),
+        pa.StructArray.from_arrays([pairs.column(name).combine_chunks() for name in names], names),
     )
     return pa.table(
         [noun.take(pa.array(starts)), listed.cast(wanted), pa.repeat(edition, len(starts))],
@@ -74,9 +73,8 @@ def items(rows: pa.Table, settings: Settings) -> pa.Table:
             that does not depend on the run. Nouns without the first row make no items.
     """
     schema = table("adept_items").schema
-    rows = rows.combine_chunks()
-    noun, said = _one(rows.column("noun")), _one(rows.column("said"))
-    adjective, flag = _one(rows.column("adjective")), _one(rows.column("nonsubsective"))
+    names = ("noun", "said", "adjective", "nonsubsective")
+    noun, said, adjective, flag = (rows.column(name).combine_chunks() for name in names)
     made: list[dict[str, Any]] = []
     bounds = [*_starts(noun).tolist(), len(noun)]
     for start, stop in pairwise(bounds):
@@ -88,11 +86,6 @@ def items(rows: pa.Table, settings: Settings) -> pa.Table:
         for one in predicates:
             made += _variants(noun[start].as_py(), one, pools, settings)
     return pa.Table.from_pylist(made, schema=schema)
-
-
-def _one(column: pa.ChunkedArray) -> Any:
-    """A column as one array."""
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
 
 
 def _starts(noun: pa.StringArray) -> npt.NDArray[np.int64]:
