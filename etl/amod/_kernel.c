@@ -2,12 +2,11 @@
 
    What a block means is defined by etl/amod/reference.py; this file only does it fast.
 
-   A block is worked off in chunks of some 100 KB that end between sentences. Each chunk is
-   indexed first: one vectorised pass writes down the place of every tab and newline, and one bit
-   for every byte that is NUL or not ASCII. With the index a row's columns are where the index says,
-   no byte of a column is looked at unless it matters, and a wrong number of columns shows as a wrong
-   difference of two indices. Only id, head and relation of each row are read; words and tags only
-   of amod rows and their heads.
+   A block is worked off in chunks of some tens of KB that end between sentences. Each chunk is
+   indexed first: one vectorised pass writes three bits for every byte, namely whether it is a tab
+   or newline, a newline, and NUL or not ASCII. The bits of a row, mostly fewer than 57, are then
+   one word each, in which columns are counted and found without a look at their bytes. Only id,
+   head and relation of each row are read; words and tags only of amod rows and their heads.
 */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -15,6 +14,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
 
 #if (defined(__GNUC__) || defined(__clang__)) && defined(__x86_64__)
 #define HAVE_X86 1
@@ -25,24 +28,37 @@
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define COLD __attribute__((noinline, cold))
+#define ALWAYS_INLINE inline __attribute__((always_inline))
 #define PREFETCH(p) __builtin_prefetch(p)
 #define COUNT_TRAILING_ZEROS(x) ((uint32_t)__builtin_ctzll(x))
+#define COUNT_BITS(x) ((uint32_t)__builtin_popcountll(x))
 #else
 #define LIKELY(x) (x)
 #define UNLIKELY(x) (x)
 #define COLD
+#define ALWAYS_INLINE inline
 #define PREFETCH(p) ((void)(p))
 static uint32_t COUNT_TRAILING_ZEROS(uint64_t x) {
     uint32_t n = 0;
     while (!(x & 1)) x >>= 1, n++;
     return n;
 }
+static uint32_t COUNT_BITS(uint64_t x) {
+    uint32_t n = 0;
+    for (; x; x &= x - 1) n++;
+    return n;
+}
 #endif
 
-#define CHUNK ((size_t)128 << 10)
+#define CHUNK ((size_t)32 << 10)
+/* Groups of 64 bytes without marks behind a chunk, which may be looked at. */
+#define INDEX_SLACK 1
+/* Bytes of the shortest row: ten columns, two of them numbers. */
+#define LEAST_ROW 12
 #define SAMPLE 200
 #define COLUMNS 10
 #define MAX_DIGITS 8
+#define AMOD_COLUMN ((uint64_t)0x646f6d6109) /* "\tamod", the first byte lowest */
 
 typedef unsigned char byte;
 
@@ -80,15 +96,21 @@ typedef struct {
 } Tag;
 
 typedef struct {
-    uint64_t id;   /* key of read_number */
-    uint32_t at;   /* index, in the index of tabs and newlines, of the row's first tab */
-    uint32_t line; /* number within the chunk */
+    uint64_t id;  /* key */
+    size_t start; /* place within the chunk */
 } Row;
 
 typedef struct {
-    uint64_t head; /* key of read_number */
-    uint32_t row;
+    uint64_t head; /* key */
+    const Row *row;
 } Amod;
+
+/* Of a chunk, bit i of each (of word i / 64 as little-endian bytes) for its byte i. */
+typedef struct {
+    uint64_t *marks;    /* whether it is a tab or a newline */
+    uint64_t *newlines; /* whether it is a newline */
+    uint64_t *odd;      /* whether it is NUL or not ASCII */
+} Index;
 
 /* Pairs: records of count, sizes and both words in an arena; an open-addressing table of places. */
 typedef struct {
@@ -96,7 +118,7 @@ typedef struct {
     uint32_t adjective, noun; /* bytes; the words follow, padded to 8 bytes */
 } Record;
 typedef struct {
-    uint32_t tag;   /* upper half of the hash */
+    uint32_t hash;
     uint32_t place; /* 1 + offset / 8 in the arena; 0: free */
 } Slot;
 
@@ -104,14 +126,13 @@ typedef struct {
    fast caches, are fetched at the same time. */
 #define WAITING 32
 typedef struct {
-    uint64_t hash;
     size_t at; /* in the words */
-    uint32_t adjective, noun;
+    uint32_t hash, adjective, noun;
 } Waiting;
 
 typedef struct {
     PyObject_HEAD
-    uint64_t first_id; /* key of read_number, as a single digit */
+    uint64_t least_id[64], least_head[64]; /* keys, by the size of the column */
     int ranges, adjective_by_lemma, noun_by_lemma, lowercase;
     byte unknown_tag;
     Tag penn[TAG_SLOTS], universal[TAG_SLOTS];
@@ -125,14 +146,10 @@ typedef struct {
     Waiting waiting[WAITING];
     uint32_t n_waiting;
 
-    uint32_t *marks;    /* places of tabs and newlines in the chunk */
-    uint32_t *newlines; /* which of the marks are newlines */
-    uint64_t *odd;      /* one bit a byte: NUL or not ASCII */
-    size_t index_size;  /* bytes of chunk that the three have room for */
-    size_t n_marks, n_newlines, n_groups;
-    Row *rows, *sorted;
+    Index index;
+    Row *rows, *sorted; /* of a sentence */
     Amod *amods;
-    size_t rows_size;
+    size_t index_size; /* bytes of chunk that index, rows and amods have room for */
 
     uint64_t lines, bytes, sentences, tokens, amod, pairs, crlf;
     Tally rejected[REJECTIONS], left_out[LEFT_OUT];
@@ -159,34 +176,51 @@ static inline uint64_t load64(const byte *p) {
     return x;
 }
 
-#define EACH_BYTE(x) ((uint64_t)0x0101010101010101 * (x))
-
-/* Reads a decimal number of 1 to 8 digits without leading zeros, of which the last is at end[-1];
-   the 8 bytes before `end` must be readable. The key is the number's digits, a byte each: it
-   orders and compares like the number, which is all that is asked of ids. */
-static inline int read_number(const byte *end, uint32_t size, uint64_t *key) {
-    if (UNLIKELY(size - 1 >= MAX_DIGITS)) return 0;
-    uint32_t shift = 8 * (8 - size);
-    uint64_t x = (load64(end - 8) ^ EACH_BYTE('0')) >> shift; /* digits as 0..9, the first lowest */
-    uint64_t leading_zero = ((x & 0xff) == 0) & (size > 1);
-    uint64_t no_digit = ((x + EACH_BYTE(0x76)) | x) & (EACH_BYTE(0x80) >> shift);
-    *key = swap64(x << shift);
-    return LIKELY((leading_zero | no_digit) == 0);
+static inline void store64(uint64_t *to, uint64_t x) {
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    x = swap64(x);
+#endif
+    *to = x;
 }
 
-/* The same for a number with fewer than 8 readable bytes up to its end. */
-static COLD int read_number_at_start(const byte *end, uint32_t size, uint64_t *key) {
-    byte padded[8] = {0};
-    if (size - 1 >= MAX_DIGITS) return 0;
-    memcpy(padded + 8 - size, end - size, size);
-    return read_number(padded + 8, size, key);
+#define EACH_BYTE(x) ((uint64_t)0x0101010101010101 * (x))
+
+/* Ids and heads are decimal numbers of 1 to 8 digits without leading zeros. Their key is their
+   digits, a byte each: it orders and compares like the number, which is all that is asked of them.
+
+   The digits of the number of `size` bytes that ends before `end`, the last one highest, as the
+   bytes 0 to 9 if that is what they are; the 8 bytes before `end` must be readable. */
+static inline uint64_t digits_before(const byte *end, size_t size) {
+    return (load64(end - 8) ^ EACH_BYTE('0')) & ~(uint64_t)0 << ((0 - 8 * size) & 63);
+}
+
+/* Not 0 if one of the bytes is no digit. */
+static inline uint64_t not_digits(uint64_t digits) {
+    return ((digits + EACH_BYTE(0x76)) | digits) & EACH_BYTE(0x80);
+}
+
+/* The least key of a number by the size of its column, or what no key reaches. */
+static void least_keys(uint64_t least[64], uint64_t key) {
+    for (uint32_t size = 0; size < 64; size++) {
+        uint64_t first = size == 1 ? 0 : (uint64_t)1 << (8 * (size - 1) & 63);
+        least[size] = size - 1 >= MAX_DIGITS ? ~(uint64_t)0 : first < key ? key : first;
+    }
+}
+
+/* The same byte by byte: whether it is such a number, wherever it stands. */
+static int read_number(const byte *p, size_t size, uint64_t *key) {
+    if (size - 1 >= MAX_DIGITS || (p[0] == '0' && size > 1)) return 0;
+    *key = 0;
+    for (size_t i = 0; i < size; i++) {
+        if (p[i] < '0' || p[i] > '9') return 0;
+        *key = *key << 8 | (uint64_t)(p[i] - '0');
+    }
+    return 1;
 }
 
 static COLD int is_number(const byte *p, size_t size) {
-    if (size - 1 >= MAX_DIGITS || (p[0] == '0' && size > 1)) return 0;
-    for (size_t i = 0; i < size; i++)
-        if (p[i] < '0' || p[i] > '9') return 0;
-    return 1;
+    uint64_t ignored;
+    return read_number(p, size, &ignored);
 }
 
 /* A CoNLL-U range (3-4) or empty node (3.1). */
@@ -204,6 +238,10 @@ static COLD int is_range(const byte *p, size_t size) {
 static COLD int is_utf8(const byte *p, size_t size) {
     const byte *end = p + size;
     while (p < end) {
+        if (end - p >= 8 && !(load64(p) & EACH_BYTE(0x80))) {
+            p += 8;
+            continue;
+        }
         byte c = *p++;
         if (c < 0x80) continue;
         size_t more = c >= 0xF0 ? 3 : c >= 0xE0 ? 2 : 1;
@@ -221,21 +259,6 @@ static COLD int is_utf8(const byte *p, size_t size) {
 
 /* ---- the index ---- */
 
-static inline void index_masks(Counter *self, uint64_t marks, uint64_t newlines, uint32_t base) {
-    uint32_t *mark = self->marks + self->n_marks;
-    uint32_t *newline = self->newlines + self->n_newlines;
-    uint32_t number = (uint32_t)self->n_marks;
-    while (marks) {
-        uint64_t lowest = marks & (~marks + 1);
-        *mark++ = base + COUNT_TRAILING_ZEROS(marks);
-        *newline = number++;
-        newline += (newlines & lowest) != 0;
-        marks ^= lowest;
-    }
-    self->n_marks = number;
-    self->n_newlines = (size_t)(newline - self->newlines);
-}
-
 /* The high bit of every zero byte of x. */
 static inline uint64_t zero_bytes(uint64_t x) {
     return ~(((x & EACH_BYTE(0x7f)) + EACH_BYTE(0x7f)) | x) & EACH_BYTE(0x80);
@@ -246,8 +269,8 @@ static inline uint64_t gather(uint64_t high) {
     return ((high >> 7) * 0x0102040810204080) >> 56;
 }
 
-static void index_portable(Counter *self, const byte *p, size_t groups, uint32_t base) {
-    for (size_t g = 0; g < groups; g++, base += 64) {
+static void index_portable(const Index *index, const byte *p, size_t from, size_t to) {
+    for (size_t g = from; g < to; g++) {
         uint64_t marks = 0, newlines = 0, odd = 0;
         for (int i = 0; i < 8; i++, p += 8) {
             uint64_t x = load64(p);
@@ -257,16 +280,17 @@ static void index_portable(Counter *self, const byte *p, size_t groups, uint32_t
             newlines |= gather(newline) << (8 * i);
             odd |= gather((zero_bytes(x) | x) & EACH_BYTE(0x80)) << (8 * i);
         }
-        self->odd[base / 64] = odd;
-        index_masks(self, marks, newlines, base);
+        store64(index->marks + g, marks);
+        store64(index->newlines + g, newlines);
+        store64(index->odd + g, odd);
     }
 }
 
 #ifdef HAVE_X86
-static void index_sse2(Counter *self, const byte *p, size_t groups, uint32_t base) {
+static void index_sse2(const Index *index, const byte *p, size_t from, size_t to) {
     const __m128i tab = _mm_set1_epi8('\t'), newline = _mm_set1_epi8('\n');
     const __m128i zero = _mm_setzero_si128();
-    for (size_t g = 0; g < groups; g++, base += 64) {
+    for (size_t g = from; g < to; g++) {
         uint64_t marks = 0, newlines = 0, odd = 0;
         for (int i = 0; i < 4; i++, p += 16) {
             __m128i v = _mm_loadu_si128((const __m128i *)p);
@@ -277,20 +301,17 @@ static void index_sse2(Counter *self, const byte *p, size_t groups, uint32_t bas
             newlines |= (uint64_t)(uint32_t)_mm_movemask_epi8(n) << (16 * i);
             odd |= (uint64_t)(uint32_t)_mm_movemask_epi8(o) << (16 * i);
         }
-        self->odd[base / 64] = odd;
-        index_masks(self, marks, newlines, base);
+        index->marks[g] = marks;
+        index->newlines[g] = newlines;
+        index->odd[g] = odd;
     }
 }
 
-/* Writes marks in eights, needed or not, since a loop of unknown length costs more in mispredicted
-   branches than the spare writes do; the arrays have room for them. */
-__attribute__((target("avx2,bmi,popcnt"))) static void index_avx2(Counter *self, const byte *p,
-                                                                  size_t groups, uint32_t base) {
+__attribute__((target("avx2"))) static void index_avx2(const Index *index, const byte *p,
+                                                       size_t from, size_t to) {
     const __m256i tab = _mm256_set1_epi8('\t'), newline = _mm256_set1_epi8('\n');
     const __m256i zero = _mm256_setzero_si256();
-    uint32_t *const marks_out = self->marks, *const newlines_out = self->newlines;
-    size_t n_marks = self->n_marks, n_newlines = self->n_newlines;
-    for (size_t g = 0; g < groups; g++, base += 64, p += 64) {
+    for (size_t g = from; g < to; g++, p += 64) {
         __m256i v0 = _mm256_loadu_si256((const __m256i *)p);
         __m256i v1 = _mm256_loadu_si256((const __m256i *)(p + 32));
         __m256i n0 = _mm256_cmpeq_epi8(v0, newline), n1 = _mm256_cmpeq_epi8(v1, newline);
@@ -301,181 +322,180 @@ __attribute__((target("avx2,bmi,popcnt"))) static void index_avx2(Counter *self,
 #define MASK(low, high)                              \
     ((uint64_t)(uint32_t)_mm256_movemask_epi8(low) | \
      (uint64_t)(uint32_t)_mm256_movemask_epi8(high) << 32)
-        uint64_t marks = MASK(m0, m1), newlines = MASK(n0, n1);
-        self->odd[base / 64] = MASK(o0, o1);
+        index->marks[g] = MASK(m0, m1);
+        index->newlines[g] = MASK(n0, n1);
+        index->odd[g] = MASK(o0, o1);
 #undef MASK
-        uint32_t found = (uint32_t)_mm_popcnt_u64(marks);
-        uint32_t found_newlines = (uint32_t)_mm_popcnt_u64(newlines);
-        uint32_t *out = newlines_out + n_newlines;
-        n_newlines += found_newlines;
-        for (;;) {
-            for (int i = 0; i < 2; i++) { /* at a bit 64 (none left) the mask below is all ones */
-                uint64_t below = (newlines & (0 - newlines)) - 1;
-                out[i] = (uint32_t)n_marks + (uint32_t)_mm_popcnt_u64(marks & below);
-                newlines &= newlines - 1;
-            }
-            if (LIKELY(found_newlines <= 2)) break;
-            found_newlines -= 2;
-            out += 2;
-        }
-        out = marks_out + n_marks;
-        n_marks += found;
-        for (;;) {
-            for (int i = 0; i < 8; i++) {
-                out[i] = base + (uint32_t)_tzcnt_u64(marks);
-                marks &= marks - 1;
-            }
-            if (found <= 8) break;
-            found -= 8;
-            out += 8;
-        }
     }
-    self->n_marks = n_marks;
-    self->n_newlines = n_newlines;
 }
 
-/* Packs the places of the marks by one instruction; writes 32 of them, needed or not, as above. */
-__attribute__((target("avx512f,avx512bw,avx512vbmi2,bmi,bmi2,popcnt"))) static void index_avx512(
-    Counter *self, const byte *p, size_t groups, uint32_t base) {
+__attribute__((target("avx512f,avx512bw"))) static void index_avx512(const Index *index,
+                                                                     const byte *p, size_t from,
+                                                                     size_t to) {
     const __m512i tab = _mm512_set1_epi8('\t'), newline = _mm512_set1_epi8('\n');
-    byte numbers[64];
-    for (int i = 0; i < 64; i++) numbers[i] = (byte)i;
-    const __m512i places = _mm512_loadu_si512(numbers);
-    uint32_t *const marks_out = self->marks, *const newlines_out = self->newlines;
-    size_t n_marks = self->n_marks, n_newlines = self->n_newlines;
-    for (size_t g = 0; g < groups; g++, base += 64, p += 64) {
+    for (size_t g = from; g < to; g++, p += 64) {
         __m512i v = _mm512_loadu_si512(p);
         uint64_t newlines = _mm512_cmpeq_epi8_mask(v, newline);
-        uint64_t marks = newlines | _mm512_cmpeq_epi8_mask(v, tab);
-        self->odd[base / 64] = _mm512_movepi8_mask(v) | _mm512_testn_epi8_mask(v, v);
-        uint32_t found = (uint32_t)_mm_popcnt_u64(marks);
-        uint32_t found_newlines = (uint32_t)_mm_popcnt_u64(newlines);
-        uint64_t ends = _pext_u64(newlines, marks); /* bit n: mark n is a newline */
-        uint32_t *out = newlines_out + n_newlines;
-        n_newlines += found_newlines;
-        for (;;) {
-            for (int i = 0; i < 2; i++) {
-                out[i] = (uint32_t)n_marks + (uint32_t)_tzcnt_u64(ends);
-                ends &= ends - 1;
-            }
-            if (LIKELY(found_newlines <= 2)) break;
-            found_newlines -= 2;
-            out += 2;
-        }
-        __m512i packed = _mm512_maskz_compress_epi8(marks, places);
-        __m512i start = _mm512_set1_epi32((int)base);
-        out = marks_out + n_marks;
-        n_marks += found;
-#define WIDEN(i)                     \
-    _mm512_storeu_si512(out + 16 * i, \
-        _mm512_add_epi32(start, _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(packed, i))))
-        WIDEN(0);
-        WIDEN(1);
-        if (UNLIKELY(found > 32)) {
-            WIDEN(2);
-            WIDEN(3);
-        }
-#undef WIDEN
+        index->marks[g] = newlines | _mm512_cmpeq_epi8_mask(v, tab);
+        index->newlines[g] = newlines;
+        index->odd[g] = _mm512_movepi8_mask(v) | _mm512_testn_epi8_mask(v, v);
     }
-    self->n_marks = n_marks;
-    self->n_newlines = n_newlines;
 }
 #endif
 
-typedef void (*Indexer)(Counter *, const byte *, size_t, uint32_t);
+/* Indexes the groups of 64 bytes `from` to `to`, of which the first begins at p. */
+typedef void (*Indexer)(const Index *, const byte *, size_t, size_t);
 static Indexer index_groups = index_portable;
 
 static int reserve(Counter *self, size_t size) {
     if (size <= self->index_size) return 0;
-    size_t room = size + 128; /* the vectorised index writes past its end */
-    uint32_t *marks = realloc(self->marks, room * sizeof *marks);
-    if (marks) self->marks = marks;
-    uint32_t *newlines = realloc(self->newlines, room * sizeof *newlines);
-    if (newlines) self->newlines = newlines;
-    uint64_t *odd = realloc(self->odd, (room / 64 + 1) * sizeof *odd);
-    if (odd) self->odd = odd;
-    if (!marks || !newlines || !odd) {
-        PyErr_NoMemory();
-        return -1;
+    size_t groups = size / 64 + 1 + INDEX_SLACK, n = size / LEAST_ROW + 1;
+    uint64_t **bits[] = {&self->index.marks, &self->index.newlines, &self->index.odd};
+    for (int i = 0; i < 3; i++) {
+        uint64_t *words = realloc(*bits[i], groups * sizeof *words);
+        if (!words) goto none;
+        *bits[i] = words;
     }
+    Row **rows[] = {&self->rows, &self->sorted};
+    for (int i = 0; i < 2; i++) {
+        Row *more = realloc(*rows[i], n * sizeof *more);
+        if (!more) goto none;
+        *rows[i] = more;
+    }
+    Amod *amods = realloc(self->amods, n * sizeof *amods);
+    if (!amods) goto none;
+    self->amods = amods;
     self->index_size = size;
     return 0;
+none:
+    PyErr_NoMemory();
+    return -1;
 }
 
 static int index_chunk(Counter *self, const byte *p, size_t size) {
     if (reserve(self, size)) return -1;
-    self->n_marks = self->n_newlines = 0;
-    size_t whole = size / 64, rest = size % 64;
-    self->n_groups = whole + (rest > 0);
-    index_groups(self, p, whole, 0);
-    if (rest) {
-        byte padded[64];
-        memset(padded, ' ', 64);
-        memcpy(padded, p + 64 * whole, rest);
-        index_groups(self, padded, 1, (uint32_t)(64 * whole));
-    }
-    if (self->n_newlines + 1 > self->rows_size) { /* one more for a last line without newline */
-        size_t n = self->n_newlines + self->n_newlines / 2 + 64;
-        Row *rows = realloc(self->rows, n * sizeof *rows);
-        if (rows) self->rows = rows;
-        Row *sorted = realloc(self->sorted, n * sizeof *sorted);
-        if (sorted) self->sorted = sorted;
-        Amod *amods = realloc(self->amods, n * sizeof *amods);
-        if (amods) self->amods = amods;
-        if (!rows || !sorted || !amods) {
-            PyErr_NoMemory();
-            return -1;
-        }
-        self->rows_size = n;
-    }
+    size_t whole = size / 64;
+    byte padded[64 * (1 + INDEX_SLACK)];
+    memset(padded, ' ', sizeof padded);
+    memcpy(padded, p + 64 * whole, size % 64);
+    index_groups(&self->index, p, 0, whole);
+    index_groups(&self->index, padded, whole, whole + 1 + INDEX_SLACK);
     return 0;
+}
+
+/* The bits from that of byte `at` on, the lowest first: 57 at least, 0 beyond. */
+static inline uint64_t bits_from(const uint64_t *bits, size_t at) {
+    return load64((const byte *)bits + at / 8) >> (at % 8);
+}
+
+static inline void set_bit(uint64_t *bits, size_t at) {
+    ((byte *)bits)[at / 8] |= (byte)(1 << at % 8);
+}
+
+/* The place of the first bit at or after `at`, which there must be. */
+static inline size_t next_bit(const uint64_t *bits, size_t at) {
+    uint64_t found = bits_from(bits, at);
+    while (UNLIKELY(!found)) {
+        at = (at & ~(size_t)7) + 64;
+        found = bits_from(bits, at);
+    }
+    return at + COUNT_TRAILING_ZEROS(found);
 }
 
 /* ---- tallies ---- */
 
-static COLD void tally(Tally *tally, uint64_t line, const byte *row, size_t size, uint64_t count) {
+/* Of lines in the chunk of which the first begins at `start`. */
+static COLD void tally(const Counter *self, Tally *tally, const byte *chunk, size_t start,
+                       uint64_t count) {
     if (tally->count == 0) {
-        tally->line = line;
+        size_t stop = next_bit(self->index.newlines, start), size = stop - start;
+        size -= size && chunk[stop - 1] == '\r';
+        tally->line = self->lines + 1;
+        for (size_t at = 0; (at = next_bit(self->index.newlines, at)) < start; at++) tally->line++;
         tally->size = (uint32_t)(size < SAMPLE ? size : SAMPLE);
-        memcpy(tally->sample, row, tally->size);
+        memcpy(tally->sample, chunk + start, tally->size);
     }
     tally->count += count;
 }
 
 /* ---- pairs ---- */
 
-static inline uint64_t hash_words(const byte *words, size_t size, uint32_t adjective) {
-    uint64_t h = adjective * 0x9E3779B97F4A7C15u;
-    for (size_t i = 0; i < size; i += 8) {
-        h = (h ^ load64(words + i)) * 0xD6E8FEB86659FD93u;
-        h ^= h >> 32;
-    }
-    h *= 0xD6E8FEB86659FD93u;
-    return h ^ (h >> 29);
+/* Words of up to this size are compared without a loop, whose end would be mispredicted. */
+#define SHORT 32
+#define FACTOR ((uint64_t)0xD6E8FEB86659FD93)
+
+/* A word's share of its pair's hash: of its first 16 bytes, zero-padded, in memory order. Taken
+   from registers, since what was just written in other pieces is slow to be read again. */
+static inline uint64_t hash_first(uint64_t first, uint64_t second) {
+    return first * 0xA0761D6478BD642F + second * 0xE7037ED1A0B428DB;
+}
+
+/* The same of any word. */
+static COLD uint64_t hash_word(const byte *p, size_t size) {
+    uint64_t first[2] = {0, 0}, h;
+    memcpy(first, p, size < 16 ? size : 16);
+    h = hash_first(first[0], first[1]);
+    for (size_t i = 16; i < size; i++) h = (h ^ p[i]) * FACTOR;
+    return h;
+}
+
+static inline uint32_t hash_pair(uint64_t adjective, uint64_t noun) {
+    uint64_t h = (adjective ^ adjective >> 32) * FACTOR + noun;
+    h = (h ^ h >> 32) * FACTOR;
+    return (uint32_t)(h >> 32);
+}
+
+/* Whether the first `size` bytes are the same; both have SHORT readable ones. */
+static inline int same_words(const byte *a, const byte *b, size_t size) {
+    if (UNLIKELY(size > SHORT)) return memcmp(a, b, size) == 0;
+    uint64_t differing = load64(a) ^ load64(b);
+    differing |= size > 8 ? load64(a + 8) ^ load64(b + 8) : 0;
+    differing |= size > 16 ? load64(a + 16) ^ load64(b + 16) : 0;
+    differing |= size > 24 ? load64(a + 24) ^ load64(b + 24) : 0;
+    return differing == 0;
 }
 
 static inline size_t padded(size_t size) { return (size + 7) & ~(size_t)7; }
 
+#define HUGE_PAGE ((size_t)2 << 20)
+
+/* Zeroed memory, in huge pages where it is large: looking a pair up would mostly miss the
+   processor's table of small ones. */
+static void *zeroed(size_t size) {
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    if (size >= HUGE_PAGE && size % HUGE_PAGE == 0) {
+        void *memory = aligned_alloc(HUGE_PAGE, size);
+        if (!memory) return NULL;
+        (void)madvise(memory, size, MADV_HUGEPAGE); /* refused, it is as good as without */
+        return memset(memory, 0, size);
+    }
+#endif
+    return calloc(size, 1);
+}
+
+/* The slot at which to begin looking for a hash: its upper bits, so that growing the table moves
+   no two slots past each other and goes through memory once. */
+static inline size_t slot_of(const Counter *self, uint32_t hash) {
+    return (size_t)((uint64_t)hash * self->n_slots >> 32);
+}
+
 static int grow_slots(Counter *self) {
-    size_t n = self->n_slots ? 2 * self->n_slots : 4096;
-    Slot *slots = calloc(n, sizeof *slots);
+    Slot *old = self->slots;
+    size_t n = self->n_slots, mask = (n ? 2 * n : 4096) - 1;
+    Slot *slots = zeroed((mask + 1) * sizeof *slots);
     if (!slots) {
         PyErr_NoMemory();
         return -1;
     }
-    for (size_t at = 0; at < self->arena_used;) {
-        const Record *record = (const Record *)(self->arena + at);
-        size_t size = padded((size_t)record->adjective + record->noun);
-        uint64_t h = hash_words((const byte *)(record + 1), size, record->adjective);
-        size_t i = h & (n - 1);
-        while (slots[i].place) i = (i + 1) & (n - 1);
-        slots[i].tag = (uint32_t)(h >> 32);
-        slots[i].place = (uint32_t)(at / 8 + 1);
-        at += sizeof *record + size;
-    }
-    free(self->slots);
     self->slots = slots;
-    self->n_slots = n;
+    self->n_slots = mask + 1;
+    for (size_t at = 0; at < n; at++) {
+        if (!old[at].place) continue;
+        size_t i = slot_of(self, old[at].hash);
+        while (slots[i].place) i = (i + 1) & mask;
+        slots[i] = old[at];
+    }
+    free(old);
     return 0;
 }
 
@@ -483,13 +503,12 @@ static int count_pair(Counter *self, const Waiting *pair) {
     const byte *words = self->words + pair->at;
     size_t size = padded((size_t)pair->adjective + pair->noun);
     if (UNLIKELY(10 * (self->n_pairs + 1) > 6 * self->n_slots) && grow_slots(self)) return -1;
-    uint32_t tag = (uint32_t)(pair->hash >> 32);
-    size_t mask = self->n_slots - 1, i = pair->hash & mask;
+    size_t mask = self->n_slots - 1, i = slot_of(self, pair->hash);
     for (; self->slots[i].place; i = (i + 1) & mask) {
-        if (self->slots[i].tag != tag) continue;
+        if (self->slots[i].hash != pair->hash) continue;
         Record *record = (Record *)(self->arena + 8 * (size_t)(self->slots[i].place - 1));
         if (record->adjective == pair->adjective && record->noun == pair->noun &&
-            memcmp(record + 1, words, size) == 0) {
+            same_words((const byte *)(record + 1), words, size)) {
             record->count++;
             return 0;
         }
@@ -499,9 +518,9 @@ static int count_pair(Counter *self, const Waiting *pair) {
         PyErr_SetString(PyExc_OverflowError, "pairs fill 32 GB; drain them sooner");
         return -1;
     }
-    if (need > self->arena_size) {
+    if (need + SHORT > self->arena_size) { /* some to read behind the last record */
         size_t room = self->arena_size ? self->arena_size + self->arena_size / 2 : 1 << 16;
-        if (room < need) room = 2 * need;
+        if (room < need + SHORT) room = 2 * need + SHORT;
         byte *arena = realloc(self->arena, room);
         if (!arena) {
             PyErr_NoMemory();
@@ -515,7 +534,7 @@ static int count_pair(Counter *self, const Waiting *pair) {
     record->adjective = pair->adjective;
     record->noun = pair->noun;
     memcpy(record + 1, words, size);
-    self->slots[i].tag = tag;
+    self->slots[i].hash = pair->hash;
     self->slots[i].place = (uint32_t)(self->arena_used / 8 + 1);
     self->arena_used = need;
     self->n_pairs++;
@@ -528,7 +547,7 @@ static int count_waiting(Counter *self) {
     self->words_used = 0;
     if (self->n_slots) {
         for (uint32_t i = 0; i < n; i++) {
-            const Slot *slot = self->slots + (self->waiting[i].hash & (self->n_slots - 1));
+            const Slot *slot = self->slots + slot_of(self, self->waiting[i].hash);
             if (slot->place) PREFETCH(self->arena + 8 * (size_t)(slot->place - 1));
         }
     }
@@ -538,16 +557,16 @@ static int count_waiting(Counter *self) {
 }
 
 /* Puts the pair at the end of the words in the queue. */
-static inline int add_pair(Counter *self, uint32_t adjective, uint32_t noun) {
+static inline int add_pair(Counter *self, uint32_t adjective, uint32_t noun, uint32_t hash) {
     byte *words = self->words + self->words_used;
     size_t size = (size_t)adjective + noun;
     memset(words + size, 0, 8);
     Waiting *pair = self->waiting + self->n_waiting++;
-    pair->hash = hash_words(words, padded(size), adjective);
+    pair->hash = hash;
     pair->at = self->words_used;
     pair->adjective = adjective;
     pair->noun = noun;
-    if (self->n_slots) PREFETCH(self->slots + (pair->hash & (self->n_slots - 1)));
+    if (self->n_slots) PREFETCH(self->slots + slot_of(self, pair->hash));
     self->words_used += padded(size);
     return self->n_waiting == WAITING ? count_waiting(self) : 0;
 }
@@ -581,14 +600,15 @@ static inline int any_ascii_alnum(const byte *p, size_t size) {
 
 /* str.lower and str.isalnum, asked of Python itself, so that all implementations agree. */
 static COLD Py_ssize_t put_word_unicode(Counter *self, size_t at, const byte *p, size_t size,
-                                        int *alnum) {
+                                        uint64_t *hash, int *alnum) {
     Py_ssize_t put = -1, n = 0;
     PyObject *lower = NULL, *word = PyUnicode_DecodeUTF8((const char *)p, (Py_ssize_t)size, NULL);
     if (!word) return -1;
     lower = self->lowercase ? PyObject_CallMethod(word, "lower", NULL) : Py_NewRef(word);
     const char *utf8 = lower ? PyUnicode_AsUTF8AndSize(lower, &n) : NULL;
-    if (utf8 && reserve_words(self, at + (size_t)n + 16) == 0) {
+    if (utf8 && reserve_words(self, at + (size_t)n + 8 + SHORT) == 0) {
         memcpy(self->words + at, utf8, (size_t)n);
+        *hash = hash_word(self->words + at, (size_t)n);
         *alnum = 0;
         Py_ssize_t length = PyUnicode_GET_LENGTH(lower);
         for (Py_ssize_t i = 0; i < length && !*alnum; i++)
@@ -600,25 +620,44 @@ static COLD Py_ssize_t put_word_unicode(Counter *self, size_t at, const byte *p,
     return put;
 }
 
-/* Puts a word at self->words + at, lower-cased if asked; returns its size, -1 on error. Words are
-   read 8 bytes at a time: at least 8 bytes of other columns follow FORM and LEMMA. */
+/* The ASCII letters of a word in memory order in lower case, other bytes as they are. */
+static inline uint64_t to_lower(uint64_t x) {
+    uint64_t low = x & EACH_BYTE(0x7f);
+    uint64_t upper = (low + EACH_BYTE(0x80 - 'A')) & ~(low + EACH_BYTE(0x7f - 'Z'));
+    return x | ((upper & ~x & EACH_BYTE(0x80)) >> 2); /* sets 0x20 */
+}
+
+/* Puts a word at self->words + at, lower-cased if asked; returns its size, -1 on error. `end` is
+   the block's; at least 8 bytes of other columns follow FORM and LEMMA. */
 static inline Py_ssize_t put_word(Counter *self, size_t at, const byte *p, size_t size,
-                                  int *alnum) {
-    if (reserve_words(self, at + size + 16)) return -1;
+                                  const byte *end, uint64_t *hash, int *alnum) {
+    static const byte kept[32] = {255, 255, 255, 255, 255, 255, 255, 255,
+                                  255, 255, 255, 255, 255, 255, 255, 255};
+    if (reserve_words(self, at + size + 8 + SHORT)) return -1;
     byte *out = self->words + at;
-    uint64_t not_ascii = 0;
-    for (size_t i = 0; i < size; i += 8) {
-        uint64_t x;
-        memcpy(&x, p + i, 8);
-        uint64_t low = x & EACH_BYTE(0x7f);
-        uint64_t upper = (low + EACH_BYTE(0x80 - 'A')) & ~(low + EACH_BYTE(0x7f - 'Z'));
-        uint64_t lower = x | ((upper & ~x & EACH_BYTE(0x80)) >> 2); /* sets 0x20 */
-        lower = self->lowercase ? lower : x;
-        memcpy(out + i, &lower, 8);
-        size_t left = size - i;
-        not_ascii |= left >= 8 ? x : first_bytes(x, left);
+    uint64_t not_ascii = 0, x, y, kept_x, kept_y;
+    if (LIKELY(size <= 16 && end - p >= 16)) { /* without a loop, whose end would be mispredicted */
+        memcpy(&kept_x, kept + 16 - size, 8);
+        memcpy(&kept_y, kept + 24 - size, 8);
+        memcpy(&x, p, 8);
+        memcpy(&y, p + 8, 8);
+        not_ascii = (x & kept_x) | (y & kept_y);
+        x = self->lowercase ? to_lower(x) : x;
+        y = self->lowercase ? to_lower(y) : y;
+        memcpy(out, &x, 8);
+        memcpy(out + 8, &y, 8);
+        *hash = hash_first(x & kept_x, y & kept_y);
+    } else {
+        for (size_t i = 0; i < size; i += 8) {
+            memcpy(&x, p + i, 8);
+            y = self->lowercase ? to_lower(x) : x;
+            memcpy(out + i, &y, 8);
+            not_ascii |= size - i >= 8 ? x : first_bytes(x, size - i);
+        }
+        *hash = hash_word(out, size);
     }
-    if (UNLIKELY(not_ascii & EACH_BYTE(0x80))) return put_word_unicode(self, at, p, size, alnum);
+    if (UNLIKELY(not_ascii & EACH_BYTE(0x80)))
+        return put_word_unicode(self, at, p, size, hash, alnum);
     *alnum = any_ascii_alnum(p, size);
     return (Py_ssize_t)size;
 }
@@ -647,65 +686,73 @@ static inline uint64_t tag_key(const byte *p, size_t size, const byte *end) {
 }
 
 /* Whether the row may be a dependent or a head: the Penn tag decides, else the universal one. */
-static inline byte tag_flags(const Counter *self, const byte *chunk, const uint32_t *tabs,
-                             const byte *end) {
+static inline byte tag_flags(const Counter *self, const byte *const *tabs, const byte *end) {
     byte flags;
-    if (find_tag(self->penn, tag_key(chunk + tabs[3] + 1, tabs[4] - tabs[3] - 1, end), &flags) ||
-        find_tag(self->universal, tag_key(chunk + tabs[2] + 1, tabs[3] - tabs[2] - 1, end),
+    if (find_tag(self->penn, tag_key(tabs[3] + 1, (size_t)(tabs[4] - tabs[3] - 1), end), &flags) ||
+        find_tag(self->universal, tag_key(tabs[2] + 1, (size_t)(tabs[3] - tabs[2] - 1), end),
                  &flags))
         return flags;
     return self->unknown_tag;
 }
 
 /* The column that stands for the word: the lemma if so ruled and it is not missing. */
-static inline const byte *choose_word(const byte *chunk, const uint32_t *tabs, int by_lemma,
-                                      size_t *size) {
-    const byte *lemma = chunk + tabs[1] + 1;
-    *size = tabs[2] - tabs[1] - 1;
+static inline const byte *choose_word(const byte *const *tabs, int by_lemma, size_t *size) {
+    const byte *lemma = tabs[1] + 1;
+    *size = (size_t)(tabs[2] - lemma);
     if (by_lemma && *size && !(*size == 1 && *lemma == '_')) return lemma;
-    *size = tabs[1] - tabs[0] - 1;
-    return chunk + tabs[0] + 1;
+    *size = (size_t)(tabs[1] - tabs[0] - 1);
+    return tabs[0] + 1;
 }
 
 /* ---- sentences ---- */
 
-static inline size_t row_start(const Counter *self, const Row *row) {
-    return row->at ? (size_t)self->marks[row->at - 1] + 1 : 0;
-}
-
-static COLD void tally_row(const Counter *self, Tally *to, const byte *chunk, const Row *row,
-                           uint64_t count) {
-    size_t start = row_start(self, row), stop = self->marks[row->at + COLUMNS - 1];
-    if (stop > start && chunk[stop - 1] == '\r') stop--;
-    tally(to, self->lines + row->line + 1, chunk + start, stop - start, count);
+/* The first n tabs of a row. */
+static inline void find_tabs(const Counter *self, const byte *chunk, size_t start, int n,
+                             const byte **tabs) {
+    uint64_t marks = bits_from(self->index.marks, start), x = marks;
+    for (int i = 1; i < n; i++) x &= x - 1;
+    if (LIKELY(x)) {
+        for (int i = 0; i < n; i++, marks &= marks - 1)
+            tabs[i] = chunk + start + COUNT_TRAILING_ZEROS(marks);
+        return;
+    }
+    for (int i = 0; i < n; i++, start++) { /* a long row */
+        start = next_bit(self->index.marks, start);
+        tabs[i] = chunk + start;
+    }
 }
 
 /* Reads one amod relation. */
 static int read_amod(Counter *self, const byte *chunk, const Row *row, const Row *head,
                      const byte *end) {
-    const uint32_t *tabs = self->marks + row->at, *head_tabs = self->marks + head->at;
+    const byte *tabs[5], *head_tabs[5];
+    uint64_t adjective_hash, noun_hash;
     int left, alnum, ignored;
     self->amod++;
-    if (!(tag_flags(self, chunk, tabs, end) & TAG_DEPENDENT)) {
+    find_tabs(self, chunk, row->start, 5, tabs);
+    find_tabs(self, chunk, head->start, 5, head_tabs);
+    if (!(tag_flags(self, tabs, end) & TAG_DEPENDENT)) {
         left = LEFT_NOT_ADJECTIVE;
-    } else if (!(tag_flags(self, chunk, head_tabs, end) & TAG_HEAD)) {
+    } else if (!(tag_flags(self, head_tabs, end) & TAG_HEAD)) {
         left = LEFT_NOT_NOUN;
     } else {
         size_t size;
-        const byte *word = choose_word(chunk, tabs, self->adjective_by_lemma, &size);
-        Py_ssize_t adjective = put_word(self, self->words_used, word, size, &alnum);
+        const byte *word = choose_word(tabs, self->adjective_by_lemma, &size);
+        Py_ssize_t adjective = put_word(self, self->words_used, word, size, end, &adjective_hash,
+                                        &alnum);
         if (adjective < 0) return -1;
-        word = choose_word(chunk, head_tabs, self->noun_by_lemma, &size);
+        word = choose_word(head_tabs, self->noun_by_lemma, &size);
         size_t at = self->words_used + (size_t)adjective;
-        Py_ssize_t noun = put_word(self, at, word, size, &ignored);
+        Py_ssize_t noun = put_word(self, at, word, size, end, &noun_hash, &ignored);
         if (noun < 0) return -1;
         if (LIKELY(alnum && noun)) {
             self->pairs++;
-            return add_pair(self, (uint32_t)adjective, (uint32_t)noun);
+            return add_pair(self, (uint32_t)adjective, (uint32_t)noun,
+                            hash_pair(adjective_hash, noun_hash));
         }
         left = LEFT_NO_LETTER;
     }
-    tally_row(self, &self->left_out[left], chunk, row, 1);
+    tally(self, &self->left_out[left], chunk, row->start, 1);
     return 0;
 }
 
@@ -714,10 +761,15 @@ static int by_id(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The row with an id among n rows in ascending order of ids, or NULL. Looked for from the row
-   `near`, since the head of an adjective is mostly within a few words of it. */
+/* The row with an id among n rows in ascending order of ids, or NULL. Looked for first where it is
+   if ids leave no gap between it and the row `near`, and then from there, since the head of an
+   adjective is mostly within a few words of it. */
 static inline const Row *find_id(const Row *rows, size_t n, size_t near, uint64_t id) {
     const Row *row = rows + near, *last = rows + n - 1;
+    int64_t ahead = (int64_t)(id - row->id); /* of keys: too far by 246 for each ten */
+    ahead -= ahead > 123 ? 246 : ahead < -123 ? -246 : 0;
+    size_t guess = near + (size_t)ahead;
+    if (LIKELY(guess < n && rows[guess].id == id)) return rows + guess;
     for (int steps = 0; steps < 12; steps++) {
         if (row->id == id) return row;
         if (row->id < id) {
@@ -728,7 +780,7 @@ static inline const Row *find_id(const Row *rows, size_t n, size_t near, uint64_
             row--;
         }
     }
-    Row key = {id, 0, 0};
+    Row key = {id, 0};
     return bsearch(&key, rows, n, sizeof *rows, by_id);
 }
 
@@ -743,17 +795,17 @@ static int finish_sentence(Counter *self, const byte *chunk, size_t n, size_t m,
         ordered = self->sorted;
         for (size_t i = 1; i < n; i++) {
             if (ordered[i].id == ordered[i - 1].id) {
-                tally_row(self, &self->rejected[REJECT_DUPLICATE_ID], chunk, self->rows, n);
+                tally(self, &self->rejected[REJECT_DUPLICATE_ID], chunk, self->rows->start, n);
                 return 0;
             }
         }
     }
     for (size_t i = 0; i < m; i++) {
-        const Row *row = self->rows + self->amods[i].row;
-        const Row *head = find_id(ordered, n, self->amods[i].row, self->amods[i].head);
+        const Row *row = self->amods[i].row;
+        const Row *head = find_id(ordered, n, (size_t)(row - self->rows), self->amods[i].head);
         if (UNLIKELY(!head || head->id == row->id)) {
             int reason = head ? REJECT_SELF_HEAD : REJECT_HEAD_MISSING;
-            tally_row(self, &self->rejected[reason], chunk, row, 1);
+            tally(self, &self->rejected[reason], chunk, row->start, 1);
             tokens--;
         } else if (read_amod(self, chunk, row, head, end)) {
             return -1;
@@ -764,114 +816,170 @@ static int finish_sentence(Counter *self, const byte *chunk, size_t n, size_t m,
     return 0;
 }
 
-/* The first byte at or after `from` that is NUL or not ASCII; UINT32_MAX: none in the chunk. */
-static inline uint32_t find_odd(const Counter *self, uint32_t from) {
-    size_t group = from / 64;
-    uint64_t odd = self->odd[group] & ~(uint64_t)0 << (from % 64);
-    while (!odd) {
-        if (++group >= self->n_groups) return UINT32_MAX;
-        odd = self->odd[group];
-    }
-    return (uint32_t)(64 * group) + COUNT_TRAILING_ZEROS(odd);
-}
-
 static inline int is_sentence_mark(const byte *p, size_t size) {
     return size >= 5 && memcmp(p, ">>>>>", 5) == 0;
 }
 
-/* Reads the first n_lines lines of the indexed chunk, which end with a sentence. `before` bytes
-   of the block precede the chunk, `end` is the block's. */
-static int read_chunk(Counter *self, const byte *chunk, size_t n_lines, size_t before,
-                      const byte *end) {
-    const uint32_t *marks = self->marks;
-    Row *rows = self->rows;
-    Amod *amods = self->amods;
-    size_t n = 0, m = 0;
+/* Reads one line that is no blank line, no comment and no mark of a sentence, with an eye to
+   everything that can be wrong with it: a reason to reject it, or REJECTIONS if there is none, with
+   what is to be read of it; or SKIP. `stop` is its newline's place. */
+enum { SKIP = REJECTIONS + 1 };
+typedef struct {
+    uint64_t id, head;
+    int amod;
+} Line;
+static COLD uint32_t judge_line(const Counter *self, const byte *chunk, size_t start, size_t stop,
+                                Line *line) {
+    const byte *p = chunk + start, *tabs[COLUMNS];
+    size_t size = stop - start, at = start;
+    size -= size && p[size - 1] == '\r';
+    if (memchr(p, 0, size)) return REJECT_NUL;
+    if (!is_utf8(p, size)) return REJECT_UTF8;
+    for (int i = 0; i < COLUMNS; i++, at++) {
+        at = next_bit(self->index.marks, at);
+        tabs[i] = chunk + at;
+        if ((at == stop) != (i == COLUMNS - 1)) return REJECT_COLUMNS;
+    }
+    size_t digits = (size_t)(tabs[0] - p);
+    if (!read_number(p, digits, &line->id))
+        return self->ranges && is_range(p, digits) ? SKIP : REJECT_ID;
+    if (line->id < self->least_id[digits]) return REJECT_ID;
+    if (!read_number(tabs[5] + 1, (size_t)(tabs[6] - tabs[5] - 1), &line->head))
+        return REJECT_HEAD;
+    line->amod = tabs[7] - tabs[6] == 5 && memcmp(tabs[6] + 1, "amod", 4) == 0;
+    return REJECTIONS;
+}
+
+/* Whether there are ten marks, and if so the bits of the sixth to the eighth, perhaps with more. */
+static ALWAYS_INLINE int find_columns(uint64_t marks, int fast_pdep, uint64_t *sixth_on) {
+    uint64_t x = marks;
+#ifdef HAVE_X86
+    if (fast_pdep) { /* its intrinsic may not be used in what is compiled for all processors */
+        __asm__("pdep %1, %2, %0" : "=r"(*sixth_on) : "r"(marks), "r"((uint64_t)0xe0));
+        return COUNT_BITS(marks) == COLUMNS;
+    }
+#endif
+    (void)fast_pdep;
+    for (int i = 0; i < 5; i++) x &= x - 1;
+    *sixth_on = x;
+    for (int i = 0; i < 4; i++) x &= x - 1;
+    return x && !(x & (x - 1));
+}
+
+/* Reads a row of ASCII without NUL from the bits of its marks, its newline included. False if
+   anything is wrong with it, or not as it is in most: `judge_line` says what. */
+static ALWAYS_INLINE int read_row(const Counter *self, const byte *p, uint64_t marks, int fast_pdep,
+                                  uint64_t *id, uint64_t *head, int *amod) {
+    uint64_t sixth;
+    if (UNLIKELY(!find_columns(marks, fast_pdep, &sixth))) return 0;
+    uint64_t seventh = sixth & (sixth - 1), eighth = seventh & (seventh - 1);
+    size_t id_size = COUNT_TRAILING_ZEROS(marks), head_end = COUNT_TRAILING_ZEROS(seventh);
+    size_t head_size = head_end - COUNT_TRAILING_ZEROS(sixth) - 1;
+    uint64_t x = digits_before(p + id_size, id_size), y = digits_before(p + head_end, head_size);
+    if (UNLIKELY(not_digits(x) | not_digits(y))) return 0;
+    *id = swap64(x);
+    *head = swap64(y);
+    if (UNLIKELY(*id < self->least_id[id_size] || *head < self->least_head[head_size])) return 0;
+    /* the relation with the tab before it */
+    *amod = load64(p + COUNT_TRAILING_ZEROS(eighth) - 8) >> 24 == AMOD_COLUMN;
+    return 1;
+}
+
+/* Reads the lines of the n indexed bytes of the chunk, the last of which ends a sentence. `end` is
+   the block's. */
+static ALWAYS_INLINE int read_lines(Counter *self, const byte *chunk, size_t n, const byte *end,
+                                    int fast_pdep) {
+    const Index index = self->index;
+    Row *row = self->rows;
+    Amod *amod = self->amods;
+    int64_t last_id = -1;
     int ascending = 1;
-    uint32_t at = 0, start = 0;
-    uint32_t odd = 0; /* from the line at hand up to here all is ASCII without NUL */
-    uint32_t too_near = before < 8 ? (uint32_t)(8 - before) : 0; /* to the start of the block */
-    uint64_t crlf = 0, last_id = 0;
-    uint32_t amod;
-    memcpy(&amod, "amod", 4);
 
-    for (size_t line = 0; line < n_lines; line++) {
-        uint32_t newline = self->newlines[line], stop = marks[newline];
-        const uint32_t *tabs = marks + at;
+    for (size_t start = 0, next; start < n; start = next) {
         const byte *p = chunk + start;
-        uint32_t next = stop + 1, reason;
-        uint64_t id, head;
-        if (UNLIKELY(stop > start && chunk[stop - 1] == '\r')) {
-            stop--;
-            crlf++;
+        uint64_t newlines = bits_from(index.newlines, start);
+        uint64_t bytes = newlines ^ (newlines - 1), id, head; /* the line's, a bit each */
+        int is_amod;
+        if (LIKELY((byte)(*p - '0') <= 9 && newlines && !(bits_from(index.odd, start) & bytes) &&
+                   read_row(self, p, bits_from(index.marks, start) & bytes, fast_pdep, &id, &head,
+                            &is_amod))) {
+            size_t size = COUNT_TRAILING_ZEROS(newlines);
+            next = start + size + 1;
+            if (UNLIKELY(p[size - 1] == '\r')) self->crlf++;
+        } else {
+            size_t stop = next_bit(index.newlines, start), size = stop - start;
+            next = stop + 1;
+            if (UNLIKELY(size && p[size - 1] == '\r')) {
+                size--;
+                self->crlf++;
+            }
+            if (LIKELY(!size || *p == '#' || is_sentence_mark(p, size))) {
+                if (row != self->rows &&
+                    finish_sentence(self, chunk, (size_t)(row - self->rows),
+                                    (size_t)(amod - self->amods), ascending, end))
+                    return -1;
+                row = self->rows;
+                amod = self->amods;
+                last_id = -1;
+                ascending = 1;
+                continue;
+            }
+            Line judged;
+            uint32_t reason = judge_line(self, chunk, start, stop, &judged);
+            if (UNLIKELY(reason < REJECTIONS))
+                tally(self, &self->rejected[reason], chunk, start, 1);
+            if (UNLIKELY(reason != REJECTIONS)) continue;
+            id = judged.id;
+            head = judged.head;
+            is_amod = judged.amod;
         }
-        if ((byte)(*p - '0') > 9 &&
-            (stop == start || *p == '#' || is_sentence_mark(p, stop - start))) {
-            if (n && finish_sentence(self, chunk, n, m, ascending, end)) return -1;
-            n = m = 0;
-            ascending = 1;
-            goto next_line;
-        }
-        if (UNLIKELY(odd < stop) && (odd = find_odd(self, start)) < stop) {
-            reason = REJECT_NUL;
-            if (memchr(p, 0, stop - start)) goto reject;
-            reason = REJECT_UTF8;
-            if (!is_utf8(p, stop - start)) goto reject;
-        }
-        reason = REJECT_COLUMNS;
-        if (UNLIKELY(newline - at != COLUMNS - 1)) goto reject;
-
-        int near = UNLIKELY(tabs[0] < too_near);
-        uint32_t digits = tabs[0] - start;
-        if (UNLIKELY(!(near ? read_number_at_start(chunk + tabs[0], digits, &id)
-                            : read_number(chunk + tabs[0], digits, &id)))) {
-            if (self->ranges && is_range(p, digits)) goto next_line;
-            reason = REJECT_ID;
-            goto reject;
-        }
-        reason = REJECT_ID;
-        if (UNLIKELY(id < self->first_id)) goto reject;
-        reason = REJECT_HEAD;
-        digits = tabs[6] - tabs[5] - 1;
-        if (UNLIKELY(!(near ? read_number_at_start(chunk + tabs[6], digits, &head)
-                            : read_number(chunk + tabs[6], digits, &head))))
-            goto reject;
-
-        if (UNLIKELY(n && id <= last_id)) ascending = 0;
-        last_id = id;
-        rows[n].id = id;
-        rows[n].at = at;
-        rows[n].line = (uint32_t)line;
+        ascending &= (int64_t)id > last_id;
+        last_id = (int64_t)id;
+        row->id = id;
+        row->start = start;
         /* written whether amod or not: whether it is cannot be foretold, and a branch would be
            mispredicted more dearly than a write costs */
-        amods[m].row = (uint32_t)n;
-        amods[m].head = head;
-        uint32_t relation; /* read from its end, since the block may end right after it */
-        memcpy(&relation, chunk + tabs[7] - 4, 4);
-        m += (relation == amod) & (tabs[7] - tabs[6] == 5);
-        n++;
-        goto next_line;
-
-    reject:
-        tally(&self->rejected[reason], self->lines + line + 1, chunk + start, stop - start, 1);
-    next_line:
-        at = newline + 1;
-        start = next;
+        amod->head = head;
+        amod->row = row;
+        amod += is_amod;
+        row++;
     }
-    if (n && finish_sentence(self, chunk, n, m, ascending, end)) return -1;
-    self->lines += n_lines;
-    self->crlf += crlf;
+    if (row != self->rows &&
+        finish_sentence(self, chunk, (size_t)(row - self->rows), (size_t)(amod - self->amods),
+                        ascending, end))
+        return -1;
+    for (size_t i = 0; i <= n / 64; i++) self->lines += COUNT_BITS(self->index.newlines[i]);
     return 0;
 }
 
-/* How many of the indexed lines to read so that the next one is no row: 0 if there is no such
-   place. All lines are followed by at least one more byte of the block. */
-static size_t lines_to_boundary(const Counter *self, const byte *chunk, const byte *end) {
-    for (size_t lines = self->n_newlines; lines; lines--) {
-        const byte *p = chunk + self->marks[self->newlines[lines - 1]] + 1;
-        if (p < end && (*p == '\n' || *p == '#' || is_sentence_mark(p, (size_t)(end - p)) ||
-                        (*p == '\r' && p + 1 < end && p[1] == '\n')))
-            return lines;
+static int read_lines_portable(Counter *self, const byte *chunk, size_t n, const byte *end) {
+    return read_lines(self, chunk, n, end, 0);
+}
+
+#ifdef HAVE_X86
+#define BMI __attribute__((target("bmi,bmi2,popcnt")))
+BMI static int read_lines_bmi(Counter *self, const byte *chunk, size_t n, const byte *end) {
+    return read_lines(self, chunk, n, end, 0);
+}
+
+/* Processors that have AVX-512 also do this instruction in hardware. */
+BMI static int read_lines_pdep(Counter *self, const byte *chunk, size_t n, const byte *end) {
+    return read_lines(self, chunk, n, end, 1);
+}
+#endif
+
+typedef int (*Reader)(Counter *, const byte *, size_t, const byte *);
+static Reader read_chunk = read_lines_portable;
+
+/* How many of the first n bytes to read so that the next line is no row: 0 if there is no such
+   place. At least one more byte of the block follows them. */
+static size_t sentences_end(const byte *chunk, size_t n, const byte *end) {
+    for (size_t at = n; at--;) {
+        if (chunk[at] != '\n') continue;
+        const byte *p = chunk + at + 1;
+        if (*p == '\n' || *p == '#' || is_sentence_mark(p, (size_t)(end - p)) ||
+            (*p == '\r' && p + 1 < end && p[1] == '\n'))
+            return at + 1;
     }
     return 0;
 }
@@ -882,24 +990,23 @@ static int feed(Counter *self, const byte *block, size_t size) {
     while (at < size) {
         const byte *chunk = block + at;
         size_t n = size - at < chunk_size ? size - at : chunk_size;
-        int last = at + n == size;
-        if (index_chunk(self, chunk, n)) return -1;
-        size_t lines = self->n_newlines;
-        if (last) {
-            if (chunk[n - 1] != '\n') {
-                self->marks[self->n_marks] = (uint32_t)n;
-                self->newlines[self->n_newlines++] = (uint32_t)self->n_marks++;
-                lines++;
-            }
-        } else {
-            lines = lines_to_boundary(self, chunk, end);
-            if (!lines) { /* a sentence longer than the chunk */
+        if (at + n < size) {
+            n = sentences_end(chunk, n, end);
+            if (!n) { /* a sentence longer than the chunk */
                 chunk_size *= 2;
                 continue;
             }
         }
-        if (read_chunk(self, chunk, lines, at, end)) return -1;
-        at += last ? n : (size_t)self->marks[self->newlines[lines - 1]] + 1;
+        if (index_chunk(self, chunk, n)) return -1;
+        if (chunk[n - 1] != '\n') { /* the end of the block stands for a newline */
+            set_bit(self->index.marks, n);
+            set_bit(self->index.newlines, n);
+        }
+        /* Before the first rows of the block there may not be the eight bytes that `read_row` reads
+           before the end of a number. */
+        if (!at) *(byte *)self->index.odd = 0xff;
+        if (read_chunk(self, chunk, n, end)) return -1;
+        at += n;
         chunk_size = CHUNK;
     }
     self->bytes += size;
@@ -943,7 +1050,8 @@ static int counter_init(Counter *self, PyObject *args, PyObject *kwargs) {
                                      &self->adjective_by_lemma, &self->noun_by_lemma,
                                      &self->lowercase))
         return -1;
-    self->first_id = first_id;
+    least_keys(self->least_id, first_id);
+    least_keys(self->least_head, 0);
     self->unknown_tag = unknown_tag;
     memset(self->penn, 0, sizeof self->penn);
     memset(self->universal, 0, sizeof self->universal);
@@ -954,9 +1062,9 @@ static void counter_dealloc(Counter *self) {
     free(self->arena);
     free(self->slots);
     free(self->words);
-    free(self->marks);
-    free(self->newlines);
-    free(self->odd);
+    free(self->index.marks);
+    free(self->index.newlines);
+    free(self->index.odd);
     free(self->rows);
     free(self->sorted);
     free(self->amods);
@@ -1093,36 +1201,42 @@ static PyTypeObject CounterType = {
 static const struct {
     const char *name;
     Indexer indexer;
-} INDEXERS[] = {
+    Reader reader;
+} INSTRUCTIONS[] = {
 #ifdef HAVE_X86
-    {"avx512", index_avx512},
-    {"avx2", index_avx2},
-    {"sse2", index_sse2},
+    {"avx512", index_avx512, read_lines_pdep},
+    {"avx2", index_avx2, read_lines_bmi},
+    {"sse2", index_sse2, read_lines_portable},
 #endif
-    {"portable", index_portable},
+    {"portable", index_portable, read_lines_portable},
 };
-#define N_INDEXERS (sizeof INDEXERS / sizeof *INDEXERS)
+#define N_INSTRUCTIONS (sizeof INSTRUCTIONS / sizeof *INSTRUCTIONS)
 
 static int runs_here(size_t indexer) {
 #ifdef HAVE_X86
     if (indexer == 0)
-        return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vbmi2") &&
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
     if (indexer == 1)
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-               __builtin_cpu_supports("popcnt");
+               __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
 #endif
     (void)indexer;
     return 1;
+}
+
+static void choose(size_t indexer) {
+    index_groups = INSTRUCTIONS[indexer].indexer;
+    read_chunk = INSTRUCTIONS[indexer].reader;
 }
 
 static PyObject *instructions(PyObject *module, PyObject *ignored) {
     (void)module;
     (void)ignored;
     PyObject *names = PyList_New(0);
-    for (size_t i = 0; names && i < N_INDEXERS; i++) {
+    for (size_t i = 0; names && i < N_INSTRUCTIONS; i++) {
         if (!runs_here(i)) continue;
-        PyObject *name = PyUnicode_FromString(INDEXERS[i].name);
+        PyObject *name = PyUnicode_FromString(INSTRUCTIONS[i].name);
         if (!name || PyList_Append(names, name)) Py_CLEAR(names);
         Py_XDECREF(name);
     }
@@ -1131,10 +1245,10 @@ static PyObject *instructions(PyObject *module, PyObject *ignored) {
 
 static PyObject *use(PyObject *module, PyObject *name) {
     (void)module;
-    for (size_t i = 0; i < N_INDEXERS; i++) {
+    for (size_t i = 0; i < N_INSTRUCTIONS; i++) {
         if (runs_here(i) && PyUnicode_Check(name) &&
-            PyUnicode_CompareWithASCIIString(name, INDEXERS[i].name) == 0) {
-            index_groups = INDEXERS[i].indexer;
+            PyUnicode_CompareWithASCIIString(name, INSTRUCTIONS[i].name) == 0) {
+            choose(i);
             Py_RETURN_NONE;
         }
     }
@@ -1154,8 +1268,8 @@ static PyModuleDef module = {PyModuleDef_HEAD_INIT,
                              .m_methods = module_methods};
 
 PyMODINIT_FUNC PyInit__kernel(void) {
-    for (size_t i = N_INDEXERS; i--;)
-        if (runs_here(i)) index_groups = INDEXERS[i].indexer;
+    for (size_t i = N_INSTRUCTIONS; i--;)
+        if (runs_here(i)) choose(i);
     if (PyType_Ready(&CounterType)) return NULL;
     PyObject *result = PyModule_Create(&module);
     if (result && PyModule_AddObjectRef(result, "Counter", (PyObject *)&CounterType))

@@ -76,7 +76,7 @@ class Fallback:
         while start < len(view):
             boundary = _BOUNDARY.search(view, start + CHUNK)
             stop = boundary.end() if boundary else len(view)
-            self._feed_chunk(bytes(view[start:stop]))
+            self._feed_chunk(view[start:stop])
             start = stop
         self._stats.bytes += len(view)
 
@@ -110,8 +110,8 @@ class Fallback:
         copy.merge(self._stats)
         return copy
 
-    def _feed_chunk(self, data: bytes) -> None:
-        lines = _Lines(data if data.endswith(b"\n") else data + b"\n")
+    def _feed_chunk(self, data: memoryview) -> None:
+        lines = _Lines(data if data[-1] == ord("\n") else memoryview(bytes(data) + b"\n"))
         rows, irregular = _regular_rows(lines, self._dialect)
         amod, head = _relations(lines, rows)
         dangling = (head < 0) | (head == amod)
@@ -149,7 +149,7 @@ class Fallback:
         # Mostly the first byte shows that there is a letter or digit.
         worded = ALNUM[lines.bytes[first.start]] & (first.stop > first.start)
         for i in np.flatnonzero(~worded).tolist():
-            word = lines.data[first.start[i] : first.stop[i]].decode("utf-8")
+            word = lines.text(first.start[i], first.stop[i]).decode("utf-8")
             worded[i] = rules.adjective_word(word) != ""
         worded &= second.stop > second.start
         if not worded.all():
@@ -159,8 +159,7 @@ class Fallback:
         if len(first.start):
             # Words hold neither tabs nor newlines, and str.lower looks at no letter beyond them, so
             # that lower-casing all at once is the same as one by one.
-            both = zip(first.of(lines.data), second.of(lines.data), strict=True)
-            text = b"\n".join(map(b"\t".join, both)).decode("utf-8")
+            text = _joined(lines, first, second).decode("utf-8")
             self._pairs.update((text.lower() if rules.lowercase else text).split("\n"))
         for reason, which in left_out.items():
             if len(which):
@@ -221,9 +220,18 @@ class _Spans(NamedTuple):
     def keep(self, which: Bools) -> _Spans:
         return _Spans(self.start[which], self.stop[which])
 
-    def of(self, data: bytes) -> list[bytes]:
-        bounds = zip(self.start.tolist(), self.stop.tolist(), strict=True)
-        return [data[start:stop] for start, stop in bounds]
+
+def _joined(lines: _Lines, first: _Spans, second: _Spans) -> bytes:
+    """The words of both side by side: a tab between the two, a newline between the pairs."""
+    starts = np.column_stack((first.start, second.start)).ravel()
+    sizes = np.column_stack((first.stop, second.stop)).ravel() - starts + 1  # with what separates
+    ends = np.cumsum(sizes)
+    places = np.arange(ends[-1]) + np.repeat(starts - ends + sizes, sizes)
+    text = lines.bytes.take(places)  # some byte follows every word
+    text[ends[0::2] - 1] = ord("\t")
+    text[ends[1::2] - 1] = ord("\n")
+    joined: bytes = text[:-1].tobytes()
+    return joined
 
 
 def _word(lines: _Lines, mark: Ints, by: str) -> _Spans:
@@ -241,6 +249,7 @@ def _word(lines: _Lines, mark: Ints, by: str) -> _Spans:
 class _Lines:
     """Where the lines of a chunk lie, which ends with a newline.
 
+    least     the least byte of the chunk
     marks     places of tabs and newlines
     mark      of each line: the index in `marks` of its first tab or newline
     tabs      of each line: how many it has
@@ -250,30 +259,36 @@ class _Lines:
     sentence  of each row: the number of its sentence
     """
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: memoryview) -> None:
         self.data = data
         self.bytes = np.frombuffer(data, np.uint8)
         self.marks: Ints = np.flatnonzero(self.bytes <= 10)
         marked = self.bytes.take(self.marks)
-        if marked.min() < 9:  # other control characters: rare enough to look for them afterwards
+        self.least = int(marked.min())
+        if self.least < 9:  # other control characters: rare enough to look for them afterwards
             self.marks, marked = self.marks[marked >= 9], marked[marked >= 9]
         newlines = np.flatnonzero(marked == 10)
-        newline = self.marks[newlines]
+        newline = self.marks.take(newlines)
         self.mark: Ints = np.concatenate(([0], newlines[:-1] + 1))
         self.tabs: Ints = newlines - self.mark
         self.start: Ints = np.concatenate(([0], newline[:-1] + 1))
-        self.crlf: Bools = (self.bytes[newline - 1] == 13) & (newline > self.start)
+        self.crlf: Bools = (self.bytes.take(newline - 1) == 13) & (newline > self.start)
         self.stop: Ints = newline - self.crlf
-        first = self.bytes[self.start]
+        first = self.bytes.take(self.start)
         between = (self.stop == self.start) | (first == ord("#"))
         for line in np.flatnonzero(first == ord(">")).tolist():
-            between[line] = data.startswith(SENTENCE_MARK, self.start[line])
+            start = self.start[line]
+            between[line] = self.text(start, start + len(SENTENCE_MARK)) == SENTENCE_MARK
         self.row: Bools = ~between
         self.sentence: Ints = np.cumsum(between)
 
+    def text(self, start: int, stop: int) -> bytes:
+        """A stretch of the chunk."""
+        return bytes(self.data[start:stop])
+
     def row_of(self, line: int, lines_before: int) -> Row:
         """A row as the reference takes it."""
-        return Row(lines_before + line + 1, self.data[self.start[line] : self.stop[line]])
+        return Row(lines_before + line + 1, self.text(self.start[line], self.stop[line]))
 
     def rows_of(self, sentence: int, lines_before: int) -> list[Row]:
         """The rows of a sentence as the reference takes them."""
@@ -283,13 +298,13 @@ class _Lines:
     def not_text(self) -> list[int]:
         """The rows that hold a NUL or invalid UTF-8."""
         found: list[int] = []
-        if 0 in self.data:
+        if not self.least:
             found += np.searchsorted(self.stop, np.flatnonzero(self.bytes == 0), "right").tolist()
-        if not (self.data.isascii() or _all_utf8(self.data)):
+        if self.bytes.max() > 127 and not _all_utf8(self.data):
             rows = np.flatnonzero(self.row)
             bounds = zip(self.start[rows].tolist(), self.stop[rows].tolist(), strict=True)
             contents = zip(rows.tolist(), bounds, strict=True)
-            found += [row for row, (i, j) in contents if not _is_utf8(self.data[i:j])]
+            found += [row for row, (i, j) in contents if not _is_utf8(self.text(i, j))]
         return found
 
 
@@ -301,7 +316,7 @@ def _is_utf8(content: bytes) -> bool:
     return True
 
 
-def _all_utf8(chunk: bytes) -> bool:
+def _all_utf8(chunk: memoryview) -> bool:
     """The same for a whole chunk: Arrow looks at the bytes without making a string of them."""
     bounds = np.array((0, len(chunk)), np.int32)
     buffers = [None, pa.py_buffer(bounds), pa.py_buffer(chunk)]
@@ -356,7 +371,7 @@ def _regular_rows(lines: _Lines, dialect: Dialect) -> tuple[_Rows, Ints]:
     if dialect.ranges and wrong.any():
         token = np.ones(len(line), np.bool_)
         for i in np.flatnonzero(~is_id & ~irregular).tolist():
-            identifier = lines.data[lines.start[line[i]] : marks[mark[i]]]
+            identifier = lines.text(lines.start[line[i]], marks[mark[i]])
             token[i] = not _RANGE.fullmatch(identifier)
         rows = rows.keep(token)
         wrong, irregular = wrong[token], irregular[token]
@@ -370,21 +385,22 @@ def _regular_rows(lines: _Lines, dialect: Dialect) -> tuple[_Rows, Ints]:
 def _numbers(lines: _Lines, start: Ints, stop: Ints) -> tuple[Ints, Bools]:
     """The decimal numbers in bytes start to stop, and where there is one (see the reference)."""
     digits = stop - start
-    most = digits.max(initial=0)
     zero = np.uint8(ord("0"))
-    # Digits from the right. What precedes the first byte of the chunk is its last, a newline.
-    digit = lines.bytes[stop - 1] - zero
+    digit = lines.bytes.take(stop - 1) - zero  # what precedes the first byte is the last one
     valid = (digit <= 9) & (digits >= 1)
     values = digit.astype(np.int64)
-    for place in range(2, min(most, 3) + 1):
-        digit = (lines.bytes[stop - place] - zero) * (digits >= place)  # 0 if there is none
-        valid &= (digit <= 9) & ((digit > 0) | (digits != place))  # no leading zero
-        values += digit * np.int64(10 ** (place - 1))
-    if most > 3:
-        for i in np.flatnonzero(digits > 3).tolist():
-            number = lines.data[start[i] : stop[i]]
-            valid[i] = bool(_NUMBER.fullmatch(number))
-            values[i] = int(number) if valid[i] else 0
+    for place in (2, 3):
+        more = np.flatnonzero(digits >= place)
+        if not len(more):
+            return values, valid
+        digit = lines.bytes.take(stop.take(more) - place) - zero
+        leading = digits.take(more) == place
+        valid[more] &= (digit <= 9) & ((digit > 0) | ~leading)  # no leading zero
+        values[more] += digit * np.int64(10 ** (place - 1))
+    for i in more[digits.take(more) > 3].tolist():
+        number = lines.text(start[i], stop[i])
+        valid[i] = bool(_NUMBER.fullmatch(number))
+        values[i] = int(number) if valid[i] else 0
     return values, valid
 
 

@@ -19,6 +19,7 @@ LIMIT = 64 << 20
 _MARKED = b"\n" + SENTENCE_MARK
 _BOUNDARY = re.compile(rb"\n(?=(\r?\n)|" + SENTENCE_MARK + rb")")
 _WINDOW = 1 << 16
+_NEAR = 1 << 12  # some sentences
 
 
 class NoBoundary(ValueError):
@@ -93,7 +94,7 @@ def blocks(
 def _last_boundary(buffer: bytearray, stop: int) -> int:
     """The last boundary in the first `stop` bytes, 0 if there is none."""
     # Near the end first: a search for what does not occur would read the whole buffer.
-    window = _WINDOW
+    window = _NEAR
     while True:
         low = max(0, stop - window)
         blank = buffer.rfind(b"\n\n", low, stop)

@@ -104,6 +104,11 @@ def test_assert_same_fails_where_counts_differ(monkeypatch):
 @example((DEPCC, b">>>>"), CLEAN)
 @example((CONLLU, b""), CLEAN)
 @example((CONLLU, b"100\tbig\tbig\tJJ\tJJ\t_\t100\tnsubj\t_\t\xffO\n"), CLEAN)
+@example((DEPCC, b"7\t\xc3\xa9\ta\tJJ\t\t\t8\tamod\n8\ta\0b\ta\tNN\tNN\t\t0\tROOT\t_\n"), CLEAN)
+@example((DEPCC, b"9\ta\ta\tJJ\tJJ\t\t10\tamod\t\t\n10\tb\tb\tNN\tNN\t\t10\tx\t\t\n"), CLEAN)
+@example(
+    (DEPCC, b"0\ta\t" + b"a" * 90 + b"\tJJ\tJJ\t\t9\tamod\t\t\n9\tb\tb\tNN\t\t\t9\tx\t\t"), CLEAN
+)
 def test_all_agree_with_the_reference(case, rules):
     dialect, data = case
     for way in WAYS:
