@@ -34,8 +34,14 @@ class Staging:
     def write(self, wave: int, rows: DataFrame) -> DataFrame:
         """Compute and store the rows of `wave` as a new attempt; the rows as stored."""
         path = f"{self._folder}/{wave}-{uuid.uuid4().hex}"
-        # Packed pairs are words and numbers as they stand: zstd leaves half of what snappy does.
-        rows.write.option("compression", "zstd").parquet(path)
+        # Packed pairs are words and numbers as they stand: zstd leaves half of what snappy does, at
+        # its first level in half the time of its third. No value of theirs occurs twice.
+        options = {
+            "compression": "zstd",
+            "parquet.compression.codec.zstd.level": "1",
+            "parquet.enable.dictionary#packed": "false",
+        }
+        rows.write.options(**options).parquet(path)
         return self._rows(path)
 
     def forget(self, wave: int) -> None:

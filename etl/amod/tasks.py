@@ -34,7 +34,7 @@ from etl.corpora.dialects import UnknownDialect, detect
 from etl.corpora.documents import Document, LeftOut, Rejected
 from etl.corpora.files import Unit, Unreadable, open_input
 from etl.parsing import Parsed, load_parser, sparknlp_parser
-from etl.session import start_worker_log
+from etl.session import start_worker
 
 STAGED = pa.schema(
     [
@@ -383,6 +383,7 @@ def _events(unit: Unit, task: Task) -> Iterator[Document | Rejected | LeftOut]:
 
 def parse_documents(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
     """Staged documents to staged pairs and statistics; other staged rows pass as they are."""
+    start_worker()
     texts = _Texts(task)
     waiting: list[_Text] = []
     held = 0
@@ -407,6 +408,7 @@ def take_annotated(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[pa
     `batches` have the columns of `STAGED` and those of `sparknlp_parser.with_tokens`; a document
     whose annotations could not be told apart is rejected.
     """
+    start_worker()
     texts = _Texts(task)
     for batch in batches:
         is_parsed = pc.is_valid(batch.column("tokens"))
@@ -515,7 +517,7 @@ def _sums(column: pa.Int32Array, documents: list[_Text]) -> Counter[int]:
 
 
 def _units_of(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, Unit]]:
-    start_worker_log()
+    start_worker()
     for batch in batches:
         for row in batch.to_pylist():
             yield row.pop("file"), Unit(**row)

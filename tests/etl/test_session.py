@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
@@ -192,6 +193,20 @@ def test_a_session_that_runs_gets_what_tables_rely_on(spark):
 )
 def test_which_masters_are_local(master, local):
     assert session._is_local(master) is local
+
+
+def test_a_worker_leaves_what_was_there_out_of_its_garbage_collection(spark):
+    def frozen(_):
+        import gc
+
+        before = gc.get_freeze_count()
+        session.start_worker()
+        yield before, gc.get_freeze_count()
+
+    before, after = spark.sparkContext.parallelize([0], 1).mapPartitions(frozen).first()
+    assert after > max(before, 1000)  # modules alone are more
+    session.start_worker()
+    assert gc.get_freeze_count() == 0  # this is no worker
 
 
 def test_jvm_class_exists(spark):
