@@ -39,10 +39,24 @@ CHUNK = 1 << 20
 # What a tag makes of its token.
 DEPENDENT, HEAD_OF_PAIR = 1, 2
 
+MOST_DIGITS = 8
+
+
+def _short_numbers() -> Ints:
+    """By two bytes as one number: the one or two digits that they end with, else -1."""
+    values = np.full(1 << 16, -1, np.int64)
+    for number in range(100):
+        before = b"" if number > 9 else b"\t"
+        values[int.from_bytes(before + b"%d" % number, "big")] = number
+        if number <= 9:
+            values[int.from_bytes(b"\n%d" % number, "big")] = number
+    return values
+
+
+SHORT_NUMBERS = _short_numbers()
 ALNUM = np.array([chr(c).isalnum() and c < 128 for c in range(256)])
 
 _BOUNDARY = re.compile(rb"\n(?=\n|\r\n|#|>>>>>)")
-_NUMBER = re.compile(rb"0|[1-9][0-9]{0,7}")
 _RANGE = re.compile(rb"[1-9][0-9]{0,7}-[1-9][0-9]{0,7}|(0|[1-9][0-9]{0,7})\.[1-9][0-9]{0,7}")
 
 
@@ -300,7 +314,7 @@ class _Lines:
         found: list[int] = []
         if not self.least:
             found += np.searchsorted(self.stop, np.flatnonzero(self.bytes == 0), "right").tolist()
-        if self.bytes.max() > 127 and not _all_utf8(self.data):
+        if not _all_utf8(self.data):
             rows = np.flatnonzero(self.row)
             bounds = zip(self.start[rows].tolist(), self.stop[rows].tolist(), strict=True)
             contents = zip(rows.tolist(), bounds, strict=True)
@@ -328,12 +342,15 @@ def _all_utf8(chunk: memoryview) -> bool:
 
 
 class _Rows(NamedTuple):
-    """Rows of tokens: line in the chunk, sentence, first mark (`_Lines`), id and head."""
+    """Rows of tokens: line in the chunk, sentence, first mark (`_Lines`), key and head.
+
+    The key stands for sentence and id: it ascends over the rows of sentences in which ids do.
+    """
 
     line: Ints
     sentence: Ints
     mark: Ints
-    id: Ints
+    key: Ints
     head: Ints
 
     def keep(self, which: Bools) -> _Rows:
@@ -348,9 +365,13 @@ class _Rows(NamedTuple):
 def _regular_rows(lines: _Lines, dialect: Dialect) -> tuple[_Rows, Ints]:
     """The tokens of the sentences in which all is as it should be; the other sentences."""
     line: Ints = np.flatnonzero(lines.row)
-    sentence: Ints = lines.sentence[line]
-    mark: Ints = lines.mark[line]
-    irregular: Bools = lines.tabs[line] != COLUMNS - 1
+    sentence: Ints = lines.sentence.take(line)
+    mark: Ints = lines.mark.take(line)
+    start: Ints = lines.start.take(line)
+    irregular: Bools = np.zeros(len(line), np.bool_)
+    columns_wrong = lines.row & (lines.tabs != COLUMNS - 1)
+    if columns_wrong.any():
+        irregular = columns_wrong[line]
     not_text = lines.not_text()
     if not_text:
         irregular |= np.isin(line, not_text)
@@ -363,11 +384,11 @@ def _regular_rows(lines: _Lines, dialect: Dialect) -> tuple[_Rows, Ints]:
         mark[irregular] = mark[whole[0]]
 
     marks = lines.marks
-    ids, is_id = _numbers(lines, lines.start[line], marks[mark + ID])
-    heads, is_head = _numbers(lines, marks[mark + HEAD - 1] + 1, marks[mark + HEAD])
+    ids, is_id = _numbers(lines, start, marks.take(mark + ID))
+    heads, is_head = _numbers(lines, marks.take(mark + (HEAD - 1)) + 1, marks.take(mark + HEAD))
     is_id &= ids >= dialect.first_id
     wrong = ~(is_id & is_head)
-    rows = _Rows(line, sentence, mark, ids, heads)
+    rows = _Rows(line, sentence, mark, _key(sentence, ids), heads)
     if dialect.ranges and wrong.any():
         token = np.ones(len(line), np.bool_)
         for i in np.flatnonzero(~is_id & ~irregular).tolist():
@@ -376,31 +397,41 @@ def _regular_rows(lines: _Lines, dialect: Dialect) -> tuple[_Rows, Ints]:
         rows = rows.keep(token)
         wrong, irregular = wrong[token], irregular[token]
     irregular |= wrong
-    irregular[1:] |= (np.diff(rows.id) <= 0) & (np.diff(rows.sentence) == 0)
+    irregular[1:] |= rows.key[1:] <= rows.key[:-1]
     if irregular.any():
         return rows.without_sentences(rows.sentence[irregular])
     return rows, np.empty(0, np.int64)
 
 
+def _key(sentence: Ints, number: Ints) -> Ints:
+    return sentence * np.int64(10**MOST_DIGITS) + number
+
+
 def _numbers(lines: _Lines, start: Ints, stop: Ints) -> tuple[Ints, Bools]:
     """The decimal numbers in bytes start to stop, and where there is one (see the reference)."""
+    # What precedes a number is a tab or newline; what precedes the chunk is its last byte, one too.
+    last_two = lines.bytes.take(stop - 2).astype(np.int64)
+    last_two <<= 8
+    last_two |= lines.bytes.take(stop - 1)
+    values = SHORT_NUMBERS.take(last_two)
+    valid = values >= 0
+    more = np.flatnonzero(stop - start > 2)
+    if len(more):
+        values[more], valid[more] = _long_numbers(lines, start[more], stop[more])
+    return values, valid
+
+
+def _long_numbers(lines: _Lines, start: Ints, stop: Ints) -> tuple[Ints, Bools]:
+    """The same of any number of digits."""
     digits = stop - start
-    zero = np.uint8(ord("0"))
-    digit = lines.bytes.take(stop - 1) - zero  # what precedes the first byte is the last one
-    valid = (digit <= 9) & (digits >= 1)
-    values = digit.astype(np.int64)
-    for place in (2, 3):
-        more = np.flatnonzero(digits >= place)
-        if not len(more):
-            return values, valid
-        digit = lines.bytes.take(stop.take(more) - place) - zero
-        leading = digits.take(more) == place
-        valid[more] &= (digit <= 9) & ((digit > 0) | ~leading)  # no leading zero
-        values[more] += digit * np.int64(10 ** (place - 1))
-    for i in more[digits.take(more) > 3].tolist():
-        number = lines.text(start[i], stop[i])
-        valid[i] = bool(_NUMBER.fullmatch(number))
-        values[i] = int(number) if valid[i] else 0
+    values = np.zeros(len(start), np.int64)
+    valid = (digits >= 1) & (digits <= MOST_DIGITS)
+    valid &= (lines.bytes[start] != ord("0")) | (digits == 1)
+    for place in range(min(MOST_DIGITS, int(digits.max()))):
+        digit = lines.bytes[stop - 1 - place] - np.uint8(ord("0"))
+        there = digits > place
+        valid &= (digit <= 9) | ~there
+        values += np.where(there, digit, 0) * np.int64(10**place)
     return values, valid
 
 
@@ -415,10 +446,8 @@ def _relations(lines: _Lines, rows: _Rows) -> tuple[Ints, Ints]:
     amod = amod[is_amod]
     if not len(amod):
         return amod, amod
-    # Ids ascend within a sentence, so (sentence, id) ascends over all rows. Ids have 8 digits.
-    keys = rows.sentence * 10**8 + rows.id
-    wanted = rows.sentence[amod] * 10**8 + rows.head[amod]
-    head = np.searchsorted(keys, wanted)
-    head[head == len(keys)] = 0
-    head[keys[head] != wanted] = -1
+    wanted = _key(rows.sentence[amod], rows.head[amod])
+    head = np.searchsorted(rows.key, wanted)
+    head[head == len(rows.key)] = 0
+    head[rows.key[head] != wanted] = -1
     return amod, head
