@@ -48,6 +48,7 @@ SHUFFLE_SHARE = 0.02
 # The start-up of a JVM varies by a few hundredths of itself: what is told from a difference of two
 # runs must be more than that by far.
 TELLING = 0.15
+BESIDE = 3  # readings by the kernel before a run of the job, and after it
 BLOCK = 1 << 20
 NEWDOC = b"\n# newdoc\t"
 
@@ -86,6 +87,8 @@ class SparkRun:
     """One run of the job: CPU seconds of all processes, and the bytes shuffled.
 
     `copies` is 0 for the run on different parts; `size` and `stored` are the bytes of all parts.
+    `kernel` holds readings of the first part by the kernel right before and after the run, since a
+    machine's speed changes within the minutes that a run takes.
     """
 
     copies: int
@@ -96,6 +99,7 @@ class SparkRun:
     cpu: float
     shuffled: int
     executor_seconds: float
+    kernel: tuple[Reading, ...]
 
 
 def benchmark(settings: Settings) -> None:
@@ -105,9 +109,8 @@ def benchmark(settings: Settings) -> None:
     parts = make_parts(folder, settings.megabytes, settings.distinct)
     part = parts[0]
     if settings.only_job:
-        kernel = [measure("compiled", part) for _ in range(settings.rounds)]
         runs = run_job(parts, settings, folder)
-        print("\n".join(spark_lines(job_figures(runs, speed(kernel)), runs, settings)))
+        print("\n".join(spark_lines(job_figures(runs), runs, settings)))
         return
     piece = make_slice(part, settings.slice_megabytes)
     readings, sliced = take_turns(part, piece, settings.rounds)
@@ -240,7 +243,9 @@ def run_spark(parts: Sequence[Path], settings: Settings, folder: Path, copies: i
             os.link(part, here / "input" / f"part-{number:04d}.gz")
         lake = here / "lake"
         arguments = ["source=depcc", f"input={here / 'input'}", f"lake={lake}"]
+        kernel = [measure("compiled", parts[0]) for _ in range(BESIDE)]
         used = jobs.run(arguments, master=settings.master, events=here / "events")
+        kernel += [measure("compiled", parts[0]) for _ in range(BESIDE)]
         tasks = jobs.tasks_of(here / "events")
         check_tables(lake, counts, ledger)
     run = SparkRun(
@@ -252,8 +257,15 @@ def run_spark(parts: Sequence[Path], settings: Settings, folder: Path, copies: i
         cpu=used.cpu,
         shuffled=tasks.shuffled,
         executor_seconds=tasks.executor_seconds,
+        kernel=tuple(kernel),
     )
-    log.info("%s", run)
+    log.info(
+        "job on %d parts: %.1f s, %.1f CPU s; kernel %s CPU s a part",
+        len(parts),
+        run.wall,
+        run.cpu,
+        ", ".join(f"{reading.seconds:.2f}" for reading in run.kernel),
+    )
     return run
 
 
@@ -298,17 +310,17 @@ def summary(
         },
     }
     if runs:
-        figures |= job_figures(runs, speed(readings["compiled"]))
+        figures |= job_figures(runs)
     return figures
 
 
-def job_figures(runs: Sequence[SparkRun], kernel_speed: float) -> dict[str, float]:
-    """What `runs` tell beside a kernel that counts `kernel_speed` 10^6 bytes per CPU second."""
+def job_figures(runs: Sequence[SparkRun]) -> dict[str, float]:
+    """What `runs` tell, beside the kernel as it was measured around them."""
     small = [run for run in runs if run.copies == min(r.copies for r in runs if r.copies)]
     large = [run for run in runs if run.copies == 2 * small[0].copies]
     (different,) = (run for run in runs if not run.copies)
     before, after = (median(run.cpu for run in taken) for taken in (small, large))
-    kernel = 1e3 / kernel_speed
+    kernel = 1e3 / speed([reading for run in runs for reading in run.kernel])
     cpu = (after - before) / (large[0].size - small[0].size) * 1e9
     return {
         "kernel_cpu_seconds_per_gb": kernel,
@@ -428,7 +440,7 @@ def spark_lines(
                 ["what", "measured", "target", ""],
                 [
                     "CPU per GB once warm (from the difference), over the kernel's "
-                    f"{figure('kernel_cpu_seconds_per_gb'):.2f} s",
+                    f"{figure('kernel_cpu_seconds_per_gb'):.2f} s (before and after each run)",
                     f"{figure('job_cpu_seconds_per_gb_warm'):.2f} s: {ratio:.2f} times",
                     f"<= {SPARK_OVER_KERNEL} times",
                     verdict(ratio, SPARK_OVER_KERNEL, at_least=False)

@@ -80,10 +80,11 @@ def test_ratios_and_verdicts(tmp_path):
     sliced = {"compiled": [reading(0.2, "compiled")], "conllu": [reading(40.0, "conllu")]}
     part = Path(tmp_path / "part.gz")
     part.write_bytes(b"x" * 20)
+    beside = tuple(reading(s, "compiled") for s in (0.1, 0.2, 0.6))
     runs = [
-        SparkRun(10, 10, 10**10, 2 * 10**9, 40.0, 50.0, 10**8, 9.0),
-        SparkRun(20, 20, 2 * 10**10, 4 * 10**9, 60.0, 78.0, 10**8, 9.0),
-        SparkRun(0, 4, 4 * 10**8, 10**8, 40.0, 50.0, 4 * 10**6, 9.0),
+        SparkRun(10, 10, 10**10, 2 * 10**9, 40.0, 50.0, 10**8, 9.0, beside),
+        SparkRun(20, 20, 2 * 10**10, 4 * 10**9, 60.0, 78.0, 10**8, 9.0, beside),
+        SparkRun(0, 4, 4 * 10**8, 10**8, 40.0, 50.0, 4 * 10**6, 9.0, beside),
     ]
     figures = extract.summary(part, readings, sliced, runs)
     assert extract.speed(readings["compiled"]) == pytest.approx(500)
