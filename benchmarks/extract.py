@@ -1,6 +1,6 @@
 """How fast pairs are counted in a DepCC part: the kernel, its peers, and the whole Spark job.
 
-    python -m benchmarks.extract [megabytes=250] [folder=DIR] [only_job=true] [key=value …]
+    python -m benchmarks.extract [megabytes=1000] [folder=DIR] [only_job=true] [key=value …]
 
 All sides read one synthetic part (`benchmarks.synthetic_depcc`) in one run, taking turns, each in
 a process of its own on one core; medians of CPU time are compared, and equal counts asserted. Then
@@ -59,14 +59,14 @@ log = logging.getLogger("adnominal")
 class Settings:
     """Settings of ``benchmarks/extract.py``."""
 
-    megabytes: float = setting(250.0, help="least size of the part, uncompressed, in 10^6 bytes")
+    megabytes: float = setting(1000.0, help="least size of the part, uncompressed, in 10^6 bytes")
     folder: str | None = setting(
         None, help="where the part is made and kept; the system's temporary folder if not given"
     )
     rounds: int = setting(5, help="readings of the part by each side")
     slice_megabytes: float = setting(5.0, help="size of the slice that the conllu library reads")
-    copies: int = setting(16, help="parts that the Spark job reads, and then twice as many")
-    distinct: int = setting(4, help="different parts on which shuffling is measured")
+    copies: int = setting(48, help="parts that the Spark job reads, and then twice as many")
+    distinct: int = setting(2, help="different parts on which shuffling is measured")
     spark_rounds: int = setting(1, help="runs of the Spark job on each number of parts; 0: none")
     master: str = setting("local[2]", help="Spark master of the job")
     only_job: bool = setting(

@@ -199,7 +199,8 @@ static inline uint64_t not_digits(uint64_t digits) {
     return ((digits + EACH_BYTE(0x76)) | digits) & EACH_BYTE(0x80);
 }
 
-/* The least key of a number by the size of its column, or what no key reaches. */
+/* Fills in the least key of a number, `key` or more, by the size of its column; where no number has
+   that size, what no key reaches. */
 static void least_keys(uint64_t least[64], uint64_t key) {
     for (uint32_t size = 0; size < 64; size++) {
         uint64_t first = size == 1 ? 0 : (uint64_t)1 << (8 * (size - 1) & 63);
@@ -207,7 +208,7 @@ static void least_keys(uint64_t least[64], uint64_t key) {
     }
 }
 
-/* The same byte by byte: whether it is such a number, wherever it stands. */
+/* Whether bytes are such a number, wherever they stand, and its key. */
 static int read_number(const byte *p, size_t size, uint64_t *key) {
     if (size - 1 >= MAX_DIGITS || (p[0] == '0' && size > 1)) return 0;
     *key = 0;
