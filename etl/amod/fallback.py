@@ -422,11 +422,10 @@ def _numbers(lines: _Lines, start: Ints, stop: Ints) -> tuple[Ints, Bools]:
 
 
 def _long_numbers(lines: _Lines, start: Ints, stop: Ints) -> tuple[Ints, Bools]:
-    """The same of any number of digits."""
+    """The same of numbers of more than two digits."""
     digits = stop - start
     values = np.zeros(len(start), np.int64)
-    valid = (digits >= 1) & (digits <= MOST_DIGITS)
-    valid &= (lines.bytes[start] != ord("0")) | (digits == 1)
+    valid = (digits <= MOST_DIGITS) & (lines.bytes[start] != ord("0"))
     for place in range(min(MOST_DIGITS, int(digits.max()))):
         digit = lines.bytes[stop - 1 - place] - np.uint8(ord("0"))
         there = digits > place

@@ -197,8 +197,6 @@ def test_which_masters_are_local(master, local):
 
 def test_a_worker_leaves_what_was_there_out_of_its_garbage_collection(spark):
     def frozen(_):
-        import gc
-
         before = gc.get_freeze_count()
         session.start_worker()
         yield before, gc.get_freeze_count()
