@@ -7,19 +7,19 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 LAKE ?= lake
-# Each has a Spark session of its own.
+# Each has an engine of its own.
 TEST_PROCESSES ?= 2
 
 # Workers share the machine with each other: one thread each is faster than many that wait.
 export OMP_NUM_THREADS ?= 1
 export OMP_WAIT_POLICY ?= PASSIVE
 
-.PHONY: help setup demo test check format bench report ui clean
+.PHONY: help setup demo test newer-engine check format bench report ui clean
 
 help: ## list the commands
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-setup: $(STAMP) ## virtual environment, pinned packages, parser model, Java, WordNet, compiled kernel
+setup: $(STAMP) ## virtual environment, pinned packages, parser model, WordNet, compiled kernel; JAVA=1: Java too
 
 $(STAMP): setup.py pyproject.toml conf/constraints.txt conf/setup.sh etl/amod/_kernel.c
 	@PYTHON="$(PYTHON)" bash conf/setup.sh
@@ -28,8 +28,16 @@ $(STAMP): setup.py pyproject.toml conf/constraints.txt conf/setup.sh etl/amod/_k
 demo: setup ## everything on the embedded corpus: tables, models, report; minutes
 	@PATH="$(CURDIR)/$(BIN):$$PATH" LAKE="$(LAKE)" bash conf/demo/run.sh
 
-test: setup ## the test suite
+test: setup ## the test suite; where Java is found, on Spark too
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder tests
+	@PATH="$(CURDIR)/$(BIN):$$PATH" ADNOMINAL_SPARK_TESTS=1 $(BIN)/python -m pytest tests/spark
+
+newer-engine: setup ## the tests of engines and jobs with the newest pysail and pyspark, in build/newer
+	@rm -rf build/newer && $(PYTHON) -m venv --system-site-packages build/newer
+	@$(BIN)/python -c "import site; print(site.getsitepackages()[0])" > "$$(build/newer/bin/python -c 'import site; print(site.getsitepackages()[0])')/tested.pth"
+	@build/newer/bin/python -m pip install --quiet --upgrade --ignore-installed --no-deps pysail pyspark
+	@build/newer/bin/python -m pip list 2>/dev/null | grep -iE '^(pysail|pyspark) '
+	@build/newer/bin/python -m pytest -q tests/etl/engine tests/etl/lake tests/etl/amod
 
 check: setup ## format, lint and types, changing nothing
 	@$(BIN)/ruff format --check .

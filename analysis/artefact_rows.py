@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -123,8 +123,6 @@ def plane(lake: str, edition: str, fold: str = "1") -> Iterator[Rows]:
         )
 
 
-# Where the training rows of an edition are, if not in it.
-_TUNING: Mapping[str, str] = {"published": "published_tuning"}
 _TABLES = {"adjectives": "asp_entailment", "dimension": "asp_degree"}
 
 
@@ -145,16 +143,23 @@ def asp(lake: str, edition: str) -> Iterator[Rows]:
 
 
 def _rounds(lake: str, edition: str, scheme: str) -> list[str]:
-    trained = _TUNING.get(edition, edition)
+    trained = _tuning(lake, edition)
     where = [("edition", "=", trained), ("scheme", "=", scheme), ("part", "=", "train")]
     rounds = arrow.read(lake, "asp_splits", where=where, columns=["round"])
     return sorted(pc.unique(rounds.column("round")).to_pylist())
 
 
+def _tuning(lake: str, edition: str) -> str:
+    """Where the training rows of an edition are: published_tuning of the release, NAME_tuning of a
+    build whose rounds are drawn, else the edition itself."""
+    known = {dict(file.partition).get("edition") for file in arrow.files(lake, "asp_splits")}
+    return f"{edition}_tuning" if f"{edition}_tuning" in known else edition
+
+
 def _round(lake: str, edition: str, scheme: str, table: str, number: str) -> Iterator[Rows]:
     names = ("premise", "hypothesis", "label", "test")
     pieces: list[tuple[str, pa.Table]] = []
-    for own in dict.fromkeys((_TUNING.get(edition, edition), edition)):
+    for own in dict.fromkeys((_tuning(lake, edition), edition)):
         where = [("edition", "=", own), ("scheme", "=", scheme), ("round", "=", number)]
         ids, parts = _listed(lake, "asp_splits", where, "item_id")
         for name in sorted(set(parts)):

@@ -8,6 +8,7 @@ columns           names of the columns
 rows              a name and its numbers, one a column, as printed: 66.4, 69.9 ± 38, ~7800, >50000,
                   null where there is none
 not_recomputable  rows that only data which nobody published would give
+exact             true: a whole number is meant, nothing is rounded (0.9 is no 1)
 deviations        ROW/COLUMN: why the printed number is not what its rule gives
 note              anything else to know
 """
@@ -49,6 +50,7 @@ _TABLE_KEYS = {
     "columns",
     "rows",
     "not_recomputable",
+    "exact",
     "deviations",
     "note",
 }
@@ -66,6 +68,7 @@ class Published:
         approximate: whether the paper says about (~) or more than (>).
         recomputable: whether data that can be had give the number.
         deviation: why the printed number is not what its rule gives; empty where it is.
+        exact: whether the printed number is exact, not rounded.
     """
 
     paper: str
@@ -80,6 +83,7 @@ class Published:
     recomputable: bool
     deviation: str
     note: str
+    exact: bool = False
 
     @property
     def decimals(self) -> int:
@@ -187,6 +191,7 @@ def _table(paper: str, entry: Mapping[str, Any], faults: list[str]) -> Iterator[
                 recomputable=row not in absent,
                 deviation=deviation,
                 note=" ".join(entry.get("note", "").split()),
+                exact=entry.get("exact") == "true",
             )
     faults += [f"{name}: deviations names {key!r}, no cell" for key in deviations]
 
@@ -218,7 +223,10 @@ def value(paper: str, name: str, row: str, column: str) -> Published:
 
 
 def agrees(published: Published, ours: float) -> bool:
-    """Whether ours, in the paper's unit, rounds to the printed digits (a half either way)."""
+    """Whether ours, in the paper's unit, rounds to the printed digits (a half either way); where
+    the printed number is exact, whether ours is the same."""
+    if published.exact:
+        return abs(ours - published.value) < 1e-9
     # Twelve digits: 56.25 must not become 56.2499999 on its way through a share.
     exact = Decimal(f"{ours:.12g}")
     digit = Decimal(1).scaleb(-published.decimals)

@@ -11,6 +11,7 @@ done, and the page is written from what is recorded.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import os
@@ -219,15 +220,15 @@ def generate(size: int, lake: str) -> None:
     from pyspark.sql import DataFrame
     from pyspark.sql import functions as F
 
+    from etl import engine
     from etl.knowledge import wordnet
     from etl.lake.spark import Lake
-    from etl.session import spark_session
 
-    spark = spark_session("adept-generate")
+    spark = engine.start("adept-generate").spark
     tables = Lake(spark, lake)
     lemmas = wordnet.lemmas(wordnet.find())
     if not tables.exists("wordnet_lemmas"):
-        tables.replace("wordnet_lemmas", spark.createDataFrame(lemmas), {}, job="benchmark")
+        tables.replace("wordnet_lemmas", lemmas, {}, job="benchmark")
     rows = [row for row in lemmas.to_pylist() if re.fullmatch(r"[a-z]{3,}", row["lemma"])]
     words = {
         part: sorted({row["lemma"] for row in rows if row["pos"] == part}, key=lambda w: draw(0, w))
@@ -292,7 +293,7 @@ def generate(size: int, lake: str) -> None:
         )
     )  # fmt: skip
     tables.append("conceptnet_edges", edges, job="benchmark")
-    spark.stop()
+    engine.stop()
 
 
 def cpu_seconds() -> float:
@@ -301,43 +302,51 @@ def cpu_seconds() -> float:
     return sum(sum(one.cpu_times()[:4]) for one in (own, *own.children(recursive=True)))
 
 
+def resident_mib() -> float:
+    """Memory of this process and those below it; pages that they share count once for each."""
+    own = psutil.Process()
+    sizes = []
+    for one in (own, *own.children(recursive=True)):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            sizes.append(one.memory_info().rss / 2**20)
+    return float(sum(sizes))
+
+
 def build_measured(lake: str) -> dict[str, float]:
-    """Build from a generated lake in this process: seconds, and the driver's memory sampled."""
+    """Build from a generated lake in this process: seconds, and the memory of it and its workers.
+
+    The engine is the one that the variable ENGINE names, or the one that the job takes itself.
+    """
+    from etl import engine
     from etl.adept.job import build
     from etl.adept.settings import Settings
-    from etl.session import spark_session
 
-    spark = spark_session("adept-scale", extra={"spark.master": "local[2]"})
-    memory = spark.sparkContext._jvm.java.lang.management.ManagementFactory.getMemoryMXBean()
-    peak = {"driver_mib": 0.0, "heap_mib": 0.0}
+    peak = 0.0
     done = threading.Event()
 
     def watch() -> None:
+        nonlocal peak
         while not done.wait(0.5):
-            status = Path("/proc/self/status").read_text(encoding="ascii")
-            resident = int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024  # type: ignore[index]
-            peak["driver_mib"] = max(peak["driver_mib"], resident)
-            heap = memory.getHeapMemoryUsage().getUsed() / 2**20
-            peak["heap_mib"] = max(peak["heap_mib"], heap)
+            peak = max(peak, resident_mib())
 
     watcher = threading.Thread(target=watch)
     watcher.start()
     started, used = time.perf_counter(), cpu_seconds()
     try:
-        build(Settings(lake=lake))
+        build(Settings(lake=lake, engine=os.environ.get("ENGINE", "auto")))
     finally:
         done.set()
         watcher.join()
     seconds, used = time.perf_counter() - started, cpu_seconds() - used
-    held = memory.getHeapMemoryUsage().getMax() / 2**20
-    spark.stop()
+    name = engine.running().name
+    engine.stop()
     items = arrow.read(lake, "adept_items", columns=["noun"]).num_rows
     entries = arrow.read(lake, "adept_entries", columns=["noun"]).num_rows
     return {
         "seconds": seconds,
         "cpu": used,
-        **peak,
-        "heap_limit_mib": held,
+        "engine": name,
+        "peak_mib": peak,
         "items": items,
         "entries": entries,
     }
@@ -461,8 +470,8 @@ def page(kept: dict[str, Any]) -> str:
                 "times",
                 "entries",
                 "items",
-                "driver MiB",
-                "heap MiB",
+                "engine",
+                "peak MiB",
                 "load",
             )
         ]
@@ -486,8 +495,8 @@ def page(kept: dict[str, Any]) -> str:
                     told[1],
                     f"{one['entries']:,}",
                     f"{one['items']:,}",
-                    f"{one['driver_mib']:.0f}",
-                    f"{one['heap_mib']:.0f} of {one['heap_limit_mib']:.0f}",
+                    one.get("engine", "spark"),
+                    f"{one['peak_mib']:.0f}" if "peak_mib" in one else "-",
                     f"{one['load']:.1f}",
                 )
             )

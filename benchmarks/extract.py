@@ -30,18 +30,17 @@ from benchmarks.results import record, table, verdict, write_section
 from conf import UserError, setting
 
 PACKAGES = ("pyspark", "isal", "pyarrow", "numpy", "polars", "duckdb", "conllu")
-ON_THE_PART = ("isal", "compiled", "python", "polars", "duckdb", "line_loop")
+ON_THE_PART = ("isal", "compiled", "polars", "duckdb", "line_loop")
 NAMES = {
     "isal": "isal, decompression alone (the floor)",
     "compiled": "kernel, compiled",
-    "python": "kernel, Python and numpy",
     "polars": "polars",
     "duckdb": "DuckDB",
     "line_loop": "line loop (ADEPT's method)",
     "conllu": "conllu library",
 }
 # Of the floor that a kernel must reach; and how many times a peer the compiled kernel must be.
-OF_THE_FLOOR = {"compiled": 0.40, "python": 0.16}
+OF_THE_FLOOR = {"compiled": 0.40}
 TIMES = {"polars": 5.0, "duckdb": 5.0, "line_loop": 8.0, "conllu": 150.0}
 SPARK_OVER_KERNEL = 1.5
 SHUFFLE_SHARE = 0.02

@@ -203,7 +203,7 @@ def conllu(part: str) -> Pairs:
 SIDES: dict[str, Callable[[str], Any]] = {
     "isal": isal,
     "compiled": lambda part: kernel(part, "compiled"),
-    "python": lambda part: kernel(part, "python"),
+    "reference": lambda part: kernel(part, "reference"),
     "polars": polars,
     "duckdb": duckdb,
     "line_loop": line_loop,

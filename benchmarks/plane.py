@@ -316,9 +316,9 @@ def _knowledge(root: str) -> None:
 
 def real() -> dict[str, Any]:
     """Builds from the Wikipedia sample and UD EWT, with and without the rule of every class."""
+    from etl import engine
     from etl.plane.job import build
     from etl.plane.settings import Settings
-    from etl.session import spark_session
 
     folder = Path(tempfile.mkdtemp(prefix="plane-"))
     root = os.environ.get("PLANE_LAKE", "")
@@ -331,7 +331,6 @@ def real() -> dict[str, Any]:
         if "wordnet_lemmas" not in arrow.tables(root):
             _knowledge(root)
         found: dict[str, Any] = {}
-        session = spark_session("benchmark", extra={"spark.master": "local[2]"})
         for corpora in (["wikipedia"], ["conllu"], ["wikipedia", "conllu"]):
             corpus = ", ".join(corpora)
             pairs = arrow.read(root, "amod_pairs", where=[("corpus", "in", corpora)]).num_rows
@@ -344,7 +343,7 @@ def real() -> dict[str, Any]:
                 build(own)
                 seconds = time.perf_counter() - started
                 found[corpus][str(rule).lower()] = _counted(root, edition) | {"seconds": seconds}
-        session.stop()
+        engine.stop()
         return found
     finally:
         shutil.rmtree(folder, ignore_errors=True)

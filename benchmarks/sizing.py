@@ -61,7 +61,6 @@ class DepCC:
     pairs: float
     distinct: float
     compiled: float
-    python: float
     shuffle: float
     staged_part: float
 
@@ -81,7 +80,6 @@ def depcc(measured: Mapping[str, Any]) -> DepCC:
     plain = DEPCC_TOKENS * measured["part_bytes"] / tokens
     stored = DEPCC_TOKENS * measured["part_stored_bytes"] / tokens
     pairs = DEPCC_TOKENS * measured["part_pairs"] / tokens
-    speed = measured["mb_per_second"]
     compiled = plain / 1e9 * measured["job_cpu_seconds_per_gb_warm"]
     # Of the pairs of a larger part fewer are distinct, so this share is an upper bound.
     distinct_in_part = measured["part_distinct_pairs"] * PART_BYTES / measured["part_stored_bytes"]
@@ -91,7 +89,6 @@ def depcc(measured: Mapping[str, Any]) -> DepCC:
         pairs=pairs,
         distinct=measured["part_distinct_pairs"] * (pairs / measured["part_pairs"]) ** HEAPS,
         compiled=compiled,
-        python=compiled + plain / 1e6 * (1 / speed["python"] - 1 / speed["compiled"]),
         shuffle=plain * measured["shuffle_share"],
         staged_part=distinct_in_part * STAGED_BYTES_PER_PAIR,
     )
@@ -128,7 +125,6 @@ def depcc_section(measured: Mapping[str, Any]) -> str:
         ["gzip-compressed", size(whole.stored)],
         ["parts of 1 GB", f"{whole.parts:,}"],
         ["core-hours, compiled kernel", f"{whole.compiled / 3600:.0f}"],
-        ["core-hours, Python kernel", f"{whole.python / 3600:.0f}"],
         ["read by each core, compiled", f"{whole.stored / whole.compiled / 1e6:.0f} MB/s"],
         ["shuffle, all waves", size(whole.shuffle)],
         ["staged rows of one part, at most", size(whole.staged_part)],

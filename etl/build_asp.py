@@ -1,4 +1,4 @@
-"""Entry point: ``spark-submit etl/build_asp.py preset=paper`` (``--help`` lists all settings)."""
+"""Entry point: ``python etl/build_asp.py preset=paper`` (``--help`` lists all settings)."""
 
 import sys
 from pathlib import Path

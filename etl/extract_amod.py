@@ -1,4 +1,4 @@
-"""Entry point: ``spark-submit etl/extract_amod.py source=… input=…`` (``--help`` lists all)."""
+"""Entry point: ``python etl/extract_amod.py source=… input=…`` (``--help`` lists all)."""
 
 import sys
 from pathlib import Path

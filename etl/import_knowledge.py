@@ -1,4 +1,4 @@
-"""Entry point: ``spark-submit etl/import_knowledge.py conceptnet=FILE`` (see ``--help``)."""
+"""Entry point: ``python etl/import_knowledge.py conceptnet=FILE`` (see ``--help``)."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Entry point: ``spark-submit etl/import_published.py asp=DIR sygns=DIR`` (see ``--help``)."""
+"""Entry point: ``python etl/import_published.py asp=DIR sygns=DIR`` (see ``--help``)."""
 
 import sys
 from pathlib import Path

@@ -1,7 +1,6 @@
-"""The Spark jobs by name, and several of them one after another in one Spark session.
+"""The jobs by name, and several of them one after another in one session of their engine.
 
-A ``spark-submit`` of its own costs each job half a minute for the JVM and the first Python workers.
-A pipeline pays for it once::
+A pipeline is written in one file, and its steps share what an engine costs to start::
 
     lake: /data/lake
     steps:
@@ -30,12 +29,12 @@ from etl.amod import job as amod
 from etl.amod.settings import Settings as Amod
 from etl.asp import job as asp
 from etl.asp.settings import Settings as Asp
+from etl.engine import EngineSettings, start
+from etl.engine.progress import duration
 from etl.knowledge import job as knowledge
 from etl.plane import job as plane
 from etl.plane.settings import Settings as Plane
-from etl.progress import duration
 from etl.published import job as published
-from etl.session import spark_session
 from etl.sygns import job as sygns
 from etl.sygns.settings import Settings as Sygns
 
@@ -46,7 +45,7 @@ log = logging.getLogger("adnominal")
 
 @dataclass(frozen=True)
 class Job:
-    """A Spark job: its settings, and the function that does it."""
+    """A job: its settings, and the function that does it."""
 
     settings: type
     run: Callable[[Any], None]
@@ -65,7 +64,7 @@ JOBS: Mapping[str, Job] = {
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(EngineSettings):
     """Settings of ``etl/pipeline.py``."""
 
     steps: list[dict[str, Any]] = setting(
@@ -121,7 +120,10 @@ def planned(settings: Settings) -> list[Step]:
             raise UserError(f"{label}: got {given!r}; expected its settings, as {{seed: 1}}")
         job = JOBS[name]
         try:
-            own: Any = conf.from_dict(job.settings, {"lake": settings.lake, **(given or {})})
+            shared: dict[str, Any] = {"lake": settings.lake}
+            if issubclass(job.settings, EngineSettings):
+                shared |= {"engine": settings.engine, "memory": settings.memory}
+            own: Any = conf.from_dict(job.settings, {**shared, **(given or {})})
         except UserError as error:
             raise UserError(f"{label}: {error}") from error
         steps.append(Step(number, label, job, own))
@@ -129,7 +131,7 @@ def planned(settings: Settings) -> list[Step]:
 
 
 def run_steps(settings: Settings) -> None:
-    """Several Spark jobs, one after another in one session: extraction, imports, builds.
+    """Several jobs, one after another in one session: extraction, imports, builds.
 
     steps= lists them with their settings, in a YAML file; the jobs are extract_amod,
     import_knowledge, import_published, build_adept, build_plane, build_asp and build_sygns, and
@@ -138,7 +140,7 @@ def run_steps(settings: Settings) -> None:
     imports and builds replace what they wrote; first=N leaves out what is done.
     """
     steps = planned(settings)
-    spark_session("pipeline")
+    start("pipeline", settings)
     started = time.monotonic()
     for done, step in enumerate(steps, 1):
         log.info("== %s\n%s", step.label, conf.as_yaml(step.settings).rstrip())

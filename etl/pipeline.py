@@ -1,4 +1,4 @@
-"""Entry point: ``spark-submit etl/pipeline.py steps.yaml lake=DIR`` (``--help`` lists all)."""
+"""Entry point: ``python etl/pipeline.py steps.yaml lake=DIR`` (``--help`` lists all)."""
 
 import sys
 from pathlib import Path

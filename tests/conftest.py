@@ -1,4 +1,4 @@
-"""Shared fixtures: a local Spark session, an MLflow store, where the published data lies."""
+"""Shared fixtures: the engine, an MLflow store, where the published data lies."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from pyspark.sql import SparkSession
 from xdist.scheduler import LoadFileScheduling
 from xdist.workermanage import WorkerController
 
-from etl.session import spark_session
+from etl import engine
+from etl.engine import EngineSettings
 
 # Reproducible examples on every machine; the two cores of a test machine make single examples slow.
 settings.register_profile(
@@ -23,22 +25,10 @@ settings.register_profile(
 )
 settings.load_profile("adnominal")
 
-SHARED = Path(os.environ.get("ADNOMINAL_DATA", Path(__file__).parents[2] / "shared" / "data"))
+# The tests on Spark have a process of their own (tests/spark/conftest.py).
+collect_ignore = [] if os.environ.get("ADNOMINAL_SPARK_TESTS") else ["spark"]
 
-# Tables of ten rows: most of what the JVM would do is compile code that never runs twice, and look
-# over the classes it loads.
-SPARK = {
-    "spark.master": "local[2]",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    # Spark writes out the plan of each query, as long as this lets it, for a page that nobody sees.
-    "spark.sql.ui.explainMode": "simple",
-    "spark.driver.extraJavaOptions": (
-        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=256m "
-        "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
-    ),
-}
+SHARED = Path(os.environ.get("ADNOMINAL_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -50,8 +40,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 class BySubject(LoadFileScheduling):  # type: ignore[misc]
     """Whole files to each process, those of `etl` first to every other one.
 
-    Else each process would start a JVM, and each would import torch and what is built on it. One
-    with none of its own left takes the others' last, which are short.
+    Else each process would import torch and what is built on it. One with none of its own left
+    takes the others' last, which are short.
     """
 
     def _assign_work_unit(self, node: WorkerController) -> None:
@@ -68,11 +58,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> BySubject | 
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[object]:
-    """A local Spark session on two cores, shared by the whole run."""
-    session = spark_session("tests", extra=SPARK)
-    yield session
-    session.stop()
+def spark() -> Iterator[SparkSession]:
+    """A session with the embedded engine, shared by the whole run."""
+    yield engine.start("tests", EngineSettings(engine="sail", memory="2GB")).spark
+    engine.stop()
 
 
 @pytest.fixture(scope="session")

@@ -281,7 +281,7 @@ def _labels(lake: Lake, read: Callable[[], pa.Table]) -> list[Block]:
         if name in agreement:
             sizes[name, "rows"] = float(agreement.count(name))
     there = [part for part in adept.PARTS if part in parts]
-    held = "" if "test" in there else "; the test split is held out"
+    held = "" if "test" in there else "; the lake has no test part"
     others = []
     for other in lake.editions.get("adept", ()):
         if other != edition and lake.wanted is None:

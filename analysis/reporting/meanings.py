@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -127,11 +128,13 @@ class Meanings:
         return wilson(pc.sum(own.column("exact")).as_py() or 0, own.num_rows)
 
     def clauses(self, runs: Sequence[Run], by: str, values: Iterable[str]) -> dict[str, Interval]:
-        """F over matching clauses (COUNTER's, exact) by class; ``valid`` is the validation part."""
+        """F over matching clauses, as SyGNS's copy of COUNTER reads them, by class; ``valid`` is
+        the validation part."""
         scores: dict[str, list[Interval]] = {}
         for run in runs:
             rows = self.rows(run)
-            matched = _of_pairs(rows, f"clauses of run {run.id}", drs_matching.match)
+            score = partial(drs_matching.match, variant="sygns")
+            matched = _of_pairs(rows, f"clauses of run {run.id}", score)
             for value in values:
                 own = _places(rows, by, value)
                 if own:

@@ -112,7 +112,8 @@ def _cell(own: Published, row: Mapping[str, object], some: bool, gap: str) -> st
         return own.printed if status == "not run" and not some else f"{own.printed}\n{status}"
     here = row["ours"]
     assert isinstance(here, float)
-    digits = own.decimals
+    # What is exact must not be rounded to equality.
+    digits = own.decimals if row["agrees"] or not own.exact else own.decimals + 3
     lines = [own.printed, f"ours {_number(here, digits)}"]
     low, high = row["low"], row["high"]
     if isinstance(low, float) and isinstance(high, float):

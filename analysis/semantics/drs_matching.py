@@ -5,6 +5,10 @@ boxes, entities to entities, one to one (van Noord et al. 2018, COUNTER). The sc
 best mapping. `matching` finds it exactly, by branch and bound; `hill_climbing` follows COUNTER's
 definition, restarts and all, and finds a lower bound of it.
 
+SyGNS used a copy of COUNTER that reads the first argument of a transitive verb (``b2 lick x1 x2``)
+as the sense of a concept, so that its name has to be equal and is not mapped. `match` with
+``variant="sygns"`` does the same: figures beside the paper's "(cnt)" columns are of this variant.
+
 Both work on *pairs*: a predicted and a gold clause that some mapping makes equal. Sets of pairs are
 the bits of Python integers.
 """
@@ -21,8 +25,10 @@ from etl.sygns.drs import Clause, parse_clauses, rename
 from etl.sygns.fol import ParseError
 
 __all__ = [
+    "VARIANTS",
     "Found",
     "Score",
+    "as_sygns",
     "hill_climbing",
     "match",
     "matching",
@@ -30,6 +36,7 @@ __all__ = [
 ]
 
 RESTARTS = 20
+VARIANTS = ("exact", "sygns")
 # Meanings of the fragment take tens of steps. Degenerate output (a clause repeated over dozens of
 # variables) could take for ever; past this many steps the best mapping found so far counts, and the
 # score says that it may be too low.
@@ -81,6 +88,20 @@ def without_redundant_referents(clauses: Sequence[Clause]) -> list[Clause]:
     """
     used = {(c.box, a) for c in clauses if c.symbol != "REF" for a in c.arguments}
     return [c for c in clauses if c.symbol != "REF" or (c.box, c.arguments[0]) not in used]
+
+
+def as_sygns(clauses: Sequence[Clause]) -> list[Clause]:
+    """The clauses as SyGNS's copy of COUNTER reads them, each once.
+
+    A predicate of two arguments is a concept whose sense is the first: part of its name, here.
+    """
+    read = [
+        Clause(c.box, f"{c.symbol} {c.arguments[0]}", c.arguments[1:])
+        if len(c.arguments) == 2 and not c.symbol.isupper()
+        else c
+        for c in clauses
+    ]
+    return list(dict.fromkeys(read))
 
 
 class Found(NamedTuple):
@@ -290,19 +311,26 @@ def _best_step(
     return best, gain
 
 
-def match(gold: str, predicted: str, *, search: str = "exact") -> Score:
+def match(gold: str, predicted: str, *, search: str = "exact", variant: str = "exact") -> Score:
     """The score of one prediction against its gold clauses, both as text.
 
     A prediction that is no clause form counts as one clause that matches nothing (`ill_formed`), as
-    COUNTER puts a dummy in its place. `search` is ``exact`` or ``hill_climbing``.
+    COUNTER puts a dummy in its place. `search` is ``exact`` or ``hill_climbing``; `variant` is
+    ``exact`` (every variable is mapped) or ``sygns`` (`as_sygns`).
 
     Raises `ParseError` where the gold text is ill-formed: that is the data's fault.
     """
+    if variant not in VARIANTS:
+        raise ValueError(f"variant={variant!r}; expected one of {', '.join(VARIANTS)}")
     wanted = without_redundant_referents(parse_clauses(gold))
+    if variant == "sygns":
+        wanted = as_sygns(wanted)
     try:
         got = without_redundant_referents(parse_clauses(predicted))
     except ParseError:
         return Score(0, 1, len(wanted), 1)
+    if variant == "sygns":
+        got = as_sygns(got)
     if search == "exact":
         clauses, proven = matching(got, wanted)
     elif search == "hill_climbing":

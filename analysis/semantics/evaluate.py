@@ -120,11 +120,12 @@ def evaluate(
     proving: Proving | None = None,
     search: str = "exact",
     rounding: int | None = None,
+    matching: str = "exact",
 ) -> list[ItemScores]:
     """The scores of each item; entailments only with `proving`.
 
-    `search` is that of `drs_matching.match`, `rounding` that of `polarity.score`. Raises
-    `ParseError` where a gold meaning cannot be read.
+    `search` and `matching` are those of `drs_matching.match`, `rounding` that of
+    `polarity.score`. Raises `ParseError` where a gold meaning cannot be read.
     """
     if form not in FORMS:
         raise ValueError(f"form {form!r}; expected one of {', '.join(FORMS)}")
@@ -136,7 +137,7 @@ def evaluate(
     for (gold, predicted), entailment in zip(pairs, entailments, strict=True):
         exact = gold.strip() == predicted.strip()
         if form == "drs":
-            clauses = drs_matching.match(gold, predicted, search=search)
+            clauses = drs_matching.match(gold, predicted, search=search, variant=matching)
             result.append(ItemScores(exact, entailment, clauses))
             continue
         up = polarity.score(form, gold, predicted, "up", rounding)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from analysis.semantics.drs_matching import VARIANTS
 from analysis.semantics.evaluate import FORMS, Item, ItemScores, Summary, evaluate, summarise
 from analysis.semantics.prover import Outcome, Proving, provers
 from conf import UserError, setting
@@ -54,6 +55,12 @@ class Settings:
         help="clause matching: the best mapping, or COUNTER's search for it",
         choices=("exact", "hill_climbing"),
     )
+    matching: str = setting(
+        "exact",
+        help="clauses of DRSs: every variable mapped, or as SyGNS's copy of COUNTER reads them "
+        "(the paper's cnt columns; docs/sygns.md)",
+        choices=VARIANTS,
+    )
     rounding: int | None = setting(
         None, help="decimals of a sentence's polarity scores (published: 2)", example="rounding=2"
     )
@@ -95,6 +102,7 @@ def score(settings: Settings) -> None:
             proving=proving,
             search=settings.search,
             rounding=settings.rounding,
+            matching=settings.matching,
         )
     except ParseError as error:
         raise UserError(f"a gold meaning cannot be read as {settings.form}: {error}") from error

@@ -10,8 +10,8 @@ log() { printf '\n== %s (after %d s)\n' "$*" "$SECONDS"; }
 there() { python -m etl.lake history "$1" lake="$lake" >/dev/null 2>&1; } # TABLE
 mkdir -p "$runs"
 
-log "Pairs, knowledge, four datasets: spark-submit etl/pipeline.py conf/demo/pipeline.yaml"
-spark-submit --properties-file conf/demo/spark.conf etl/pipeline.py conf/demo/pipeline.yaml lake="$lake"
+log "Pairs, knowledge, four datasets: python etl/pipeline.py conf/demo/pipeline.yaml"
+python etl/pipeline.py conf/demo/pipeline.yaml lake="$lake"
 
 if ! there adept; then
     log "Labels of ADEPT, by made-up annotators: python etl/annotate_adept.py …"

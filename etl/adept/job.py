@@ -1,11 +1,11 @@
-"""The Spark side of ADEPT: pairs and edges to the tables adept_entries and adept_items.
+"""ADEPT's DataFrames: pairs and edges to the tables adept_entries and adept_items.
 
-The noun side is Spark's own operators over ``amod_pairs``; Python sees every different word once.
-The edge side goes through `predicates` an edge at a time. Both meet by noun: what is said of a noun
-stands once before its adjectives in a sorted partition, so that adjectives are neither multiplied
-by edges nor held as lists (`etl.adept.blocks`). What is broadcast are lexicons; what is random
-depends on the seed and the record alone, so any partitioning gives the same rows. Frames that grow
-with the corpus are kept on disk.
+The noun side is the engine's own operators over ``amod_pairs``; Python sees every different word
+once. The edge side goes through `predicates` an edge at a time. Both meet by noun: what is said of
+a noun stands once before its adjectives in a sorted partition, so that adjectives are neither
+multiplied by edges nor held as lists (`etl.adept.blocks`). What is random depends on the seed and
+the record alone, so any partitioning gives the same rows. Frames that grow with the corpus and are
+read more than once are stored for the time of the job.
 """
 
 from __future__ import annotations
@@ -17,22 +17,23 @@ from functools import reduce
 from typing import Any
 
 import pyarrow as pa
-from pyspark import StorageLevel
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from conf import JobFailed, UserError, settings_hash
+from etl import engine
 from etl.adept import blocks
 from etl.adept.draws import draw
 from etl.adept.predicates import Edge, Unfit, gist, statement
 from etl.adept.settings import Settings
 from etl.adept.words import Words, adjective_fault, noun_fault
+from etl.engine import map_arrow
 from etl.knowledge import lexicons
 from etl.lake import arrow
-from etl.lake.frames import spark_schema
+from etl.lake.frames import ordered, spark_schema
+from etl.lake.scratch import Scratch, scratch
 from etl.lake.spark import Blocks, Lake
 from etl.lake.tables import table
-from etl.session import spark_session
 
 __all__ = ["build", "candidates", "items_of", "lexicons_of", "pairs_of", "predicates_of"]
 
@@ -57,35 +58,38 @@ def build(settings: Settings) -> None:
     Reads amod_pairs, conceptnet_edges and wordnet_lemmas; writes adept_entries and adept_items as
     edition=NAME, which it replaces, and to the table dropped what was left out and why.
     """
-    spark = spark_session(f"{JOB} {settings.name}")
-    lake = Lake(spark, settings.lake)
+    rows = arrow.row_count(settings.lake, "amod_pairs")
+    lake = Lake(engine.start(f"{JOB} {settings.name}", settings, rows=rows).spark, settings.lake)
+    with scratch(settings.lake) as folder:
+        _build(lake, folder, settings)
+
+
+def _build(lake: Lake, folder: Scratch, settings: Settings) -> None:
     started = time.monotonic()
     pairs = _pairs(lake, settings)
     edges = _edges(lake, settings)
     words = lexicons_of(lake, settings)
     drops: Drops = []
-    pairs = pairs_of(pairs, words, settings, drops)
+    pairs = pairs_of(pairs, words, settings, drops, folder)
     if pairs.isEmpty():
         raise JobFailed(
             f"no noun has {settings.min_adjectives} adjectives with counts of {settings.min_count} "
             "or more; read more text, or lower min_count= or min_adjectives="
         )
-    found = candidates(edges, words, settings)
-    said = predicates_of(found, pairs, settings, drops)
-    items = items_of(said, pairs, settings).persist(StorageLevel.DISK_ONLY)
+    found = candidates(edges, words, settings, folder)
+    said = predicates_of(found, pairs, settings, drops, folder)
     _note(lake, drops, settings)
-    if items.isEmpty():
+    if said.isEmpty():
         raise JobFailed(
             "no edge of ConceptNet gives a sentence about a noun of the pairs; `python -m etl.lake "
             f"show dropped` lists why (job {JOB}/{settings.name})"
         )
     meta = {"settings": settings_hash(settings), "seed": str(settings.seed)}
     partition = {"edition": settings.name}
+    items = items_of(said, pairs, settings)
     for name, rows in ((ENTRIES, _entries(pairs, settings)), (ITEMS, items)):
         commit = lake.replace(name, rows, partition, job=JOB, metadata=meta)
         log.info("%s: %d rows after %.1f s", name, commit.rows, time.monotonic() - started)
-    for frame in (pairs, found, items):
-        frame.unpersist()
 
 
 # ------------------------------------------------------------------------------------------- input
@@ -128,11 +132,12 @@ def lexicons_of(lake: Lake, settings: Settings) -> Words:
 # --------------------------------------------------------------------------------------- noun side
 
 
-def pairs_of(pairs: DataFrame, words: Words, settings: Settings, drops: Drops) -> DataFrame:
-    """(noun, adjective, count, nonsubsective) of the nouns with enough adjectives, kept on disk.
+def pairs_of(
+    pairs: DataFrame, words: Words, settings: Settings, drops: Drops, folder: Scratch
+) -> DataFrame:
+    """(noun, adjective, count, nonsubsective) of the nouns with enough adjectives, stored.
 
-    All pairs of a noun are in one partition, one after the other, the most frequent first. Frames
-    of what is left out go to `drops`.
+    Frames of what is left out go to `drops`.
 
     Of a pair that is left out for several reasons the first counts: its count, its noun, its
     adjective, the noun's number of adjectives.
@@ -150,23 +155,20 @@ def pairs_of(pairs: DataFrame, words: Words, settings: Settings, drops: Drops) -
         )
     )
     left = pairs.where(enough)
-    judged = _judged(left, words, settings, "noun")
+    judged = _judged(left, words, settings, "noun", folder)
     drops.append(_by_reason(judged.withColumn("sample", F.col("word")), ENTRIES, F.col("pairs")))
     kept_nouns = judged.where("reason IS NULL").select(F.col("word").alias("noun"))
     left = left.join(kept_nouns, "noun", "left_semi")
-    judged = _judged(left, words, settings, "adjective")
+    judged = _judged(left, words, settings, "adjective", folder)
     drops.append(_by_reason(judged.withColumn("sample", F.col("word")), ENTRIES, F.col("pairs")))
     flags = judged.where("reason IS NULL").select(F.col("word").alias("adjective"), "nonsubsective")
-    met = (
+    met = folder.keep(
         left.join(flags, "adjective")
         .groupBy("noun", "adjective", "nonsubsective")
         .agg(F.sum("count").alias("count"), F.count("*").alias("rows"))
-        .persist(StorageLevel.DISK_ONLY)
     )
-    sizes = (
-        met.groupBy("noun")
-        .agg(F.count("*").alias("adjectives"), F.sum("rows").alias("rows"))
-        .persist(StorageLevel.DISK_ONLY)
+    sizes = folder.keep(
+        met.groupBy("noun").agg(F.count("*").alias("adjectives"), F.sum("rows").alias("rows"))
     )
     few = F.col("adjectives") < settings.min_adjectives
     drops.append(
@@ -177,12 +179,10 @@ def pairs_of(pairs: DataFrame, words: Words, settings: Settings, drops: Drops) -
             F.col("noun").alias("sample"),
         )
     )
-    return (
-        met.join(sizes.where(~few).select("noun"), "noun", "left_semi")
-        .select("noun", "adjective", "count", "nonsubsective")
-        .repartition("noun")
-        .sortWithinPartitions("noun", F.desc("count"), "adjective")
-        .persist(StorageLevel.DISK_ONLY)
+    return folder.keep(
+        met.join(sizes.where(~few).select("noun"), "noun", "left_semi").select(
+            "noun", "adjective", "count", "nonsubsective"
+        )
     )
 
 
@@ -194,13 +194,14 @@ def _entries(pairs: DataFrame, settings: Settings) -> Blocks:
         for nouns in blocks.whole_nouns(batches):
             yield blocks.entries(nouns, edition)
 
-    return Blocks(pairs, make)
+    return Blocks(ordered(pairs, "noun", F.desc("count"), "adjective"), make, compiled=True)
 
 
-def _judged(pairs: DataFrame, words: Words, settings: Settings, kind: str) -> DataFrame:
+def _judged(
+    pairs: DataFrame, words: Words, settings: Settings, kind: str, folder: Scratch
+) -> DataFrame:
     """The nouns or adjectives of the pairs, with the reason to leave one out, null for none."""
     found = pairs.groupBy(F.col(kind).alias("word")).agg(F.count("*").alias("pairs"))
-    shared = _spark(found).sparkContext.broadcast(words)
     fault: Callable[[str, Words, str], str | None]
     fault = noun_fault if kind == "noun" else adjective_fault
     rules = settings.rules
@@ -209,7 +210,7 @@ def _judged(pairs: DataFrame, words: Words, settings: Settings, kind: str) -> Da
     def judge(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             own = batch.column(0).to_pylist()
-            reasons = [fault(word, shared.value, rules) if word else "empty" for word in own]
+            reasons = [fault(word, words, rules) if word else "empty" for word in own]
             yield pa.RecordBatch.from_arrays(
                 [
                     *batch.columns,
@@ -219,19 +220,14 @@ def _judged(pairs: DataFrame, words: Words, settings: Settings, kind: str) -> Da
                 ["word", "pairs", "nonsubsective", "reason"],
             )
 
-    return found.mapInArrow(judge, _VERDICT).persist(StorageLevel.DISK_ONLY)
-
-
-def _spark(frame: DataFrame) -> SparkSession:
-    return frame.sparkSession
+    return folder.keep(map_arrow(found, judge, _VERDICT))
 
 
 # --------------------------------------------------------------------------------------- edge side
 
 
-def candidates(edges: DataFrame, words: Words, settings: Settings) -> DataFrame:
+def candidates(edges: DataFrame, words: Words, settings: Settings, folder: Scratch) -> DataFrame:
     """A row for each edge: its sentence with its rank among the noun's, or the reason for none."""
-    shared = _spark(edges).sparkContext.broadcast(words)
     rules, templates, seed = settings.rules, settings.templates, settings.seed
     names = [part.split()[0] for part in _CANDIDATE.split(", ")]
 
@@ -242,7 +238,7 @@ def candidates(edges: DataFrame, words: Words, settings: Settings) -> DataFrame:
             for relation, start, end, text, weight, uri in zip(*columns, strict=True):
                 edge = Edge(relation, start or "", end or "", text, weight)
                 try:
-                    found = statement(edge, shared.value, rules=rules, templates=templates)
+                    found = statement(edge, words, rules=rules, templates=templates)
                 except Unfit as unfit:
                     sample = f"{relation} {uri} {text or f'{start} … {end}'}"
                     made.append((*[None] * (len(names) - 2), str(unfit), sample))
@@ -272,11 +268,11 @@ def candidates(edges: DataFrame, words: Words, settings: Settings) -> DataFrame:
             )
 
     chosen = edges.select("relation", "start_label", "end_label", "surface_text", "weight", "uri")
-    return chosen.mapInArrow(make, _CANDIDATE).persist(StorageLevel.DISK_ONLY)
+    return folder.keep(map_arrow(chosen, make, _CANDIDATE))
 
 
 def predicates_of(
-    found: DataFrame, pairs: DataFrame, settings: Settings, drops: Drops
+    found: DataFrame, pairs: DataFrame, settings: Settings, drops: Drops, folder: Scratch
 ) -> DataFrame:
     """(noun, said): for each noun of the pairs its predicates of lowest rank, at most three."""
     drops.append(_by_reason(found, ITEMS, F.lit(1)))
@@ -292,7 +288,7 @@ def predicates_of(
     ranked = once.groupBy("noun").agg(
         F.sort_array(F.collect_list("said")).alias("said"), F.sum("edges").alias("edges")
     )
-    ranked = ranked.persist(StorageLevel.DISK_ONLY)
+    ranked = folder.keep(ranked)
     most = settings.predicates
     size = F.size("said")
     for reason, count, sample in (
@@ -330,18 +326,15 @@ def items_of(said: DataFrame, pairs: DataFrame, settings: Settings) -> DataFrame
         F.lit(None).cast("boolean").alias("nonsubsective"),
         "said",
     )
-    ordered = (
-        told.unionByName(first)
-        .repartition("noun")
-        .sortWithinPartitions("noun", F.desc_nulls_first("count"), "adjective")
-        .drop("count")
+    rows = ordered(told.unionByName(first), "noun", F.desc_nulls_first("count"), "adjective").drop(
+        "count"
     )
 
     def make(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for nouns in blocks.whole_nouns(batches):
             yield from blocks.items(nouns, settings).to_batches(max_chunksize=10_000)
 
-    return ordered.mapInArrow(make, spark_schema(schema))
+    return map_arrow(rows, make, spark_schema(schema))
 
 
 # ------------------------------------------------------------------------------------------- drops
@@ -366,5 +359,5 @@ def _note(lake: Lake, drops: Drops, settings: Settings) -> None:
     found = sorted(rows.collect(), key=lambda row: (row[1], -row[3], row[2]))
     for row in found:
         log.info("dropped from %s: %d, %s, as %s", row[1], row[3], row[2], row[4])
-    frame = _spark(rows).createDataFrame(found, spark_schema(table("dropped").schema))
-    lake.replace("dropped", frame, {"job": job}, job=JOB, allow_empty=True)
+    left_out = pa.Table.from_pylist([row.asDict() for row in found], table("dropped").schema)
+    lake.replace("dropped", left_out, {"job": job}, job=JOB, allow_empty=True)

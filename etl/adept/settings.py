@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 from conf import UserError, setting
 from etl.adept.predicates import DEFAULT_RELATIONS, RELATIONS
 from etl.adept.words import RULES
+from etl.engine import EngineSettings
 from etl.knowledge.english import ARTICLE_RULES
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(EngineSettings):
     """Settings of ``etl/build_adept.py``."""
 
     PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {

@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 
-from lemminflect import getAllLemmas, getInflection
 from omegaconf import OmegaConf
 
 from conf import ROOT
+from etl.knowledge.inflection import getAllLemmas, getInflection
 
 __all__ = ["RULES", "Words", "adjective_fault", "as_written", "lists", "noun_fault", "word_set"]
 

@@ -150,10 +150,24 @@ typedef struct {
     Row *rows, *sorted; /* of a sentence */
     Amod *amods;
     size_t index_size; /* bytes of chunk that index, rows and amods have room for */
+    int busy;          /* a thread counts, without the interpreter's lock */
 
     uint64_t lines, bytes, sentences, tokens, amod, pairs, crlf;
     Tally rejected[REJECTIONS], left_out[LEFT_OUT];
 } Counter;
+
+/* Blocks are counted without the interpreter's lock, which errors have to take. */
+static COLD void no_memory(void) {
+    PyGILState_STATE lock = PyGILState_Ensure();
+    PyErr_NoMemory();
+    PyGILState_Release(lock);
+}
+
+static COLD void overflow(const char *message) {
+    PyGILState_STATE lock = PyGILState_Ensure();
+    PyErr_SetString(PyExc_OverflowError, message);
+    PyGILState_Release(lock);
+}
 
 /* ---- bytes ---- */
 
@@ -369,7 +383,7 @@ static int reserve(Counter *self, size_t size) {
     self->index_size = size;
     return 0;
 none:
-    PyErr_NoMemory();
+    no_memory();
     return -1;
 }
 
@@ -485,7 +499,7 @@ static int grow_slots(Counter *self) {
     size_t n = self->n_slots, mask = (n ? 2 * n : 4096) - 1;
     Slot *slots = zeroed((mask + 1) * sizeof *slots);
     if (!slots) {
-        PyErr_NoMemory();
+        no_memory();
         return -1;
     }
     self->slots = slots;
@@ -516,7 +530,7 @@ static int count_pair(Counter *self, const Waiting *pair) {
     }
     size_t need = self->arena_used + sizeof(Record) + size;
     if (need / 8 >= UINT32_MAX) {
-        PyErr_SetString(PyExc_OverflowError, "pairs fill 32 GB; drain them sooner");
+        overflow("pairs fill 32 GB; drain them sooner");
         return -1;
     }
     if (need + SHORT > self->arena_size) { /* some to read behind the last record */
@@ -524,7 +538,7 @@ static int count_pair(Counter *self, const Waiting *pair) {
         if (room < need + SHORT) room = 2 * need + SHORT;
         byte *arena = realloc(self->arena, room);
         if (!arena) {
-            PyErr_NoMemory();
+            no_memory();
             return -1;
         }
         self->arena = arena;
@@ -576,7 +590,7 @@ static int reserve_words(Counter *self, size_t size) {
     if (LIKELY(size <= self->words_size)) return 0;
     byte *words = realloc(self->words, 2 * size);
     if (!words) {
-        PyErr_NoMemory();
+        no_memory();
         return -1;
     }
     self->words = words;
@@ -602,9 +616,10 @@ static inline int any_ascii_alnum(const byte *p, size_t size) {
 /* str.lower and str.isalnum, asked of Python itself, so that all implementations agree. */
 static COLD Py_ssize_t put_word_unicode(Counter *self, size_t at, const byte *p, size_t size,
                                         uint64_t *hash, int *alnum) {
+    PyGILState_STATE lock = PyGILState_Ensure();
     Py_ssize_t put = -1, n = 0;
     PyObject *lower = NULL, *word = PyUnicode_DecodeUTF8((const char *)p, (Py_ssize_t)size, NULL);
-    if (!word) return -1;
+    if (!word) goto done;
     lower = self->lowercase ? PyObject_CallMethod(word, "lower", NULL) : Py_NewRef(word);
     const char *utf8 = lower ? PyUnicode_AsUTF8AndSize(lower, &n) : NULL;
     if (utf8 && reserve_words(self, at + (size_t)n + 8 + SHORT) == 0) {
@@ -616,8 +631,10 @@ static COLD Py_ssize_t put_word_unicode(Counter *self, size_t at, const byte *p,
             *alnum = Py_UNICODE_ISALNUM(PyUnicode_READ_CHAR(lower, i));
         put = n;
     }
+done:
     Py_XDECREF(lower);
-    Py_DECREF(word);
+    Py_XDECREF(word);
+    PyGILState_Release(lock);
     return put;
 }
 
@@ -1076,11 +1093,18 @@ static PyObject *counter_feed(Counter *self, PyObject *block) {
     Py_buffer view;
     if (PyObject_GetBuffer(block, &view, PyBUF_SIMPLE)) return NULL;
     int failed = 1;
-    if ((uint64_t)view.len >= UINT32_MAX - 128)
+    if (self->busy)
+        PyErr_SetString(PyExc_RuntimeError, "another thread feeds this counter");
+    else if ((uint64_t)view.len >= UINT32_MAX - 128)
         PyErr_Format(PyExc_ValueError, "got a block of %zd bytes; expected less than 4 GB",
                      view.len);
-    else
+    else {
+        self->busy = 1;
+        Py_BEGIN_ALLOW_THREADS
         failed = feed(self, view.buf, (size_t)view.len);
+        Py_END_ALLOW_THREADS
+        self->busy = 0;
+    }
     PyBuffer_Release(&view);
     if (failed) return NULL;
     Py_RETURN_NONE;

@@ -1,51 +1,102 @@
-"""From the counts of waves to pairs, and from pairs to measures of association.
+"""Measures of association of pairs, a part at a time.
 
 Marginals are those of the relation itself: ``adjective_count`` is the number of amod pairs with
 the adjective, ``noun_count`` with the noun, both before any floor on the count of a pair. PMI is
 in bits (the PLANE paper's appendix A leaves the base open; its cut-off of 15 fits base 2), NPMI is
 Bouma's (2009) normalisation, logDice Rychlý's (2008).
+
+A part has all pairs of its nouns (`etl.amod.sums`), so that only the counts of adjectives have to
+come from elsewhere: a row for each of them, which every task reads once. No pair is sorted, joined
+or shuffled for them by an engine.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from etl.amod import sums
+from etl.lake.blocks import Blocks
+from etl.lake.scratch import load
+from etl.lake.tables import table as declaration
 
-def pairs_of(counts: DataFrame) -> DataFrame:
-    """``amod_pairs`` from ``amod_counts``: the sum over waves (and over rows within one)."""
-    return counts.groupBy("corpus", "adjective", "noun").agg(F.sum("count").alias("count"))
+ADJECTIVES = pa.schema([("adjective", pa.string()), ("count", pa.int64())])
+"""How many pairs each adjective of a corpus has."""
 
 
-def association_of(pairs: DataFrame, *, broadcast: bool = False) -> DataFrame:
-    """``amod_association`` from the ``amod_pairs`` of any number of corpora.
+def adjectives_of(pairs: DataFrame) -> DataFrame:
+    """`ADJECTIVES` of the pairs of one corpus."""
+    return pairs.groupBy("adjective").agg(F.sum("count").alias("count"))
+
+
+def association_of(pairs: pa.Table, adjectives: pa.Table, corpus: str) -> pa.Table:
+    """Rows of ``amod_association`` for some nouns' pairs, in the order of the pairs.
 
     With N the corpus's pairs, c the pair's count and a, n the marginals: PMI = log2(c N / (a n)),
     NPMI = PMI / -log2(c / N) (1 where the pair is the whole corpus, its limit there),
     logDice = 14 + log2(2 c / (a + n)).
 
-    `broadcast` sends the marginals, a row for each word, to every worker, so that the pairs need
-    not be shuffled to meet them: for corpora whose words fit a worker's memory.
+    Args:
+        pairs: adjective, noun, count: all pairs of the nouns that occur in it.
+        adjectives: `ADJECTIVES` of the whole corpus.
+        corpus: its name.
     """
-    adjectives = pairs.groupBy("corpus", "adjective").agg(F.sum("count").alias("adjective_count"))
-    nouns = pairs.groupBy("corpus", "noun").agg(F.sum("count").alias("noun_count"))
-    totals = adjectives.groupBy("corpus").agg(F.sum("adjective_count").alias("total"))
-    if broadcast:
-        adjectives, nouns = F.broadcast(adjectives), F.broadcast(nouns)
-    count, total = F.col("count").cast("double"), F.col("total").cast("double")
-    marginals = F.col("adjective_count").cast("double") * F.col("noun_count").cast("double")
-    pmi = F.log2(count / marginals * total)
-    npmi = F.when(F.col("count") == F.col("total"), F.lit(1.0)).otherwise(
-        F.col("pmi") / -F.log2(count / total)
-    )
-    dice = 2 * count / (F.col("adjective_count") + F.col("noun_count")).cast("double")
-    return (
-        pairs.join(adjectives, ["corpus", "adjective"])
-        .join(nouns, ["corpus", "noun"])
-        # one row a corpus: small enough to send to every worker
-        .join(F.broadcast(totals), ["corpus"])
-        .withColumn("pmi", pmi)
-        .withColumn("npmi", npmi)
-        .withColumn("log_dice", 14 + F.log2(dice))
-        .drop("total")
-    )
+    total = pc.sum(adjectives.column("count")).as_py() or 0
+    counts = pairs.column("count").to_numpy()
+    noun = pairs.column("noun").combine_chunks().dictionary_encode()
+    adjective = pairs.column("adjective").combine_chunks().dictionary_encode()
+    of_noun = np.zeros(len(noun.dictionary), np.int64)
+    np.add.at(of_noun, noun.indices.to_numpy(), counts)
+    of_adjective = _counts_of(adjective.dictionary, adjectives)
+    n = of_noun[noun.indices.to_numpy()]
+    a = of_adjective[adjective.indices.to_numpy()]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        c = counts.astype(np.float64)
+        pmi = np.log2(c / (a.astype(np.float64) * n.astype(np.float64)) * total)
+        npmi = np.where(counts == total, 1.0, pmi / -np.log2(c / total))
+        log_dice = 14 + np.log2(2 * c / (a + n).astype(np.float64))
+    columns = {
+        "corpus": pa.repeat(corpus, pairs.num_rows),
+        "adjective": pairs.column("adjective"),
+        "noun": pairs.column("noun"),
+        "count": counts,
+        "adjective_count": a,
+        "noun_count": n,
+        "pmi": pmi,
+        "npmi": npmi,
+        "log_dice": log_dice,
+    }
+    return pa.table(columns, schema=declaration("amod_association").schema)
+
+
+def _counts_of(words: pa.StringArray, adjectives: pa.Table) -> npt.NDArray[np.int64]:
+    """The counts of `words`, which are few beside all adjectives: a hash table of them is made."""
+    place = pc.index_in(adjectives.column("adjective").combine_chunks(), value_set=words)
+    known = pc.is_valid(place).to_numpy(zero_copy_only=False)
+    counts = np.zeros(len(words), np.int64)
+    counts[pc.fill_null(place, 0).to_numpy()[known]] = adjectives.column("count").to_numpy()[known]
+    return counts
+
+
+@lru_cache(maxsize=1)
+def _stored_adjectives(uri: str) -> pa.Table:
+    """Read once a process."""
+    return load(uri, ADJECTIVES)
+
+
+def rows_of(packed: DataFrame, adjectives: str, corpus: str) -> Blocks:
+    """Rows of ``amod_association`` for packed pairs (`etl.amod.sums.PARTS`), a file a part.
+
+    `adjectives` is the address of the stored `ADJECTIVES` of the corpus.
+    """
+
+    def make(part: pa.Table) -> pa.Table:
+        return association_of(sums.sums(part), _stored_adjectives(adjectives), corpus)
+
+    return Blocks(packed, make, group_by="part")

@@ -138,7 +138,8 @@ def _read(
     forms, lemmas, tags = ([*words, ""] for _, words in columns)
     codes = np.column_stack([codes[row] for codes, _ in columns])
     distinct, place = np.unique(codes, axis=0, return_inverse=True)
-    made = [word(Token(forms[f], lemmas[m], "", tags[t])) for f, m, t in distinct.tolist()]
+    # A parser gives one tag, the Penn tag: it stands for both columns, as in DepCC.
+    made = [word(Token(forms[f], lemmas[m], tags[t], tags[t])) for f, m, t in distinct.tolist()]
     words = [w or forms[f] for w, f in zip(made, distinct[:, 0].tolist(), strict=True)]
     place = place.reshape(-1)
     return _Read(

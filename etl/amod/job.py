@@ -1,6 +1,6 @@
 """The extraction job: input files to ``amod_counts`` wave by wave, then pairs and association.
 
-What a wave does: a Spark job turns its files into staged rows (`etl.amod.tasks`); their sums become
+What a wave does: tasks turn its files into staged rows (`etl.amod.tasks`); their sums become
 visible in one commit of each table, the counts last; the ledger is brought up to date; the staged
 rows are deleted. Killed anywhere, the job run again with the same command goes on with the first
 wave that the ledger does not show as read, and every commit carries an application transaction, so
@@ -12,30 +12,31 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from heapq import heappop, heappush
 from typing import Any, Literal
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from conf import JobFailed, UserError, settings_hash
-from etl.amod import plan, results, tasks
-from etl.amod.association import association_of, pairs_of
-from etl.amod.kernel import PairCounter
+from etl.amod import association, plan, results, tasks
+from etl.amod.kernel import NO_COMPILER, PairCounter, available
 from etl.amod.plan import DONE, FAILED, Entry
 from etl.amod.settings import PARSED, RAW, Settings, decisive
 from etl.amod.staging import Staging
 from etl.amod.sums import parts_for
 from etl.corpora.files import InputFile, Unit, Unreadable, list_inputs, units
+from etl.engine import Engine, map_arrow, start
+from etl.engine.progress import duration
 from etl.lake import arrow
+from etl.lake.scratch import scratch
 from etl.lake.spark import Lake
 from etl.lake.tables import table as declaration
 from etl.parsing import check_parser, sparknlp_parser
-from etl.progress import duration, watched
-from etl.session import spark_session
 
 UNIT_KIND: dict[str, Literal["xml", "lines"]] = {
     "depcc": "lines",
@@ -44,7 +45,6 @@ UNIT_KIND: dict[str, Literal["xml", "lines"]] = {
     "text": "lines",
 }
 
-BROADCAST_WORDS = 500_000  # some 50 MB: marginals of no more words are sent to every worker
 TASK_BYTES = 8 << 20  # the least worth a task of its own
 
 Tallies = dict[tuple[str, str], tuple[int, str | None]]
@@ -66,10 +66,29 @@ def extract(settings: Settings) -> None:
         check_parser(settings.parser, settings.parser_model)
     else:
         PairCounter("conllu", settings.rules, settings.kernel)  # says what is wrong with kernel=
-    spark = spark_session(f"extract_amod {settings.name}")
+    needs_jvm = "parser=sparknlp" if _by_sparknlp(settings) else None
+    engine = start(f"extract_amod {settings.name}", settings, needs_jvm=needs_jvm)
     if settings.source in RAW:
         check_parser(settings.parser, settings.parser_model)  # Spark NLP's jar, now it can be asked
-    Extraction(spark, settings).run(files)
+    else:
+        _check_kernel(engine, settings)
+    Extraction(engine, settings).run(files)
+
+
+def _by_sparknlp(settings: Settings) -> bool:
+    return settings.source in RAW and settings.parser == "sparknlp"
+
+
+def _check_kernel(engine: Engine, settings: Settings) -> None:
+    """Refuse to count on a cluster, and warn of counting here, without the compiled kernel."""
+    if settings.kernel == "reference" or "compiled" in available():
+        return
+    if engine.is_cluster:
+        raise UserError(
+            f"{NO_COMPILER} before the packages are sent to the cluster, or give kernel=reference "
+            "(the same counts, many times slower)"
+        )
+    log.warning("%s; until then the reference counts, many times slower", NO_COMPILER)
 
 
 class Extraction:
@@ -80,10 +99,10 @@ class Extraction:
         JobFailed: files that could not be read, or no pair at all.
     """
 
-    def __init__(self, spark: SparkSession, settings: Settings) -> None:
-        self.spark = spark
+    def __init__(self, engine: Engine, settings: Settings) -> None:
+        self.engine = engine
         self.settings = settings
-        self.lake = Lake(spark, settings.lake)
+        self.lake = Lake(engine.spark, settings.lake)
         self.corpus = {"corpus": settings.name}
         self.job = f"extract_amod/{settings.name}"
         self.app = self._app(self._restarts())
@@ -118,7 +137,7 @@ class Extraction:
     @property
     def staging(self) -> Staging:
         """The staged waves of this corpus under these settings."""
-        return Staging(self.spark, self.settings.lake, self.app)
+        return Staging(self.settings.lake, self.app)
 
     def _commit(self, entries: Sequence[Entry], number: int) -> dict[str, Any]:
         """What every commit of wave `number` says of itself."""
@@ -211,7 +230,7 @@ class Extraction:
         started = time.monotonic()
         staged = self.staging.complete(number)
         if staged is None:
-            with watched(self.spark, label, sum(entry.bytes for entry in entries)):
+            with self.engine.watch(label, sum(entry.bytes for entry in entries)):
                 staged = self.staging.write(number, self._staged(entries))
         else:
             log.info("%s: going on from what was read before the job was stopped", label)
@@ -244,31 +263,36 @@ class Extraction:
     def _staged(self, entries: Sequence[Entry]) -> DataFrame:
         """The distributed part: the files of a wave to staged rows (computed when written)."""
         settings = self.settings
-        rows = [
-            (file, unit.path, unit.bytes, unit.start, unit.end)
+        work = [
+            {"file": file, **asdict(unit)}
             for file, entry in enumerate(entries)
             for unit in _units(entry, settings)
         ]
-        context = self.spark.sparkContext
-        cores = context.defaultParallelism
-        # A task a unit; of very many small files several, so that tasks are worth their start.
-        # By size, not by cores: how many those are is not known where executors come on demand.
         size = sum(entry.bytes for entry in entries)
-        slices = settings.partitions or min(len(rows), max(4 * cores, size // TASK_BYTES + 1))
-        frame = self.spark.createDataFrame(
-            context.parallelize(rows, slices), from_arrow_schema(tasks.UNITS)
-        )
+        count = settings.partitions or self.engine.partitions(len(work), size // TASK_BYTES + 1)
+        shares = _shares(work, count)
+        numbers = self.engine.spark.range(0, len(shares), 1, len(shares))
         task, schema = tasks.Task.of(settings), from_arrow_schema(tasks.STAGED)
         if settings.source in PARSED:
-            return frame.mapInArrow(lambda batches: tasks.count_units(batches, task), schema)
-        read = frame.mapInArrow(lambda batches: tasks.read_units(batches, task), schema)
+            compiled = not task.by_sentence and "compiled" in available()
+            if self.engine.is_cluster and settings.kernel == "auto":
+                # Where an executor cannot load the kernel that it was sent, the job is to fail.
+                task = replace(task, kernel="compiled")
+            counts = _of_shares(shares, tasks.count_units, task)
+            return map_arrow(
+                numbers, counts, schema, compiled=compiled and settings.kernel != "reference"
+            )
+        read = map_arrow(numbers, _of_shares(shares, tasks.read_units, task), schema)
         # Parsing costs a hundred times what reading does, and files come in any number and size:
-        # documents are dealt out by their names over tasks of which every core gets several.
+        # documents are dealt out by their names.
         dealt = read.repartition(
-            settings.partitions or max(slices, 4 * cores), "file", "document", "reason"
+            settings.partitions or self.engine.partitions(4 * len(shares), 0),
+            "file",
+            "document",
+            "reason",
         )
         if settings.parser != "sparknlp":
-            return dealt.mapInArrow(lambda batches: tasks.parse_documents(batches, task), schema)
+            return map_arrow(dealt, lambda batches: tasks.parse_documents(batches, task), schema)
         # A document has one paragraph a line; to a parser a blank line parts paragraphs.
         apart = F.regexp_replace("text", "\n", "\n\n")
         documents = dealt.where("kind = 'document'").withColumn("text", apart)
@@ -276,7 +300,7 @@ class Extraction:
             sparknlp_parser.annotate(documents, settings.parser_model)
         )
         return dealt.where("kind <> 'document'").unionByName(
-            annotated.mapInArrow(lambda batches: tasks.take_annotated(batches, task), schema)
+            map_arrow(annotated, lambda batches: tasks.take_annotated(batches, task), schema)
         )
 
     def _outcome(self, entry: Entry, statements: Sequence[Any]) -> Entry:
@@ -340,13 +364,10 @@ class Extraction:
                 candidates, settings.name, settings.examples, settings.seed
             )
             lake.replace("amod_examples", chosen, self.corpus, allow_empty=True, **commit)
-        parts = parts_for(counted, 4 * self.spark.sparkContext.defaultParallelism)
-        counts = results.counts_of(pairs, parts, settings.memory_mb << 20).withColumns(
-            {"corpus": F.lit(settings.name), "wave": F.lit(number).cast("int")}
-        )
-        ordered = counts.sortWithinPartitions("noun", "adjective")
+        packed = results.packed_of(pairs, parts_for(counted), settings.memory_mb << 20)
+        counts = results.rows_of(packed, "amod_counts", corpus=settings.name, wave=number)
         # From the version of the beginning: what another process has begun anew is not added to.
-        lake.append("amod_counts", ordered, base=self.base, **commit)
+        lake.append("amod_counts", counts, base=self.base, **commit)
         return repeats
 
     def _dropped(
@@ -407,24 +428,35 @@ class Extraction:
         state = self.lake.transaction_version("amod_files", self.app) or 0
         done = [entry for entry in ledger if entry.status == DONE]
         commit = self._commit(done, state)
-        counts = self.lake.read("amod_counts", where=self.corpus)
-        # The counts of a wave are summed already: a corpus of one wave needs no second shuffle.
-        one_wave = len({entry.wave for entry in done}) == 1
-        pairs = counts.drop("wave") if one_wave else pairs_of(counts)
-        ordered = pairs.sortWithinPartitions("noun", "adjective")
-        self.lake.replace("amod_pairs", ordered, self.corpus, **commit)
-        stored = self.lake.read("amod_pairs", where=self.corpus)
-        files = arrow.files(self.settings.lake, "amod_pairs")
+        self.lake.replace(
+            "amod_pairs",
+            results.rows_of(self._packed("amod_counts"), "amod_pairs", corpus=self.settings.name),
+            self.corpus,
+            **commit,
+        )
+        with scratch(self.settings.lake) as folder:
+            pairs = self.lake.read("amod_pairs", where=self.corpus)
+            adjectives = folder.store(association.adjectives_of(pairs))
+            rows = association.rows_of(self._packed("amod_pairs"), adjectives, self.settings.name)
+            distinct = self.lake.replace("amod_association", rows, self.corpus, **commit).rows
+        return distinct or self._rows_in("amod_association")
+
+    def _packed(self, table: str) -> DataFrame:
+        """The corpus's pairs in a table of counts, packed by their nouns."""
+        stored = self.lake.read(table, where=self.corpus)
+        return results.packed_of(
+            stored.select("adjective", "noun", "count", F.lit(None).cast("binary").alias("packed")),
+            parts_for(self._rows_in(table)),
+            self.settings.memory_mb << 20,
+        )
+
+    def _rows_in(self, table: str) -> int:
+        """The corpus's rows in a table, from the statistics of its log."""
+        files = arrow.files(self.settings.lake, table)
         rows = [file.rows for file in files if file.lies_in(self.corpus)]
-        distinct = stored.count() if None in rows else sum(filter(None, rows))
-        few = distinct <= BROADCAST_WORDS
-        if not few:  # then there may be as many words
-            words = stored.agg(*(F.approx_count_distinct(name) for name in ("adjective", "noun")))
-            few = max(words.first() or (0,)) <= BROADCAST_WORDS
-        association = association_of(stored, broadcast=few)
-        ordered = association.sortWithinPartitions("noun", "adjective")
-        self.lake.replace("amod_association", ordered, self.corpus, **commit)
-        return distinct
+        if None in rows:
+            return int(self.lake.read(table, where=self.corpus).count())
+        return sum(filter(None, rows))
 
     def _report(
         self, ledger: Sequence[Entry], read: set[str], distinct: int, seconds: float
@@ -433,7 +465,7 @@ class Extraction:
         done = [entry for entry in ledger if entry.status == DONE]
         failed = [entry for entry in ledger if entry.status == FAILED]
         fresh = [entry for entry in done if entry.path in read]
-        cores = self.spark.sparkContext.defaultParallelism
+        cores = self.engine.cores
         megabytes = sum(entry.bytes for entry in fresh) / 1e6
         tokens = sum(entry.tokens for entry in fresh)
         lines = [
@@ -467,6 +499,33 @@ class Extraction:
                 f"no adjective–noun pair in {sum(entry.sentences for entry in done)} sentences; "
                 f"expected relations named amod: is the input of source={self.settings.source}?"
             )
+
+
+def _shares(work: Sequence[dict[str, Any]], count: int) -> list[list[dict[str, Any]]]:
+    """Units of work dealt out over `count` tasks, about as many stored bytes to each."""
+    shares: list[list[dict[str, Any]]] = [[] for _ in range(min(count, len(work)))]
+    load = [(0, number) for number in range(len(shares))]
+    for unit in sorted(work, key=lambda unit: unit["start"] - unit["end"]):
+        size, number = heappop(load)
+        shares[number].append(unit)
+        heappush(load, (size + unit["end"] - unit["start"], number))
+    return shares
+
+
+def _of_shares(
+    shares: Sequence[Sequence[dict[str, Any]]],
+    function: Callable[[Iterable[pa.RecordBatch], tasks.Task], Iterator[pa.RecordBatch]],
+    task: tasks.Task,
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """A function of the numbers of shares that runs `function` on their units of work."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                work = pa.RecordBatch.from_pylist(list(shares[number]), schema=tasks.UNITS)
+                yield from function([work], task)
+
+    return run
 
 
 def _units(entry: Entry, settings: Settings) -> list[Unit]:

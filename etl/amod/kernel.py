@@ -1,26 +1,30 @@
 """Counting adjective–noun pairs in blocks of parsed rows: the face of the extraction kernel.
 
-Two implementations give identical counts (`etl.amod.reference` defines them): a compiled one,
-built by ``setup.py`` where there is a C compiler, and one in Python and numpy.
+The compiled kernel is built by ``setup.py`` where there is a C compiler. `etl.amod.reference`
+defines what it counts, and serves on one machine where it was not built: many times slower.
 """
 
 from __future__ import annotations
 
 import importlib
+from collections import Counter
 from types import ModuleType
 from typing import Protocol
 
 import pyarrow as pa
 
 from conf import UserError
-from etl.amod.fallback import Fallback
-from etl.amod.reference import Stats, Tally
-from etl.amod.rules import PENN_TAGS, UNIVERSAL_TAGS, ReadingRules
+from etl.amod.reference import Stats, Tally, sentences
+from etl.amod.rules import ReadingRules
 from etl.corpora.conllu import Dialect
 from etl.corpora.dialects import DIALECTS
 
-IMPLEMENTATIONS = ("auto", "compiled", "python")
+IMPLEMENTATIONS = ("auto", "compiled", "reference")
 BUILD_COMMAND = "python setup.py build_ext --inplace"
+NO_COMPILER = (
+    "the compiled kernel was not built here; install a C compiler (Debian: apt-get install gcc "
+    f"python3-dev) and run `{BUILD_COMMAND}`"
+)
 
 PAIRS = pa.schema([("adjective", pa.string()), ("noun", pa.string()), ("count", pa.int64())])
 
@@ -34,7 +38,7 @@ def _load() -> ModuleType | None:
 
 def available() -> tuple[str, ...]:
     """The implementations that work here, the faster first."""
-    return ("compiled", "python") if _load() is not None else ("python",)
+    return ("compiled", "reference") if _load() is not None else ("reference",)
 
 
 class _Implementation(Protocol):
@@ -50,7 +54,7 @@ class PairCounter:
 
     dialect         a name in `etl.corpora.dialects.DIALECTS`
     rules           which relations are pairs, and which words stand for them
-    implementation  "compiled", "python", or "auto": compiled where it was built
+    implementation  "compiled", "reference", or "auto": compiled where it was built
 
     Line numbers in `stats` count from the first block fed. Raises `UserError` for an unknown
     dialect or implementation, and for "compiled" where it was not built.
@@ -63,18 +67,18 @@ class PairCounter:
             expected = ", ".join(IMPLEMENTATIONS)
             raise UserError(f"kernel={implementation}: expected one of {expected}")
         self._counter: _Implementation
-        module = None if implementation == "python" else _load()
+        module = None if implementation == "reference" else _load()
         if module is not None:
             self.implementation = "compiled"
             self._counter = _Compiled(module, DIALECTS[dialect], rules)
         elif implementation == "compiled":
             raise UserError(
-                "kernel=compiled: the compiled kernel was not built here; build it with "
-                f"`{BUILD_COMMAND}`, or take kernel=python (the same counts, slower)"
+                f"kernel=compiled: {NO_COMPILER}, or take kernel=reference (the same counts, many "
+                "times slower)"
             )
         else:
-            self.implementation = "python"
-            self._counter = Fallback(DIALECTS[dialect], rules)
+            self.implementation = "reference"
+            self._counter = _Reference(DIALECTS[dialect], rules)
 
     def feed(self, block: bytes | memoryview) -> None:
         """Count the pairs of a block of whole sentences (`etl.corpora.blocks`), under 4 GB."""
@@ -102,11 +106,12 @@ class _Compiled:
         def flags(xpos: str, upos: str) -> int:
             return rules.accepts_dependent(xpos, upos) | rules.accepts_head(xpos, upos) << 1
 
+        fifth, fourth = rules.tags()
         self._counter = module.Counter(
             first_id=dialect.first_id,
             ranges=dialect.ranges,
-            penn={tag: flags(tag, "_") for tag in PENN_TAGS},
-            universal={tag: flags("_", tag) for tag in UNIVERSAL_TAGS},
+            penn={tag: flags(tag, "_") for tag in fifth},
+            universal={tag: flags("_", tag) for tag in fourth},
             unknown_tag=flags("_", "_"),
             adjective_by_lemma=rules.adjective_by == "lemma",
             noun_by_lemma=rules.noun_by == "lemma",
@@ -139,3 +144,33 @@ class _Compiled:
             }
         crlf = counts.pop("crlf")
         return Stats(**counts, notes={"crlf": crlf} if crlf else {})
+
+
+class _Reference:
+    """The definition of the counts, as an implementation of them."""
+
+    def __init__(self, dialect: Dialect, rules: ReadingRules) -> None:
+        self._dialect, self._rules = dialect, rules
+        self._counts: Counter[tuple[str, str]] = Counter()
+        self._stats = Stats()
+
+    @property
+    def nbytes(self) -> int:
+        return 200 * len(self._counts)
+
+    def feed(self, block: bytes | memoryview) -> None:
+        for sentence in sentences([block], self._dialect, self._rules, self._stats):
+            self._counts.update(sentence.pairs)
+
+    def drain(self) -> pa.RecordBatch:
+        counts, self._counts = self._counts, Counter()
+        columns = [[pair[0] for pair in counts], [pair[1] for pair in counts], [*counts.values()]]
+        return pa.RecordBatch.from_arrays(
+            [pa.array(values, field.type) for values, field in zip(columns, PAIRS, strict=True)],
+            schema=PAIRS,
+        )
+
+    def stats(self) -> Stats:
+        copy = Stats()
+        copy.merge(self._stats)
+        return copy

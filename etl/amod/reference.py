@@ -1,7 +1,6 @@
 """What a block of parsed lines means, line by line: the definition of the kernel.
 
-The compiled kernel and the vectorised fallback give exactly what stands here; the fallback hands
-sentences with anything unusual in them to `judge`. `sentences` is also the reader for whoever
+The compiled kernel gives exactly what stands here. `sentences` is also the reader for whoever
 needs more of a sentence than its counts (deduplication, example sentences, kept text).
 
 Lines end at ``\\n``; a ``\\r`` before it is dropped and noted (`crlf`). An empty line, a line that

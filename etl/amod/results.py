@@ -6,12 +6,15 @@ whatever the order and partitioning of its input.
 
 from __future__ import annotations
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from etl.amod import sums
-from etl.amod.kernel import PAIRS
+from etl.engine import map_arrow
+from etl.lake.blocks import Blocks
+from etl.lake.tables import table as declaration
 
 NO_PLACE = 2**62  # comes after every line, so that of two samples the one with a line is first
 
@@ -44,16 +47,38 @@ def pairs_in(staged: DataFrame) -> DataFrame:
     return staged.where(F.col("kind").isin("pair", "pairs"))
 
 
-def counts_of(pairs: DataFrame, parts: int, memory_bytes: int) -> DataFrame:
-    """(adjective, noun, count): the sums of staged pairs, taken in `parts` by noun.
+def packed_of(pairs: DataFrame, parts: int, memory_bytes: int) -> DataFrame:
+    """Pairs dealt out over `parts` by their noun, packed (`etl.amod.sums.PARTS`).
 
-    A task holds up to `memory_bytes` of pairs, then hands on what it has summed so far.
+    A task holds up to `memory_bytes` of pairs, then hands on what it has summed so far. `pairs` has
+    adjective, noun, count and packed, as staged rows do.
     """
-    packed = pairs.select("adjective", "noun", "count", "packed").mapInArrow(
+    return map_arrow(
+        pairs.select("adjective", "noun", "count", "packed"),
         lambda batches: sums.partial_sums(batches, parts, memory_bytes),
         from_arrow_schema(sums.PARTS),
+        compiled=True,
     )
-    return packed.groupBy("part").applyInArrow(sums.sums, from_arrow_schema(PAIRS))
+
+
+def rows_of(packed: DataFrame, table: str, **constants: object) -> Blocks:
+    """Rows of a table of counts from packed pairs: each pair once, sorted, a file a part.
+
+    `constants` are the values of its further columns.
+    """
+    schema = declaration(table).schema
+
+    def make(part: pa.Table) -> pa.Table:
+        pairs = sums.sums(part)
+        columns = [
+            pa.repeat(pa.scalar(constants[field.name], field.type), pairs.num_rows)
+            if field.name in constants
+            else pairs.column(field.name)
+            for field in schema
+        ]
+        return pa.table(columns, schema=schema)
+
+    return Blocks(packed, make, group_by="part")
 
 
 def new_digests(staged: DataFrame, seen: DataFrame | None) -> DataFrame:

@@ -1,7 +1,8 @@
 """Which `amod` relations count as an adjective–noun pair, and which words stand for it.
 
 Two presets: `CLEAN`, the reading that the corpora are counted with, and `PAPER`, the reading of
-the published ADEPT extraction (any dependent tag; a head tagged NN or NOUN).
+the published ADEPT extraction (any dependent tag; a head tagged NN or NOUN in the fourth column,
+counted from one: the Penn tag in DepCC, the universal tag in CoNLL-U, which does not tell number).
 """
 
 from __future__ import annotations
@@ -76,6 +77,8 @@ class ReadingRules:
     adjective_by  "form" or "lemma": which column stands for the adjective
     noun_by       "lemma" or "form": which column stands for the noun
     lowercase     whether both words are lower-cased
+    tag_column    "fifth": a Penn tag in the fifth column decides, else the tag in the fourth;
+                  "fourth": the fourth column alone, as the published extraction reads
 
     A lemma that is missing (empty or ``_``) is replaced by the form. An adjective needs a letter
     or a digit, a noun at least one character.
@@ -87,6 +90,7 @@ class ReadingRules:
     adjective_by: str = "form"
     noun_by: str = "lemma"
     lowercase: bool = True
+    tag_column: str = "fifth"
 
     def __post_init__(self) -> None:
         for name, choices in (
@@ -94,6 +98,7 @@ class ReadingRules:
             ("heads", ("common", "singular")),
             ("adjective_by", ("form", "lemma")),
             ("noun_by", ("lemma", "form")),
+            ("tag_column", ("fifth", "fourth")),
         ):
             if getattr(self, name) not in choices:
                 expected = " or ".join(choices)
@@ -101,11 +106,22 @@ class ReadingRules:
 
     def accepts_dependent(self, xpos: str, upos: str) -> bool:
         """Whether a token so tagged may be the adjective of a pair."""
-        return self.dependent == "any" or is_adjective(xpos, upos)
+        return self.dependent == "any" or is_adjective(self._deciding(xpos, upos), upos)
 
     def accepts_head(self, xpos: str, upos: str) -> bool:
         """Whether a token so tagged may be the noun of a pair."""
+        xpos = self._deciding(xpos, upos)
         return is_noun(xpos, upos, plural=self.heads == "common", proper=self.proper_nouns)
+
+    def _deciding(self, xpos: str, upos: str) -> str:
+        """What stands for the Penn tag, in columns four (`upos`) and five."""
+        return xpos if self.tag_column == "fifth" else upos
+
+    def tags(self) -> tuple[frozenset[str], frozenset[str]]:
+        """The tags to know in the fifth column, which then decide, and in the fourth."""
+        if self.tag_column == "fifth":
+            return PENN_TAGS, UNIVERSAL_TAGS
+        return frozenset(), PENN_TAGS | UNIVERSAL_TAGS
 
     def adjective(self, token: Token) -> str | None:
         """The word that a dependent gives to a pair.
@@ -145,4 +161,4 @@ class ReadingRules:
 
 
 CLEAN = ReadingRules()
-PAPER = replace(CLEAN, dependent="any", heads="singular")
+PAPER = replace(CLEAN, dependent="any", heads="singular", tag_column="fourth")

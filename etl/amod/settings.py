@@ -8,18 +8,19 @@ from typing import Any, ClassVar
 
 from conf import UserError, setting, to_dict
 from etl.amod.rules import ReadingRules
+from etl.engine import EngineSettings
 
 VERSION = 1  # of what the job makes of its input; a change of behaviour raises it
 PARSED, RAW = ("depcc", "conllu"), ("wikipedia", "text")
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(EngineSettings):
     """Settings of ``etl/extract_amod.py``."""
 
     PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "clean": {},
-        "paper": {"dependent": "any", "heads": "singular"},
+        "paper": {"dependent": "any", "heads": "singular", "tag_column": "fourth"},
     }
 
     source: str = setting(
@@ -55,6 +56,12 @@ class Settings:
     )
     noun_by: str = setting("lemma", help="what stands for the noun", choices=("lemma", "form"))
     lowercase: bool = setting(True, help="lower-case both")
+    tag_column: str = setting(
+        "fifth",
+        help="column of the tags of parsed corpora: the fifth (Penn's), else the fourth; or the "
+        "fourth alone, as ADEPT's authors read (in CoNLL-U the universal tag)",
+        choices=("fifth", "fourth"),
+    )
     deduplicate: str = setting(
         "none",
         help="count equal sentences or documents once in the whole corpus",
@@ -68,7 +75,7 @@ class Settings:
     )
     seed: int = setting(0, help="seed of the choice of examples")
     kernel: str = setting(
-        "auto", help="counting kernel of parsed corpora", choices=("auto", "compiled", "python")
+        "auto", help="counting kernel of parsed corpora", choices=("auto", "compiled", "reference")
     )
     wave_bytes: int = setting(
         64 << 30, help="stored bytes read between two commits", example="wave_bytes=268435456"
@@ -108,6 +115,8 @@ class Settings:
             adjective_by=self.adjective_by,
             noun_by=self.noun_by,
             lowercase=self.lowercase,
+            # Text is parsed into Penn tags alone.
+            tag_column=self.tag_column if self.source in PARSED else "fifth",
         )
 
 
@@ -133,4 +142,7 @@ def decisive(settings: Settings) -> dict[str, Any]:
     """The settings that decide what the tables hold; the parser's only where text is parsed."""
     values = to_dict(settings)
     names = DECISIVE if settings.source in PARSED else (*DECISIVE, "parser", "parser_model")
+    if settings.rules.tag_column != "fifth":
+        # Said where it matters alone, so that corpora that were read before it go on.
+        names = (*names, "tag_column")
     return {"version": VERSION, **{name: values[name] for name in names}}

@@ -1,39 +1,44 @@
 """Where a wave's staged rows lie until its results are committed.
 
 Each attempt writes into a folder of its own, since a killed driver's tasks may go on writing for a
-while; an attempt is complete when Spark has left its ``_SUCCESS`` there, and a later run then goes
-on from it without reading the input again.
+while. Once the engine has written all rows the driver leaves a mark beside the folder; a later run
+then goes on from that attempt without reading the input again.
 """
 
 from __future__ import annotations
 
 import uuid
-from urllib.parse import quote
 
-from pyspark.sql import DataFrame, SparkSession
+import pyarrow.fs as pa_fs
+from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from etl import hadoop
 from etl.amod.tasks import STAGED
+from etl.engine import running
+from etl.lake.storage import escape, filesystem, table_uri
+
+_COMPLETE = ".complete"
 
 
 class Staging:
     """The staged waves of one job with one set of settings, below the lake's root."""
 
-    def __init__(self, spark: SparkSession, root: str, job: str) -> None:
-        self._spark = spark
-        self._folder = f"{root.rstrip('/')}/_staging/{quote(job, safe='')}"
+    def __init__(self, root: str, job: str) -> None:
+        self._uri = table_uri(root, "_staging")
+        self._files = filesystem(self._uri)
+        self._folder = escape(job)
 
     def complete(self, wave: int) -> DataFrame | None:
         """The rows of a complete attempt at `wave`, if there is one."""
-        for path in self._attempts(wave):
-            if hadoop.exists(self._spark, f"{path}/_SUCCESS"):
-                return self._rows(path)
+        for name in self._names(wave):
+            if name.endswith(_COMPLETE):
+                return self._rows(name.removesuffix(_COMPLETE))
         return None
 
     def write(self, wave: int, rows: DataFrame) -> DataFrame:
         """Compute and store the rows of `wave` as a new attempt; the rows as stored."""
-        path = f"{self._folder}/{wave}-{uuid.uuid4().hex}"
+        attempt = f"{wave}-{uuid.uuid4().hex}"
+        self._files.create_dir(self._folder, recursive=True)
         # Packed pairs are words and numbers as they stand: zstd leaves half of what snappy does, at
         # its first level in half the time of its third. No value of theirs occurs twice.
         options = {
@@ -41,21 +46,34 @@ class Staging:
             "parquet.compression.codec.zstd.level": "1",
             "parquet.enable.dictionary#packed": "false",
         }
-        rows.write.options(**options).parquet(path)
-        return self._rows(path)
+        rows.write.options(**options).parquet(self._location(attempt))
+        with self._files.open_output_stream(f"{self._folder}/{attempt}{_COMPLETE}") as mark:
+            mark.write(b"complete")
+        return self._rows(attempt)
 
     def forget(self, wave: int) -> None:
         """Delete every attempt at `wave`."""
-        for path in self._attempts(wave):
-            hadoop.delete(self._spark, path)
+        # The marks first: an attempt of which a part is deleted must not look complete.
+        for name in sorted(self._names(wave), key=lambda name: not name.endswith(_COMPLETE)):
+            path = f"{self._folder}/{name}"
+            if self._files.get_file_info(path).type == pa_fs.FileType.Directory:
+                self._files.delete_dir(path)
+            else:
+                self._files.delete_file(path)
 
     def forget_all(self) -> None:
         """Delete whatever the job has staged."""
-        hadoop.delete(self._spark, self._folder)
+        if self._files.get_file_info(self._folder).type != pa_fs.FileType.NotFound:
+            self._files.delete_dir(self._folder)
 
-    def _attempts(self, wave: int) -> list[str]:
-        names = hadoop.children(self._spark, self._folder)
-        return [f"{self._folder}/{name}" for name in names if name.startswith(f"{wave}-")]
+    def _names(self, wave: int) -> list[str]:
+        selector = pa_fs.FileSelector(self._folder, allow_not_found=True)
+        names = [info.base_name for info in self._files.get_file_info(selector)]
+        return [name for name in names if name.startswith(f"{wave}-")]
 
-    def _rows(self, path: str) -> DataFrame:
-        return self._spark.read.schema(from_arrow_schema(STAGED)).parquet(path)
+    def _location(self, attempt: str) -> str:
+        return running().location(f"{self._uri}/{self._folder}/{attempt}")
+
+    def _rows(self, attempt: str) -> DataFrame:
+        reader = running().spark.read.schema(from_arrow_schema(STAGED))
+        return reader.parquet(self._location(attempt))

@@ -1,8 +1,9 @@
 """Sums of pairs in Arrow, between the tasks that count and the tables.
 
-As a row of its own a pair costs Spark several times what counting it did: it is taken apart and put
-together anew at every step. So a task stages its pairs packed, some thousands to a value, which
-Spark carries without looking in; what becomes rows are the sums of a wave.
+As a row of its own a pair costs an engine several times what counting it did: it is taken apart and
+put together anew at every step. So pairs move packed, some thousands to a value, which an engine
+carries without looking in. They are dealt out over parts by their noun, so that a part has all
+pairs of its nouns; what is summed, sorted or measured is a part at a time, in Arrow.
 
 Packed pairs are an Arrow record batch of schema `PAIRS`, as Arrow serialises it without the schema.
 """
@@ -21,8 +22,8 @@ from etl.amod.kernel import PAIRS
 # Some 200 kB: Parquet, which looks at the size of a page or row group no more often than every
 # hundred values, then holds tens of megabytes in memory, not gigabytes.
 PACKED_PAIRS = 1 << 13
-# Pairs summed together at the end, at most; as words and counts about 60 MB.
-PART_PAIRS = 1 << 21
+# Pairs of a part: as words and counts some 30 MB, and a file of a table.
+PART_PAIRS = 1 << 20
 MOST_PARTS = 1 << 16
 
 PARTS = pa.schema([("part", pa.int32()), ("packed", pa.binary())])
@@ -41,12 +42,12 @@ def unpack(packed: pa.BinaryArray | pa.ChunkedArray) -> Iterator[pa.RecordBatch]
             yield pa.ipc.read_record_batch(value.as_buffer(), PAIRS)
 
 
-def parts_for(pairs: int, least: int) -> int:
-    """Into how many parts, at least `least`, a wave with so many pairs is divided to be summed.
+def parts_for(pairs: int) -> int:
+    """Into how many parts so many pairs are dealt out.
 
-    Distinct pairs are never more than pairs, so no part is much larger than `PART_PAIRS`.
+    By the pairs alone, not by the cores, so that any machine makes the same files.
     """
-    return min(max(least, -(-pairs // PART_PAIRS)), MOST_PARTS)
+    return min(max(1, -(-pairs // PART_PAIRS)), MOST_PARTS)
 
 
 def partial_sums(
@@ -62,8 +63,12 @@ def partial_sums(
 
 
 def sums(part: pa.Table) -> pa.Table:
-    """All packed sums of one part (schema `PARTS`) to its pairs (schema `PAIRS`), each once."""
-    return _total(unpack(part.column("packed")))
+    """All packed sums of one part (schema `PARTS`) to its pairs (schema `PAIRS`), each once.
+
+    Sorted by noun and adjective.
+    """
+    order = [("noun", "ascending"), ("adjective", "ascending")]
+    return _total(unpack(part.column("packed"))).sort_by(order)
 
 
 def _pairs_in(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

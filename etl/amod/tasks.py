@@ -33,8 +33,8 @@ from etl.corpora.conllu import Dialect
 from etl.corpora.dialects import UnknownDialect, detect
 from etl.corpora.documents import Document, LeftOut, Rejected
 from etl.corpora.files import Unit, Unreadable, open_input
+from etl.engine import progress
 from etl.parsing import Parsed, load_parser, sparknlp_parser
-from etl.session import start_worker
 
 STAGED = pa.schema(
     [
@@ -269,6 +269,7 @@ def count_units(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[pa.Re
             yield from _count_unit(file, unit, task, rows)
         except (Unreadable, UnknownDialect, NoBoundary, UserError) as error:
             rows.add("failed", file, reason=_words(error))
+        progress.advance(unit.end - unit.start)
         yield from rows.take()
 
 
@@ -372,6 +373,7 @@ def read_units(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[pa.Rec
             rows.add("left_out", file, reason=reason, count=number, text=sample)
         rows.add("stat", file, reason="documents", count=documents)
         rows.add("stat", file, reason="lines", count=documents + others)
+        progress.advance(unit.end - unit.start)
         yield from rows.take()
 
 
@@ -383,7 +385,6 @@ def _events(unit: Unit, task: Task) -> Iterator[Document | Rejected | LeftOut]:
 
 def parse_documents(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
     """Staged documents to staged pairs and statistics; other staged rows pass as they are."""
-    start_worker()
     texts = _Texts(task)
     waiting: list[_Text] = []
     held = 0
@@ -408,7 +409,6 @@ def take_annotated(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[pa
     `batches` have the columns of `STAGED` and those of `sparknlp_parser.with_tokens`; a document
     whose annotations could not be told apart is rejected.
     """
-    start_worker()
     texts = _Texts(task)
     for batch in batches:
         is_parsed = pc.is_valid(batch.column("tokens"))
@@ -517,7 +517,6 @@ def _sums(column: pa.Int32Array, documents: list[_Text]) -> Counter[int]:
 
 
 def _units_of(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, Unit]]:
-    start_worker()
     for batch in batches:
         for row in batch.to_pylist():
             yield row.pop("file"), Unit(**row)

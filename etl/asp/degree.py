@@ -2,25 +2,33 @@
 
 With premise values a (positive adjective) and b (negative) and the step s = (a - b) / 20, a group's
 numbers are alpha = b - 10 s … a + 9 s, which is z = 60, 62 … 138 where a stands at 120 and b at 80;
-another range of z gives forty numbers as evenly spread. Group g depends on (seed, test, g) alone.
+another range of z gives as many numbers as evenly spread, or as many as are asked for. Group g
+depends on (seed, test, g) alone.
+
+Text ``paper`` is the release's: every quantity takes "A" ("A 860 m mall", "A 80°C alcohol"),
+comparative rows have "°c", superlative premises stand at z = 60 and 138 whatever the range, and
+groups 2k and 2k + 1 ask one premise for its positive and its negative adjective.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
 
 from conf import UserError
 from etl.asp import DISCARD, NOT_ENTAILMENT, TESTS, labels
-from etl.asp.gold import POLARITIES, Gold
+from etl.asp.gold import JUDGED, POLARITIES, Gold
 from etl.asp.lexicon import DIMENSIONS, Lexicon, Measure, plural
 from etl.asp.sampling import Order, digest
 from etl.asp.templates import article, item_id, number
 
-__all__ = ["NUMBERS", "VARIANTS", "Degree", "DegreeRow", "Group"]
+__all__ = ["NUMBERS", "TEXTS", "VARIANTS", "Degree", "DegreeRow", "Group"]
+
+TEXTS = ("clean", "paper")
 
 NUMBERS = 40
 VARIANTS = ("base", "sentences", "numbers", "both")
@@ -84,13 +92,13 @@ class _Setting:
 
 
 class _Room:
-    """Nouns that take turns, each until all of its premises were asked for both adjectives."""
+    """Nouns that take turns, each until each of its premises was drawn `visits` times."""
 
-    def __init__(self, settings: Sequence[_Setting]) -> None:
+    def __init__(self, settings: Sequence[_Setting], visits: int = 2) -> None:
         # A phase ends when the nouns with the fewest premises are done.
-        sizes = sorted({2 * len(s.premises) for s in settings})
+        sizes = sorted({visits * len(s.premises) for s in settings})
         self._phases = [
-            (before, [(i, s) for i, s in enumerate(settings) if 2 * len(s.premises) > before])
+            (before, [(i, s) for i, s in enumerate(settings) if visits * len(s.premises) > before])
             for before in [0, *sizes[:-1]]
         ]
         lengths = [
@@ -123,6 +131,8 @@ class Degree:
         boosters: Sequence[str] = (),
         diminishers: Sequence[str] = (),
         z_range: tuple[float, float] = (60.0, 138.0),
+        numbers: int = NUMBERS,
+        text: str = "clean",
     ) -> None:
         self.words = words
         self.seed = seed
@@ -131,20 +141,33 @@ class Degree:
         self._boosters = tuple(boosters) or words.boosters[:1]
         self._diminishers = tuple(diminishers) or words.diminishers[:1]
         low, high = z_range
-        self.grid = [low + i * (high - low) / (NUMBERS - 1) for i in range(NUMBERS)]
+        self.grid = [low + i * (high - low) / (numbers - 1) for i in range(numbers)]
+        self._paper = text == "paper"
+        # The end points of superlative premises; the release has them in its wider range too.
+        self._ends = JUDGED if self._paper else (self.grid[0], self.grid[-1])
         self._contrasts = self._contrasted()
         self._rooms: dict[tuple[str, str], _Room] = {}
+
+    def of(self, key: object) -> Degree:
+        """The same rules with draws of their own."""
+        other = copy(self)
+        other.seed, other._rooms = digest(self.seed, key), {}
+        return other
 
     def capacity(self, test: str) -> int:
         """Groups of a test that there are (in the turns in which dimensions take part)."""
         return min(
-            len(self._room(test, dimension)) * len(_TURNS) // _TURNS.count(turn)
+            self.groups(test, dimension) * len(_TURNS) // _TURNS.count(turn)
             for turn, dimension in enumerate(DIMENSIONS)
         )
 
+    def groups(self, test: str, dimension: str) -> int:
+        """Groups of a test that a dimension has."""
+        return len(self._room(test, dimension)) * (2 if self._paper else 1)
+
     def check(self, size: int) -> None:
         """Raise `UserError` where some test has fewer than `size` rows of a variant."""
-        short = {t: c for t in TESTS if (c := NUMBERS * self.capacity(t)) < size}
+        short = {t: c for t in TESTS if (c := len(self.grid) * self.capacity(t)) < size}
         if short:
             listed = ", ".join(f"{test} has {count}" for test, count in short.items())
             raise UserError(
@@ -154,16 +177,26 @@ class Degree:
 
     def group(self, test: str, at: int) -> Group:
         """Group `at` of a test: dimensions by turns, polarity alternating within each."""
-        turn, rest = at // len(_TURNS), at % len(_TURNS)
+        premise, second = divmod(at, 2) if self._paper else (at, 0)
+        turn, rest = divmod(premise, len(_TURNS))
         dimension = _TURNS[rest]
         nth = turn * _TURNS.count(dimension) + _TURNS[:rest].count(dimension)
+        return self._group(test, dimension, nth, second, at, digest(self.seed, test, premise))
+
+    def of_dimension(self, test: str, dimension: str, nth: int) -> Group:
+        """Group `nth` of those that measure one dimension."""
+        premise, second = divmod(nth, 2) if self._paper else (nth, 0)
+        draw = digest(self.seed, test, dimension, premise)
+        return self._group(test, DIMENSIONS.index(dimension), premise, second, nth, draw)
+
+    def _group(self, test: str, dimension: int, nth: int, second: int, at: int, draw: int) -> Group:
         setting, place, visit = self._room(test, DIMENSIONS[dimension]).at(nth)
         size = len(setting.premises)
         # Polarities alternate; the second half of the visits asks for the other adjective.
-        polarity = POLARITIES[(dimension + place + visit % size + visit // size) % 2]
+        turn = second if self._paper else dimension + place + visit % size + visit // size
+        polarity = POLARITIES[turn % 2]
         step, negative = setting.premises[setting.order[visit % size]]
         measure = setting.measure
-        draw = digest(self.seed, test, at)
         adjectives, other, modifier = (measure.positive, measure.negative), None, ""
         if test == "dimension":
             chosen = self._contrasts[measure, setting.noun]
@@ -191,7 +224,7 @@ class Degree:
         )
 
     def rows(self, group: Group, variants: Sequence[str] = ("base",)) -> Iterator[DegreeRow]:
-        """The forty rows of a group in each variant.
+        """The rows of a group, one for each number, in each variant.
 
         Variants change the premise alone and keep the label: ``sentences`` gives its sentences in
         the other order, ``numbers`` exchanges its two numbers, ``both`` does both.
@@ -200,7 +233,8 @@ class Degree:
         a, b = group.positive_value, group.negative_value
         asked = group.adjectives[polarity == "negative"]
         subject = group.other_noun or group.noun
-        mass = subject in self.words.mass
+        bare = subject in self.words.mass and not self._paper
+        unit = self._unit(group)
         tail = (
             f"{subject} is {group.modifier} {asked}."
             if group.modifier
@@ -212,7 +246,7 @@ class Degree:
         hypotheses = []
         for z in self.grid:
             alpha = b + (z - 80) * (a - b) / 40
-            text = f"{_amount(number(alpha), group.measure.unit, mass)} {tail}"
+            text = f"{self._amount(number(alpha), unit, bare)} {tail}"
             if judged:
                 label = labels.name(self.gold.entails(test, polarity, z))
                 extrapolated = self.gold.extrapolated(test, polarity, z)
@@ -252,10 +286,10 @@ class Degree:
         """The two sentences (table 2), in one of `VARIANTS`."""
         values = [group.positive_value, group.negative_value]
         if group.test == "superlative":
-            # The end points of the range, between which the forty numbers lie.
+            # The end points of the range, between which the numbers lie.
             span = group.positive_value - group.negative_value
-            ends = (self.grid[-1], self.grid[0])
-            texts = [number(group.negative_value + (z - 80) * span / 40) for z in ends]
+            low, high = self._ends
+            texts = [number(group.negative_value + (z - 80) * span / 40) for z in (high, low)]
         else:
             texts = [number(value) for value in values]
         if variant in ("numbers", "both"):
@@ -269,7 +303,7 @@ class Degree:
         return " ".join(sentences)
 
     def _sentence(self, group: Group, adjective: str, text: str) -> str:
-        noun, unit = group.noun, group.measure.unit
+        noun, unit = group.noun, self._unit(group)
         mass = noun in self.words.mass
         if group.test == "comparative":
             those = noun.capitalize() if mass else plural(noun, self.words.plurals).capitalize()
@@ -279,7 +313,18 @@ class Degree:
         if group.test == "superlative":
             top = self.words.topmost(adjective)
             return f"The {top} {noun} in the world is {_quantity(text, unit)}."
-        return f"{_amount(text, unit, mass)} {noun} is {adjective}."
+        return f"{self._amount(text, unit, mass and not self._paper)} {noun} is {adjective}."
+
+    def _unit(self, group: Group) -> str:
+        unit = group.measure.unit
+        return "°c" if self._paper and group.test == "comparative" and unit == "°C" else unit
+
+    def _amount(self, figure: str, unit: str, bare: bool) -> str:
+        """The quantity before a noun, with an article unless it is `bare`."""
+        quantity = _quantity(figure, unit)
+        if bare:
+            return quantity
+        return f"{'A' if self._paper else article(figure)} {quantity}"
 
     def _contrasted(self) -> dict[tuple[Measure, str], list[tuple[str, str]]]:
         """For each measured noun the opposites that say nothing of the measure."""
@@ -339,7 +384,8 @@ class Degree:
                 f"no noun of {dimension} has room for numbers from z={self.grid[0]:g} to "
                 f"{self.grid[-1]:g}; choose a narrower range"
             )
-        self._rooms[key] = _Room([setting for _, setting in sorted(found, key=lambda f: f[0])])
+        settings = [setting for _, setting in sorted(found, key=lambda f: f[0])]
+        self._rooms[key] = _Room(settings, 1 if self._paper else 2)
         return self._rooms[key]
 
 
@@ -347,10 +393,4 @@ def _quantity(figure: str, unit: str) -> str:
     """``$80``, ``80°C``, ``80 cm``."""
     if unit == "$":
         return f"${figure}"
-    return f"{figure}{unit}" if unit == "°C" else f"{figure} {unit}"
-
-
-def _amount(figure: str, unit: str, mass: bool) -> str:
-    """The quantity before a noun, with an article unless it is a mass noun."""
-    quantity = _quantity(figure, unit)
-    return quantity if mass else f"{article(figure)} {quantity}"
+    return f"{figure}{unit}" if unit in ("°C", "°c") else f"{figure} {unit}"

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
 from itertools import combinations, permutations
 from typing import NamedTuple
 
 from conf import UserError
-from etl.asp import TESTS, labels
+from etl.asp import TESTS, TRAINED, labels
 from etl.asp.lexicon import Adjective, Lexicon
 from etl.asp.sampling import Order, digest
 from etl.asp.templates import SEEN, WORLD, Pair, item_id, write
@@ -64,6 +65,9 @@ class Entailment:
     so that the three standards are alike in lengths. It gives diminishers relative adjectives
     alone: *relatively dirty* does entail *dirty*, and *relatively closed* hardly follows from
     *closed*. Without it every pair is drawn, as the paper did.
+
+    Text ``paper`` is the release's: in ordering, dimension and argument the sentence with an item's
+    second word has no full stop, so that in ordering its place tells the label.
     """
 
     def __init__(
@@ -74,13 +78,21 @@ class Entailment:
         boosters: Sequence[str] = (),
         diminishers: Sequence[str] = (),
         balanced: bool = True,
+        text: str = "clean",
     ) -> None:
         self.words = words
         self.seed = seed
         self._boosters = tuple(boosters) or words.boosters
         self._diminishers = tuple(diminishers) or words.diminishers
         self._balanced = balanced
+        self._paper = text == "paper"
         self._pools: dict[str, _Pool] = {}
+
+    def of(self, words: Lexicon, key: object) -> Entailment:
+        """The same rules over other words, with draws of their own."""
+        other = copy(self)
+        other.words, other.seed, other._pools = words, digest(self.seed, key), {}
+        return other
 
     def capacity(self, test: str) -> int:
         """Rows of a test that there are."""
@@ -101,11 +113,17 @@ class Entailment:
         pool = self._pool(test)
         for at in range(start, stop):
             pair = pool[at // 2]
-            yield self.row(_second(pair) if at % 2 else pair)
+            yield self.row(_second(pair) if at % 2 else pair, second=bool(at % 2))
 
-    def row(self, pair: Pair) -> Row:
-        """The row of a pair, its label by `etl.asp.labels`."""
+    def row(self, pair: Pair, second: bool = False) -> Row:
+        """The row of a pair, the item's first or second; its label by `etl.asp.labels`."""
         premise, hypothesis = write(pair, self.words)
+        if self._paper and pair.test in TRAINED:
+            # The item's second word is in the hypothesis of its first row, the premise of its next.
+            if second:
+                premise = premise.removesuffix(".")
+            else:
+                hypothesis = hypothesis.removesuffix(".")
         label = labels.name(labels.entails(pair, self.words))
         modifier = (
             (pair.premise_mark or pair.hypothesis_mark)

@@ -13,6 +13,7 @@ from conf import UserError
 
 __all__ = [
     "HUMAN",
+    "JUDGED",
     "POLARITIES",
     "PUBLISHED",
     "Curve",

@@ -1,4 +1,4 @@
-"""The Spark side of ASP: rows spread over tasks, tables asp_entailment, asp_degree, asp_splits.
+"""ASP's DataFrames: rows spread over tasks, tables asp_entailment, asp_degree, asp_splits.
 
 Every row is made from its number alone, so nothing is exchanged between tasks and any partitioning
 gives the same rows.
@@ -19,16 +19,17 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from conf import UserError, settings_hash
-from etl.asp import TESTS, TRAINED, splits
-from etl.asp.degree import NUMBERS, Degree, DegreeRow
+from etl.asp import TESTS, TRAINED, rounds, splits
+from etl.asp.degree import Degree, DegreeRow
 from etl.asp.entailment import Entailment, Row
 from etl.asp.gold import Gold, published_gold, scaled
 from etl.asp.lexicon import Lexicon, lexicon
 from etl.asp.settings import Settings
+from etl.engine import map_arrow, running, start
 from etl.lake.frames import spark_schema
+from etl.lake.scratch import Scratch, scratch
 from etl.lake.spark import Lake
 from etl.lake.tables import table
-from etl.session import spark_session
 
 __all__ = ["Recipe", "build", "degree_rows", "entailment_rows", "split_rows"]
 
@@ -92,6 +93,7 @@ def _entailment(recipe: Recipe) -> Entailment:
         boosters=own.boosters,
         diminishers=own.diminishers,
         balanced=own.balanced,
+        text=own.text,
     )
 
 
@@ -105,6 +107,8 @@ def _degree(recipe: Recipe) -> Degree:
         boosters=own.boosters,
         diminishers=own.diminishers,
         z_range=(own.z_from, own.z_to),
+        numbers=own.numbers,
+        text=own.text,
     )
 
 
@@ -113,8 +117,9 @@ def build(settings: Settings) -> None:
 
     Writes entailment=N rows of each of the eight tests to asp_entailment, degree=N rows to
     asp_degree, and the rounds of fine-tuning to asp_splits, as edition=NAME, which it replaces.
+    With rounds=drawn (the paper's) the rounds have rows of their own, as edition NAME_tuning.
     """
-    spark = spark_session(f"{JOB} {settings.name}")
+    spark = start(f"{JOB} {settings.name}", settings).spark
     lake = Lake(spark, settings.lake)
     started = time.monotonic()
     recipe, dropped = _recipe(lake, settings)
@@ -134,14 +139,21 @@ def build(settings: Settings) -> None:
         seconds = time.monotonic() - started
         log.info("%s: %d rows after %.1f s (%.0f rows/s)", name, size, seconds, size / seconds)
     job = f"{JOB}/{settings.name}"
-    rows = pa.Table.from_pylist(dropped, table("dropped").schema)
-    lake.replace("dropped", spark.createDataFrame(rows), {"job": job}, job=JOB, allow_empty=True)
-    assigned = (
-        split_rows(lake, recipe)
-        if settings.splits
-        else spark.createDataFrame([], spark_schema(table("asp_splits").schema))
-    )
-    lake.replace("asp_splits", assigned, partition, job=JOB, metadata=meta, allow_empty=True)
+    left_out = pa.Table.from_pylist(dropped, table("dropped").schema)
+    lake.replace("dropped", left_out, {"job": job}, job=JOB, allow_empty=True)
+    if settings.splits and settings.rounds == "drawn":
+        tables = drawn_rounds(recipe)
+        for name, own in tables.items():
+            where = {"edition": settings.tuning}
+            lake.replace(name, own, where, job=JOB, metadata=meta)
+            log.info("%s: %d rows of %s", name, own.num_rows, settings.tuning)
+    with scratch(settings.lake) as folder:
+        assigned = (
+            split_rows(lake, recipe, folder)
+            if settings.splits and settings.rounds == "assigned"
+            else table("asp_splits").schema.empty_table()
+        )
+        lake.replace("asp_splits", assigned, partition, job=JOB, metadata=meta, allow_empty=True)
     log.info("splits after %.1f s", time.monotonic() - started)
 
 
@@ -223,17 +235,16 @@ def entailment_rows(spark: SparkSession, recipe: Recipe) -> DataFrame:
             yield _batch("asp_entailment", rows, recipe.settings.name)
 
     total = len(TESTS) * size
-    tasks = max(1, math.ceil(total / recipe.settings.task_size))
-    return spark.range(0, total, 1, tasks).mapInArrow(
-        made, spark_schema(table("asp_entailment").schema)
-    )
+    tasks = math.ceil(total / recipe.settings.task_size)
+    numbers = spark.range(0, total, 1, running().partitions(tasks, tasks))
+    return map_arrow(numbers, made, spark_schema(table("asp_entailment").schema))
 
 
 def degree_rows(spark: SparkSession, recipe: Recipe) -> DataFrame:
     """Rows of ``asp_degree``: number n is group n % groups of test n // groups."""
     settings = recipe.settings
-    groups = settings.degree // NUMBERS
-    a_group = NUMBERS * len(settings.variants)
+    groups = settings.degree // settings.numbers
+    a_group = settings.numbers * len(settings.variants)
 
     def made(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         source = recipe.degree()
@@ -248,13 +259,39 @@ def degree_rows(spark: SparkSession, recipe: Recipe) -> DataFrame:
             yield _batch("asp_degree", rows, settings.name)
 
     total = len(TESTS) * groups
-    tasks = max(1, math.ceil(total * a_group / settings.task_size))
-    return spark.range(0, total, 1, tasks).mapInArrow(
-        made, spark_schema(table("asp_degree").schema)
-    )
+    tasks = math.ceil(total * a_group / settings.task_size)
+    numbers = spark.range(0, total, 1, running().partitions(tasks, tasks))
+    return map_arrow(numbers, made, spark_schema(table("asp_degree").schema))
 
 
-def split_rows(lake: Lake, recipe: Recipe) -> DataFrame:
+def drawn_rounds(recipe: Recipe) -> dict[str, pa.Table]:
+    """The rounds whose words are drawn before their rows (`etl.asp.rounds`), by table.
+
+    Their size is fixed, some hundred thousand rows. A row of several rounds is in its table once.
+    """
+    settings = recipe.settings
+    edition = settings.tuning
+    sources: list[tuple[str, Iterator[tuple[rounds.Place, Row | DegreeRow]]]] = []
+    if settings.entailment:
+        outs = splits.held_out(recipe.words(), settings.seed)
+        inferred = rounds.entailment(recipe.entailment(), outs, settings.entailment)
+        sources.append(("asp_entailment", inferred))
+    if settings.degree:
+        sources.append(("asp_degree", rounds.degree(recipe.degree(), settings.degree)))
+    tables, places = {}, []
+    for name, drawn in sources:
+        rows: dict[str, Row | DegreeRow] = {}
+        for place, row in drawn:
+            rows.setdefault(row.item_id, row)
+            places.append((*place, row.item_id, edition))
+        tables[name] = pa.Table.from_batches([_batch(name, list(rows.values()), edition)])
+    schema = table("asp_splits").schema
+    columns = zip(*dict.fromkeys(places), strict=True)
+    tables["asp_splits"] = pa.Table.from_arrays([pa.array(c) for c in columns], schema=schema)
+    return tables
+
+
+def split_rows(lake: Lake, recipe: Recipe, folder: Scratch) -> DataFrame:
     """Rows of ``asp_splits``; in train and val all of label3 are equally many, by hash."""
     edition, seed = recipe.settings.name, recipe.settings.seed
     where = {"edition": edition}
@@ -293,29 +330,24 @@ def split_rows(lake: Lake, recipe: Recipe) -> DataFrame:
             yield batch(found)
 
     text = ", ".join(f"{field.name} string" for field in schema)
-    one = (
-        lake.read("asp_entailment", where=where)
-        .select(
-            "item_id",
-            "test",
-            "label3",
-            "adjective",
-            "other_adjective",
-            "noun",
-            "other_noun",
-            "modifier",
-        )
-        .mapInArrow(entailment, text)
+    one = lake.read("asp_entailment", where=where).select(
+        "item_id",
+        "test",
+        "label3",
+        "adjective",
+        "other_adjective",
+        "noun",
+        "other_noun",
+        "modifier",
     )
     two = (
         lake.read("asp_degree", where=where)
         # The variants are for testing robustness.
         .where((F.col("variant") == "base") | ~F.col("test").isin(*TRAINED))
         .select("item_id", "test", "dimension", "z", "label", "label3")
-        .mapInArrow(degree, text)
     )
     # Small (ids alone), and read three times: to be counted, to be cut, and as it is.
-    both = one.unionAll(two).persist()
+    both = folder.keep(map_arrow(one, entailment, text).unionAll(map_arrow(two, degree, text)))
     tested = both.where(F.col("part") == "test")
     trained = both.where(F.col("part") != "test")
     part = ["scheme", "round", "part"]

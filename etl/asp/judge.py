@@ -13,9 +13,8 @@ from etl.asp.degree import Degree
 from etl.asp.gold import published_gold
 from etl.asp.judgements import human_rows, read_responses, sheet, write_sheet
 from etl.asp.lexicon import lexicon
-from etl.lake.spark import Lake
+from etl.lake import arrow
 from etl.lake.tables import table
-from etl.session import spark_session
 
 __all__ = ["Settings", "judge"]
 
@@ -63,8 +62,7 @@ def judge(settings: Settings) -> None:
         return
     source = str(settings.source)
     found = human_rows(*read_responses(Path(str(settings.responses))), source)
-    spark = spark_session("judge_asp")
-    frame = spark.createDataFrame(pa.Table.from_pylist(found, table("asp_human").schema))
-    Lake(spark, settings.lake).replace("asp_human", frame, {"source": source}, job="judge_asp")
+    rows = pa.Table.from_pylist(found, table("asp_human").schema)
+    arrow.replace(settings.lake, "asp_human", rows, {"source": source}, job="judge_asp")
     for name in sorted({(r["test"], r["polarity"], r["threshold"]) for r in found}):
         log.info("%s, %s: threshold %.1f", *name)

@@ -6,7 +6,7 @@ from etl.asp import CONTRADICTION, ENTAILMENT, NEUTRAL, NOT_ENTAILMENT, TRAINED
 from etl.asp.lexicon import Lexicon
 from etl.asp.templates import WORLD, Pair
 
-__all__ = ["entails", "label3", "name"]
+__all__ = ["entails", "label3", "name", "origin"]
 
 
 def entails(pair: Pair, words: Lexicon) -> bool:
@@ -48,6 +48,19 @@ def entails(pair: Pair, words: Lexicon) -> bool:
         case "superlative":
             return pair.premise_mark == WORLD
     raise ValueError(f"no test {pair.test}")
+
+
+def origin(pair: Pair, words: Lexicon) -> str:
+    """What decides `entails`: the ``lexicon`` (or the test's rule), a reference (``sourced``), or
+    released rows (``attested``), which agree with their own label by design."""
+    both = (pair.adjective, str(pair.other_adjective))
+    match pair.test:
+        case "ordering" | "negation":
+            known = words.origins
+            return known.get(both) or known.get(both[::-1]) or "lexicon"
+        case "comparative":
+            return words.origins.get(pair.adjective, "lexicon")
+    return "lexicon"
 
 
 def name(entailed: bool) -> str:

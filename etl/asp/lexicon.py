@@ -39,6 +39,7 @@ _TOP = {
     "diminishers",
     "scales",
     "measures",
+    "sourced",
     "attested",
 }
 _SCALE = {
@@ -55,6 +56,7 @@ _SCALE = {
     "only",
 }
 _MEASURE = {"dimension", "unit", "adjectives", "related", "nouns"}
+_SOURCED = {"ordering"}
 _ATTESTED = {"ordering", "complements", "contraries", "minimum", "maximum", "relative", "forms"}
 
 
@@ -86,12 +88,14 @@ class Measure:
 
 @dataclass(frozen=True)
 class Lexicon:
-    """The scales, and what the published rows' words mean (`attested`, used for labels alone).
+    """The scales, and what other words mean, for labels alone: by a reference (`sourced`), or by
+    the published rows themselves (`attested`).
 
     `weaker` holds (weak, strong) pairs, `opposites` the pairs (adjective, opposite) of the scales
     by scale, `complementary` whether a pair of opposites leaves nothing between, `standards` the
     standard of each adjective, `comparative` the base of each comparative form, `kinds` the class
-    of each noun.
+    of each noun. `origins` says of a pair (weak, strong), a pair of opposites or an adjective's
+    standard that no scale decides whether it is sourced or attested.
     """
 
     version: int
@@ -109,6 +113,7 @@ class Lexicon:
     diminishers: tuple[str, ...]
     measures: tuple[Measure, ...]
     kinds: Mapping[str, str]
+    origins: Mapping[tuple[str, str] | str, str] = field(default_factory=dict)
 
     @property
     def words(self) -> frozenset[str]:
@@ -207,7 +212,7 @@ class _Reader:
 
     def read(self, data: Any) -> Lexicon | None:
         top = self.fields("the file", data, _TOP)
-        missing = sorted(_TOP - {"attested", "plurals", "forms", "mass"} - set(top))
+        missing = sorted(_TOP - {"sourced", "attested", "plurals", "forms", "mass"} - set(top))
         if missing:
             self.fault("the file", f"no {', '.join(missing)}", "all of them")
         if self.faults:
@@ -240,18 +245,36 @@ class _Reader:
         gradable = {a.word for a in adjectives if a.graded}
         comparative = {forms[w][0] if w in forms else f"more {w}": w for w in gradable}
         superlative = {forms[w][1] if w in forms else f"most {w}": w for w in gradable}
+        origins: dict[tuple[str, str] | str, str] = {}
+        sourced = self.fields("sourced", top.get("sourced") or {}, _SOURCED)
+        for number, entry in enumerate(sourced.get("ordering", ()), 1):
+            if set(entry) != {"weak", "strong", "source"} or not all(entry.values()):
+                self.fault(f"sourced ordering {number}", entry, "weak, strong and source")
+                continue
+            pair = (entry["weak"], entry["strong"])
+            if pair not in weaker:
+                origins[pair] = "sourced"
+            weaker.add(pair)
         attested = self.fields("attested", top.get("attested") or {}, _ATTESTED)
         for weak, strong in attested.get("ordering", ()):
+            if (weak, strong) not in weaker:
+                origins[weak, strong] = "attested"
             weaker.add((weak, strong))
         for listed, value in (("complements", True), ("contraries", False)):
             for one, other in attested.get(listed, ()):
+                if (one, other) not in complementary:
+                    origins[one, other] = "attested"
                 self.set(complementary, (one, other), value, f"attested {listed}")
         for standard in STANDARDS:
             for word in attested.get(standard, ()):
+                if word not in standards:
+                    origins[word] = "attested"
                 self.set(standards, word, standard, f"attested {standard}")
                 comparative.setdefault(f"more {word}", word)
         for form, word in (attested.get("forms") or {}).items():
             comparative.setdefault(form, word)
+            top_form = {"better": "best", "worse": "worst"}.get(form, f"{form[:-1]}st")
+            superlative.setdefault(top_form, word)
         for weak, strong in sorted(weaker):
             if (strong, weak) in weaker and weak < strong:
                 self.fault("scales", f"{weak} and {strong} each weaker", "one direction")
@@ -271,6 +294,7 @@ class _Reader:
             diminishers=tuple(top["diminishers"]),
             measures=measures,
             kinds={noun: kind for kind, nouns in self.classes.items() for noun in nouns},
+            origins=origins,
         )
 
     def set(self, known: dict[Any, Any], key: Any, value: Any, where: str) -> None:

@@ -7,18 +7,25 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from conf import UserError, setting
-from etl.asp.degree import NUMBERS, VARIANTS
+from etl.asp.degree import NUMBERS, TEXTS, VARIANTS
+from etl.engine import EngineSettings
 
 __all__ = ["Settings"]
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(EngineSettings):
     """Settings of ``etl/build_asp.py``."""
 
     PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "clean": {},
-        "paper": {"boosters": ["very"], "diminishers": ["relatively"], "balanced": False},
+        "paper": {
+            "boosters": ["very"],
+            "diminishers": ["relatively"],
+            "balanced": False,
+            "text": "paper",
+            "rounds": "drawn",
+        },
         "demo": {"entailment": 100, "degree": 160},
     }
 
@@ -32,7 +39,8 @@ class Settings:
     )
     entailment: int = setting(1000, help="rows of entailment inference a test; 0 for none")
     degree: int = setting(
-        2000, help="rows of degree estimation a test and variant, by groups of 40; 0 for none"
+        2000,
+        help="rows of degree estimation a test and variant, by groups of numbers=; 0 for none",
     )
     variants: list[str] = setting(
         ["base"],
@@ -41,6 +49,16 @@ class Settings:
     )
     z_from: float = setting(60.0, help="least number, where premises stand at 80 and 120")
     z_to: float = setting(138.0, help="greatest number", example="z_from=20 z_to=176")
+    numbers: int = setting(
+        NUMBERS,
+        help="numbers asked for with a premise; the paper's wider range has 60",
+        example="z_from=40 z_to=158 numbers=60 degree=3000",
+    )
+    text: str = setting(
+        "clean",
+        help="clean, or as the release writes: full stops and articles missing, °c (docs/asp.md)",
+        choices=TEXTS,
+    )
     boosters: list[str] = setting(
         [], help="boosters to use; if empty all of the lexicon's, in degree estimation very alone"
     )
@@ -65,6 +83,12 @@ class Settings:
     )
     min_count: int = setting(1, help="occurrences that a combination needs in the corpus")
     splits: bool = setting(True, help="make the rounds of fine-tuning")
+    rounds: str = setting(
+        "assigned",
+        help="rounds take rows of the edition, or draw their words first and then rows of them, of "
+        "the paper's sizes, into edition NAME_tuning",
+        choices=("assigned", "drawn"),
+    )
     seed: int = setting(0, help="job seed")
     lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
     task_size: int = setting(50_000, help="rows made by one Spark task")
@@ -82,8 +106,10 @@ class Settings:
             raise UserError(f"z_from={self.z_from:g} z_to={self.z_to:g}: expected a range")
         if not self.variants:
             raise UserError(f"variants=[]: expected some of {', '.join(VARIANTS)}")
-        if self.degree % NUMBERS:
-            raise UserError(f"degree={self.degree}: expected a multiple of {NUMBERS}, a group")
+        if self.numbers < 2:
+            raise UserError(f"numbers={self.numbers}: expected 2 or more")
+        if self.degree % self.numbers:
+            raise UserError(f"degree={self.degree}: expected a multiple of {self.numbers}, a group")
         if self.gold == "empirical" and self.human is None:
             raise UserError(
                 "gold=empirical: expected human=SOURCE as well, judgements in table asp_human "
@@ -94,3 +120,8 @@ class Settings:
     def name(self) -> str:
         """The edition that the job builds."""
         return self.edition or self.preset
+
+    @property
+    def tuning(self) -> str:
+        """The edition of rows that rounds=drawn makes."""
+        return f"{self.name}_tuning"

@@ -123,13 +123,24 @@ def _comparative(premise: str, hypothesis: str, words: Lexicon) -> Pair:
     if one is None or two is None:
         raise ValueError("not of the form of comparative")
     mark, adjective = _marked(two["rest"], ("not",))
-    if words.comparative.get(one["form"]) != adjective:
+    if words.comparative.get(one["form"]) != adjective and one["form"] not in _compared(adjective):
         raise ValueError("unknown comparative")
     if two["noun"] != (one["other"] if mark else one["noun"]):
         raise ValueError("not of the form of comparative")
     return Pair(
         "comparative", one["noun"], adjective, one["other"], premise_mark="", hypothesis_mark=mark
     )
+
+
+def _compared(adjective: str) -> set[str]:
+    """The comparatives that English spelling allows for an adjective that no lexicon has."""
+    return {
+        f"more {adjective}",
+        f"{adjective}er",
+        f"{adjective}r",
+        f"{adjective}{adjective[-1:]}er",
+        f"{adjective[:-1]}ier",
+    }
 
 
 def _superlative(premise: str, hypothesis: str, words: Lexicon) -> Pair:

@@ -18,13 +18,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-import fsspec
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from conf import UserError
-from etl.corpora.files import InputFile, Unreadable, compression_of, open_input
+from etl.corpora.files import InputFile, Unit, UnitStream, Unreadable, open_input
+from etl.engine import map_arrow, progress
 from etl.lake.frames import spark_schema
 from etl.lake.tables import table
 
@@ -36,14 +36,13 @@ __all__ = [
     "parse_4",
     "parse_5",
     "parsed",
-    "read_lines",
     "release_of",
     "repeated",
     "tally",
 ]
 
 HEADER_4 = "relation\thead\ttail\tscore\tfreq"
-_ENDINGS = {"gzip": ".gz", "bz2": ".bz2"}  # Spark tells compression by the name
+_BLOCK = 1 << 20  # bytes read at a time
 
 NOT_FIVE = "not five tab-separated columns"
 NO_RELATION = "no relation in its column"
@@ -190,26 +189,13 @@ def release_of(file: InputFile) -> str:
     """Which release's layout a file has: ``4`` or ``5``.
 
     Raises:
-        UserError: neither; a file that cannot be read; an archive whose name does not tell Spark
-            that it is one.
+        UserError: neither; a file that cannot be read.
     """
-    with fsspec.open(file.path, "rb") as stored:
-        packed = compression_of(stored.read(4))
-    if packed == "zstd":
-        raise UserError(f"conceptnet={file.path}: zstd; expected plain text, gzip or bz2")
     try:
         with open_input(file.path) as lines:
             first = lines.readline(1 << 16).decode("utf-8", "replace").rstrip("\r\n")
     except Unreadable as error:
         raise UserError(f"conceptnet={file.path}: {error.reason}") from error
-    ending = _ENDINGS.get(packed, "")
-    named = next((known for known in _ENDINGS.values() if file.path.endswith(known)), "")
-    if ending != named:
-        got = f"{packed} data" if ending else "plain text"
-        raise UserError(
-            f"conceptnet={file.path}: {got}; rename it so that its name "
-            f"{f'ends in {ending}' if ending else f'does not end in {named}'}"
-        )
     if first == HEADER_4:
         return "4"
     if first.startswith("/a/[") and first.count("\t") == 4:
@@ -220,23 +206,35 @@ def release_of(file: InputFile) -> str:
     )
 
 
-def read_lines(spark: SparkSession, files: Sequence[InputFile]) -> DataFrame:
-    """The files' lines as bytes, with the names of their files; of plain text and bz2 in several
-    tasks a file. A gzip file cannot be split: one task reads all of it."""
-    paths = [_spark_path(file.path) for file in files]
-    lines = (
-        spark.read.option("lineSep", "\n")
-        # The paths are names, not patterns.
-        .option("__globPaths__", "false")
-        .text(paths)
-    )
-    return lines.select(F.col("value").cast("binary"), "_metadata.file_name")
+def _lines(unit: Unit) -> Iterator[list[bytes]]:
+    """The lines that begin in a unit of a file, some thousands at a time."""
+    with UnitStream(unit) as stream:
+        rest = b""
+        start = 0  # of the rest, in the stream
+        partial = not stream.from_start
+        while data := stream.read(_BLOCK):
+            *lines, rest = (rest + data).split(b"\n")
+            if partial and lines:  # it began in the unit before
+                start += len(lines[0]) + 1
+                lines, partial = lines[1:], False
+            limit = stream.limit
+            size = sum(map(len, lines)) + len(lines)
+            if limit is not None and start + size > limit:
+                yield list(_beginning_within(lines, start, limit))
+                return
+            yield lines
+            start += size
+        if rest and not partial:
+            yield [rest]
 
 
-def _spark_path(path: str) -> str:
-    if "://" not in path:
-        return f"file://{path}"
-    return path.replace("s3://", "s3a://", 1)
+def _beginning_within(lines: Sequence[bytes], start: int, limit: int) -> Iterator[bytes]:
+    # The line that begins just at the limit is this unit's: the next one passes over its first.
+    for line in lines:
+        if start > limit:
+            return
+        yield line
+        start += len(line) + 1
 
 
 _PARSED = pa.schema(
@@ -249,43 +247,51 @@ _PARSED = pa.schema(
 )
 
 
-def parsed(lines: DataFrame, release: str) -> DataFrame:
+def parsed(spark: SparkSession, work: Sequence[Unit], release: str, tasks: int) -> DataFrame:
     """Edges, and counts of the lines that are none or lost their sentence.
 
     Columns: those of ``conceptnet_edges``, and reason, count and sample; a row is either an edge
-    (reason null, the others too) or the count of a task's lines of one reason.
+    (reason null, the others too) or the count of a task's lines of one reason. The files are read
+    in `tasks` tasks, as their units of work allow.
     """
-    return lines.mapInArrow(
-        lambda batches: _parse_batches(batches, _PARSERS[release]), spark_schema(_PARSED)
-    )
+    count = min(tasks, len(work))
+    shares = [list(work[number::count]) for number in range(count)]
+    parse = _PARSERS[release]
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                yield from _parse_units(shares[number], parse)
+
+    return map_arrow(spark.range(0, count, 1, count), run, spark_schema(_PARSED))
 
 
-def _parse_batches(
-    batches: Iterator[pa.RecordBatch], parse: Callable[[bytes], Outcome]
+def _parse_units(
+    work: Sequence[Unit], parse: Callable[[bytes], Outcome]
 ) -> Iterator[pa.RecordBatch]:
     counts: Counter[str] = Counter()
     # The least line of each reason with its file, so that samples depend on no order of lines.
     samples: dict[str, tuple[bytes, str]] = {}
-    for batch in batches:
-        found: list[Edge] = []
-        names = batch.column(1)
-        for at, line in enumerate(batch.column(0).to_pylist()):
-            line = line.rstrip(b"\r")
-            if not line:
-                continue
-            edge, reason = parse(line)
-            if edge is not None:
-                found.append(edge)
-            if reason is not None:
-                counts[reason] += 1
-                shown = line[:_SAMPLE]
-                if reason not in samples or shown <= samples[reason][0]:
-                    sample = (shown, names[at].as_py())
+    for unit in work:
+        name = unit.path.rpartition("/")[2]
+        for lines in _lines(unit):
+            found: list[Edge] = []
+            for line in lines:
+                line = line.rstrip(b"\r")
+                if not line:
+                    continue
+                edge, reason = parse(line)
+                if edge is not None:
+                    found.append(edge)
+                if reason is not None:
+                    counts[reason] += 1
+                    sample = (line[:_SAMPLE], name)
                     samples[reason] = min(samples.get(reason, sample), sample)
-        if found:
-            columns = [list(column) for column in zip(*found, strict=True)]
-            empty = [None] * len(found)
-            yield _batch([*columns, empty, empty, empty])
+            if found:
+                columns = [list(column) for column in zip(*found, strict=True)]
+                empty = [None] * len(found)
+                yield _batch([*columns, empty, empty, empty])
+        progress.advance(unit.end - unit.start)
     if counts:
         none = [None] * len(counts)
         # Joined by the least character, texts are in the order of the pairs.

@@ -386,14 +386,14 @@ def _head(words: list[str]) -> tuple[int, str]:
 @lru_cache(maxsize=1 << 16)
 def _lemmas(word: str, pos: str) -> tuple[str, ...]:
     """The dictionary's lemmas of a lower-cased word, best first; none where it has no such word."""
-    from lemminflect import getAllLemmas
+    from etl.knowledge.inflection import getAllLemmas
 
     return tuple(getAllLemmas(word, pos).get(pos, ()))
 
 
 def _known(word: str) -> bool:
     """Whether the dictionary has a lower-cased word."""
-    from lemminflect import getAllLemmas
+    from etl.knowledge.inflection import getAllLemmas
 
     return bool(getAllLemmas(word))
 
@@ -401,6 +401,6 @@ def _known(word: str) -> bool:
 @lru_cache(maxsize=1 << 16)
 def _inflected(noun: str) -> tuple[str, ...]:
     """The dictionary's plurals of a lower-cased noun, best first."""
-    from lemminflect import getAllInflections
+    from etl.knowledge.inflection import getAllInflections
 
     return tuple(getAllInflections(noun, "NOUN").get("NNS", ()))

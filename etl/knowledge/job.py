@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 import time
 from collections import defaultdict
 from collections.abc import Sequence
@@ -11,35 +10,29 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-from py4j.protocol import Py4JJavaError
-from pyspark import StorageLevel
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from conf import JobFailed, UserError, setting, settings_hash
-from etl.corpora.files import InputFile, list_inputs
+from etl.corpora.files import InputFile, list_inputs, units
+from etl.engine import EngineSettings, running, start
 from etl.knowledge import conceptnet, wordnet
 from etl.knowledge.lexicons import WordList, class_list, class_rows
+from etl.lake.scratch import Scratch, scratch
 from etl.lake.spark import Lake
 from etl.lake.tables import table
-from etl.session import spark_session
 
 __all__ = ["Settings", "import_knowledge"]
 
 JOB = "import_knowledge"
-# What Hadoop's codecs say of an archive that is cut off or broken.
-_DAMAGED = re.compile(
-    r"EOFException|ZipException|Unexpected end of|incorrect (?:header|data) check|crc error"
-    r"|invalid (?:stored|block|distance|code)|bad block header|not a gzip",
-    re.IGNORECASE,
-)
+_TASK_BYTES = 64 << 20
 
 log = logging.getLogger("adnominal")
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(EngineSettings):
     """Settings of ``etl/import_knowledge.py``."""
 
     conceptnet: list[str] = setting(
@@ -81,13 +74,13 @@ def import_knowledge(settings: Settings) -> None:
     releases: dict[str, list[InputFile]] = defaultdict(list)
     for file in list_inputs(settings.conceptnet) if settings.conceptnet else ():
         releases[conceptnet.release_of(file)].append(file)
-    spark = spark_session(JOB)
-    lake = Lake(spark, settings.lake)
+    lake = Lake(start(JOB, settings).spark, settings.lake)
     _classes(lake, words)
     if found is not None:
         _wordnet(lake, found)
     for release, files in sorted(releases.items()):
-        _conceptnet(lake, release, files, settings.max_rejected)
+        with scratch(settings.lake) as folder:
+            _conceptnet(lake, folder, release, files, settings.max_rejected)
 
 
 def _classes(lake: Lake, words: WordList) -> None:
@@ -108,65 +101,62 @@ def _wordnet(lake: Lake, found: wordnet.WordNet) -> None:
 
 
 def _replace(lake: Lake, name: str, rows: pa.Table, metadata: dict[str, str]) -> None:
-    # One file, whatever the number of cores: these tables are small and sorted.
-    frame = lake.spark.createDataFrame(rows).coalesce(1)
-    lake.replace(name, frame, {}, job=JOB, metadata=metadata, allow_empty=not rows.num_rows)
+    lake.replace(name, rows, {}, job=JOB, metadata=metadata, allow_empty=not rows.num_rows)
     log.info("%s: %d rows", name, rows.num_rows)
 
 
-def _conceptnet(lake: Lake, release: str, files: list[InputFile], max_rejected: float) -> None:
+def _conceptnet(
+    lake: Lake, folder: Scratch, release: str, files: list[InputFile], max_rejected: float
+) -> None:
     """Replace the edges of a release by those of the files.
 
-    Nothing is committed of files with more malformed lines than allowed. Edges and counts are kept
-    on disk between the two looks at them, so that the lines are read and parsed once.
+    Nothing is committed of files with more malformed lines than allowed. Edges and counts are
+    stored between the two looks at them, so that the lines are read and parsed once.
     """
     started = time.monotonic()
     job = f"{JOB}/conceptnet{release}"
     size = sum(file.bytes for file in files)
     log.info("ConceptNet %s: %d files, %.1f MB", release, len(files), size / 1e6)
-    if single := [file.path for file in files if file.path.endswith(".gz")]:
-        log.info("%s: gzip cannot be split, so one task reads it; unpacked, many do", single[0])
-    lines = conceptnet.read_lines(lake.spark, files)
-    rows = conceptnet.parsed(lines, release).persist(StorageLevel.DISK_ONLY)
+    work = [unit for file in files for unit in units(file, "lines", _TASK_BYTES)]
+    if len(work) == len(files) and size > len(files) * _TASK_BYTES:
+        log.info("compressed files cannot be cut: one task reads each; unpacked, many do")
+    engine = running()
+    tasks = engine.partitions(len(work), len(work))
     try:
-        total, kept, counted = _counted(rows, release, files, max_rejected)
-        log.info("%d lines read after %.1f s", total, time.monotonic() - started)
-        stated = [(file.path, file.bytes, file.modified.isoformat()) for file in files]
-        commit = lake.replace(
-            "conceptnet_edges",
-            conceptnet.distinct(conceptnet.edges(rows)),
-            {"release": release},
-            job=job,
-            metadata={"input_fingerprint": settings_hash({"files": stated})},
-        )
-        dropped = [_drop(job, row["reason"], row["count"], row["sample"]) for row in counted]
-        if repeated := kept - commit.rows:
-            sample = conceptnet.repeated(conceptnet.edges(rows))
-            dropped.append(_drop(job, conceptnet.REPEATED, repeated, sample))
-    finally:
-        # Left in place, they would be taken for what a later import of the same files reads.
-        rows.unpersist()
-    frame = lake.spark.createDataFrame(pa.Table.from_pylist(dropped, table("dropped").schema))
-    lake.replace("dropped", frame.coalesce(1), {"job": job}, job=job, allow_empty=True)
-    _report(lake, release, dropped, commit.rows, total, time.monotonic() - started)
-
-
-def _counted(
-    rows: DataFrame, release: str, files: Sequence[InputFile], max_rejected: float
-) -> tuple[int, int, list[Any]]:
-    """Lines, edges among them, and the others by reason.
-
-    Raises:
-        JobFailed: a damaged archive; more malformed lines than allowed; no edge at all.
-    """
-    try:
-        counted = conceptnet.tally(rows).orderBy("reason").collect()
-        kept = conceptnet.edges(rows).count()
-    except (Py4JJavaError, PySparkException) as error:
-        if _DAMAGED.search(str(error)):
+        with engine.watch(f"ConceptNet {release}", size):
+            rows = folder.keep(conceptnet.parsed(lake.spark, work, release, tasks))
+    except PySparkException as error:
+        if "Unreadable" in str(error):
             paths = ", ".join(file.path for file in files)
             raise JobFailed(f"{paths}: an archive is cut off or damaged; fetch it again") from error
         raise
+    total, kept, counted = _counted(rows, release, max_rejected)
+    log.info("%d lines read after %.1f s", total, time.monotonic() - started)
+    stated = [(file.path, file.bytes, file.modified.isoformat()) for file in files]
+    commit = lake.replace(
+        "conceptnet_edges",
+        conceptnet.distinct(conceptnet.edges(rows)),
+        {"release": release},
+        job=job,
+        metadata={"input_fingerprint": settings_hash({"files": stated})},
+    )
+    dropped = [_drop(job, row["reason"], row["count"], row["sample"]) for row in counted]
+    if repeated := kept - commit.rows:
+        sample = conceptnet.repeated(conceptnet.edges(rows))
+        dropped.append(_drop(job, conceptnet.REPEATED, repeated, sample))
+    left_out = pa.Table.from_pylist(dropped, table("dropped").schema)
+    lake.replace("dropped", left_out, {"job": job}, job=job, allow_empty=True)
+    _report(lake, release, dropped, commit.rows, total, time.monotonic() - started)
+
+
+def _counted(rows: DataFrame, release: str, max_rejected: float) -> tuple[int, int, list[Any]]:
+    """Lines, edges among them, and the others by reason.
+
+    Raises:
+        JobFailed: more malformed lines than allowed; no edge at all.
+    """
+    counted = conceptnet.tally(rows).orderBy("reason").collect()
+    kept = conceptnet.edges(rows).count()
     malformed = [row for row in counted if row["reason"] not in conceptnet.TOLERATED]
     bad = sum(row["count"] for row in malformed)
     others = sum(row["count"] for row in counted if row["reason"] == conceptnet.OTHER_LANGUAGE)

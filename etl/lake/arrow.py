@@ -96,6 +96,13 @@ def files(root: str, table: str, *, version: int | None = None) -> list[File]:
     return log.active_files(_open(root, table, version))
 
 
+def row_count(root: str, table: str) -> int:
+    """How many rows the table's log says it has; 0 for none, or where the log does not say."""
+    if table not in tables(root):
+        return 0
+    return sum(file.rows or 0 for file in files(root, table))
+
+
 def dataset(root: str, table: str, *, version: int | None = None) -> ds.Dataset:
     """The table as an Arrow dataset of the declared schema; nothing is read yet.
 
@@ -225,7 +232,7 @@ def append(
         LakeFailed: the files or the log could not be written.
     """
     change = Change("append", job, {}, metadata or {}, transaction, base, allow_empty=True)
-    return _write(root, table, data, change)
+    return write(root, table, data, change)
 
 
 def replace(
@@ -257,10 +264,11 @@ def replace(
             f"{dict(partition)}"
         )
     change = Change("replace", job, partition, metadata or {}, transaction, base, allow_empty)
-    return _write(root, table, data, change)
+    return write(root, table, data, change)
 
 
-def _write(root: str, table: str, data: pa.Table, change: Change) -> Commit:
+def write(root: str, table: str, data: pa.Table, change: Change) -> Commit:
+    """Write rows held in memory; for `append`, `replace` and `etl.lake.spark.Lake`."""
     declared = log.declaration(table)
     check_partition_types(declared)
     lines = differences(named_types(declared.schema), named_types(data.schema))

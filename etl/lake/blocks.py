@@ -1,8 +1,9 @@
-"""Rows that tasks make and write as Arrow tables: no row of them passes through Spark.
+"""Rows that tasks write themselves, as Arrow tables; the engine sees the names of the files.
 
-A builder that makes many rows of one (PLANE: thirty items of a phrase) would pay for each as a
-Spark row on its way into a file, several times what it costs to make. Here a task makes its rows
-from batches of a frame and writes them itself; Spark sees the names of the files.
+Every write of a DataFrame goes this way, on either engine: a task takes the batches of a partition
+in their order, or makes rows of them, and writes Parquet through Arrow. The files of a table are
+then the same whichever engine ran, row by row, and no row is put into an engine's own format only
+to be taken out of it again.
 
 The files lie where `etl.lake.staging` has those of every write, so tasks need access to the table's
 store as the driver has it (`etl.lake.storage`: credentials in the environment).
@@ -18,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
+from etl.engine import group_arrow, map_arrow
 from etl.lake.errors import LakeError
 from etl.lake.frames import spark_schema
 from etl.lake.partitions import parts
@@ -26,28 +28,55 @@ from etl.lake.staging import DATA, Staged
 from etl.lake.storage import filesystem, table_uri
 from etl.lake.tables import Table
 
-__all__ = ["Blocks", "frame_of", "stage"]
-
 _BATCH_ROWS = 10_000
 _BATCH_BYTES = 16 << 20
 
 _WRITTEN = pa.schema([("path", pa.string()), ("rows", pa.int64())])
 
+# Of a row group: enough to compress well, and no look-up reads less than one of them.
+_GROUP_BYTES = 16 << 20
+
 Make = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.Table]]
+MakeGroup = Callable[[pa.Table], pa.Table]
 
 
 class Blocks(NamedTuple):
-    """What `make` yields for the batches of each of the frame's partitions.
+    """What a function makes of a frame: rows of a table, as Arrow tables.
 
     Attributes:
         frame: what is read.
-        make: pure, called once a task in a worker, with the batches of the task; yields tables of
-            the declared columns in their order, texts also as dictionaries, which are then written
-            as such. A table's rows of a partition become a row group: some tens of MB are good.
+        make: pure, called in a worker. Without `group_by` once a task, with the batches of the
+            task; yields tables, each of which becomes a row group of every partition it has rows
+            of (some tens of MB are good). With `group_by` once a group, with its table; returns
+            one, which becomes a file. Tables have the declared columns in their order, texts also
+            as dictionaries, which are then written as such.
+        group_by: column of the frame whose equal values make a group.
+        compiled: as for `etl.engine.map_arrow`; grouped blocks always are.
     """
 
     frame: DataFrame
-    make: Make
+    make: Make | MakeGroup
+    group_by: str | None = None
+    compiled: bool = False
+
+
+def blocks_of(frame: DataFrame, declared: Table) -> Blocks:
+    """The rows of a frame with the declared columns, in the order of its partitions."""
+    schema = declared.schema.remove_metadata()
+
+    def make(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+        pending: list[pa.RecordBatch] = []
+        size = 0
+        for batch in batches:
+            pending.append(batch)
+            size += batch.nbytes
+            if size >= _GROUP_BYTES:
+                yield pa.Table.from_batches(pending).cast(schema)
+                pending, size = [], 0
+        if pending:
+            yield pa.Table.from_batches(pending).cast(schema)
+
+    return Blocks(frame, make, compiled=True)
 
 
 def frame_of(blocks: Blocks, declared: Table) -> DataFrame:
@@ -58,7 +87,12 @@ def frame_of(blocks: Blocks, declared: Table) -> DataFrame:
         for table in make(batches):
             yield from _pieces(_checked(table, declared).cast(schema))
 
-    return blocks.frame.mapInArrow(rows, spark_schema(schema))
+    def group(table: pa.Table) -> pa.Table:
+        return _checked(make(table), declared).cast(schema)
+
+    if blocks.group_by:
+        return group_arrow(blocks.frame, blocks.group_by, group, spark_schema(schema))
+    return map_arrow(blocks.frame, rows, spark_schema(schema), compiled=blocks.compiled)
 
 
 def _pieces(table: pa.Table) -> list[pa.RecordBatch]:
@@ -81,25 +115,34 @@ def _checked(table: pa.Table, declared: Table) -> pa.Table:
 def stage(blocks: Blocks, declared: Table, root: str, write: str) -> Staged:
     """Have tasks make and write their rows as files of write `write`.
 
-    Every attempt of a task has files of its own; those that count are named by the attempt that
-    Spark took.
+    Every attempt of a task has files of its own; those that count are named by the attempt whose
+    result the engine took.
     """
     uri, make = table_uri(root, declared.name), blocks.make
 
-    def written(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def save(tables: Iterator[pa.Table]) -> pa.Table:
         files = _Files(uri, declared, write)
-        for table in make(batches):
+        for table in tables:
             files.add(_checked(table, declared))
-        found = files.close()
-        yield pa.RecordBatch.from_pylist(
-            [{"path": path, "rows": rows} for path, rows in found.items()], schema=_WRITTEN
-        )
+        rows = files.close()
+        return pa.table([list(rows), list(rows.values())], schema=_WRITTEN)
 
-    found = blocks.frame.mapInArrow(written, spark_schema(_WRITTEN)).toArrow()
+    def save_task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from save(make(batches)).to_batches()
+
+    def save_group(table: pa.Table) -> pa.Table:
+        return save(iter([make(table)]))
+
+    schema = spark_schema(_WRITTEN)
+    if blocks.group_by:
+        frame = group_arrow(blocks.frame, blocks.group_by, save_group, schema)
+    else:
+        frame = map_arrow(blocks.frame, save_task, schema, compiled=blocks.compiled)
+    written = frame.toArrow()
     return Staged(
         write,
-        sum(found.column("rows").to_pylist()),
-        frozenset(found.column("path").to_pylist()),
+        sum(written.column("rows").to_pylist()),
+        frozenset(written.column("path").to_pylist()),
     )
 
 

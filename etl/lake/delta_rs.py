@@ -1,53 +1,31 @@
-"""The embedded engine: Spark writes and reads plain Parquet, delta-rs reads and writes the log.
+"""Tables without a JVM: tasks write plain Parquet, delta-rs reads and writes the log.
 
-It needs no jar. What Spark wrote is checked file by file before the log names it
+It needs no jar. What tasks wrote is checked file by file before the log names it
 (`etl.lake.staging`); what is read are exactly the files that the log names.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import quote
 
+import pyarrow.fs as pa_fs
 from pyspark.errors import AnalysisException
-from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from etl.lake import blocks, log, staging
+from etl.engine import running
+from etl.lake import blocks, log
 from etl.lake.blocks import Blocks
 from etl.lake.errors import LakeFailed
 from etl.lake.frames import checked, spark_schema, spark_type
 from etl.lake.log import Change, Commit, File
 from etl.lake.schema import data_schema
-from etl.lake.staging import Staged
-from etl.lake.storage import spark_path, table_uri
+from etl.lake.storage import filesystem, table_uri
 from etl.lake.tables import Table
 from etl.lake.writing import publish
-
-
-def escaped(column: Column) -> Column:
-    """`etl.lake.storage.escape` as a Spark expression; null stays null, Spark names its folder."""
-    # url_encode keeps letters, digits and ".-*_", and makes a space "+".
-    text = F.url_encode(column.cast("string"))
-    for old, new in (("_", "%5F"), ("*", "%2A"), ("+", "%20"), ("%", "_")):
-        text = F.replace(text, F.lit(old), F.lit(new))
-    return F.when(column.cast("string") == "", F.lit("_")).otherwise(text)
-
-
-def stage(frame: DataFrame, declared: Table, root: str, write: str) -> Staged:
-    """Run the frame's job and write its rows as the files of write `write`."""
-    rows = checked(frame, declared)
-    for name in declared.partition_by:
-        rows = rows.withColumn(name, escaped(F.col(f"`{name}`")))
-    observation = Observation()
-    # In the stage that writes: Spark counts each of its tasks once, however often it is retried.
-    counted = rows.observe(observation, F.count(F.lit(1)).alias("rows"))
-    writer = counted.write.mode("error")
-    if declared.partition_by:
-        writer = writer.partitionBy(*declared.partition_by)
-    writer.parquet(f"{spark_path(root, declared.name)}/{staging.DATA}/{write}")
-    return Staged(write, int(observation.get["rows"]))
 
 
 def write(
@@ -56,14 +34,14 @@ def write(
     root: str,
     change: Change,
 ) -> Commit:
-    """Stage by Spark, then check and commit (`etl.lake.writing.publish`)."""
-    if not isinstance(frame, Blocks):
-        checked(frame, declared)
-    by = blocks.stage if isinstance(frame, Blocks) else stage
+    """Have tasks stage the rows, then check and commit (`etl.lake.writing.publish`)."""
+    rows = (
+        frame if isinstance(frame, Blocks) else blocks.blocks_of(checked(frame, declared), declared)
+    )
     return publish(
         table_uri(root, declared.name),
         declared,
-        lambda _, write: by(frame, declared, root, write),
+        lambda _, write: blocks.stage(rows, declared, root, write),
         change,
     )
 
@@ -83,12 +61,16 @@ def read(
     groups: dict[tuple[tuple[str, Any], ...], list[File]] = defaultdict(list)
     for file in log.active_files(handle, where):
         groups[file.partition].append(file)
-    base = spark_path(root, declared.name)
+    uri = table_uri(root, declared.name)
+    locate = running().location
+    local = uri.startswith("file:")
     stored = spark_schema(data_schema(declared.schema, declared.partition_by))
     parts = []
     # One relation a partition: a filter on the partition column then leaves the others unread.
     for partition, files in sorted(groups.items(), key=lambda item: str(item[0])):
-        paths = sorted(f"{base}/{file.path}" for file in files)
+        names = sorted(file.path for file in files)
+        _check_files(uri, declared, handle.version(), names)
+        paths = [locate(f"{uri}/{quote(name)}" if local else f"{uri}/{name}") for name in names]
         try:
             part = (
                 spark.read.schema(stored)
@@ -97,10 +79,8 @@ def read(
                 .parquet(*paths)
             )
         except AnalysisException as error:
-            raise LakeFailed(
-                f"{declared.name} version {handle.version()}: a file that the log names is gone "
-                f"({str(error).splitlines()[0]}); read another version or build the table again"
-            ) from error
+            reason = str(error).splitlines()[0]
+            raise _gone(declared, handle.version(), reason) from error
         values = dict(partition)
         parts.append(
             part.select(
@@ -118,3 +98,17 @@ def read(
     for part in parts[1:]:
         rows = rows.unionAll(part)
     return rows
+
+
+def _check_files(uri: str, declared: Table, version: int, names: Sequence[str]) -> None:
+    # The embedded engine takes a path for a pattern: one that is not there gives no rows.
+    for info in filesystem(uri).get_file_info(list(names)):
+        if info.type == pa_fs.FileType.NotFound:
+            raise _gone(declared, version, info.path)
+
+
+def _gone(declared: Table, version: int, what: str) -> LakeFailed:
+    return LakeFailed(
+        f"{declared.name} version {version}: a file that the log names is gone ({what}); read "
+        "another version or build the table again"
+    )

@@ -13,12 +13,13 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from etl.engine.spark import hadoop_location
 from etl.lake import log
 from etl.lake.blocks import Blocks, frame_of
 from etl.lake.errors import LakeFailed
 from etl.lake.frames import checked, comment, spark_type
 from etl.lake.log import Change, Commit
-from etl.lake.storage import spark_path, table_uri
+from etl.lake.storage import table_uri
 from etl.lake.tables import Table
 
 
@@ -78,7 +79,7 @@ def write(
     if change.transaction is not None:
         application, number = change.transaction
         writer = writer.option("txnAppId", application).option("txnVersion", number)
-    writer.save(spark_path(root, declared.name))
+    writer.save(hadoop_location(table_uri(root, declared.name)))
     return _outcome(uri, declared, name)
 
 
@@ -114,7 +115,7 @@ def read(
     reader = spark.read.format("delta")
     if version is not None:
         reader = reader.option("versionAsOf", version)
-    rows = checked(reader.load(spark_path(root, declared.name)), declared)
+    rows = checked(reader.load(hadoop_location(table_uri(root, declared.name))), declared)
     for name, value in where.items():
         rows = rows.where(
             F.col(f"`{name}`") == F.lit(value).cast(spark_type(declared.schema.field(name).type))

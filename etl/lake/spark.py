@@ -1,4 +1,4 @@
-"""Reading and writing the tables by Spark, with either Delta engine, the same tables on disk.
+"""Reading and writing the tables as DataFrames, with either Delta writer, the same tables on disk.
 
 ``delta-spark`` is the JVM connector, used when its classes are on the classpath (as after
 ``spark-submit --packages``); ``delta-rs`` needs no jar. Both write tables without deletion vectors
@@ -10,24 +10,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import timedelta
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from etl.lake import delta_rs, delta_spark, log, staging, writing
+from etl.engine import running
+from etl.engine.spark import DELTA_EXTENSION
+from etl.lake import arrow, delta_rs, delta_spark, log, staging, writing
 from etl.lake.blocks import Blocks
 from etl.lake.errors import LakeConflict, LakeError, LakeFailed
 from etl.lake.log import Change, Commit, Record
 from etl.lake.schema import check_partition_types
 from etl.lake.storage import table_uri
 from etl.lake.tables import Table
-from etl.session import DELTA_EXTENSION, jvm_class_exists
 
 __all__ = ["Blocks", "Commit", "Lake", "LakeConflict", "LakeError", "LakeFailed", "Record"]
 
 ENGINES = ("delta-rs", "delta-spark")
 
 
-def _pick_engine(spark: SparkSession, engine: str) -> str:
-    there = jvm_class_exists(spark.sparkContext._jvm, DELTA_EXTENSION)
+def _pick_engine(engine: str) -> str:
+    there = running().has_class(DELTA_EXTENSION)
     if engine == "auto":
         return "delta-spark" if there else "delta-rs"
     if engine not in ENGINES:
@@ -56,7 +58,7 @@ class Lake:
         """
         self.spark = spark
         self.root = root
-        self.engine = _pick_engine(spark, engine)
+        self.engine = _pick_engine(engine)
         self._engine = delta_spark if self.engine == "delta-spark" else delta_rs
 
     def path(self, table: str) -> str:
@@ -93,7 +95,7 @@ class Lake:
     def append(
         self,
         table: str,
-        frame: DataFrame | Blocks,
+        frame: DataFrame | Blocks | pa.Table,
         *,
         job: str,
         metadata: Mapping[str, str] | None = None,
@@ -102,7 +104,8 @@ class Lake:
     ) -> Commit:
         """Add the frame's rows in one commit; the first one makes the table.
 
-        A `Blocks` in the frame's place has its tasks make and write the rows as Arrow tables.
+        A `Blocks` in the frame's place has its tasks make and write the rows as Arrow tables; rows
+        that this process holds, as an Arrow table, are written by it without the engine.
 
         `transaction` (application id, number) makes repetition harmless: where it or a later
         number of the same id is in the table, the frame is not even computed. `base` is the version
@@ -120,7 +123,7 @@ class Lake:
     def replace(
         self,
         table: str,
-        frame: DataFrame | Blocks,
+        frame: DataFrame | Blocks | pa.Table,
         partition: Mapping[str, str],
         *,
         job: str,
@@ -170,7 +173,9 @@ class Lake:
         """
         return writing.clean(self.path(table), log.declaration(table), older_than)
 
-    def _write(self, table: str, frame: DataFrame | Blocks, change: Change) -> Commit:
+    def _write(self, table: str, frame: DataFrame | Blocks | pa.Table, change: Change) -> Commit:
+        if isinstance(frame, pa.Table):
+            return arrow.write(self.root, table, frame, change)
         declared = log.declaration(table)
         check_partition_types(declared)
         _check_partition(declared, change.partition)

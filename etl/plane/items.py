@@ -14,6 +14,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from etl.engine import map_arrow
 from etl.knowledge.english import is_plural
 from etl.knowledge.wordnet import base_forms
 from etl.lake.frames import spark_schema
@@ -140,13 +141,13 @@ def nouns_of(
 
     known = lemmas.where(F.col("pos") == "n").select(F.col("lemma").alias("base")).distinct()
     based = (
-        nouns.select("noun")
-        .mapInArrow(forms, "noun string, rank int, base string")
+        map_arrow(nouns.select("noun"), forms, "noun string, rank int, base string")
         .join(F.broadcast(known), "base")
         .groupBy("noun")
         .agg(F.min_by("base", "rank").alias("base"))
     )
-    return based.join(hypernyms, "base", "left").mapInArrow(_worded(text), spark_schema(_WORDS))
+    reached = based.join(hypernyms, "base", "left")
+    return map_arrow(reached, _worded(text), spark_schema(_WORDS))
 
 
 def _worded(text: str) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:

@@ -1,4 +1,4 @@
-"""The Spark side of PLANE: pairs to plane_items, plane_splits, plane_association.
+"""PLANE's DataFrames: pairs to plane_items, plane_splits, plane_association.
 
 What a scheme lacks is known before an item is written: splits are planned from the phrases.
 """
@@ -17,14 +17,17 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from conf import UserError, settings_hash
+from etl.engine import running, start
 from etl.knowledge.lexicons import adjective_classes
+from etl.lake import arrow
+from etl.lake.frames import ordered
+from etl.lake.scratch import Scratch, scratch
 from etl.lake.spark import Blocks, Lake
 from etl.lake.tables import table
 from etl.plane import TYPES, blocks, items
 from etl.plane.pool import pool_of
 from etl.plane.settings import Settings
 from etl.plane.splits import plan
-from etl.session import spark_session
 
 __all__ = ["Words", "build", "chains_missing", "classes_of", "known_words", "split_rows"]
 
@@ -39,7 +42,7 @@ class Words:
     Attributes:
         classes: (adjective, class), sorted.
         adjectives: the same as a frame, see `etl.plane.items.lexicon`.
-        nouns: of each noun of the pairs, see `etl.plane.items.nouns_of`; persisted.
+        nouns: of each noun of the pairs, see `etl.plane.items.nouns_of`; stored.
         words: of each word that sentences have for nouns, its hypernyms.
         chains: (noun, chain) for the words, where they are asked for.
     """
@@ -66,8 +69,13 @@ def build(settings: Settings) -> None:
     counted by reason in the table dropped.
     """
     classes = sorted(classes_of(settings.classes).items())
-    spark = spark_session(f"{JOB} {settings.name}")
-    lake = Lake(spark, settings.lake)
+    size = arrow.row_count(settings.lake, "amod_pairs")
+    lake = Lake(start(f"{JOB} {settings.name}", settings, rows=size).spark, settings.lake)
+    with scratch(settings.lake) as folder:
+        _build(lake, folder, settings, classes)
+
+
+def _build(lake: Lake, folder: Scratch, settings: Settings, classes: list[tuple[str, str]]) -> None:
     started = time.monotonic()
 
     def say(what: str, *values: object) -> None:
@@ -75,9 +83,9 @@ def build(settings: Settings) -> None:
 
     pairs = _pairs(lake, settings.corpus)
     association = _association(lake, settings) if settings.association else None
-    words = known_words(spark, lake, settings, pairs, classes)
+    words = known_words(lake, settings, pairs, classes, folder)
     judged = items.judged(pairs, words.adjectives, words.nouns, settings)
-    found = items.phrases_of(judged, settings).persist()
+    found = folder.keep(items.phrases_of(judged, settings))
     dropped = _left_out([judged, found], settings)
     phrases = found.where(F.col("reason").isNull()).drop("reason")
     size = _size(items.numbers_of(phrases, words.words, settings), dropped, settings)
@@ -88,13 +96,13 @@ def build(settings: Settings) -> None:
         chosen = plan(pool, settings.schemes, settings.sizes, settings.seed)
         say("%d groups of splits chosen", chosen.num_rows)
 
-    measured = _frame(spark, "plane_association")
+    measured: DataFrame | pa.Table = table("plane_association").schema.empty_table()
     if association is not None:
         measured = _measured(association, judged, phrases, settings)
-    picked = (
-        _frame(spark, "plane_splits") if chosen is None else split_rows(spark, chosen, settings)
-    )
-    rows = _rows(spark, phrases, words, chosen, size, settings)
+    picked = table("plane_splits").schema.empty_table()
+    if chosen is not None:
+        picked = split_rows(chosen, settings)
+    rows = _rows(lake.spark, phrases, words, chosen, size, settings)
     meta = {"settings": settings_hash(settings), "seed": str(settings.seed)}
     for name, frame in (
         ("plane_items", rows),
@@ -106,12 +114,10 @@ def build(settings: Settings) -> None:
         lake.replace(name, frame, own, job=JOB, metadata=meta, allow_empty=empty)
         say("%s written", name)
     job = f"{JOB}/{settings.name}"
-    left_out = _frame(spark, "dropped", dropped)
+    left_out = pa.Table.from_pylist(dropped, table("dropped").schema)
     lake.replace("dropped", left_out, {"job": job}, job=JOB, allow_empty=True)
     seconds = time.monotonic() - started
     say("all done, %.0f items a second", size / seconds)
-    found.unpersist()
-    words.nouns.unpersist()
 
 
 def classes_of(path: str | None) -> dict[str, str]:
@@ -152,27 +158,29 @@ def _association(lake: Lake, settings: Settings) -> DataFrame:
 
 
 def known_words(
-    spark: SparkSession,
     lake: Lake,
     settings: Settings,
     pairs: DataFrame,
     classes: list[tuple[str, str]],
+    folder: Scratch,
 ) -> Words:
     """What WordNet and the lexicon know of the words of the pairs."""
-    adjectives = items.lexicon(spark, classes)
+    adjectives = items.lexicon(lake.spark, classes)
     hypernyms = lake.read("wordnet_hypernyms")
     exceptions: dict[str, list[str]] = {}
     irregular = lake.read("wordnet_exceptions").where(F.col("pos") == "n")
     for row in irregular.orderBy("form", "place").collect():
         exceptions.setdefault(row["form"], []).append(row["lemma"])
     own = pairs.join(F.broadcast(adjectives.select("adjective")), "adjective", "left_semi")
-    nouns = items.nouns_of(
-        own.select("noun").distinct(),
-        lake.read("wordnet_lemmas"),
-        exceptions,
-        items.hypernyms_of(hypernyms, settings.distance),
-        settings.text,
-    ).persist()
+    nouns = folder.keep(
+        items.nouns_of(
+            own.select("noun").distinct(),
+            lake.read("wordnet_lemmas"),
+            exceptions,
+            items.hypernyms_of(hypernyms, settings.distance),
+            settings.text,
+        )
+    )
     chains = None
     if settings.chains:
         chains = (
@@ -218,11 +226,6 @@ def _left_out(frames: Iterable[DataFrame], settings: Settings) -> list[dict[str,
     return rows
 
 
-def _frame(spark: SparkSession, name: str, rows: Iterable[Mapping[str, Any]] = ()) -> DataFrame:
-    """A frame of a few rows of a declared table."""
-    return spark.createDataFrame(pa.Table.from_pylist(list(rows), table(name).schema))
-
-
 def _rows(
     spark: SparkSession,
     phrases: DataFrame,
@@ -233,12 +236,11 @@ def _rows(
 ) -> Blocks:
     """Rows of ``plane_items``, made in tasks of about as many items.
 
-    Sorted by noun, as the tables of pairs are; by adjective too, or one task had all of "man".
+    Sorted by noun, as the tables of pairs are.
     """
-    tasks = max(1, math.ceil(size / settings.task_size))
-    order = ["noun", "adjective"]
-    spread = phrases.repartitionByRange(tasks, *order).sortWithinPartitions(*order)
-    given = spread.select(
+    tasks = math.ceil(size / settings.task_size)
+    spread = phrases.repartition(running().partitions(tasks, tasks), "noun")
+    given = ordered(spread, "noun", "adjective").select(
         "adjective",
         "class",
         "noun",
@@ -248,21 +250,19 @@ def _rows(
     if chosen is not None and settings.chains:
         given = given.unionByName(chains_missing(spark, chosen, phrases, words, settings))
     # As many words as WordNet has at the most.
-    shared = spark.sparkContext.broadcast(
-        words.words.select("noun", "hypernyms").orderBy("noun").toArrow().cast(blocks.WORDS)
-    )
+    known = words.words.select("noun", "hypernyms").orderBy("noun").toArrow().cast(blocks.WORDS)
     own = (settings.distance, settings.intensional_distance, settings.text, settings.name)
-    return Blocks(given, blocks.maker(lambda: blocks.Vocabulary(shared.value, *own)))
+    return Blocks(given, blocks.maker(lambda: blocks.Vocabulary(known, *own)))
 
 
-def split_rows(spark: SparkSession, chosen: pa.Table, settings: Settings) -> DataFrame:
+def split_rows(chosen: pa.Table, settings: Settings) -> pa.Table:
     """Rows of ``plane_splits`` for chosen groups: all items of a group, of one_it the third."""
     single = pc.equal(chosen["scheme"], "one_it")
     parts = [
         blocks.split_items(chosen.filter(own), settings.name, types)
         for own, types in ((single, (3,)), (pc.invert(single), TYPES))
     ]
-    return spark.createDataFrame(pa.concat_tables(parts))
+    return pa.concat_tables(parts)
 
 
 def chains_missing(

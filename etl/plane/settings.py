@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from conf import UserError, setting
+from etl.engine import EngineSettings
 from etl.plane import SCHEMES
 from etl.plane.rules import TEXTS
 from etl.plane.splits import Sizes
@@ -15,7 +16,7 @@ __all__ = ["Settings"]
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(EngineSettings):
     """Settings of ``etl/build_plane.py``."""
 
     PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {

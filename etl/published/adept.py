@@ -42,13 +42,20 @@ def read(path: Path, duplicates: str = "keep") -> Reading:
             "the folder of the release"
         )
     reading, rows = Reading(), []
+    absent = [f"{part}.json" for part in PARTS if part not in files]
+    if absent:
+        without = " (no training rows)" if "train" not in files else ""
+        reading.notes.append(f"not in this folder: {', '.join(absent)}{without}")
     seen: Counter[tuple[str, ...]] = Counter()
     for part, file in files.items():
+        counts = reading.rows_of(file.name)
         for number, found in enumerate(_objects(file), 1):
             fault = _fault(found)
             if fault:
-                reading.drop("adept", fault, f"{file.name}, object {number}: {found}")
+                sample = f"{file.name}, object {number}: {found}"
+                reading.drop("adept", fault, sample, file.name)
                 continue
+            counts.read += 1
             texts = tuple(found[name] for name in TEXTS)
             sentence1, sentence2, modifier, noun = texts
             rows.append(
@@ -65,6 +72,7 @@ def read(path: Path, duplicates: str = "keep") -> Reading:
             seen[texts] += 1
     if not rows:
         raise UserError(f"adept={path}: no object with {', '.join(TEXTS)} and label in its files")
+    reading.pass_over_others(path, set(files.values()))
     reading.notes += report(rows)
     if duplicates == "merge":
         once = merged(rows)

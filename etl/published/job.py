@@ -11,12 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from conf import UserError, setting
-from etl.lake.spark import Lake
+from etl.lake import arrow
 from etl.lake.tables import table
 from etl.published import adept, asp, nli, plane, sygns
 from etl.published.adept import DUPLICATES
 from etl.published.reading import Reading
-from etl.session import spark_session
 
 __all__ = ["Settings", "import_published"]
 
@@ -38,7 +37,7 @@ class Settings:
     """Settings of ``etl/import_published.py``."""
 
     adept: str | None = setting(
-        None, help="release of ADEPT: its folder of JSON files", example="adept=ADEPT/"
+        None, help="release of ADEPT: the folder of its JSON files", example="adept=adept/"
     )
     adept_duplicates: str = setting(
         "keep",
@@ -46,10 +45,12 @@ class Settings:
         choices=DUPLICATES,
     )
     asp: str | None = setting(
-        None, help="release of ASP: its folder of tab-separated files", example="asp=ASP/"
+        None,
+        help="release of ASP: its repository, or the data/ in it",
+        example="asp=AdjectiveScaleProbe/",
     )
     sygns: str | None = setting(
-        None, help="release of SyGNS: a TSV file, or a folder of them", example="sygns=SyGNS/"
+        None, help="release of SyGNS: its repository, or a TSV file", example="sygns=SyGNS/"
     )
     nli: str | None = setting(
         None, help="MultiNLI, SNLI, or a folder that holds both", example="nli=multinli_1.0/"
@@ -59,7 +60,7 @@ class Settings:
     )
     plane: str | None = setting(
         None,
-        help="release of PLANE: the folder of its tab-separated splits",
+        help="release of PLANE: its repository, or the folder of its splits",
         example="plane=PLANE/",
     )
     lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
@@ -81,6 +82,8 @@ def import_published(settings: Settings) -> None:
 
     Reads each release that is given, replaces its editions in their tables (published, and for what
     a release trains on published_tuning), and notes in the table dropped what could not be read.
+    Each release is named as its authors lay it out, a clone of their repository as it is; the rows
+    read and not read of every file end the import.
     """
     # Everything is read, and every mistake in a path found, before a session starts.
     options = {"adept": {"duplicates": settings.adept_duplicates}}
@@ -88,8 +91,6 @@ def import_published(settings: Settings) -> None:
         name: READERS[name](path, **options.get(name, {}))
         for name, path in settings.releases.items()
     }
-    spark = spark_session("import_published")
-    lake = Lake(spark, settings.lake)
     for dataset, reading in readings.items():
         job = f"import_published/{dataset}"
         for line in reading.notes:
@@ -99,7 +100,7 @@ def import_published(settings: Settings) -> None:
             column = table(name).partition_by[0]
             for value in pc.unique(rows[column]).to_pylist():
                 own = rows.filter(pc.equal(rows[column], value))
-                lake.replace(name, spark.createDataFrame(own), {column: value}, job=job)
+                arrow.replace(settings.lake, name, own, {column: value}, job=job)
                 log.info("%s: %d rows of %s", name, own.num_rows, value)
         dropped = [
             {"job": job, "table": name, "reason": reason, "count": count, "sample": sample}
@@ -107,5 +108,8 @@ def import_published(settings: Settings) -> None:
         ]
         for row in dropped:
             log.info("dropped from %(table)s: %(count)d, %(reason)s, as %(sample)s", row)
-        frame = spark.createDataFrame(pa.Table.from_pylist(dropped, table("dropped").schema))
-        lake.replace("dropped", frame, {"job": job}, job=job, allow_empty=True)
+        left_out = pa.Table.from_pylist(dropped, table("dropped").schema)
+        arrow.replace(settings.lake, "dropped", left_out, {"job": job}, job=job, allow_empty=True)
+    for dataset, reading in readings.items():
+        for line in reading.account():
+            log.info("%s: %s", dataset, line)

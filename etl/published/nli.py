@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from conf import UserError
 from etl.lake.tables import table
-from etl.published.reading import Reading
+from etl.published.reading import Reading, relative
 
 __all__ = ["item_id", "read", "read_addone"]
 
@@ -107,19 +107,23 @@ def read(path: Path) -> Reading:
         )
     columns, reading = _Columns(), Reading()
     for (source, split), file in sorted(parts.items()):
+        name = relative(file, path)
+        counts = reading.rows_of(name)
         for line, row in _jsonl(file) if file.suffix == ".jsonl" else _tsv(file):
-            where = f"{file.name}:{line} {row['sentence1']} {row['sentence2']}"
+            where = f"{name}:{line} {row['sentence1']} {row['sentence2']}"
             label = row["gold_label"]
             premise, hypothesis = row["sentence1"].strip(), row["sentence2"].strip()
             if label in ("-", "hidden", ""):
                 reason = "annotators disagree" if label == "-" else "no label"
-                reading.drop("nli", reason, where)
+                reading.drop("nli", reason, where, name)
             elif label not in LABELS:
-                reading.drop("nli", f"label {label!r}", where)
+                reading.drop("nli", f"label {label!r}", where, name)
             elif not premise or not hypothesis:
-                reading.drop("nli", "empty sentence", where)
+                reading.drop("nli", "empty sentence", where, name)
             else:
+                counts.read += 1
                 columns.add(source, split, premise, hypothesis, label)
+    reading.pass_over_others(path, set(parts.values()))
     reading.tables["nli"] = columns.table()
     return reading
 
@@ -170,6 +174,8 @@ def read_addone(path: Path) -> Reading:
     columns, reading = _Columns(), Reading()
     for file in files:
         split = _ADDONE_FILES[file.name]
+        name = relative(file, path)
+        counts = reading.rows_of(name)
         for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
             fields = line.split("\t")
             score = _score(fields)
@@ -180,8 +186,10 @@ def read_addone(path: Path) -> Reading:
                 )
             premise, hypothesis = (_plain(text) for text in fields[5:])
             if split != "test" and 3 < score < 4:
-                reading.drop("nli", "score between 3 and 4", f"{file.name}:{number} {line}")
+                sample = f"{name}:{number} {line}"
+                reading.drop("nli", "score between 3 and 4", sample, name)
                 continue
+            counts.read += 1
             label = "entailment" if score >= 3.5 else NOT_ENTAILMENT
             columns.add("addone", split, premise, hypothesis, label)
     reading.tables["nli"] = columns.table()

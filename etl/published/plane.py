@@ -1,14 +1,20 @@
-"""The release of PLANE: tab-separated splits, one file for each part of each fold.
+"""The release of PLANE: the splits of two schemes, one file for each part of each fold.
 
-Columns sentence, label, adj_class (subsective is N there), adjective, noun, hypernym; a seventh,
-noun_hypernym, is not needed. The name tells scheme, part and fold: ``ood_train_1.tsv.gz``,
-``one_it_test_3.tsv``. Sentences are kept as they stand ("A artificial load is a load").
+As its authors lay it out: ``supervised_learning/OoD/OOV_Train_N.pkl`` and ``OOV_test_N.pkl``,
+``supervised_learning/One-IT/IT3_OoV_Train_N.pkl`` and ``IT3_OoV_test_N.pkl``, N from 1 to 5,
+pickles of lists of texts and integers that a reader without any class or function reads
+(`etl.published.pickles`). The same under these names, or ``ood_train_1`` and ``one_it_test_1``, as
+text under a header (``.tsv``, ``.csv`` or ``.txt``, packed or not) is read too, and before a pickle
+of the same split. Columns sentence, label, adj_class (subsective is N there), adjective, noun,
+hypernym; a seventh, noun_hypernym, is not needed. Sentences stay as they are ("A artificial load
+is a load").
 """
 
 from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,47 +24,57 @@ from conf import UserError
 from etl.lake.tables import table
 from etl.plane.check import check, read_rows, text
 from etl.plane.rules import group_id, inference_type, item_id
-from etl.published.reading import EDITION, Reading
+from etl.published import pickles
+from etl.published.reading import EDITION, Reading, relative
 
 __all__ = ["read"]
 
 COLUMNS = ("sentence", "label", "adj_class", "adjective", "noun", "hypernym")
 _CLASSES = {"I": "I", "N": "S", "S": "S", "O": "O"}
 _NAME = re.compile(
-    r"(?P<kind>ood|good|one[-_]?it)[-_](?P<part>train|val|test)[-_](?P<fold>\w+)\.tsv(\.\w+)?",
+    r"(?P<kind>ood|oov|good|one[-_]?it|it3[-_]oov)[-_](?P<part>train|val|test)[-_](?P<fold>\w+)"
+    r"\.(?P<form>tsv|csv|txt|pkl|pickle|p)(\.\w+)?",
     re.IGNORECASE,
 )
+_PICKLES = ("pkl", "pickle", "p")
+_ONE_IT = ("one", "it3")
 _WORDS = ("adjective", "noun", "hypernym")
+_FOLDS = 5
 
 log = logging.getLogger("adnominal")
 
 
 def read(path: Path) -> Reading:
-    """The rows of a release's folder, as items and splits; what its splits share is logged.
+    """The rows of a release, as items and splits; what its splits share is logged.
 
-    Items that several files have stand once in plane_items; plane_splits has a row for every row of
+    Items that several files have are in plane_items once; plane_splits has a row for every row of
     the files, repeated ones too. Labels are the published ones.
 
     Raises:
-        UserError: no such folder, no file named as the release names them, pickles alone, or a file
-            without the columns.
+        UserError: no such folder, no file named as the release names them, a pickle that names a
+            class or function, or a file without the columns.
     """
-    files = {file: found for file in _files(path) if (found := _NAME.fullmatch(file.name))}
+    if not path.is_dir():
+        raise UserError(f"plane={path}: no such folder; expected the folder of the release")
+    reading = Reading()
+    files = _files(path, reading)
     if not files:
         raise UserError(
-            f"plane={path}: no file named as ood_train_1.tsv or one_it_test_1.tsv (or .tsv.gz); "
-            "expected the folder of the release's splits as tab-separated text; pickles are not "
-            "read, since reading one can run any code"
+            f"plane={path}: no file named as supervised_learning/OoD/OOV_Train_1.pkl, "
+            "ood_train_1.tsv or one_it_test_1.tsv (or .tsv.gz); expected a clone of the release's "
+            "repository, or the folder of its splits"
         )
-    reading = Reading()
-    parts = [_rows(file, found, reading) for file, found in sorted(files.items())]
+    parts = [_rows(file, path, key, reading) for key, file in sorted(files.items())]
     rows = pa.concat_tables(parts)
     if not rows.num_rows:
-        raise UserError(f"plane={path}: no row of the files can be read; see the reasons above")
+        reasons = "; ".join(reason for _, reason in reading.dropped)
+        raise UserError(f"plane={path}: no row of the files can be read: {reasons or 'all empty'}")
+    reading.notes += _missing(files)
+    reading.pass_over_others(path, set(files.values()))
     first = rows.append_column("at", pa.array(range(rows.num_rows)))
-    kept = first.group_by("item_id").aggregate([("at", "min")])["at_min"].sort()
+    distinct = first.group_by("item_id").aggregate([("at", "min")])["at_min"].sort()
     items = table("plane_items").schema
-    reading.tables["plane_items"] = rows.take(kept).select(items.names).cast(items)
+    reading.tables["plane_items"] = rows.take(distinct).select(items.names).cast(items)
     splits = table("plane_splits").schema
     reading.tables["plane_splits"] = rows.select(splits.names).cast(splits)
     for scheme in pc.unique(rows["scheme"]).to_pylist():
@@ -68,26 +84,80 @@ def read(path: Path) -> Reading:
     return reading
 
 
-def _files(path: Path) -> list[Path]:
-    if not path.is_dir():
-        raise UserError(f"plane={path}: no such folder; expected the folder of the release")
-    return [file for file in path.rglob("*") if file.is_file()]
+def _files(path: Path, reading: Reading) -> dict[tuple[str, str, str], Path]:
+    """The file of each (scheme, fold, part): text before a pickle, the first name of several."""
+    files: dict[tuple[str, str, str], Path] = {}
+    named = [(file, name) for file in path.rglob("*") if (name := _NAME.fullmatch(file.name))]
+    for file, name in sorted(named, key=lambda f: (f[1]["form"].lower() in _PICKLES, f[0])):
+        scheme = "one_it" if name["kind"].lower().startswith(_ONE_IT) else "published"
+        key = (scheme, name["fold"], name["part"].lower())
+        if key in files:
+            reading.pass_over(file, path, f"the same split is read from {files[key].name}")
+        else:
+            files[key] = file
+    return files
 
 
-def _rows(file: Path, name: re.Match[str], reading: Reading) -> pa.Table:
+def _missing(files: dict[tuple[str, str, str], Path]) -> list[str]:
+    """A line for each scheme that lacks parts of its five folds."""
+    lines = []
+    for scheme in ("published", "one_it"):
+        lacking = {
+            part: [str(n) for n in range(1, _FOLDS + 1) if (scheme, str(n), part) not in files]
+            for part in ("train", "test")
+        }
+        if all(len(folds) == _FOLDS for folds in lacking.values()):
+            lines.append(f"no file of scheme {scheme}")
+        elif any(lacking.values()):
+            listed = "; ".join(
+                f"no {part} rows of fold {', '.join(folds)}"
+                for part, folds in lacking.items()
+                if folds
+            )
+            lines.append(f"scheme {scheme}: {listed}")
+    return lines
+
+
+def _values(file: Path, reading: Reading, name: str) -> Iterator[tuple[int, list[str]]]:
+    """Line number and the six columns of each row, as text."""
+    if _NAME.fullmatch(file.name)["form"].lower() not in _PICKLES:  # type: ignore[index]
+        rows = read_rows(file)
+        rows = rows.rename_columns(["adj_class" if c == "class" else c for c in rows.column_names])
+        missing = [column for column in COLUMNS if column not in rows.column_names]
+        if missing:
+            raise UserError(
+                f"{file}: no column {', '.join(missing)}; expected {', '.join(COLUMNS)}, got "
+                f"{', '.join(rows.column_names)}"
+            )
+        columns = (rows[column].to_pylist() for column in COLUMNS)
+        yield from enumerate((list(row) for row in zip(*columns, strict=True)), 2)
+        return
+    rows = pickles.plain(file)
+    if not isinstance(rows, list):
+        raise UserError(f"{file}: expected a list of rows, got {type(rows).__name__}")
+    for number, row in enumerate(rows, 1):
+        sized = isinstance(row, list | tuple) and len(row) in (len(COLUMNS), len(COLUMNS) + 1)
+        if not sized or not all(isinstance(v, str | int) for v in row):
+            reading.drop(
+                "plane_items",
+                "row is no list of six or seven texts",
+                f"{name}:{number} {row}",
+                name,
+            )
+        elif tuple(row[: len(_HEADER)]) != _HEADER:
+            yield number, [str(value) for value in row[: len(COLUMNS)]]
+
+
+_HEADER = ("sentence", "label")
+
+
+def _rows(file: Path, root: Path, key: tuple[str, str, str], reading: Reading) -> pa.Table:
     """A file's rows with the columns of both tables."""
-    rows = read_rows(file)
-    missing = [column for column in COLUMNS if column not in rows.column_names]
-    if missing:
-        raise UserError(
-            f"{file}: no column {', '.join(missing)}; expected {', '.join(COLUMNS)}, got "
-            f"{', '.join(rows.column_names)}"
-        )
-    found = []
-    columns = (rows[column].to_pylist() for column in COLUMNS)
-    for line, (sentence, label, kind, adjective, noun, hypernym) in enumerate(
-        zip(*columns, strict=True), 2
-    ):
+    scheme, fold, part = key
+    name = relative(file, root)
+    counts = reading.rows_of(name)
+    rows = []
+    for line, (sentence, label, kind, adjective, noun, hypernym) in _values(file, reading, name):
         inference = inference_type(sentence, adjective, noun, hypernym)
         reason = ""
         if inference is None:
@@ -97,9 +167,10 @@ def _rows(file: Path, name: re.Match[str], reading: Reading) -> pa.Table:
         elif label not in ("0", "1"):
             reason = f"label {label!r}, not 0 or 1"
         if inference is None or reason:
-            reading.drop("plane_items", reason, f"{file.name}:{line} {sentence}")
+            reading.drop("plane_items", reason, f"{name}:{line} {sentence}", name)
             continue
-        found.append(
+        counts.read += 1
+        rows.append(
             {
                 "item_id": item_id(EDITION, inference, adjective, noun, hypernym),
                 "group_id": group_id(adjective, noun, hypernym),
@@ -114,11 +185,10 @@ def _rows(file: Path, name: re.Match[str], reading: Reading) -> pa.Table:
                 "label": int(label),
                 "sentence": sentence,
                 "edition": EDITION,
-                "scheme": "published" if "ood" in name["kind"].lower() else "one_it",
-                "fold": name["fold"],
-                "part": name["part"].lower(),
+                "scheme": scheme,
+                "fold": fold,
+                "part": part,
             }
         )
-    own = [*table("plane_items").schema, *table("plane_splits").schema]
-    fields = {field.name: field for field in own}
-    return pa.Table.from_pylist(found, pa.schema(fields.values()))
+    fields = {f.name: f for f in [*table("plane_items").schema, *table("plane_splits").schema]}
+    return pa.Table.from_pylist(rows, pa.schema(fields.values()))

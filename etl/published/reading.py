@@ -1,14 +1,30 @@
-"""What a release gives: tables, and what was left out of them and why."""
+"""What a release gives: tables, what was dropped and why, and the rows of every file."""
 
 from __future__ import annotations
 
+import gzip
+from collections.abc import Collection
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pyarrow as pa
 
-__all__ = ["EDITION", "Reading"]
+__all__ = ["EDITION", "FileRows", "Reading"]
 
 EDITION = "published"
+# Files of a release that can hold rows; programs and texts about them cannot.
+_DATA = {".csv", ".tsv", ".txt", ".json", ".jsonl", ".pkl", ".pickle", ".parquet", ".yaml"}
+_PACKED = {".gz", ".bz2", ".zst", ".xz"}
+_LISTED = 20
+
+
+@dataclass
+class FileRows:
+    """Rows of one file that were read and that were not; `reason` where none was looked at."""
+
+    read: int = 0
+    not_read: int = 0
+    reason: str = ""
 
 
 @dataclass
@@ -16,13 +32,82 @@ class Reading:
     """Rows by table in the declared schemas; count and sample of what is dropped, by reason.
 
     `notes` are lines of a validation report: what the release is like, faults that are kept.
+    `files` counts the rows of every file, by its path within the release.
     """
 
     tables: dict[str, pa.Table] = field(default_factory=dict)
     dropped: dict[tuple[str, str], tuple[int, str]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    files: dict[str, FileRows] = field(default_factory=dict)
 
-    def drop(self, table: str, reason: str, sample: str) -> None:
-        """Count a row of `table` that is left out; the first sample of each reason is kept."""
+    def rows_of(self, name: str) -> FileRows:
+        """The counts of a file, to be added to."""
+        return self.files.setdefault(name, FileRows())
+
+    def drop(self, table: str, reason: str, sample: str, file: str | None = None) -> None:
+        """Count a row of `table` that is dropped; the first sample of each reason is kept."""
         count, first = self.dropped.get((table, reason), (0, sample))
         self.dropped[table, reason] = (count + 1, first)
+        if file is not None:
+            self.rows_of(file).not_read += 1
+
+    def pass_over(self, file: Path, root: Path, reason: str) -> None:
+        """Count the lines of a file that is not read, with the reason."""
+        counts = self.rows_of(relative(file, root))
+        counts.not_read, counts.reason = _lines(file), reason
+
+    def pass_over_others(self, root: Path, files: Collection[Path]) -> None:
+        """Count the lines of the data files below `root` that are none of `files`."""
+        known = {file.resolve() for file in files}
+        for file in sorted(root.rglob("*")):
+            hidden = any(part.startswith(".") for part in file.relative_to(root).parts)
+            suffixes = [suffix for suffix in file.suffixes if suffix not in _PACKED]
+            if hidden or not suffixes or suffixes[-1].lower() not in _DATA:
+                continue
+            if file.is_file() and not (
+                {file.resolve()} & known or relative(file, root) in self.files
+            ):
+                self.pass_over(file, root, "not a file of the release's layout")
+
+    def account(self) -> list[str]:
+        """A line for each file with its rows read and not read, and a line of their sums."""
+        lines = [
+            f"{name}: {rows.read} rows read, {rows.not_read} not read"
+            + (f" ({rows.reason})" if rows.reason else "")
+            for name, rows in self.files.items()
+            if not rows.reason
+        ]
+        others = [(name, rows) for name, rows in self.files.items() if rows.reason]
+        lines += [
+            f"{name}: not read, {r.not_read} lines ({r.reason})" for name, r in others[:_LISTED]
+        ]
+        if len(others) > _LISTED:
+            lines.append(f"{len(others) - _LISTED} more files not read")
+        counted = [rows for rows in self.files.values() if not rows.reason]
+        lines.append(
+            f"in all {sum(rows.read for rows in counted)} rows read and "
+            f"{sum(rows.not_read for rows in counted)} not read, of {len(counted)} files; "
+            f"{len(others)} other files not read"
+        )
+        return lines
+
+
+def relative(file: Path, root: Path) -> str:
+    """The path of a file within its release, or its name where it is the release."""
+    return (
+        file.relative_to(root).as_posix() if root.is_dir() and root in file.parents else file.name
+    )
+
+
+def _lines(file: Path) -> int:
+    """Lines of a text file; 0 of a binary one."""
+    try:
+        with gzip.open(file) if file.suffix == ".gz" else file.open("rb") as stream:
+            count = 0
+            while block := stream.read(1 << 20):
+                if b"\0" in block:
+                    return 0
+                count += block.count(b"\n")
+            return count
+    except (OSError, EOFError):
+        return 0

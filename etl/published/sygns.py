@@ -1,5 +1,9 @@
 """The release of SyGNS: TSV files with the columns id, depth, sentence, fol, folpol, vf, vfpol,
 tags, drs. Meanings are stored as they stand, their faults included (docs/sygns.md).
+
+A clone of the repository has one such file, ``scripts/tmp_results/results.tsv`` with ten rows of
+each depth, and what it was made from: ``scripts/vocab.yaml``, ``scripts/tmp/depthD.scheme.txt``,
+``results.tmp.tsv``. It has no training set; ``build_sygns.py preset=paper`` makes one.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ import pyarrow as pa
 
 from conf import UserError
 from etl.lake.tables import table
-from etl.published.reading import EDITION, Reading
+from etl.published.reading import EDITION, Reading, relative
 from etl.sygns import splits
 from etl.sygns.generate import sentence_id
 from etl.sygns.grammar import TAGS
@@ -23,6 +27,13 @@ from etl.sygns.grammar import TAGS
 __all__ = ["read"]
 
 COLUMNS = ("id", "depth", "sentence", "fol", "folpol", "vf", "vfpol", "tags", "drs")
+# Rows of the smallest training set of the paper; a release with fewer is a sample.
+_SET = 1000
+_OTHERS = {
+    "results.tmp.tsv": "what results.tsv was made from: no column folpol and drs",
+    "vocab.yaml": "the words of the grammar; conf/sygns has them",
+    "scheme.txt": "templates of the grammar; etl/build_sygns.py makes them",
+}
 _VF_POLARITY = re.compile(r"\[(?:\[\w+,(?:pos|neg)\](?:,(?!\])|(?=\])))*\]")
 _VF_WORD = re.compile(r"\[(\w+),(pos|neg)\]")
 
@@ -41,29 +52,43 @@ def read(path: Path, seed: int = 0) -> Reading:
     files = [path] if path.is_file() else sorted(path.glob("**/*.tsv"))
     reading = Reading()
     rows: dict[str, dict[str, Any]] = {}
-    used = False
+    used: set[Path] = set()
     for file in files:
         with file.open(encoding="utf-8", newline="") as lines:
             reader = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
             if not set(COLUMNS) <= set(reader.fieldnames or ()):
                 continue
-            used = True
+            used.add(file)
+            name = relative(file, path)
+            counts = reading.rows_of(name)
             for row in reader:
-                where = f"{file.name}:{reader.line_num} {row['sentence']}"
+                where = f"{name}:{reader.line_num} {row['sentence']}"
                 try:
                     own = _row(row)
                 except ValueError as error:
-                    reading.drop("sygns", str(error), where)
+                    reading.drop("sygns", str(error), where, name)
                     continue
                 if own["sentence_id"] in rows:
-                    reading.drop("sygns", "repeated sentence", where)
+                    reading.drop("sygns", "repeated sentence", where, name)
                     continue
+                counts.read += 1
                 rows[own["sentence_id"]] = own
     if not used:
         raise UserError(
             f"sygns={path}: no TSV file with the columns {', '.join(COLUMNS)}; expected the "
             "release's results.tsv or a folder that holds it"
         )
+    if len(rows) < _SET:
+        reading.notes.append(
+            f"a sample of {len(rows)} sentences and no training rows; "
+            "etl/build_sygns.py preset=paper makes the full set"
+        )
+    if path.is_dir():
+        for file in sorted(path.rglob("*")):
+            for ending, reason in _OTHERS.items():
+                if file not in used and file.name.endswith(ending):
+                    reading.pass_over(file, path, reason)
+        reading.pass_over_others(path, used)
     reading.tables["sygns"] = pa.Table.from_pylist(list(rows.values()), table("sygns").schema)
     reading.tables["sygns_splits"] = pa.Table.from_pylist(
         list(_splits(rows.values(), seed)), table("sygns_splits").schema

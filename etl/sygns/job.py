@@ -1,4 +1,4 @@
-"""The Spark side of SyGNS: draws spread over tasks, tables ``sygns`` and ``sygns_splits``.
+"""SyGNS's DataFrames: draws spread over tasks, tables ``sygns`` and ``sygns_splits``.
 
 A draw's sentence depends on its number alone, so the sentences of an edition are those of the first
 draws until enough are different, whatever the partitioning. The job finds how many draws that takes
@@ -22,10 +22,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from conf import UserError, settings_hash
-from etl.lake.frames import spark_schema
+from etl.engine import map_arrow, running, start
+from etl.lake.frames import ordered, spark_schema
+from etl.lake.scratch import Scratch, scratch
 from etl.lake.spark import Lake
 from etl.lake.tables import table
-from etl.session import spark_session
 from etl.sygns import splits
 from etl.sygns.generate import Record, Sampler, record, sentence_id, surface
 from etl.sygns.grammar import Edition, grammar
@@ -38,6 +39,7 @@ JOB = "build_sygns"
 TRAINED = {"detSing": ("every", "one"), "detPlur": ("two",)}
 UNSEEN = {"detSing": ("a",), "detPlur": ("all", "three")}
 # The schemes by the draws that they are made of.
+_RUN = 1000  # draws that stay together
 FROM_ALL = ("systematicity", "quantifier_negation")
 
 log = logging.getLogger("adnominal")
@@ -87,12 +89,17 @@ def build(settings: Settings) -> None:
     Draws sentences=N of depth 0 and per_depth=N of each further depth, writes them to the table
     sygns and their splits to sygns_splits, as edition=NAME, which it replaces.
     """
-    spark = spark_session(f"{JOB} {settings.name}")
+    spark = start(f"{JOB} {settings.name}", settings).spark
     lake = Lake(spark, settings.lake)
+    with scratch(settings.lake) as folder:
+        _build(lake, folder, settings)
+
+
+def _build(lake: Lake, folder: Scratch, settings: Settings) -> None:
     started = time.monotonic()
     # A sentence that several streams drew is one row, and of every split that they are for.
-    merged = (
-        drawn(spark, settings)
+    merged = folder.keep(
+        drawn(lake.spark, settings, folder)
         .groupBy("sentence_id", "depth")
         .agg(
             F.min(F.struct("stream", "number")).alias("source"),
@@ -102,7 +109,6 @@ def build(settings: Settings) -> None:
         )
         .withColumns({"stream": F.col("source.stream"), "number": F.col("source.number")})
         .drop("source")
-        .persist()
     )
     size = merged.count()
     log.info("%d sentences drawn after %.1f s", size, time.monotonic() - started)
@@ -115,11 +121,10 @@ def build(settings: Settings) -> None:
     own = lake.read("sygns", where=partition).join(flags, "sentence_id")
     assigned = split_rows(own, settings.schemes, settings.seed, settings.name)
     lake.replace("sygns_splits", assigned, partition, job=JOB, metadata=meta, allow_empty=True)
-    merged.unpersist()
     log.info("splits after %.1f s: %s", time.monotonic() - started, ", ".join(settings.schemes))
 
 
-def drawn(spark: SparkSession, settings: Settings) -> DataFrame:
+def drawn(spark: SparkSession, settings: Settings, folder: Scratch) -> DataFrame:
     """For each stream, the draws whose sentences are its first `size` different ones.
 
     Columns: sentence_id, depth, stream (its place in `streams`), number, and for which splits the
@@ -143,7 +148,7 @@ def drawn(spark: SparkSession, settings: Settings) -> DataFrame:
         for stream, limit in zip(wanted, limits, strict=True)
     ]
     while True:
-        first = _first_draws(spark, settings, wanted, draws).persist()
+        first = folder.keep(_first_draws(spark, settings, wanted, draws))
         sizes = {(i, stream.size) for i, stream in enumerate(wanted)}
         sizes |= {
             (i, settings.per_depth) for i, stream in enumerate(wanted) if stream.name == "main"
@@ -152,7 +157,6 @@ def drawn(spark: SparkSession, settings: Settings) -> DataFrame:
         short = [i for i, stream in enumerate(wanted) if (i, stream.size) not in last]
         if not short:
             break
-        first.unpersist()
         for i in short:
             if draws[i] >= limits[i]:
                 raise UserError(
@@ -210,10 +214,10 @@ def _first_draws(
                 [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)], schema=schema
             )
 
-    tasks = max(1, math.ceil(starts[-1] / settings.task_size))
+    tasks = math.ceil(starts[-1] / settings.task_size)
+    numbers = spark.range(0, starts[-1], 1, running().partitions(tasks, tasks))
     return (
-        spark.range(0, starts[-1], 1, tasks)
-        .mapInArrow(ids, "sentence_id string, stream int, number long")
+        map_arrow(numbers, ids, "sentence_id string, stream int, number long")
         .groupBy("stream", "sentence_id")
         .agg(F.min("number").alias("number"))
     )
@@ -291,14 +295,17 @@ def with_meanings(chosen: DataFrame, settings: Settings) -> DataFrame:
                 records.append(record(sampler.grammar, sampler.depth, tree, boxes))
             yield rows(records, settings.name)
 
-    # What is chosen is small and cheap to move; what is made of it is neither. By range, so that a
-    # task has sentences of one depth or two, and a partition of the table few files.
-    tasks = max(1, math.ceil(sum(stream.size for stream in wanted) / settings.task_size))
-    return (
-        chosen.select("stream", "number")
-        .repartitionByRange(tasks, "stream", "number")
-        .mapInArrow(meanings, spark_schema(table("sygns").schema))
-    )
+    # What is chosen is small and cheap to move; what is made of it is neither.
+    tasks = math.ceil(sum(stream.size for stream in wanted) / settings.task_size)
+    run = F.floor(F.col("number") / _RUN)
+    numbers = ordered(
+        chosen.select("stream", "number", run.alias("run")).repartition(
+            running().partitions(tasks, tasks), "stream", "run"
+        ),
+        ("stream", "run"),
+        "number",
+    ).select("stream", "number")
+    return map_arrow(numbers, meanings, spark_schema(table("sygns").schema))
 
 
 def split_rows(sentences: DataFrame, schemes: Sequence[str], seed: int, edition: str) -> DataFrame:
@@ -342,4 +349,4 @@ def split_rows(sentences: DataFrame, schemes: Sequence[str], seed: int, edition:
         "productivity",
         F.col("embedded").alias("embedded_quantifiers"),
     )
-    return renamed.mapInArrow(assign, spark_schema(table("sygns_splits").schema))
+    return map_arrow(renamed, assign, spark_schema(table("sygns_splits").schema))

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from conf import UserError, setting
+from etl.engine import EngineSettings
 from etl.sygns.splits import SCHEMES
 
 DEEPEST = 4  # sampling.keep of the grammar says how to draw up to here
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(EngineSettings):
     """Settings of ``etl/build_sygns.py``."""
 
     PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {

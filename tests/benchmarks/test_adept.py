@@ -35,7 +35,7 @@ def test_judged_shares(tmp_path, monkeypatch):
 
 
 def test_page_states_ratios_and_verdicts():
-    one = {"driver_mib": 300.0, "heap_mib": 900.0, "heap_limit_mib": 2048.0, "load": 0.5,
+    one = {"engine": "sail", "peak_mib": 900.0, "load": 0.5,
            "entries": 10, "items": 20}  # fmt: skip
     text = adept.page(
         {

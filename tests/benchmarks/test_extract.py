@@ -71,7 +71,6 @@ def test_ratios_and_verdicts(tmp_path):
     seconds = {
         "isal": 0.1,
         "compiled": 0.2,
-        "python": 0.5,
         "polars": 0.9,
         "duckdb": 1.0,
         "line_loop": 2.0,

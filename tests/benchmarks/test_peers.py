@@ -23,7 +23,7 @@ def test_all_sides_count_the_same(part):
     readings = {side: read(side, str(path)) for side in sides}
     check_identical(readings)
     assert {reading.size for reading in readings.values()} == {size}
-    kernel = readings["python"]
+    kernel = readings["reference"]
     assert kernel.ledger is not None and kernel.pairs == kernel.ledger["pairs"] > 100
     assert all(readings[side].digest for side in sides if side != "isal")
 
@@ -45,7 +45,7 @@ def test_heads_are_looked_up_by_id_and_words_are_lower_cased(tmp_path):
     path = tmp_path / "part.gz"
     path.write_bytes(gzip.compress((text + "\n").encode()))
     wanted = digest(Counter({("red", "car"): 1}))
-    for side in ("python", "polars", "duckdb", "line_loop", "conllu"):
+    for side in ("reference", "polars", "duckdb", "line_loop", "conllu"):
         assert read(side, str(path)).digest == wanted, side
 
 

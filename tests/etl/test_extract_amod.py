@@ -20,7 +20,6 @@ from conf import ROOT
 from etl.amod.job import extract
 from etl.amod.settings import Settings
 from etl.lake import arrow
-from tests.conftest import SPARK
 from tests.etl.amod.corpus import contents, depcc_part, depcc_sentence, write_part
 
 SCRIPT = ROOT / "etl" / "extract_amod.py"
@@ -108,8 +107,8 @@ def test_mistakes_are_told_before_spark_starts(tmp_path: Path) -> None:
         "for words in json.loads(sys.argv[1]):\n"
         "    print(conf.run(Settings, extract, words), flush=True)\n"
         "    print('---', file=sys.stderr, flush=True)\n"
-        "from pyspark import SparkContext\n"
-        "print(SparkContext._jvm is None)\n"
+        "from etl import engine\n"
+        "print(engine._running is None)\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, json.dumps(list(cases))],
@@ -137,11 +136,9 @@ def test_help_lists_every_setting_from_any_folder(tmp_path: Path) -> None:
 
 
 def start(*words: str, folder: Path) -> subprocess.Popen[bytes]:
-    properties = " ".join(f"--conf {key}='{value}'" for key, value in SPARK.items())
     return subprocess.Popen(
         [sys.executable, str(SCRIPT), *words],
         cwd=folder,
-        env={**os.environ, "PYSPARK_SUBMIT_ARGS": f"{properties} pyspark-shell"},
         start_new_session=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

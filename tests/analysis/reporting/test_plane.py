@@ -5,7 +5,7 @@ import pytest
 
 from analysis.reporting import plane
 from analysis.reporting.lake import open_lake
-from analysis.reporting.page import FigureBlock, NotRun, Section, Table
+from analysis.reporting.page import FigureBlock, NotRun, Section, Table, Text
 from analysis.reporting.runs import Runs
 from etl.lake import arrow
 from etl.lake.tables import table
@@ -94,10 +94,13 @@ def test_models_for_nli(page):
 
 
 def test_fine_tuned_models(page):
-    printed, by_class, one_it = tables(page["table-6"])
+    *printed, by_class, one_it = tables(page["table-6"])
+    # The paper's cells are of BERT over five splits; these runs are another model's on one.
+    assert not any("ours" in str(table.data.to_pydict()) for table in printed)
+    reported = [block.text for block in page["table-6"].blocks if isinstance(block, Text)]
     # Three of 27 test items are wrong, in either run.
-    assert "ours 0.89" in printed.data["GOoD"][0].as_py()
-    assert "ours 1.00" in printed.data["One-IT"][0].as_py()
+    assert any("accuracy 88.9" in text for text in reported)
+    assert any("accuracy 100" in text for text in reported)
     assert by_class.data["AN entails N"][2].as_py().startswith("0.0")
     assert one_it.data.column_names == ["class", "AN entails A h(N)"]
 

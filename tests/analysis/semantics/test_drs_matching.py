@@ -152,3 +152,18 @@ def test_a_search_cut_off_says_so():
     found = matching(rows[0], rows[1], steps=1)
     assert not found.proven
     assert found.clauses <= matching(rows[0], rows[1]).clauses
+
+
+def test_the_copy_of_sygns_counts_the_name_of_a_first_argument():
+    gold = "b1 ann x1 [SEP] b1 dog x2 [SEP] b1 lick x1 x2"
+    renamed = "b1 ann x5 [SEP] b1 dog x2 [SEP] b1 lick x5 x2"
+    turned = "b1 ann x1 [SEP] b1 dog x2 [SEP] b1 lick x2 x1"
+    assert (match(gold, renamed).matched, match(gold, renamed, variant="sygns").matched) == (3, 2)
+    # The same name stands for another thing: the copy finds the clause's sense, not its object.
+    assert match(gold, gold, variant="sygns").f == 1.0
+    assert match(gold, turned, variant="sygns").matched == 2
+    twice = f"{gold} [SEP] b1 dog x2"
+    assert match(gold, twice).predicted == 4
+    assert match(gold, twice, variant="sygns").f == 1.0
+    with pytest.raises(ValueError, match="expected one of exact, sygns"):
+        match(gold, gold, variant="counter")

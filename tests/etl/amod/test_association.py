@@ -1,57 +1,60 @@
-"""Pairs as sums over waves, and the measures on a table small enough to do by hand."""
+"""The measures on a table small enough to do by hand."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
+import pyarrow as pa
 import pytest
-from pyspark.sql import DataFrame, SparkSession
 
-from etl.amod.association import association_of, pairs_of
-
-COUNTS = "corpus string, wave int, adjective string, noun string, count long"
-
-
-@pytest.fixture(scope="module")
-def pairs(spark: SparkSession) -> DataFrame:
-    counts = spark.createDataFrame(
-        [
-            ("a", 0, "false", "key", 3),
-            ("a", 1, "false", "key", 1),
-            ("a", 1, "small", "key", 2),
-            ("a", 0, "small", "coin", 2),
-            ("b", 0, "false", "key", 5),
-        ],
-        COUNTS,
-    )
-    return pairs_of(counts).cache()
+from etl.amod.association import ADJECTIVES, adjectives_of, association_of
+from etl.amod.kernel import PAIRS
+from etl.lake.tables import table
 
 
-def test_pairs_are_the_sum_over_waves_of_each_corpus(pairs: DataFrame) -> None:
-    assert sorted(tuple(row) for row in pairs.collect()) == [
-        ("a", "false", "key", 4),
-        ("a", "small", "coin", 2),
-        ("a", "small", "key", 2),
-        ("b", "false", "key", 5),
-    ]
+def pairs(*rows: tuple[str, str, int]) -> pa.Table:
+    columns = zip(*rows, strict=True)
+    return pa.table([list(column) for column in columns], schema=PAIRS)
 
 
-def test_measures_by_hand(pairs: DataFrame) -> None:
-    rows = {(r.corpus, r.adjective, r.noun): r for r in association_of(pairs).collect()}
-    key = rows["a", "false", "key"]
-    assert (key["count"], key.adjective_count, key.noun_count) == (4, 4, 6)
-    assert key.pmi == pytest.approx(math.log2(4 * 8 / (4 * 6)))
-    assert key.npmi == pytest.approx(math.log2(4 / 3) / math.log2(8 / 4))
-    assert key.log_dice == pytest.approx(14 + math.log2(2 * 4 / (4 + 6)))
-    assert rows["a", "small", "key"].pmi == pytest.approx(math.log2(2 * 8 / (4 * 6)))
-    assert len(rows) == 4
+def measured(rows: pa.Table, adjectives: dict[str, int]) -> dict[tuple[str, str], dict[str, Any]]:
+    counts = pa.table([list(adjectives), list(adjectives.values())], schema=ADJECTIVES)
+    found = association_of(rows, counts, "a")
+    assert found.schema == table("amod_association").schema
+    return {(row["adjective"], row["noun"]): row for row in found.to_pylist()}
 
 
-def test_a_pair_that_is_the_whole_corpus_is_bound_as_firmly_as_can_be(pairs: DataFrame) -> None:
-    only = next(r for r in association_of(pairs).collect() if r.corpus == "b")
-    assert (only.pmi, only.npmi, only.log_dice) == (0.0, 1.0, 14.0)
+def test_measures_by_hand() -> None:
+    rows = pairs(("false", "key", 4), ("small", "key", 2), ("small", "coin", 2))
+    found = measured(rows, {"small": 4, "false": 4})
+    key = found["false", "key"]
+    assert (key["count"], key["adjective_count"], key["noun_count"]) == (4, 4, 6)
+    assert key["pmi"] == pytest.approx(math.log2(4 * 8 / (4 * 6)))
+    assert key["npmi"] == pytest.approx(math.log2(4 / 3) / math.log2(8 / 4))
+    assert key["log_dice"] == pytest.approx(14 + math.log2(2 * 4 / (4 + 6)))
+    assert found["small", "key"]["pmi"] == pytest.approx(math.log2(2 * 8 / (4 * 6)))
+    assert len(found) == 3
 
 
-def test_broadcast_marginals_give_the_same_rows(pairs: DataFrame) -> None:
-    shuffled, sent = association_of(pairs), association_of(pairs, broadcast=True)
-    assert sorted(map(tuple, sent.collect())) == sorted(map(tuple, shuffled.collect()))
+def test_adjectives_of_other_nouns_count_and_only_theirs_are_taken() -> None:
+    rows = pairs(("old", "key", 1), ("red", "key", 3))
+    found = measured(rows, {"blue": 7, "red": 10, "old": 2, "new": 1})
+    assert found["red", "key"]["adjective_count"] == 10
+    assert found["old", "key"]["adjective_count"] == 2
+    assert found["old", "key"]["pmi"] == pytest.approx(math.log2(1 * 20 / (2 * 4)))
+
+
+def test_a_pair_that_is_the_whole_corpus_is_bound_as_firmly_as_can_be() -> None:
+    only = measured(pairs(("false", "key", 5)), {"false": 5})["false", "key"]
+    assert (only["pmi"], only["npmi"], only["log_dice"]) == (0.0, 1.0, 14.0)
+
+
+def test_no_pairs() -> None:
+    assert association_of(PAIRS.empty_table(), ADJECTIVES.empty_table(), "a").num_rows == 0
+
+
+def test_counts_of_adjectives(spark: Any) -> None:
+    rows = pairs(("old", "key", 1), ("red", "key", 3), ("old", "coin", 5))
+    found = adjectives_of(spark.createDataFrame(rows)).toArrow()
+    assert dict(zip(*found.to_pydict().values(), strict=True)) == {"old": 6, "red": 3}

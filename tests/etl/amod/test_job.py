@@ -21,6 +21,7 @@ from etl.amod.job import Extraction
 from etl.amod.plan import plan
 from etl.amod.settings import Settings
 from etl.corpora.files import list_inputs
+from etl.engine import running
 from etl.lake import arrow
 from etl.lake.spark import Lake
 from tests.etl.amod.corpus import contents, depcc_part, write_part
@@ -57,7 +58,7 @@ def parts(tmp_path: Path) -> Path:
 def start(spark: SparkSession, lake: Path, *words: str) -> None:
     """Run the job, as the command line would."""
     settings = load(Settings, [f"lake={lake}", *words])
-    Extraction(spark, settings).run(list_inputs(settings.input))
+    Extraction(running(), settings).run(list_inputs(settings.input))
 
 
 class Whole(NamedTuple):

@@ -6,7 +6,9 @@ import gzip
 import io
 import random
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -14,7 +16,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from conf import UserError
-from etl.amod import fallback, kernel
+from etl.amod import kernel
 from etl.amod.kernel import PAIRS, PairCounter, available
 from etl.amod.reference import Stats, sentences
 from etl.amod.rules import CLEAN, PAPER, ReadingRules
@@ -25,15 +27,15 @@ from etl.corpora.dialects import DIALECTS, detect
 from tests.etl.amod import parsed
 
 compiled = kernel._load()
-# Every way to count: the compiled kernel with each instruction set, the fallback in whole and in
-# tiny chunks.
+# Every way to count: the compiled kernel with each instruction set, and the reference.
 WAYS = [f"compiled {name}" for name in (compiled.instructions() if compiled else [])]
-WAYS += ["python", "python 64"]
+WAYS += ["reference"]
 RULES = [
     CLEAN,
     PAPER,
     ReadingRules(proper_nouns=True, adjective_by="lemma", noun_by="form"),
     ReadingRules(heads="singular", proper_nouns=True, lowercase=False),
+    ReadingRules(tag_column="fourth"),
 ]
 
 
@@ -41,15 +43,11 @@ RULES = [
 def using(way):
     """The implementation to count with, set up as the way says."""
     implementation, _, detail = way.partition(" ")
-    before = fallback.CHUNK
     if compiled and implementation == "compiled":
         compiled.use(detail)
-    elif detail:
-        fallback.CHUNK = int(detail)
     try:
         yield implementation
     finally:
-        fallback.CHUNK = before
         if compiled:
             compiled.use(compiled.instructions()[0])
 
@@ -90,10 +88,10 @@ def assert_same(data, dialect, rules, implementation):
 
 def test_assert_same_fails_where_counts_differ(monkeypatch):
     data = b"0\tBig\tbig\tJJ\tJJ\t\t1\tamod\t_\tO\n1\tdogs\tdog\tNNS\tNNS\t\t1\tROOT\t_\tO\n"
-    assert_same(data, DEPCC, CLEAN, "python")
+    assert_same(data, DEPCC, CLEAN, "reference")
     monkeypatch.setitem(globals(), "expected", lambda *_: (Counter({("big", "dog"): 2}), Stats()))
     with pytest.raises(AssertionError):
-        assert_same(data, DEPCC, CLEAN, "python")
+        assert_same(data, DEPCC, CLEAN, "reference")
 
 
 @settings(max_examples=250)
@@ -269,26 +267,71 @@ def test_blocks_may_be_any_bytes(way, kind):
 
 
 @pytest.mark.skipif(compiled is None, reason="the compiled kernel was not built")
+def test_threads_count_at_the_same_time_each_with_a_counter_of_its_own():
+    random_sentences = random.Random(11)
+    parts = [
+        "\n".join(sentence(random_sentences, 8) for _ in range(300)).encode() for _ in range(4)
+    ]
+    wanted = [expected(part, DEPCC, CLEAN) for part in parts]
+    with ThreadPoolExecutor(4) as threads:
+        for _ in range(5):
+            found = threads.map(lambda part: count(part, DEPCC, CLEAN, "compiled"), parts)
+            assert list(found) == wanted
+
+
+@pytest.mark.skipif(compiled is None, reason="the compiled kernel was not built")
 def test_auto_takes_the_compiled_kernel():
     assert PairCounter("depcc", CLEAN).implementation == "compiled"
-    assert available() == ("compiled", "python")
+    assert available() == ("compiled", "reference")
 
 
-def test_auto_takes_the_fallback_where_nothing_was_built(monkeypatch):
+def test_auto_takes_the_reference_where_nothing_was_built(monkeypatch):
     monkeypatch.setattr(kernel, "_load", lambda: None)
-    assert PairCounter("depcc", CLEAN).implementation == "python"
-    assert available() == ("python",)
-    with pytest.raises(UserError, match=r"build it with `python setup.py build_ext --inplace`"):
+    assert PairCounter("depcc", CLEAN).implementation == "reference"
+    assert available() == ("reference",)
+    with pytest.raises(
+        UserError, match=r"install a C compiler .* and run `python setup.py build_ext"
+    ):
         PairCounter("depcc", CLEAN, "compiled")
 
 
 def test_unknown_names_are_refused():
     with pytest.raises(UserError, match="dialect=conll: expected one of depcc, depcc-flat, conllu"):
         PairCounter("conll", CLEAN)
-    with pytest.raises(UserError, match="kernel=fast: expected one of auto, compiled, python"):
+    with pytest.raises(UserError, match="kernel=fast: expected one of auto, compiled, reference"):
         PairCounter("depcc", CLEAN, "fast")
 
 
 def test_every_dialect_can_be_counted(way):
     for name in DIALECTS:
         assert PairCounter(name, CLEAN, way).drain().schema.equals(pa.schema(PAIRS))
+
+
+TWO_COLUMNS = (
+    "1\tUsed\tuse\tVERB\tVBN\t_\t2\tamod\t_\t_\n"
+    "2\tcars\tcar\tNOUN\tNNS\t_\t0\troot\t_\t_\n"
+    "3\tBig\tbig\tADJ\tJJ\t_\t4\tamod\t_\t_\n"
+    "4\tRome\tRome\tPROPN\tNN\t_\t2\tdep\t_\t_\n"
+    "5\told\told\tJJ\tJJ\t_\t6\tamod\t_\t_\n"
+    "6\ttown\ttown\tNN\tNN\t_\t2\tdep\t_\t_\n"
+    "7\tnew\tnew\tJJ\tJJ\t_\t8\tamod\t_\t_\n"
+    "8\ttowns\ttown\tNNS\tNN\t_\t2\tdep\t_\t_\n\n"
+)
+
+
+@pytest.mark.parametrize("kernel", ["compiled", "reference"])
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        # The universal tag keeps plurals; the fifth column is not looked at.
+        ("fourth", {("used", "car"), ("old", "town")}),
+        ("fifth", {("big", "rome"), ("old", "town"), ("new", "town")}),
+    ],
+)
+def test_the_paper_reads_the_fourth_column(kernel, column, expected):
+    rules = replace(PAPER, tag_column=column)
+    counter = PairCounter("conllu", rules, kernel)
+    counter.feed(TWO_COLUMNS.encode())
+    pairs = counter.drain()
+    found = set(zip(pairs["adjective"].to_pylist(), pairs["noun"].to_pylist(), strict=True))
+    assert found == expected

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from conf import UserError
@@ -56,7 +58,11 @@ def test_paper_takes_any_dependent_and_singular_heads():
     used = Token("used", "use", "VERB", "VBN")
     dog = Token("dog", "dog", "NOUN", "NN")
     assert PAPER.read(used, dog) == ("used", "dog")
-    assert PAPER.read(BIG, DOGS) == "head_not_noun"
+    dogs = Token("dogs", "dog", "NNS", "NNS")
+    assert PAPER.read(BIG, dogs) == "head_not_noun"
+    # In CoNLL-U the fourth column has the universal tag, which does not tell number.
+    assert PAPER.read(BIG, DOGS) == ("big", "dog")
+    assert replace(PAPER, tag_column="fifth").read(BIG, DOGS) == "head_not_noun"
     assert CLEAN.read(used, dog) == "dependent_not_adjective"
 
 

@@ -4,9 +4,12 @@ import copy
 from typing import Any
 
 import pytest
+import yaml
 
 from conf import UserError
-from etl.asp.lexicon import lexicon, parse_lexicon, plural
+from etl.asp.labels import entails, origin
+from etl.asp.lexicon import PATH, lexicon, parse_lexicon, plural
+from etl.asp.templates import Pair
 
 SMALL: dict[str, Any] = {
     "version": 1,
@@ -117,3 +120,21 @@ def test_plurals(noun, many):
 def test_no_such_file(tmp_path):
     with pytest.raises(UserError, match="no lexicon at"):
         lexicon(tmp_path / "none.yaml")
+
+
+def test_what_no_scale_decides_is_marked():
+    words = lexicon()
+    assert words.origins["cool", "cold"] == "sourced"
+    assert ("dumb", "stupid") not in words.origins  # no reference decides it
+    assert ("big", "huge") in words.weaker and ("big", "huge") not in words.origins
+    cool = Pair("ordering", "day", "cool", None, "cold")
+    assert (origin(cool, words), entails(cool, words)) == ("sourced", False)
+    assert origin(Pair("ordering", "day", "cold", None, "cool"), words) == "sourced"
+    assert origin(Pair("ordering", "bag", "big", None, "huge"), words) == "lexicon"
+
+
+def test_a_sourced_entry_needs_its_source():
+    data = yaml.safe_load(PATH.read_text(encoding="utf-8"))
+    data["sourced"]["ordering"] = [{"weak": "cool", "strong": "cold"}]
+    with pytest.raises(UserError, match="expected weak, strong and source"):
+        parse_lexicon(data)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conf import UserError
-from etl.corpora.files import list_inputs
+from etl.corpora.files import list_inputs, units
 from etl.knowledge import conceptnet
 
 
@@ -56,10 +56,11 @@ def write(path: Path, lines: list[str], newline: str = "\n") -> Path:
     return path
 
 
-def read(spark, *paths: Path, release: str = "5"):
+def read(spark, *paths: Path, release: str = "5", unit_bytes: int = 1 << 20, tasks: int = 2):
     files = list_inputs([str(path) for path in paths])
-    assert {conceptnet.release_of(file) for file in files} == {release}
-    return conceptnet.parsed(conceptnet.read_lines(spark, files), release)
+    assert {conceptnet.release_of(file) for file in files} <= {release}
+    work = [unit for file in files for unit in units(file, "lines", unit_bytes)]
+    return conceptnet.parsed(spark, work, release, tasks)
 
 
 def parse(text: str) -> tuple[dict[str, object], str | None]:
@@ -137,19 +138,19 @@ def test_edges_of_conceptnet_4():
     assert of("\tdog\tanimal\t1\t5") == (None, conceptnet.NO_RELATION)
 
 
-def test_lines_by_spark(spark, tmp_path):
+def test_lines_of_files(spark, tmp_path):
     bad = [text for text, _ in BAD.values()]
     one = write(tmp_path / "a.csv", [*GOOD.values(), "", *bad], "\r\n")
-    two = write(tmp_path / "b.csv", ["nothing"])
+    two = write(tmp_path / "b.csv", [GOOD["without"], "nothing"])
     frame = read(spark, one)
     rows = {tuple(row) for row in conceptnet.edges(frame).collect()}
     assert rows == {conceptnet.parse_5(text.encode())[0] for text in GOOD.values()}
     wanted = Counter(reason for _, reason in BAD.values()) + Counter([conceptnet.ODD_SURFACE])
     assert {r["reason"]: r["count"] for r in conceptnet.tally(frame).collect()} == wanted
     # The least line is the sample, whichever file and task it was in.
-    lines = conceptnet.read_lines(spark, list_inputs([str(one), str(two)]))
-    for parts in (1, 3):
-        counted = conceptnet.tally(conceptnet.parsed(lines.repartition(parts), "5")).collect()
+    for unit_bytes, tasks in ((1 << 20, 1), (100, 3)):
+        frame = read(spark, one, two, unit_bytes=unit_bytes, tasks=tasks)
+        counted = conceptnet.tally(frame).collect()
         samples = {row["reason"]: row["sample"] for row in counted}
         assert samples[conceptnet.NOT_FIVE] == f"a.csv: {BAD['six fields'][0][:200]}"
         assert samples[conceptnet.NO_WORD].startswith("a.csv: /a/[/r/IsA/,/c/en//,")

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from etl.engine import running
+from etl.engine.spark import DELTA_EXTENSION
 from etl.lake.frames import spark_schema
 from etl.lake.spark import ENGINES, Lake
 from etl.lake.tables import TABLES
-from etl.session import DELTA_EXTENSION, jvm_class_exists
 
 
 def _lake(spark, root, engine):
-    if engine == "delta-spark" and not jvm_class_exists(spark.sparkContext._jvm, DELTA_EXTENSION):
+    if engine == "delta-spark" and not running().has_class(DELTA_EXTENSION):
         pytest.skip("the Delta connector's jar is not on Spark's classpath")
     return Lake(spark, str(root), engine)
 
@@ -30,7 +31,7 @@ def plain_lake(spark, tmp_path):
 
 @pytest.fixture
 def frame(spark):
-    """`frame(table, rows)`: a frame of the declared schema, in one Spark partition."""
+    """`frame(table, rows)`: a frame of the declared schema, in one partition."""
 
     def make(table, rows):
         return spark.createDataFrame(rows, spark_schema(TABLES[table].schema)).coalesce(1)

@@ -12,11 +12,11 @@ from pyspark.sql import functions as F
 
 from conf import JobFailed, UserError
 from etl.lake import arrow, tables
-from etl.lake.delta_rs import escaped, stage
+from etl.lake.blocks import blocks_of, stage
 from etl.lake.delta_spark import condition
 from etl.lake.spark import Lake, LakeConflict, LakeError, LakeFailed
 from etl.lake.staging import begin
-from etl.lake.storage import escape, filesystem
+from etl.lake.storage import filesystem
 from etl.lake.tables import TABLES, Table
 from tests.etl.lake.compare import assert_same_rows
 
@@ -337,7 +337,8 @@ def test_writers_in_parallel(plain_lake, frame):
 
 def test_a_killed_write_is_cleaned_and_the_job_runs_again(plain_lake, frame):
     files = filesystem(plain_lake.path("amod_pairs"))
-    stage(frame("amod_pairs", PAIRS), TABLES["amod_pairs"], plain_lake.root, begin(files))
+    rows = blocks_of(frame("amod_pairs", PAIRS), TABLES["amod_pairs"])
+    stage(rows, TABLES["amod_pairs"], plain_lake.root, begin(files))
     assert not plain_lake.exists("amod_pairs")
     plain_lake.append("amod_pairs", frame("amod_pairs", PAIRS), job="test")
     assert_same_rows(plain_lake.read("amod_pairs"), pairs(PAIRS))
@@ -366,13 +367,6 @@ def test_spark_and_arrow_read_each_others_tables(plain_lake, frame):
     more = arrow.read(plain_lake.root, "amod_pairs", where=[("corpus", "=", "de")])
     arrow.append(plain_lake.root, "amod_pairs", more, job="test")
     assert_same_rows(plain_lake.read("amod_pairs"), pairs([*PAIRS, PAIRS[2]]))
-
-
-def test_the_escape_of_spark_is_that_of_python(spark):
-    values = [chr(place) for place in range(1, 0x250)] + ["a b%/=ü'_*+~.-", "𝄞", "日本", "", "a__"]
-    frame = spark.createDataFrame([(v,) for v in values], "v string")
-    got = [row[0] for row in frame.select(escaped(F.col("v"))).collect()]
-    assert got == [escape(v) for v in values]
 
 
 def test_conditions_of_replace_where():

@@ -179,7 +179,7 @@ def test_chains_bring_their_own_items(spark, root):
         "A fake canine is a fake carnivore": 1,
     }
     assert {row["inference_type"] for row in rows} == {3}
-    split = job.split_rows(spark, chosen, settings).collect()
+    split = job.split_rows(chosen, settings).to_pylist()
     ids = {row["item_id"] for row in split if row["scheme"] == "one_it"}
     assert ids == {item_id("mine", 3, "fake", *step[:2]) for step in steps}
     assert len(split) == 3 + 9

@@ -45,15 +45,17 @@ def test_a_small_release(tmp_path, caplog):
         "label 'yes', not 0 or 1": 1,
     }
     first = reading.dropped["plane_items", "label 'yes', not 0 or 1"]
-    assert first == (1, "ood_train_2.tsv:7 A weekly load is a load")
+    assert first == (1, "splits/ood_train_2.tsv:7 A weekly load is a load")
     assert "what scheme one_it shares" in caplog.text
 
 
 def test_what_is_no_release(tmp_path):
     with pytest.raises(UserError, match="no such folder"):
         read(tmp_path / "none")
-    (tmp_path / "ood_train_1.pkl").write_bytes(b"\x80")
-    with pytest.raises(UserError, match="pickles are not read"):
+    with pytest.raises(UserError, match="no file named as supervised_learning/OoD/OOV_Train_1"):
+        read(tmp_path)
+    (tmp_path / "ood_test_2.pkl").write_bytes(b"\x80")
+    with pytest.raises(UserError, match=r"ood_test_2\.pkl: not readable as a pickle"):
         read(tmp_path)
     write(tmp_path / "ood_test_1.tsv", [row[:5] for row in ROWS], COLUMNS[:5])
     with pytest.raises(UserError, match="no column hypernym; expected sentence, label"):

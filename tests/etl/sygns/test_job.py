@@ -7,6 +7,7 @@ import pytest
 
 import conf
 from conf import UserError
+from etl.lake.scratch import scratch
 from etl.lake.spark import Lake
 from etl.sygns.generate import sample
 from etl.sygns.job import build, drawn, sampler_of, streams
@@ -61,20 +62,22 @@ def test_the_splits(lake):
     assert sizes["embedded_quantifiers", ""] == 8 + 2 * 8
 
 
-def test_draws_do_not_depend_on_the_partitioning(spark):
+def test_draws_do_not_depend_on_the_partitioning(spark, tmp_path):
     few = replace(SMALL, max_depth=0, embedded=0)
-    one, many = (
-        {tuple(row) for row in drawn(spark, replace(few, task_size=size)).collect()}
-        for size in (1000, 15)
-    )
+    with scratch(str(tmp_path)) as folder:
+        one, many = (
+            {tuple(row) for row in drawn(spark, replace(few, task_size=size), folder).collect()}
+            for size in (1000, 15)
+        )
     assert len(one) == 60
     assert one == many
 
 
-def test_more_sentences_than_there_are(spark):
+def test_more_sentences_than_there_are(spark, tmp_path):
     greedy = replace(SMALL, adjectives=5, adverbs=5, sentences=400_000, max_depth=0)
-    with pytest.raises(UserError, match=r"400000 sentences of depth 0 asked for, .* 323400"):
-        drawn(spark, greedy)
+    message = r"400000 sentences of depth 0 asked for, .* 323400"
+    with scratch(str(tmp_path)) as folder, pytest.raises(UserError, match=message):
+        drawn(spark, greedy, folder)
 
 
 def test_presets():

@@ -17,10 +17,11 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from conf import ROOT, UserError
-from etl import session, workers
 from etl.amod.kernel import available
-from etl.session import REQUIRED, check_java, jvm_class_exists, pack, spark_session
-from tests.conftest import SPARK
+from etl.engine import spark as spark_engine
+from etl.engine import spark_workers
+from etl.engine.spark import REQUIRED, Started, check_java, jvm_class_exists, pack
+from tests.spark.conftest import JAVA_OPTIONS
 
 PROPERTIES = sorted((ROOT / "conf" / "spark").glob("*.conf"))
 IDS = [path.stem for path in PROPERTIES]
@@ -137,9 +138,9 @@ def test_the_coordinates_of_delta_are_those_of_its_own_helper():
 SAYS = """
 import json, sys
 sys.path[0] = sys.argv[1]
-from etl.session import spark_session
+from etl import engine
 extra = {"spark.sql.shuffle.partitions": "3", "spark.task.maxFailures": "9"}
-session = spark_session("ours", extra=extra)
+session = engine.start("ours", extra=extra).spark
 keys = [
     "spark.master", "spark.app.name", "spark.sql.adaptive.enabled", "spark.sql.session.timeZone",
     "spark.sql.shuffle.partitions", "spark.task.maxFailures",
@@ -157,7 +158,7 @@ def test_what_spark_submit_was_told_stands(tmp_path):
         "spark.sql.session.timeZone Europe/Paris\nspark.sql.shuffle.partitions 5\n"
     )
     command = ["spark-submit", "--name", "theirs", "--properties-file", "given.conf"]
-    command += ["--driver-java-options", SPARK["spark.driver.extraJavaOptions"]]
+    command += ["--driver-java-options", JAVA_OPTIONS]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         [*command, str(script), str(ROOT)],
@@ -165,7 +166,7 @@ def test_what_spark_submit_was_told_stands(tmp_path):
         env={
             **os.environ,
             "PATH": path,
-            "SPARK_LAUNCHER_OPTS": SPARK["spark.driver.extraJavaOptions"],
+            "SPARK_LAUNCHER_OPTS": JAVA_OPTIONS,
         },
         capture_output=True,
         text=True,
@@ -183,7 +184,7 @@ def test_what_spark_submit_was_told_stands(tmp_path):
 
 def test_a_session_that_runs_gets_what_tables_rely_on(spark):
     spark.conf.set("spark.sql.session.timeZone", "Europe/Paris")
-    assert spark_session("again") is spark
+    assert spark_engine.start("again").spark is spark
     assert {key: spark.conf.get(key) for key in REQUIRED} == REQUIRED
 
 
@@ -192,18 +193,16 @@ def test_a_session_that_runs_gets_what_tables_rely_on(spark):
     [("local", True), ("local[*]", True), ("local-cluster[1,1,1024]", False), ("yarn", False)],
 )
 def test_which_masters_are_local(master, local):
-    assert session._is_local(master) is local
+    assert spark_engine._is_local(master) is local
 
 
 def test_a_worker_leaves_what_was_there_out_of_its_garbage_collection(spark):
-    def frozen(_):
-        before = gc.get_freeze_count()
-        session.start_worker()
-        yield before, gc.get_freeze_count()
+    def frozen(batches):
+        list(batches)
+        yield pa.RecordBatch.from_pydict({"objects": [gc.get_freeze_count()]})
 
-    before, after = spark.sparkContext.parallelize([0], 1).mapPartitions(frozen).first()
-    assert after > max(before, 1000)  # modules alone are more
-    session.start_worker()
+    frame = spark.range(1, numPartitions=1)
+    assert frame.mapInArrow(Started(frozen), "objects long").first()[0] > 1000  # modules alone
     assert gc.get_freeze_count() == 0  # this is no worker
 
 
@@ -215,19 +214,21 @@ def test_jvm_class_exists(spark):
 
 def test_a_java_home_without_java_is_said(monkeypatch, tmp_path):
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with pytest.raises(UserError, match=r"has no bin/java; Spark needs Java 17 or later: install"):
+    with pytest.raises(
+        UserError, match=r"Spark needs Java 17 or later, and JAVA_HOME=.* has no bin/java: install"
+    ):
         check_java()
 
 
 def test_no_java_is_said(monkeypatch, tmp_path):
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(UserError, match="no java on the PATH"):
+    with pytest.raises(UserError, match="no java is on the PATH"):
         check_java()
 
 
 def test_executors_get_sources_data_and_the_compiled_kernel(tmp_path):
-    for package in session.PACKAGES:
+    for package in spark_engine.PACKAGES:
         with zipfile.ZipFile(pack(package, tmp_path)) as archive:
             archive.extractall(tmp_path / "executor" / package)
     held = {
@@ -283,12 +284,12 @@ def test_archives_of_another_spark_stay(monkeypatch, tmp_path):
     own = Path(pyspark.__file__).parent / "python" / "lib" / "pyspark.zip"
     other = tmp_path / "spark" / "python" / "lib" / "pyspark.zip"
     monkeypatch.setattr(sys, "path", [str(other), str(own), *sys.path])
-    workers.leave_out_archives()
+    spark_workers.leave_out_archives()
     assert str(other) in sys.path
     assert str(own) not in sys.path
     # Where the package is in them alone, they are what workers import from.
     monkeypatch.setattr(sys, "path", [str(other), str(own)])
-    workers.leave_out_archives()
+    spark_workers.leave_out_archives()
     assert sys.path == [str(other), str(own)]
 
 

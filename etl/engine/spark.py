@@ -1,10 +1,9 @@
-"""The Spark session of a job, and how the code reaches its workers.
+"""Spark in a JVM: local, or a cluster, and how the code reaches its workers.
 
-Jobs run as files under ``spark-submit``, under plain ``python`` (local Spark) and as modules, from
-any folder. In local mode workers import the checkout itself. On a cluster each executor gets the
-packages as archives, unpacked beside its workers: as files, not as a zip on the path, from which
-neither the compiled kernel nor a data file could be loaded. The libraries that the packages import
-are to be on every node (docs/cluster.md).
+In local mode workers import the checkout itself. On a cluster each executor gets the packages as
+archives, unpacked beside its workers: as files, not as a zip on the path, from which neither the
+compiled kernel nor a data file could be loaded. The libraries that the packages import are to be on
+every node (docs/cluster.md).
 """
 
 from __future__ import annotations
@@ -17,14 +16,23 @@ import shutil
 import sys
 import tempfile
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T
 
 from conf import ROOT, UserError
+from etl.engine import progress
 
 if TYPE_CHECKING:
     from pyspark import SparkConf, SparkContext
-    from pyspark.sql import SparkSession
+
+    from etl.engine import GroupFunction, MapFunction
 
 PACKAGES = ("conf", "etl")
 DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
@@ -42,16 +50,9 @@ PREFERRED = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     # Packed pairs are 200 kB a value: by their number alone a batch of them could fill a worker.
     "spark.sql.execution.arrow.maxBytesPerBatch": str(16 << 20),
-    # Kept frames hold so many rows side by side, whatever their size: ten thousand with long lists
-    # in them were more than a heap of two gigabytes takes.
-    "spark.sql.inMemoryColumnarStorage.batchSize": "1000",
-    "spark.ui.showConsoleProgress": "false",  # `etl.progress` reports
+    "spark.ui.showConsoleProgress": "false",  # `etl.engine.progress` reports
     # What is shuffled are words and counts, sorted: half of what lz4 leaves of them.
     "spark.io.compression.codec": "zstd",
-    # Rows go to the file of their partition as they come; else Spark sorts them by it before.
-    "spark.sql.maxConcurrentOutputFileWriters": "16",
-    # Each of these files holds up to this in memory, and a look-up reads no less of one.
-    "spark.hadoop.parquet.block.size": str(32 << 20),
     "spark.log.level": "WARN",  # dozens of Spark's lines a second would bury the job's
 }
 PREFERRED_LOCALLY = {
@@ -61,7 +62,7 @@ PREFERRED_LOCALLY = {
     "spark.driver.host": "127.0.0.1",
     "spark.sql.shuffle.partitions": str(max(2, os.cpu_count() or 2)),
     # A tenth of a second less for each task in Python (it says why).
-    "spark.python.daemon.module": "etl.workers",
+    "spark.python.daemon.module": "etl.engine.spark_workers",
 }
 LOCAL_MEMORY = "2g"
 WORKER_LOG = "ADNOMINAL_WORKER_LOG"
@@ -69,17 +70,34 @@ WORKER_LOG = "ADNOMINAL_WORKER_LOG"
 log = logging.getLogger("adnominal")
 
 
+def java_fault() -> str | None:
+    """Why there is no Java for Spark to run in, with the way out; None where there is one."""
+    home = os.environ.get("JAVA_HOME")
+    if home:
+        if (Path(home) / "bin" / "java").exists():
+            return None
+        return f"JAVA_HOME={home} has no bin/java: {JAVA_HINT}"
+    if shutil.which("java") is None:
+        return f"no java is on the PATH: {JAVA_HINT}"
+    return None
+
+
 def check_java() -> None:
     """Raise `UserError` where no Java is to be found, before Spark fails without saying so."""
-    home = os.environ.get("JAVA_HOME")
-    if home and (Path(home) / "bin" / "java").exists():
-        return
-    if home:
+    if fault := java_fault():
         raise UserError(
-            f"JAVA_HOME={home} has no bin/java; Spark needs Java 17 or later: {JAVA_HINT}"
+            f"Spark needs Java 17 or later, and {fault}; or take the embedded engine, which needs "
+            "none (python etl/JOB.py engine=sail)"
         )
-    if shutil.which("java") is None:
-        raise UserError(f"no java on the PATH; Spark needs Java 17 or later: {JAVA_HINT}")
+
+
+def hadoop_location(uri: str) -> str:
+    """The address of a file or folder as Hadoop takes it: nothing in it is percent-encoded."""
+    parts = urlsplit(uri)
+    if "://" not in uri or parts.scheme == "file":
+        path = unquote(parts.path) if parts.scheme == "file" else os.path.abspath(uri)
+        return f"file://{path}"
+    return uri.replace("s3://", "s3a://", 1)
 
 
 def jvm_class_exists(jvm: Any, name: str) -> bool:
@@ -112,25 +130,28 @@ def pack(package: str, folder: Path) -> Path:
     return target
 
 
-def start_worker() -> None:
-    """What a worker does before a task of ours: it sees to its log and its garbage collector.
+class Started:
+    """A function of batches that sees to its worker before it begins.
 
-    Its messages go to its executor's stderr where the session asks for it; in local mode it does
-    not, since there they would run into those of the job. And since Spark collects garbage after
-    every task, what is there before the task, packages and models, is left out of that from now
-    on: to look through it took as long as a tenth of counting 250 MB.
+    The worker's messages go to its executor's stderr where the session asks for it; in local mode
+    it does not, since there they would run into those of the job. And since Spark collects garbage
+    after every task, what is there before the task, packages and models, is left out of that from
+    now on: to look through it took as long as a tenth of counting 250 MB.
     """
-    from pyspark import TaskContext
 
-    if TaskContext.get() is not None:  # a test may call a task's function in its own process
+    def __init__(self, function: MapFunction) -> None:
+        self._function = function
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         gc.freeze()
-    if os.environ.get(WORKER_LOG) and not log.hasHandlers():
-        logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
-        log.setLevel(os.environ[WORKER_LOG])
-        log.info("Python %s, code from %s", sys.version.split()[0], ROOT)
+        if os.environ.get(WORKER_LOG) and not log.hasHandlers():
+            logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
+            log.setLevel(os.environ[WORKER_LOG])
+            log.info("Python %s, code from %s", sys.version.split()[0], ROOT)
+        return self._function(batches)
 
 
-def spark_session(app: str, *, extra: dict[str, str] | None = None) -> SparkSession:
+def start(app: str, *, extra: dict[str, str] | None = None, **_: Any) -> Spark:
     """The running session, or a new one, with the settings that our tables rely on.
 
     Master, memory and cores are the user's (``spark-submit`` options, ``conf/spark/*.conf``,
@@ -141,10 +162,11 @@ def spark_session(app: str, *, extra: dict[str, str] | None = None) -> SparkSess
         UserError: no Java.
     """
     check_java()
+    # Left by a process with an embedded engine that started this one.
+    os.environ.pop("SPARK_CONNECT_MODE_ENABLED", None)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     from pyspark import SparkContext
-    from pyspark.sql import SparkSession
 
     session = SparkSession.getActiveSession()
     if session is None:
@@ -153,14 +175,74 @@ def spark_session(app: str, *, extra: dict[str, str] | None = None) -> SparkSess
     context = session.sparkContext
     for key, value in REQUIRED.items():
         session.conf.set(key, value)
-    if _is_local(context.master):
+    local = _is_local(context.master)
+    if local:
         # Workers are children of the JVM, which spark-submit started before this line.
         path = os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH", "")) if p)
         context.environment["PYTHONPATH"] = path
     else:
         context.environment[WORKER_LOG] = "INFO"
         _ship(context)
-    return session
+    return Spark(session, is_cluster=not local)
+
+
+class Spark:
+    """A classic Spark session."""
+
+    name = "spark"
+
+    def __init__(self, session: SparkSession, is_cluster: bool) -> None:
+        self.spark = session
+        self.is_cluster = is_cluster
+
+    @property
+    def cores(self) -> int:
+        return int(self.spark.sparkContext.defaultParallelism)
+
+    def partitions(self, most: int, least: int) -> int:
+        # By size too, not by cores alone: how many those are is not known where executors come on
+        # demand.
+        return max(1, min(most, max(4 * self.cores, least)))
+
+    def map_arrow(
+        self, frame: DataFrame, function: MapFunction, schema: T.StructType | str, compiled: bool
+    ) -> DataFrame:
+        return frame.mapInArrow(Started(function), schema)
+
+    def group_arrow(
+        self, frame: DataFrame, by: str, function: GroupFunction, schema: T.StructType | str
+    ) -> DataFrame:
+        return frame.groupBy(by).applyInArrow(function, schema)
+
+    @contextmanager
+    def watch(self, label: str, size: int) -> Iterator[None]:
+        # A task counts when it is done, so a job of few tasks moves in leaps.
+        context = self.spark.sparkContext
+        tracker = context.statusTracker()
+        context.setJobGroup(label, label)
+
+        def share() -> float:
+            jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(label)]
+            ids = [stage for job in jobs if job for stage in job.stageIds]
+            stages = [stage for stage in map(tracker.getStageInfo, ids) if stage]
+            total = sum(stage.numTasks for stage in stages)
+            return sum(stage.numCompletedTasks for stage in stages) / total if total else 0.0
+
+        try:
+            with progress.reported(label, size, share):
+                yield
+        finally:
+            context.setLocalProperty("spark.jobGroup.id", None)
+            context.setLocalProperty("spark.job.description", None)
+
+    def location(self, uri: str) -> str:
+        return hadoop_location(uri)
+
+    def has_class(self, name: str) -> bool:
+        return jvm_class_exists(self.spark.sparkContext._jvm, name)
+
+    def stop(self) -> None:
+        self.spark.stop()
 
 
 def _is_local(master: str) -> bool:

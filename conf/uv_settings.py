@@ -1,0 +1,51 @@
+"""uv's environment variables for the indexes and certificates that pip is set up with.
+
+Prints lines for a shell to evaluate: uv does not read pip's configuration.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import shlex
+import subprocess
+import sys
+
+NAMES = {
+    "index-url": "UV_DEFAULT_INDEX",
+    "extra-index-url": "UV_INDEX",
+    "find-links": "UV_FIND_LINKS",
+    "cert": "SSL_CERT_FILE",
+}
+
+
+def exports(listing: str) -> dict[str, str]:
+    """uv's variables by the lines of ``pip config list``; those of pip's environment win.
+
+    Indexes in folders that are not there are left out: pip passes over them, uv does not.
+    """
+    values: dict[str, str] = {}
+    for line in listing.splitlines():
+        key, _, value = line.partition("=")
+        scope, _, name = key.rpartition(".")
+        if name in NAMES and (scope == ":env:" or NAMES[name] not in values):
+            words = str(ast.literal_eval(value)).split()
+            paths = [word.removeprefix("file://") for word in words]
+            kept = [
+                word
+                for word, path in zip(words, paths, strict=True)
+                if not path.startswith("/") or os.path.exists(path)
+            ]
+            if kept:
+                values[NAMES[name]] = " ".join(kept)
+    if "UV_INDEX" in values:
+        # pip takes the best version of all of its indexes; uv would look no further than the first.
+        values["UV_INDEX_STRATEGY"] = "unsafe-best-match"
+    return values
+
+
+if __name__ == "__main__":
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "config", "list"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    for name, value in exports(shown).items():
+        print(f"export {name}={shlex.quote(value)}")

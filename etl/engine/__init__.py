@@ -1,0 +1,243 @@
+"""Which engine runs the DataFrame code of the jobs, and what a job may ask of it.
+
+One DataFrame code serves three engines: Sail, embedded in the job's own process and the default;
+Spark, where the job was started by ``spark-submit`` or the data outgrows one machine; any Spark
+Connect server. Jobs and rules use what Spark Connect offers and nothing else; whatever an engine
+does in its own way stands in its module here:
+
+    sail.py      the embedded engine
+    spark.py     Spark in a JVM of the job's own
+    connect.py   a Spark Connect server
+    workers.py   Python functions in processes, for the embedded engine
+    progress.py  what long work reports of itself
+
+A process has one engine: the jobs of a pipeline and the tests of a run share it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import conf
+from conf import UserError, setting
+
+# Not imported here: Spark's Python workers are forked from a module of this package that has to
+# look at the path before pyspark is found on it (spark_workers.py).
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import types as T
+
+    MapFunction = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+    GroupFunction = Callable[[pa.Table], pa.Table]
+
+ENGINES = ("auto", "sail", "spark", "connect")
+
+EMBEDDED_ROWS = 40_000_000
+"""Rows of pairs up to which `auto` takes the embedded engine: a guess, not measured yet."""
+
+log = logging.getLogger("adnominal")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineSettings:
+    """Settings that every job has for its engine; they never change what a table holds."""
+
+    engine: str = setting(
+        "auto",
+        help="sail (embedded, no Java), spark, connect (SPARK_REMOTE); auto: spark under "
+        "spark-submit, connect where SPARK_REMOTE is set, else sail",
+        choices=ENGINES,
+        identity=False,
+    )
+    memory: str | None = setting(
+        None,
+        help="memory of the embedded engine before it spills to disk; half of the machine's if "
+        "not given",
+        example="memory=8GB",
+        identity=False,
+    )
+
+
+class Engine(Protocol):
+    """What a job may ask of an engine, beyond the DataFrame calls of its session."""
+
+    name: str
+    spark: SparkSession
+    is_cluster: bool  # whether tasks run on other machines
+
+    @property
+    def cores(self) -> int:
+        """How many tasks run at the same time."""
+
+    def partitions(self, most: int, least: int) -> int:
+        """Into how many tasks work is cut that can be cut into `most`, and is worth `least`."""
+
+    def map_arrow(
+        self, frame: DataFrame, function: MapFunction, schema: T.StructType | str, compiled: bool
+    ) -> DataFrame:
+        """``DataFrame.mapInArrow``."""
+
+    def group_arrow(
+        self, frame: DataFrame, by: str, function: GroupFunction, schema: T.StructType | str
+    ) -> DataFrame:
+        """``DataFrame.groupBy(by).applyInArrow``."""
+
+    def watch(self, label: str, size: int) -> AbstractContextManager[None]:
+        """Log the progress of what is run inside the block."""
+
+    def location(self, uri: str) -> str:
+        """The address of a file or folder as the engine's readers and writers take it."""
+
+    def has_class(self, name: str) -> bool:
+        """Whether the engine's JVM, if it has one, has a class on its classpath."""
+
+    def stop(self) -> None:
+        """End the session and free what it holds."""
+
+
+_running: Engine | None = None
+
+
+def start(
+    app: str,
+    settings: EngineSettings | None = None,
+    *,
+    rows: int = 0,
+    needs_jvm: str | None = None,
+    **options: Any,
+) -> Engine:
+    """The engine of this process: the one that runs already, or the one that the settings name.
+
+    Args:
+        app: name of the application, as cluster user interfaces show it.
+        settings: the job's; by default ``engine=auto``.
+        rows: rows of the largest table that the job joins or sorts, as far as planning knows them.
+        needs_jvm: what the job wants of a JVM, as ``parser=sparknlp``; None for most jobs.
+        options: passed on to a new engine (properties of a Spark session in ``extra``).
+
+    Raises:
+        UserError: the engine lacks something (Java, a server's address, a package); a session of
+            another engine runs; the job needs a JVM and the engine has none.
+    """
+    global _running
+    settings = settings or EngineSettings()
+    if _running is None:
+        name = choose(settings.engine, rows, needs_jvm)
+        module = importlib.import_module(f"etl.engine.{name}")
+        _running = module.start(app, memory=settings.memory, **options)
+    elif settings.engine not in ("auto", _running.name):
+        raise UserError(
+            f"engine={settings.engine}: this process runs {_running.name} already; expected "
+            "engine=auto or the same engine for all of its jobs"
+        )
+    if needs_jvm and _running.name != "spark":
+        raise UserError(
+            f"{needs_jvm} runs in a JVM, which engine={_running.name} does not have; start the job "
+            "with spark-submit, or give engine=spark"
+        )
+    return _running
+
+
+def running() -> Engine:
+    """The engine that `start` has started in this process.
+
+    Raises:
+        RuntimeError: there is none.
+    """
+    if _running is None:
+        raise RuntimeError("no engine runs in this process; call etl.engine.start first")
+    return _running
+
+
+def stop() -> None:
+    """End the running engine, if there is one; the next `start` makes a new one."""
+    global _running
+    if _running is not None:
+        _running.stop()
+        _running = None
+
+
+def choose(asked: str, rows: int = 0, needs_jvm: str | None = None) -> str:
+    """The name of the engine that `asked` stands for, and a line in the log that says why.
+
+    Raises:
+        UserError: ``connect`` without an address in ``SPARK_REMOTE``.
+    """
+    from etl.engine.spark import java_fault
+
+    remote = os.environ.get("SPARK_REMOTE")
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    if asked == "connect" and not remote:
+        raise UserError(
+            "engine=connect: SPARK_REMOTE is not set; expected the address of a Spark Connect "
+            "server, as SPARK_REMOTE=sc://host:15002"
+        )
+    if asked != "auto":
+        name, why = asked, f"engine={asked}"
+    elif submitted:
+        name, why = "spark", "started by spark-submit"
+    elif remote:
+        name, why = "connect", f"SPARK_REMOTE={remote}"
+    elif needs_jvm:
+        name, why = "spark", f"{needs_jvm} runs in a JVM"
+    elif rows > EMBEDDED_ROWS:
+        fault = java_fault()
+        name = "sail" if fault else "spark"
+        why = f"{rows:_} rows, more than the {EMBEDDED_ROWS:_} up to which sail is taken"
+        if fault:
+            why += f"; spark would be taken, but {fault}"
+    else:
+        name, why = "sail", "embedded; engine=spark takes Spark"
+    log.info("engine: %s (%s)", name, why)
+    return name
+
+
+def map_arrow(
+    frame: DataFrame,
+    function: MapFunction,
+    schema: T.StructType | str,
+    *,
+    compiled: bool = False,
+) -> DataFrame:
+    """``frame.mapInArrow(function, schema)``, on every core whichever engine runs.
+
+    Args:
+        frame: the input.
+        function: called once a partition with an iterator of its batches; yields batches of
+            `schema`. Pure, and picklable with what it refers to.
+        schema: of the result.
+        compiled: whether `function` spends its time in code that releases the interpreter's lock
+            (the counting kernel, Arrow); it then needs no process of its own.
+    """
+    return running().map_arrow(frame, function, schema, compiled)
+
+
+def group_arrow(
+    frame: DataFrame, by: str, function: GroupFunction, schema: T.StructType | str
+) -> DataFrame:
+    """``frame.groupBy(by).applyInArrow(function, schema)``; `function` is to be Arrow's own work.
+
+    A group is held in memory whole.
+    """
+    return running().group_arrow(frame, by, function, schema)
+
+
+def failure(error: Exception) -> str | None:
+    """What a task or the engine failed of, in one line; None for what is not theirs."""
+    if not type(error).__module__.startswith(("pyspark.", "py4j.")):
+        return None
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    raised = [
+        line for line in lines if line.split(":")[0].endswith(("Error", "Exception", "Failed"))
+    ]
+    return (raised or lines or [type(error).__name__])[-1]
+
+
+conf.EXPLAINERS.append(failure)

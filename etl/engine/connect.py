@@ -1,0 +1,101 @@
+"""Any Spark Connect server, at the address in ``SPARK_REMOTE``.
+
+The server's workers need the libraries that the packages import (docs/cluster.md); the packages
+themselves are sent to them as archives.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T
+
+from conf import UserError
+from etl.engine import progress
+from etl.engine.spark import PACKAGES, REQUIRED, Started, hadoop_location, pack
+
+if TYPE_CHECKING:
+    from etl.engine import GroupFunction, MapFunction
+
+_CORES = 8  # where the server does not tell how many it has
+
+
+def start(app: str, **_: Any) -> Connect:
+    """A session with the server.
+
+    Raises:
+        UserError: no server answers at the address.
+    """
+    return Connect(app, os.environ["SPARK_REMOTE"])
+
+
+class Connect:
+    """A session with a Spark Connect server."""
+
+    name = "connect"
+    is_cluster = True
+
+    def __init__(self, app: str, address: str) -> None:
+        from pyspark.errors import PySparkException
+
+        builder = SparkSession.builder.remote(address).appName(app)
+        try:
+            self.spark: SparkSession = builder.getOrCreate()
+            for key, value in REQUIRED.items():
+                self.spark.conf.set(key, value)
+        except (PySparkException, ValueError, OSError) as error:
+            first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            raise UserError(
+                f"SPARK_REMOTE={address}: no Spark Connect server answers there ({first}); start "
+                "one, or unset SPARK_REMOTE to take the embedded engine"
+            ) from error
+        folder = Path(tempfile.mkdtemp(prefix="adnominal-"))
+        try:
+            archives = [f"{pack(package, folder)}#{package}" for package in PACKAGES]
+            self.spark.addArtifacts(*archives, archive=True)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        self._done = 0.0
+
+    @property
+    def cores(self) -> int:
+        return int(self.spark.conf.get("spark.default.parallelism", str(_CORES)) or _CORES)
+
+    def partitions(self, most: int, least: int) -> int:
+        return max(1, min(most, max(4 * self.cores, least)))
+
+    def map_arrow(
+        self, frame: DataFrame, function: MapFunction, schema: T.StructType | str, compiled: bool
+    ) -> DataFrame:
+        return frame.mapInArrow(Started(function), schema)
+
+    def group_arrow(
+        self, frame: DataFrame, by: str, function: GroupFunction, schema: T.StructType | str
+    ) -> DataFrame:
+        return frame.groupBy(by).applyInArrow(function, schema)
+
+    def watch(self, label: str, size: int) -> AbstractContextManager[None]:
+        self._done = 0.0
+
+        def note(stages: Any, **_: Any) -> None:
+            total = sum(stage.num_tasks for stage in stages)
+            self._done = sum(stage.num_completed_tasks for stage in stages) / max(total, 1)
+
+        self.spark.clearProgressHandlers()
+        self.spark.registerProgressHandler(note)
+        return progress.reported(label, size, lambda: self._done)
+
+    def location(self, uri: str) -> str:
+        return hadoop_location(uri)
+
+    def has_class(self, name: str) -> bool:
+        return False
+
+    def stop(self) -> None:
+        self.spark.stop()

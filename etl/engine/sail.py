@@ -1,0 +1,150 @@
+"""Sail embedded: a Spark Connect server in Rust, in the job's own process; no Java needed.
+
+What is known of it (``docs/engines.md``): hints and ``persist`` do nothing; ``repartitionByRange``
+distributes by hash; a sort within partitions that no later operator needs is dropped, so that an
+order is asked for by a window over the same keys; all partitions of a stage run at once; paths are
+patterns, and one that matches nothing gives no rows and no error.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+import shutil
+import tempfile
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote, urlsplit
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T
+
+from conf import UserError
+from etl.engine import progress
+from etl.engine.workers import LocalFunction, Pool
+
+if TYPE_CHECKING:
+    from etl.engine import GroupFunction, MapFunction
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_SCHEMES = {"s3a": "s3", "s3n": "s3"}  # Hadoop's names of a store -> Sail's
+_NEVER = str(365 * 24 * 3600)  # seconds
+
+
+def start(app: str, *, memory: str | None = None, **_: Any) -> Sail:
+    """A server on loopback and a session with it."""
+    return Sail(memory)
+
+
+def memory_bytes(text: str) -> int:
+    """``8GB``, ``500m`` or a plain number, as bytes.
+
+    Raises:
+        UserError: anything else.
+    """
+    match = re.fullmatch(r"\s*([0-9.]+)\s*([KMGT]?)I?B?\s*", text.upper())
+    try:
+        size = int(float(match[1]) * _UNITS[match[2]]) if match else 0
+    except ValueError:
+        size = 0
+    if size < 64 << 20:
+        raise UserError(f"memory={text}: expected 64MB or more, as memory=8GB")
+    return size
+
+
+def machine_memory() -> int:
+    """The memory of this machine or of the container that the process runs in, in bytes."""
+    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        try:
+            limits.append(int(Path(path).read_text()))
+        except (OSError, ValueError):  # no such file, or "max"
+            continue
+    return min(limits)
+
+
+def sail_location(uri: str) -> str:
+    """The address of a file or folder as Sail takes it.
+
+    Paths are patterns to it; percent-encoded, a name is taken as it is.
+    """
+    parts = urlsplit(uri)
+    if "://" not in uri or parts.scheme == "file":
+        path = unquote(parts.path) if parts.scheme == "file" else os.path.abspath(uri)
+        return f"file://{quote(path)}"
+    scheme, rest = uri.split("://", 1)
+    return f"{_SCHEMES.get(scheme, scheme)}://{rest}"
+
+
+class Sail:
+    """The running server, its session and its worker processes."""
+
+    name = "sail"
+    is_cluster = False
+
+    def __init__(self, memory: str | None = None) -> None:
+        from pysail.spark import SparkConnectServer
+
+        self.cores = len(os.sched_getaffinity(0))
+        self.pool = Pool(self.cores)
+        limit = memory_bytes(memory) if memory else machine_memory() // 2
+        self._spill = tempfile.mkdtemp(prefix="adnominal-spill-")
+        options = {
+            "execution.default_parallelism": str(self.cores),
+            "runtime.memory_pool.type": "fair",
+            "runtime.memory_pool.fair.max_size": str(limit),
+            "runtime.temporary_files.paths": f'["{self._spill}"]',
+            "runtime.temporary_files.max_size": str(int(shutil.disk_usage(self._spill).free * 0.9)),
+            "parquet.compression": "zstd(1)",
+            "spark.session_timeout_secs": _NEVER,
+        }
+        for key, value in options.items():
+            os.environ.setdefault(f"SAIL_{key.upper().replace('.', '__')}", value)
+        os.environ.setdefault("RUST_LOG", "error")
+        self._server = SparkConnectServer(ip="127.0.0.1", port=0)
+        self._server.start(background=True)
+        _, port = self._server.listening_address
+        # Not SPARK_REMOTE: processes that this one starts have engines of their own.
+        self.spark: SparkSession = SparkSession.builder.remote(f"sc://127.0.0.1:{port}").create()
+        self.spark.conf.set("spark.sql.session.timeZone", "UTC")
+        atexit.register(self.stop)
+
+    def partitions(self, most: int, least: int) -> int:
+        # They all run at once, so more of them than cores would only hold more memory.
+        return max(1, min(most, self.cores))
+
+    def map_arrow(
+        self, frame: DataFrame, function: MapFunction, schema: T.StructType | str, compiled: bool
+    ) -> DataFrame:
+        return frame.mapInArrow(LocalFunction(function, None if compiled else self.pool), schema)
+
+    def group_arrow(
+        self, frame: DataFrame, by: str, function: GroupFunction, schema: T.StructType | str
+    ) -> DataFrame:
+        local = LocalFunction(function, None)
+
+        # A plain function: of an object's call pyspark would count self as an argument.
+        def call(table: pa.Table) -> pa.Table:
+            return local(table)
+
+        return frame.groupBy(by).applyInArrow(call, schema)
+
+    def watch(self, label: str, size: int) -> AbstractContextManager[None]:
+        before = progress.done()
+        return progress.reported(label, size, lambda: (progress.done() - before) / max(size, 1))
+
+    def location(self, uri: str) -> str:
+        return sail_location(uri)
+
+    def has_class(self, name: str) -> bool:
+        return False
+
+    def stop(self) -> None:
+        atexit.unregister(self.stop)
+        self.pool.close()
+        self.spark.stop()
+        self._server.stop()
+        shutil.rmtree(self._spill, ignore_errors=True)

@@ -1,0 +1,291 @@
+"""Python functions in processes of their own, for an engine that would call them one at a time.
+
+The embedded engine calls Python functions inside its own process, under one interpreter lock. A
+`Pool` has as many worker processes as there are cores; a task's function runs in one of them and
+asks for its input batch by batch, as Arrow messages over a socket. Tasks may wait for each other
+(one reads what another one writes), so a worker takes on any number of them, a thread each, and a
+lock of the worker lets one thread run at a time: it is given up while a task waits for input or
+for its output to be taken. Models are loaded once a process, and no code has to stand two threads.
+
+Workers are started when the first task needs them, ignore interrupts, which are the job's to
+handle, and end with the process that started them, however it ends.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import traceback
+import uuid
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from multiprocessing.connection import Client, Connection, Listener
+from pathlib import Path
+from typing import Any
+from weakref import WeakValueDictionary
+
+import cloudpickle
+import pyarrow as pa
+
+from etl.engine import progress
+
+FUNCTION, NEXT, BATCH, DONE, FAILED, ADVANCED = (bytes([number]) for number in range(6))
+_KNOWN_FUNCTIONS = 8  # that a worker keeps
+_START = "from etl.engine.workers import serve; serve({path!r})"
+
+log = logging.getLogger("adnominal")
+
+
+class WorkerFailed(Exception):
+    """A task's function raised, or its worker process died; the message says which, in a line."""
+
+
+def to_message(batch: pa.RecordBatch) -> bytes:
+    """A record batch as Arrow's stream format has it, schema included."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return bytes(sink.getvalue())
+
+
+def from_message(message: bytes | memoryview) -> pa.RecordBatch:
+    """The batch that `to_message` made a message of."""
+    with pa.ipc.open_stream(message) as reader:
+        return reader.read_next_batch()
+
+
+# --------------------------------------------------------------------------- in a worker process
+
+
+def serve(path: str) -> None:
+    """What a worker process does: accept tasks at the socket `path` until its parent is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    logging.basicConfig(format="%(asctime)s %(message)s", datefmt="%H:%M:%S", level=logging.WARNING)
+    pa.set_cpu_count(1)
+    with Listener(path, "AF_UNIX", backlog=64) as listener:
+        print("ready", flush=True)
+        threading.Thread(target=_end_with_parent, daemon=True).start()
+        turn = threading.Lock()
+        functions: OrderedDict[str, Any] = OrderedDict()
+        while True:
+            task = (listener.accept(), turn, functions)
+            threading.Thread(target=_run_task, args=task, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    sys.stdin.buffer.read()  # the parent holds the other end of this pipe and never writes
+    os._exit(0)
+
+
+def _run_task(
+    connection: Connection, turn: threading.Lock, functions: OrderedDict[str, Any]
+) -> None:
+    try:
+        with connection, turn:
+            _answer(connection, turn, functions)
+    except (EOFError, OSError):
+        pass  # the task was given up, by an interrupt or by a failure elsewhere
+
+
+def _function(connection: Connection, functions: OrderedDict[str, Any]) -> Any:
+    name = connection.recv_bytes().decode()
+    if name not in functions:
+        connection.send_bytes(FUNCTION)
+        functions[name] = cloudpickle.loads(connection.recv_bytes())
+        while len(functions) > _KNOWN_FUNCTIONS:
+            functions.popitem(last=False)
+    return functions[name]
+
+
+def _answer(connection: Connection, turn: threading.Lock, functions: OrderedDict[str, Any]) -> None:
+    def report_here() -> None:
+        progress.report_to(lambda size: connection.send_bytes(ADVANCED + str(size).encode()))
+
+    @contextmanager
+    def turn_given_up() -> Iterator[None]:
+        turn.release()
+        try:
+            yield
+        finally:
+            turn.acquire()
+            report_here()  # another task of the process may have run, and ended, in between
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        while True:
+            connection.send_bytes(NEXT)
+            with turn_given_up():
+                message = connection.recv_bytes()
+            if not message:
+                return
+            yield from_message(message)
+
+    try:
+        function = _function(connection, functions)
+        report_here()
+        for batch in function(batches()):
+            message = BATCH + to_message(batch)
+            with turn_given_up():
+                connection.send_bytes(message)
+        connection.send_bytes(DONE)
+    except (EOFError, BrokenPipeError):
+        raise
+    except Exception as error:
+        line = " ".join(f"{type(error).__name__}: {error}".split())
+        connection.send_bytes(FAILED + f"{line}\n{traceback.format_exc()}".encode())
+
+
+# ---------------------------------------------------------------------- in the process of the job
+
+
+class _Worker:
+    """One worker process, and how many tasks it has."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = str(path)
+        self.tasks = 0
+        self._starting = threading.Lock()
+        self._ready = False
+        environment = dict(os.environ)
+        environment["PYTHONPATH"] = os.pathsep.join(entry for entry in sys.path if entry)
+        environment.setdefault("OMP_NUM_THREADS", "1")
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _START.format(path=self._path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment,
+            cwd=path.parent,
+        )
+
+    def connect(self) -> Connection:
+        assert self._process.stdout is not None
+        with self._starting:
+            if not self._ready and self._process.stdout.readline() != b"ready\n":
+                raise WorkerFailed(f"a worker process did not start (exit {self._process.wait()})")
+            self._ready = True
+        return Client(self._path, "AF_UNIX")
+
+    def fate(self) -> str:
+        """How the process ended."""
+        try:
+            code = self._process.wait(5)
+        except subprocess.TimeoutExpired:
+            return "a worker process closed its connection"
+        killed = code == -signal.SIGKILL
+        return f"a worker process died ({'killed, as for want of memory' if killed else code})"
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+
+class Pool:
+    """Worker processes that tasks of this process run their functions in.
+
+    Args:
+        size: number of processes.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._lock = threading.Lock()
+        self._workers: list[_Worker] = []
+        self._folder: Path | None = None
+
+    def run(
+        self, name: str, function: bytes, batches: Iterator[pa.RecordBatch]
+    ) -> Iterator[pa.RecordBatch]:
+        """What a function yields for the batches of a task, run in the least busy worker.
+
+        Args:
+            name: of the function; a worker that knows it is not sent the function again.
+            function: pickled by cloudpickle.
+            batches: the task's input; asked for as the function asks.
+
+        Raises:
+            WorkerFailed: the function raised (its traceback is logged), or the worker died.
+        """
+        worker = self._taken()
+        try:
+            with worker.connect() as connection:
+                connection.send_bytes(name.encode())
+                while (message := connection.recv_bytes()) != DONE:
+                    kind, content = message[:1], memoryview(message)[1:]
+                    if kind == FUNCTION:
+                        connection.send_bytes(function)
+                    elif kind == NEXT:
+                        batch = next(batches, None)
+                        connection.send_bytes(b"" if batch is None else to_message(batch))
+                    elif kind == BATCH:
+                        yield from_message(content)
+                    elif kind == ADVANCED:
+                        progress.advance(int(bytes(content)))
+                    else:
+                        line, _, trace = bytes(content).decode().partition("\n")
+                        log.error("a task failed in a worker process:\n%s", trace.rstrip())
+                        raise WorkerFailed(line)
+        except (EOFError, ConnectionError) as error:
+            raise WorkerFailed(worker.fate()) from error
+        finally:
+            with self._lock:
+                worker.tasks -= 1
+
+    def _taken(self) -> _Worker:
+        with self._lock:
+            if not self._workers:
+                self._folder = Path(tempfile.mkdtemp(prefix="adnominal-workers-"))
+                paths = [self._folder / str(number) for number in range(self._size)]
+                self._workers = [_Worker(path) for path in paths]
+            worker = min(self._workers, key=lambda worker: worker.tasks)
+            worker.tasks += 1
+            return worker
+
+    def close(self) -> None:
+        """End the processes; the next `run` starts new ones."""
+        with self._lock:
+            for worker in self._workers:
+                worker.end()
+            self._workers = []
+            if self._folder is not None:
+                shutil.rmtree(self._folder, ignore_errors=True)
+                self._folder = None
+
+
+_functions: WeakValueDictionary[str, LocalFunction] = WeakValueDictionary()
+
+
+class LocalFunction:
+    """A function of batches for an engine in this process: plans name it and do not hold it.
+
+    It is pickled as a name, whatever the size of what it refers to, and called here by `_call` or,
+    with a pool, in one of its processes.
+    """
+
+    def __init__(self, function: Callable[[Any], Any], pool: Pool | None) -> None:
+        self._function = function
+        self._pool = pool
+        self._name = uuid.uuid4().hex
+        _functions[self._name] = self
+
+    def __call__(self, argument: Any) -> Any:
+        if self._pool is None:
+            return self._function(argument)
+        return self._pool.run(self._name, self._pickled, argument)
+
+    def __reduce__(self) -> tuple[Callable[[str], LocalFunction], tuple[str]]:
+        return _local_function, (self._name,)
+
+    @cached_property
+    def _pickled(self) -> bytes:
+        return bytes(cloudpickle.dumps(self._function))
+
+
+def _local_function(name: str) -> LocalFunction:
+    return _functions[name]

@@ -1,0 +1,13 @@
+"""Entry point: ``python etl/import_pairs.py file=… source=… premise=… hypothesis=… label=…``."""
+
+import sys
+from pathlib import Path
+
+if not __package__:
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
+
+import conf
+from etl.published.pairs import Settings, import_pairs
+
+if __name__ == "__main__":
+    sys.exit(conf.run(Settings, import_pairs))

@@ -1,0 +1,79 @@
+"""Frames that are computed once and read several times, in a folder that goes with the job.
+
+What would be wrong or dear to compute twice is written as Parquet below the lake's root, where
+tasks on any machine reach it, and read from there: the embedded engine caches nothing, and knows
+the size of what it reads from a file, by which it chooses the sides of a join.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+
+import pyarrow as pa
+import pyarrow.fs as pa_fs
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame
+
+from etl.engine import running
+from etl.lake.storage import filesystem, table_uri
+
+_FOLDER = "_staging"
+_PREFIX = "scratch-"
+_STAMP = "%Y%m%dT%H%M%S"
+_LEFTOVER_AGE = timedelta(days=7)  # no job runs that long
+
+
+class Scratch:
+    """A folder for the frames of one job."""
+
+    def __init__(self, root: str, name: str) -> None:
+        self._uri = f"{table_uri(root, _FOLDER)}/{name}"
+
+    def keep(self, frame: DataFrame) -> DataFrame:
+        """`frame`, computed and stored; its rows come back in no set order."""
+        uri = self.store(frame)
+        return running().spark.read.schema(frame.schema).parquet(running().location(uri))
+
+    def store(self, frame: DataFrame) -> str:
+        """Compute and store `frame`; the address of its folder, for `load`."""
+        uri = f"{self._uri}/{uuid.uuid4().hex}"
+        frame.write.parquet(running().location(uri))
+        return uri
+
+
+def load(uri: str, schema: pa.Schema) -> pa.Table:
+    """The rows that `Scratch.store` has put at `uri`, without the engine; a task may call it."""
+    files = filesystem(uri)
+    selector = pa_fs.FileSelector("", allow_not_found=True)
+    paths = [i.path for i in files.get_file_info(selector) if i.base_name.endswith(".parquet")]
+    tables = []
+    for path in sorted(paths):
+        with files.open_input_file(path) as stream:
+            tables.append(pq.read_table(stream, columns=schema.names).cast(schema))
+    return pa.concat_tables(tables) if tables else schema.empty_table()
+
+
+@contextmanager
+def scratch(root: str) -> Iterator[Scratch]:
+    """A folder for frames below the lake's `root`, deleted at the end of the block.
+
+    Folders that killed jobs left a week ago are deleted too.
+    """
+    name = f"{_PREFIX}{datetime.now(UTC):{_STAMP}}-{uuid.uuid4().hex}"
+    files = filesystem(table_uri(root, _FOLDER))
+    _clean(files)
+    try:
+        yield Scratch(root, name)
+    finally:
+        if files.get_file_info(name).type != pa_fs.FileType.NotFound:
+            files.delete_dir(name)
+
+
+def _clean(files: pa_fs.FileSystem) -> None:
+    limit = (datetime.now(UTC) - _LEFTOVER_AGE).strftime(_STAMP)
+    for info in files.get_file_info(pa_fs.FileSelector("", allow_not_found=True)):
+        if info.base_name.startswith(_PREFIX) and info.base_name < _PREFIX + limit:
+            files.delete_dir(info.path)

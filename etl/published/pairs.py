@@ -1,0 +1,268 @@
+"""``etl/import_pairs.py``: any file of labelled pairs of sentences, or of rated pairs of words.
+
+Sentences (``premise=``, ``hypothesis=``, ``label=``) become a source of the table nli, with two
+labels (entailment, not_entailment) or three (entailment, neutral, contradiction), never a mixture;
+words (``adjective=``, ``noun=``, ``score=``) a source of the table graded_pairs.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import logging
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from conf import UserError, setting
+from etl.lake import arrow
+from etl.lake.tables import table
+from etl.published.nli import LABELS, NOT_ENTAILMENT, item_id
+from etl.published.reading import Reading
+
+__all__ = ["SPLITS", "Settings", "import_pairs", "read"]
+
+log = logging.getLogger("adnominal")
+
+THREE_WAY = frozenset(LABELS)
+TWO_WAY = frozenset({"entailment", NOT_ENTAILMENT})
+SPLITS = ("train", "val", "test")
+# Names that files commonly give their parts.
+_SPLIT_OF = {
+    "train": "train", "training": "train", "val": "val", "dev": "val", "valid": "val",
+    "validation": "val", "test": "test",
+}  # fmt: skip
+_KINDS = (".csv", ".tsv", ".jsonl", ".parquet")
+# Sources that import_published.py writes.
+_TAKEN = ("mnli", "snli", "addone")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of ``etl/import_pairs.py``."""
+
+    file: str = setting(
+        help="CSV (with quotes), TSV (without), JSON lines or Parquet, by the ending of its name",
+        example="file=sick.tsv",
+    )
+    source: str = setting(help="name of the data in the table", example="source=sick")
+    premise: str | None = setting(None, help="column of the premise", example="premise=sentence_A")
+    hypothesis: str | None = setting(
+        None, help="column of the hypothesis", example="hypothesis=sentence_B"
+    )
+    label: str | None = setting(
+        None, help="column of the label", example="label=entailment_judgment"
+    )
+    labels: str | None = setting(
+        None,
+        help="the file's labels and ours: entailment, neutral, contradiction, or entailment, "
+        "not_entailment; the same names if not given",
+        example="labels=ENTAILMENT:entailment,NEUTRAL:neutral,CONTRADICTION:contradiction",
+    )
+    adjective: str | None = setting(
+        None, help="column of the adjective of rated pairs", example="adjective=modifier"
+    )
+    noun: str | None = setting(None, help="column of the noun of rated pairs", example="noun=head")
+    score: str | None = setting(
+        None, help="column of the rating, a number", example="score=mean_rating"
+    )
+    split: str = setting(
+        "test",
+        help="train, val or test for all rows, or the column that says it of each",
+        example="split=SemEval_set",
+    )
+    lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
+
+    def __post_init__(self) -> None:
+        sentences = (self.premise, self.hypothesis, self.label)
+        words = (self.adjective, self.noun, self.score)
+        if all(sentences) == all(words) or (any(sentences) and any(words)):
+            raise UserError(
+                "expected either premise=, hypothesis= and label= (pairs of sentences) or "
+                "adjective=, noun= and score= (rated pairs of words), each with its column"
+            )
+        if not self.source.strip() or self.source in _TAKEN:
+            raise UserError(
+                f"source={self.source}: expected a name other than {', '.join(_TAKEN)}, which "
+                "etl/import_published.py writes"
+            )
+        if self.labels is not None and not self.label:
+            raise UserError("labels= is given without label=; rated pairs have a score= instead")
+        if self.label:
+            self.mapping()
+
+    def mapping(self) -> dict[str, str]:
+        """Our label for each label of the file.
+
+        Raises:
+            UserError: an entry that is no ``theirs:ours``, or labels of both readings.
+        """
+        if self.labels is None:
+            return {label: label for label in (*LABELS, NOT_ENTAILMENT)}
+        found = {}
+        for entry in self.labels.split(","):
+            theirs, colon, ours = (part.strip() for part in entry.rpartition(":"))
+            if not colon or ours not in THREE_WAY | TWO_WAY:
+                raise UserError(
+                    f"labels={self.labels}: got {entry!r}; expected THEIRS:OURS, ours one of "
+                    f"{', '.join((*LABELS, NOT_ENTAILMENT))}"
+                )
+            found[theirs] = ours
+        _reading(set(found.values()), f"labels={self.labels}")
+        return found
+
+
+def _reading(labels: set[str], where: str) -> str:
+    """``two-way`` or ``three-way``.
+
+    Raises:
+        UserError: labels of both.
+    """
+    if labels <= TWO_WAY and NOT_ENTAILMENT in labels:
+        return "two-way"
+    if labels <= THREE_WAY:
+        return "three-way"
+    raise UserError(
+        f"{where}: labels {', '.join(sorted(labels))}; expected those of one reading, three-way "
+        f"({', '.join(LABELS)}) or two-way ({', '.join(sorted(TWO_WAY))})"
+    )
+
+
+def _rows(file: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Number and fields of each row.
+
+    Raises:
+        UserError: no such file, another kind of file, or one that cannot be read.
+    """
+    if not file.is_file() or file.suffix.lower() not in _KINDS:
+        what = "no such file" if not file.is_file() else f"a file {file.suffix or 'without ending'}"
+        raise UserError(f"file={file}: {what}; expected one of {', '.join(_KINDS)}")
+    try:
+        if file.suffix == ".parquet":
+            yield from enumerate(pq.read_table(file).to_pylist(), 1)
+            return
+        with file.open(encoding="utf-8-sig", newline="") as lines:
+            if file.suffix == ".jsonl":
+                for number, line in enumerate(lines, 1):
+                    row = json.loads(line)
+                    if not isinstance(row, dict):
+                        raise ValueError(f"line {number} is no JSON object")
+                    yield number, row
+                return
+            if file.suffix == ".tsv":
+                reader = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+            else:
+                reader = csv.DictReader(lines)
+            for row in reader:
+                yield reader.line_num, row
+    except (OSError, ValueError, csv.Error, pa.ArrowInvalid) as error:
+        raise UserError(f"file={file}: not readable: {error}") from error
+
+
+def read(settings: Settings) -> Reading:
+    """The rows of the file in the table nli or graded_pairs.
+
+    Raises:
+        UserError: a file that cannot be read or lacks a column; labels of two readings; no row.
+    """
+    file = Path(settings.file)
+    graded = settings.score is not None
+    name = "graded_pairs" if graded else "nli"
+    columns = [settings.adjective, settings.noun, settings.score]
+    if not graded:
+        columns = [settings.premise, settings.hypothesis, settings.label]
+    wanted = [str(column) for column in columns]
+    by_row = settings.split not in SPLITS
+    mapping = {} if graded else settings.mapping()
+    reading, seen, rows = Reading(), Counter[str](), []
+    counts = reading.rows_of(file.name)
+    for number, row in _rows(file):
+        missing = [c for c in [*wanted, *([settings.split] if by_row else [])] if c not in row]
+        if missing:
+            raise UserError(
+                f"file={file}, line {number}: no column {', '.join(missing)}; got {', '.join(row)}"
+            )
+        first, second, value = (str(row[c]).strip() if row[c] is not None else "" for c in wanted)
+        part = str(row[settings.split]).strip() if by_row else settings.split
+        split = _SPLIT_OF.get(part.lower())
+        reason = "" if first and second else "empty text"
+        if split is None:
+            reason = f"split {part!r}"
+        elif graded and _number(value) is None:
+            reason = "score is no number"
+        elif not graded and value not in mapping:
+            reason = f"label {value!r}"
+        if reason:
+            reading.drop(name, reason, f"{file.name}:{number} {first} {second}", file.name)
+            continue
+        counts.read += 1
+        if graded:
+            key = f"{settings.source}\t{first}\t{second}"
+            text = f"{key}\t{seen[key]}" if seen[key] else key
+            own: dict[str, Any] = {
+                "pair_id": hashlib.blake2b(f"graded\t{text}".encode(), digest_size=8).hexdigest(),
+                "source": settings.source,
+                "adjective": first.lower(),
+                "noun": second.lower(),
+                "score": _number(value),
+            }
+        else:
+            key = item_id(settings.source, first, second)
+            own = {
+                "item_id": item_id(settings.source, first, second, seen[key]),
+                "source": settings.source,
+                "premise": first,
+                "hypothesis": second,
+                "label": mapping[value],
+            }
+        seen[key] += 1
+        rows.append({**own, "split": split})
+    if not rows:
+        reasons = ", ".join(reason for _, reason in reading.dropped) or "it is empty"
+        raise UserError(f"file={file}: no row can be read: {reasons}")
+    parts = Counter(row["split"] for row in rows)
+    listed = ", ".join(f"{parts[part]} {part}" for part in SPLITS if parts[part])
+    if graded:
+        reading.notes.append(f"rated pairs: {listed}")
+    else:
+        kind = _reading({row["label"] for row in rows}, f"file={file}")
+        without = "" if parts["train"] else "; no training rows, so it can be scored alone"
+        reading.notes.append(f"{kind} labels: {listed}{without}")
+    reading.tables[name] = pa.Table.from_pylist(rows, table(name).schema)
+    return reading
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if value == value and abs(value) != float("inf") else None
+
+
+def import_pairs(settings: Settings) -> None:
+    """Labelled pairs of sentences into the table nli, rated pairs of words into graded_pairs.
+
+    Replaces the rows of source=; what cannot be read is dropped by reason. Sources without training
+    rows are scored by training/score.py; rated pairs are correlated in the report with counts, PMI
+    and the scores of models.
+    """
+    reading = read(settings)
+    job = f"import_pairs/{settings.source}"
+    for name, rows in reading.tables.items():
+        arrow.replace(settings.lake, name, rows, {"source": settings.source}, job=job)
+        log.info("%s: %d rows of %s", name, rows.num_rows, settings.source)
+    dropped = [
+        {"job": job, "table": name, "reason": reason, "count": count, "sample": sample}
+        for (name, reason), (count, sample) in sorted(reading.dropped.items())
+    ]
+    rows = pa.Table.from_pylist(dropped, table("dropped").schema)
+    arrow.replace(settings.lake, "dropped", rows, {"job": job}, job=job, allow_empty=True)
+    for line in [*reading.notes, *reading.account()]:
+        log.info("%s: %s", settings.source, line)

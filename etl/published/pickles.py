@@ -1,0 +1,101 @@
+"""The pickles of two releases, read without running what a pickle can name.
+
+Loading a pickle imports and calls whatever its bytes name. The readers here refuse every name
+but those listed, before anything is imported: `plain` allows none at all (lists of strings and
+integers need none), `array` the three that a NumPy array is made of. No other pickle is read
+anywhere in the project (CONTRIBUTING.md, Security).
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from conf import UserError
+
+__all__ = ["array", "plain"]
+
+# The module of NumPy 1 and that of NumPy 2 for the same function.
+_RECONSTRUCT = ("numpy.core.multiarray", "numpy._core.multiarray")
+# Far above any file of the releases (the largest has 6 MB), and far below what fills a memory.
+_MOST_BYTES = 256 << 20
+
+
+class _Plain(pickle.Unpickler):
+    """Refuses every class and function."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__(io.BytesIO(_bytes(file)))
+        self._file = file
+
+    def find_class(self, module: str, name: str) -> Any:
+        self._refuse(module, name, "no class or function at all")
+
+    def persistent_load(self, pid: Any) -> NoReturn:
+        self._refuse("persistent object", str(pid), "none")
+
+    def _refuse(self, module: str, name: str, expected: str) -> NoReturn:
+        raise UserError(
+            f"{self._file}: the pickle names {module}.{name}, which could run any code; expected "
+            f"{expected}, as in the release. Convert the file to text where it comes from"
+        )
+
+    def read(self) -> Any:
+        try:
+            return self.load()
+        except UserError:
+            raise
+        except Exception as error:  # whatever bytes of another kind provoke
+            text = " ".join(str(error).split())
+            raise UserError(f"{self._file}: not readable as a pickle: {text}") from error
+
+
+class _Array(_Plain):
+    """Allows what a NumPy array consists of."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if module in _RECONSTRUCT and name == "_reconstruct":
+            from numpy._core.multiarray import _reconstruct
+
+            return _reconstruct
+        if module != "numpy" or name not in ("ndarray", "dtype"):
+            self._refuse(module, name, "numpy's _reconstruct, ndarray and dtype alone")
+        return getattr(np, name)
+
+
+def _bytes(file: Path) -> bytes:
+    size = file.stat().st_size
+    if size > _MOST_BYTES:
+        raise UserError(f"{file}: a pickle of {size} bytes; expected at most {_MOST_BYTES}")
+    return file.read_bytes()
+
+
+def plain(file: Path) -> Any:
+    """What the pickle holds, made of lists, tuples, dicts, texts and numbers alone.
+
+    Raises:
+        UserError: the pickle names a class or function (which is not loaded), or is none.
+    """
+    return _Plain(file).read()
+
+
+def array(file: Path) -> npt.NDArray[np.float64]:
+    """The array of numbers that the pickle holds.
+
+    Raises:
+        UserError: the pickle names anything but an array's three parts (which is not loaded), is
+            none, or holds something else than numbers.
+    """
+    value = _Array(file).read()
+    try:
+        numbers = np.asarray(value)
+        if numbers.dtype.kind not in "biuf":
+            raise ValueError(f"values of type {numbers.dtype}")
+        return numbers.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise UserError(f"{file}: expected an array of numbers: {error}") from error

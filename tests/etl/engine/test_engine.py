@@ -1,0 +1,111 @@
+"""Which engine is taken, and what is refused before work starts."""
+
+from __future__ import annotations
+
+import logging
+
+import pyarrow as pa
+import pytest
+
+from conf import UserError, load, settings_hash
+from etl import engine
+from etl.amod.settings import Settings
+from etl.engine import EMBEDDED_ROWS, EngineSettings, choose, map_arrow, sail
+from etl.engine import spark as spark_engine
+
+
+@pytest.fixture(autouse=True)
+def nothing_set(monkeypatch):
+    for name in ("SPARK_REMOTE", "PYSPARK_GATEWAY_PORT"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_plain_python_takes_the_embedded_engine(caplog):
+    caplog.set_level(logging.INFO)
+    assert choose("auto") == "sail"
+    assert "engine: sail (embedded" in caplog.text
+
+
+def test_spark_submit_takes_spark(monkeypatch):
+    monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
+    assert choose("auto") == "spark"
+    assert choose("sail") == "sail"
+
+
+def test_an_address_takes_the_server_there(monkeypatch):
+    with pytest.raises(UserError, match="SPARK_REMOTE is not set; expected the address"):
+        choose("connect")
+    monkeypatch.setenv("SPARK_REMOTE", "sc://host:1")
+    assert choose("auto") == choose("connect") == "connect"
+
+
+def test_what_runs_in_a_jvm_takes_spark():
+    assert choose("auto", needs_jvm="parser=sparknlp") == "spark"
+
+
+def test_large_tables_take_spark_where_there_is_java(monkeypatch, caplog):
+    caplog.set_level(logging.INFO)
+    monkeypatch.setattr(spark_engine, "java_fault", lambda: None)
+    assert choose("auto", rows=EMBEDDED_ROWS + 1) == "spark"
+    assert choose("auto", rows=EMBEDDED_ROWS) == "sail"
+    monkeypatch.setattr(spark_engine, "java_fault", lambda: "no java is on the PATH")
+    assert choose("auto", rows=EMBEDDED_ROWS + 1) == "sail"
+    assert "spark would be taken, but no java is on the PATH" in caplog.text
+
+
+def test_one_process_has_one_engine(spark):
+    assert engine.start("again").spark is spark
+    with pytest.raises(UserError, match="this process runs sail already"):
+        engine.start("again", EngineSettings(engine="spark"))
+    with pytest.raises(UserError, match="parser=sparknlp runs in a JVM, which engine=sail does"):
+        engine.start("again", needs_jvm="parser=sparknlp")
+
+
+def test_the_engine_is_no_part_of_what_settings_stand_for():
+    words = ["source=text", "input=x"]
+    plain, other = (
+        load(Settings, [*words, *more]) for more in ([], ["engine=spark", "memory=1GB"])
+    )
+    assert settings_hash(plain) == settings_hash(other)
+    assert settings_hash(plain) != settings_hash(load(Settings, [*words, "seed=3"]))
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("8GB", 8 << 30), ("500m", 500 << 20), ("1.5 GiB", 3 << 29), ("100000000", 100_000_000)],
+)
+def test_memory(text, size):
+    assert sail.memory_bytes(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "much", "8X", "63MB", "-1GB", "1.2.3GB"])
+def test_memory_that_is_none(text):
+    with pytest.raises(UserError, match="expected 64MB or more, as memory=8GB"):
+        sail.memory_bytes(text)
+
+
+def test_functions_in_processes_and_in_place_give_the_same(spark):
+    def squares(batches):
+        for batch in batches:
+            values = [n * n for n in batch.column(0).to_pylist()]
+            yield pa.RecordBatch.from_pydict({"n": values})
+
+    numbers = spark.range(0, 100, 1, 3)
+    wanted = [n * n for n in range(100)]
+    for compiled in (True, False):
+        rows = map_arrow(numbers, squares, "n long", compiled=compiled).collect()
+        assert sorted(row["n"] for row in rows) == wanted
+
+
+def test_a_failure_of_a_task_is_a_line(spark):
+    def fails(batches):
+        if list(batches):
+            raise ValueError("got 3, expected 4")
+        yield
+
+    for compiled in (True, False):
+        with pytest.raises(Exception, match="got 3") as caught:
+            map_arrow(spark.range(1), fails, "n long", compiled=compiled).collect()
+        line = engine.failure(caught.value)
+        assert line is not None and line.endswith("ValueError: got 3, expected 4")
+    assert engine.failure(ValueError("ours")) is None

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import csv
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import conf
+from conf import UserError
+from etl.lake import arrow
+from etl.published.pairs import Settings, import_pairs, read
+
+ROWS = [
+    {"a": 'A "big" dog', "b": "A dog", "gold": "YES", "part": "train"},
+    {"a": "A fake gun", "b": "A gun", "gold": "NO", "part": "dev"},
+    {"a": "A fake gun", "b": "A gun", "gold": "?", "part": "test"},
+]
+COLUMNS = ["premise=a", "hypothesis=b", "label=gold", "labels=YES:entailment,NO:not_entailment"]
+
+
+def put(path, rows):
+    if path.suffix == ".parquet":
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    elif path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    else:
+        with path.open("w", encoding="utf-8", newline="") as lines:
+            if path.suffix == ".tsv":
+                for row in [list(rows[0]), *(row.values() for row in rows)]:
+                    lines.write("\t".join(map(str, row)) + "\n")
+                return path
+            writer = csv.DictWriter(lines, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+    return path
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet"])
+def test_every_kind_of_file_gives_the_same_rows(tmp_path, ending):
+    file = put(tmp_path / f"pairs.{ending}", ROWS)
+    lake = str(tmp_path / "lake")
+    import_pairs(
+        conf.load(Settings, [f"file={file}", "source=mine", *COLUMNS, "split=part", f"lake={lake}"])
+    )
+    rows = [{k: v for k, v in row.items() if k != "item_id"} for row in
+            arrow.read(lake, "nli").to_pylist()]  # fmt: skip
+    same = {"source": "mine"}
+    first = {"premise": 'A "big" dog', "hypothesis": "A dog", "label": "entailment"}
+    second = {"premise": "A fake gun", "hypothesis": "A gun", "label": "not_entailment"}
+    assert rows == [{**same, **first, "split": "train"}, {**same, **second, "split": "val"}]
+    (dropped,) = arrow.read(lake, "dropped").to_pylist()
+    assert (dropped["job"], dropped["reason"], dropped["count"]) == (
+        "import_pairs/mine",
+        "label '?'",
+        1,
+    )
+
+
+def test_a_source_to_test_on_alone_says_so(tmp_path):
+    file = put(tmp_path / "pairs.tsv", ROWS[:2])
+    reading = read(conf.load(Settings, [f"file={file}", "source=mine", *COLUMNS]))
+    assert reading.notes == ["two-way labels: 2 test; no training rows, so it can be scored alone"]
+    assert reading.account()[0] == "pairs.tsv: 2 rows read, 0 not read"
+
+
+def test_rated_pairs(tmp_path):
+    rows = [
+        {"m": "Red", "h": "apple", "mean": 4.5},
+        {"m": "red", "h": "idea", "mean": "none"},
+        {"m": "red", "h": "idea", "mean": 1},
+    ]
+    file = put(tmp_path / "ratings.csv", rows)
+    lake = str(tmp_path / "lake")
+    columns = ["adjective=m", "noun=h", "score=mean"]
+    import_pairs(conf.load(Settings, [f"file={file}", "source=mine", *columns, f"lake={lake}"]))
+    found = arrow.read(lake, "graded_pairs").to_pylist()
+    assert [(r["adjective"], r["noun"], r["score"], r["split"]) for r in found] == [
+        ("red", "apple", 4.5, "test"),
+        ("red", "idea", 1.0, "test"),
+    ]
+    assert len({r["pair_id"] for r in found}) == 2
+    (dropped,) = arrow.read(lake, "dropped").to_pylist()
+    assert (dropped["table"], dropped["reason"]) == ("graded_pairs", "score is no number")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["premise=a"], "expected either premise=, hypothesis= and label="),
+        ([*COLUMNS, "adjective=a"], "expected either premise="),
+        ([*COLUMNS[:3], "labels=YES:true"], "expected THEIRS:OURS"),
+        ([*COLUMNS[:3], "labels=a:neutral,b:not_entailment"], "expected those of one reading"),
+    ],
+)
+def test_mistakes_in_the_settings(given, message):
+    with pytest.raises(UserError, match=message):
+        conf.load(Settings, ["file=x.csv", "source=mine", *given])
+
+
+def test_mistakes_in_the_file(tmp_path):
+    settings = ["source=mine", *COLUMNS]
+    with pytest.raises(UserError, match=r"no such file; expected one of \.csv"):
+        read(conf.load(Settings, ["file=none.csv", *settings]))
+    file = put(tmp_path / "pairs.csv", [{"a": "x", "b": "y"}])
+    with pytest.raises(UserError, match="line 2: no column gold; got a, b"):
+        read(conf.load(Settings, [f"file={file}", *settings]))
+    file = put(tmp_path / "more.csv", [{**ROWS[0], "gold": "maybe"}])
+    with pytest.raises(UserError, match="no row can be read: label 'maybe'"):
+        read(conf.load(Settings, [f"file={file}", *settings]))
+    with pytest.raises(UserError, match="source=mnli: expected a name other than"):
+        conf.load(Settings, [f"file={file}", "source=mnli", *COLUMNS])

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+from conf import UserError
+from etl.published.pickles import array, plain
+
+ROWS = [["A weekly load is a load", 1, "I", "weekly", "load", "weight"]]
+
+
+class Trap:
+    """Its pickle calls a function that leaves a trace."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return (open, (str(self.path), "w"))
+
+
+def put(path, value, protocol=4):
+    path.write_bytes(pickle.dumps(value, protocol=protocol))
+    return path
+
+
+def test_lists_of_texts_and_numbers(tmp_path):
+    assert plain(put(tmp_path / "rows.pkl", ROWS)) == ROWS
+
+
+@pytest.mark.parametrize("read", [plain, array])
+def test_a_pickle_that_names_a_function_is_refused_and_runs_nothing(tmp_path, read):
+    trace = tmp_path / "trace"
+    file = put(tmp_path / "trap.pkl", [Trap(trace)])
+    with pytest.raises(UserError, match=r"names (_io|io)\.open, which could run any code"):
+        read(file)
+    assert not trace.exists()
+
+
+def test_a_name_that_an_array_has_is_refused_beside_it(tmp_path):
+    file = tmp_path / "load.pkl"
+    file.write_bytes(b"cnumpy\nload\n.")
+    with pytest.raises(UserError, match=r"names numpy\.load, which"):
+        array(file)
+    file.write_bytes(b"cnumpy\nndarray\n.")
+    with pytest.raises(UserError, match=r"names numpy\.ndarray, which.*no class or function"):
+        plain(file)
+
+
+def test_arrays_of_both_generations_of_numpy(tmp_path):
+    file = put(tmp_path / "curve.pkl", np.array([0.0, 0.25, 1.0]), protocol=3)
+    assert array(file).tolist() == [0.0, 0.25, 1.0]
+    old = file.read_bytes().replace(b"numpy._core.multiarray", b"numpy.core.multiarray")
+    assert b"numpy.core.multiarray" in old
+    file.write_bytes(old)
+    assert array(file).tolist() == [0.0, 0.25, 1.0]
+
+
+def test_what_is_no_array_of_numbers(tmp_path):
+    with pytest.raises(UserError, match="expected an array of numbers"):
+        array(put(tmp_path / "texts.pkl", np.array(["a"]), protocol=3))
+    with pytest.raises(UserError, match="expected an array of numbers"):
+        array(put(tmp_path / "objects.pkl", np.array([None], dtype=object), protocol=3))
+    (tmp_path / "half.pkl").write_bytes(pickle.dumps(ROWS)[:-9])
+    with pytest.raises(UserError, match="not readable as a pickle"):
+        plain(tmp_path / "half.pkl")
