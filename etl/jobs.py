@@ -35,6 +35,7 @@ from etl.knowledge import job as knowledge
 from etl.plane import job as plane
 from etl.plane.settings import Settings as Plane
 from etl.published import job as published
+from etl.published import pairs
 from etl.sygns import job as sygns
 from etl.sygns.settings import Settings as Sygns
 
@@ -55,6 +56,7 @@ JOBS: Mapping[str, Job] = {
     "extract_amod": Job(Amod, amod.extract),
     "import_knowledge": Job(knowledge.Settings, knowledge.import_knowledge),
     "import_published": Job(published.Settings, published.import_published),
+    "import_pairs": Job(pairs.Settings, pairs.import_pairs),
     "build_adept": Job(Adept, adept.build),
     "build_plane": Job(Plane, plane.build),
     "build_asp": Job(Asp, asp.build),
@@ -134,10 +136,10 @@ def run_steps(settings: Settings) -> None:
     """Several jobs, one after another in one session: extraction, imports, builds.
 
     steps= lists them with their settings, in a YAML file; the jobs are extract_amod,
-    import_knowledge, import_published, build_adept, build_plane, build_asp and build_sygns, and
-    python -m etl.JOB --help lists the settings of each. All are checked before the first runs, and
-    the first that fails ends the pipeline. Run again, extraction goes on where it stopped, and
-    imports and builds replace what they wrote; first=N leaves out what is done.
+    import_knowledge, import_published, import_pairs, build_adept, build_plane, build_asp and
+    build_sygns, and python -m etl.JOB --help lists the settings of each. All are checked before the
+    first runs, and the first that fails ends the pipeline. Run again, extraction goes on where it
+    stopped, and imports and builds replace what they wrote; first=N leaves out what is done.
     """
     steps = planned(settings)
     start("pipeline", settings)

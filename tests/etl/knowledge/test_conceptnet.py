@@ -184,13 +184,11 @@ def test_layouts_and_archives(tmp_path):
     plain = GOOD["without"].encode()
     assert told("a.csv", plain) == "5" and told("a.csv.gz", gzip.compress(plain)) == "5"
     assert told("four.tsv", conceptnet.HEADER_4.encode() + b"\r\n") == "4"
-    with pytest.raises(UserError, match=r"gzip data; rename it so that its name ends in \.gz"):
-        told("b.csv", gzip.compress(plain))
-    with pytest.raises(UserError, match=r"plain text; rename it .* does not end in \.gz"):
-        told("c.gz", plain)
+    # Compression is told by the first bytes, whatever the name says.
+    assert told("b.csv", gzip.compress(plain)) == told("c.gz", plain) == "5"
     with pytest.raises(UserError, match=r"d\.csv:1: got 'a,b'; expected an assertion of Concept"):
         told("d.csv", b"a,b\n")
-    with pytest.raises(UserError, match="expected plain text, gzip or bz2"):
+    with pytest.raises(UserError, match=r"e\.csv: "):
         told("e.csv", b"\x28\xb5\x2f\xfd\x00")
     with pytest.raises(UserError, match=r"f\.csv\.gz: "):
         told("f.csv.gz", gzip.compress(plain)[:20])

