@@ -28,15 +28,13 @@ from typing import Any, TypeAlias, cast
 import pyarrow as pa
 from isal import igzip
 
+from benchmarks.polars_script import ADJECTIVES, COLUMNS, NOUNS, count
 from conf import ROOT
 from etl.amod.kernel import PairCounter
 from etl.amod.rules import CLEAN
 from etl.corpora.blocks import blocks
 from etl.corpora.files import open_input
 
-ADJECTIVES = ("JJ", "JJR", "JJS")
-NOUNS = ("NN", "NNS")
-COLUMNS = ("id", "form", "lemma", "xpos", "xpos2", "feats", "head", "deprel", "deps", "ner")
 # What fits a core's own cache; larger buffers were no faster.
 BUFFER = 1 << 18
 
@@ -93,33 +91,6 @@ def kernel(part: str, implementation: str) -> tuple[pa.RecordBatch, dict[str, in
         "pairs": stats.pairs,
         "rejected_lines": stats.rejected_lines,
     }
-
-
-def polars(part: str) -> pa.Table:
-    """polars: a lazy scan on the streaming engine.
-
-    Slower: the engine that works in memory, `scan_lines` with splitting in expressions, and
-    decompression by isal beforehand.
-    """
-    import polars as pl
-
-    rows = pl.scan_csv(
-        part,
-        separator="\t",
-        has_header=False,
-        quote_char=None,
-        schema=dict.fromkeys(COLUMNS, pl.String),
-        missing_columns="insert",  # comments have one column
-    ).with_columns(pl.col("id").str.starts_with("# sent_id").cum_sum().alias("sentence"))
-    adjectives = rows.filter(
-        (pl.col("deprel") == "amod") & pl.col("xpos").is_in(list(ADJECTIVES))
-    ).select("sentence", "head", adjective=pl.col("form").str.to_lowercase())
-    nouns = rows.filter(pl.col("xpos").is_in(list(NOUNS))).select(
-        "sentence", "id", noun=pl.col("lemma").str.to_lowercase()
-    )
-    joined = adjectives.join(nouns, left_on=["sentence", "head"], right_on=["sentence", "id"])
-    counted = joined.group_by("adjective", "noun").len("count")
-    return counted.collect(engine="streaming").to_arrow()
 
 
 def duckdb(part: str) -> pa.Table:
@@ -204,7 +175,7 @@ SIDES: dict[str, Callable[[str], Any]] = {
     "isal": isal,
     "compiled": lambda part: kernel(part, "compiled"),
     "reference": lambda part: kernel(part, "reference"),
-    "polars": polars,
+    "polars": count,
     "duckdb": duckdb,
     "line_loop": line_loop,
     "conllu": conllu,

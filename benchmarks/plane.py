@@ -539,15 +539,27 @@ def _build(root: str, folder: Path, *further: str) -> tuple[Any, dict[str, float
     return used, {re.sub(r"[\d,.]+ ?", "", what).strip(): float(at) for what, at in found}
 
 
+def write_classes(file: Path) -> None:
+    """The class of each adjective of generated pairs, as ``classes=`` takes it."""
+    lines = "".join(f"{word}\t{kind}\n" for word, kind in _classes())
+    text = f"# version: 1\n# source: made for measuring\nadjective\tclass\n{lines}"
+    file.write_text(text, encoding="utf-8")
+
+
+def write_lake(root: str, items: int) -> None:
+    """WordNet's tables and pairs that give about so many items."""
+    nouns, met = _made(items, Known())
+    _knowledge(root)
+    _write_pairs(root, nouns, met)
+
+
 def scale() -> dict[str, Any]:
     """Large builds from generated pairs, the plain loop in the same run, splits from 2 M items."""
     sizes = [int(n) for n in os.environ.get("PLANE_ITEMS", "10000000,100000000").split(",")]
     known = Known()
     found: dict[str, Any] = {"builds": [], "cores": len(os.sched_getaffinity(0))}
     folder = Path(tempfile.mkdtemp(prefix="plane-"))
-    lines = "".join(f"{word}\t{kind}\n" for word, kind in _classes())
-    text = f"# version: 1\n# source: made for measuring\nadjective\tclass\n{lines}"
-    (folder / "classes.tsv").write_text(text, encoding="utf-8")
+    write_classes(folder / "classes.tsv")
     try:
         for target in [2_000_000, *sizes]:
             root = str(folder / f"lake{target}")

@@ -29,17 +29,20 @@ from conf import ROOT
 
 _PR_SET_CHILD_SUBREAPER = 36
 EVERY = 0.1
+MEMORY_EVERY = 5  # looks: to add up a process's pages takes longer than to read its times
 
 
 @dataclass(frozen=True)
 class Usage:
     """What a command used: exit code, seconds from start to end, CPU seconds (user and system, of
-    all its processes; of its JVMs), and what it wrote to standard output and standard error."""
+    all its processes; of its JVMs), most memory of all its processes at a time in 10^6 bytes (pages
+    that they share counted once), and what it wrote to standard output and standard error."""
 
     code: int
     wall: float
     cpu: float
     jvm: float
+    memory: float
     output: str
     errors: str
 
@@ -114,6 +117,18 @@ def _look(seen: dict[tuple[int, float], tuple[float, bool]]) -> bool:
     return alive
 
 
+def _memory() -> float:
+    """Memory of the processes below this one in 10^6 bytes: proportional set sizes, added up."""
+    total = 0
+    for each in psutil.Process().children(recursive=True):
+        try:
+            rollup = Path(f"/proc/{each.pid}/smaps_rollup").read_text()
+        except OSError:  # it has ended
+            continue
+        total += int(rollup.partition("\nPss:")[2].split()[0]) if "\nPss:" in rollup else 0
+    return total * 1024 / 1e6
+
+
 def _reap() -> None:
     """Wait for the orphans that have ended."""
     try:
@@ -130,8 +145,11 @@ def _main(result: str, command: list[str]) -> None:
     seen: dict[tuple[int, float], tuple[float, bool]] = {}
     started = time.monotonic()
     process = subprocess.Popen(command)
-    wall = None
+    wall, memory, looks = None, 0.0, 0
     while _look(seen):
+        if looks % MEMORY_EVERY == 0:
+            memory = max(memory, _memory())
+        looks += 1
         if wall is None and process.poll() is not None:
             wall = time.monotonic() - started
         if wall is not None:
@@ -144,7 +162,8 @@ def _main(result: str, command: list[str]) -> None:
     # Either misses something: the sum what ends between two looks, the other what nobody waits for.
     cpu = max(sum(own for own, _ in seen.values()), waited_for.ru_utime + waited_for.ru_stime)
     jvm = sum(own for own, java in seen.values() if java)
-    Path(result).write_text(json.dumps({"code": code, "wall": wall, "cpu": cpu, "jvm": jvm}))
+    used = {"code": code, "wall": wall, "cpu": cpu, "jvm": jvm, "memory": memory}
+    Path(result).write_text(json.dumps(used))
 
 
 if __name__ == "__main__":

@@ -80,7 +80,8 @@ def ordered(frame: DataFrame, key: str | Sequence[str], *order: Column | str) ->
     """`frame` with all rows of a key in one partition, sorted by key and `order`.
 
     The column ``place`` numbers the rows of a key from 1. It is what makes every engine sort: the
-    embedded one leaves out a sort within partitions that no operator asks for.
+    embedded one leaves out a sort within partitions that no operator asks for. What reads the
+    frame has to take the column: where nothing does, neither engine computes it, nor sorts.
     """
     keys = [key] if isinstance(key, str) else list(key)
     place = F.row_number().over(Window.partitionBy(*keys).orderBy(*order))

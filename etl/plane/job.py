@@ -246,9 +246,11 @@ def _rows(
         "noun",
         F.lit(None).cast("string").alias("hypernym"),
         F.lit(None).cast("int").alias("distance"),
+        "place",  # without a reader of it the engines would leave out the sort
     )
     if chosen is not None and settings.chains:
-        given = given.unionByName(chains_missing(spark, chosen, phrases, words, settings))
+        missing = chains_missing(spark, chosen, phrases, words, settings)
+        given = given.unionByName(missing, allowMissingColumns=True)
     # As many words as WordNet has at the most.
     known = words.words.select("noun", "hypernyms").orderBy("noun").toArrow().cast(blocks.WORDS)
     own = (settings.distance, settings.intensional_distance, settings.text, settings.name)

@@ -289,7 +289,8 @@ def with_meanings(chosen: DataFrame, settings: Settings) -> DataFrame:
     def meanings(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             records = []
-            for i, number in zip(*(c.to_pylist() for c in batch.columns), strict=True):
+            places = zip(batch["stream"].to_pylist(), batch["number"].to_pylist(), strict=True)
+            for i, number in places:
                 sampler = sampler_of(settings, wanted[i])
                 tree = sampler.tree(number)
                 records.append(record(sampler.grammar, sampler.depth, tree, boxes))
@@ -304,7 +305,7 @@ def with_meanings(chosen: DataFrame, settings: Settings) -> DataFrame:
         ),
         ("stream", "run"),
         "number",
-    ).select("stream", "number")
+    )
     return map_arrow(numbers, meanings, spark_schema(table("sygns").schema))
 
 

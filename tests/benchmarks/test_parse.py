@@ -81,7 +81,7 @@ def test_sides_that_differ_are_told():
     for other in (replace(one, digest="bb"), replace(one, tokens=99)):
         with pytest.raises(AssertionError, match="the sides differ"):
             check_readings({"a": one, "b": other})
-    used = Usage(0, 1.0, 1.0, 0.5, "", "")
+    used = Usage(0, 1.0, 1.0, 0.5, 1.0, "", "")
     check_jobs(one, Job(used, 100, "aa"))
     with pytest.raises(AssertionError, match="the job found 100 tokens and pairs cc"):
         check_jobs(one, Job(used, 100, "aa"), Job(used, 100, "cc"))
@@ -90,7 +90,7 @@ def test_sides_that_differ_are_told():
 def test_what_the_jvm_uses_more_on_more_text_is_the_jobs(dumps):
     task = Reading(10.0, 1600, 5, "aa", {"pipe": 9.0, "pairs": 1.0})
     one = {
-        times: [Job(Usage(0, wall, cpu, jvm, "", ""), 100 * times, "aa")]
+        times: [Job(Usage(0, wall, cpu, jvm, 1.0, "", ""), 100 * times, "aa")]
         for times, wall, cpu, jvm in (
             (1, 30.0, 30.0, 20.0),
             (4, 31.0, 31.0, 20.5),

@@ -162,10 +162,6 @@ def write_corpus(folder: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(
-    not os.environ.get("ADNOMINAL_CLUSTER_TEST"),
-    reason="not seen to pass yet since tasks write through Arrow; ADNOMINAL_CLUSTER_TEST=1 runs it",
-)
 def test_a_worker_killed_during_a_wave_changes_nothing(cluster, spark, tmp_path):
     foreign = tmp_path / "foreign"
     foreign.mkdir()

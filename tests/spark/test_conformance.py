@@ -1,0 +1,231 @@
+"""Every job that uses an engine gives the same tables on Sail, on Spark and by Spark Connect."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections import defaultdict, deque
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from pyspark.sql import SparkSession
+
+import conf
+from conf import ROOT
+from etl.jobs import JOBS, Settings, run_steps
+from etl.lake import arrow
+from tests.spark.conftest import JAVA_OPTIONS
+
+SECONDS = 300.0
+SCRIPT = ROOT / "etl" / "pipeline.py"
+DEMO = ROOT / "conf" / "demo"
+# Times of a run, and what engines may name differently: nothing that a row says.
+OF_THE_RUN = {"amod_files": {"path", "modified"}, "dropped": {"sample"}}
+# Sets: nobody reads them in an order, and the jobs that write them promise none.
+UNORDERED = {"amod_seen", "sentences", "plane_association", "asp_splits", "sygns_splits"}
+# Jobs that read and write small files without an engine.
+WITHOUT_ENGINE = {"import_published", "import_pairs"}
+
+TEXT = """A red apple fell from the old tree. Small houses stand near a quiet river.
+The dead flower has a sweet smell, and the fake gun is a dangerous thing.
+
+An angry dog chased the young cat. Old houses need new roofs.
+"""
+
+
+def pipeline(folder: Path) -> list[dict[str, Any]]:
+    """Steps that together run every job and every way of reading, on small inputs."""
+    (folder / "texts").mkdir(parents=True)
+    for number, part in enumerate(TEXT.split("\n\n")):
+        (folder / "texts" / f"{number}.txt").write_text(part, encoding="utf-8")
+    parsed = {"source": "depcc", "input": [str(DEMO / "depcc-part.gz")]}
+    raw = {"source": "text", "input": [str(folder / "texts" / "*.txt")]}
+    kept = {"examples": 2, "keep_text": True}
+    return [
+        {"extract_amod": {**parsed, "corpus": "counted"}},
+        {"extract_amod": {**parsed, "corpus": "by-sentence", "deduplicate": "sentence", **kept}},
+        {"extract_amod": {**raw, "corpus": "text", **kept}},
+        {"import_knowledge": {"conceptnet": [str(DEMO / "conceptnet.csv")]}},
+        {"build_adept": {"preset": "demo"}},
+        {"build_plane": {"preset": "demo", "two_shot": 3}},
+        {"build_asp": {"preset": "demo", "entailment": 100, "degree": 80}},
+        {"build_sygns": {"preset": "demo"}},
+    ]
+
+
+def run_elsewhere(steps: list[dict[str, Any]], lake: Path, engine: str, **variables: str) -> str:
+    """The pipeline as a command in a process of its own; what it said."""
+    file = lake.with_suffix(".yaml")
+    file.write_text(yaml.safe_dump({"steps": steps}), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), str(file), f"lake={lake}", f"engine={engine}"],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    return done.stderr
+
+
+@pytest.fixture(scope="module")
+def steps(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    return pipeline(tmp_path_factory.mktemp("input"))
+
+
+@pytest.fixture(scope="module")
+def spark_lake(
+    spark: SparkSession, steps: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """What the pipeline makes on Spark."""
+    lake = tmp_path_factory.mktemp("lakes") / "spark"
+    run_steps(conf.from_dict(Settings, {"steps": steps, "lake": str(lake), "engine": "spark"}))
+    return lake
+
+
+def files_of(lake: Path, table: str) -> list[list[dict[str, Any]]]:
+    """The rows of a table, file by file, in the order in which each file has them."""
+    files = []
+    for file in arrow.files(str(lake), table):
+        rows = pq.ParquetFile(lake / table / unquote(file.path)).read()
+        names = [name for name in rows.column_names if name not in OF_THE_RUN.get(table, ())]
+        files.append([{**dict(file.partition), **row} for row in rows.select(names).to_pylist()])
+    return files
+
+
+def without_fractions(value: Any) -> Any:
+    """A value without its floats, which may differ in their last units."""
+    if isinstance(value, dict):
+        return {key: without_fractions(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [without_fractions(one) for one in value]
+    return None if isinstance(value, float) else value
+
+
+def assert_equal(one: Any, other: Any, where: str) -> None:
+    """Equal values; numbers may differ in their last two units."""
+    if isinstance(one, float) and isinstance(other, float):
+        assert math.isclose(one, other, rel_tol=4.5e-16), f"{where}: {one!r} and {other!r}"
+    elif isinstance(one, list) and isinstance(other, list):
+        assert len(one) == len(other), where
+        for number, (a, b) in enumerate(zip(one, other, strict=True)):
+            assert_equal(a, b, f"{where}[{number}]")
+    elif isinstance(one, dict) and isinstance(other, dict):
+        assert one.keys() == other.keys(), where
+        for key in one:
+            assert_equal(one[key], other[key], f"{where}.{key}")
+    else:
+        assert one == other, f"{where}: {one!r} and {other!r}"
+
+
+def assert_same_lake(one: Path, other: Path, *, all_tables: bool = True) -> None:
+    """The same tables and rows, or those that `one` has.
+
+    Rows that share a file on both sides have one order in them. Engines cut a table into as many
+    files as they see fit, so that files are not compared whole.
+    """
+    tables = sorted(arrow.tables(str(one)))
+    if all_tables:
+        assert tables == sorted(arrow.tables(str(other)))
+    for table in tables:
+        schemas = [arrow.dataset(str(lake), table).schema for lake in (one, other)]
+        assert schemas[0] == schemas[1], table
+        places: defaultdict[str, deque[tuple[int, int, dict[str, Any]]]] = defaultdict(deque)
+        for number, rows in enumerate(files_of(other, table)):
+            for place, row in enumerate(rows):
+                places[repr(without_fractions(row))].append((number, place, row))
+        for rows in files_of(one, table):
+            last: dict[int, int] = {}
+            for row in rows:
+                found = places[repr(without_fractions(row))]
+                assert found, f"{table}: only one engine has {row}"
+                number, place, expected = found.popleft()
+                assert_equal(row, expected, table)
+                if table not in UNORDERED:
+                    assert last.get(number, -1) < place, f"{table}: another order at {row}"
+                last[number] = place
+        left = [row for found in places.values() for _, _, row in found]
+        left = [row for row in left if all_tables or table != "dropped"]
+        assert not left, f"{table}: only the other engine has {left[:3]}"
+
+
+def test_every_job_that_uses_an_engine_is_compared(steps: list[dict[str, Any]]) -> None:
+    assert {name for step in steps for name in step} == JOBS.keys() - WITHOUT_ENGINE
+
+
+@pytest.mark.slow
+def test_sail_gives_the_tables_of_spark(
+    spark_lake: Path, steps: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    said = run_elsewhere(steps, tmp_path / "sail", "sail")
+    assert "engine: sail" in said
+    assert_same_lake(tmp_path / "sail", spark_lake)
+
+
+@pytest.fixture
+def connect_server(tmp_path: Path) -> Iterator[str]:
+    """The address of a Spark Connect server in a JVM of its own."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    log = tmp_path / "server.log"
+    environment = {
+        **os.environ,
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    }
+    command = ["spark-submit", "--master", "local[2]", "--driver-java-options", JAVA_OPTIONS]
+    for key, value in (
+        ("spark.connect.grpc.binding.port", str(port)),
+        ("spark.connect.grpc.binding.address", "127.0.0.1"),
+        ("spark.sql.shuffle.partitions", "2"),
+        ("spark.ui.enabled", "false"),
+    ):
+        command += ["--conf", f"{key}={value}"]
+    command += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            [*command, "spark-internal"],
+            cwd=tmp_path,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        deadline = time.monotonic() + SECONDS
+        while not re.search("Spark Connect server started", log.read_text(errors="replace")):
+            assert process.poll() is None, log.read_text(errors="replace")[-4000:]
+            assert time.monotonic() < deadline, "no server in time"
+            time.sleep(0.1)
+        yield f"sc://127.0.0.1:{port}"
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+@pytest.mark.slow
+def test_a_connect_server_gives_the_tables_of_spark(
+    spark_lake: Path, steps: list[dict[str, Any]], tmp_path: Path, connect_server: str
+) -> None:
+    some = [step for step in steps if step.keys() & {"extract_amod", "import_knowledge"}]
+    some.append({"build_adept": {"preset": "demo"}})
+    said = run_elsewhere(some, tmp_path / "connect", "auto", SPARK_REMOTE=connect_server)
+    assert "engine: connect" in said
+    assert_same_lake(tmp_path / "connect", spark_lake, all_tables=False)
