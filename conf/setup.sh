@@ -56,7 +56,7 @@ pip() { plain_pip "$@"; }
 if .venv/bin/python -m pip install --quiet --disable-pip-version-check uv 2>/dev/null; then
     # Indexes and certificates are those that pip is set up with.
     eval "$(.venv/bin/python conf/uv_settings.py)"
-    pip() { .venv/bin/uv pip install --quiet --python .venv/bin/python "$@" || plain_pip "$@"; }
+    pip() { .venv/bin/uv pip install --quiet --compile-bytecode --python .venv/bin/python "$@" || plain_pip "$@"; }
 fi
 pip --upgrade pip setuptools wheel
 # First and pinned: as somebody's dependency it would come in its newest build, with CUDA's gigabytes.
