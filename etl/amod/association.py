@@ -5,9 +5,9 @@ the adjective, ``noun_count`` with the noun, both before any floor on the count 
 in bits (the PLANE paper's appendix A leaves the base open; its cut-off of 15 fits base 2), NPMI is
 Bouma's (2009) normalisation, logDice Rychlý's (2008).
 
-A part has all pairs of its nouns (`etl.amod.sums`), so that only the counts of adjectives have to
-come from elsewhere: a row for each of them, which every task reads once. No pair is sorted, joined
-or shuffled for them by an engine.
+A file of ``amod_pairs`` has all pairs of its nouns (`etl.amod.sums`), so that only the counts of
+adjectives have to come from elsewhere: a row for each of them, which every task reads once. No pair
+is sorted, joined or shuffled for them by an engine.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from etl.amod import sums
-from etl.lake.blocks import Blocks
+from etl.amod.kernel import PAIRS
+from etl.lake.blocks import Blocks, read_files
 from etl.lake.scratch import load
 from etl.lake.tables import table as declaration
 
@@ -43,14 +43,15 @@ def association_of(pairs: pa.Table, adjectives: pa.Table, corpus: str) -> pa.Tab
     logDice = 14 + log2(2 c / (a + n)).
 
     Args:
-        pairs: adjective, noun, count: all pairs of the nouns that occur in it.
+        pairs: adjective, noun, count: all pairs of the nouns that occur in it; words may be
+            dictionaries, as those of the result are.
         adjectives: `ADJECTIVES` of the whole corpus.
         corpus: its name.
     """
+    declared = declaration("amod_association").schema
     total = pc.sum(adjectives.column("count")).as_py() or 0
     counts = pairs.column("count").to_numpy()
-    noun = pairs.column("noun").combine_chunks().dictionary_encode()
-    adjective = pairs.column("adjective").combine_chunks().dictionary_encode()
+    noun, adjective = (_coded(pairs.column(name)) for name in ("noun", "adjective"))
     of_noun = np.zeros(len(noun.dictionary), np.int64)
     np.add.at(of_noun, noun.indices.to_numpy(), counts)
     of_adjective = _counts_of(adjective.dictionary, adjectives)
@@ -63,8 +64,8 @@ def association_of(pairs: pa.Table, adjectives: pa.Table, corpus: str) -> pa.Tab
         log_dice = 14 + np.log2(2 * c / (a + n).astype(np.float64))
     columns = {
         "corpus": pa.repeat(corpus, pairs.num_rows),
-        "adjective": pairs.column("adjective"),
-        "noun": pairs.column("noun"),
+        "adjective": adjective,
+        "noun": noun,
         "count": counts,
         "adjective_count": a,
         "noun_count": n,
@@ -72,7 +73,15 @@ def association_of(pairs: pa.Table, adjectives: pa.Table, corpus: str) -> pa.Tab
         "npmi": npmi,
         "log_dice": log_dice,
     }
-    return pa.table(columns, schema=declaration("amod_association").schema)
+    return pa.table([columns[name] for name in declared.names], names=declared.names)
+
+
+def _coded(words: pa.ChunkedArray) -> pa.DictionaryArray:
+    """The words as a dictionary array, whether or not they are one."""
+    if not pa.types.is_dictionary(words.type):
+        words = words.dictionary_encode()
+    one = words.unify_dictionaries().combine_chunks()
+    return one if isinstance(one, pa.DictionaryArray) else one.chunk(0)
 
 
 def _counts_of(words: pa.StringArray, adjectives: pa.Table) -> npt.NDArray[np.int64]:
@@ -90,13 +99,18 @@ def _stored_adjectives(uri: str) -> pa.Table:
     return load(uri, ADJECTIVES)
 
 
-def rows_of(packed: DataFrame, adjectives: str, corpus: str) -> Blocks:
-    """Rows of ``amod_association`` for packed pairs (`etl.amod.sums.PARTS`), a file a part.
+def rows_of(pairs: DataFrame, adjectives: str, corpus: str) -> Blocks:
+    """Rows of ``amod_association``, a file for each file of ``amod_pairs``.
 
-    `adjectives` is the address of the stored `ADJECTIVES` of the corpus.
+    Args:
+        pairs: the files of the corpus's pairs (`etl.lake.spark.Lake.files`), each of which has all
+            pairs of its nouns, as those that `etl.amod.sums` makes.
+        adjectives: address of the stored `ADJECTIVES` of the corpus.
+        corpus: its name.
     """
 
-    def make(part: pa.Table) -> pa.Table:
-        return association_of(sums.sums(part), _stored_adjectives(adjectives), corpus)
+    def make(file: pa.Table) -> pa.Table:
+        found = read_files(file, PAIRS.names)
+        return association_of(found, _stored_adjectives(adjectives), corpus)
 
-    return Blocks(packed, make, group_by="part")
+    return Blocks(pairs, make, group_by="file")

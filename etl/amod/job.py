@@ -107,6 +107,7 @@ class Extraction:
         self.job = f"extract_amod/{settings.name}"
         self.app = self._app(self._restarts())
         self.base: int | None = None
+        self.read_now: set[int] = set()  # numbers of the waves that this run has counted
 
     def run(self, files: Sequence[InputFile]) -> None:
         """Plan, read what is not yet read, derive pairs and association, report."""
@@ -118,6 +119,7 @@ class Extraction:
             log.info("every file of the input has been read before; nothing new to count")
         for number, entries in waves:
             outcomes = self._wave(number, entries, f"wave {number + 1} of {waves[-1][0] + 1}")
+            self.read_now.add(number)
             ledger = plan.finished(ledger, outcomes)
             self._write_ledger(ledger)
             self.staging.forget(number)
@@ -428,16 +430,20 @@ class Extraction:
         state = self.lake.transaction_version("amod_files", self.app) or 0
         done = [entry for entry in ledger if entry.status == DONE]
         commit = self._commit(done, state)
-        self.lake.replace(
-            "amod_pairs",
-            results.rows_of(self._packed("amod_counts"), "amod_pairs", corpus=self.settings.name),
-            self.corpus,
-            **commit,
-        )
+        corpus = self.settings.name
+        waves = {entry.wave for entry in done if entry.pairs}
+        if waves <= self.read_now and len(waves) == 1:
+            # What one wave has counted are the pairs, noun by noun in one file each.
+            counts = self.lake.files("amod_counts", self.corpus)
+            summed = results.copied_from(counts, "amod_pairs", corpus=corpus)
+        else:
+            summed = results.rows_of(self._packed("amod_counts"), "amod_pairs", corpus=corpus)
+        self.lake.replace("amod_pairs", summed, self.corpus, **commit)
         with scratch(self.settings.lake) as folder:
             pairs = self.lake.read("amod_pairs", where=self.corpus)
             adjectives = folder.store(association.adjectives_of(pairs))
-            rows = association.rows_of(self._packed("amod_pairs"), adjectives, self.settings.name)
+            files = self.lake.files("amod_pairs", self.corpus)
+            rows = association.rows_of(files, adjectives, corpus)
             distinct = self.lake.replace("amod_association", rows, self.corpus, **commit).rows
         return distinct or self._rows_in("amod_association")
 

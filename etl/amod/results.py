@@ -6,14 +6,17 @@ whatever the order and partitioning of its input.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pyarrow as pa
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from etl.amod import sums
+from etl.amod.kernel import PAIRS
 from etl.engine import map_arrow
-from etl.lake.blocks import Blocks
+from etl.lake.blocks import Blocks, read_files
 from etl.lake.tables import table as declaration
 
 NO_PLACE = 2**62  # comes after every line, so that of two samples the one with a line is first
@@ -66,19 +69,34 @@ def rows_of(packed: DataFrame, table: str, **constants: object) -> Blocks:
 
     `constants` are the values of its further columns.
     """
-    schema = declaration(table).schema
 
     def make(part: pa.Table) -> pa.Table:
-        pairs = sums.sums(part)
-        columns = [
-            pa.repeat(pa.scalar(constants[field.name], field.type), pairs.num_rows)
-            if field.name in constants
-            else pairs.column(field.name)
-            for field in schema
-        ]
-        return pa.table(columns, schema=schema)
+        return _with_constants(sums.sums(part), table, constants)
 
     return Blocks(packed, make, group_by="part")
+
+
+def copied_from(counts: DataFrame, table: str, **constants: object) -> Blocks:
+    """`rows_of` for counts in which every pair has one row, a file for each of their files.
+
+    `counts` are the files that `rows_of` has made for one wave (`etl.lake.spark.Lake.files`).
+    """
+
+    def make(file: pa.Table) -> pa.Table:
+        return _with_constants(read_files(file, PAIRS.names), table, constants)
+
+    return Blocks(counts, make, group_by="file")
+
+
+def _with_constants(pairs: pa.Table, table: str, constants: Mapping[str, object]) -> pa.Table:
+    schema = declaration(table).schema
+    columns = [
+        pa.repeat(pa.scalar(constants[field.name], field.type), pairs.num_rows)
+        if field.name in constants
+        else pairs.column(field.name)
+        for field in schema
+    ]
+    return pa.table(columns, names=schema.names)
 
 
 def new_digests(staged: DataFrame, seen: DataFrame | None) -> DataFrame:

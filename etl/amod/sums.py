@@ -11,13 +11,17 @@ Packed pairs are an Arrow record batch of schema `PAIRS`, as Arrow serialises it
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple, TypeAlias
 from zlib import crc32
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from etl.amod.kernel import PAIRS
+
+Places: TypeAlias = npt.NDArray[np.int64]
 
 # Some 200 kB: Parquet, which looks at the size of a page or row group no more often than every
 # hundred values, then holds tens of megabytes in memory, not gigabytes.
@@ -58,17 +62,21 @@ def partial_sums(
     A pair is in one part of `parts`, chosen by its noun. It has one sum in all where its words and
     counts fit a quarter of `memory_bytes`, else one for each time that this was used up.
     """
-    for pairs in _summed_within(memory_bytes // 4, _pairs_in(batches)):
-        yield from _packed_by_part(pairs, parts)
+    for total in _summed_within(memory_bytes // 4, _pairs_in(batches)):
+        yield from _packed_by_part(total, parts)
 
 
 def sums(part: pa.Table) -> pa.Table:
-    """All packed sums of one part (schema `PARTS`) to its pairs (schema `PAIRS`), each once.
+    """All packed sums of one part (schema `PARTS`) to its pairs (as `PAIRS`), each once.
 
-    Sorted by noun and adjective.
+    Sorted by noun and adjective; words are dictionaries, as Parquet stores them.
     """
-    order = [("noun", "ascending"), ("adjective", "ascending")]
-    return _total(unpack(part.column("packed"))).sort_by(order)
+    total = _total(unpack(part.column("packed")))
+    words = (total.adjectives, total.adjective), (total.nouns, total.noun)
+    coded = [
+        pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), known) for known, codes in words
+    ]
+    return pa.table([*coded, total.counts], names=PAIRS.names)
 
 
 def _pairs_in(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -80,7 +88,24 @@ def _pairs_in(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield from unpack(batch.column("packed"))
 
 
-def _summed_within(limit: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+class _Total(NamedTuple):
+    """Pairs, each once, sorted by noun and adjective: words as places among sorted words."""
+
+    adjectives: pa.StringArray
+    adjective: Places
+    nouns: pa.StringArray
+    noun: Places
+    counts: Places
+
+    def batch(self, rows: slice | Places) -> pa.RecordBatch:
+        """Some of the pairs, with their words (schema `PAIRS`)."""
+        adjectives = self.adjectives.take(pa.array(self.adjective[rows]))
+        nouns = self.nouns.take(pa.array(self.noun[rows]))
+        columns = [adjectives, nouns, pa.array(self.counts[rows])]
+        return pa.RecordBatch.from_arrays(columns, schema=PAIRS)
+
+
+def _summed_within(limit: int, batches: Iterable[pa.RecordBatch]) -> Iterator[_Total]:
     """Sums of pairs; when what is held reaches `limit` bytes and is still half of it once summed,
     it is handed on."""
     held: list[pa.RecordBatch] = []
@@ -90,7 +115,8 @@ def _summed_within(limit: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa
         size += batch.nbytes
         if size >= limit:
             total = _total(held)
-            held, size = total.to_batches(), total.nbytes
+            held = [total.batch(slice(None))]
+            size = held[0].nbytes
             if size > limit // 2:
                 yield total
                 held, size = [], 0
@@ -98,22 +124,41 @@ def _summed_within(limit: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa
         yield _total(held)
 
 
-def _total(pairs: Iterable[pa.RecordBatch]) -> pa.Table:
+def _total(pairs: Iterable[pa.RecordBatch]) -> _Total:
+    """The pairs with the sums of their counts.
+
+    Words are compared once each: a pair is a number made of the places of its words.
+    """
     together = pa.Table.from_batches(pairs, schema=PAIRS)
-    words = ["adjective", "noun"]
-    # One thread: a task has one core.
-    summed = together.group_by(words, use_threads=False).aggregate([("count", "sum")])
-    return summed.rename_columns({"count_sum": "count"}).select(PAIRS.names)
+    nouns, noun = _placed(together.column("noun"))
+    adjectives, adjective = _placed(together.column("adjective"))
+    number = noun * len(adjectives) + adjective
+    order = np.argsort(number)
+    number = number[order]
+    first = np.flatnonzero(np.diff(number, prepend=-1))
+    count = together.column("count").to_numpy()[order]
+    noun, adjective = np.divmod(number[first], max(1, len(adjectives)))
+    summed = np.add.reduceat(count, first) if len(first) else count
+    return _Total(adjectives, adjective, nouns, noun, summed)
 
 
-def _packed_by_part(pairs: pa.Table, parts: int) -> Iterator[pa.RecordBatch]:
-    nouns = pairs.column("noun").combine_chunks().dictionary_encode()
-    of_noun = [crc32(noun) % parts for noun in nouns.dictionary.cast(pa.binary()).to_pylist()]
-    part = np.array(of_noun, np.uint16)[nouns.indices.to_numpy()]
-    ordered = pairs.take(np.argsort(part, kind="stable")).combine_chunks()
+def _placed(words: pa.ChunkedArray) -> tuple[pa.StringArray, Places]:
+    """The distinct words, sorted, and for each word its place among them."""
+    if not len(words):
+        return pa.array([], pa.string()), np.array([], np.int64)
+    coded = words.dictionary_encode().combine_chunks()
+    order = pc.array_sort_indices(coded.dictionary)
+    place = np.empty(len(order), np.int64)
+    place[order.to_numpy()] = np.arange(len(order))
+    return coded.dictionary.take(order), place[coded.indices.to_numpy()]
+
+
+def _packed_by_part(total: _Total, parts: int) -> Iterator[pa.RecordBatch]:
+    of_noun = [crc32(noun) % parts for noun in total.nouns.cast(pa.binary()).to_pylist()]
+    part = np.array(of_noun, np.uint16)[total.noun]
+    order = np.argsort(part, kind="stable")
     ends = np.cumsum(np.bincount(part, minlength=parts))
     for number, (start, end) in enumerate(zip((0, *ends), ends, strict=False)):
-        for batch in ordered.slice(start, end - start).to_batches():
-            packed = list(pack(batch))
-            numbers = pa.array([number] * len(packed), pa.int32())
-            yield pa.RecordBatch.from_arrays([numbers, pa.array(packed)], schema=PARTS)
+        packed = list(pack(total.batch(order[start:end])))
+        numbers = pa.array([number] * len(packed), pa.int32())
+        yield pa.RecordBatch.from_arrays([numbers, pa.array(packed, pa.binary())], schema=PARTS)

@@ -79,6 +79,21 @@ def blocks_of(frame: DataFrame, declared: Table) -> Blocks:
     return Blocks(frame, make, compiled=True)
 
 
+def read_files(files: pa.Table, columns: list[str]) -> pa.Table:
+    """Columns of the files that rows of `etl.lake.spark.Lake.files` name, read by the task.
+
+    Texts come as dictionaries, as `Blocks.make` may return them.
+    """
+    read = []
+    for uri, path in zip(files["table"].to_pylist(), files["file"].to_pylist(), strict=True):
+        with filesystem(uri).open_input_file(path) as stream:
+            file = pq.ParquetFile(stream)
+            texts = [field.name for field in file.schema_arrow if pa.types.is_string(field.type)]
+            file = pq.ParquetFile(stream, read_dictionary=texts, metadata=file.metadata)
+            read.append(file.read(columns=columns, use_threads=False))
+    return pa.concat_tables(read).select(columns)
+
+
 def frame_of(blocks: Blocks, declared: Table) -> DataFrame:
     """The rows as a frame, for an engine that writes only those."""
     make, schema = blocks.make, declared.schema

@@ -92,6 +92,18 @@ class Lake:
             self.spark, declared, self.root, version=version, where=where or {}
         )
 
+    def files(self, table: str, where: Mapping[str, str]) -> DataFrame:
+        """The files of a partition, a row each, for `etl.lake.blocks.read_files`.
+
+        Columns: table (its address) and file (a path within it).
+        """
+        declared = log.declaration(table)
+        _check_partition(declared, where)
+        uri = table_uri(self.root, table)
+        found = [file.path for file in arrow.files(self.root, table) if file.lies_in(where)]
+        rows = [(uri, path) for path in sorted(found)]
+        return self.spark.createDataFrame(rows, "table string, file string")
+
     def append(
         self,
         table: str,
