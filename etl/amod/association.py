@@ -13,9 +13,9 @@ is sorted, joined or shuffled for them by an engine.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
@@ -25,6 +25,9 @@ from etl.amod.kernel import PAIRS
 from etl.lake.blocks import Blocks, read_files
 from etl.lake.scratch import load
 from etl.lake.tables import table as declaration
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 ADJECTIVES = pa.schema([("adjective", pa.string()), ("count", pa.int64())])
 """How many pairs each adjective of a corpus has."""

@@ -8,10 +8,9 @@ such fragments make no pair (`HYPHEN_FRAGMENT`). Words that keep their hyphen ("
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -38,6 +37,9 @@ OCCURRENCES = pa.schema(
         pa.field("left_out", pa.string()),
     ]
 )
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 """One row for each `amod` token, in the order of the text.
 
 document, sentence  as in `etl.parsing.TOKENS`

@@ -11,17 +11,19 @@ Packed pairs are an Arrow record batch of schema `PAIRS`, as Arrow serialises it
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from zlib import crc32
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from etl.amod.kernel import PAIRS
 
-Places: TypeAlias = npt.NDArray[np.int64]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+Places: TypeAlias = "npt.NDArray[np.int64]"
 
 # Some 200 kB: Parquet, which looks at the size of a page or row group no more often than every
 # hundred values, then holds tens of megabytes in memory, not gigabytes.

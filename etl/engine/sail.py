@@ -25,6 +25,7 @@ from pyspark.sql import types as T
 from conf import UserError
 from etl.engine import progress
 from etl.engine.workers import LocalFunction, Pool
+from etl.imports import hidden
 
 if TYPE_CHECKING:
     from etl.engine import GroupFunction, MapFunction
@@ -108,7 +109,9 @@ class Sail:
         self._server.start(background=True)
         _, port = self._server.listening_address
         # Not SPARK_REMOTE: processes that this one starts have engines of their own.
-        self.spark: SparkSession = SparkSession.builder.remote(f"sc://127.0.0.1:{port}").create()
+        with hidden("IPython", "ipykernel"):  # asked for the width of a progress bar
+            session = SparkSession.builder.remote(f"sc://127.0.0.1:{port}").create()
+        self.spark: SparkSession = session
         self.spark.conf.set("spark.sql.session.timeZone", "UTC")
         atexit.register(self.stop)
 
