@@ -175,6 +175,8 @@ def generated(folder: Path, size: int) -> Path:
 def association(settings: Settings, folder: Path, engine: str, size: int) -> Figures:
     """Pairs and association anew from the counts, as extraction does it when nothing is new."""
     lake = generated(folder, size)
+    for name in ("amod_pairs", "amod_association"):  # else there is nothing to be done
+        shutil.rmtree(lake / name, ignore_errors=True)
     demo = ROOT / "conf" / "demo" / "depcc-part.gz"
     arguments = ["source=depcc", f"input={demo}", "corpus=generated", f"lake={lake}"]
     figures = figures_of([run("extract_amod.py", engine, *arguments)])

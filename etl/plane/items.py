@@ -45,6 +45,8 @@ _WORDS = pa.schema(
         ("word", pa.string()),
         ("plural", pa.bool_()),
         BLOCK_WORDS.field("hypernyms"),
+        ("reached", pa.int32()),  # how many hypernyms the classes I and S go up to
+        ("direct", pa.int32()),  # and how many the class O
     ]
 )
 
@@ -115,9 +117,9 @@ def nouns_of(
     lemmas: DataFrame,
     exceptions: Mapping[str, Sequence[str]],
     hypernyms: DataFrame,
-    text: str,
+    settings: Settings,
 ) -> DataFrame:
-    """What is known of each noun that WordNet has: noun, base, word, plural, hypernyms.
+    """What is known of each noun that WordNet has, with the columns of `_WORDS`.
 
     `nouns` has the column noun, each once; `lemmas` is ``wordnet_lemmas``, `hypernyms` of
     `hypernyms_of`. The synset is that of the first of morphy's forms that is a lemma. `word` is
@@ -147,10 +149,13 @@ def nouns_of(
         .agg(F.min_by("base", "rank").alias("base"))
     )
     reached = based.join(hypernyms, "base", "left")
-    return map_arrow(reached, _worded(text), spark_schema(_WORDS))
+    limits = settings.distance, settings.intensional_distance
+    return map_arrow(reached, _worded(settings.text, *limits), spark_schema(_WORDS))
 
 
-def _worded(text: str) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _worded(
+    text: str, distance: int, intensional_distance: int
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def worded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         @cache
         def plural(word: str) -> bool:
@@ -172,6 +177,8 @@ def _worded(text: str) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.Recor
                         "word": word,
                         "plural": plural(word),
                         "hypernyms": up,
+                        "reached": sum(own["distance"] <= distance for own in up),
+                        "direct": sum(own["distance"] <= intensional_distance for own in up),
                     }
                 )
             if rows:
@@ -186,16 +193,19 @@ def _within(settings: Settings) -> Column:
     return F.filter("hypernyms", lambda h: h["distance"] <= most)
 
 
-def judged(
-    pairs: DataFrame, adjectives: DataFrame, nouns: DataFrame, settings: Settings
-) -> DataFrame:
+def _number_within() -> Column:
+    """How many they are: a number that is joined to every pair, where the words would not fit."""
+    return F.when(F.col("class") == "O", F.col("direct")).otherwise(F.col("reached"))
+
+
+def judged(pairs: DataFrame, adjectives: DataFrame, nouns: DataFrame) -> DataFrame:
     """Pairs (adjective, class, noun, word, count) and why they make no item: reason, or null."""
-    known = nouns.select("noun", "word", "plural", "hypernyms")
+    known = nouns.select("noun", "word", "plural", "reached", "direct")
     reason = (
         F.when(F.col("class").isNull(), NO_CLASS)
         .when(F.col("word").isNull(), NO_SYNSET)
         .when(F.col("plural"), PLURAL)
-        .when(F.size(_within(settings)) < 1, NO_HYPERNYM)
+        .when(_number_within() < 1, NO_HYPERNYM)
     )
     return (
         pairs.join(F.broadcast(adjectives.select("adjective", "class")), "adjective", "left")
@@ -235,15 +245,14 @@ def phrases_of(pairs: DataFrame, settings: Settings) -> DataFrame:
     )
 
 
-def numbers_of(phrases: DataFrame, words: DataFrame, settings: Settings) -> DataFrame:
+def numbers_of(phrases: DataFrame, words: DataFrame) -> DataFrame:
     """(class, count): how many groups of phrase and hypernym there are.
 
-    `words` has one row a word: noun, hypernyms.
+    `words` has one row a word: noun, reached, direct.
     """
-    above = F.size(_within(settings)).cast("long")
-    return (
-        phrases.join(F.broadcast(words), "noun").groupBy("class").agg(F.sum(above).alias("count"))
-    )
+    known = words.select("noun", "reached", "direct")
+    number = F.sum(_number_within().cast("long")).alias("count")
+    return phrases.join(F.broadcast(known), "noun").groupBy("class").agg(number)
 
 
 def among(groups: DataFrame, phrases: DataFrame, words: DataFrame, settings: Settings) -> DataFrame:

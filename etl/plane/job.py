@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from conf import UserError, settings_hash
@@ -55,9 +55,13 @@ class Words:
         chains: DataFrame | None,
     ) -> None:
         self.classes, self.adjectives, self.nouns, self.chains = classes, adjectives, nouns, chains
-        # In paper text a word is its noun, in clean text several nouns may share one.
-        self.words = nouns.groupBy(F.col("word").alias("noun")).agg(
-            F.first("hypernyms").alias("hypernyms")
+        # In paper text a word is its noun, in clean text several nouns may share one. Not an
+        # aggregate: each of its lists would be counted as all the lists of its batch.
+        first = F.row_number().over(Window.partitionBy("word").orderBy("noun")) == 1
+        self.words = (
+            nouns.withColumn("first", first)
+            .where("first")
+            .select(F.col("word").alias("noun"), "hypernyms", "reached", "direct")
         )
 
 
@@ -84,11 +88,11 @@ def _build(lake: Lake, folder: Scratch, settings: Settings, classes: list[tuple[
     pairs = _pairs(lake, settings.corpus)
     association = _association(lake, settings) if settings.association else None
     words = known_words(lake, settings, pairs, classes, folder)
-    judged = items.judged(pairs, words.adjectives, words.nouns, settings)
+    judged = items.judged(pairs, words.adjectives, words.nouns)
     found = folder.keep(items.phrases_of(judged, settings))
     dropped = _left_out([judged, found], settings)
     phrases = found.where(F.col("reason").isNull()).drop("reason")
-    size = _size(items.numbers_of(phrases, words.words, settings), dropped, settings)
+    size = _size(items.numbers_of(phrases, words.words), dropped, settings)
     say("%d items to be built", size)
     chosen = None
     if settings.schemes:
@@ -178,7 +182,7 @@ def known_words(
             lake.read("wordnet_lemmas"),
             exceptions,
             items.hypernyms_of(hypernyms, settings.distance),
-            settings.text,
+            settings,
         )
     )
     chains = None

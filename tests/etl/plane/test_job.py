@@ -168,7 +168,9 @@ def test_chains_bring_their_own_items(spark, root):
     words = job.Words(
         [],
         items.lexicon(spark, [("fake", "O")]),
-        spark.createDataFrame(known).withColumn("word", F.col("noun")),
+        spark.createDataFrame(known).withColumns(
+            {"word": F.col("noun"), "reached": F.lit(2), "direct": F.lit(1)}
+        ),
         None,
     )
     missing = job.chains_missing(spark, chosen, met, words, settings).toArrow()
