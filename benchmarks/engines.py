@@ -3,10 +3,10 @@
     python -m benchmarks.engines [cases=[treebank]] [sizes=[1,10]] [folder=DIR] [key=value …]
 
 Cases: `treebank` (UD English Web Treebank, dev), `counting` (two parts of DepCC's layout beside the
-kernel and polars), `many` (24 different parts), and on generated pairs of several sizes
-`association`, `adept`, `plane`, and by rows `asp` and `sygns`. Every command is the one that a user
-types, on all cores; Spark runs locally. Each figure is recorded when it is taken, so that a run
-that was stopped goes on with those that are missing (again=true takes all anew).
+kernel and polars), `many` (24 different parts), `wikipedia`, and, on generated pairs of several
+sizes, `association`, `adept`, `plane`, and by rows `asp` and `sygns`. Every command is the one that
+a user types, on all cores; Spark runs locally. Each figure is recorded when it is taken, so that a
+run that was stopped goes on with those that are missing (again=true takes all anew).
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ import pyarrow as pa
 import conf
 from benchmarks import plane, results
 from benchmarks.extract import make_parts
+from benchmarks.jobs import all_cores
+from benchmarks.parse import make_dumps
+from benchmarks.parse_sides import measure as read_by_spacy
 from benchmarks.peers import measure
 from benchmarks.processes import Usage, measured
 from benchmarks.results import table, verdict
@@ -49,7 +52,10 @@ class Settings:
     """Settings of ``benchmarks/engines.py``."""
 
     cases: list[str] = setting(
-        ["treebank", "counting", "many", "association", "adept", "plane", "asp", "sygns"],
+        [
+            *("treebank", "counting", "many", "wikipedia"),
+            *("association", "adept", "plane", "asp", "sygns"),
+        ],
         help="what is measured",
     )
     engines: list[str] = setting(list(ENGINES), help="sail, spark")
@@ -71,10 +77,10 @@ class Settings:
                 raise UserError(f"{name}={sorted(unknown)}: expected some of {', '.join(known)}")
 
 
-def run(script: str, engine: str, *arguments: str) -> Usage:
-    """A job as a user starts it, to its end."""
+def run(script: str, engine: str, *arguments: str, cores: Sequence[int] | None = None) -> Usage:
+    """A job as a user starts it, to its end; on some cores only, where they are given."""
     command = [sys.executable, str(ROOT / "etl" / script), *arguments, f"engine={engine}"]
-    used = measured(command).checked()
+    used = measured(command, cores=cores).checked()
     log.info("%s engine=%s: %.1f s, %.1f CPU s", script, engine, used.wall, used.cpu)
     return used
 
@@ -90,11 +96,13 @@ def figures_of(runs: Sequence[Usage]) -> Figures:
     }
 
 
-def extraction(folder: Path, engine: str, *arguments: str) -> Usage:
+def extraction(
+    folder: Path, engine: str, *arguments: str, cores: Sequence[int] | None = None
+) -> Usage:
     """A run of the extraction into a new lake, which is deleted."""
     lake = folder / "lake-extraction"
     shutil.rmtree(lake, ignore_errors=True)
-    used = run("extract_amod.py", engine, *arguments, f"lake={lake}")
+    used = run("extract_amod.py", engine, *arguments, f"lake={lake}", cores=cores)
     shutil.rmtree(lake)
     return used
 
@@ -142,6 +150,30 @@ def many(settings: Settings, folder: Path, engine: str, size: int) -> Figures:
         "start": start.cpu,
         "kernel_a_gb": kernel / gigabytes,
         "cpu_a_gb": (used.cpu - start.cpu) / gigabytes,
+    }
+
+
+def wikipedia(settings: Settings, folder: Path, engine: str, size: int) -> Figures:
+    """Articles of 1.6 million words on one core and on all, beside bare `nlp.pipe` on one."""
+    sample = SHARED / "wikipedia" / "enwiki-sample.xml.bz2"
+    if not sample.exists():
+        raise UserError(f"case wikipedia: {sample} is not there; set ADNOMINAL_DATA")
+    dumps = folder / "dumps"
+    dumps.mkdir(exist_ok=True)
+    dump = make_dumps(str(sample), dumps, 100_000)[16]
+    arguments = ("source=wikipedia", f"input={dump.path}", "unit_bytes=262144")
+    pipe = read_by_spacy("pipe", dump.path)
+    cores = all_cores()
+    one = extraction(folder, engine, *arguments, cores=cores[-1:])
+    every = extraction(folder, engine, *arguments, cores=cores)
+    return figures_of([every]) | {
+        "words": dump.words,
+        "repeated": dump.repeated,
+        "articles": dump.articles,
+        "cores": len(cores),
+        "pipe": pipe.seconds,
+        "one_core": one.wall,
+        "one_core_cpu": one.cpu,
     }
 
 
@@ -235,7 +267,12 @@ def _taken(lake: Path, name: str) -> int:
 
 Case = Callable[[Settings, Path, str, int], Figures]
 
-ONCE: dict[str, Case] = {"treebank": treebank, "counting": counting, "many": many}
+ONCE: dict[str, Case] = {
+    "treebank": treebank,
+    "counting": counting,
+    "many": many,
+    "wikipedia": wikipedia,
+}
 BY_SIZE: dict[str, Case] = {
     "association": association,
     "adept": adept,
@@ -316,6 +353,17 @@ def _verdicts(kept: Figures) -> list[str]:
             f"times that and 6 s). {found['wall']:.1f} s beside {polars['wall']:.1f} of the polars "
             f"script ({verdict(found['wall'], polars['wall'], at_least=False)}: at most as long)."
         )
+    for engine in ENGINES:
+        if found := kept.get(f"wikipedia-{engine}"):
+            faster = found["one_core"] / found["wall"]
+            share = found["pipe"] / found["one_core"]
+            lines.append(
+                f"- Wikipedia, {found['words']:,} words ({found['repeated']} of "
+                f"{found['articles']} articles repeated under other titles), {engine}: one core "
+                f"takes {found['one_core']:.0f} s, start included, {share:.2f} of the speed of "
+                f"bare `nlp.pipe` ({verdict(share, 0.85)}: at least 0.85); {found['cores']} cores "
+                f"are {faster:.2f} times as fast ({verdict(faster, 1.8)}: at least 1.8)."
+            )
     for engine, times in (("sail", 1.3), ("spark", 1.5)):
         if found := kept.get(f"many-{engine}"):
             ratio = found["cpu_a_gb"] / found["kernel_a_gb"]

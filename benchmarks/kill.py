@@ -2,10 +2,11 @@
 
     python -m benchmarks.kill [folder=DIR] [key=value …]
 
-On 1, 2 and 7 partitions a job of several waves is run once in peace; then five times it is killed
-at a random moment (seeded; one in each fifth of the time after Spark is up) and the same command
-given again, at once, until it ends well. Killed is the whole tree of processes, JVM and workers
-included, or the Python driver alone, whose JVM may go on for a while beside the next run. The job
+On each engine, on 1, 2 and 7 partitions, a job of several waves is run once in peace; then five
+times it is killed at a random moment (seeded; one in each fifth of the time after the engine is up)
+and the same command given again, at once, until it ends well. Killed is the whole tree of
+processes, JVM and workers included, or the Python driver alone, whose JVM or workers may go on for
+a while beside the next run. The job
 is asked for all that it can write: examples, sentences, duplicates left out. Finished cases are
 kept in `folder`, so that the benchmark itself can be stopped and run again.
 """
@@ -22,6 +23,7 @@ import sys
 import tempfile
 import time
 from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
 
 import conf
@@ -30,7 +32,7 @@ from benchmarks.processes import kill_tree
 from benchmarks.results import record, table, write_section
 from conf import ROOT, UserError, setting, settings_hash
 
-PACKAGES = ("pyspark", "deltalake", "pyarrow")
+PACKAGES = ("pysail", "pyspark", "deltalake", "pyarrow")
 TABLES = (
     "amod_files",
     "amod_counts",
@@ -55,6 +57,7 @@ class Settings:
     folder: str | None = setting(
         None, help="where input, lakes and finished cases lie; the system's temporary folder"
     )
+    engines: list[str] = setting(["sail", "spark"], help="engines of the job")
     partitions: list[int] = setting([1, 2, 7], help="tasks of a wave; each gets all the kills")
     kills: int = setting(5, help="kills on each number of partitions")
     files: int = setting(8, help="parts of the input, two a wave")
@@ -90,6 +93,7 @@ class Case:
     left       files left in the staging folder
     """
 
+    engine: str
     partitions: int
     moment: float
     commits: int
@@ -105,15 +109,16 @@ def benchmark(settings: Settings) -> None:
     base = Path(settings.folder or Path(tempfile.gettempdir()) / "adnominal-bench") / "kill"
     folder = base / settings_hash(settings, ["files", "megabytes", "seed"])
     inputs = make_input(folder / "input", settings)
-    peace: dict[int, Peace] = {}
+    peace: dict[tuple[str, int], Peace] = {}
     cases: list[Case] = []
-    for partitions in settings.partitions:
-        arguments = job_arguments(inputs, settings, partitions)
-        peace[partitions] = in_peace(folder / f"{partitions}-peace", arguments)
-        log.info("%d partitions in peace: %.0f s", partitions, peace[partitions].wall)
+    for engine, partitions in product(settings.engines, settings.partitions):
+        arguments = job_arguments(inputs, settings, engine, partitions)
+        whole = in_peace(folder / f"{engine}-{partitions}-peace", arguments)
+        peace[engine, partitions] = whole
+        log.info("%s, %d partitions in peace: %.0f s", engine, partitions, whole.wall)
         for number in range(settings.kills):
-            place = folder / f"{partitions}-kill-{number}-of-{settings.kills}"
-            case = one_kill(place, arguments, peace[partitions], partitions, number, settings)
+            place = folder / f"{engine}-{partitions}-kill-{number}-of-{settings.kills}"
+            case = one_kill(place, arguments, whole, number, settings)
             log.info("%s", case)
             cases.append(case)
     section = page(peace, cases, settings)
@@ -142,13 +147,14 @@ def make_input(folder: Path, settings: Settings) -> Path:
     return folder
 
 
-def job_arguments(inputs: Path, settings: Settings, partitions: int) -> list[str]:
+def job_arguments(inputs: Path, settings: Settings, engine: str, partitions: int) -> list[str]:
     """The job with two files a wave, and all tables asked for; the lake is yet to be named."""
     largest = max(path.stat().st_size for path in inputs.iterdir())
     return [
         "source=depcc",
         f"input={inputs}",
         f"wave_bytes={2 * largest}",
+        f"engine={engine}",
         f"partitions={partitions}",
         "examples=2",
         "keep_text=true",
@@ -194,7 +200,7 @@ def in_peace(place: Path, arguments: list[str]) -> Peace:
     process = start(place / "lake", arguments, output)
     ready = None
     while process.poll() is None:
-        # The ledger is the first table written, when Spark is up and the waves are planned.
+        # The ledger is the first table written, when the engine is up and the waves are planned.
         if ready is None and (place / "lake" / "amod_files" / "_delta_log").exists():
             ready = time.monotonic() - began
         time.sleep(0.05)
@@ -211,12 +217,12 @@ def in_peace(place: Path, arguments: list[str]) -> Peace:
     return peace
 
 
-def moment_of(peace: Peace, number: int, partitions: int, settings: Settings) -> float:
+def moment_of(peace: Peace, number: int, case: str, settings: Settings) -> float:
     """When to kill: random within the `number`-th of equal spans between the first and last work.
 
     The work begins a little before its first trace, the ledger, is on the disk.
     """
-    random_ = random.Random(f"{settings.seed}/{partitions}/{number}")
+    random_ = random.Random(f"{settings.seed}/{case}/{number}")
     begin = 0.9 * peace.ready
     span = (peace.wall - begin) / settings.kills
     return begin + span * (number + random_.random())
@@ -226,7 +232,6 @@ def one_kill(
     place: Path,
     arguments: list[str],
     peace: Peace,
-    partitions: int,
     number: int,
     settings: Settings,
 ) -> Case:
@@ -234,7 +239,9 @@ def one_kill(
     kept = place / "case.json"
     if kept.exists():
         return Case(**json.loads(kept.read_text()))
-    moment = moment_of(peace, number, partitions, settings)
+    given = dict(word.split("=", 1) for word in arguments)
+    engine, partitions = given["engine"], int(given["partitions"])
+    moment = moment_of(peace, number, f"{engine}/{partitions}", settings)
     whole = number % 2 == 0
     while True:
         shutil.rmtree(place, ignore_errors=True)
@@ -268,6 +275,7 @@ def one_kill(
             kill_tree(process)
     staging = place / "lake" / "_staging"
     case = Case(
+        engine=engine,
         partitions=partitions,
         moment=moment,
         commits=commits,
@@ -291,16 +299,25 @@ def commits_in(lake: Path) -> int:
 # --------------------------------------------------------------------------------------- the page
 
 
-def page(peace: dict[int, Peace], cases: list[Case], settings: Settings) -> str:
+def page(peace: dict[tuple[str, int], Peace], cases: list[Case], settings: Settings) -> str:
     """The section of RESULTS.md."""
     rows = [
-        ["partitions", "killed after", "at commit", "killed", "runs after", "tables that differ"]
+        [
+            "engine",
+            "partitions",
+            "killed after",
+            "at commit",
+            "killed",
+            "runs after",
+            "tables that differ",
+        ]
     ]
     rows += [
         [
+            case.engine,
             str(case.partitions),
             f"{case.moment:.1f} s",
-            f"{case.commits} of {peace[case.partitions].commits}",
+            f"{case.commits} of {peace[case.engine, case.partitions].commits}",
             f"all {case.processes} processes" if case.killed == "tree" else "Python driver alone",
             str(case.runs),
             ", ".join(case.differing) or "none",
@@ -310,7 +327,7 @@ def page(peace: dict[int, Peace], cases: list[Case], settings: Settings) -> str:
     same = sum(not case.differing for case in cases)
     left = sum(bool(case.left) for case in cases)
     waves = -(-settings.files // 2)
-    calm = ", ".join(f"{n}: {p.wall:.1f} s" for n, p in peace.items())
+    calm = ", ".join(f"{engine} {n}: {p.wall:.1f} s" for (engine, n), p in peace.items())
     equal = len({json.dumps(p.digests) for p in peace.values()}) == 1
     return "\n".join(
         [
@@ -318,7 +335,7 @@ def page(peace: dict[int, Peace], cases: list[Case], settings: Settings) -> str:
             "",
             f"`python -m benchmarks.kill`: {settings.files} DepCC parts of {settings.megabytes:g} "
             f"MB in {waves} waves, with examples, sentences and duplicate sentences left out, on "
-            f"local Spark. Uninterrupted runs by partitions: {calm}; their tables are "
+            f"this machine. Uninterrupted runs by engine and partitions: {calm}; their tables are "
             f"{'the same' if equal else 'NOT THE SAME'} on all of them. After each kill -9 the "
             "same command was given again at once until it ended well.",
             "",

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 Places: TypeAlias = "npt.NDArray[np.int64]"
 
-# Some 200 kB: Parquet, which looks at the size of a page or row group no more often than every
-# hundred values, then holds tens of megabytes in memory, not gigabytes.
-PACKED_PAIRS = 1 << 13
+# Some 25 kB: engines move thousands of values at a time, and Parquet looks at the size of a page no
+# more often than every hundred values, so that they hold some hundred megabytes, not gigabytes.
+PACKED_PAIRS = 1 << 10
 # Pairs of a part: as words and counts some 30 MB, and a file of a table.
 PART_PAIRS = 1 << 20
 MOST_PARTS = 1 << 16

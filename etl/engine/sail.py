@@ -1,9 +1,10 @@
 """Sail embedded: a Spark Connect server in Rust, in the job's own process; no Java needed.
 
 What is known of it (``docs/engines.md``): hints and ``persist`` do nothing; ``repartitionByRange``
-distributes by hash; a sort within partitions that no later operator needs is dropped, so that an
-order is asked for by a window over the same keys; all partitions of a stage run at once; paths are
-patterns, and one that matches nothing gives no rows and no error.
+distributes by hash; lists as values of aggregates take many times their memory; a sort within
+partitions that no later operator needs is dropped, so that an order is asked for by a window over
+the same keys; all partitions of a stage run at once; paths are patterns, and one that matches
+nothing gives no rows and no error.
 """
 
 from __future__ import annotations
@@ -13,13 +14,17 @@ import os
 import re
 import shutil
 import tempfile
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from conf import UserError
@@ -32,6 +37,7 @@ if TYPE_CHECKING:
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _SCHEMES = {"s3a": "s3", "s3n": "s3"}  # Hadoop's names of a store -> Sail's
+_PLACE = "_place"
 _NEVER = str(365 * 24 * 3600)  # seconds
 
 
@@ -78,6 +84,24 @@ def sail_location(uri: str) -> str:
         return f"file://{quote(path)}"
     scheme, rest = uri.split("://", 1)
     return f"{_SCHEMES.get(scheme, scheme)}://{rest}"
+
+
+def groups_of(batches: Iterator[pa.RecordBatch], key: str) -> Iterator[pa.Table]:
+    """Batches, sorted by the column `key`, as a table for each of its values."""
+    held: list[pa.RecordBatch] = []
+    for batch in batches:
+        values = batch.column(key)
+        changes = pc.not_equal(values[1:], values[:-1])
+        starts = [at + 1 for at in pc.indices_nonzero(changes).to_pylist()]
+        for start, end in pairwise([0, *starts, batch.num_rows]):
+            piece = batch.slice(start, end - start)
+            if held and piece.num_rows and piece.column(key)[0] != held[-1].column(key)[0]:
+                yield pa.Table.from_batches(held)
+                held = []
+            if piece.num_rows:
+                held.append(piece)
+    if held:
+        yield pa.Table.from_batches(held)
 
 
 class Sail:
@@ -127,13 +151,16 @@ class Sail:
     def group_arrow(
         self, frame: DataFrame, by: str, function: GroupFunction, schema: T.StructType | str
     ) -> DataFrame:
-        local = LocalFunction(function, None)
+        # Not applyInArrow: Sail gathers the rows of all groups as lists, and counts the memory of
+        # each list as that of every list it was cut from. Sorted rows stream, and spill.
+        place = F.row_number().over(Window.partitionBy(by).orderBy(by))
+        ordered = frame.withColumn(_PLACE, place)
 
-        # A plain function: of an object's call pyspark would count self as an argument.
-        def call(table: pa.Table) -> pa.Table:
-            return local(table)
+        def of_groups(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for group in groups_of(batches, by):
+                yield from function(group.drop_columns(_PLACE)).to_batches()
 
-        return frame.groupBy(by).applyInArrow(call, schema)
+        return self.map_arrow(ordered, of_groups, schema, compiled=True)
 
     def watch(self, label: str, size: int) -> AbstractContextManager[None]:
         before = progress.done()

@@ -22,10 +22,10 @@ PEACE = Peace(wall=30.0, ready=10.0, commits=20, digests=dict.fromkeys(TABLES, "
 
 
 def test_moments_are_spread_over_the_work_and_repeatable():
-    moments = [moment_of(PEACE, number, 2, Settings()) for number in range(5)]
-    assert moments == [moment_of(PEACE, number, 2, Settings()) for number in range(5)]
+    moments = [moment_of(PEACE, number, "sail/2", Settings()) for number in range(5)]
+    assert moments == [moment_of(PEACE, number, "sail/2", Settings()) for number in range(5)]
     assert moments[0] >= 9 and moments == sorted(moments) and moments[-1] < 30
-    assert moments != [moment_of(PEACE, number, 7, Settings()) for number in range(5)]
+    assert moments != [moment_of(PEACE, number, "sail/7", Settings()) for number in range(5)]
 
 
 def test_tables_that_differ_are_named(tmp_path):
@@ -42,18 +42,20 @@ def test_the_input_is_two_files_a_wave_and_has_a_duplicate(tmp_path):
     parts = sorted(make_input(tmp_path / "input", settings).iterdir())
     contents = [part.read_bytes() for part in parts]
     assert contents[0] == contents[2] != contents[1]
-    arguments = dict(word.split("=") for word in job_arguments(tmp_path / "input", settings, 7))
+    arguments = dict(
+        word.split("=") for word in job_arguments(tmp_path / "input", settings, "sail", 7)
+    )
     assert arguments["partitions"] == "7"
     assert int(arguments["wave_bytes"]) == 2 * max(map(len, contents))
 
 
 def test_the_page_tells_what_differs():
-    case = Case(2, 12.0, 7, "tree", 9, 1, [], 0)
-    wrong = Case(2, 15.0, 9, "driver", 1, 1, ["amod_counts"], 3)
-    text = page({2: PEACE}, [case, wrong], Settings())
+    case = Case("sail", 2, 12.0, 7, "tree", 9, 1, [], 0)
+    wrong = Case("sail", 2, 15.0, 9, "driver", 1, 1, ["amod_counts"], 3)
+    text = page({("sail", 2): PEACE}, [case, wrong], Settings())
     assert "**1 of 2 cases" in text
-    assert "| 2 | 12.0 s | 7 of 20 | all 9 processes | 1 | none |" in text
-    assert "| 2 | 15.0 s | 9 of 20 | Python driver alone | 1 | amod_counts |" in text
+    assert "| sail | 2 | 12.0 s | 7 of 20 | all 9 processes | 1 | none |" in text
+    assert "| sail | 2 | 15.0 s | 9 of 20 | Python driver alone | 1 | amod_counts |" in text
 
 
 def test_mistakes_are_told():

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.engines import CASES, Settings, page
+from conf import UserError, load
+
+RUN = {"wall": 2.0, "cpu": 3.0, "memory": 400.0, "runs": 3, "load": 0.1}
+
+
+def test_the_page_has_a_row_a_figure_and_says_what_was_missed():
+    kept = {
+        "treebank-sail": RUN,
+        "counting-sail": RUN | {"kernel": 0.5, "polars": RUN | {"wall": 1.0}},
+        "many-spark": RUN | {"gigabytes": 6.0, "start": 20.0, "kernel_a_gb": 1.0, "cpu_a_gb": 1.4},
+        "adept-10-sail": RUN | {"rows": 12345},
+        "adept-10-spark": RUN | {"rows": 12345, "wall": 8.0},
+        "plane-50-sail": {"failed": "no memory left"},
+    }
+    text = page(kept)
+    assert "| treebank | sail | 2.0 | 3.0 | 400 | - |" in text
+    assert "| adept 10 M | spark | 8.0 | 3.0 | 400 | 12,345 |" in text
+    assert "| plane 50 M | sail | failed | - | - | no memory left |" in text
+    assert "Treebank: 2.0 s (met: at most 5)" in text
+    assert "2.0 s beside 1.0 of the polars script (missed: at most as long)" in text
+    assert "6.0 GB, spark: 1.40 CPU s a GB, 1.40 times the kernel's 1.00 (met: at most 1.5)" in text
+    assert "adept: Sail's seconds over Spark's 0.25 (10 M)" in text
+
+
+def test_mistakes_are_told():
+    with pytest.raises(UserError, match=r"cases=\['trees'\]: expected some of treebank"):
+        load(Settings, ["cases=[trees]"])
+    with pytest.raises(UserError, match=r"engines=\['flink'\]: expected some of sail, spark"):
+        load(Settings, ["engines=[flink]"])
+    assert set(Settings().cases) == set(CASES)

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from itertools import groupby
+
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+from pyspark.sql import SparkSession
+
+from etl.engine import group_arrow
+from etl.engine.sail import groups_of, sail_location
+
+
+@given(st.lists(st.integers(0, 4), max_size=30).map(sorted), st.integers(1, 7))
+def test_groups_are_the_same_wherever_batches_end(keys: list[int], size: int) -> None:
+    rows = pa.table({"key": pa.array(keys, pa.int64()), "at": pa.array(range(len(keys)))})
+    empty = rows.schema.empty_table().to_batches() or [
+        pa.RecordBatch.from_pylist([], schema=rows.schema)
+    ]
+    batches = [*empty, *rows.to_batches(max_chunksize=size), *empty]
+    found = [group.column("key").to_pylist() for group in groups_of(iter(batches), "key")]
+    assert found == [list(group) for _, group in groupby(keys)]
+
+
+def test_every_group_is_handed_over_whole(spark: SparkSession) -> None:
+    rows = pa.table({"word": [f"w{n % 50}" for n in range(20_000)], "n": list(range(20_000))})
+
+    def total(group: pa.Table) -> pa.Table:
+        assert group.column_names == ["word", "n"]
+        return pa.table([group["word"][:1], [sum(group["n"].to_pylist())]], names=["word", "n"])
+
+    frame = spark.createDataFrame(rows).repartition(5)
+    found = group_arrow(frame, "word", total, "word string, n long").collect()
+    assert {row["word"]: row["n"] for row in found} == {
+        f"w{n}": sum(range(n, 20_000, 50)) for n in range(50)
+    }
+    assert len(found) == 50
+
+
+def test_paths_are_names_to_sail_and_not_patterns() -> None:
+    assert sail_location("/a/b [1]*") == "file:///a/b%20%5B1%5D%2A"
+    assert sail_location("file:///a%20b") == "file:///a%20b"
+    assert sail_location("s3a://bucket/a") == "s3://bucket/a"
