@@ -39,6 +39,7 @@ from etl.lake import arrow
 KEY = "engines"
 SHARED = Path(os.environ.get("ADNOMINAL_DATA", ROOT.parent / "shared" / "data"))
 ENGINES = ("sail", "spark")
+MEMORY = 8  # GB for either engine, beside what Python takes
 PARTS = 24
 MEGABYTES = 250
 
@@ -80,7 +81,10 @@ class Settings:
 def run(script: str, engine: str, *arguments: str, cores: Sequence[int] | None = None) -> Usage:
     """A job as a user starts it, to its end; on some cores only, where they are given."""
     command = [sys.executable, str(ROOT / "etl" / script), *arguments, f"engine={engine}"]
-    used = measured(command, cores=cores).checked()
+    if engine == "sail":
+        command.append(f"memory={MEMORY}GB")
+    environment = {"SPARK_DRIVER_MEMORY": f"{MEMORY}g"}
+    used = measured(command, env=environment, cores=cores).checked()
     log.info("%s engine=%s: %.1f s, %.1f CPU s", script, engine, used.wall, used.cpu)
     return used
 
@@ -315,7 +319,7 @@ def page(kept: Figures) -> str:
         "",
         "Each command from the start of its process to its end, on all cores, medians; CPU seconds "
         "and memory are those of all its processes, pages that they share counted once. Spark runs "
-        "locally (`engine=spark`).",
+        f"locally (`engine=spark`); either engine is given {MEMORY} GB.",
         "",
     ]
     rows: list[Sequence[object]] = [("job", "engine", "s", "CPU s", "memory, MB", "rows")]

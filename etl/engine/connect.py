@@ -9,19 +9,16 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import types as T
+from pyspark.sql import SparkSession
 
 from conf import UserError
 from etl.engine import progress
-from etl.engine.spark import PACKAGES, REQUIRED, Started, hadoop_location, pack
-
-if TYPE_CHECKING:
-    from etl.engine import GroupFunction, MapFunction
+from etl.engine.spark import PACKAGES, REQUIRED, Spark, pack
 
 _CORES = 8  # where the server does not tell how many it has
 
@@ -35,26 +32,26 @@ def start(app: str, **_: Any) -> Connect:
     return Connect(app, os.environ["SPARK_REMOTE"])
 
 
-class Connect:
+class Connect(Spark):
     """A session with a Spark Connect server."""
 
     name = "connect"
-    is_cluster = True
 
     def __init__(self, app: str, address: str) -> None:
         from pyspark.errors import PySparkException
 
         builder = SparkSession.builder.remote(address).appName(app)
         try:
-            self.spark: SparkSession = builder.getOrCreate()
+            session = builder.getOrCreate()
             for key, value in REQUIRED.items():
-                self.spark.conf.set(key, value)
+                session.conf.set(key, value)
         except (PySparkException, ValueError, OSError) as error:
             first = (str(error).strip().splitlines() or [type(error).__name__])[0]
             raise UserError(
                 f"SPARK_REMOTE={address}: no Spark Connect server answers there ({first}); start "
                 "one, or unset SPARK_REMOTE to take the embedded engine"
             ) from error
+        super().__init__(session, is_cluster=True)
         folder = Path(tempfile.mkdtemp(prefix="adnominal-"))
         try:
             archives = [f"{pack(package, folder)}#{package}" for package in PACKAGES]
@@ -67,20 +64,8 @@ class Connect:
     def cores(self) -> int:
         return int(self.spark.conf.get("spark.default.parallelism", str(_CORES)) or _CORES)
 
-    def partitions(self, most: int, least: int) -> int:
-        return max(1, min(most, max(4 * self.cores, least)))
-
-    def map_arrow(
-        self, frame: DataFrame, function: MapFunction, schema: T.StructType | str, compiled: bool
-    ) -> DataFrame:
-        return frame.mapInArrow(Started(function), schema)
-
-    def group_arrow(
-        self, frame: DataFrame, by: str, function: GroupFunction, schema: T.StructType | str
-    ) -> DataFrame:
-        return frame.groupBy(by).applyInArrow(function, schema)
-
-    def watch(self, label: str, size: int) -> AbstractContextManager[None]:
+    @contextmanager
+    def watch(self, label: str, size: int) -> Iterator[None]:
         self._done = 0.0
 
         def note(stages: Any, **_: Any) -> None:
@@ -89,13 +74,8 @@ class Connect:
 
         self.spark.clearProgressHandlers()
         self.spark.registerProgressHandler(note)
-        return progress.reported(label, size, lambda: self._done)
-
-    def location(self, uri: str) -> str:
-        return hadoop_location(uri)
+        with progress.reported(label, size, lambda: self._done):
+            yield
 
     def has_class(self, name: str) -> bool:
         return False
-
-    def stop(self) -> None:
-        self.spark.stop()
