@@ -39,8 +39,9 @@ if TYPE_CHECKING:
 
 ENGINES = ("auto", "sail", "spark", "connect")
 
-EMBEDDED_ROWS = 40_000_000
-"""Rows of pairs up to which `auto` takes the embedded engine: a guess, not measured yet."""
+EMBEDDED_ROWS = 50_000_000
+"""Rows of pairs up to which `auto` takes the embedded engine: the most that was measured
+(`benchmarks.engines`); up to there it was faster than local Spark, within 8 GB."""
 
 log = logging.getLogger("adnominal")
 
