@@ -15,15 +15,15 @@ import math
 import os
 import shutil
 from argparse import Namespace
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from conf import UserError
 from training import launch
+from training.files import replace_text
 
-__all__ = ["Checkpoints", "Pointer", "State", "better", "check_space", "full_weights"]
+__all__ = ["Checkpoints", "Pointer", "State", "better", "full_weights"]
 
 _POINTER = "latest.json"
 
@@ -55,19 +55,6 @@ def better(value: float, best: float | None, *, smallest: bool) -> bool:
     if not math.isfinite(value):
         return False
     return best is None or (value < best if smallest else value > best)
-
-
-def check_space(folder: Path, needed: int) -> None:
-    """Raise `UserError` where the disk of `folder` has less than `needed` bytes free."""
-    there = folder.absolute()
-    while not there.exists():
-        there = there.parent
-    free = shutil.disk_usage(there).free
-    if free < needed:
-        raise UserError(
-            f"out={folder}: {free / 1e9:.1f} GB free, but checkpoints and weights need "
-            f"{needed / 1e9:.1f} GB; make room or choose another folder with out="
-        )
 
 
 class Checkpoints:
@@ -150,12 +137,6 @@ class Checkpoints:
                 )
         dist.barrier()
 
-    def remove(self) -> None:
-        """Delete all checkpoints, the pointer first."""
-        if launch.rank() == 0 and self.folder.exists():
-            (self.folder / _POINTER).unlink(missing_ok=True)
-            shutil.rmtree(self.folder)
-
 
 def full_weights(engine: Any) -> dict[str, Any] | None:
     """Every weight by name, whole and on the CPU, in the first process; None in the others.
@@ -179,19 +160,6 @@ def full_weights(engine: Any) -> dict[str, Any] | None:
     buffers = dict(module.named_buffers())
     names = list(module.state_dict())
     return {name: gathered[name] if name in gathered else buffers[name].cpu() for name in names}
-
-
-def replace_text(path: Path, text: str) -> None:
-    """Write a file so that a reader, or a kill, sees the old one or the new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_name(path.name + ".new")
-    fresh.write_text(text, encoding="utf-8")
-    os.replace(fresh, path)
-
-
-def replace_json(path: Path, value: Mapping[str, Any]) -> None:
-    """`replace_text` with JSON."""
-    replace_text(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
 
 
 @contextlib.contextmanager

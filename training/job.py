@@ -5,31 +5,33 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import functools
 import gc
 import json
 import logging
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 import conf
 from conf import JobFailed, UserError
-from etl.lake import arrow
 from training import grid, launch, metrics, predictions, tasks
-from training.checkpoints import check_space, replace_json, replace_text
 from training.engine import Evaluation, Trainer, evaluate, precision_of, told, zero_stage
+from training.files import check_space, replace_json, replace_text
 from training.grid import Point
 from training.learner import Learner
 from training.loading import trained
 from training.model_card import card
+from training.runs import Outcome, Plan, Runs
 from training.settings import Settings, Training
 from training.tasks import Dataset, Task
-from training.tracking import Run, Tracker
+from training.tracking import Run
 
 __all__ = ["Work", "check_room", "execute", "finetune", "prepare"]
 
@@ -41,8 +43,8 @@ log = logging.getLogger("adnominal")
 class Work:
     """A point with all that it needs, checked.
 
-    `job` is the script that it is of, `task` None where no task scores it; `predictions` says
-    whether what it predicts goes to the table predictions.
+    `job` is the script that it is of, `task` None where no task scores it; runs of one `group`
+    differ in their seeds alone.
     """
 
     job: str
@@ -51,7 +53,7 @@ class Work:
     dataset: Dataset
     learner: Learner
     folder: Path
-    predictions: bool
+    group: str
 
     @property
     def name(self) -> str:
@@ -78,28 +80,30 @@ def execute(settings: Training, work: Sequence[Work]) -> None:
     launch.start()
     first = work[0]
     out = first.folder.parent
-    tracker = Tracker(settings.tracking, settings.experiment or first.name, first.job)
-    parent: Run | None = None
-    if len(work) > 1:
-        name = settings.run_name or f"{first.dataset.task}: {len(work)} runs"
-        parent = tracker.run(name, _made(out) / "mlflow.json")
-        parent.settings(conf.to_dict(settings), conf.as_yaml(settings))
+    runs = Runs(first.job, settings, settings.experiment or first.name)
     results, failed = [], []
-    for number, own in enumerate(work, 1):
-        if len(work) > 1 and launch.rank() == 0:
-            log.info("run %d of %d: %s", number, len(work), own.point.label)
-        try:
-            results.append(_run(own, tracker, parent.id if parent else None))
-        except JobFailed as error:
-            failed.append(f"{own.point.label} ({error})")
-            log.error("failed: %s", failed[-1])
-        gc.collect()
-    if launch.rank() == 0 and results:
-        _summarise(settings, out, results, parent)
-    if parent is not None:
-        parent.end("FAILED" if failed else "FINISHED")
-    if failed:
-        raise JobFailed(f"{len(failed)} of {len(work)} runs failed: {'; '.join(failed)}")
+    with contextlib.ExitStack() as stack:
+        parent: Run | None = None
+        if len(work) > 1:
+            name = settings.run_name or f"{first.dataset.task}: {len(work)} runs"
+            parent = stack.enter_context(runs.group(name, out / "mlflow.json"))
+        for number, one in enumerate(work, 1):
+            if len(work) > 1 and launch.rank() == 0:
+                log.info("run %d of %d: %s", number, len(work), one.point.label)
+            try:
+                result = runs.once(_plan(one), functools.partial(_trained, one), parent)
+                # The same run may stand in another grid, with other axes.
+                results.append({**result, "changes": dict(one.point.changes)})
+                if launch.rank() == 0 and not settings.keep_checkpoints:
+                    shutil.rmtree(one.folder / "checkpoints", ignore_errors=True)
+            except JobFailed as error:
+                failed.append(f"{one.point.label} ({error})")
+                log.error("failed: %s", failed[-1])
+            gc.collect()
+        if launch.rank() == 0 and results:
+            _summarise(settings, out, results, parent)
+        if failed:
+            raise JobFailed(f"{len(failed)} of {len(work)} runs failed: {'; '.join(failed)}")
 
 
 def prepare(settings: Settings) -> list[Work]:
@@ -136,9 +140,9 @@ def prepare(settings: Settings) -> list[Work]:
         if own.size is not None:
             tasks.nested_subset(dataset.parts["train"].item_ids, own.size, own.seed)
         out = Path(own.out or f"runs/{task.name}")
-        folder = out / grid.name(point, data)
         model = learner(dataset, own)
-        work.append(Work(JOB, point, task, dataset, model, folder, own.predictions))
+        folder, group = out / grid.name(point, data), grid.group(point, data)
+        work.append(Work(JOB, point, task, dataset, model, folder, group))
     check_room(work)
     return work
 
@@ -166,50 +170,16 @@ def learner(dataset: Dataset, settings: Settings) -> Learner:
     return PairLearner(dataset, settings)
 
 
-def _made(folder: Path) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
-def _run(own: Work, tracker: Tracker, parent: str | None) -> dict[str, Any]:
-    """The result of one run: made now, or kept from before."""
-    kept = own.folder / "result.json"
-    before = launch.broadcast(kept.read_text(encoding="utf-8") if kept.exists() else None)
-    if before is not None:
-        if launch.rank() == 0:
-            log.info("finished before (%s); not run again", own.folder)
-        result: dict[str, Any] = json.loads(before)
-        if own.point.settings.register is not None:
-            tracker.earlier(result["run_id"]).register(own.point.settings.register)
-        # The same run may stand in another grid, with other axes.
-        return {**result, "changes": dict(own.point.changes)}
+def _plan(own: Work) -> Plan:
     settings = own.point.settings
-    _made(own.folder)
-    run = tracker.run(
-        settings.run_name or own.point.label, own.folder / "mlflow.json", parent=parent
-    )
-    if launch.rank() == 0:
-        yaml = conf.as_yaml(settings)
-        replace_text(own.folder / "settings.yaml", yaml)
-        task_settings = {"name": own.name}
-        if own.task is not None:
-            task_settings |= dataclasses.asdict(own.task.settings)
-        run.settings({**conf.to_dict(settings), "task": task_settings, **_facts(own)}, yaml)
-        run.inputs(settings.lake, own.dataset.sources)
-    try:
-        result = _trained(own, run)
-    except KeyboardInterrupt:
-        run.end("KILLED")
-        raise
-    except Exception:
-        run.end("FAILED")
-        raise
-    run.end()
-    return result
+    name = settings.run_name or own.point.label
+    return Plan(own.folder, name, settings, _facts(own), own.dataset.sources, own.group)
 
 
 def _facts(own: Work) -> dict[str, Any]:
+    settings = {} if own.task is None else dataclasses.asdict(own.task.settings)
     return {
+        "task": {"name": own.name, **settings},
         "model_name": own.learner.name,
         "parameters": own.learner.parameters(),
         "processes": launch.world_size(),
@@ -218,7 +188,7 @@ def _facts(own: Work) -> dict[str, Any]:
     }
 
 
-def _trained(own: Work, run: Run) -> dict[str, Any]:
+def _trained(own: Work, run: Run) -> Outcome:
     settings, dataset = own.point.settings, own.dataset
     with launch.first_on_machine():
         own.learner.prepare()
@@ -249,7 +219,6 @@ def _trained(own: Work, run: Run) -> dict[str, Any]:
     result = {
         "changes": dict(own.point.changes),
         "seed": settings.seed,
-        "run_id": run.id or f"local-{own.folder.name}",
         "figures": figures,
         "updates": state.step,
         "best_update": state.best_step,
@@ -258,12 +227,14 @@ def _trained(own: Work, run: Run) -> dict[str, Any]:
         "samples_per_second": trainer.samples / state.seconds if state.seconds else None,
         "shortened": shortened,
     }
-    if launch.rank() == 0:
-        _keep(own, run, weights, found, result)
-        if not settings.keep_checkpoints:
-            trainer.checkpoints.remove()
-    launch.barrier()
-    return result
+    if launch.rank() != 0:
+        return Outcome(result)
+    log.info("%s: %s", own.point.label, told(figures))
+    text = _described(own, weights, figures)
+    rows = _rows(own, found, run.name)
+    _record(own, run, weights, found)
+    final = {f"final/{name}": value for name, value in figures.items()}
+    return Outcome(result, rows, final, {"model_card.md": text}, state.step)
 
 
 def _placed(model: Any) -> Any:
@@ -272,64 +243,46 @@ def _placed(model: Any) -> Any:
     return model.cuda() if torch.cuda.is_available() else model
 
 
-def _keep(
-    own: Work,
-    run: Run,
-    weights: Path,
-    found: Mapping[str, Evaluation],
-    result: Mapping[str, Any],
-) -> None:
-    """Predictions, card, figures, model; the result last, which marks the run as finished."""
-    settings, dataset, figures = own.point.settings, own.dataset, result["figures"]
-    log.info("%s: %s", own.point.label, told(figures))
+def _described(own: Work, weights: Path, figures: Mapping[str, float]) -> str:
+    """The model card; it lies beside the weights, with what the model was trained on."""
+    settings = own.point.settings
     text = card(
-        dataset,
+        own.dataset,
         task=own.name,
         model=own.learner.name,
-        settings=settings.identity(),
+        settings=conf.identity(settings),
         figures=figures,
         code=conf.code_version(),
     )
     replace_text(weights / "README.md", text)
     if own.task is not None:
-        trained(own.task, dataset, own.learner, settings.seed).write(weights)
-    run_id = result["run_id"]
+        trained(own.task, own.dataset, own.learner, settings.seed).write(weights)
+    return text
+
+
+def _rows(own: Work, found: Mapping[str, Evaluation], run_id: str) -> pa.Table | None:
+    """What the run predicts, as rows of the table predictions."""
+    seed, model = own.point.settings.seed, own.learner.name
     parts = [
-        predictions.rows(
-            dataset, part, one, run_id=run_id, seed=settings.seed, model=own.learner.name
-        )
+        predictions.rows(own.dataset, part, one, run_id=run_id, seed=seed, model=model)
         for part, one in found.items()
         if one.predicted is not None
     ]
-    if parts:
-        rows = pa.concat_tables(parts)
-        pq.write_table(rows, own.folder / "predictions.parquet")
-        if own.predictions:
-            # The run is the transaction: what a run that was killed here has written stays once.
-            meta = {"run": run_id}
-            arrow.append(
-                settings.lake,
-                "predictions",
-                rows,
-                job=own.job,
-                metadata=meta,
-                transaction=(f"{own.job}/{run_id}", 0),
-            )
-        run.file(own.folder / "predictions.parquet")
-    run.metrics({f"final/{name}": value for name, value in figures.items()}, result["updates"])
-    run.text(text, "model_card.md")
+    return pa.concat_tables(parts) if parts else None
+
+
+def _record(own: Work, run: Run, weights: Path, found: Mapping[str, Evaluation]) -> None:
+    """Confusion matrices and the model, in MLflow."""
+    dataset = own.dataset
     for part, one in found.items():
         gold = dataset.parts[part].gold
         if one.scores is not None and gold is not None:
             answers = dataset.outcome_of[np.asarray(one.predicted)]
             counts = metrics.confusion(gold, answers, len(dataset.outcomes))
             run.confusion(counts, dataset.outcomes, f"confusion_{part}")
-    if settings.log_model:
+    if own.point.settings.log_model:
         pair = dataset.parts["train"].second is not None
         run.model(weights, pair=pair, generates=dataset.kind == "seq2seq")
-    if settings.register is not None:
-        run.register(settings.register)
-    replace_json(own.folder / "result.json", result)
 
 
 def _summarise(

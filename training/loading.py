@@ -27,9 +27,9 @@ import pyarrow as pa
 import conf
 from conf import UserError
 from training.batching import Ids, evaluation_batches
-from training.checkpoints import replace_json
 from training.encoders import find, longest, padded, quiet
 from training.engine import softmax
+from training.files import replace_json
 from training.learner import Learner
 from training.tasks import Dataset, Task
 from training.tokens import Tokens, encode

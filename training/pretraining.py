@@ -129,6 +129,7 @@ def prepare(settings: Settings) -> list[Work]:
             nested_subset(dataset.parts["train"].item_ids, own.size, own.seed)
         folder = Path(own.out or f"runs/{dataset.task}") / grid.name(point, data)
         learner = MaskedLearner(dataset, own)
-        work.append(Work(JOB, point, None, dataset, learner, folder, predictions=False))
+        group = grid.group(point, data)
+        work.append(Work(JOB, point, None, dataset, learner, folder, group))
     check_room(work)
     return work
