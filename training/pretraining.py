@@ -7,9 +7,9 @@ from pathlib import Path
 
 from conf import UserError, setting
 from training import grid, launch, sentences
-from training.engine import precision_of, zero_stage
 from training.job import Work, check_room, execute
 from training.settings import Training
+from training.sharding import precision_of, zero_stage
 from training.tasks import Dataset, nested_subset
 
 __all__ = ["JOB", "Settings", "prepare", "pretrain"]

@@ -25,6 +25,10 @@ class Lora:
     targets: list[str] = setting(
         [], help="names of the layers to adapt; all linear ones if empty", example="query,value"
     )
+    dora: bool = setting(False, help="adapt direction and size of weights apart (DoRA)")
+    merge: bool = setting(
+        False, help="write the adapted model whole too, to OUT/…/merged; else adapters alone"
+    )
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from conf import JobFailed, UserError
 from training import grid, launch, predictions, seq2seq
 from training.batching import Ids
 from training.encoders import Pretrained, find, longest
-from training.engine import Evaluation, told
+from training.evaluation import Evaluation, figures_line
 from training.files import replace_text
 from training.loading import Classifier, classifier, forward, resolve
 from training.progress import Progress
@@ -249,7 +249,7 @@ def _scored(settings: Settings, cell: Cell, model: Any, progress: Progress, run:
     if said is not None:
         rows = rows.set_column(rows.schema.get_field_index("text"), "text", said)
     scored = {f"{part}/{name}": value for name, value in figures.items()}
-    log.info("%s: %s", cell.label, told(scored))
+    log.info("%s: %s", cell.label, figures_line(scored))
     final = {f"final/{name}": value for name, value in scored.items()}
     final |= {"rows_per_second": cell.rows / max(seconds, 1e-9), "cut": cut}
     text = details(f"{cell.label}, {part}", rows, cell.dataset.parts[part], cell.target.name)
