@@ -29,11 +29,13 @@ __all__ = [
     "EMBEDDED",
     "PairLearner",
     "Pretrained",
+    "adapted",
     "find",
     "load_classifier",
     "longest",
     "padded",
     "quiet",
+    "set_template",
     "unadapted",
 ]
 
@@ -107,6 +109,42 @@ def longest(pretrained: Pretrained) -> int:
     return able
 
 
+def set_template(tokenizer: Any, config: Any) -> None:
+    """Make a decoder's tokenizer fit for classifying texts and pairs, as an encoder's is already.
+
+    Decoders are trained on running text: their tokenizers put nothing between two texts, and may
+    pad on the left. A line break parts the texts of a pair; the end of the text closes them, since
+    the head reads the last token, unless padding is the same token and thus not read. The template
+    is saved with the tokenizer.
+    """
+    from tokenizers.processors import TemplateProcessing
+
+    if tokenizer.pad_token is None:
+        # What stands behind the end is never looked at.
+        tokenizer.pad_token = tokenizer.eos_token
+    config.pad_token_id = tokenizer.pad_token_id
+    if tokenizer.cls_token is not None or tokenizer.sep_token is not None:
+        return
+    tokenizer.padding_side = "right"
+    start, end = tokenizer.bos_token_id, tokenizer.eos_token_id
+    begins = start is not None and tokenizer("a")["input_ids"][:1] == [start]
+    parts = {
+        "begin": [start] if begins else [],
+        "between": tokenizer("\n", add_special_tokens=False)["input_ids"] or [end],
+        "end": [end] if end != tokenizer.pad_token_id else [],
+    }
+    before, after = ("begin " if begins else ""), (" end" if parts["end"] else "")
+    tokenizer.backend_tokenizer.post_processor = TemplateProcessing(
+        single=f"{before}$A{after}",
+        pair=f"{before}$A between $B{after}",
+        special_tokens=[
+            {"id": name, "ids": ids, "tokens": tokenizer.convert_ids_to_tokens(ids)}
+            for name, ids in parts.items()
+            if ids
+        ],
+    )
+
+
 def padded(tokenizer: Any, tokens: Tokens, indices: Ids) -> dict[str, Any]:
     """Rows of `tokens` as a batch: input_ids, attention_mask, token_type_ids where there are any.
 
@@ -143,10 +181,7 @@ class PairLearner:
         config.id2label = dict(enumerate(dataset.labels))
         config.label2id = {label: i for i, label in enumerate(dataset.labels)}
         config.problem_type = "single_label_classification"
-        if tokenizer.pad_token is None:
-            # Decoders know no padding; what stands behind the end is never looked at.
-            tokenizer.pad_token = tokenizer.eos_token
-        config.pad_token_id = tokenizer.pad_token_id
+        set_template(tokenizer, config)
         self.config, self.tokenizer = config, tokenizer
         self.limit = self._limit()
         self._tokens: dict[str, Tokens] = {}
@@ -207,7 +242,8 @@ class PairLearner:
 
         own = self._settings.lora
         # What is new is trained whole and saved with the adapters: nobody else has it.
-        fresh = {name for name, _ in _head(model)} | {key.rpartition(".")[0] for key in missing}
+        fresh = {name for name, _ in _head(model)}
+        fresh |= {key.rpartition(".")[0] for key in missing if _of_body(model, key)}
         config = LoraConfig(
             task_type="SEQ_CLS",
             r=own.rank,
@@ -278,6 +314,11 @@ class PairLearner:
         self.config.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
 
+    def merge(self, folder: Path, merged: Path) -> None:
+        """Write the model in `folder` whole, adapters merged into what they adapt."""
+        model = self.load(folder).merge_and_unload()
+        self.save(model, merged)
+
     def load(self, folder: Path) -> Any:
         """What `save` has written, in the precision it was written in."""
         return load_classifier(str(folder), find(str(folder)).config, "auto")[0]
@@ -294,7 +335,7 @@ def load_classifier(path: str, config: Any, dtype: Any) -> tuple[Any, set[str]]:
     from transformers import AutoModelForSequenceClassification
 
     adapters = Path(path) / ADAPTERS
-    base = _base(adapters) if adapters.is_file() else path
+    base = adapted(Path(path)) if adapters.is_file() else path
     try:
         with quiet():
             model, info = AutoModelForSequenceClassification.from_pretrained(
@@ -316,9 +357,14 @@ def load_classifier(path: str, config: Any, dtype: Any) -> tuple[Any, set[str]]:
     return model, set(info["missing_keys"]) | {key for key, *_ in info["mismatched_keys"]}
 
 
-def _base(adapters: Path) -> str:
-    """Where the model is that adapters are for."""
-    return find(json.loads(adapters.read_text(encoding="utf-8"))["base_model_name_or_path"]).path
+def adapted(folder: Path) -> str:
+    """Where the model is that the adapters in `folder` are for.
+
+    Raises:
+        UserError: as `find`.
+    """
+    config = json.loads((folder / ADAPTERS).read_text(encoding="utf-8"))
+    return find(config["base_model_name_or_path"]).path
 
 
 def unadapted(model: Any) -> Any:

@@ -30,7 +30,7 @@ from training.loading import trained
 from training.model_card import card
 from training.runs import Outcome, Plan, Runs
 from training.settings import Settings, Training
-from training.sharding import precision_of, zero_stage
+from training.sharding import precision_of, read_deepspeed
 from training.tasks import Dataset, Task
 from training.tracking import Run
 
@@ -120,7 +120,7 @@ def prepare(settings: Settings) -> list[Work]:
     for point in grid.points(settings):
         own = point.settings
         precision_of(own)
-        zero_stage(own)
+        read_deepspeed(own.deepspeed)
         key = json.dumps(own.task, sort_keys=True, default=str)
         if key not in loaded:
             task = tasks.task(own.task)
@@ -185,6 +185,7 @@ def _facts(own: Work) -> dict[str, Any]:
 
 def _trained(own: Work, run: Run) -> Outcome:
     settings, dataset = own.point.settings, own.dataset
+    from training.encoders import PairLearner
     from training.loop import Trainer
 
     with launch.first_on_machine():
@@ -202,6 +203,10 @@ def _trained(own: Work, run: Run) -> Outcome:
     )
     parts = tuple(part for part in dataset.parts if part != "train")
     weights, found = trainer.train(parts)
+    lora = getattr(settings, "lora", None)
+    if lora is not None and lora.rank and lora.merge and launch.rank() == 0:
+        assert isinstance(own.learner, PairLearner)
+        own.learner.merge(weights, own.folder / "merged")
     figures: dict[str, float] = {}
     for part, one in found.items():
         figures |= trainer.figures(part, one)

@@ -72,8 +72,8 @@ class Trainer:
         self.steps_per_epoch = -(-len(self.rows) // settings.batch_size)
         self.total = self.steps_per_epoch * settings.epochs
         self.state = State()
-        self.deepspeed = sharding.uses_deepspeed(settings)
-        self.zero3 = sharding.zero_stage(settings) == 3
+        self.deepspeed = sharding.uses_deepspeed(settings.deepspeed)
+        self.zero3 = sharding.stage_of(settings.deepspeed) == 3
 
     @property
     def model_folder(self) -> Path:

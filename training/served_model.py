@@ -1,7 +1,7 @@
 """A logged model as MLflow loads it: texts in, labels, generated texts or masked words out.
 
 MLflow copies this file into the model, so it imports nothing of ours where a transformers model is
-served; a sequence-to-sequence model needs this package installed.
+served; sequence-to-sequence models and adapters need this package installed.
 """
 
 from __future__ import annotations
@@ -43,7 +43,13 @@ class ServedModel(PythonModel):  # type: ignore[misc]
             (kind,) = AutoConfig.from_pretrained(folder).architectures
             self._fills = kind.endswith("ForMaskedLM")
             cls = AutoModelForMaskedLM if self._fills else AutoModelForSequenceClassification
-            self._model = cls.from_pretrained(folder)
+            if (folder / "adapter_config.json").exists():
+                from training.encoders import load_classifier
+
+                config = AutoConfig.from_pretrained(folder)
+                self._model, _ = load_classifier(str(folder), config, "auto")
+            else:
+                self._model = cls.from_pretrained(folder)
             self._tokenizer = AutoTokenizer.from_pretrained(folder)
         self._model.eval()
 

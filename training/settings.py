@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import conf
 from conf import UserError, setting
 from training.seq2seq import Seq2Seq
 
-__all__ = ["DEEPSPEED", "Lora", "Settings", "Training"]
-
-DEEPSPEED = conf.ROOT / "conf" / "deepspeed"
+__all__ = ["Lora", "Settings", "Training"]
 
 
 @dataclass(frozen=True)
@@ -200,20 +196,6 @@ class Training:
         """How many training examples a single run has; None for all."""
         (size,) = self.train_size or (None,)
         return size
-
-    @property
-    def deepspeed_file(self) -> Path:
-        """The DeepSpeed configuration.
-
-        Raises:
-            UserError: no such file.
-        """
-        named = DEEPSPEED / f"{self.deepspeed}.json"
-        path = named if named.is_file() else Path(self.deepspeed)
-        if not path.is_file():
-            there = ", ".join(sorted(file.stem for file in DEEPSPEED.glob("*.json")))
-            raise UserError(f"deepspeed={self.deepspeed}: expected a JSON file, or one of {there}")
-        return path
 
 
 # Fields come in the reverse order of the bases: what is trained stands first in --help.

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import conf
 from conf import UserError
 from training import launch
 from training.files import replace_json
@@ -19,11 +20,15 @@ __all__ = [
     "gathered",
     "precision_of",
     "processes",
+    "read_deepspeed",
+    "sharded",
+    "stage_of",
     "uses_deepspeed",
+    "without_automatic",
     "write_shards",
-    "zero_stage",
 ]
 
+DEEPSPEED = conf.ROOT / "conf" / "deepspeed"
 # Bytes of a file of weights: what the first process holds at a time while it writes.
 SHARD = 2_000_000_000
 
@@ -46,13 +51,18 @@ def precision_of(settings: Training) -> str:
     return settings.precision
 
 
-def read_deepspeed(settings: Training) -> dict[str, Any]:
-    """The DeepSpeed configuration that the settings name.
+def read_deepspeed(name: str) -> dict[str, Any]:
+    """A DeepSpeed configuration: a file of conf/deepspeed by its name, or any by its path.
 
     Raises:
-        UserError: not JSON; or it sets what our settings set (batch sizes, precision, clipping).
+        UserError: no such file; not JSON; or it sets what our settings set (batch sizes, precision,
+            clipping).
     """
-    path = settings.deepspeed_file
+    named = DEEPSPEED / f"{name}.json"
+    path = named if named.is_file() else Path(name)
+    if not path.is_file():
+        known = ", ".join(sorted(file.stem for file in DEEPSPEED.glob("*.json")))
+        raise UserError(f"deepspeed={name}: expected a JSON file, or one of {known}")
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
@@ -75,21 +85,55 @@ def read_deepspeed(settings: Training) -> dict[str, Any]:
     return config
 
 
-def zero_stage(settings: Training) -> int:
-    """The ZeRO stage (0 to 3) that the settings' DeepSpeed configuration asks for."""
-    return int(read_deepspeed(settings).get("zero_optimization", {}).get("stage", 0))
+def stage_of(name: str) -> int:
+    """The ZeRO stage (0 to 3) that a DeepSpeed configuration asks for.
+
+    Raises:
+        UserError: as `read_deepspeed`.
+    """
+    return int(read_deepspeed(name).get("zero_optimization", {}).get("stage", 0))
 
 
-def uses_deepspeed(settings: Training) -> bool:
+def uses_deepspeed(name: str) -> bool:
     """Whether DeepSpeed has anything to do: with stage 0 alone, torch averages gradients itself."""
-    return zero_stage(settings) > 0 or set(read_deepspeed(settings)) > {"zero_optimization"}
+    return stage_of(name) > 0 or set(read_deepspeed(name)) > {"zero_optimization"}
+
+
+def sharded(load: Callable[[], Any], name: str, dtype: Any) -> Any:
+    """What `load` loads, shared out by ZeRO 3 for inference: an engine that answers as the model.
+
+    Call it in a group of processes (`launch.start`) that DeepSpeed knows.
+    """
+    import deepspeed
+    import torch
+    from transformers.integrations import HfDeepSpeedConfig
+
+    config = {
+        **read_deepspeed(name),
+        "train_micro_batch_size_per_gpu": 1,
+        "bf16": {"enabled": dtype in (torch.bfloat16, "bfloat16")},
+        "fp16": {"enabled": dtype in (torch.float16, "float16")},
+    }
+    without_automatic(config)
+    # Models load in shares as long as this is alive.
+    kept = HfDeepSpeedConfig(config)
+    engine, *_ = deepspeed.initialize(model=load(), config=config)
+    del kept
+    return engine
+
+
+def without_automatic(config: dict[str, Any]) -> None:
+    """Leave to DeepSpeed what the Trainer would fill in from a model's width."""
+    zero = config.get("zero_optimization", {})
+    for key in [key for key, value in zero.items() if value == "auto"]:
+        del zero[key]
 
 
 def deepspeed_config(
     settings: Training, *, micro: int, rounds: int, universal: bool = False
 ) -> dict[str, Any]:
     """The whole DeepSpeed configuration of a run."""
-    config = read_deepspeed(settings)
+    config = read_deepspeed(settings.deepspeed)
     precision = precision_of(settings)
     return {
         **config,

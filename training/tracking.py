@@ -329,7 +329,8 @@ class Run:
                 pip_requirements=[
                     f"{own.metadata['Name']}=={own.version.split('+')[0]}"
                     for own in distributions()
-                    if own.metadata["Name"] in ("torch", "transformers", "safetensors", "numpy")
+                    if own.metadata["Name"]
+                    in ("torch", "transformers", "peft", "safetensors", "numpy")
                 ],
             )
 

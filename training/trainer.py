@@ -85,7 +85,7 @@ class LearnerTrainer(transformers.Trainer):  # type: ignore[misc]
         half = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(precision)
         model = run.learner.model(run.settings.seed, half if run.deepspeed else None)
         if run.deepspeed and not hasattr(model.config, "hidden_size"):
-            _drop_automatic(args.hf_deepspeed_config.config)
+            sharding.without_automatic(args.hf_deepspeed_config.config)
         self.flops = flops_per_token(model)
         super().__init__(model=model, args=args, train_dataset=_Rows(len(run.rows)))
         self.remove_callback(PrinterCallback)
@@ -278,10 +278,3 @@ class _Schedule(TrainerCallback):  # type: ignore[misc]
         self._run.checkpoints.complete(f"checkpoint-{state.global_step}", self._run.state)
         self._run.drop_weights()
         self._inner.window.restart()
-
-
-def _drop_automatic(config: dict[str, Any]) -> None:
-    """Leave to DeepSpeed what the Trainer would fill in from the width of a model that names it."""
-    zero = config["zero_optimization"]
-    for name in [name for name, value in zero.items() if value == "auto"]:
-        del zero[name]

@@ -18,9 +18,10 @@ import pyarrow as pa
 from conf import JobFailed, UserError
 from etl.lake import arrow
 from training import launch
+from training.answering import Classifier, classifier, forward
 from training.batching import evaluation_batches
 from training.files import replace_json
-from training.loading import Classifier, ModelSource, classifier, forward, resolve
+from training.loading import ModelSource, resolve
 from training.predicting import rows, selection
 from training.predicting.columns import columns
 from training.predicting.rows import Query
@@ -28,6 +29,7 @@ from training.predicting.settings import Settings
 from training.predictions import classified
 from training.progress import Progress, duration
 from training.runs import Outcome, Plan, Runs, folder_name
+from training.sharding import read_deepspeed, stage_of
 from training.tasks import Source
 from training.tasks.asp import with_full_stop
 from training.tokens import Tokens
@@ -92,7 +94,9 @@ def predict(settings: Settings) -> None:
     """
     runs = list(settings.runs)
     if settings.model is not None:
-        runs.insert(0, _predicted(settings, prepare(settings)))
+        work = prepare(settings)
+        with launch.group(stage_of(settings.deepspeed) == 3):
+            runs.insert(0, _predicted(settings, work))
     if settings.select is not None and launch.rank() == 0:
         _select(settings, runs)
 
@@ -105,6 +109,7 @@ def prepare(settings: Settings) -> _Work:
             row fulfils; a model that generates texts.
     """
     assert settings.model is not None and settings.table is not None
+    read_deepspeed(settings.deepspeed)
     source = resolve(settings.model, settings.tracking)
     if source.generates:
         raise UserError(f"model={source.name}: it generates texts; expected one that classifies")
@@ -128,15 +133,16 @@ def _predicted(settings: Settings, work: _Work) -> str:
     """The id of the run whose predictions are all in the table: made now, or kept from before."""
     # The first process decides: a table may get another version while they all start.
     folder = Path(settings.folder) / _name(settings, work)
-    if launch.world_size() > 1:
-        launch.start()
-        folder = launch.broadcast(folder)
+    folder = launch.broadcast(folder)
     runs = Runs(JOB, settings, settings.experiment)
     # Predictions that another lake has, or that somebody has deleted, are made again.
     kept = runs.finished(folder, lambda _: not _read_plan(folder).pending(settings.lake))
     if kept is None:
         model = classifier(
-            work.source, max_length=settings.max_length, precision=settings.precision
+            work.source,
+            max_length=settings.max_length,
+            precision=settings.precision,
+            deepspeed=settings.deepspeed,
         )
         name = settings.run_name or f"{work.query.table} by {work.source.name}"
         kept = runs.start(
@@ -252,7 +258,8 @@ def _classified(
     speed = _Speed()
     started = time.perf_counter()
     with Progress(JOB, plan.rows, plan.rows - left, unit="rows") as progress:
-        own = pending[launch.rank() :: world]
+        # A sharded model is asked by all processes together.
+        own = pending if model.sharded else pending[launch.rank() :: world]
 
         def advance(count: int) -> None:
             # Chunks are alike: what this process has done, the others have too, about.
@@ -261,8 +268,8 @@ def _classified(
         for chunk, tokens in _chunks(settings, work, model, plan, folder, own, advance):
             _count(speed, tokens, settings.batch_size)
             speed.seconds = time.perf_counter() - started
-            run.metrics(_figures([speed] * world), chunk)
-    speeds = launch.gather(speed)
+            run.metrics(_figures([speed] * (1 if model.sharded else world)), chunk)
+    speeds = [speed] if model.sharded else launch.gather(speed)
     if launch.rank() != 0:
         return {}
     counts = _counts(settings.lake, work.query.table, plan.run_id)
@@ -306,6 +313,8 @@ def _chunks(
         return own, model.encode(first, second if work.query.columns.second else None)
 
     def commit(chunk: int, own: pa.Table, scores: Any) -> None:
+        if model.sharded and launch.rank() != 0:
+            return
         names, outcome_of = work.source.outcomes
         found = classified(
             own["item_id"],

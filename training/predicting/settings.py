@@ -44,6 +44,11 @@ class Settings:
     max_length: int | None = setting(
         None, help="tokens of a row; what the model was trained on, or its own limit, if not given"
     )
+    deepspeed: str = setting(
+        "zero0",
+        help="zero3 shares the weights out over the processes, which no device then holds whole",
+        identity=False,
+    )
     precision: str = setting(
         "auto",
         help="what the model computes in; auto: as its weights were written",

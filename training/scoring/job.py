@@ -24,17 +24,19 @@ from analysis import label_map, transfer
 from analysis.label_map import Reading, Undefined
 from conf import JobFailed, UserError
 from training import grid, launch, predictions, seq2seq
+from training.answering import Classifier, classifier, forward
 from training.batching import Ids
 from training.encoders import Pretrained, find, longest
 from training.evaluation import Evaluation, figures_line
 from training.files import replace_text
-from training.loading import Classifier, classifier, forward, resolve
+from training.loading import resolve
 from training.progress import Progress
 from training.runs import Outcome, Plan, Runs, folder_name
 from training.scoring.report import details, matrix_text, names_of
 from training.scoring.settings import Settings
 from training.scoring.sources import Asked, asked
 from training.scoring.targets import Target
+from training.sharding import read_deepspeed, stage_of
 from training.tasks import Dataset, Task
 from training.tracking import Run
 
@@ -71,10 +73,9 @@ def score(settings: Settings) -> None:
     to the table predictions and, with all figures, to MLflow.
     """
     cells, undefined = prepare(settings)
-    if launch.world_size() > 1:
-        launch.start()
     runs = Runs(JOB, settings, settings.experiment)
     with contextlib.ExitStack() as stack:
+        stack.enter_context(launch.group(stage_of(settings.deepspeed) == 3))
         parent: Run | None = None
         if len(cells) > 1:
             names = [cell.folder.name for cell in cells]
@@ -95,6 +96,7 @@ def prepare(settings: Settings) -> tuple[list[Cell], dict[tuple[str, str], str]]
             could be scored.
     """
     launch.environment()
+    read_deepspeed(settings.deepspeed)
     models = [asked(resolve(uri, settings.tracking), settings.labels) for uri in settings.uris]
     if len({own.source.name for own in models}) < len(models):
         raise UserError(f"models={settings.models}: the same model twice")
@@ -173,7 +175,7 @@ def _run(
     """The result of each cell: scored now, or kept from before."""
     results = [runs.finished(cell.folder) for cell in cells]
     pairs = list(zip(cells, results, strict=True))
-    total = sum(_share(cell.rows) for cell, kept in pairs if kept is None)
+    total = sum(cell.rows for cell, kept in pairs if kept is None) // launch.world_size()
     scored: list[dict[str, Any]] = []
     loaded: tuple[str, Any] | None = None
     with Progress("scoring", total, unit="rows") as progress:
@@ -196,19 +198,15 @@ def _run(
     return scored
 
 
-def _own(rows: int) -> Ids:
-    """The rows that this process scores: every world-th."""
-    return np.arange(rows, dtype=np.int64)[launch.rank() :: launch.world_size()]
-
-
-def _share(rows: int) -> int:
-    return len(_own(rows))
-
-
 def _model(own: Asked, settings: Settings) -> Any:
     """The model with its weights, on this process's device."""
     if own.form != "text":
-        return classifier(own.source, max_length=settings.max_length, precision=settings.precision)
+        return classifier(
+            own.source,
+            max_length=settings.max_length,
+            precision=settings.precision,
+            deepspeed=settings.deepspeed,
+        )
     import torch
 
     model, vocabularies = seq2seq.load(Path(own.source.path))
@@ -281,7 +279,7 @@ def _scores(
 ) -> tuple[npt.NDArray[np.float64], int]:
     """The probability of each class (rows, classes by id), and how many rows were cut."""
     examples = cell.dataset.parts[cell.target.part]
-    own = _own(len(examples))
+    own = model.own(len(examples))
     rows = examples.take(own)
     trained = cell.asked.source.trained
     if settings.max_length is None and (
@@ -294,7 +292,8 @@ def _scores(
     cache = Path(settings.cache).expanduser() if settings.cache else None
     tokens = model.encode(rows.first, rows.second, cache)
     found = forward(model, tokens, settings.batch_size, advance)
-    gathered = launch.gather((own, found, tokens.truncated))
+    share = own, found, tokens.truncated
+    gathered = [share] if model.sharded else launch.gather(share)
     order = np.argsort(np.concatenate([share[0] for share in gathered]))
     scores: npt.NDArray[np.float64] = np.concatenate([share[1] for share in gathered])[order]
     if not np.isfinite(scores).all():
@@ -330,7 +329,8 @@ def _texts(
     model, vocabularies = loaded
     texts = cell.dataset.parts[cell.target.part].first.to_pylist()
     # Batches of like lengths; the order of equals does not matter to what is written.
-    own = sorted(_own(len(texts)).tolist(), key=lambda at: -len(texts[at]))
+    share = range(launch.rank(), len(texts), launch.world_size())
+    own = sorted(share, key=lambda at: -len(texts[at]))
     answers: dict[int, str] = {}
     for start in range(0, len(own), batch_size):
         batch = own[start : start + batch_size]
@@ -338,8 +338,8 @@ def _texts(
         answers |= dict(zip(batch, found, strict=True))
         advance(len(batch))
     every: dict[int, str] = {}
-    for share in launch.gather(answers):
-        every |= share
+    for found_there in launch.gather(answers):
+        every |= found_there
     return [every[at] for at in range(len(texts))]
 
 

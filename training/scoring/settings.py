@@ -49,6 +49,11 @@ class Settings:
         "and all that it takes for others",
     )
     batch_size: int = setting(64, help="examples a process holds at a time", identity=False)
+    deepspeed: str = setting(
+        "zero0",
+        help="zero3 shares the weights out over the processes, which no device then holds whole",
+        identity=False,
+    )
     precision: str = setting(
         "auto",
         help="auto: as the weights were written",
