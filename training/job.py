@@ -22,6 +22,7 @@ import pyarrow as pa
 import conf
 from conf import JobFailed, UserError
 from training import grid, launch, metrics, predictions, tasks
+from training.estimates import estimate
 from training.evaluation import Evaluation, figures_line
 from training.files import check_space, replace_json, replace_text
 from training.grid import Point
@@ -78,6 +79,12 @@ def execute(settings: Training, work: Sequence[Work]) -> None:
     Raises:
         JobFailed: runs that failed; the others are done all the same.
     """
+    if settings.dry_run is not None:
+        if launch.rank() == 0:
+            for one in work:
+                cost = estimate(one.point.settings, one.learner, settings.dry_run)
+                print(f"{one.point.label}: {cost.text}")
+        return
     launch.start()
     first = work[0]
     out = first.folder.parent
@@ -144,9 +151,9 @@ def prepare(settings: Settings) -> list[Work]:
 
 def check_room(work: Sequence[Work]) -> None:
     """Raise `UserError` where the disk has too little room for what the runs write."""
-    largest = max(own.learner.parameters() for own in work)
-    # Two checkpoints while one replaces the other (weights and two moments), weights three times.
-    check_space(work[0].folder.parent, 4 * largest * (2 * 3 + 3))
+    ranks = launch.world_size()
+    largest = max(estimate(own.point.settings, own.learner, ranks).disk for own in work)
+    check_space(work[0].folder.parent, largest)
 
 
 def learner(dataset: Dataset, settings: Settings) -> Learner:

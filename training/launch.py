@@ -58,8 +58,11 @@ def run(cls: type[_T], job: Callable[[_T], object], argv: Sequence[str] | None =
     """`conf.run`, where several processes do the same: the first of all speaks for them.
 
     A user's mistake is the same in every process, so it is told once a machine; the settings and
-    the progress once in all. A traceback is printed by whoever has one.
+    the progress once in all. A traceback is printed by whoever has one. ``--dry-run`` stands for
+    ``dry_run=`` with the number of processes.
     """
+    words = sys.argv[1:] if argv is None else argv
+    argv = [f"dry_run={world_size()}" if word == "--dry-run" else word for word in words]
     try:
         return conf.run(cls, job, argv) if rank() == 0 else _silent_run(cls, job, argv)
     finally:

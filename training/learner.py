@@ -31,6 +31,9 @@ class Learner(Protocol):
     def parameters(self) -> int:
         """How many weights the model has."""
 
+    def trained(self) -> int:
+        """How many weights are trained: adapters and new heads, or all of them."""
+
     def prepare(self) -> None:
         """Encode the parts, or read what is encoded; called before anything below."""
 

@@ -149,6 +149,7 @@ class Trainer:
             fp16=precision == "fp16",
             use_cpu=not cuda,
             dataloader_pin_memory=cuda,
+            torch_compile=settings.compile,
             # When to log, evaluate and save is decided by `training.trainer`.
             logging_strategy="no",
             eval_strategy="no",

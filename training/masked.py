@@ -122,6 +122,10 @@ class MaskedLearner:
             model = BertForMaskedLM(self.config)
         return sum(p.numel() for p in model.parameters())
 
+    def trained(self) -> int:
+        """All of them."""
+        return self.parameters()
+
     def lengths(self, part: str) -> Ids:
         """Tokens of each sentence."""
         return self._tokens[part].lengths

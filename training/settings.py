@@ -8,7 +8,10 @@ from typing import Any
 from conf import UserError, setting
 from training.seq2seq import Seq2Seq
 
-__all__ = ["Lora", "Settings", "Training"]
+__all__ = ["ATTENTION", "Lora", "Settings", "Training"]
+
+
+ATTENTION = ("eager", "sdpa", "flash_attention_2", "flex_attention")
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,16 @@ class Training:
     gradient_checkpointing: bool = setting(
         False, help="compute activations twice and keep fewer of them"
     )
+    attention: str | None = setting(
+        None,
+        help="how attention is computed; the model's best if not given",
+        choices=ATTENTION,
+        example="attention=flash_attention_2",
+        identity=False,
+    )
+    compile: bool = setting(
+        False, help="compile the model first (torch.compile): for long runs", identity=False
+    )
     precision: str = setting(
         "auto",
         help="bf16 on a GPU that has it, else fp32",
@@ -139,6 +152,13 @@ class Training:
         example="register=adept",
         identity=False,
     )
+    dry_run: int | None = setting(
+        None,
+        help="train nothing; say what each of so many processes would hold and write (--dry-run: "
+        "the processes that there are)",
+        example="dry_run=8",
+        identity=False,
+    )
     log_every: int = setting(
         10, help="updates between lines of the log and step metrics", identity=False
     )
@@ -159,6 +179,7 @@ class Training:
             "evaluate_every",
             "checkpoint_every",
             "log_every",
+            "dry_run",
         )
         for name in positive:
             value = getattr(self, name)

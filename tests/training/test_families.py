@@ -120,7 +120,7 @@ def test_adapters_are_merged_on_request(adept_lake, models, tmp_path):
         scores(classifier(resolve(str(folder / name))), test.first, test.second)
         for name in ("model", "merged")
     ]
-    np.testing.assert_allclose(*found, atol=1e-4)
+    np.testing.assert_allclose(found[0], found[1], atol=1e-4)
 
 
 @pytest.mark.parametrize("family", ["llama", "qwen", "gpt2"])
