@@ -18,7 +18,7 @@ import pyarrow as pa
 from conf import UserError
 from training import launch, sharding
 from training.batching import Ids, evaluation_batches
-from training.encoders import find, load_classifier, longest, padded, set_template
+from training.encoders import find, load_pretrained, longest, padded, set_template
 from training.evaluation import softmax
 from training.loading import ModelSource
 from training.tokens import Tokens, encode
@@ -87,7 +87,7 @@ def classifier(
     dtype = kinds.get(precision, "auto")
 
     def load() -> Any:
-        model, missing = load_classifier(found.path, found.config, dtype)
+        model, missing = load_pretrained(found.path, found.config, dtype)
         if missing:
             raise UserError(
                 f"model={source.name}: without {', '.join(sorted(missing)[:3])}: its "

@@ -31,7 +31,7 @@ __all__ = [
     "Pretrained",
     "adapted",
     "find",
-    "load_classifier",
+    "load_pretrained",
     "longest",
     "padded",
     "quiet",
@@ -179,21 +179,25 @@ class PairLearner:
     kept below the folder `cache`.
     """
 
+    auto_class, task_type = "AutoModelForSequenceClassification", "SEQ_CLS"
+
     def __init__(self, dataset: Dataset, settings: Settings) -> None:
         self.dataset = dataset
         self.name = settings.model
         self._settings = settings
-        path, config, tokenizer = find(settings.model)
-        self._path = path
-        # A head whose classes are ours already is kept (training goes on from another corpus).
-        self._keep_head = tuple(config.id2label.values()) == dataset.labels
-        config.id2label = dict(enumerate(dataset.labels))
-        config.label2id = {label: i for i, label in enumerate(dataset.labels)}
-        config.problem_type = "single_label_classification"
-        set_template(tokenizer, config)
-        self.config, self.tokenizer = config, tokenizer
+        self._path, self.config, self.tokenizer = find(settings.model)
+        self._configure(self.config, self.tokenizer)
         self.limit = self._limit()
         self._tokens: dict[str, Tokens] = {}
+
+    def _configure(self, config: Any, tokenizer: Any) -> None:
+        labels = self.dataset.labels
+        # A head whose classes are ours already is kept (training goes on from another corpus).
+        self._keep_head = tuple(config.id2label.values()) == labels
+        config.id2label = dict(enumerate(labels))
+        config.label2id = {label: i for i, label in enumerate(labels)}
+        config.problem_type = "single_label_classification"
+        set_template(tokenizer, config)
 
     def prepare(self) -> None:
         """Tokenise the parts, or read them from the cache."""
@@ -219,10 +223,10 @@ class PairLearner:
     def _outline(self) -> Any:
         """The model without weights."""
         import torch
-        from transformers import AutoModelForSequenceClassification
+        import transformers
 
         with quiet(), torch.device("meta"):
-            return AutoModelForSequenceClassification.from_config(self.config)
+            return getattr(transformers, self.auto_class).from_config(self.config)
 
     def _limit(self) -> int:
         able = longest(Pretrained(self._path, self.config, self.tokenizer))
@@ -239,8 +243,7 @@ class PairLearner:
         import torch
 
         torch.manual_seed(seed)
-        attention = self._settings.attention
-        model, missing = load_classifier(self._path, self.config, dtype or torch.float32, attention)
+        model, missing = self._loaded(self._path, dtype or torch.float32)
         lost = sorted(key for key in missing if _of_body(model, key) and "pooler" not in key)
         if lost:
             raise UserError(
@@ -267,17 +270,18 @@ class PairLearner:
 
         own = self._settings.lora
         # What is new is trained whole and saved with the adapters: nobody else has it.
-        fresh = {name for name, _ in _head(model)}
+        fresh = {name for name, _ in _head(model)} if self.task_type == "SEQ_CLS" else set()
         fresh |= {key.rpartition(".")[0] for key in missing if _of_body(model, key)}
+        names = "|".join(map(re.escape, sorted(fresh)))
         config = LoraConfig(
-            task_type="SEQ_CLS",
+            task_type=self.task_type,
             r=own.rank,
             lora_alpha=own.alpha,
             lora_dropout=own.dropout,
             use_dora=own.dora,
             target_modules=list(own.targets) or "all-linear",
-            exclude_modules=rf"(.*\.)?({'|'.join(map(re.escape, sorted(fresh)))})(\..*)?",
-            modules_to_save=sorted(fresh),
+            exclude_modules=rf"(.*\.)?({names})(\..*)?" if fresh else None,
+            modules_to_save=sorted(fresh) or None,
         )
         if self._settings.gradient_checkpointing:
             model.enable_input_require_grads()
@@ -323,6 +327,10 @@ class PairLearner:
         """None: a task scores what is predicted."""
         return {}
 
+    def scores(self, model: Any, batch: Mapping[str, Any], logits: Any) -> Any:
+        """The logits."""
+        return logits
+
     def texts(self, model: Any, batch: Mapping[str, Any]) -> list[str]:
         """Nothing: the model classifies."""
         raise NotImplementedError
@@ -346,27 +354,35 @@ class PairLearner:
 
     def load(self, folder: Path) -> Any:
         """What `save` has written, in the precision it was written in."""
-        return load_classifier(str(folder), find(str(folder)).config, "auto")[0]
+        return self._loaded(str(folder), "auto")[0]
+
+    def _loaded(self, path: str, dtype: Any) -> tuple[Any, set[str]]:
+        attention = self._settings.attention
+        return load_pretrained(path, self.config, dtype, attention, self.auto_class)
 
 
-def load_classifier(
-    path: str, config: Any, dtype: Any, attention: str | None = None
+def load_pretrained(
+    path: str,
+    config: Any,
+    dtype: Any,
+    attention: str | None = None,
+    auto_class: str = "AutoModelForSequenceClassification",
 ) -> tuple[Any, set[str]]:
-    """A classifier with the weights of a folder or hub name, and the names of those it lacks.
+    """A model with the weights of a folder or hub name, and the names of those it lacks.
 
     A folder of adapters has them on top of the model that they are for. `attention` is how
-    attention is computed (None: the model's best way).
+    attention is computed (None: the model's best way), `auto_class` which head the model has.
 
     Raises:
         UserError: weights that do not load; a way of attention that the model or machine lacks.
     """
-    from transformers import AutoModelForSequenceClassification
+    import transformers
 
     adapters = Path(path) / ADAPTERS
     base = adapted(Path(path)) if adapters.is_file() else path
     try:
         with quiet():
-            model, info = AutoModelForSequenceClassification.from_pretrained(
+            model, info = getattr(transformers, auto_class).from_pretrained(
                 base,
                 config=config,
                 dtype=dtype,

@@ -78,6 +78,9 @@ def evaluate(
             batch = {name: value.to(device, non_blocking=True) for name, value in batch.items()}
             logits = learner.logits(model, batch)
             texts = learner.texts(model, batch) if answers and kind == "seq2seq" else []
+            scored = logits
+            if answers and kind == "classification":
+                scored = learner.scores(model, batch, logits)
             if not len(rows):
                 continue
             share.rows.append(rows)
@@ -88,7 +91,7 @@ def evaluate(
                 share.terms += int((labels != IGNORED).sum())
                 share.sums.update(learner.sums(logits, labels))
             if answers and kind == "classification":
-                share.logits.append(logits.float().cpu().numpy())
+                share.logits.append(scored.float().cpu().numpy())
     return _joined(launch.gather(share), kind if answers else "masked")
 
 

@@ -68,6 +68,10 @@ class Seq2SeqLearner:
         """None: a task scores what is generated."""
         return {}
 
+    def scores(self, model: Any, batch: Mapping[str, Any], logits: Any) -> Any:
+        """Nothing: there are no classes."""
+        raise NotImplementedError
+
     def texts(self, model: Any, batch: Mapping[str, Any]) -> list[str]:
         """What the model generates."""
         module = getattr(model, "module", model)

@@ -158,6 +158,10 @@ def check_room(work: Sequence[Work]) -> None:
 
 def learner(dataset: Dataset, settings: Settings) -> Learner:
     """The kind of model that a dataset is for."""
+    if settings.instructions:
+        from training.instructions import InstructionLearner
+
+        return InstructionLearner(dataset, settings)
     if dataset.kind == "seq2seq":
         if settings.lora.rank or settings.freeze or settings.gradient_checkpointing:
             raise UserError(
@@ -280,8 +284,9 @@ def _record(own: Work, run: Run, weights: Path, found: Mapping[str, Evaluation])
             counts = metrics.confusion(gold, answers, len(dataset.outcomes))
             run.confusion(counts, dataset.outcomes, f"confusion_{part}")
     if own.point.settings.log_model:
-        pair = dataset.parts["train"].second is not None
-        run.model(weights, pair=pair, generates=dataset.kind == "seq2seq")
+        instructed = getattr(own.point.settings, "instructions", False)
+        pair = dataset.parts["train"].second is not None and not instructed
+        run.model(weights, pair=pair, generates=instructed or dataset.kind == "seq2seq")
 
 
 def _summarise(

@@ -58,6 +58,9 @@ class Learner(Protocol):
     def sums(self, logits: Any, labels: Any) -> Mapping[str, float]:
         """Other figures, summed over the labelled terms of a batch, by name."""
 
+    def scores(self, model: Any, batch: Mapping[str, Any], logits: Any) -> Any:
+        """A logit of each example and class; only asked of models of classes."""
+
     def texts(self, model: Any, batch: Mapping[str, Any]) -> list[str]:
         """What the model generates; only asked of models of texts."""
 

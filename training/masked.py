@@ -179,6 +179,10 @@ class MaskedLearner:
             "unigram_loss": -float(unigram[labels].double().sum()),
         }
 
+    def scores(self, model: Any, batch: Mapping[str, Any], logits: Any) -> Any:
+        """Nothing: there are no classes."""
+        raise NotImplementedError
+
     def texts(self, model: Any, batch: Mapping[str, Any]) -> list[str]:
         """Nothing: the model fills gaps."""
         raise NotImplementedError

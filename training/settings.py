@@ -45,6 +45,11 @@ class _Model:
         example="model=roberta-base",
     )
     seq2seq: Seq2Seq = setting(Seq2Seq(), help="the model of sygns, in place of model=")
+    instructions: bool = setting(
+        False,
+        help="teach a decoder to write the answer after a prompt (generative fine-tuning), in "
+        "place of a classification head, or of a model from scratch",
+    )
     freeze: bool = setting(False, help="train the classification head alone")
     lora: Lora = setting(Lora(), help="adapters in place of all weights")
     predictions: bool = setting(
@@ -230,3 +235,5 @@ class Settings(Training, _Model):
             raise UserError(f"lora.rank={self.lora.rank}: expected 0 or more")
         if self.lora.rank and self.freeze:
             raise UserError("lora.rank and freeze=true: expected one of them")
+        if self.instructions and self.freeze:
+            raise UserError("instructions=true and freeze=true: expected one of them")

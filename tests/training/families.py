@@ -14,7 +14,7 @@ _SIZES = {
     "intermediate_size": 64,
     "num_hidden_layers": 2,
     "num_attention_heads": 2,
-    "max_position_embeddings": 64,
+    "max_position_embeddings": 256,
 }
 
 
@@ -48,7 +48,7 @@ def decoder_tokenizer(folder: Path, *, begins: bool, padding: bool) -> int:
         eos_token="</s>",
         pad_token="<pad>" if padding else None,
         padding_side="left",
-        model_max_length=64,
+        model_max_length=256,
     ).save_pretrained(folder)
     return int(own.get_vocab_size())
 
@@ -122,7 +122,7 @@ def make(family: str, folder: Path, tiny_encoder: str) -> str:
         "qwen": lambda: (transformers.Qwen3Config(**few, **rope, **special), "Qwen3ForCausalLM"),
         "gpt2": lambda: (
             transformers.GPT2Config(
-                vocab_size=size, n_positions=64, n_embd=32, n_layer=2, n_head=2, **special
+                vocab_size=size, n_positions=256, n_embd=32, n_layer=2, n_head=2, **special
             ),
             "GPT2LMHeadModel",
         ),
