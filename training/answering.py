@@ -6,7 +6,7 @@ because no process could hold it, and all processes answer the same rows togethe
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from training import launch, sharding
 from training.batching import Ids, evaluation_batches
 from training.encoders import find, load_pretrained, longest, padded, set_template
 from training.evaluation import softmax
+from training.instructions import choice_scores, completed, completions, cut, prompts_of
 from training.loading import ModelSource
 from training.tokens import Tokens, encode
 
@@ -46,10 +47,48 @@ class Classifier:
         """Texts as tokens; `second` for models of two texts."""
         return encode(self.tokenizer, first, second, self.limit, cache)
 
+    def ask(self, tokens: Tokens, rows: Ids) -> Any:
+        """The logits of some rows, [rows, classes], on the model's device."""
+        return self.model(**_moved(padded(self.tokenizer, tokens, rows), self.model)).logits.float()
+
     def own(self, count: int) -> Ids:
         """Which of `count` rows this process is to ask about: every one, of a sharded model."""
         rows = np.arange(count, dtype=np.int64)
         return rows if self.sharded else rows[launch.rank() :: launch.world_size()]
+
+
+class InstructedClassifier(Classifier):
+    """A language model that chooses among the names of the classes that it was taught to write."""
+
+    def encode(
+        self, first: pa.StringArray, second: pa.StringArray | None = None, cache: Path | None = None
+    ) -> Tokens:
+        """The prompts of texts as tokens, cut on the left so that each completion has room."""
+        assert self.source.trained is not None and self.source.trained.instruction is not None
+        labels = self.source.labels
+        texts = prompts_of(self.source.trained.instruction, labels, first, second)
+        room = self.limit - max(len(own) for own in completions(self.tokenizer, labels))
+        rows = self.tokenizer(texts)["input_ids"] if texts else []
+        kept = [cut(row, room) for row in rows]
+        ids = np.array([token for row in kept for token in row], dtype=np.int32)
+        offsets = np.cumsum([0, *map(len, kept)]).astype(np.int64)
+        return Tokens(ids, offsets, None, sum(len(row) > room for row in rows))
+
+    def ask(self, tokens: Tokens, rows: Ids) -> Any:
+        """The log-probability of each class's name."""
+        choices = completions(self.tokenizer, self.source.labels)
+        prompts = [
+            tokens.ids[tokens.offsets[at] : tokens.offsets[at + 1]].tolist()
+            for at in rows
+            for _ in choices
+        ]
+        batch = completed(prompts, [*choices] * len(rows), self.tokenizer.pad_token_id)
+        return choice_scores(self.model, _moved(batch, self.model), len(choices))
+
+
+def _moved(batch: Mapping[str, Any], model: Any) -> dict[str, Any]:
+    device = next(model.parameters()).device
+    return {name: column.to(device, non_blocking=True) for name, column in batch.items()}
 
 
 def classifier(
@@ -76,7 +115,10 @@ def classifier(
     if precision == "fp16" and not torch.cuda.is_available():
         raise UserError("precision=fp16: there is no GPU here; expected fp32 or bf16 on a CPU")
     found = find(source.path)
-    set_template(found.tokenizer, found.config)
+    instructed = source.trained is not None and source.trained.instruction is not None
+    kind = InstructedClassifier if instructed else Classifier
+    if not instructed:
+        set_template(found.tokenizer, found.config)
     able, special = longest(found), found.tokenizer.num_special_tokens_to_add(pair=True)
     if max_length is not None and not special < max_length <= able:
         raise UserError(
@@ -87,7 +129,8 @@ def classifier(
     dtype = kinds.get(precision, "auto")
 
     def load() -> Any:
-        model, missing = load_pretrained(found.path, found.config, dtype)
+        auto_class = f"AutoModelFor{'CausalLM' if instructed else 'SequenceClassification'}"
+        model, missing = load_pretrained(found.path, found.config, dtype, None, auto_class)
         if missing:
             raise UserError(
                 f"model={source.name}: without {', '.join(sorted(missing)[:3])}: its "
@@ -106,7 +149,7 @@ def classifier(
             model = model.cuda()
     model.eval()
     limit = min(max_length or learnt or able, able)
-    return Classifier(source, model, found.tokenizer, limit, sharded)
+    return kind(source, model, found.tokenizer, limit, sharded)
 
 
 def forward(
@@ -126,17 +169,14 @@ def forward(
 
     if not len(tokens.lengths):
         return np.zeros((0, len(own.source.labels)))
-    device = next(own.model.parameters()).device
     place = (launch.rank(), launch.world_size()) if own.sharded else (0, 1)
     found, order = [], []
     # Of a sharded model no inference_mode: ZeRO 3 gathers weights in place.
     with torch.no_grad() if own.sharded else torch.inference_mode():
         for rows in evaluation_batches(tokens.lengths, batch_size, *place):
-            # A process that has no batch left takes the step all the same.
-            batch = padded(own.tokenizer, tokens, rows if len(rows) else np.zeros(1, np.int64))
-            moved = {name: column.to(device, non_blocking=True) for name, column in batch.items()}
-            # Left where they are: a GPU is not waited for before the next batch.
-            logits = own.model(**moved).logits.float()
+            # A process that has no batch left takes the step all the same. Logits are left where
+            # they are: a GPU is not waited for before the next batch.
+            logits = own.ask(tokens, rows if len(rows) else np.zeros(1, np.int64))
             if len(rows):
                 found.append(logits)
                 order.append(rows)

@@ -20,9 +20,18 @@ from training.encoders import PairLearner, Pretrained, longest
 from training.learner import IGNORED
 from training.tasks import Examples
 
-__all__ = ["InstructionLearner"]
+__all__ = [
+    "InstructionLearner",
+    "choice_scores",
+    "completed",
+    "completion_logits",
+    "completions",
+    "cut",
+    "prompts_of",
+]
 
-_Rows: TypeAlias = list[list[int]]
+# Token ids, a list each.
+Rows: TypeAlias = list[list[int]]
 
 
 class InstructionLearner(PairLearner):
@@ -33,6 +42,7 @@ class InstructionLearner(PairLearner):
     """
 
     auto_class, task_type = "AutoModelForCausalLM", "CAUSAL_LM"
+    instructed = True
 
     def _configure(self, config: Any, tokenizer: Any) -> None:
         kinds = config.architectures or []
@@ -58,8 +68,8 @@ class InstructionLearner(PairLearner):
     def prepare(self) -> None:
         """Tokenise prompts and completions."""
         self._choices = self._completions(self.dataset.labels)
-        self._prompts: dict[str, _Rows] = {}
-        self._answers: dict[str, _Rows] = {}
+        self._prompts: dict[str, Rows] = {}
+        self._answers: dict[str, Rows] = {}
         self._cut: dict[str, int] = {}
         for part, examples in self.dataset.parts.items():
             answers = self._gold(examples)
@@ -67,24 +77,17 @@ class InstructionLearner(PairLearner):
             if self._choices:
                 most = self.limit - max(map(len, self._choices))
                 room = [min(own, most) for own in room]
-            prompts = self.tokenizer(self._texts(examples))["input_ids"]
+            texts = prompts_of(
+                self.dataset.instruction, self.dataset.labels, examples.first, examples.second
+            )
+            prompts = self.tokenizer(texts)["input_ids"]
             self._cut[part] = sum(len(own) > most for own, most in zip(prompts, room, strict=True))
-            self._prompts[part] = [
-                own if len(own) <= most else [own[0], *own[len(own) - most + 1 :]]
-                for own, most in zip(prompts, room, strict=True)
-            ]
+            self._prompts[part] = [cut(own, most) for own, most in zip(prompts, room, strict=True)]
             self._answers[part] = answers
         lengths = [len(own) for rows in self._answers.values() for own in rows]
         self._longest_answer = max(lengths, default=1)
 
-    def _texts(self, examples: Examples) -> list[str]:
-        second = examples.second or pa.nulls(len(examples), pa.string())
-        pairs = zip(examples.first.to_pylist(), second.to_pylist(), strict=True)
-        labels = ", ".join(self.dataset.labels)
-        form = self.dataset.instruction
-        return [form.format(first=a, second=b, labels=labels) for a, b in pairs]
-
-    def _gold(self, examples: Examples) -> _Rows:
+    def _gold(self, examples: Examples) -> Rows:
         """The completion of each example; none where it has no label to learn."""
         if examples.targets is not None:
             return self._completions(examples.targets.to_pylist())
@@ -92,13 +95,8 @@ class InstructionLearner(PairLearner):
             return [[] for _ in range(len(examples))]
         return [self._choices[label] for label in examples.labels]
 
-    def _completions(self, texts: Sequence[str]) -> _Rows:
-        if not texts:
-            return []
-        end = [self.tokenizer.eos_token_id]
-        texts = [f" {text}" for text in texts]
-        rows = self.tokenizer(texts, add_special_tokens=False)["input_ids"]
-        return [[*row, *end] for row in rows]
+    def _completions(self, texts: Sequence[str]) -> Rows:
+        return completions(self.tokenizer, texts)
 
     def lengths(self, part: str) -> Ids:
         """Tokens of prompt and completion."""
@@ -127,43 +125,18 @@ class InstructionLearner(PairLearner):
         choices = self._batch(every, [*self._choices] * len(prompts))
         return batch | {f"choice_{name}": value for name, value in choices.items()}
 
-    def _batch(self, prompts: _Rows, answers: _Rows) -> dict[str, Any]:
-        import torch
+    def _batch(self, prompts: Rows, answers: Rows) -> dict[str, Any]:
+        return completed(prompts, answers, self.tokenizer.pad_token_id)
 
-        rows = [[*prompt, *answer] for prompt, answer in zip(prompts, answers, strict=True)]
-        width, most = max(map(len, rows)), max(map(len, answers))
-        ids = np.full((len(rows), width), self.tokenizer.pad_token_id, dtype=np.int64)
-        mask = np.zeros_like(ids)
-        labels = np.full((len(rows), most), IGNORED, dtype=np.int64)
-        for at, (row, answer) in enumerate(zip(rows, answers, strict=True)):
-            ids[at, width - len(row) :] = row
-            mask[at, width - len(row) :] = 1
-            labels[at, most - len(answer) :] = answer
-        batch = {
-            "input_ids": ids,
-            "attention_mask": mask,
-            "position_ids": (mask.cumsum(axis=1) - 1).clip(min=0),
-        }
-        if most:
-            batch["labels"] = labels
-        return {name: torch.from_numpy(value) for name, value in batch.items()}
-
-    def logits(self, model: Any, batch: Mapping[str, Any], kind: str = "") -> Any:
+    def logits(self, model: Any, batch: Mapping[str, Any]) -> Any:
         """Of each place of the completions and token of the vocabulary."""
-        labels = batch.get(f"{kind}labels")
-        most = 1 if labels is None else labels.shape[1]
-        names = ("input_ids", "attention_mask", "position_ids")
-        inputs = {name: batch[f"{kind}{name}"] for name in names}
-        found = model(**inputs, use_cache=False, logits_to_keep=most + 1).logits
-        # The logits of a place tell the token one to the right.
-        return found[:, -most - 1 : -1]
+        return completion_logits(model, batch)
 
     def scores(self, model: Any, batch: Mapping[str, Any], logits: Any) -> Any:
         """The log-probability of each class's name as the completion."""
-        labels = batch["choice_labels"]
-        logs = self.logits(model, batch, "choice_").float().log_softmax(dim=-1)
-        own = logs.gather(2, labels.clamp(min=0)[:, :, None])[:, :, 0]
-        return own.masked_fill(labels == IGNORED, 0.0).sum(dim=1).view(-1, len(self._choices))
+        prefix = "choice_"
+        choices = {k.removeprefix(prefix): v for k, v in batch.items() if k.startswith(prefix)}
+        return choice_scores(model, choices, len(self._choices))
 
     def texts(self, model: Any, batch: Mapping[str, Any]) -> list[str]:
         """What the model writes after the prompts, greedily."""
@@ -182,3 +155,71 @@ class InstructionLearner(PairLearner):
             found[:, prompts.shape[1] :], skip_special_tokens=True
         )
         return [text.strip() for text in written]
+
+
+def prompts_of(
+    instruction: str, labels: Sequence[str], first: pa.StringArray, second: pa.StringArray | None
+) -> list[str]:
+    """The prompts of texts: the instruction filled in."""
+    seconds = (second if second is not None else pa.nulls(len(first), pa.string())).to_pylist()
+    pairs = zip(first.to_pylist(), seconds, strict=True)
+    named = ", ".join(labels)
+    return [instruction.format(first=a, second=b, labels=named) for a, b in pairs]
+
+
+def completions(tokenizer: Any, texts: Sequence[str]) -> Rows:
+    """The tokens of completions, the end of the text included."""
+    if not texts:
+        return []
+    rows = tokenizer([f" {text}" for text in texts], add_special_tokens=False)["input_ids"]
+    return [[*row, tokenizer.eos_token_id] for row in rows]
+
+
+def cut(prompt: list[int], most: int) -> list[int]:
+    """A prompt of at most that many tokens: its first one, and its end."""
+    return prompt if len(prompt) <= most else [prompt[0], *prompt[len(prompt) - most + 1 :]]
+
+
+def completed(prompts: Rows, answers: Rows, padding: int) -> dict[str, Any]:
+    """Prompts with completions as a batch, padded on the left, tensors on the CPU.
+
+    input_ids, attention_mask and position_ids [rows, width]; labels [rows, longest completion]
+    are the completions' tokens, none where all completions are empty.
+    """
+    import torch
+
+    rows = [[*prompt, *answer] for prompt, answer in zip(prompts, answers, strict=True)]
+    width, most = max(map(len, rows)), max(map(len, answers))
+    ids = np.full((len(rows), width), padding, dtype=np.int64)
+    mask = np.zeros_like(ids)
+    labels = np.full((len(rows), most), IGNORED, dtype=np.int64)
+    for at, (row, answer) in enumerate(zip(rows, answers, strict=True)):
+        ids[at, width - len(row) :] = row
+        mask[at, width - len(row) :] = 1
+        labels[at, most - len(answer) :] = answer
+    batch = {
+        "input_ids": ids,
+        "attention_mask": mask,
+        "position_ids": (mask.cumsum(axis=1) - 1).clip(min=0),
+    }
+    if most:
+        batch["labels"] = labels
+    return {name: torch.from_numpy(value) for name, value in batch.items()}
+
+
+def completion_logits(model: Any, batch: Mapping[str, Any]) -> Any:
+    """The logits of the completions' tokens, [rows, longest completion, vocabulary]."""
+    most = batch["labels"].shape[1] if "labels" in batch else 1
+    names = ("input_ids", "attention_mask", "position_ids")
+    inputs = {name: batch[name] for name in names}
+    found = model(**inputs, use_cache=False, logits_to_keep=most + 1).logits
+    # The logits of a place tell the token one to the right.
+    return found[:, -most - 1 : -1]
+
+
+def choice_scores(model: Any, batch: Mapping[str, Any], classes: int) -> Any:
+    """The log-probability of each completion, [prompts, classes]: prompts stand class by class."""
+    labels = batch["labels"]
+    logs = completion_logits(model, batch).float().log_softmax(dim=-1)
+    own = logs.gather(2, labels.clamp(min=0)[:, :, None])[:, :, 0]
+    return own.masked_fill(labels == IGNORED, 0.0).sum(dim=1).view(-1, classes)

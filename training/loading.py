@@ -46,7 +46,8 @@ class Trained:
     `task` are the settings ``task.*``; `dataset`, `edition`, `scheme` and `fold` what the table
     predictions says of its rows; `outcomes` the classes that it is evaluated in, and `outcome_of`
     the outcome of each of its `labels`. `pair` tells whether it takes two texts, `max_length` how
-    many tokens of them it saw at most (None: all), `model` what it was before it was trained.
+    many tokens of them it saw at most (None: all), `model` what it was before it was trained, and
+    `instruction` the prompt that a language model was taught to answer (None: it has a head).
     """
 
     task: Mapping[str, Any]
@@ -61,6 +62,7 @@ class Trained:
     max_length: int | None
     model: str
     seed: int
+    instruction: str | None = None
 
     def write(self, folder: Path) -> None:
         """Put it beside the weights."""
@@ -104,6 +106,7 @@ def trained(task: Task, dataset: Dataset, learner: Learner, seed: int) -> Traine
         max_length=getattr(learner, "limit", None),
         model=learner.name,
         seed=seed,
+        instruction=dataset.instruction if getattr(learner, "instructed", False) else None,
     )
 
 
@@ -183,6 +186,9 @@ def _described(path: str, name: str, **known: str | None) -> ModelSource:
         return ModelSource(path, name, (), True, record, **known)
     config = find(path).config
     labels = tuple(str(config.id2label[at]) for at in range(len(config.id2label)))
+    if record is not None and record.instruction is not None:
+        # A language model knows no classes, but those that it was taught to choose among.
+        return ModelSource(path, name, record.labels, not record.labels, record, **known)
     return ModelSource(path, name, labels, False, record, **known)
 
 

@@ -17,9 +17,11 @@ from etl.adept import LABELS
 from tests.training import families
 from tests.training.conftest import losses
 from tests.training.tasks import lake as tables
+from training.answering import classifier, scores
 from training.evaluation import loss_sum
 from training.instructions import InstructionLearner
 from training.job import finetune, prepare
+from training.loading import resolve
 from training.settings import Settings
 from training.tasks import task
 
@@ -100,6 +102,13 @@ def test_it_learns_and_loads(adept_lake, llama, tmp_path, more):
     assert len(pq.read_table(path.with_name("predictions.parquet"))) == 48
     names = {file.name for file in (path.parent / "model").iterdir()}
     assert ("adapter_model.safetensors" in names) == ("lora.rank=8" in more)
+    # The model on its own chooses as it did in the run.
+    test = task({"name": "adept"}).load(adept_lake).parts["test"]
+    again = scores(classifier(resolve(str(path.parent))), test.first, test.second)
+    rows = pq.read_table(path.with_name("predictions.parquet")).to_pylist()
+    by_id = {row["item_id"]: row["scores"] for row in rows}
+    expected = [by_id[item] for item in test.item_ids.to_pylist()]
+    np.testing.assert_allclose(again, expected, atol=1e-4 if "lora.rank=8" in more else 0.05)
 
 
 def arguments(own: Settings) -> list[str]:
