@@ -147,3 +147,19 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+@pytest.mark.slow
+def test_two_processes_then_one_then_two(adept_lake, tiny_encoder, tmp_path):
+    # Each change of their number reads what the other number has written, in the universal form.
+    out, alone = tmp_path / "changing", tmp_path / "alone"
+    model = without_dropout(Path(tiny_encoder), tmp_path / "encoder")
+    more = ("epochs=12", "batch_size=39", "log_every=1", "checkpoint_every=2", "evaluate_every=30")
+    words = arguments(adept_lake, model, out, *more, "deepspeed=zero3")
+    command = [sys.executable, SCRIPT, *words]
+    killed(command, lambda: reached(out, 8), size=2)
+    killed(command, lambda: reached(out, 24))
+    ended = [subprocess.Popen(command, cwd="/", env={**os.environ, **place}) for place in group(2)]
+    assert [process.wait(PATIENCE) for process in ended] == [0, 0]
+    finetune(conf.load(Settings, arguments(adept_lake, model, alone, *more)))
+    assert losses(out) == pytest.approx(losses(alone), abs=2e-5)
