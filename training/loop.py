@@ -7,6 +7,7 @@ step, process), so that a run that was killed gives, on a CPU, the same losses t
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import math
@@ -108,6 +109,8 @@ class Trainer:
                     self.checkpoints.make_universal(pointer)
             args = self._arguments(accelerator_config, universal)
             self._train(args, pointer)
+            # The Trainer refers to itself: its model goes before another one is loaded.
+            gc.collect()
             self._finish()
             return self.model_folder, self._evaluated(args, parts)
 

@@ -197,6 +197,9 @@ class LearnerTrainer(transformers.Trainer):  # type: ignore[misc]
                 shutil.rmtree(leftover, ignore_errors=True)
         launch.barrier()
         weights = None
+        if self.run.zero3:
+            # Weights that the last forward pass has fetched ahead cannot be gathered.
+            self.model_wrapped.empty_partition_cache()
         adapters = hasattr(self.model, "peft_config")
         if self.run.zero3 and adapters:
             weights = sharding.gathered(self.model, trained=True)

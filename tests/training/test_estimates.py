@@ -57,3 +57,27 @@ def test_the_command_line_has_a_flag(adept_lake, llama, capsys):
     arguments = ["task.name=adept", f"lake={adept_lake}", f"model={llama}", "--dry-run"]
     assert launch.run(Settings, finetune, arguments) == 0
     assert "each of 1 processes holds" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("file", "family"),
+    [
+        ("adept", "bert"),
+        ("adept_modernbert_large", "modernbert"),
+        ("adept_deberta_v3_large", "deberta-v2"),
+        ("adept_llama_3_1_8b", "llama"),
+        ("adept_qwen3_8b", "qwen"),
+    ],
+)
+def test_settings_files_of_models_are_dry_run(
+    adept_lake, tiny_encoder, tmp_path, capsys, file, family
+):
+    if family == "deberta-v2":
+        pytest.importorskip("sentencepiece", reason="pip install sentencepiece")
+    model = families.make(family, tmp_path / family, tiny_encoder)
+    path = conf.ROOT / "conf" / "training" / f"{file}.yaml"
+    small = [f"model={model}", f"lake={adept_lake}", "dry_run=8", "max_length=none"]
+    finetune(conf.load(Settings, [str(path), *small]))
+    found = capsys.readouterr().out.splitlines()
+    assert len(found) == 3
+    assert all("each of 8 processes holds" in line for line in found)
