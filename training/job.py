@@ -118,8 +118,8 @@ def prepare(settings: Settings) -> list[Work]:
     """Everything that the runs need, and all mistakes that can be seen before the first of them.
 
     Raises:
-        UserError: what the tasks, the models and the settings refuse; fp16 on a CPU, adapters
-            under ZeRO 3, too little room on the disk.
+        UserError: what the tasks, the models and the settings refuse; fp16 on a CPU, too little
+            room on the disk.
     """
     launch.environment()
     work: list[Work] = []
@@ -151,9 +151,20 @@ def prepare(settings: Settings) -> list[Work]:
 
 def check_room(work: Sequence[Work]) -> None:
     """Raise `UserError` where the disk has too little room for what the runs write."""
+    if work[0].point.settings.dry_run is not None:
+        return
+    # Most points of a grid write as much as the others.
+    distinct = {_size_key(own): own for own in work}.values()
     ranks = launch.world_size()
-    largest = max(estimate(own.point.settings, own.learner, ranks).disk for own in work)
+    largest = max(estimate(own.point.settings, own.learner, ranks).disk for own in distinct)
     check_space(work[0].folder.parent, largest)
+
+
+def _size_key(own: Work) -> str:
+    """What decides how much a run writes."""
+    settings = own.point.settings
+    names = ("lora", "freeze", "seq2seq", "deepspeed", "precision", "layers", "hidden")
+    return repr([own.learner.name, *(getattr(settings, name, None) for name in names)])
 
 
 def learner(dataset: Dataset, settings: Settings) -> Learner:

@@ -128,17 +128,17 @@ def group(deepspeed: bool) -> Iterator[None]:
     The variables of a launcher are there for DeepSpeed alone: other libraries would take a single
     process with them for one of several.
     """
-    alone = deepspeed and "RANK" not in os.environ
-    place = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1"}
-    if alone:
-        os.environ.update(place)
-        os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
-        os.environ.setdefault("MASTER_PORT", str(_free_port()))
+    place = {}
+    if deepspeed and "RANK" not in os.environ:
+        place = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1"}
+        place["MASTER_PORT"] = str(_free_port())
+    own = {name: value for name, value in place.items() if name not in os.environ}
+    os.environ.update(own)
     try:
         start(deepspeed)
         yield
     finally:
-        for name in place if alone else ():
+        for name in own:
             os.environ.pop(name, None)
 
 

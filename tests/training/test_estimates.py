@@ -51,9 +51,11 @@ def test_stages_share_what_they_share(adept_lake, llama):
     assert adapters.disk == (2 * (4 + 8) + 3 * 4) * adapters.trained
 
 
-def test_the_command_line_has_a_flag(adept_lake, llama, capsys):
+def test_the_command_line_has_a_flag(adept_lake, llama, capsys, monkeypatch):
     from training import launch
 
+    # Other tests of this process are in the group that it would leave.
+    monkeypatch.setattr(launch, "stop", lambda: None)
     arguments = ["task.name=adept", f"lake={adept_lake}", f"model={llama}", "--dry-run"]
     assert launch.run(Settings, finetune, arguments) == 0
     assert "each of 1 processes holds" in capsys.readouterr().out
