@@ -128,7 +128,7 @@ def group(deepspeed: bool) -> Iterator[None]:
     The variables of a launcher are there for DeepSpeed alone: other libraries would take a single
     process with them for one of several.
     """
-    place = {}
+    place: dict[str, str] = {}
     if deepspeed and "RANK" not in os.environ:
         place = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1"}
         place["MASTER_PORT"] = str(_free_port())
