@@ -23,10 +23,15 @@ SPARKNLP = ["spark-nlp>=7.0,<8"]
 TRAIN = [
     "torch>=2.11",
     "transformers>=5,<6",
+    "accelerate>=1.15",
     "deepspeed>=0.19",
     "peft>=0.21",
     "safetensors>=0.8",
     "tokenizers>=0.22",
+    # Tokenizers that the hub has in the forms of their authors.
+    "sentencepiece>=0.2",
+    "protobuf>=5",
+    "tiktoken>=0.9",
     "mlflow>=3.17.2,<3.18",
     "matplotlib>=3.11",
     "scipy>=1.17",
@@ -50,7 +55,7 @@ EXPORTS = ["datasets>=5.2", "lm_eval>=0.4.13", "mlcroissant>=1.1"]
 # Dawid–Skene and MACE beside the vote of annotators.
 ANNOTATION = ["crowd-kit>=1.4"]
 NOTEBOOKS = ["ipykernel>=7", "nbclient>=0.11", "nbformat>=5.11"]
-BENCH = ["duckdb>=2.0", "polars>=2.1", "conllu>=6.0", "psutil>=7", "accelerate>=1.15"]
+BENCH = ["duckdb>=2.0", "polars>=2.1", "conllu>=6.0", "psutil>=7"]
 DEV = [
     "pytest>=9",
     "pytest-xdist>=3.8",

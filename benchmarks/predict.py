@@ -108,9 +108,10 @@ def bare(lake: str, model: str) -> None:
     """Forward passes for ever; a line of rows done and CPU seconds after each batch."""
     import torch
 
+    from training.answering import classifier
     from training.batching import evaluation_batches, rng
     from training.encoders import padded
-    from training.loading import classifier, resolve
+    from training.loading import resolve
 
     own = classifier(resolve(model))
     rows = arrow.read(lake, "adept_items", columns=["sentence", "modified_sentence"], version=0)

@@ -117,7 +117,7 @@ def ours(model: str = MODEL, sentences: int = 1, *more: str) -> dict[str, Any]:
     from training import launch
     from training.batching import epoch_steps, padding_efficiency
     from training.encoders import PairLearner
-    from training.engine import Trainer
+    from training.loop import Trainer
     from training.settings import Settings
     from training.tasks import task
 

@@ -1,9 +1,9 @@
-"""Checkpoints: everything that a killed run needs to go on as if nothing had happened.
+"""Which checkpoint of a run is complete, and how another number of processes reads it.
 
-DeepSpeed writes model, optimizer and scheduler, each process its own share; a pointer file, put in
-place by renaming, names the checkpoint that is complete and holds the rest of the state. Random
-numbers need no saving: every one of them follows from (seed, step, process), and the order of the
-examples from (seed, epoch).
+The Trainer writes checkpoints: weights, optimizer and schedule. A pointer file, put in place by
+renaming when every process has finished writing, names the complete one and holds the rest of the
+state. Random numbers need no saving: every one of them follows from (seed, step, process), and the
+order of the examples from (seed, epoch).
 """
 
 from __future__ import annotations
@@ -15,15 +15,14 @@ import math
 import os
 import shutil
 from argparse import Namespace
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from conf import UserError
 from training import launch
+from training.files import replace_json
 
-__all__ = ["Checkpoints", "Pointer", "State", "better", "check_space", "full_weights"]
+__all__ = ["Checkpoints", "Pointer", "State", "better", "quietly"]
 
 _POINTER = "latest.json"
 
@@ -57,19 +56,6 @@ def better(value: float, best: float | None, *, smallest: bool) -> bool:
     return best is None or (value < best if smallest else value > best)
 
 
-def check_space(folder: Path, needed: int) -> None:
-    """Raise `UserError` where the disk of `folder` has less than `needed` bytes free."""
-    there = folder.absolute()
-    while not there.exists():
-        there = there.parent
-    free = shutil.disk_usage(there).free
-    if free < needed:
-        raise UserError(
-            f"out={folder}: {free / 1e9:.1f} GB free, but checkpoints and weights need "
-            f"{needed / 1e9:.1f} GB; make room or choose another folder with out="
-        )
-
-
 class Checkpoints:
     """The checkpoints of one run, in `folder`; one is kept. All processes share the folder."""
 
@@ -85,60 +71,33 @@ class Checkpoints:
             found = Pointer(kept["tag"], kept["world"], State(**kept["state"]))
         return launch.broadcast(found)
 
-    def save(self, engine: Any, state: State) -> None:
-        """Write a checkpoint, then point to it, then drop the one before."""
-        import torch.distributed as dist
-
-        tag = f"step-{state.step}"
-        if launch.rank() == 0:
-            # Of a run that was killed while writing it.
-            shutil.rmtree(self.folder / tag, ignore_errors=True)
-        dist.barrier()
-        with _silent():
-            engine.save_checkpoint(os.fspath(self.folder), tag=tag, save_latest=False)
-        dist.barrier()
+    def complete(self, tag: str, state: State) -> None:
+        """Point to a checkpoint that every process has written, then delete the others."""
+        launch.barrier()
         if launch.rank() == 0:
             pointer = {"tag": tag, "world": launch.world_size(), "state": asdict(state)}
-            replace_text(self.folder / _POINTER, json.dumps(pointer, indent=1))
+            replace_json(self.folder / _POINTER, pointer)
             for old in self.folder.iterdir():
                 if old.is_dir() and old.name != tag:
                     shutil.rmtree(old)
-        dist.barrier()
-
-    def restore(self, engine: Any, pointer: Pointer, *, universal: bool) -> None:
-        """Fill the engine from a checkpoint; `universal` as the engine was configured."""
-        tag = f"{pointer.tag}-universal" if universal else pointer.tag
-        inner = getattr(engine.optimizer, "optimizer", engine.optimizer)
-        decays = [group["weight_decay"] for group in inner.param_groups]
-        with _silent():
-            path, _ = engine.load_checkpoint(os.fspath(self.folder), tag=tag)
-        if path is None:
-            raise UserError(f"{self.folder / tag}: not a checkpoint; delete the folder to restart")
-        # Under ZeRO 3 the universal form gives every group of parameters the decay of the first,
-        # and all of them one counter of updates, which each of them then counts up.
-        for group, decay in zip(inner.param_groups, decays, strict=True):
-            group["weight_decay"] = decay
-        for state in inner.state.values():
-            if hasattr(state.get("step"), "clone"):
-                state["step"] = state["step"].clone()
+        launch.barrier()
 
     def make_universal(self, pointer: Pointer) -> None:
-        """Rewrite a checkpoint so that another number of processes can read it.
+        """Rewrite a DeepSpeed checkpoint so that another number of processes can read it.
 
         ZeRO's shares are cut by the number of processes; DeepSpeed's universal form holds each
         parameter and its optimizer state whole.
         """
-        import torch.distributed as dist
-
         if launch.rank() == 0:
             from deepspeed.checkpoint import ds_to_universal
 
-            target = self.folder / f"{pointer.tag}-universal"
+            (source,) = (self.folder / pointer.tag).glob("global_step*[0-9]")
+            target = source.with_name(f"{source.name}_universal")
             shutil.rmtree(target, ignore_errors=True)
-            with _silent():
+            with quietly():
                 ds_to_universal.main(
                     Namespace(
-                        input_folder=os.fspath(self.folder / pointer.tag),
+                        input_folder=os.fspath(source),
                         output_folder=os.fspath(target),
                         # One each: the pool of processes would fork a process with threads.
                         num_extract_workers=1,
@@ -148,54 +107,11 @@ class Checkpoints:
                         inject_missing_state=True,
                     )
                 )
-        dist.barrier()
-
-    def remove(self) -> None:
-        """Delete all checkpoints, the pointer first."""
-        if launch.rank() == 0 and self.folder.exists():
-            (self.folder / _POINTER).unlink(missing_ok=True)
-            shutil.rmtree(self.folder)
-
-
-def full_weights(engine: Any) -> dict[str, Any] | None:
-    """Every weight by name, whole and on the CPU, in the first process; None in the others.
-
-    Under ZeRO 3 they are gathered one at a time, so that no device holds all of them.
-    """
-    module = engine.module
-    if engine.zero_optimization_stage() < 3:
-        if launch.rank() != 0:
-            return None
-        return {name: value.detach().cpu().clone() for name, value in module.state_dict().items()}
-    import deepspeed
-
-    gathered: dict[str, Any] = {}
-    for name, parameter in module.named_parameters(remove_duplicate=False):
-        with deepspeed.zero.GatheredParameters([parameter]):
-            if launch.rank() == 0:
-                gathered[name] = parameter.detach().cpu().clone()
-    if launch.rank() != 0:
-        return None
-    buffers = dict(module.named_buffers())
-    names = list(module.state_dict())
-    return {name: gathered[name] if name in gathered else buffers[name].cpu() for name in names}
-
-
-def replace_text(path: Path, text: str) -> None:
-    """Write a file so that a reader, or a kill, sees the old one or the new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_name(path.name + ".new")
-    fresh.write_text(text, encoding="utf-8")
-    os.replace(fresh, path)
-
-
-def replace_json(path: Path, value: Mapping[str, Any]) -> None:
-    """`replace_text` with JSON."""
-    replace_text(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+        launch.barrier()
 
 
 @contextlib.contextmanager
-def _silent() -> Any:
+def quietly() -> Any:
     """Without DeepSpeed's prints and bars; what goes wrong is raised all the same."""
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         yield

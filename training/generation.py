@@ -8,7 +8,6 @@ from typing import Any
 
 from training import launch, seq2seq
 from training.batching import Ids
-from training.learner import Outputs
 from training.settings import Settings
 from training.tasks import Dataset
 
@@ -26,13 +25,17 @@ class Seq2SeqLearner:
         # The weights are drawn anew for each seed; vocabularies and data are the same.
         self._blank, self._data = seq2seq.build(dataset, own, seed=0)
 
-    def model(self, seed: int) -> Any:
+    def model(self, seed: int, dtype: Any = None) -> Any:
         """A model whose weights are drawn by `seed`."""
         return seq2seq.build(self.dataset, self._settings, seed)[0]
 
     def parameters(self) -> int:
         """How many weights the model has."""
         return sum(p.numel() for p in self._blank.parameters())
+
+    def trained(self) -> int:
+        """All of them."""
+        return self.parameters()
 
     def prepare(self) -> None:
         """Nothing: the words are numbered when the vocabulary is built."""
@@ -43,10 +46,6 @@ class Seq2SeqLearner:
 
     def begin_epoch(self, epoch: int) -> None:
         """Nothing: the examples are the same in every epoch."""
-
-    def terms(self, part: str, indices: Ids) -> Ids:
-        """Target tokens: the loss is the mean over them."""
-        return self._data.terms(part)[indices]
 
     def truncated(self) -> dict[str, int]:
         """None: models are as long as the longest sequence."""
@@ -61,22 +60,27 @@ class Seq2SeqLearner:
         mask, labels = batch["attention_mask"], batch["labels"]
         return int(mask.sum() + (labels >= 0).sum()), mask.numel() + labels.numel()
 
-    def loss(self, model: Any, batch: Mapping[str, Any]) -> Any:
-        """Cross-entropy of the target tokens, teacher-forced."""
-        return model(**batch).loss.float()
+    def logits(self, model: Any, batch: Mapping[str, Any]) -> Any:
+        """Of each target token, teacher-forced, and word."""
+        return model(**batch).logits
 
-    def outputs(self, model: Any, batch: Mapping[str, Any], *, answers: bool) -> Outputs:
-        """Loss and, with `answers`, what the model generates."""
-        loss = float(model(**batch).loss)
-        if not answers:
-            return Outputs(loss)
+    def sums(self, logits: Any, labels: Any) -> Mapping[str, float]:
+        """None: a task scores what is generated."""
+        return {}
+
+    def scores(self, model: Any, batch: Mapping[str, Any], logits: Any) -> Any:
+        """Nothing: there are no classes."""
+        raise NotImplementedError
+
+    def texts(self, model: Any, batch: Mapping[str, Any]) -> list[str]:
+        """What the model generates."""
         module = getattr(model, "module", model)
         # Processes that share out the weights have to take every step together.
-        return Outputs(loss, texts=self._data.decode(module, batch, synced=launch.world_size() > 1))
+        return self._data.decode(module, batch, synced=launch.world_size() > 1)
 
-    def save(self, weights: Mapping[str, Any], folder: Path) -> None:
+    def save(self, model: Any, folder: Path, weights: Mapping[str, Any] | None = None) -> None:
         """A folder that `training.seq2seq.load` reads."""
-        seq2seq.save(folder, self._blank, self._data.vocabularies, weights)
+        seq2seq.save(folder, model, self._data.vocabularies, weights)
 
     def load(self, folder: Path) -> Any:
         """What `save` has written."""

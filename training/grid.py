@@ -12,11 +12,12 @@ from typing import Any, Generic, TypeVar
 
 import conf
 from conf import UserError
+from training.runs import folder_name
 from training.settings import Training
 from training.tasks import Dataset
 from training.tokens import chunks
 
-__all__ = ["Point", "best", "content", "name", "points", "summary", "summary_table"]
+__all__ = ["Point", "best", "content", "group", "name", "points", "summary", "summary_table"]
 
 _Settings = TypeVar("_Settings", bound=Training)
 
@@ -107,11 +108,13 @@ def content(dataset: Dataset) -> str:
 
 
 def name(point: Point[Any], data: str) -> str:
-    """The name of a run's folder: a hash of the settings and the data that decide its weights.
+    """The name of a run's folder; `data` is the `content` of its dataset."""
+    return folder_name(point.settings, data=data)
 
-    How many processes there are is no part of it: a run may go on with another number of them.
-    """
-    return conf.settings_hash({**point.settings.identity(), "data": data})
+
+def group(point: Point[Any], data: str) -> str:
+    """What the runs of a point have in common, whatever their seeds."""
+    return folder_name({**conf.identity(point.settings), "seeds": [], "data": data})
 
 
 def summary(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -5,31 +5,35 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import functools
 import gc
 import json
 import logging
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 import conf
 from conf import JobFailed, UserError
-from etl.lake import arrow
 from training import grid, launch, metrics, predictions, tasks
-from training.checkpoints import check_space, replace_json, replace_text
-from training.engine import Evaluation, Trainer, evaluate, precision_of, told, zero_stage
+from training.estimates import estimate
+from training.evaluation import Evaluation, figures_line
+from training.files import check_space, replace_json, replace_text
 from training.grid import Point
 from training.learner import Learner
 from training.loading import trained
 from training.model_card import card
+from training.runs import Outcome, Plan, Runs
 from training.settings import Settings, Training
+from training.sharding import precision_of, read_deepspeed
 from training.tasks import Dataset, Task
-from training.tracking import Run, Tracker
+from training.tracking import Run
 
 __all__ = ["Work", "check_room", "execute", "finetune", "prepare"]
 
@@ -41,8 +45,8 @@ log = logging.getLogger("adnominal")
 class Work:
     """A point with all that it needs, checked.
 
-    `job` is the script that it is of, `task` None where no task scores it; `predictions` says
-    whether what it predicts goes to the table predictions.
+    `job` is the script that it is of, `task` None where no task scores it; runs of one `group`
+    differ in their seeds alone.
     """
 
     job: str
@@ -51,7 +55,7 @@ class Work:
     dataset: Dataset
     learner: Learner
     folder: Path
-    predictions: bool
+    group: str
 
     @property
     def name(self) -> str:
@@ -75,39 +79,47 @@ def execute(settings: Training, work: Sequence[Work]) -> None:
     Raises:
         JobFailed: runs that failed; the others are done all the same.
     """
+    if settings.dry_run is not None:
+        if launch.rank() == 0:
+            for one in work:
+                cost = estimate(one.point.settings, one.learner, settings.dry_run)
+                print(f"{one.point.label}: {cost.text}")
+        return
     launch.start()
     first = work[0]
     out = first.folder.parent
-    tracker = Tracker(settings.tracking, settings.experiment or first.name, first.job)
-    parent: Run | None = None
-    if len(work) > 1:
-        name = settings.run_name or f"{first.dataset.task}: {len(work)} runs"
-        parent = tracker.run(name, _made(out) / "mlflow.json")
-        parent.settings(conf.to_dict(settings), conf.as_yaml(settings))
+    runs = Runs(first.job, settings, settings.experiment or first.name)
     results, failed = [], []
-    for number, own in enumerate(work, 1):
-        if len(work) > 1 and launch.rank() == 0:
-            log.info("run %d of %d: %s", number, len(work), own.point.label)
-        try:
-            results.append(_run(own, tracker, parent.id if parent else None))
-        except JobFailed as error:
-            failed.append(f"{own.point.label} ({error})")
-            log.error("failed: %s", failed[-1])
-        gc.collect()
-    if launch.rank() == 0 and results:
-        _summarise(settings, out, results, parent)
-    if parent is not None:
-        parent.end("FAILED" if failed else "FINISHED")
-    if failed:
-        raise JobFailed(f"{len(failed)} of {len(work)} runs failed: {'; '.join(failed)}")
+    with contextlib.ExitStack() as stack:
+        parent: Run | None = None
+        if len(work) > 1:
+            name = settings.run_name or f"{first.dataset.task}: {len(work)} runs"
+            parent = stack.enter_context(runs.group(name, out / "mlflow.json"))
+        for number, one in enumerate(work, 1):
+            if len(work) > 1 and launch.rank() == 0:
+                log.info("run %d of %d: %s", number, len(work), one.point.label)
+            try:
+                result = runs.once(_plan(one), functools.partial(_trained, one), parent)
+                # The same run may stand in another grid, with other axes.
+                results.append({**result, "changes": dict(one.point.changes)})
+                if launch.rank() == 0 and not settings.keep_checkpoints:
+                    shutil.rmtree(one.folder / "checkpoints", ignore_errors=True)
+            except JobFailed as error:
+                failed.append(f"{one.point.label} ({error})")
+                log.error("failed: %s", failed[-1])
+            gc.collect()
+        if launch.rank() == 0 and results:
+            _summarise(settings, out, results, parent)
+        if failed:
+            raise JobFailed(f"{len(failed)} of {len(work)} runs failed: {'; '.join(failed)}")
 
 
 def prepare(settings: Settings) -> list[Work]:
     """Everything that the runs need, and all mistakes that can be seen before the first of them.
 
     Raises:
-        UserError: what the tasks, the models and the settings refuse; fp16 on a CPU, adapters
-            under ZeRO 3, too little room on the disk.
+        UserError: what the tasks, the models and the settings refuse; fp16 on a CPU, too little
+            room on the disk.
     """
     launch.environment()
     work: list[Work] = []
@@ -115,13 +127,7 @@ def prepare(settings: Settings) -> list[Work]:
     for point in grid.points(settings):
         own = point.settings
         precision_of(own)
-        stage = zero_stage(own)
-        if own.lora.rank and stage == 3:
-            raise UserError(
-                f"lora.rank={own.lora.rank} deepspeed={own.deepspeed}: adapters under ZeRO 3 "
-                "cannot be merged into weights that no process has whole, and gain little: what "
-                "ZeRO shares out is small with them. Expected zero0, zero1 or zero2"
-            )
+        read_deepspeed(own.deepspeed)
         key = json.dumps(own.task, sort_keys=True, default=str)
         if key not in loaded:
             task = tasks.task(own.task)
@@ -136,27 +142,42 @@ def prepare(settings: Settings) -> list[Work]:
         if own.size is not None:
             tasks.nested_subset(dataset.parts["train"].item_ids, own.size, own.seed)
         out = Path(own.out or f"runs/{task.name}")
-        folder = out / grid.name(point, data)
         model = learner(dataset, own)
-        work.append(Work(JOB, point, task, dataset, model, folder, own.predictions))
+        folder, group = out / grid.name(point, data), grid.group(point, data)
+        work.append(Work(JOB, point, task, dataset, model, folder, group))
     check_room(work)
     return work
 
 
 def check_room(work: Sequence[Work]) -> None:
     """Raise `UserError` where the disk has too little room for what the runs write."""
-    largest = max(own.learner.parameters() for own in work)
-    # Two checkpoints while one replaces the other (weights and two moments), weights three times.
-    check_space(work[0].folder.parent, 4 * largest * (2 * 3 + 3))
+    if work[0].point.settings.dry_run is not None:
+        return
+    # Most points of a grid write as much as the others.
+    distinct = {_size_key(own): own for own in work}.values()
+    ranks = launch.world_size()
+    largest = max(estimate(own.point.settings, own.learner, ranks).disk for own in distinct)
+    check_space(work[0].folder.parent, largest)
+
+
+def _size_key(own: Work) -> str:
+    """What decides how much a run writes."""
+    settings = own.point.settings
+    names = ("lora", "freeze", "seq2seq", "deepspeed", "precision", "layers", "hidden")
+    return repr([own.learner.name, *(getattr(settings, name, None) for name in names)])
 
 
 def learner(dataset: Dataset, settings: Settings) -> Learner:
     """The kind of model that a dataset is for."""
+    if settings.instructions:
+        from training.instructions import InstructionLearner
+
+        return InstructionLearner(dataset, settings)
     if dataset.kind == "seq2seq":
-        if settings.lora.rank or settings.freeze:
+        if settings.lora.rank or settings.freeze or settings.gradient_checkpointing:
             raise UserError(
                 f"task.name={settings.task.get('name')}: its model is trained from scratch; "
-                "expected neither lora.rank nor freeze=true"
+                "expected neither lora.rank, freeze=true nor gradient_checkpointing=true"
             )
         from training.generation import Seq2SeqLearner
 
@@ -166,50 +187,16 @@ def learner(dataset: Dataset, settings: Settings) -> Learner:
     return PairLearner(dataset, settings)
 
 
-def _made(folder: Path) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
-def _run(own: Work, tracker: Tracker, parent: str | None) -> dict[str, Any]:
-    """The result of one run: made now, or kept from before."""
-    kept = own.folder / "result.json"
-    before = launch.broadcast(kept.read_text(encoding="utf-8") if kept.exists() else None)
-    if before is not None:
-        if launch.rank() == 0:
-            log.info("finished before (%s); not run again", own.folder)
-        result: dict[str, Any] = json.loads(before)
-        if own.point.settings.register is not None:
-            tracker.earlier(result["run_id"]).register(own.point.settings.register)
-        # The same run may stand in another grid, with other axes.
-        return {**result, "changes": dict(own.point.changes)}
+def _plan(own: Work) -> Plan:
     settings = own.point.settings
-    _made(own.folder)
-    run = tracker.run(
-        settings.run_name or own.point.label, own.folder / "mlflow.json", parent=parent
-    )
-    if launch.rank() == 0:
-        yaml = conf.as_yaml(settings)
-        replace_text(own.folder / "settings.yaml", yaml)
-        task_settings = {"name": own.name}
-        if own.task is not None:
-            task_settings |= dataclasses.asdict(own.task.settings)
-        run.settings({**conf.to_dict(settings), "task": task_settings, **_facts(own)}, yaml)
-        run.inputs(settings.lake, own.dataset.sources)
-    try:
-        result = _trained(own, run)
-    except KeyboardInterrupt:
-        run.end("KILLED")
-        raise
-    except Exception:
-        run.end("FAILED")
-        raise
-    run.end()
-    return result
+    name = settings.run_name or own.point.label
+    return Plan(own.folder, name, settings, _facts(own), own.dataset.sources, own.group)
 
 
 def _facts(own: Work) -> dict[str, Any]:
+    settings = {} if own.task is None else dataclasses.asdict(own.task.settings)
     return {
+        "task": {"name": own.name, **settings},
         "model_name": own.learner.name,
         "parameters": own.learner.parameters(),
         "processes": launch.world_size(),
@@ -218,8 +205,11 @@ def _facts(own: Work) -> dict[str, Any]:
     }
 
 
-def _trained(own: Work, run: Run) -> dict[str, Any]:
+def _trained(own: Work, run: Run) -> Outcome:
     settings, dataset = own.point.settings, own.dataset
+    from training.encoders import PairLearner
+    from training.loop import Trainer
+
     with launch.first_on_machine():
         own.learner.prepare()
     shortened = own.learner.truncated()
@@ -233,15 +223,15 @@ def _trained(own: Work, run: Run) -> dict[str, Any]:
         on_step=lambda step, figures: run.metrics(figures, step),
         on_evaluation=lambda step, figures: run.metrics(figures, step),
     )
-    weights = trainer.train()
-    model = _placed(own.learner.load(weights))
-    found: dict[str, Evaluation] = {}
+    parts = tuple(part for part in dataset.parts if part != "train")
+    weights, found = trainer.train(parts)
+    lora = getattr(settings, "lora", None)
+    if lora is not None and lora.rank and lora.merge and launch.rank() == 0:
+        assert isinstance(own.learner, PairLearner)
+        own.learner.merge(weights, own.folder / "merged")
     figures: dict[str, float] = {}
-    for part in dataset.parts:
-        if part != "train":
-            # From the exported weights, loaded again: what is scored is what others will load.
-            found[part] = evaluate(own.learner, model, part, settings.eval_batch_size)
-            figures |= trainer.figures(part, found[part])
+    for part, one in found.items():
+        figures |= trainer.figures(part, one)
     answers = {part: one.predicted for part, one in found.items() if one.predicted is not None}
     if own.task is not None:
         figures |= own.task.together(dataset, answers)
@@ -249,7 +239,6 @@ def _trained(own: Work, run: Run) -> dict[str, Any]:
     result = {
         "changes": dict(own.point.changes),
         "seed": settings.seed,
-        "run_id": run.id or f"local-{own.folder.name}",
         "figures": figures,
         "updates": state.step,
         "best_update": state.best_step,
@@ -258,78 +247,57 @@ def _trained(own: Work, run: Run) -> dict[str, Any]:
         "samples_per_second": trainer.samples / state.seconds if state.seconds else None,
         "shortened": shortened,
     }
-    if launch.rank() == 0:
-        _keep(own, run, weights, found, result)
-        if not settings.keep_checkpoints:
-            trainer.checkpoints.remove()
-    launch.barrier()
-    return result
+    if launch.rank() != 0:
+        return Outcome(result)
+    log.info("%s: %s", own.point.label, figures_line(figures))
+    text = _described(own, weights, figures)
+    rows = _rows(own, found, run.name)
+    _record(own, run, weights, found)
+    final = {f"final/{name}": value for name, value in figures.items()}
+    return Outcome(result, rows, final, {"model_card.md": text}, state.step)
 
 
-def _placed(model: Any) -> Any:
-    import torch
-
-    return model.cuda() if torch.cuda.is_available() else model
-
-
-def _keep(
-    own: Work,
-    run: Run,
-    weights: Path,
-    found: Mapping[str, Evaluation],
-    result: Mapping[str, Any],
-) -> None:
-    """Predictions, card, figures, model; the result last, which marks the run as finished."""
-    settings, dataset, figures = own.point.settings, own.dataset, result["figures"]
-    log.info("%s: %s", own.point.label, told(figures))
+def _described(own: Work, weights: Path, figures: Mapping[str, float]) -> str:
+    """The model card; it lies beside the weights, with what the model was trained on."""
+    settings = own.point.settings
     text = card(
-        dataset,
+        own.dataset,
         task=own.name,
         model=own.learner.name,
-        settings=settings.identity(),
+        settings=conf.identity(settings),
         figures=figures,
         code=conf.code_version(),
     )
     replace_text(weights / "README.md", text)
     if own.task is not None:
-        trained(own.task, dataset, own.learner, settings.seed).write(weights)
-    run_id = result["run_id"]
+        trained(own.task, own.dataset, own.learner, settings.seed).write(weights)
+    return text
+
+
+def _rows(own: Work, found: Mapping[str, Evaluation], run_id: str) -> pa.Table | None:
+    """What the run predicts, as rows of the table predictions."""
+    seed, model = own.point.settings.seed, own.learner.name
     parts = [
-        predictions.rows(
-            dataset, part, one, run_id=run_id, seed=settings.seed, model=own.learner.name
-        )
+        predictions.rows(own.dataset, part, one, run_id=run_id, seed=seed, model=model)
         for part, one in found.items()
         if one.predicted is not None
     ]
-    if parts:
-        rows = pa.concat_tables(parts)
-        pq.write_table(rows, own.folder / "predictions.parquet")
-        if own.predictions:
-            # The run is the transaction: what a run that was killed here has written stays once.
-            meta = {"run": run_id}
-            arrow.append(
-                settings.lake,
-                "predictions",
-                rows,
-                job=own.job,
-                metadata=meta,
-                transaction=(f"{own.job}/{run_id}", 0),
-            )
-        run.file(own.folder / "predictions.parquet")
-    run.metrics({f"final/{name}": value for name, value in figures.items()}, result["updates"])
-    run.text(text, "model_card.md")
+    return pa.concat_tables(parts) if parts else None
+
+
+def _record(own: Work, run: Run, weights: Path, found: Mapping[str, Evaluation]) -> None:
+    """Confusion matrices and the model, in MLflow."""
+    dataset = own.dataset
     for part, one in found.items():
         gold = dataset.parts[part].gold
         if one.scores is not None and gold is not None:
             answers = dataset.outcome_of[np.asarray(one.predicted)]
             counts = metrics.confusion(gold, answers, len(dataset.outcomes))
             run.confusion(counts, dataset.outcomes, f"confusion_{part}")
-    if settings.log_model:
-        pair = dataset.parts["train"].second is not None
-        run.model(weights, pair=pair, generates=dataset.kind == "seq2seq")
-    if settings.register is not None:
-        run.register(settings.register)
-    replace_json(own.folder / "result.json", result)
+    if own.point.settings.log_model:
+        instructed = getattr(own.point.settings, "instructions", False)
+        pair = dataset.parts["train"].second is not None and not instructed
+        run.model(weights, pair=pair, generates=instructed or dataset.kind == "seq2seq")
 
 
 def _summarise(

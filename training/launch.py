@@ -1,7 +1,7 @@
 """Processes: one under plain ``python``, several under the ``deepspeed`` launcher.
 
 The launcher tells each process its place by RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR and
-MASTER_PORT. Where these are not set, they are set here for a world of one: DeepSpeed would
+MASTER_PORT. Where DeepSpeed runs in one process they are set here for a world of one: it would
 otherwise ask for mpi4py. Nothing here imports torch before the environment is as it must be.
 """
 
@@ -26,6 +26,7 @@ __all__ = [
     "environment",
     "first_on_machine",
     "gather",
+    "group",
     "local_rank",
     "rank",
     "run",
@@ -57,8 +58,11 @@ def run(cls: type[_T], job: Callable[[_T], object], argv: Sequence[str] | None =
     """`conf.run`, where several processes do the same: the first of all speaks for them.
 
     A user's mistake is the same in every process, so it is told once a machine; the settings and
-    the progress once in all. A traceback is printed by whoever has one.
+    the progress once in all. A traceback is printed by whoever has one. ``--dry-run`` stands for
+    ``dry_run=`` with the number of processes.
     """
+    words = sys.argv[1:] if argv is None else argv
+    argv = [f"dry_run={world_size()}" if word == "--dry-run" else word for word in words]
     try:
         return conf.run(cls, job, argv) if rank() == 0 else _silent_run(cls, job, argv)
     finally:
@@ -78,16 +82,31 @@ def _silent_run(cls: type[_T], job: Callable[[_T], object], argv: Sequence[str] 
     return 0
 
 
-def start() -> None:
-    """Make this process one of its group; called again it does nothing.
+def start(deepspeed: bool = False) -> None:
+    """Make this process one of its group; called again, or alone without DeepSpeed, nothing to do.
 
     Raises:
         UserError: MASTER_PORT is taken.
     """
     environment()
+    if world_size() == 1 and not deepspeed:
+        return
     import torch
+    import torch.distributed as dist
 
     cuda = torch.cuda.is_available()
+    backend = "nccl" if cuda else "gloo"
+    if not dist.is_initialized():
+        check_port()
+        if cuda:
+            torch.cuda.set_device(local_rank())
+        dist.init_process_group(backend)
+    if deepspeed:
+        _start_deepspeed(backend)
+
+
+def _start_deepspeed(backend: str) -> None:
+    """DeepSpeed on torch's group, with less to say."""
     with _compiler_unheard():
         import deepspeed
     from deepspeed.utils import logger
@@ -95,16 +114,32 @@ def start() -> None:
     logger.setLevel(logging.ERROR)
     # DeepSpeed calls torch's collectives by names that torch has moved on from.
     warnings.filterwarnings("ignore", category=FutureWarning, module="torch.distributed")
-    if deepspeed.comm.is_initialized():
-        return
-    check_port()
-    if not cuda:
+    if backend == "gloo":
         # Collectives over shared memory are compiled on first use: minutes, without a word, and a
         # lock that a killed run leaves behind stops the next. Gloo serves.
         deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
-    else:
-        torch.cuda.set_device(local_rank())
-    deepspeed.init_distributed(dist_backend="nccl" if cuda else "gloo", verbose=False)
+    deepspeed.init_distributed(dist_backend=backend, verbose=False)
+
+
+@contextmanager
+def group(deepspeed: bool) -> Iterator[None]:
+    """The block in its group; DeepSpeed wants one of a single process too.
+
+    The variables of a launcher are there for DeepSpeed alone: other libraries would take a single
+    process with them for one of several.
+    """
+    place: dict[str, str] = {}
+    if deepspeed and "RANK" not in os.environ:
+        place = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1"}
+        place["MASTER_PORT"] = str(_free_port())
+    own = {name: value for name, value in place.items() if name not in os.environ}
+    os.environ.update(own)
+    try:
+        start(deepspeed)
+        yield
+    finally:
+        for name in own:
+            os.environ.pop(name, None)
 
 
 def stop() -> None:
@@ -122,11 +157,6 @@ def environment() -> None:
 
     if not torch.cuda.is_available():
         os.environ.setdefault("DS_ACCELERATOR", "cpu")
-    if "RANK" in os.environ and "WORLD_SIZE" in os.environ:
-        return
-    os.environ.update(RANK="0", LOCAL_RANK="0", WORLD_SIZE="1")
-    os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
-    os.environ.setdefault("MASTER_PORT", str(_free_port()))
 
 
 @contextmanager

@@ -1,33 +1,18 @@
-"""What the engine trains: a model with its data, whatever kind of model it is."""
+"""What is trained: a model with its data, whatever kind of model it is."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
-
-import numpy as np
-import numpy.typing as npt
 
 from training.batching import Ids
 from training.tasks import Dataset
 
-__all__ = ["Learner", "Outputs"]
+__all__ = ["IGNORED", "Learner"]
 
-
-@dataclass(frozen=True)
-class Outputs:
-    """What a model says of a batch: logits (rows, classes), or generated texts; and its mean loss.
-
-    `loss` is None where the batch has no labels, `texts` where none were asked for. `sums` are
-    other figures that are summed over the terms of the loss, by name.
-    """
-
-    loss: float | None
-    logits: npt.NDArray[np.float32] | None = None
-    texts: list[str] | None = None
-    sums: Mapping[str, float] = field(default_factory=dict)
+# The label of what is not learnt, as torch's cross-entropy has it.
+IGNORED = -100
 
 
 class Learner(Protocol):
@@ -36,11 +21,18 @@ class Learner(Protocol):
     dataset: Dataset
     name: str
 
-    def model(self, seed: int) -> Any:
-        """The module to train, in single precision on the CPU; its new weights follow `seed`."""
+    def model(self, seed: int, dtype: Any = None) -> Any:
+        """The module to train; its new weights follow `seed`.
+
+        `dtype` is the precision that pretrained weights are held in (None: single). Under ZeRO 3
+        it is loaded in shares.
+        """
 
     def parameters(self) -> int:
         """How many weights the model has."""
+
+    def trained(self) -> int:
+        """How many weights are trained: adapters and new heads, or all of them."""
 
     def prepare(self) -> None:
         """Encode the parts, or read what is encoded; called before anything below."""
@@ -51,26 +43,33 @@ class Learner(Protocol):
     def begin_epoch(self, epoch: int) -> None:
         """Called before the training examples of an epoch: what is drawn anew in each follows."""
 
-    def terms(self, part: str, indices: Ids) -> Ids:
-        """How many terms each of these examples has in the mean that `loss` is."""
-
     def truncated(self) -> dict[str, int]:
         """How many examples of each part the limit of tokens has shortened."""
 
     def collate(self, part: str, indices: Ids) -> dict[str, Any]:
-        """A batch, padded, as tensors on the CPU."""
+        """A batch, padded, as tensors on the CPU; its labels under ``labels``."""
 
     def tokens(self, batch: Mapping[str, Any]) -> tuple[int, int]:
         """Tokens of a batch, and the same with padding."""
 
-    def loss(self, model: Any, batch: Mapping[str, Any]) -> Any:
-        """The mean loss of a batch, as a scalar tensor in single precision."""
+    def logits(self, model: Any, batch: Mapping[str, Any]) -> Any:
+        """What the model says, [..., classes], in the places of the batch's labels."""
 
-    def outputs(self, model: Any, batch: Mapping[str, Any], *, answers: bool) -> Outputs:
-        """Loss and, with `answers`, predictions; the model is in evaluation mode, no gradients."""
+    def sums(self, logits: Any, labels: Any) -> Mapping[str, float]:
+        """Other figures, summed over the labelled terms of a batch, by name."""
 
-    def save(self, weights: Mapping[str, Any], folder: Path) -> None:
-        """Write the model with those weights (all of them, on the CPU) so that it loads again."""
+    def scores(self, model: Any, batch: Mapping[str, Any], logits: Any) -> Any:
+        """A logit of each example and class; only asked of models of classes."""
+
+    def texts(self, model: Any, batch: Mapping[str, Any]) -> list[str]:
+        """What the model generates; only asked of models of texts."""
+
+    def save(self, model: Any, folder: Path, weights: Mapping[str, Any] | None = None) -> None:
+        """Write the model so that it loads again.
+
+        `weights` are its weights where the module does not hold them; an empty mapping leaves them
+        out: they are written elsewhere.
+        """
 
     def load(self, folder: Path) -> Any:
-        """The module that `save` has written."""
+        """The module that `save` has written, in the precision it was written in."""

@@ -1,4 +1,4 @@
-"""Models that are there already: found by name, loaded, and asked.
+"""Models that are there already, found by name.
 
 A model is named by MLflow (``models:/NAME/VERSION``, ``models:/NAME@ALIAS``, ``runs:/RUN/model``),
 by a folder (of `training/finetune.py` or any that transformers loads) or by its name on the hub.
@@ -14,36 +14,23 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
 
 import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
 
 import conf
 from conf import UserError
-from training.batching import Ids, evaluation_batches
-from training.checkpoints import replace_json
-from training.encoders import find, longest, padded, quiet
-from training.engine import softmax
+from training.batching import Ids
+from training.encoders import ADAPTERS, adapted, find
+from training.files import replace_json
 from training.learner import Learner
 from training.tasks import Dataset, Task
-from training.tokens import Tokens, encode
 
-__all__ = [
-    "Classifier",
-    "ModelSource",
-    "Trained",
-    "classifier",
-    "forward",
-    "resolve",
-    "scores",
-    "trained",
-]
+__all__ = ["ModelSource", "Trained", "resolve", "trained"]
 
 RECORD = "adnominal.json"
 DOWNLOADS = Path("~/.cache/adnominal/models")
@@ -59,7 +46,8 @@ class Trained:
     `task` are the settings ``task.*``; `dataset`, `edition`, `scheme` and `fold` what the table
     predictions says of its rows; `outcomes` the classes that it is evaluated in, and `outcome_of`
     the outcome of each of its `labels`. `pair` tells whether it takes two texts, `max_length` how
-    many tokens of them it saw at most (None: all), `model` what it was before it was trained.
+    many tokens of them it saw at most (None: all), `model` what it was before it was trained, and
+    `instruction` the prompt that a language model was taught to answer (None: it has a head).
     """
 
     task: Mapping[str, Any]
@@ -74,6 +62,7 @@ class Trained:
     max_length: int | None
     model: str
     seed: int
+    instruction: str | None = None
 
     def write(self, folder: Path) -> None:
         """Put it beside the weights."""
@@ -117,6 +106,7 @@ def trained(task: Task, dataset: Dataset, learner: Learner, seed: int) -> Traine
         max_length=getattr(learner, "limit", None),
         model=learner.name,
         seed=seed,
+        instruction=dataset.instruction if getattr(learner, "instructed", False) else None,
     )
 
 
@@ -160,6 +150,9 @@ class ModelSource:
             found = find(self.path)
             digest.update(f"{self.path} {getattr(found.config, '_commit_hash', None)}".encode())
             return digest.hexdigest()
+        if (folder / ADAPTERS).is_file():
+            base = ModelSource(adapted(folder), self.name, (), False, None)
+            digest.update(base.content().encode())
         for path in sorted(folder.iterdir()):
             if path.suffix in (".safetensors", ".json"):
                 digest.update(f"{path.name} {path.stat().st_size}\n".encode())
@@ -193,6 +186,9 @@ def _described(path: str, name: str, **known: str | None) -> ModelSource:
         return ModelSource(path, name, (), True, record, **known)
     config = find(path).config
     labels = tuple(str(config.id2label[at]) for at in range(len(config.id2label)))
+    if record is not None and record.instruction is not None:
+        # A language model knows no classes, but those that it was taught to choose among.
+        return ModelSource(path, name, record.labels, not record.labels, record, **known)
     return ModelSource(path, name, labels, False, record, **known)
 
 
@@ -347,123 +343,3 @@ def _weights(folder: Path, name: str) -> str:
         )
     _check_safetensors(inner, name)
     return os.fspath(inner)
-
-
-@dataclass(frozen=True)
-class Classifier:
-    """A model that classifies texts, in evaluation mode, on this process's device.
-
-    `limit` is the number of tokens that texts are cut to.
-    """
-
-    source: ModelSource
-    model: Any
-    tokenizer: Any
-    limit: int
-
-    def encode(
-        self, first: pa.StringArray, second: pa.StringArray | None = None, cache: Path | None = None
-    ) -> Tokens:
-        """Texts as tokens; `second` for models of two texts."""
-        return encode(self.tokenizer, first, second, self.limit, cache)
-
-
-def classifier(
-    source: ModelSource, *, max_length: int | None = None, precision: str = "auto"
-) -> Classifier:
-    """The model with its weights; call `training.launch.start` before it where there are GPUs.
-
-    Texts are cut to `max_length` tokens, else to what it was trained on, else to what it takes.
-    `precision` is fp32, bf16, fp16, or auto: as the weights were written.
-
-    Raises:
-        UserError: a model that generates texts, or without a trained classification head; weights
-            that do not load; a `max_length` that it does not take; fp16 without a GPU.
-    """
-    import torch
-    from transformers import AutoModelForSequenceClassification
-
-    if source.generates:
-        raise UserError(f"model={source.name}: it generates texts; expected one that classifies")
-    if precision == "fp16" and not torch.cuda.is_available():
-        raise UserError("precision=fp16: there is no GPU here; expected fp32 or bf16 on a CPU")
-    found = find(source.path)
-    able, special = longest(found), found.tokenizer.num_special_tokens_to_add(pair=True)
-    if max_length is not None and not special < max_length <= able:
-        raise UserError(
-            f"max_length={max_length}: expected {special + 1} to {able} for {source.name}"
-        )
-    learnt = source.trained.max_length if source.trained is not None else None
-    kinds = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
-    if found.tokenizer.pad_token is None:
-        found.tokenizer.pad_token = found.tokenizer.eos_token
-        found.config.pad_token_id = found.tokenizer.pad_token_id
-    try:
-        with quiet():
-            model, told = AutoModelForSequenceClassification.from_pretrained(
-                found.path,
-                config=found.config,
-                dtype=kinds.get(precision, "auto"),
-                use_safetensors=True,
-                trust_remote_code=False,
-                output_loading_info=True,
-            )
-    except (OSError, ValueError, RuntimeError) as error:
-        reason = " ".join(str(error).split())[:300]
-        raise UserError(f"model={source.name}: its weights do not load: {reason}") from error
-    if told["missing_keys"]:
-        raise UserError(
-            f"model={source.name}: without {', '.join(sorted(told['missing_keys'])[:3])}: its "
-            "classification head is not trained; expected a fine-tuned model "
-            "(training/finetune.py)"
-        )
-    if torch.cuda.is_available():
-        model = model.cuda()
-    model.eval()
-    return Classifier(source, model, found.tokenizer, min(max_length or learnt or able, able))
-
-
-def forward(
-    own: Classifier,
-    tokens: Tokens,
-    batch_size: int,
-    advance: Callable[[int], None] = lambda rows: None,
-) -> npt.NDArray[np.float64]:
-    """The probability of each class (rows, classes), in the order of the rows.
-
-    Batches are made by length, so that little is padded; `advance` is told the rows of each. The
-    batches depend on the rows alone, so that any process gives the same figures.
-    """
-    import torch
-
-    if not len(tokens.lengths):
-        return np.zeros((0, len(own.source.labels)))
-    device = next(own.model.parameters()).device
-    batches = evaluation_batches(tokens.lengths, batch_size, 0, 1)
-    found = []
-    with torch.inference_mode():
-        for rows in batches:
-            batch = padded(own.tokenizer, tokens, rows)
-            moved = {name: column.to(device, non_blocking=True) for name, column in batch.items()}
-            # Left where they are: a GPU is not waited for before the next batch.
-            found.append(own.model(**moved).logits.float())
-            advance(len(rows))
-        logits = torch.cat(found).cpu().numpy()
-    place = np.argsort(np.concatenate(batches), kind="stable")
-    return softmax(logits[place].astype(np.float64))
-
-
-def scores(
-    own: Classifier,
-    first: pa.StringArray,
-    second: pa.StringArray | None = None,
-    *,
-    batch_size: int = 64,
-    cache: Path | None = None,
-    advance: Callable[[int], None] = lambda rows: None,
-) -> npt.NDArray[np.float64]:
-    """`forward` of texts: all of them in this process, which shares nothing out.
-
-    `cache` is a folder of tokenised texts (`training.tokens.encode`).
-    """
-    return forward(own, own.encode(first, second, cache), batch_size, advance)

@@ -13,24 +13,23 @@ from typing import Any
 
 import numpy as np
 import torch
+import transformers
 from torch import Tensor
-from torch.nn import functional as F
-from transformers import BertConfig, BertForMaskedLM
+from transformers import BertConfig
 
 from training import masking, wordpiece
 from training.batching import Ids, layout, seed_of
 from training.encoders import quiet
-from training.learner import Outputs
 from training.masking import Keys, Masking
 from training.pretraining import Settings
 from training.tasks import Dataset
 from training.tokens import Tokens, chunks, encode
 
-__all__ = ["MaskedBert", "MaskedLearner"]
+__all__ = ["BertForMaskedLM", "MaskedLearner"]
 
 
-class MaskedBert(BertForMaskedLM):  # type: ignore[misc]
-    """``BertForMaskedLM`` that says nothing but what stands at the places asked for."""
+class BertForMaskedLM(transformers.BertForMaskedLM):  # type: ignore[misc]
+    """The library's model, that says nothing but what stands at the places asked for."""
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, places: Tensor) -> Tensor:
         """Logits [places, vocabulary]; `places` number the tokens of the batch row by row."""
@@ -109,10 +108,10 @@ class MaskedLearner:
         with np.errstate(divide="ignore"):
             return torch.from_numpy(np.log(counts / counts.sum())).float()
 
-    def model(self, seed: int) -> Any:
+    def model(self, seed: int, dtype: Any = None) -> Any:
         """A model whose weights are drawn by `seed`."""
         torch.manual_seed(seed)
-        model = MaskedBert(self.config)
+        model = BertForMaskedLM(self.config)
         if self._settings.gradient_checkpointing:
             model.gradient_checkpointing_enable({"use_reentrant": False})
         return model
@@ -122,6 +121,10 @@ class MaskedLearner:
         with torch.device("meta"):
             model = BertForMaskedLM(self.config)
         return sum(p.numel() for p in model.parameters())
+
+    def trained(self) -> int:
+        """All of them."""
+        return self.parameters()
 
     def lengths(self, part: str) -> Ids:
         """Tokens of each sentence."""
@@ -141,14 +144,6 @@ class MaskedLearner:
         multiple = 8 if torch.cuda.is_available() else 1
         where = layout(tokens.offsets, indices, multiple=multiple)
         return where.fill(tokens.ids, self.config.pad_token_id), where.mask
-
-    def terms(self, part: str, indices: Ids) -> Ids:
-        """Masked tokens: the loss is the mean over them."""
-        if not len(indices):
-            return np.zeros(0, dtype=np.int64)
-        ids, _ = self._ids(part, indices)
-        counts: Ids = self._masking.chosen(ids, self._rows(part, indices)).sum(axis=1)
-        return counts
 
     def truncated(self) -> dict[str, int]:
         """How many sentences of each part are longer than max_length."""
@@ -171,37 +166,37 @@ class MaskedLearner:
         mask = batch["attention_mask"]
         return int(mask.sum()), mask.numel()
 
-    def _logits(self, model: Any, batch: Mapping[str, Any]) -> Tensor:
-        return model(batch["input_ids"], batch["attention_mask"], batch["places"]).float()
+    def logits(self, model: Any, batch: Mapping[str, Any]) -> Any:
+        """Of each masked token and piece of the vocabulary."""
+        return model(batch["input_ids"], batch["attention_mask"], batch["places"])
 
-    def loss(self, model: Any, batch: Mapping[str, Any]) -> Any:
-        """Cross-entropy of the masked tokens, in nats; 0 where there are none."""
-        logits = self._logits(model, batch)
-        return F.cross_entropy(logits, batch["labels"], reduction="sum") / max(1, len(logits))
-
-    def outputs(self, model: Any, batch: Mapping[str, Any], *, answers: bool) -> Outputs:
-        """Loss; how many masked tokens are told right, by the model and by frequency alone."""
-        logits, labels = self._logits(model, batch), batch["labels"]
-        loss = F.cross_entropy(logits, labels, reduction="sum") / max(1, len(logits))
+    def sums(self, logits: Any, labels: Any) -> Mapping[str, float]:
+        """How many masked tokens are told right, by the model and by frequency alone."""
         unigram = self._unigram.to(labels.device)
-        return Outputs(
-            float(loss),
-            sums={
-                "accuracy": float((logits.argmax(dim=-1) == labels).sum()),
-                "majority": float((unigram.argmax() == labels).sum()),
-                "unigram_loss": -float(unigram[labels].double().sum()),
-            },
-        )
+        return {
+            "accuracy": float((logits.argmax(dim=-1) == labels).sum()),
+            "majority": float((unigram.argmax() == labels).sum()),
+            "unigram_loss": -float(unigram[labels].double().sum()),
+        }
 
-    def save(self, weights: Mapping[str, Any], folder: Path) -> None:
+    def scores(self, model: Any, batch: Mapping[str, Any], logits: Any) -> Any:
+        """Nothing: there are no classes."""
+        raise NotImplementedError
+
+    def texts(self, model: Any, batch: Mapping[str, Any]) -> list[str]:
+        """Nothing: the model fills gaps."""
+        raise NotImplementedError
+
+    def save(self, model: Any, folder: Path, weights: Mapping[str, Any] | None = None) -> None:
         """A folder that ``AutoModelForMaskedLM`` and ``AutoTokenizer`` load."""
-        model = BertForMaskedLM(self.config).to(next(iter(weights.values())).dtype)
-        model.load_state_dict(dict(weights))
         with quiet():
-            model.save_pretrained(folder)
+            if weights is None:
+                model.save_pretrained(folder)
+        self.config.architectures = ["BertForMaskedLM"]
+        self.config.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
 
     def load(self, folder: Path) -> Any:
         """What `save` has written, in the precision it was written in."""
         with quiet():
-            return MaskedBert.from_pretrained(folder, dtype="auto", use_safetensors=True)
+            return BertForMaskedLM.from_pretrained(folder, dtype="auto", use_safetensors=True)

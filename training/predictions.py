@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from etl.lake.tables import table
-from training.engine import Evaluation
+from training.evaluation import Evaluation
 from training.tasks import Dataset
 
 __all__ = ["classified", "rows"]

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from conf import UserError, setting
 from training import grid, launch, sentences
-from training.engine import precision_of, zero_stage
 from training.job import Work, check_room, execute
 from training.settings import Training
+from training.sharding import precision_of, read_deepspeed
 from training.tasks import Dataset, nested_subset
 
 __all__ = ["JOB", "Settings", "prepare", "pretrain"]
@@ -113,7 +113,7 @@ def prepare(settings: Settings) -> list[Work]:
     for point in grid.points(settings):
         own = point.settings
         precision_of(own)
-        zero_stage(own)
+        read_deepspeed(own.deepspeed)
         how = (tuple(own.corpora), own.min_words, own.share, own.validation)
         if how not in loaded:
             dataset = sentences.load(
@@ -129,6 +129,7 @@ def prepare(settings: Settings) -> list[Work]:
             nested_subset(dataset.parts["train"].item_ids, own.size, own.seed)
         folder = Path(own.out or f"runs/{dataset.task}") / grid.name(point, data)
         learner = MaskedLearner(dataset, own)
-        work.append(Work(JOB, point, None, dataset, learner, folder, predictions=False))
+        group = grid.group(point, data)
+        work.append(Work(JOB, point, None, dataset, learner, folder, group))
     check_room(work)
     return work

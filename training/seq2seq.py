@@ -298,8 +298,8 @@ def save(
 ) -> None:
     """Write weights (safetensors), shape and vocabularies into `folder`, for `load`.
 
-    `state` are the weights to write instead of the module's own, as gathered from several
-    processes.
+    `state` are the weights to write instead of the module's own; none of them, where it is empty:
+    they are written elsewhere.
     """
     folder.mkdir(parents=True, exist_ok=True)
     weights = model.state_dict() if state is None else state
@@ -311,7 +311,8 @@ def save(
     config, words, tensors = (folder / name for name in _FILES)
     config.write_text(json.dumps(asdict(model.config), indent=1) + "\n", encoding="utf-8")
     words.write_text(json.dumps(own, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    save_file({name: t.detach().cpu().contiguous() for name, t in weights.items()}, tensors)
+    if weights:
+        save_file({name: t.detach().cpu().contiguous() for name, t in weights.items()}, tensors)
 
 
 def answer(model: Model, vocabularies: Vocabularies, texts: Sequence[str]) -> list[str]:

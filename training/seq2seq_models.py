@@ -37,7 +37,7 @@ PAD, BEGIN, END, UNKNOWN = 0, 1, 2, 3
 IGNORED = -100  # labels that stand for padding: not learned
 
 
-@dataclass(frozen=True)
+@dataclass
 class Config:
     """The shape of a model, and how it answers.
 

@@ -1,7 +1,7 @@
 """A logged model as MLflow loads it: texts in, labels, generated texts or masked words out.
 
 MLflow copies this file into the model, so it imports nothing of ours where a transformers model is
-served; a sequence-to-sequence model needs this package installed.
+served; sequence-to-sequence models and adapters need this package installed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ _BATCH = 64
 
 
 class ServedModel(PythonModel):  # type: ignore[misc]
-    """Columns `first` and, for pairs, `second`; gives label and score, or text.
+    """Columns `first` and, for pairs, `second`; gives label and score, or text. Of a language model
+    `first` is the prompt, and the text what it writes after it.
 
     The label of a masked language model is the most probable word for the one mask of a text.
     """
@@ -35,6 +36,7 @@ class ServedModel(PythonModel):  # type: ignore[misc]
         else:
             from transformers import (
                 AutoConfig,
+                AutoModelForCausalLM,
                 AutoModelForMaskedLM,
                 AutoModelForSequenceClassification,
                 AutoTokenizer,
@@ -42,8 +44,17 @@ class ServedModel(PythonModel):  # type: ignore[misc]
 
             (kind,) = AutoConfig.from_pretrained(folder).architectures
             self._fills = kind.endswith("ForMaskedLM")
+            self._writes = kind.endswith(("ForCausalLM", "LMHeadModel"))
             cls = AutoModelForMaskedLM if self._fills else AutoModelForSequenceClassification
-            self._model = cls.from_pretrained(folder)
+            cls = AutoModelForCausalLM if self._writes else cls
+            if (folder / "adapter_config.json").exists():
+                from training.encoders import load_pretrained
+
+                config = AutoConfig.from_pretrained(folder)
+                name = cls.__name__
+                self._model, _ = load_pretrained(str(folder), config, "auto", None, name)
+            else:
+                self._model = cls.from_pretrained(folder)
             self._tokenizer = AutoTokenizer.from_pretrained(folder)
         self._model.eval()
 
@@ -65,6 +76,8 @@ class ServedModel(PythonModel):  # type: ignore[misc]
                 return pd.DataFrame(
                     {"text": seq2seq.answer(self._model, self._vocabularies, first)}
                 )
+            if self._writes:
+                return pd.DataFrame({"text": self._continued(first)})
             second = rows["second"].tolist() if "second" in rows else None
             batch = self._tokenizer(
                 first, second, padding=True, truncation=True, return_tensors="pt"
@@ -84,6 +97,15 @@ class ServedModel(PythonModel):  # type: ignore[misc]
         else:
             labels = [self._model.config.id2label[at] for at in ids]
         return pd.DataFrame({"label": labels, "score": best.values.tolist()})
+
+    def _continued(self, prompts: list[str]) -> list[str]:
+        """What a language model writes after prompts, greedily."""
+        batch = self._tokenizer(prompts, padding=True, padding_side="left", return_tensors="pt")
+        batch.pop("token_type_ids", None)
+        found = self._model.generate(**batch, max_new_tokens=256, do_sample=False)
+        written = found[:, batch["input_ids"].shape[1] :]
+        texts = self._tokenizer.batch_decode(written, skip_special_tokens=True)
+        return [text.strip() for text in texts]
 
 
 set_model(ServedModel())

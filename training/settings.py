@@ -2,35 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import conf
 from conf import UserError, setting
 from training.seq2seq import Seq2Seq
 
-__all__ = ["BOOKKEEPING", "DEEPSPEED", "Lora", "Settings", "Training"]
+__all__ = ["ATTENTION", "Lora", "Settings", "Training"]
 
-DEEPSPEED = conf.ROOT / "conf" / "deepspeed"
-# Settings that change where things go and how they are told, but no weight.
-BOOKKEEPING = (
-    "cache",
-    "eval_batch_size",
-    "experiment",
-    "grid",
-    "keep_checkpoints",
-    "lake",
-    "log_every",
-    "log_model",
-    "out",
-    "predictions",
-    "register",
-    "run_name",
-    "tracking",
-    "checkpoint_every",
-)
+
+ATTENTION = ("eager", "sdpa", "flash_attention_2", "flex_attention")
 
 
 @dataclass(frozen=True)
@@ -42,6 +23,10 @@ class Lora:
     dropout: float = setting(0.0, help="dropout before the adapters")
     targets: list[str] = setting(
         [], help="names of the layers to adapt; all linear ones if empty", example="query,value"
+    )
+    dora: bool = setting(False, help="adapt direction and size of weights apart (DoRA)")
+    merge: bool = setting(
+        False, help="write the adapted model whole too, to OUT/…/merged; else adapters alone"
     )
 
 
@@ -60,9 +45,16 @@ class _Model:
         example="model=roberta-base",
     )
     seq2seq: Seq2Seq = setting(Seq2Seq(), help="the model of sygns, in place of model=")
+    instructions: bool = setting(
+        False,
+        help="teach a decoder to write the answer after a prompt (generative fine-tuning), in "
+        "place of a classification head, or of a model from scratch",
+    )
     freeze: bool = setting(False, help="train the classification head alone")
     lora: Lora = setting(Lora(), help="adapters in place of all weights")
-    predictions: bool = setting(True, help="write every prediction to the table predictions")
+    predictions: bool = setting(
+        True, help="write every prediction to the table predictions", identity=False
+    )
 
 
 @dataclass(frozen=True)
@@ -79,6 +71,7 @@ class Training:
         {},
         help="one run for each combination: values to try of any setting",
         example="grid.learning_rate=[1e-5,3e-5] grid.epochs=[3,4]",
+        identity=False,
     )
     learning_rate: float = setting(3e-5, help="highest learning rate (AdamW)")
     epochs: int = setting(3, help="passes over the training examples")
@@ -86,7 +79,9 @@ class Training:
     micro_batch_size: int | None = setting(
         None, help="examples a process holds at a time; the rest of batch_size is accumulated"
     )
-    eval_batch_size: int = setting(64, help="examples a process evaluates at a time")
+    eval_batch_size: int = setting(
+        64, help="examples a process evaluates at a time", identity=False
+    )
     weight_decay: float = setting(0.01, help="decoupled weight decay, not of biases and norms")
     schedule: str = setting(
         "linear",
@@ -103,6 +98,16 @@ class Training:
     )
     gradient_checkpointing: bool = setting(
         False, help="compute activations twice and keep fewer of them"
+    )
+    attention: str | None = setting(
+        None,
+        help="how attention is computed; the model's best if not given",
+        choices=ATTENTION,
+        example="attention=flash_attention_2",
+        identity=False,
+    )
+    compile: bool = setting(
+        False, help="compile the model first (torch.compile): for long runs", identity=False
     )
     precision: str = setting(
         "auto",
@@ -121,26 +126,51 @@ class Training:
     )
     patience: int = setting(0, help="evaluations without a better one before stopping; 0: never")
     evaluate_every: int | None = setting(None, help="updates between evaluations; else an epoch")
-    checkpoint_every: int | None = setting(None, help="updates between checkpoints; else an epoch")
-    keep_checkpoints: bool = setting(False, help="keep optimizer states of finished runs")
+    checkpoint_every: int | None = setting(
+        None, help="updates between checkpoints; else an epoch", identity=False
+    )
+    keep_checkpoints: bool = setting(
+        False, help="keep optimizer states of finished runs", identity=False
+    )
     out: str | None = setting(
-        None, help="folder of the runs; runs/TASK if not given", example="out=runs/adept"
+        None,
+        help="folder of the runs; runs/TASK if not given",
+        example="out=runs/adept",
+        identity=False,
     )
-    lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
+    lake: str = setting(
+        "lake", help="folder or URI of the lake", example="lake=/data/lake", identity=False
+    )
     tracking: str | None = setting(
-        "sqlite:///mlflow.db", help="MLflow's store; none to track nothing"
+        "sqlite:///mlflow.db", help="MLflow's store; none to track nothing", identity=False
     )
-    experiment: str | None = setting(None, help="MLflow experiment; the task's name if not given")
-    run_name: str | None = setting(None, help="name of the MLflow run")
-    log_model: bool = setting(True, help="log the best weights to MLflow as a model")
+    experiment: str | None = setting(
+        None, help="MLflow experiment; the task's name if not given", identity=False
+    )
+    run_name: str | None = setting(None, help="name of the MLflow run", identity=False)
+    log_model: bool = setting(
+        True, help="log the best weights to MLflow as a model", identity=False
+    )
     register: str | None = setting(
         None,
         help="name in MLflow's registry: each run adds a version of it, models:/NAME/VERSION",
         example="register=adept",
+        identity=False,
     )
-    log_every: int = setting(10, help="updates between lines of the log and step metrics")
+    dry_run: int | None = setting(
+        None,
+        help="train nothing; say what each of so many processes would hold and write (--dry-run: "
+        "the processes that there are)",
+        example="dry_run=8",
+        identity=False,
+    )
+    log_every: int = setting(
+        10, help="updates between lines of the log and step metrics", identity=False
+    )
     cache: str | None = setting(
-        "~/.cache/adnominal/tokens", help="folder of tokenised texts; none to keep none"
+        "~/.cache/adnominal/tokens",
+        help="folder of tokenised texts; none to keep none",
+        identity=False,
     )
 
     def __post_init__(self) -> None:
@@ -154,6 +184,7 @@ class Training:
             "evaluate_every",
             "checkpoint_every",
             "log_every",
+            "dry_run",
         )
         for name in positive:
             value = getattr(self, name)
@@ -192,25 +223,6 @@ class Training:
         (size,) = self.train_size or (None,)
         return size
 
-    @property
-    def deepspeed_file(self) -> Path:
-        """The DeepSpeed configuration.
-
-        Raises:
-            UserError: no such file.
-        """
-        named = DEEPSPEED / f"{self.deepspeed}.json"
-        path = named if named.is_file() else Path(self.deepspeed)
-        if not path.is_file():
-            there = ", ".join(sorted(file.stem for file in DEEPSPEED.glob("*.json")))
-            raise UserError(f"deepspeed={self.deepspeed}: expected a JSON file, or one of {there}")
-        return path
-
-    def identity(self) -> Mapping[str, Any]:
-        """The settings that decide the weights."""
-        values = conf.to_dict(self)
-        return {name: value for name, value in values.items() if name not in BOOKKEEPING}
-
 
 # Fields come in the reverse order of the bases: what is trained stands first in --help.
 @dataclass(frozen=True)
@@ -223,3 +235,5 @@ class Settings(Training, _Model):
             raise UserError(f"lora.rank={self.lora.rank}: expected 0 or more")
         if self.lora.rank and self.freeze:
             raise UserError("lora.rank and freeze=true: expected one of them")
+        if self.instructions and self.freeze:
+            raise UserError("instructions=true and freeze=true: expected one of them")

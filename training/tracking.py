@@ -26,7 +26,7 @@ from typing import Any, ParamSpec
 
 import conf
 from training import launch
-from training.checkpoints import replace_json
+from training.files import replace_json
 from training.tasks import Source
 
 __all__ = ["Run", "Tracker", "environment", "flat", "metric_key"]
@@ -168,24 +168,33 @@ class Tracker:
 
     def earlier(self, run_id: str) -> Run:
         """A run that has ended, to add to."""
-        run = Run(self)
+        run = Run(self, run_id)
         run.id = run_id
         return run
 
     def run(self, name: str, kept: Path, *, parent: str | None = None) -> Run:
         """A run, or the one that file `kept` says was begun here before."""
-        run = Run(self)
+        run = Run(self, f"local-{kept.parent.name}")
         self.attempt(lambda: run.begin(name, kept, parent))
         return run
 
 
 class Run:
-    """One run of the experiment; `id` is None where nothing is tracked."""
+    """One run of the experiment; `id` is None where nothing is tracked.
 
-    def __init__(self, tracker: Tracker) -> None:
+    `untracked` names it there, in results and in the table predictions.
+    """
+
+    def __init__(self, tracker: Tracker, untracked: str) -> None:
         self.tracker = tracker
         self.id: str | None = None
+        self._untracked = untracked
         self._told: dict[str, int] = {}
+
+    @property
+    def name(self) -> str:
+        """MLflow's id of the run, or the name that stands for it."""
+        return self.id or self._untracked
 
     def begin(self, name: str, kept: Path, parent: str | None) -> None:
         """Create the run, or go on with the one that was begun in this store."""
@@ -213,18 +222,27 @@ class Run:
     @_guarded
     def settings(self, values: Mapping[str, Any], yaml: str) -> None:
         """The resolved settings, as parameters and whole; code, changes to it, environment."""
-        from mlflow.entities import Param
-
         client = self.tracker.client
-        there = client.get_run(self.id).data.params
-        params = [Param(key, text) for key, text in flat(values).items() if key not in there]
-        for at in range(0, len(params), _PARAMS):
-            client.log_batch(self.id, params=params[at : at + _PARAMS])
+        self._parameters(values)
         client.log_text(self.id, yaml, "settings.yaml")
         client.log_text(self.id, environment(), "environment.txt")
         patch = changes()
         if patch:
             client.log_text(self.id, patch, "code.diff")
+
+    @_guarded
+    def parameters(self, values: Mapping[str, Any]) -> None:
+        """Further parameters; those that the run has stay as they are."""
+        self._parameters(values)
+
+    def _parameters(self, values: Mapping[str, Any]) -> None:
+        from mlflow.entities import Param
+
+        client = self.tracker.client
+        logged = client.get_run(self.id).data.params
+        params = [Param(key, text) for key, text in flat(values).items() if key not in logged]
+        for at in range(0, len(params), _PARAMS):
+            client.log_batch(self.id, params=params[at : at + _PARAMS])
 
     @_guarded
     def inputs(self, lake: str, sources: Sequence[Source]) -> None:
@@ -311,7 +329,8 @@ class Run:
                 pip_requirements=[
                     f"{own.metadata['Name']}=={own.version.split('+')[0]}"
                     for own in distributions()
-                    if own.metadata["Name"] in ("torch", "transformers", "safetensors", "numpy")
+                    if own.metadata["Name"]
+                    in ("torch", "transformers", "peft", "safetensors", "numpy")
                 ],
             )
 

@@ -47,13 +47,17 @@ _PAGE = 1000
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run: `params` and `metrics` as MLflow has them, `ended` in milliseconds."""
+    """A finished run: `params` and `metrics` as MLflow has them, `ended` in milliseconds.
+
+    Runs that differ in nothing but the seed have the same `group`; older runs have none.
+    """
 
     id: str
     job: str
     ended: int
     params: Mapping[str, str]
     metrics: Mapping[str, float] = field(default_factory=dict)
+    group: str | None = None
 
     @property
     def model(self) -> str:
@@ -99,13 +103,15 @@ def groups(runs: Sequence[Run], axes: Collection[str] = ()) -> list[list[Run]]:
     """
     found: dict[tuple[Any, ...], dict[tuple[Any, ...], Run]] = {}
     for run in runs:
-        own = tuple(
-            sorted(
-                (key, value)
-                for key, value in run.params.items()
-                if key not in BOOKKEEPING and key not in axes
+        own: tuple[Any, ...] = (run.group,)
+        if run.group is None or axes:
+            own = tuple(
+                sorted(
+                    (key, value)
+                    for key, value in run.params.items()
+                    if key not in BOOKKEEPING and key not in axes
+                )
             )
-        )
         place = (run.params.get("seeds"), *(run.params.get(axis) for axis in axes))
         found.setdefault((run.job, own), {}).setdefault(place, run)
     return [list(members.values()) for members in found.values()]
@@ -163,6 +169,7 @@ def _read(uri: str) -> tuple[Run, ...]:
             ended=own.info.end_time or 0,
             params=dict(own.data.params),
             metrics=dict(own.data.metrics),
+            group=own.data.tags.get("group"),
         )
         for own in found
         if own.info.status == "FINISHED" and own.info.run_id not in above

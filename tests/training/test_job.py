@@ -274,7 +274,6 @@ def test_early_stopping_keeps_the_best(adept_lake, tiny_encoder, tmp_path):
         (["model=./nowhere"], "no such folder"),
         (["model=/"], "config.json"),
         (["precision=fp16"], "precision=fp16: there is no GPU"),
-        (["lora.rank=2", "deepspeed=zero3"], "ZeRO 3"),
         (["lora.rank=2", "freeze=true"], "expected one of them"),
         (["deepspeed=zero9"], "zero0"),
         (["max_length=100"], "max_length=100: expected 4 to 32"),

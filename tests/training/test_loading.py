@@ -18,7 +18,8 @@ from conf import UserError
 from etl.adept import LABELS
 from tests.training.conftest import adept_rows
 from training import loading
-from training.loading import Trained, classifier, resolve, scores
+from training.answering import classifier, scores
+from training.loading import Trained, resolve
 from training.settings import Settings
 
 

@@ -17,6 +17,7 @@ import pytest
 
 import conf
 from tests.training.conftest import losses
+from training.checkpoints import Checkpoints
 from training.job import finetune
 from training.settings import Settings
 
@@ -147,3 +148,51 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+@pytest.mark.slow
+def test_two_processes_then_one_then_two(adept_lake, tiny_encoder, tmp_path):
+    # Each change of their number reads what the other number has written, in the universal form.
+    out, alone = tmp_path / "changing", tmp_path / "alone"
+    model = without_dropout(Path(tiny_encoder), tmp_path / "encoder")
+    more = ("epochs=12", "batch_size=39", "log_every=1", "checkpoint_every=2", "evaluate_every=30")
+    words = arguments(adept_lake, model, out, *more, "deepspeed=zero3")
+    command = [sys.executable, SCRIPT, *words]
+    killed(command, lambda: reached(out, 8), size=2)
+    killed(command, lambda: reached(out, 24))
+    ended = [subprocess.Popen(command, cwd="/", env={**os.environ, **place}) for place in group(2)]
+    assert [process.wait(PATIENCE) for process in ended] == [0, 0]
+    finetune(conf.load(Settings, arguments(adept_lake, model, alone, *more)))
+    assert losses(out) == pytest.approx(losses(alone), abs=2e-5)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ("lora.rank=4",),
+        ("lora.rank=4", "deepspeed=zero3"),
+        ("deepspeed=zero2", "precision=bf16", "micro_batch_size=7"),
+        ("precision=bf16", "bucket=none"),
+    ],
+    ids="-".join,
+)
+def test_a_run_that_was_stopped_goes_on(adept_lake, tiny_encoder, tmp_path, monkeypatch, more):
+    common = ("epochs=2", "batch_size=40", "checkpoint_every=3", "log_every=1", *more)
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    finetune(conf.load(Settings, arguments(adept_lake, tiny_encoder, whole, *common)))
+    complete = Checkpoints.complete
+
+    def stopped(self, tag, state):
+        # The checkpoint is written, and not yet known to be complete.
+        if state.step == 6:
+            raise KeyboardInterrupt
+        complete(self, tag, state)
+
+    again = conf.load(Settings, arguments(adept_lake, tiny_encoder, cut, *common))
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Checkpoints, "complete", stopped)
+        finetune(again)
+    finetune(again)
+    assert losses(cut) == losses(whole)
+    results = [json.loads(next(out.glob("*/result.json")).read_text()) for out in (whole, cut)]
+    assert results[0]["figures"] == results[1]["figures"]

@@ -9,47 +9,35 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-import conf
 from conf import JobFailed, UserError
 from etl.lake import arrow
 from training import launch
+from training.answering import Classifier, classifier, forward
 from training.batching import evaluation_batches
-from training.checkpoints import replace_json, replace_text
-from training.loading import Classifier, ModelSource, classifier, forward, resolve
+from training.files import replace_json
+from training.loading import ModelSource, resolve
 from training.predicting import rows, selection
 from training.predicting.columns import columns
 from training.predicting.rows import Query
 from training.predicting.settings import Settings
 from training.predictions import classified
 from training.progress import Progress, duration
+from training.runs import Outcome, Plan, Runs, folder_name
+from training.sharding import read_deepspeed, stage_of
 from training.tasks import Source
 from training.tasks.asp import with_full_stop
 from training.tokens import Tokens
-from training.tracking import Run, Tracker
+from training.tracking import Run
 
 __all__ = ["predict"]
 
 JOB = "predict"
-# What does not change an answer.
-_BOOKKEEPING = (
-    "batch_size",
-    "count",
-    "experiment",
-    "folder",
-    "measure",
-    "out",
-    "run_name",
-    "runs",
-    "select",
-    "tracking",
-    "version",
-)
 
 log = logging.getLogger("adnominal")
 
@@ -106,7 +94,9 @@ def predict(settings: Settings) -> None:
     """
     runs = list(settings.runs)
     if settings.model is not None:
-        runs.insert(0, _predicted(settings, prepare(settings)))
+        work = prepare(settings)
+        with launch.group(stage_of(settings.deepspeed) == 3):
+            runs.insert(0, _predicted(settings, work))
     if settings.select is not None and launch.rank() == 0:
         _select(settings, runs)
 
@@ -119,6 +109,7 @@ def prepare(settings: Settings) -> _Work:
             row fulfils; a model that generates texts.
     """
     assert settings.model is not None and settings.table is not None
+    read_deepspeed(settings.deepspeed)
     source = resolve(settings.model, settings.tracking)
     if source.generates:
         raise UserError(f"model={source.name}: it generates texts; expected one that classifies")
@@ -142,35 +133,32 @@ def _predicted(settings: Settings, work: _Work) -> str:
     """The id of the run whose predictions are all in the table: made now, or kept from before."""
     # The first process decides: a table may get another version while they all start.
     folder = Path(settings.folder) / _name(settings, work)
-    finished = _finished(settings, folder) if launch.rank() == 0 else None
-    if launch.world_size() > 1:
-        launch.start()
-        folder, finished = launch.broadcast((folder, finished))
-    if finished is not None:
-        return finished
-    model = classifier(work.source, max_length=settings.max_length, precision=settings.precision)
-    tracker = Tracker(settings.tracking, settings.experiment, JOB)
-    plan, run = _begun(settings, work, model, folder, tracker)
-    try:
-        result = _classified(settings, work, model, plan, folder, run)
-    except KeyboardInterrupt:
-        run.end("KILLED")
-        raise
-    except Exception:
-        run.end("FAILED")
-        raise
-    if launch.rank() == 0:
-        _keep(folder, run, result)
-    return plan.run_id
+    folder = launch.broadcast(folder)
+    runs = Runs(JOB, settings, settings.experiment)
+    # Predictions that another lake has, or that somebody has deleted, are made again.
+    kept = runs.finished(folder, lambda _: not _read_plan(folder).pending(settings.lake))
+    if kept is None:
+        model = classifier(
+            work.source,
+            max_length=settings.max_length,
+            precision=settings.precision,
+            deepspeed=settings.deepspeed,
+        )
+        name = settings.run_name or f"{work.query.table} by {work.source.name}"
+        kept = runs.start(
+            Plan(folder, name, settings, _facts(work, model)),
+            lambda run: _outcome(settings, work, model, folder, run),
+        )
+        if launch.rank() == 0:
+            shutil.rmtree(folder / "rows", ignore_errors=True)
+    return str(kept["run_id"])
 
 
 def _name(settings: Settings, work: _Work) -> str:
     """The folder's name: model, rows and settings by a hash, and the version that is read."""
-    values = {k: v for k, v in conf.to_dict(settings).items() if k not in _BOOKKEEPING}
     lake = settings.lake if "://" in settings.lake else os.path.abspath(settings.lake)
-    values |= {"model": work.source.name, "content": work.content, "lake": lake}
-    values["columns"] = asdict(work.query.columns)
-    name = conf.settings_hash(values)
+    content = {"model": work.source.name, "content": work.content, "lake": lake}
+    name = folder_name(settings, **content, columns=asdict(work.query.columns))
     version = work.query.version
     if settings.version is None:
         # A run that was begun goes on with the version that it began with.
@@ -180,58 +168,34 @@ def _name(settings: Settings, work: _Work) -> str:
     return f"{name}-v{version}"
 
 
-def _finished(settings: Settings, folder: Path) -> str | None:
-    """The run's id, where it came to its end."""
-    kept = folder / "result.json"
-    if not kept.exists():
-        return None
-    plan = _read_plan(folder)
-    if plan.pending(settings.lake):
-        raise UserError(
-            f"{folder}: finished before, but its predictions are no longer in lake="
-            f"{settings.lake}; delete the folder to predict again"
-        )
-    log.info("finished before (%s); not run again: run %s", folder, plan.run_id)
-    return plan.run_id
-
-
 def _read_plan(folder: Path) -> _Plan:
     return _Plan(**json.loads((folder / "plan.json").read_text(encoding="utf-8")))
 
 
-def _begun(
-    settings: Settings, work: _Work, model: Classifier, folder: Path, tracker: Tracker
-) -> tuple[_Plan, Run]:
-    """The plan, the same in every process, with the rows laid down; and the run."""
-    name = settings.run_name or f"{work.query.table} by {work.source.name}"
+def _planned(settings: Settings, work: _Work, folder: Path, run: Run) -> _Plan:
+    """The plan, the same in every process, with the rows written to disk."""
     if launch.rank() != 0:
-        run = tracker.run(name, folder / "mlflow.json")
-        return launch.broadcast(_NOTHING), run
-    if (folder / "plan.json").exists():
-        plan = _read_plan(folder)
-        run = tracker.run(name, folder / "mlflow.json")
-        newest = arrow.version(settings.lake, work.query.table)
-        if newest != plan.version and settings.version is None:
-            log.info("going on with version %d (the newest is %s)", plan.version, newest)
-    else:
-        folder.mkdir(parents=True, exist_ok=True)
+        return launch.broadcast(_NOTHING)
+    plan = _read_plan(folder) if (folder / "plan.json").exists() else None
+    query = work.query if plan is None else replace(work.query, version=plan.version)
+    if plan is None or not (folder / "rows").exists():
         staged = rows.stage(
-            work.query,
+            query,
             folder / "rows",
             chunk=settings.chunk,
             seed=settings.seed,
             limit=settings.limit,
         )
-        run = tracker.run(name, folder / "mlflow.json")
-        plan = _Plan(
-            run.id or f"local-{folder.name}",
-            work.query.version,
-            staged.sizes,
-            staged.left_out,
-            staged.editions,
-        )
-        _tell(settings, work, model, plan, folder, run)
+    if plan is None:
+        plan = _Plan(run.name, query.version, staged.sizes, staged.left_out, staged.editions)
         replace_json(folder / "plan.json", asdict(plan))
+    newest = arrow.version(settings.lake, work.query.table)
+    if newest != plan.version and settings.version is None:
+        log.info("going on with version %d (the newest is %s)", plan.version, newest)
+    sizes = {"rows": plan.rows, "chunks": len(plan.sizes), "left_out": plan.left_out}
+    run.parameters({"table_version": plan.version, **sizes})
+    table = work.query.table
+    run.inputs(settings.lake, [Source(table, name, plan.version) for name in plan.editions or [""]])
     log.info(
         "%s version %d: %s rows in %d chunks%s",
         work.query.table,
@@ -240,35 +204,46 @@ def _begun(
         len(plan.sizes),
         "".join(f"; {count:,} left out: {reason}" for reason, count in plan.left_out.items()),
     )
-    return launch.broadcast(plan), run
+    return launch.broadcast(plan)
 
 
 _NOTHING = _Plan("", 0, [], {}, [])
 
 
-def _tell(
-    settings: Settings, work: _Work, model: Classifier, plan: _Plan, folder: Path, run: Run
-) -> None:
-    """The run's record: settings, model, table, what was left out."""
-    yaml = conf.as_yaml(settings)
-    replace_text(folder / "settings.yaml", yaml)
+def _facts(work: _Work, model: Classifier) -> dict[str, Any]:
+    """What the run is known by beside its settings."""
     source = work.source
-    facts = {
+    return {
         "model_name": source.name,
         "model_content": work.content,
         "model_run_id": source.run_id,
         "labels": list(source.labels),
         "columns": asdict(work.query.columns),
         "tokens": model.limit,
-        "table_version": plan.version,
-        "rows": plan.rows,
-        "chunks": len(plan.sizes),
-        "left_out": plan.left_out,
         "processes": launch.world_size(),
     }
-    run.settings({**conf.to_dict(settings), **facts}, yaml)
-    table = work.query.table
-    run.inputs(settings.lake, [Source(table, name, plan.version) for name in plan.editions or [""]])
+
+
+def _outcome(settings: Settings, work: _Work, model: Classifier, folder: Path, run: Run) -> Outcome:
+    """Predict what is left; the figures on the terminal and in MLflow."""
+    plan = _planned(settings, work, folder, run)
+    result = _classified(settings, work, model, plan, folder, run)
+    if launch.rank() != 0:
+        return Outcome(result)
+    answers = result["predicted"]
+    log.info(
+        "%s rows classified, %s of them now in %s: %s; run %s",
+        f"{result['rows']:,}",
+        f"{result['rows_now']:,}",
+        duration(result["seconds_now"]),
+        ", ".join(f"{label} {count:,}" for label, count in answers.items()),
+        plan.run_id,
+    )
+    final = {f"final/{name}": value for name, value in result["figures"].items()}
+    final |= {f"final/share/{label}": n / result["rows"] for label, n in answers.items()}
+    result["run_id"] = plan.run_id
+    texts = {"result.json": json.dumps(result, indent=1) + "\n"}
+    return Outcome(result, metrics=final, texts=texts)
 
 
 def _classified(
@@ -283,7 +258,8 @@ def _classified(
     speed = _Speed()
     started = time.perf_counter()
     with Progress(JOB, plan.rows, plan.rows - left, unit="rows") as progress:
-        own = pending[launch.rank() :: world]
+        # A sharded model is asked by all processes together.
+        own = pending if model.sharded else pending[launch.rank() :: world]
 
         def advance(count: int) -> None:
             # Chunks are alike: what this process has done, the others have too, about.
@@ -292,8 +268,8 @@ def _classified(
         for chunk, tokens in _chunks(settings, work, model, plan, folder, own, advance):
             _count(speed, tokens, settings.batch_size)
             speed.seconds = time.perf_counter() - started
-            run.metrics(_figures([speed] * world), chunk)
-    speeds = launch.gather(speed)
+            run.metrics(_figures([speed] * (1 if model.sharded else world)), chunk)
+    speeds = [speed] if model.sharded else launch.gather(speed)
     if launch.rank() != 0:
         return {}
     counts = _counts(settings.lake, work.query.table, plan.run_id)
@@ -303,7 +279,6 @@ def _classified(
             f"{plan.rows:,}; somebody has changed them"
         )
     return {
-        "run_id": plan.run_id,
         "model": work.source.name,
         "table": work.query.table,
         "version": plan.version,
@@ -338,6 +313,8 @@ def _chunks(
         return own, model.encode(first, second if work.query.columns.second else None)
 
     def commit(chunk: int, own: pa.Table, scores: Any) -> None:
+        if model.sharded and launch.rank() != 0:
+            return
         names, outcome_of = work.source.outcomes
         found = classified(
             own["item_id"],
@@ -414,25 +391,6 @@ def _counts(lake: str, table: str, run_id: str) -> dict[str, int]:
     for batch in arrow.query(lake, "predictions", sql):
         found |= dict(zip(batch["predicted"].to_pylist(), batch["rows"].to_pylist(), strict=True))
     return found
-
-
-def _keep(folder: Path, run: Run, result: dict[str, Any]) -> None:
-    """The result, on the terminal, in MLflow and last in the folder: it marks the run finished."""
-    answers = result["predicted"]
-    shares = {f"final/share/{label}": count / result["rows"] for label, count in answers.items()}
-    log.info(
-        "%s rows classified, %s of them now in %s: %s; run %s",
-        f"{result['rows']:,}",
-        f"{result['rows_now']:,}",
-        duration(result["seconds_now"]),
-        ", ".join(f"{label} {count:,}" for label, count in answers.items()),
-        result["run_id"],
-    )
-    run.metrics({**{f"final/{name}": value for name, value in result["figures"].items()}, **shares})
-    run.text(json.dumps(result, indent=1) + "\n", "result.json")
-    run.end()
-    replace_json(folder / "result.json", result)
-    shutil.rmtree(folder / "rows", ignore_errors=True)
 
 
 def _select(settings: Settings, runs: Sequence[str]) -> None:

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from conf import UserError
 from etl.lake import arrow
-from training.checkpoints import replace_text
+from training.files import replace_text
 
 __all__ = ["MEASURES", "disputed", "uncertain", "uncertainty", "votes", "write"]
 

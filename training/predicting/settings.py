@@ -28,7 +28,9 @@ class Settings:
         help="SQL condition that the rows fulfil",
         example="where=\"edition = 'clean' AND chosen\"",
     )
-    version: int | None = setting(None, help="version of the table; the newest if not given")
+    version: int | None = setting(
+        None, help="version of the table; the newest if not given", identity=False
+    )
     first: str | None = setting(
         None, help="column of the text, or of the first of two; known for the datasets' tables"
     )
@@ -38,9 +40,14 @@ class Settings:
         None, help="rows to draw of those that there are, by the seed; all if not given"
     )
     seed: int = setting(0, help="draws the rows of limit=, and shares rows out into chunks")
-    batch_size: int = setting(64, help="rows a process classifies at a time")
+    batch_size: int = setting(64, help="rows a process classifies at a time", identity=False)
     max_length: int | None = setting(
         None, help="tokens of a row; what the model was trained on, or its own limit, if not given"
+    )
+    deepspeed: str = setting(
+        "zero0",
+        help="zero3 shares the weights out over the processes, which no device then holds whole",
+        identity=False,
     )
     precision: str = setting(
         "auto",
@@ -55,28 +62,36 @@ class Settings:
         help="write the items that are most worth annotating to out=: those that the model is "
         "least certain of, or those that several runs answer differently",
         choices=("uncertain", "disputed"),
+        identity=False,
     )
-    count: int | None = setting(None, help="items to select", example="count=500")
+    count: int | None = setting(None, help="items to select", example="count=500", identity=False)
     out: str | None = setting(
         None,
         help="file of the selected items, .tsv or .csv; annotate_adept.py export ids= reads it",
         example="out=uncertain.tsv",
+        identity=False,
     )
     measure: str = setting(
         "entropy",
         help="what uncertain is by: all scores, or how far the best two are apart",
         choices=MEASURES,
+        identity=False,
     )
     runs: list[str] = setting(
-        [], help="runs of predictions to select from, besides the one of model=", example="runs=a,b"
+        [],
+        help="runs of predictions to select from, besides the one of model=",
+        example="runs=a,b",
+        identity=False,
     )
-    folder: str = setting("runs/predict", help="where the state of unfinished runs lies")
+    folder: str = setting(
+        "runs/predict", help="where the state of unfinished runs lies", identity=False
+    )
     lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
     tracking: str | None = setting(
-        "sqlite:///mlflow.db", help="MLflow's store; none to track nothing"
+        "sqlite:///mlflow.db", help="MLflow's store; none to track nothing", identity=False
     )
-    experiment: str = setting("predict", help="MLflow experiment")
-    run_name: str | None = setting(None, help="name of the MLflow run")
+    experiment: str = setting("predict", help="MLflow experiment", identity=False)
+    run_name: str | None = setting(None, help="name of the MLflow run", identity=False)
 
     def __post_init__(self) -> None:
         for name in ("limit", "batch_size", "max_length", "chunk", "count"):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 import time
 from collections.abc import Mapping, Sequence
@@ -14,17 +12,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-import conf
 from analysis import prompts as analysis
 from conf import UserError
-from etl.lake import arrow
 from etl.lake.tables import table
 from training import launch
 from training.batching import evaluation_batches
-from training.checkpoints import replace_json, replace_text
 from training.encoders import find
+from training.files import replace_text
 from training.loading import ModelSource, resolve
 from training.progress import Progress, duration
 from training.prompting import items as asking
@@ -33,7 +28,7 @@ from training.prompting.items import Items, Question
 from training.prompting.prompts import LABELS, Cloze, Prompts, read
 from training.prompting.scoring import LanguageModel, language_model
 from training.prompting.settings import Settings
-from training.tracking import Run, Tracker
+from training.runs import Outcome, Plan, Runs, folder_name
 
 __all__ = ["prepare", "prompt"]
 
@@ -77,34 +72,14 @@ def prompt(settings: Settings) -> None:
         launch.start()
     content = launch.broadcast(work.source.content() if launch.rank() == 0 else "")
     folder = Path(settings.out or f"runs/{settings.task}_prompt") / _name(work, content)
-    shown = launch.broadcast(_finished(folder) if launch.rank() == 0 else None)
-    if shown is not None:
-        if launch.rank() == 0:
-            log.info("finished before (%s): no forward pass, the same answers", folder)
-            print(shown)
-        return
-    tracker = Tracker(settings.tracking, settings.experiment or settings.task, JOB)
-    folder.mkdir(parents=True, exist_ok=True)
     name = settings.run_name or f"{settings.task}, {settings.shots} examples, {work.source.name}"
-    run = tracker.run(name, folder / "mlflow.json")
+    cache = Cache(settings.cache, f"{content}-{settings.precision}")
+    Runs(JOB, settings, settings.experiment or settings.task).once(
+        Plan(folder, name, settings, _facts(work), work.items.sources),
+        lambda run: _outcome(work, _computed(work, cache), folder, run.name),
+    )
     if launch.rank() == 0:
-        yaml = conf.as_yaml(settings)
-        replace_text(folder / "settings.yaml", yaml)
-        run.settings(_facts(work), yaml)
-        run.inputs(settings.lake, work.items.sources)
-        run.text(work.prompts.text, "prompts.yaml")
-    try:
-        computed = _computed(work, Cache(settings.cache, f"{content}-{settings.precision}"))
-        if launch.rank() == 0:
-            _keep(work, folder, run, computed)
-    except KeyboardInterrupt:
-        run.end("KILLED")
-        raise
-    except Exception:
-        run.end("FAILED")
-        raise
-    run.end()
-    launch.barrier()
+        print((folder / "table.md").read_text(encoding="utf-8").rstrip("\n"))
 
 
 def prepare(settings: Settings) -> Work:
@@ -141,25 +116,23 @@ def _name(work: Work, content: str) -> str:
     """The folder of a run: the same for the same settings, model, prompts and items."""
     rows = work.items.rows
     decisive = [name for name in rows.column_names if name != "version"]
-    data = json.dumps(rows.select(decisive).to_pylist(), sort_keys=True)
-    parts = (json.dumps(work.settings.identity(), sort_keys=True), content, work.prompts.text, data)
-    digest = hashlib.blake2b("\0".join(parts).encode(), digest_size=8)
-    return digest.hexdigest()
-
-
-def _finished(folder: Path) -> str | None:
-    """The table of a run that has ended."""
-    if not (folder / "result.json").exists():
-        return None
-    return (folder / "table.md").read_text(encoding="utf-8").rstrip("\n")
+    return folder_name(
+        work.settings,
+        model=content,
+        prompts=work.prompts.text,
+        items=rows.select(decisive).to_pylist(),
+    )
 
 
 def _facts(work: Work) -> dict[str, Any]:
-    settings = conf.to_dict(work.settings)
-    of_task = {"name": settings.pop("task")}
+    settings = work.settings
     return {
-        **settings,
-        "task": of_task | {name: settings[name] for name in ("edition", "scheme", "fold")},
+        "task": {
+            "name": settings.task,
+            "edition": settings.edition,
+            "scheme": settings.scheme,
+            "fold": settings.fold,
+        },
         "model_name": work.source.name,
         "kind": work.model.kind,
         "prompts": f"{work.prompts.name}@{work.prompts.version}",
@@ -305,39 +278,22 @@ def _rows(work: Work, answers: Mapping[bytes, Answer], run_id: str) -> pa.Table:
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def _keep(work: Work, folder: Path, run: Run, computed: Computed) -> None:
-    """Predictions, figures and the table; the result last, which marks the run as finished."""
-    settings = work.settings
-    run_id = run.id or f"local-{folder.name}"
-    rows = _rows(work, computed.answers, run_id)
-    pq.write_table(rows, folder / "predictions.parquet")
-    if settings.predictions:
-        # The run is the transaction: what a run that was killed here has written stays once.
-        arrow.append(
-            settings.lake,
-            "predictions",
-            rows,
-            job=JOB,
-            metadata={"run": run_id},
-            transaction=(f"{JOB}/{run_id}", 0),
-        )
-    figures, shown = _results(work, rows)
-    rate = computed.forward / computed.seconds if computed.forward else None
-    if rate is not None:
-        figures["prompts_per_second"] = rate
-    replace_text(folder / "table.md", shown + "\n")
-    run.file(folder / "predictions.parquet")
-    run.text(shown + "\n", "table.md")
-    run.metrics(figures)
-    result = {
-        "run_id": run_id,
-        "figures": figures,
+def _outcome(work: Work, computed: Computed, folder: Path, run_id: str) -> Outcome:
+    """Answers as rows of the table predictions, figures, and the papers' table beside them."""
+    result: dict[str, Any] = {
         "prompts": len(_asked(work.questions)),
         "forward": computed.forward,
         "seconds": computed.seconds,
     }
-    replace_json(folder / "result.json", result)
-    print(shown)
+    if launch.rank() != 0:
+        return Outcome(result)
+    rows = _rows(work, computed.answers, run_id)
+    figures, shown = _results(work, rows)
+    if computed.forward:
+        figures["prompts_per_second"] = computed.forward / computed.seconds
+    replace_text(folder / "table.md", shown + "\n")
+    texts = {"table.md": shown + "\n", "prompts.yaml": work.prompts.text}
+    return Outcome({**result, "figures": figures}, rows, figures, texts)
 
 
 def _results(work: Work, rows: pa.Table) -> tuple[dict[str, float], str]:

@@ -2,27 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-import conf
 from conf import UserError, setting
 
 __all__ = ["Settings"]
-
-# Settings that change where things go and how fast, but no answer.
-_BOOKKEEPING = (
-    "batch_size",
-    "cache",
-    "experiment",
-    "lake",
-    "out",
-    "predictions",
-    "run_name",
-    "split_model",
-    "tracking",
-)
 
 
 @dataclass(frozen=True)
@@ -72,26 +56,38 @@ class Settings:
         None, help="groups of each class (PLANE), or rows of each test (ASP); all if not given"
     )
     seed: int = setting(0, help="chooses what limit= leaves in")
-    batch_size: int = setting(64, help="prompts that a process computes at a time")
+    batch_size: int = setting(64, help="prompts that a process computes at a time", identity=False)
     precision: str = setting(
         "fp32", help="what weights are held and computed in", choices=("fp32", "bf16")
     )
     split_model: bool = setting(
         False,
         help="spread the layers over the machine's GPUs: a model larger than one (one process)",
+        identity=False,
     )
     out: str | None = setting(
-        None, help="folder of the runs; runs/TASK_prompt if not given", example="out=runs/prompts"
+        None,
+        help="folder of the runs; runs/TASK_prompt if not given",
+        example="out=runs/prompts",
+        identity=False,
     )
-    lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
-    predictions: bool = setting(True, help="write every answer to the table predictions")
+    lake: str = setting(
+        "lake", help="folder or URI of the lake", example="lake=/data/lake", identity=False
+    )
+    predictions: bool = setting(
+        True, help="write every answer to the table predictions", identity=False
+    )
     tracking: str | None = setting(
-        "sqlite:///mlflow.db", help="MLflow's store; none to track nothing"
+        "sqlite:///mlflow.db", help="MLflow's store; none to track nothing", identity=False
     )
-    experiment: str | None = setting(None, help="MLflow experiment; the task's name if not given")
-    run_name: str | None = setting(None, help="name of the MLflow run")
+    experiment: str | None = setting(
+        None, help="MLflow experiment; the task's name if not given", identity=False
+    )
+    run_name: str | None = setting(None, help="name of the MLflow run", identity=False)
     cache: str | None = setting(
-        "~/.cache/adnominal/prompts", help="folder of answers computed before; none to keep none"
+        "~/.cache/adnominal/prompts",
+        help="folder of answers computed before; none to keep none",
+        identity=False,
     )
 
     def __post_init__(self) -> None:
@@ -116,8 +112,3 @@ class Settings:
         if self.prompts is not None:
             return self.prompts
         return "plane_zero_shot" if self.task == "plane" and not self.shots else self.task
-
-    def identity(self) -> Mapping[str, Any]:
-        """The settings that decide the answers."""
-        values = conf.to_dict(self)
-        return {name: value for name, value in values.items() if name not in _BOOKKEEPING}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import functools
 import gc
 import json
 import logging
@@ -21,20 +23,22 @@ import conf
 from analysis import label_map, transfer
 from analysis.label_map import Reading, Undefined
 from conf import JobFailed, UserError
-from etl.lake import arrow
 from training import grid, launch, predictions, seq2seq
+from training.answering import Classifier, classifier, forward
 from training.batching import Ids
-from training.checkpoints import replace_json, replace_text
 from training.encoders import Pretrained, find, longest
-from training.engine import Evaluation, told
-from training.loading import Classifier, classifier, forward, resolve
+from training.evaluation import Evaluation, figures_line
+from training.files import replace_text
+from training.loading import resolve
 from training.progress import Progress
+from training.runs import Outcome, Plan, Runs, folder_name
 from training.scoring.report import details, matrix_text, names_of
 from training.scoring.settings import Settings
 from training.scoring.sources import Asked, asked
 from training.scoring.targets import Target
+from training.sharding import read_deepspeed, stage_of
 from training.tasks import Dataset, Task
-from training.tracking import Run, Tracker
+from training.tracking import Run
 
 __all__ = ["Cell", "prepare", "score"]
 
@@ -69,27 +73,19 @@ def score(settings: Settings) -> None:
     to the table predictions and, with all figures, to MLflow.
     """
     cells, undefined = prepare(settings)
-    if launch.world_size() > 1:
-        launch.start()
-    tracker = Tracker(settings.tracking, settings.experiment, JOB)
-    parent: Run | None = None
-    if len(cells) > 1:
-        kept = Path(settings.out) / f"{conf.settings_hash({'cells': _names(cells)})}.mlflow.json"
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        models = len({cell.asked.source.name for cell in cells})
-        name = settings.run_name or f"{models} models on {', '.join(settings.tasks)}"
-        parent = tracker.run(name, kept)
-        parent.settings(conf.to_dict(settings), conf.as_yaml(settings))
-    try:
-        results = _run(settings, cells, tracker, parent)
+    runs = Runs(JOB, settings, settings.experiment)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(launch.group(stage_of(settings.deepspeed) == 3))
+        parent: Run | None = None
+        if len(cells) > 1:
+            names = [cell.folder.name for cell in cells]
+            kept = Path(settings.out) / f"{conf.settings_hash({'cells': names})}.mlflow.json"
+            models = len({cell.asked.source.name for cell in cells})
+            name = settings.run_name or f"{models} models on {', '.join(settings.tasks)}"
+            parent = stack.enter_context(runs.group(name, kept))
+        results = _run(settings, cells, runs, parent)
         if launch.rank() == 0:
             _tell(cells, results, undefined, parent)
-    except BaseException as error:
-        if parent is not None:
-            parent.end("KILLED" if isinstance(error, KeyboardInterrupt) else "FAILED")
-        raise
-    if parent is not None:
-        parent.end()
 
 
 def prepare(settings: Settings) -> tuple[list[Cell], dict[tuple[str, str], str]]:
@@ -100,6 +96,7 @@ def prepare(settings: Settings) -> tuple[list[Cell], dict[tuple[str, str], str]]
             could be scored.
     """
     launch.environment()
+    read_deepspeed(settings.deepspeed)
     models = [asked(resolve(uri, settings.tracking), settings.labels) for uri in settings.uris]
     if len({own.source.name for own in models}) < len(models):
         raise UserError(f"models={settings.models}: the same model twice")
@@ -161,7 +158,7 @@ def _cell(own: Asked, target: Target, settings: Settings, content: str) -> Cell:
         "maps": label_map.fingerprint(),
         "data": grid.content(dataset),
     }
-    folder = Path(settings.out) / conf.settings_hash(identity)
+    folder = Path(settings.out) / folder_name(identity)
     return Cell(own, target, task, dataset, reading, folder)
 
 
@@ -172,74 +169,44 @@ def _check_meaning(own: Asked, dataset: Dataset) -> None:
         raise Undefined(f"A model of {trained.dataset} does not write meanings of {dataset.task}.")
 
 
-def _names(cells: Sequence[Cell]) -> list[str]:
-    return [cell.folder.name for cell in cells]
-
-
 def _run(
-    settings: Settings, cells: Sequence[Cell], tracker: Tracker, parent: Run | None
+    settings: Settings, cells: Sequence[Cell], runs: Runs, parent: Run | None
 ) -> list[dict[str, Any]]:
     """The result of each cell: scored now, or kept from before."""
-    kept: list[dict[str, Any] | None] = launch.broadcast([_finished(cell) for cell in cells])
-    total = sum(_share(cell.rows) for cell, own in zip(cells, kept, strict=True) if own is None)
-    results: list[dict[str, Any]] = []
+    results = [runs.finished(cell.folder) for cell in cells]
+    pairs = list(zip(cells, results, strict=True))
+    total = sum(cell.rows for cell, kept in pairs if kept is None) // launch.world_size()
+    scored: list[dict[str, Any]] = []
     loaded: tuple[str, Any] | None = None
     with Progress("scoring", total, unit="rows") as progress:
-        for cell, before in zip(cells, kept, strict=True):
-            if before is not None:
-                if launch.rank() == 0:
-                    log.info("%s: finished before (%s); not run again", cell.label, cell.folder)
-                    # Into another lake, or where predictions=false was asked before.
-                    rows = pq.read_table(cell.folder / "predictions.parquet")
-                    _commit(settings, rows, before["run_id"])
-                results.append(before)
-                continue
-            name = cell.asked.source.name
-            if loaded is None or loaded[0] != name:
-                # One model at a time: the last one's memory goes first.
-                loaded = None
-                gc.collect()
-                loaded = name, _model(cell.asked, settings)
-            run = tracker.run(
-                (settings.run_name if len(cells) == 1 else None) or cell.label,
-                _made(cell.folder) / "mlflow.json",
-                parent=parent.id if parent else None,
-            )
-            try:
-                results.append(_scored(settings, cell, loaded[1], run, progress))
-            except BaseException as error:
-                run.end("KILLED" if isinstance(error, KeyboardInterrupt) else "FAILED")
-                raise
-            run.end()
-    return results
-
-
-def _made(folder: Path) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
-def _finished(cell: Cell) -> dict[str, Any] | None:
-    path = cell.folder / "result.json"
-    if launch.rank() != 0 or not path.exists():
-        return None
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return found
-
-
-def _own(rows: int) -> Ids:
-    """The rows that this process scores: every world-th."""
-    return np.arange(rows, dtype=np.int64)[launch.rank() :: launch.world_size()]
-
-
-def _share(rows: int) -> int:
-    return len(_own(rows))
+        for cell, kept in pairs:
+            if kept is None:
+                name = cell.asked.source.name
+                if loaded is None or loaded[0] != name:
+                    # One model at a time: the last one's memory goes first.
+                    loaded = None
+                    gc.collect()
+                    loaded = name, _model(cell.asked, settings)
+                label = (settings.run_name if len(cells) == 1 else None) or cell.label
+                facts, sources = _parameters(cell), cell.dataset.sources
+                kept = runs.start(
+                    Plan(cell.folder, label, settings, facts, sources),
+                    functools.partial(_scored, settings, cell, loaded[1], progress),
+                    parent,
+                )
+            scored.append(kept)
+    return scored
 
 
 def _model(own: Asked, settings: Settings) -> Any:
     """The model with its weights, on this process's device."""
     if own.form != "text":
-        return classifier(own.source, max_length=settings.max_length, precision=settings.precision)
+        return classifier(
+            own.source,
+            max_length=settings.max_length,
+            precision=settings.precision,
+            deepspeed=settings.deepspeed,
+        )
     import torch
 
     model, vocabularies = seq2seq.load(Path(own.source.path))
@@ -247,14 +214,8 @@ def _model(own: Asked, settings: Settings) -> Any:
     return (model.cuda() if torch.cuda.is_available() else model), vocabularies
 
 
-def _scored(
-    settings: Settings, cell: Cell, model: Any, run: Run, progress: Progress
-) -> dict[str, Any]:
+def _scored(settings: Settings, cell: Cell, model: Any, progress: Progress, run: Run) -> Outcome:
     source, dataset, part = cell.asked.source, cell.dataset, cell.target.part
-    if launch.rank() == 0:
-        replace_text(cell.folder / "settings.yaml", conf.as_yaml(settings))
-        run.settings(_parameters(settings, cell), conf.as_yaml(settings))
-        run.inputs(settings.lake, dataset.sources)
     started = time.monotonic()
     said: pa.StringArray | None = None
     cut = 0
@@ -266,32 +227,36 @@ def _scored(
         dataset, answers, by_order, said = _read(cell, cell.reading, scores)
         found = Evaluation(answers, by_order, None)
         figures = cell.task.evaluate(dataset, part, answers, by_order)
-    run_id = run.id or f"local-{cell.folder.name}"
+    seconds = time.monotonic() - started
     result = {
-        "run_id": run_id,
         "model": source.name,
         "task": dataset.task,
         "key": cell.target.key,
         "rows": cell.rows,
         "cut": cut,
-        "seconds": time.monotonic() - started,
+        "seconds": seconds,
         "figures": figures,
     }
-    if launch.rank() == 0:
-        if cut:
-            log.info("%s: %d of %d rows longer than the limit, cut", cell.label, cut, cell.rows)
-        rows = predictions.rows(
-            dataset, part, found, run_id=run_id, seed=settings.seed, model=source.name
-        )
-        if said is not None:
-            rows = rows.set_column(rows.schema.get_field_index("text"), "text", said)
-        _keep(settings, cell, run, rows, result)
-    launch.barrier()
-    return result
+    if launch.rank() != 0:
+        return Outcome(result)
+    if cut:
+        log.info("%s: %d of %d rows longer than the limit, cut", cell.label, cut, cell.rows)
+    rows = predictions.rows(
+        dataset, part, found, run_id=run.name, seed=settings.seed, model=source.name
+    )
+    if said is not None:
+        rows = rows.set_column(rows.schema.get_field_index("text"), "text", said)
+    scored = {f"{part}/{name}": value for name, value in figures.items()}
+    log.info("%s: %s", cell.label, figures_line(scored))
+    final = {f"final/{name}": value for name, value in scored.items()}
+    final |= {"rows_per_second": cell.rows / max(seconds, 1e-9), "cut": cut}
+    text = details(f"{cell.label}, {part}", rows, cell.dataset.parts[part], cell.target.name)
+    replace_text(cell.folder / "scores.md", text)
+    return Outcome(result, rows, final, {"scores.md": text})
 
 
-def _parameters(settings: Settings, cell: Cell) -> dict[str, Any]:
-    """What the run is known by: settings, the task's own, the model and how it was read."""
+def _parameters(cell: Cell) -> dict[str, Any]:
+    """What the run is known by beside its settings: task, model and how it was read."""
     source, trained = cell.asked.source, cell.asked.source.trained
     facts: dict[str, Any] = {
         "model_name": source.name,
@@ -306,7 +271,7 @@ def _parameters(settings: Settings, cell: Cell) -> dict[str, Any]:
     if cell.reading is not None:
         facts["reading"] = dict(cell.reading.says)
     task = {"name": cell.target.name, **dataclasses.asdict(cell.task.settings)}
-    return {**conf.to_dict(settings), "task": task, **facts}
+    return {"task": task, **facts}
 
 
 def _scores(
@@ -314,7 +279,7 @@ def _scores(
 ) -> tuple[npt.NDArray[np.float64], int]:
     """The probability of each class (rows, classes by id), and how many rows were cut."""
     examples = cell.dataset.parts[cell.target.part]
-    own = _own(len(examples))
+    own = model.own(len(examples))
     rows = examples.take(own)
     trained = cell.asked.source.trained
     if settings.max_length is None and (
@@ -327,7 +292,8 @@ def _scores(
     cache = Path(settings.cache).expanduser() if settings.cache else None
     tokens = model.encode(rows.first, rows.second, cache)
     found = forward(model, tokens, settings.batch_size, advance)
-    gathered = launch.gather((own, found, tokens.truncated))
+    share = own, found, tokens.truncated
+    gathered = [share] if model.sharded else launch.gather(share)
     order = np.argsort(np.concatenate([share[0] for share in gathered]))
     scores: npt.NDArray[np.float64] = np.concatenate([share[1] for share in gathered])[order]
     if not np.isfinite(scores).all():
@@ -363,7 +329,8 @@ def _texts(
     model, vocabularies = loaded
     texts = cell.dataset.parts[cell.target.part].first.to_pylist()
     # Batches of like lengths; the order of equals does not matter to what is written.
-    own = sorted(_own(len(texts)).tolist(), key=lambda at: -len(texts[at]))
+    share = range(launch.rank(), len(texts), launch.world_size())
+    own = sorted(share, key=lambda at: -len(texts[at]))
     answers: dict[int, str] = {}
     for start in range(0, len(own), batch_size):
         batch = own[start : start + batch_size]
@@ -371,40 +338,9 @@ def _texts(
         answers |= dict(zip(batch, found, strict=True))
         advance(len(batch))
     every: dict[int, str] = {}
-    for share in launch.gather(answers):
-        every |= share
+    for found_there in launch.gather(answers):
+        every |= found_there
     return [every[at] for at in range(len(texts))]
-
-
-def _keep(
-    settings: Settings, cell: Cell, run: Run, rows: pa.Table, result: Mapping[str, Any]
-) -> None:
-    """Predictions, tables, figures; the result last, which marks the cell as finished."""
-    part = cell.target.part
-    figures = {f"{part}/{name}": value for name, value in result["figures"].items()}
-    log.info("%s: %s", cell.label, told(figures))
-    pq.write_table(rows, cell.folder / "predictions.parquet")
-    _commit(settings, rows, result["run_id"])
-    run.file(cell.folder / "predictions.parquet")
-    run.metrics({f"final/{name}": value for name, value in figures.items()})
-    run.metrics({"rows_per_second": cell.rows / max(result["seconds"], 1e-9), "cut": result["cut"]})
-    text = details(f"{cell.label}, {part}", rows, cell.dataset.parts[part], cell.target.name)
-    replace_text(cell.folder / "scores.md", text)
-    run.text(text, "scores.md")
-    replace_json(cell.folder / "result.json", result)
-
-
-def _commit(settings: Settings, rows: pa.Table, run_id: str) -> None:
-    """Put a cell's predictions into the lake, once: the run is the transaction."""
-    if settings.predictions:
-        arrow.append(
-            settings.lake,
-            "predictions",
-            rows,
-            job=JOB,
-            metadata={"run": run_id},
-            transaction=(f"{JOB}/{run_id}", 0),
-        )
 
 
 def _tell(

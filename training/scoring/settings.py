@@ -48,22 +48,33 @@ class Settings:
         help="tokens of an example; if not given what the model was trained on for its own task, "
         "and all that it takes for others",
     )
-    batch_size: int = setting(64, help="examples a process holds at a time")
+    batch_size: int = setting(64, help="examples a process holds at a time", identity=False)
+    deepspeed: str = setting(
+        "zero0",
+        help="zero3 shares the weights out over the processes, which no device then holds whole",
+        identity=False,
+    )
     precision: str = setting(
         "auto",
         help="auto: as the weights were written",
         choices=("auto", "fp32", "bf16", "fp16"),
     )
-    out: str = setting("runs/score", help="folder of the cells that are finished")
-    lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
-    predictions: bool = setting(True, help="write every prediction to the table predictions")
-    tracking: str | None = setting(
-        "sqlite:///mlflow.db", help="MLflow's store; none to track nothing"
+    out: str = setting("runs/score", help="folder of the cells that are finished", identity=False)
+    lake: str = setting(
+        "lake", help="folder or URI of the lake", example="lake=/data/lake", identity=False
     )
-    experiment: str = setting("score", help="MLflow experiment")
-    run_name: str | None = setting(None, help="name of the MLflow run")
+    predictions: bool = setting(
+        True, help="write every prediction to the table predictions", identity=False
+    )
+    tracking: str | None = setting(
+        "sqlite:///mlflow.db", help="MLflow's store; none to track nothing", identity=False
+    )
+    experiment: str = setting("score", help="MLflow experiment", identity=False)
+    run_name: str | None = setting(None, help="name of the MLflow run", identity=False)
     cache: str | None = setting(
-        "~/.cache/adnominal/tokens", help="folder of tokenised texts; none to keep none"
+        "~/.cache/adnominal/tokens",
+        help="folder of tokenised texts; none to keep none",
+        identity=False,
     )
 
     def __post_init__(self) -> None:

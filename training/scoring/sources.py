@@ -44,6 +44,11 @@ def asked(source: ModelSource, given: Sequence[str] = ()) -> Asked:
             another number, or against what the model itself says.
     """
     if source.generates:
+        if source.trained is not None and source.trained.instruction is not None:
+            raise UserError(
+                f"model={source.name}: a language model that writes meanings; what it writes is in "
+                "the predictions of its run (training/finetune.py), and is not scored here"
+            )
         if given:
             raise UserError(f"labels={list(given)}: model={source.name} generates texts")
         return Asked(source, (), "text")

@@ -104,6 +104,8 @@ class Adept:
             parts=parts,
             sources=(of,),
             max_length=_MAX_LENGTH,
+            instruction="{first}\n{second}\n"
+            "Compared with the first, the second is one of: {labels}.\nAnswer:",
         )
 
     def _examples(self, table: pa.Table, labels: Ids, gold: Ids) -> Examples:

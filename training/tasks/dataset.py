@@ -89,7 +89,9 @@ class Dataset:
     are the classes that a model learns (index = id; empty where there are none), `outcomes`
     those that it is evaluated in, and `outcome_of` the outcome of each class: five labels of ADEPT
     may be collapsed to three, ASP is trained on three and tested on two. `max_length` is the
-    paper's limit of tokens, if it names one; `splitting` how target texts are split into tokens.
+    paper's limit of tokens, if it names one; `splitting` how target texts are split into tokens;
+    `instruction` the prompt that a language model answers, with ``{first}``, ``{second}`` and
+    ``{labels}`` in it.
     """
 
     task: str
@@ -103,6 +105,7 @@ class Dataset:
     sources: tuple[Source, ...]
     max_length: int | None = None
     splitting: Splitting = "words"
+    instruction: str = "{first}\n{second}\nAnswer with one of: {labels}.\nAnswer:"
 
     @property
     def kind(self) -> Literal["classification", "seq2seq", "masked"]:

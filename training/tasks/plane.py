@@ -102,6 +102,9 @@ class Plane:
             parts=parts,
             sources=(of,),
             max_length=_MAX_LENGTH,
+            instruction="{first}\n{second}\nThe second is one of: {labels}.\nAnswer:"
+            if own.input == "pair"
+            else "{first}\nThe inference is one of: {labels}.\nAnswer:",
         )
 
     def _examples(self, lake: str, of: Source, part: str, wanted: pa.StringArray) -> Examples:

@@ -92,6 +92,7 @@ class Sygns:
             parts=parts,
             sources=(of, splits),
             splitting="formula" if own.form == "fol" else "words",
+            instruction="{first}\nMeaning:",
         )
 
     def _examples(self, lake: str, of: Source, part: str, wanted: pa.StringArray) -> Examples:

@@ -21,7 +21,8 @@ from etl.lake import arrow
 from etl.lake.tables import table
 from tests.training.conftest import adept_rows
 from tests.training.test_resume import ROOT, killed
-from training.loading import classifier, resolve, scores
+from training.answering import classifier, scores
+from training.loading import resolve
 from training.predicting import job
 from training.predicting.job import predict
 from training.predicting.settings import Settings
@@ -274,13 +275,15 @@ def test_runs_that_agree_are_told(whole, tmp_path):
     assert not (tmp_path / "x.tsv").exists()
 
 
-def test_predictions_that_are_gone_are_told(house):
+def test_predictions_that_are_gone_are_made_again(house):
     house.predict("limit=5")
     (folder,) = house.folder.iterdir()
     plan = json.loads((folder / "plan.json").read_text())
     (folder / "plan.json").write_text(json.dumps({**plan, "run_id": "another"}))
-    with pytest.raises(UserError, match=r"no longer in lake=.*delete the folder"):
-        house.predict("limit=5")
+    house.predict("limit=5")
+    rows = arrow.read(house.lake, "predictions", where=[("run_id", "=", "another")])
+    assert rows.num_rows == 5
+    assert not (folder / "rows").exists()
 
 
 @pytest.mark.parametrize(

@@ -135,6 +135,6 @@ def test_settings_that_cannot_be():
 
 
 def test_what_decides_an_answer():
-    one = settings("lake", "batch_size=1", "out=elsewhere", "cache=none").identity()
-    assert one == settings("other", "split_model=true").identity()
-    assert one != settings("lake", "calibration=domain").identity()
+    one = conf.identity(settings("lake", "batch_size=1", "out=elsewhere", "cache=none"))
+    assert one == conf.identity(settings("other", "split_model=true"))
+    assert one != conf.identity(settings("lake", "calibration=domain"))

@@ -92,7 +92,7 @@ def test_asked_again_nothing_is_computed(asked, bert, caplog, capsys):
     assert (first["prompts"], first["forward"]) == (18, 18)
     with caplog.at_level(logging.INFO), pytest.raises(ValueError, match="not enough values"):
         asked(bert, *TWO_SHOT)  # no new result: the run is finished
-    assert "no forward pass, the same answers" in caplog.text
+    assert "not run again" in caplog.text
     assert capsys.readouterr().out == shown
     assert len(rows(asked.lake)) == 18
     # Another run of the same questions: from the cache, without the weights.

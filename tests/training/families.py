@@ -1,0 +1,132 @@
+"""Models of today's families with random weights: a few layers of a few units, no hub needed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from tests.training.conftest import adept_rows
+
+_SIZES = {
+    "hidden_size": 32,
+    "intermediate_size": 64,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "max_position_embeddings": 256,
+}
+
+
+def texts() -> list[str]:
+    return [str(row[name]) for row in adept_rows() for name in ("sentence1", "sentence2")]
+
+
+def decoder_tokenizer(folder: Path, *, begins: bool, padding: bool) -> int:
+    """A byte-level tokenizer as decoders have them; how many tokens it knows."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    own = Tokenizer(models.BPE())
+    own.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    own.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    special = ["<s>", "</s>", "<pad>"]
+    own.train_from_iterator(
+        texts(),
+        trainers.BpeTrainer(
+            vocab_size=360, special_tokens=special, initial_alphabet=alphabet, show_progress=False
+        ),
+    )
+    if begins:
+        own.post_processor = processors.TemplateProcessing(
+            single="<s> $A", pair="<s> $A <s> $B", special_tokens=[("<s>", 0)]
+        )
+    PreTrainedTokenizerFast(
+        tokenizer_object=own,
+        bos_token="<s>",
+        eos_token="</s>",
+        pad_token="<pad>" if padding else None,
+        padding_side="left",
+        model_max_length=256,
+    ).save_pretrained(folder)
+    return int(own.get_vocab_size())
+
+
+def sentencepiece_tokenizer(folder: Path) -> int:
+    """DeBERTa-v2's tokenizer as its authors publish it: a model of sentencepiece and no more."""
+    import json
+
+    import sentencepiece
+
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(texts()),
+        model_prefix=os.fspath(folder / "spm"),
+        vocab_size=80,
+        hard_vocab_limit=False,
+        pad_id=0,
+        unk_id=3,
+        bos_id=1,
+        eos_id=2,
+        pad_piece="[PAD]",
+        bos_piece="[CLS]",
+        eos_piece="[SEP]",
+        unk_piece="[UNK]",
+        minloglevel=2,
+    )
+    (folder / "spm.vocab").unlink()
+    config = {"tokenizer_class": "DebertaV2Tokenizer", "do_lower_case": False}
+    config["model_max_length"] = 64
+    (folder / "tokenizer_config.json").write_text(json.dumps(config))
+    return 128
+
+
+def make(family: str, folder: Path, tiny_encoder: str) -> str:
+    """A folder with a model of a family and its tokenizer."""
+    import torch
+    import transformers
+
+    folder.mkdir(parents=True)
+    if family in ("bert", "modernbert"):
+        for name in ("tokenizer.json", "tokenizer_config.json"):
+            shutil.copy(Path(tiny_encoder) / name, folder)
+        size = 40
+    elif family == "deberta-v2":
+        size = sentencepiece_tokenizer(folder)
+    else:
+        size = decoder_tokenizer(folder, begins=family == "llama", padding=family != "gpt2")
+    few: dict[str, Any] = {**_SIZES, "vocab_size": size, "initializer_range": 0.2}
+    rope = {"num_key_value_heads": 1, "head_dim": 16}
+    special = {"bos_token_id": 0, "eos_token_id": 1, "pad_token_id": None}
+    config, name = {
+        "bert": lambda: (transformers.BertConfig(**few), "BertModel"),
+        "deberta-v2": lambda: (
+            transformers.DebertaV2Config(
+                **few, relative_attention=True, pos_att_type=["p2c", "c2p"], position_buckets=8
+            ),
+            "DebertaV2Model",
+        ),
+        "modernbert": lambda: (
+            transformers.ModernBertConfig(
+                **few,
+                pad_token_id=0,
+                cls_token_id=2,
+                sep_token_id=3,
+                bos_token_id=2,
+                eos_token_id=3,
+                attn_implementation="sdpa",
+            ),
+            "ModernBertModel",
+        ),
+        "llama": lambda: (transformers.LlamaConfig(**few, **rope, **special), "LlamaForCausalLM"),
+        "qwen": lambda: (transformers.Qwen3Config(**few, **rope, **special), "Qwen3ForCausalLM"),
+        "gpt2": lambda: (
+            transformers.GPT2Config(
+                vocab_size=size, n_positions=256, n_embd=32, n_layer=2, n_head=2, **special
+            ),
+            "GPT2LMHeadModel",
+        ),
+    }[family]()
+    torch.manual_seed(0)
+    getattr(transformers, name)(config).save_pretrained(folder)
+    return os.fspath(folder)

@@ -1,0 +1,144 @@
+"""Every family of models trains, saves, loads and is scored the same, however it is trained.
+
+Each pair of values of family, adapters, precision, ZeRO stage and checkpointing stands in one of
+the cells, in one process; the full product is for a benchmark.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import conf
+from tests.training import families
+from training import sharding
+from training.answering import classifier, scores
+from training.encoders import find, set_template
+from training.job import finetune
+from training.loading import resolve
+from training.scoring.job import score
+from training.scoring.settings import Settings as Scoring
+from training.settings import Settings
+from training.tasks import task
+
+# (family, adapters' rank, precision, DeepSpeed's configuration, checkpointing)
+CELLS = [
+    ("bert", 0, "fp32", "zero3", True),
+    ("bert", 4, "bf16", "zero2", False),
+    ("deberta-v2", 0, "bf16", "zero0", False),
+    ("deberta-v2", 4, "fp32", "zero3", True),
+    ("modernbert", 0, "fp32", "zero2", True),
+    ("modernbert", 4, "bf16", "zero0", False),
+    ("llama", 0, "bf16", "zero3", False),
+    ("llama", 4, "fp32", "zero0", True),
+    ("qwen", 4, "bf16", "zero3", True),
+    ("gpt2", 0, "fp32", "zero0", True),
+    ("gpt2", 4, "bf16", "zero2", False),
+]
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory, tiny_encoder):
+    """A folder of each family, made when it is asked for."""
+    root = tmp_path_factory.mktemp("families")
+
+    class Models(dict[str, str]):
+        def __missing__(self, name: str) -> str:
+            if name == "deberta-v2":
+                pytest.importorskip("sentencepiece", reason="pip install sentencepiece")
+            self[name] = families.make(name, root / name, tiny_encoder)
+            return self[name]
+
+    return Models()
+
+
+def run(lake: str, model: str, out: Path, *more: str) -> Path:
+    """The folder of a finished run."""
+    common = ["task.name=adept", f"lake={lake}", f"model={model}", f"out={out}", "tracking=none"]
+    common += ["cache=none", "predictions=false", "epochs=1", "learning_rate=1e-2"]
+    finetune(conf.load(Settings, [*common, *more]))
+    (result,) = out.glob("*/result.json")
+    return result.parent
+
+
+@pytest.mark.parametrize(("family", "rank", "precision", "zero", "checkpointing"), CELLS)
+def test_a_cell(
+    adept_lake, models, tmp_path, monkeypatch, family, rank, precision, zero, checkpointing
+):
+    # Weights in several files, where ZeRO 3 writes them piece by piece.
+    monkeypatch.setattr(sharding, "SHARD", 20_000)
+    folder = run(
+        adept_lake,
+        models[family],
+        tmp_path / "out",
+        f"lora.rank={rank}",
+        f"precision={precision}",
+        f"deepspeed={zero}",
+        f"gradient_checkpointing={str(checkpointing).lower()}",
+    )
+    names = {path.name for path in (folder / "model").iterdir()}
+    whole = any(name.startswith("model") and name.endswith(".safetensors") for name in names)
+    assert ("adapter_model.safetensors" in names, whole) == (bool(rank), not rank)
+    assert ("model.safetensors.index.json" in names) == (zero == "zero3" and not rank)
+    kept = pq.read_table(folder / "predictions.parquet").to_pylist()
+    dataset = task({"name": "adept"}).load(adept_lake)
+    test = dataset.parts["test"]
+    own = classifier(resolve(str(folder)))
+    found = scores(own, test.first, test.second)
+    by_id = dict(zip(test.item_ids.to_pylist(), found, strict=True))
+    expected = [row["scores"] for row in kept if row["item_id"] in by_id]
+    again = [by_id[row["item_id"]] for row in kept if row["item_id"] in by_id]
+    np.testing.assert_allclose(again, expected, atol=0.02 if precision == "bf16" else 1e-5)
+
+
+@pytest.mark.parametrize("rank", [0, 4])
+def test_scoring_on_a_sharded_model_is_scoring(adept_lake, models, tmp_path, rank):
+    folder = run(adept_lake, models["llama"], tmp_path / "out", f"lora.rank={rank}")
+    figures = []
+    for zero in ("zero0", "zero3"):
+        out = tmp_path / zero
+        common = [f"model={folder}", "tasks=[adept]", f"lake={adept_lake}", f"out={out}"]
+        common += ["tracking=none", "cache=none", "predictions=false", f"deepspeed={zero}"]
+        score(conf.load(Scoring, common))
+        (result,) = out.glob("*/result.json")
+        figures.append(json.loads(result.read_text())["figures"])
+    assert figures[0] == figures[1]
+
+
+def test_adapters_are_merged_on_request(adept_lake, models, tmp_path):
+    from transformers import AutoModelForSequenceClassification
+
+    folder = run(adept_lake, models["qwen"], tmp_path, "lora.rank=4", "lora.merge=true")
+    whole = AutoModelForSequenceClassification.from_pretrained(folder / "merged")
+    assert type(whole).__name__ == "Qwen3ForSequenceClassification"
+    test = task({"name": "adept"}).load(adept_lake).parts["test"]
+    found = [
+        scores(classifier(resolve(str(folder / name))), test.first, test.second)
+        for name in ("model", "merged")
+    ]
+    np.testing.assert_allclose(found[0], found[1], atol=1e-4)
+
+
+@pytest.mark.parametrize("family", ["llama", "qwen", "gpt2"])
+def test_a_decoder_reads_two_texts_apart_and_to_the_end(models, family, tmp_path):
+    found = find(models[family])
+    set_template(found.tokenizer, found.config)
+    found.tokenizer.save_pretrained(tmp_path)
+    found.config.save_pretrained(tmp_path)
+    for tokenizer in (found.tokenizer, find_again(tmp_path)):
+        ids = tokenizer("A dog runs.", "A fake dog runs.")["input_ids"]
+        text = tokenizer.decode(ids)
+        begin = "<s>" if family == "llama" else ""
+        end = "" if family == "gpt2" else "</s>"
+        assert text == f"{begin}A dog runs.\nA fake dog runs.{end}"
+        assert tokenizer.padding_side == "right"
+
+
+def find_again(folder: Path):
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(folder)

@@ -1,0 +1,97 @@
+"""One life of a run: what marks it as finished, and what it brings when it is asked for again."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from conf import JobFailed, setting
+from etl.lake import arrow
+from etl.lake.tables import table
+from training.runs import Outcome, Plan, Runs, folder_name
+from training.tracking import Run
+
+
+@dataclass(frozen=True)
+class Settings:
+    rate: float = setting(0.5, help="decides")
+    lake: str = setting("lake", help="does not decide", identity=False)
+    tracking: str | None = setting(None, help="does not decide", identity=False)
+    predictions: bool = setting(True, help="does not decide", identity=False)
+
+
+def rows(run_id: str) -> pa.Table:
+    schema = table("predictions").schema
+    return pa.Table.from_pylist([{"run_id": run_id, "task": "t", "item_id": "a"}], schema=schema)
+
+
+@pytest.fixture
+def place(tmp_path):
+    """Starts the run with settings; says how often it has been done, and gives the result."""
+
+    class Place:
+        folder, done = tmp_path / "run", 0
+
+        def once(self, settings: Settings, work=None):
+            def counted(run: Run) -> Outcome:
+                self.done += 1
+                return Outcome({"value": 7}, rows(run.name), {"score": 1.0}, {"a.md": "text"})
+
+            plan = Plan(self.folder, "one", settings, {"fact": 1}, group="g")
+            return Runs("score", settings, "experiment").once(plan, work or counted)
+
+    return Place()
+
+
+def test_only_what_decides_names_the_folder():
+    assert folder_name(Settings()) == folder_name(Settings(lake="other", tracking="x"))
+    assert folder_name(Settings()) != folder_name(Settings(rate=0.1))
+    assert folder_name(Settings(), model="a") != folder_name(Settings(), model="b")
+
+
+def test_a_finished_run_is_done_once_and_commits_to_every_lake(place, tmp_path):
+    lakes = [os.fspath(tmp_path / name) for name in ("one", "other")]
+    for lake in (*lakes, *lakes):
+        assert place.once(Settings(lake=lake)) == {"value": 7, "run_id": "local-run"}
+        assert arrow.read(lake, "predictions").num_rows == 1
+    assert place.done == 1
+    third = os.fspath(tmp_path / "third")
+    place.once(Settings(lake=third, predictions=False))
+    assert not Path(third).exists()
+
+
+def test_a_run_ends_as_it_went(place, tmp_path, empty_store):
+    from mlflow import MlflowClient
+
+    store = f"sqlite:///{shutil.copy(empty_store, tmp_path)}"
+    settings = Settings(tracking=store, predictions=False)
+
+    def failing(error: BaseException):
+        def work(run: Run) -> Outcome:
+            raise error
+
+        return work
+
+    def status() -> str:
+        run_id = json.loads((place.folder / "mlflow.json").read_text())["run_id"]
+        return str(MlflowClient(store).get_run(run_id).info.status)
+
+    with pytest.raises(KeyboardInterrupt):
+        place.once(settings, failing(KeyboardInterrupt()))
+    assert status() == "KILLED"
+    with pytest.raises(JobFailed):
+        place.once(settings, failing(JobFailed("no")))
+    assert status() == "FAILED"
+    assert not (place.folder / "result.json").exists()
+    result = place.once(settings)
+    assert status() == "FINISHED"
+    run = MlflowClient(store).get_run(result["run_id"])
+    assert (run.data.tags["identity"], run.data.tags["group"]) == ("run", "g")
+    assert (run.data.params["fact"], run.data.params["rate"]) == ("1", "0.5")
+    assert run.data.metrics["score"] == 1.0

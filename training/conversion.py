@@ -1,0 +1,109 @@
+"""Weights in PyTorch's own files (``pytorch_model*.bin``) as safetensors.
+
+Those files are pickles, which run code when they are read; here they are read by a reader that
+knows tensors alone (``weights_only``), one file at a time.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from conf import JobFailed, UserError, setting
+from training.files import replace_json
+
+__all__ = ["Settings", "convert"]
+
+log = logging.getLogger("adnominal")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of ``training/convert.py``."""
+
+    model: str = setting(
+        help="a folder with pytorch_model.bin, or several of them, or a name on the hub",
+        example="model=bert-base-cased",
+    )
+    out: str = setting(help="folder of the same model in safetensors", example="out=models/bert")
+
+
+def convert(settings: Settings) -> None:
+    """Converts a model's weights from pickles to safetensors, without running what is in them.
+
+    Raises:
+        UserError: no such folder or model, no weights there, or a folder `out` that has some.
+        JobFailed: a file that has more than tensors in it.
+    """
+    source, out = _source(settings.model), Path(settings.out)
+    files = sorted(source.glob("pytorch_model*.bin"))
+    if not files:
+        raise UserError(f"model={settings.model}: no pytorch_model.bin there; nothing to convert")
+    if out.exists() and any(out.glob("*.safetensors")):
+        raise UserError(f"out={settings.out}: has weights already; expected another folder")
+    out.mkdir(parents=True, exist_ok=True)
+    places: dict[str, str] = {}
+    total = 0
+    for number, file in enumerate(files, 1):
+        name = f"model-{number:05d}-of-{len(files):05d}.safetensors"
+        name = name if len(files) > 1 else "model.safetensors"
+        weights, size = _read(file)
+        _write(weights, out / name)
+        places |= dict.fromkeys(weights, name)
+        total += size
+        log.info("%s -> %s: %d tensors", file.name, name, len(weights))
+    if len(files) > 1:
+        index = {"metadata": {"total_size": total}, "weight_map": places}
+        replace_json(out / "model.safetensors.index.json", index)
+    for path in source.iterdir():
+        index_of_pickles = path.name.endswith(".bin.index.json")
+        if path.suffix in (".json", ".txt", ".model", ".md") and not index_of_pickles:
+            shutil.copy(path, out)
+
+
+def _source(model: str) -> Path:
+    if Path(model).is_dir():
+        return Path(model)
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+
+    patterns = ["pytorch_model*.bin", "*.json", "*.txt", "*.model"]
+    try:
+        return Path(snapshot_download(model, allow_patterns=patterns))
+    except (OSError, HFValidationError, HfHubHTTPError, LocalEntryNotFoundError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise UserError(f"model={model}: no such folder, and not from the hub: {reason}") from error
+
+
+def _read(file: Path) -> tuple[dict[str, Any], int]:
+    import torch
+
+    try:
+        weights = torch.load(file, map_location="cpu", weights_only=True, mmap=_zipped(file))
+    except (pickle.UnpicklingError, RuntimeError, EOFError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise JobFailed(f"{file}: not a file of tensors alone: {reason}") from error
+    if not isinstance(weights, dict) or not all(map(torch.is_tensor, weights.values())):
+        raise JobFailed(f"{file}: expected tensors by name, as PyTorch saves a model")
+    return weights, sum(t.numel() * t.element_size() for t in weights.values())
+
+
+def _zipped(file: Path) -> bool:
+    """Whether a file has the newer form, which need not be read into memory whole."""
+    with file.open("rb") as stream:
+        return stream.read(2) == b"PK"
+
+
+def _write(weights: dict[str, Any], path: Path) -> None:
+    from safetensors.torch import save_file
+
+    fresh = path.with_name(path.name + ".new")
+    # Tied weights share memory, which safetensors do not.
+    own = {name: tensor.clone().contiguous() for name, tensor in weights.items()}
+    save_file(own, fresh, metadata={"format": "pt"})
+    os.replace(fresh, path)

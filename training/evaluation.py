@@ -1,0 +1,132 @@
+"""What a model says of a part of a dataset: exact loss, and scores or texts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from training import launch
+from training.batching import Ids, evaluation_batches
+from training.learner import IGNORED, Learner
+
+__all__ = ["Evaluation", "evaluate", "figures_line", "loss_sum", "softmax"]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a model says of a part: `predicted` classes or texts, `scores` of classes, mean loss.
+
+    `means` are the other figures of a learner, over the terms of the loss.
+    """
+
+    predicted: npt.NDArray[np.int64] | list[str] | None
+    scores: npt.NDArray[np.float64] | None
+    loss: float | None
+    means: Mapping[str, float] = field(default_factory=dict)
+
+
+def loss_sum(logits: Any, labels: Any) -> Any:
+    """The cross-entropy of all labelled terms, summed, in single precision.
+
+    `logits` are [..., classes], `labels` have the same shape without classes and are `IGNORED`
+    where nothing is learnt. The sum is taken because the mean of means over batches, micro-batches
+    or processes of different sizes is another number.
+    """
+    import torch
+
+    flat = logits.float().reshape(-1, logits.shape[-1])
+    return torch.nn.functional.cross_entropy(
+        flat, labels.reshape(-1), reduction="sum", ignore_index=IGNORED
+    )
+
+
+@dataclass
+class _Share:
+    """What one process has found."""
+
+    rows: list[Ids] = field(default_factory=list)
+    logits: list[npt.NDArray[np.float32]] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    loss: float = 0.0
+    terms: int = 0
+    sums: Counter[str] = field(default_factory=Counter)
+
+
+def evaluate(
+    learner: Learner, model: Any, part: str, batch_size: int, *, answers: bool = True
+) -> Evaluation:
+    """What `model` (a module or an engine) says of a part, in the part's order, in every process.
+
+    All processes take the same number of steps: under ZeRO 3 a forward pass is collective. The
+    loss is the sum over all terms divided by their number, whatever the batches.
+    """
+    import torch
+
+    kind = learner.dataset.kind
+    lengths = learner.lengths(part)
+    device = next(model.parameters()).device if not hasattr(model, "device") else model.device
+    model.eval()
+    share = _Share()
+    with torch.no_grad():
+        for rows in evaluation_batches(lengths, batch_size, launch.rank(), launch.world_size()):
+            batch = learner.collate(part, rows if len(rows) else np.zeros(1, dtype=np.int64))
+            batch = {name: value.to(device, non_blocking=True) for name, value in batch.items()}
+            logits = learner.logits(model, batch)
+            texts = learner.texts(model, batch) if answers and kind == "seq2seq" else []
+            scored = logits
+            if answers and kind == "classification":
+                scored = learner.scores(model, batch, logits)
+            if not len(rows):
+                continue
+            share.rows.append(rows)
+            share.texts += texts
+            if "labels" in batch:
+                labels = batch["labels"]
+                share.loss += float(loss_sum(logits, labels))
+                share.terms += int((labels != IGNORED).sum())
+                share.sums.update(learner.sums(logits, labels))
+            if answers and kind == "classification":
+                share.logits.append(scored.float().cpu().numpy())
+    return _joined(launch.gather(share), kind if answers else "masked")
+
+
+def _joined(shares: Sequence[_Share], kind: str) -> Evaluation:
+    place = np.argsort(np.concatenate([rows for own in shares for rows in own.rows]), kind="stable")
+    terms = sum(own.terms for own in shares)
+    loss = sum(own.loss for own in shares) / terms if terms else None
+    sums: Counter[str] = Counter()
+    for own in shares:
+        sums.update(own.sums)
+    means = {name: value / max(1, terms) for name, value in sums.items()}
+    if kind == "masked":
+        return Evaluation(None, None, loss, means)
+    if kind == "seq2seq":
+        texts = [text for own in shares for text in own.texts]
+        return Evaluation([texts[at] for at in place], None, loss)
+    logits = np.concatenate([rows for own in shares for rows in own.logits])[place]
+    scores = softmax(logits.astype(np.float64))
+    return Evaluation(scores.argmax(axis=1), scores, loss)
+
+
+def softmax(logits: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Probabilities, row by row."""
+    shifted = np.exp(logits - logits.max(axis=1, keepdims=True))
+    probabilities: npt.NDArray[np.float64] = shifted / shifted.sum(axis=1, keepdims=True)
+    return probabilities
+
+
+def figures_line(
+    figures: Mapping[str, float],
+    names: Sequence[str] = ("loss", "perplexity", "accuracy", "majority", "macro_f1"),
+) -> str:
+    """The main figures on one line."""
+    return "  ".join(
+        f"{name} {value:.4f}"
+        for name, value in figures.items()
+        if name.split("/")[-1] in names and name.count("/") == 1
+    )

@@ -1,0 +1,40 @@
+"""Files that are replaced whole, and room for them on the disk."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from conf import UserError
+
+__all__ = ["check_space", "replace_json", "replace_text"]
+
+
+def check_space(folder: Path, needed: int) -> None:
+    """Raise `UserError` where the disk of `folder` has less than `needed` bytes free."""
+    existing = folder.absolute()
+    while not existing.exists():
+        existing = existing.parent
+    free = shutil.disk_usage(existing).free
+    if free < needed:
+        raise UserError(
+            f"out={folder}: {free / 1e9:.1f} GB free, but checkpoints and weights need "
+            f"{needed / 1e9:.1f} GB; make room or choose another folder with out="
+        )
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Write a file so that a reader, or a kill, sees the old one or the new one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name(path.name + ".new")
+    fresh.write_text(text, encoding="utf-8")
+    os.replace(fresh, path)
+
+
+def replace_json(path: Path, value: Mapping[str, Any]) -> None:
+    """`replace_text` with JSON."""
+    replace_text(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n")

@@ -1,0 +1,225 @@
+"""Generative fine-tuning: a decoder learns to write a task's answer after a prompt.
+
+The prompt is the dataset's declaration (`Dataset.instruction`) filled in; the completion is a
+class's name, or the target text. The loss is on the completion alone. Classes are answered by
+restricted choice: the class whose name is the most probable completion; texts by greedy generation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from conf import UserError
+from training import launch
+from training.batching import Ids
+from training.encoders import PairLearner, Pretrained, longest
+from training.learner import IGNORED
+from training.tasks import Examples
+
+__all__ = [
+    "InstructionLearner",
+    "choice_scores",
+    "completed",
+    "completion_logits",
+    "completions",
+    "cut",
+    "prompts_of",
+]
+
+# Token ids, a list each.
+Rows: TypeAlias = list[list[int]]
+
+
+class InstructionLearner(PairLearner):
+    """A causal language model, and a dataset of classes or target texts.
+
+    Texts are cut on the left where prompt and completion are longer than max_length= or the model's
+    own limit: the question stands at the prompt's end.
+    """
+
+    auto_class, task_type = "AutoModelForCausalLM", "CAUSAL_LM"
+    instructed = True
+
+    def _configure(self, config: Any, tokenizer: Any) -> None:
+        kinds = config.architectures or []
+        if not any(kind.endswith(("ForCausalLM", "LMHeadModel")) for kind in kinds):
+            raise UserError(
+                f"model={self.name} instructions=true: {', '.join(kinds) or 'nothing known'}; "
+                "expected a decoder, as LlamaForCausalLM"
+            )
+        self._keep_head = True
+        if tokenizer.pad_token is None:
+            tokenizer.pad_token = tokenizer.eos_token
+        config.pad_token_id = tokenizer.pad_token_id
+        # Completions stand at the right edge: the vocabulary is computed there alone.
+        tokenizer.padding_side = "left"
+
+    def _limit(self) -> int:
+        able = longest(Pretrained(self._path, self.config, self.tokenizer))
+        wanted = self._settings.max_length or able
+        if not 16 <= wanted <= able:
+            raise UserError(f"max_length={wanted}: expected 16 to {able} for {self.name}")
+        return wanted
+
+    def prepare(self) -> None:
+        """Tokenise prompts and completions."""
+        self._choices = self._completions(self.dataset.labels)
+        self._prompts: dict[str, Rows] = {}
+        self._answers: dict[str, Rows] = {}
+        self._cut: dict[str, int] = {}
+        for part, examples in self.dataset.parts.items():
+            answers = self._gold(examples)
+            room = [self.limit - len(own) for own in answers]
+            if self._choices:
+                most = self.limit - max(map(len, self._choices))
+                room = [min(own, most) for own in room]
+            texts = prompts_of(
+                self.dataset.instruction, self.dataset.labels, examples.first, examples.second
+            )
+            prompts = self.tokenizer(texts)["input_ids"]
+            self._cut[part] = sum(len(own) > most for own, most in zip(prompts, room, strict=True))
+            self._prompts[part] = [cut(own, most) for own, most in zip(prompts, room, strict=True)]
+            self._answers[part] = answers
+        lengths = [len(own) for rows in self._answers.values() for own in rows]
+        self._longest_answer = max(lengths, default=1)
+
+    def _gold(self, examples: Examples) -> Rows:
+        """The completion of each example; none where it has no label to learn."""
+        if examples.targets is not None:
+            return self._completions(examples.targets.to_pylist())
+        if examples.labels is None:
+            return [[] for _ in range(len(examples))]
+        return [self._choices[label] for label in examples.labels]
+
+    def _completions(self, texts: Sequence[str]) -> Rows:
+        return completions(self.tokenizer, texts)
+
+    def lengths(self, part: str) -> Ids:
+        """Tokens of prompt and completion."""
+        pairs = zip(self._prompts[part], self._answers[part], strict=True)
+        return np.array([len(prompt) + len(answer) for prompt, answer in pairs], dtype=np.int64)
+
+    def truncated(self) -> dict[str, int]:
+        """How many prompts of each part are cut."""
+        return self._cut
+
+    def collate(self, part: str, indices: Ids) -> dict[str, Any]:
+        """input_ids, attention_mask, position_ids; labels of the last places, one to the right.
+
+        Outside of training ``choice_`` and the same of each class, or ``prompt_`` of the prompt
+        alone, which answers are made from.
+        """
+        prompts = [self._prompts[part][at] for at in indices]
+        answers = [self._answers[part][at] for at in indices]
+        batch = self._batch(prompts, answers)
+        if part == "train":
+            return batch
+        if self.dataset.kind == "seq2seq":
+            alone = self._batch(prompts, [[] for _ in prompts])
+            return batch | {f"prompt_{name}": value for name, value in alone.items()}
+        every = [prompt for prompt in prompts for _ in self._choices]
+        choices = self._batch(every, [*self._choices] * len(prompts))
+        return batch | {f"choice_{name}": value for name, value in choices.items()}
+
+    def _batch(self, prompts: Rows, answers: Rows) -> dict[str, Any]:
+        return completed(prompts, answers, self.tokenizer.pad_token_id)
+
+    def logits(self, model: Any, batch: Mapping[str, Any]) -> Any:
+        """Of each place of the completions and token of the vocabulary."""
+        return completion_logits(model, batch)
+
+    def scores(self, model: Any, batch: Mapping[str, Any], logits: Any) -> Any:
+        """The log-probability of each class's name as the completion."""
+        prefix = "choice_"
+        choices = {k.removeprefix(prefix): v for k, v in batch.items() if k.startswith(prefix)}
+        return choice_scores(model, choices, len(self._choices))
+
+    def texts(self, model: Any, batch: Mapping[str, Any]) -> list[str]:
+        """What the model writes after the prompts, greedily."""
+        module = getattr(model, "module", model)
+        prompts = batch["prompt_input_ids"]
+        found = module.generate(
+            input_ids=prompts,
+            attention_mask=batch["prompt_attention_mask"],
+            max_new_tokens=self._longest_answer + 8,
+            do_sample=False,
+            pad_token_id=self.tokenizer.pad_token_id,
+            eos_token_id=self.tokenizer.eos_token_id,
+            synced_gpus=launch.world_size() > 1,
+        )
+        written = self.tokenizer.batch_decode(
+            found[:, prompts.shape[1] :], skip_special_tokens=True
+        )
+        return [text.strip() for text in written]
+
+
+def prompts_of(
+    instruction: str, labels: Sequence[str], first: pa.StringArray, second: pa.StringArray | None
+) -> list[str]:
+    """The prompts of texts: the instruction filled in."""
+    seconds = (second if second is not None else pa.nulls(len(first), pa.string())).to_pylist()
+    pairs = zip(first.to_pylist(), seconds, strict=True)
+    named = ", ".join(labels)
+    return [instruction.format(first=a, second=b, labels=named) for a, b in pairs]
+
+
+def completions(tokenizer: Any, texts: Sequence[str]) -> Rows:
+    """The tokens of completions, the end of the text included."""
+    if not texts:
+        return []
+    rows = tokenizer([f" {text}" for text in texts], add_special_tokens=False)["input_ids"]
+    return [[*row, tokenizer.eos_token_id] for row in rows]
+
+
+def cut(prompt: list[int], most: int) -> list[int]:
+    """A prompt of at most that many tokens: its first one, and its end."""
+    return prompt if len(prompt) <= most else [prompt[0], *prompt[len(prompt) - most + 1 :]]
+
+
+def completed(prompts: Rows, answers: Rows, padding: int) -> dict[str, Any]:
+    """Prompts with completions as a batch, padded on the left, tensors on the CPU.
+
+    input_ids, attention_mask and position_ids [rows, width]; labels [rows, longest completion]
+    are the completions' tokens, none where all completions are empty.
+    """
+    import torch
+
+    rows = [[*prompt, *answer] for prompt, answer in zip(prompts, answers, strict=True)]
+    width, most = max(map(len, rows)), max(map(len, answers))
+    ids = np.full((len(rows), width), padding, dtype=np.int64)
+    mask = np.zeros_like(ids)
+    labels = np.full((len(rows), most), IGNORED, dtype=np.int64)
+    for at, (row, answer) in enumerate(zip(rows, answers, strict=True)):
+        ids[at, width - len(row) :] = row
+        mask[at, width - len(row) :] = 1
+        labels[at, most - len(answer) :] = answer
+    batch = {
+        "input_ids": ids,
+        "attention_mask": mask,
+        "position_ids": (mask.cumsum(axis=1) - 1).clip(min=0),
+    }
+    if most:
+        batch["labels"] = labels
+    return {name: torch.from_numpy(value) for name, value in batch.items()}
+
+
+def completion_logits(model: Any, batch: Mapping[str, Any]) -> Any:
+    """The logits of the completions' tokens, [rows, longest completion, vocabulary]."""
+    most = batch["labels"].shape[1] if "labels" in batch else 1
+    names = ("input_ids", "attention_mask", "position_ids")
+    inputs = {name: batch[name] for name in names}
+    found = model(**inputs, use_cache=False, logits_to_keep=most + 1).logits
+    # The logits of a place tell the token one to the right.
+    return found[:, -most - 1 : -1]
+
+
+def choice_scores(model: Any, batch: Mapping[str, Any], classes: int) -> Any:
+    """The log-probability of each completion, [prompts, classes]: prompts stand class by class."""
+    labels = batch["labels"]
+    logs = completion_logits(model, batch).float().log_softmax(dim=-1)
+    own = logs.gather(2, labels.clamp(min=0)[:, :, None])[:, :, 0]
+    return own.masked_fill(labels == IGNORED, 0.0).sum(dim=1).view(-1, classes)

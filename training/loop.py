@@ -1,0 +1,255 @@
+"""The training loop: transformers' Trainer, with our order of examples and our figures.
+
+A run is a function of its settings and its data. The examples of an update are the same at any
+number of processes, each example weighs the same in it, and all random numbers follow from (seed,
+step, process), so that a run that was killed gives, on a CPU, the same losses to the last digit.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import logging
+import math
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from transformers import TrainingArguments
+
+from conf import JobFailed
+from training import launch, metrics, sharding
+from training.batching import Ids, seed_of
+from training.checkpoints import Checkpoints, Pointer, State, better
+from training.evaluation import Evaluation, evaluate, figures_line
+from training.learner import Learner
+from training.progress import Progress
+from training.settings import Training
+from training.sharding import precision_of
+from training.tasks import Task, nested_subset
+from training.trainer import LearnerTrainer
+
+__all__ = ["Trainer"]
+
+_SCHEDULES = {"constant": "constant_with_warmup"}
+log = logging.getLogger("adnominal")
+
+
+class Trainer:
+    """One run: `settings` of a single point, its data, the folder that it keeps its state in.
+
+    `task` scores what a model predicts; it is None for language models, which answer no items.
+    `on_step(step, figures)` and `on_evaluation(step, figures)` are called in the first process.
+    """
+
+    def __init__(
+        self,
+        settings: Training,
+        task: Task | None,
+        learner: Learner,
+        folder: Path,
+        *,
+        on_step: Callable[[int, dict[str, float]], None] = lambda step, figures: None,
+        on_evaluation: Callable[[int, dict[str, float]], None] = lambda step, figures: None,
+    ) -> None:
+        self.settings, self.task, self.learner, self.folder = settings, task, learner, folder
+        self.on_step, self._on_evaluation = on_step, on_evaluation
+        self.checkpoints = Checkpoints(folder / "checkpoints")
+        self.world = launch.world_size()
+        share = -(-settings.batch_size // self.world)
+        self.micro = min(settings.micro_batch_size or share, share)
+        self.rounds = -(-share // self.micro)
+        train = learner.dataset.parts["train"]
+        self.rows: Ids = (
+            np.arange(len(train))
+            if settings.size is None
+            else nested_subset(train.item_ids, settings.size, settings.seed)
+        )
+        self.lengths = learner.lengths("train")[self.rows]
+        self.steps_per_epoch = -(-len(self.rows) // settings.batch_size)
+        self.total = self.steps_per_epoch * settings.epochs
+        self.state = State()
+        self.deepspeed = sharding.uses_deepspeed(settings.deepspeed)
+        self.zero3 = sharding.stage_of(settings.deepspeed) == 3
+
+    @property
+    def model_folder(self) -> Path:
+        """Where the best weights are."""
+        return self.folder / "model"
+
+    @property
+    def samples(self) -> int:
+        """Training examples that the run has seen so far, repetitions included."""
+        return self.samples_until(self.state.step)
+
+    def samples_until(self, step: int) -> int:
+        """Training examples that the first `step` updates see."""
+        epochs, steps = divmod(step, self.steps_per_epoch)
+        return epochs * len(self.rows) + min(steps * self.settings.batch_size, len(self.rows))
+
+    def train(self, parts: tuple[str, ...] = ()) -> tuple[Path, dict[str, Evaluation]]:
+        """Train, or go on where a killed run stopped.
+
+        Returns:
+            The folder of the best weights, and what these, loaded again, say of each of `parts`.
+
+        Raises:
+            JobFailed: a loss or every evaluation is not a number.
+        """
+        with sharding.processes(self.deepspeed) as accelerator_config:
+            pointer = self.checkpoints.latest()
+            universal = pointer is not None and pointer.world != self.world and self.deepspeed
+            if pointer is not None:
+                self.state = pointer.state
+                if universal:
+                    self.checkpoints.make_universal(pointer)
+            args = self._arguments(accelerator_config, universal)
+            self._train(args, pointer)
+            # The Trainer refers to itself: its model goes before another one is loaded.
+            gc.collect()
+            self._finish()
+            return self.model_folder, self._evaluated(args, parts)
+
+    def _train(self, args: TrainingArguments, pointer: Pointer | None) -> None:
+        if self.state.step == self.total or self.state.stopped:
+            return
+        done = self.samples_until(self.state.step)
+        label = f"{self.learner.dataset.task} seed {self.settings.seed}"
+        self._cut_log()
+        with Progress(label, len(self.rows) * self.settings.epochs, done) as progress:
+            inner = LearnerTrainer(self, args, progress)
+            try:
+                if pointer is not None and launch.rank() == 0:
+                    log.info("going on from update %d of %d", self.state.step, self.total)
+                inner.train(pointer and os.fspath(self.checkpoints.folder / pointer.tag))
+            finally:
+                inner.close()
+
+    def _arguments(self, accelerator_config: dict[str, Any], universal: bool) -> TrainingArguments:
+        settings, cuda = self.settings, torch.cuda.is_available()
+        precision = precision_of(settings)
+        config = None
+        if self.deepspeed:
+            config = sharding.deepspeed_config(
+                settings, micro=self.micro, rounds=self.rounds, universal=universal
+            )
+        args = TrainingArguments(
+            output_dir=os.fspath(self.checkpoints.folder),
+            seed=seed_of(settings.seed) % 2**32,
+            per_device_train_batch_size=self.micro,
+            gradient_accumulation_steps=self.rounds,
+            num_train_epochs=settings.epochs,
+            learning_rate=settings.learning_rate,
+            weight_decay=settings.weight_decay,
+            max_grad_norm=settings.clip,
+            lr_scheduler_type=_SCHEDULES.get(settings.schedule, settings.schedule),
+            warmup_steps=int(settings.warmup * self.total),
+            bf16=precision == "bf16",
+            fp16=precision == "fp16",
+            use_cpu=not cuda,
+            dataloader_pin_memory=cuda,
+            torch_compile=settings.compile,
+            # When to log, evaluate and save is decided by `training.trainer`.
+            logging_strategy="no",
+            eval_strategy="no",
+            save_strategy="no",
+            # The filter would wait for the device at every micro-batch; see `report`.
+            logging_nan_inf_filter=False,
+            log_level="error",
+            report_to="none",
+            disable_tqdm=True,
+            average_tokens_across_devices=True,
+            deepspeed=config,
+            accelerator_config=accelerator_config or None,
+        )
+        # One GPU a process: more are for the launcher.
+        args._n_gpu = min(args.n_gpu, 1)
+        return args
+
+    def _cut_log(self) -> None:
+        """Drop the losses that come after the checkpoint that is gone on from."""
+        path = self.folder / "steps.jsonl"
+        if launch.rank() == 0 and path.exists():
+            lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+            # The last line may have been cut off by a kill.
+            whole = [line for line in lines if line.endswith("\n")]
+            kept = [line for line in whole if json.loads(line)["step"] <= self.state.step]
+            path.write_text("".join(kept), encoding="utf-8")
+
+    def validate(self, model: Any, save: Callable[[Path], None]) -> dict[str, float]:
+        """Evaluate on the validation part; keep the weights if they are the best so far."""
+        settings, state = self.settings, self.state
+        by_loss = settings.metric == "loss"
+        # Generated texts are dear; they are not asked for where nothing hangs on them.
+        answers = not by_loss or self.learner.dataset.kind != "seq2seq"
+        found = evaluate(self.learner, model, "val", settings.eval_batch_size, answers=answers)
+        figures = self.figures("val", found)
+        value = figures["val/loss" if by_loss else f"val/{settings.metric}"]
+        if not math.isfinite(figures.get("val/loss", 0.0)):
+            # Whatever class stands first where all scores are NaN may even be right.
+            value = math.nan
+        state.evaluations.append({"step": state.step, **figures})
+        if better(value, state.best, smallest=by_loss):
+            state.best, state.best_step, state.waiting = value, state.step, 0
+            save(self.folder / f"best-{state.step}")
+        else:
+            state.waiting += 1
+            state.stopped = bool(settings.patience) and state.waiting >= settings.patience
+        if launch.rank() == 0:
+            log.info("update %d: %s", state.step, figures_line(figures))
+            self._on_evaluation(state.step, figures)
+        return figures
+
+    def figures(self, part: str, found: Evaluation) -> dict[str, float]:
+        """Loss and scores of a part, under ``PART/NAME``."""
+        scored = {} if found.loss is None else {"loss": found.loss}
+        scored |= found.means
+        if self.learner.dataset.kind == "masked":
+            scored |= metrics.perplexities(scored)
+        if found.predicted is not None and self.task is not None:
+            scored |= self.task.evaluate(
+                self.learner.dataset, part, found.predicted, scores=found.scores
+            )
+        return {f"{part}/{name}": value for name, value in scored.items()}
+
+    def drop_weights(self) -> None:
+        """Delete weights that no checkpoint calls the best any more."""
+        if launch.rank() == 0:
+            for old in self.folder.glob("best-*"):
+                if old.name != f"best-{self.state.best_step}":
+                    shutil.rmtree(old)
+
+    def _finish(self) -> None:
+        """Put the best weights (without a validation part: the last) where they belong."""
+        best_step = self.state.best_step
+        if best_step is None and "val" in self.learner.dataset.parts:
+            raise JobFailed(f"no evaluation gave a {self.settings.metric} that is a number")
+        best = self.folder / f"best-{self.state.step if best_step is None else best_step}"
+        if launch.rank() == 0 and best.exists():
+            shutil.rmtree(self.model_folder, ignore_errors=True)
+            os.rename(best, self.model_folder)
+        launch.barrier()
+
+    def _evaluated(self, args: TrainingArguments, parts: tuple[str, ...]) -> dict[str, Evaluation]:
+        """What the written weights, loaded again, say: what is scored is what others will load."""
+        if not parts:
+            return {}
+        model = self.learner.load(self.model_folder)
+        engine = None
+        if self.zero3:
+            import deepspeed
+
+            config = {**args.hf_deepspeed_config.config, "gradient_clipping": 0.0}
+            engine, *_ = deepspeed.initialize(model=model, config=config)
+        else:
+            model.to(args.device)
+        try:
+            size = self.settings.eval_batch_size
+            return {part: evaluate(self.learner, engine or model, part, size) for part in parts}
+        finally:
+            if engine is not None:
+                engine.destroy()

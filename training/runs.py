@@ -1,0 +1,178 @@
+"""One life of a run, the same for every job: named, done once, resumed, recorded and committed.
+
+A run's folder is named by a hash of everything that decides its result (`folder_name`): the
+settings that are marked as identity and the content that is read. ``result.json`` is written last
+and marks the run as finished. A finished run is never done again; asked for again, it brings what
+the new command adds: its predictions into another lake, a version of its model in the registry.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import conf
+from etl.lake import arrow
+from training import launch
+from training.files import replace_json, replace_text
+from training.tasks import Source
+from training.tracking import Run, Tracker
+
+__all__ = ["Outcome", "Plan", "Runs", "folder_name"]
+
+_RESULT, _PREDICTIONS = "result.json", "predictions.parquet"
+log = logging.getLogger("adnominal")
+
+
+def folder_name(settings: Any, **content: Any) -> str:
+    """The name of a run's folder: a hash of the settings that decide the result, and of `content`.
+
+    `settings` is a settings dataclass, of which the identity counts, or a mapping that counts
+    whole. The number of processes is not part of it: a run may continue with another number.
+    """
+    values = conf.identity(settings) if is_dataclass(settings) else dict(settings)
+    return conf.settings_hash({**values, **content})
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run before it starts.
+
+    `name` is what MLflow calls it, `settings` its resolved settings; MLflow records them with
+    `parameters`, and `sources` as the tables that it reads. Runs that differ in nothing but the
+    seed have one `group`.
+    """
+
+    folder: Path
+    name: str
+    settings: Any
+    parameters: Mapping[str, Any]
+    sources: Sequence[Source] = ()
+    group: str | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run found: the content of ``result.json``, and rows of the table predictions.
+
+    `metrics` go to MLflow at update `step`, `texts` are artifacts by their file names.
+    """
+
+    result: dict[str, Any]
+    predictions: pa.Table | None = None
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+    step: int = 0
+
+
+class Runs:
+    """The runs of one command. `settings` are those of its job, `experiment` is MLflow's name."""
+
+    def __init__(self, job: str, settings: Any, experiment: str) -> None:
+        self.job, self.settings = job, settings
+        self.tracker = Tracker(settings.tracking, experiment, job)
+
+    @contextmanager
+    def group(self, name: str, kept: Path) -> Iterator[Run]:
+        """A run that others are nested in; file `kept` names it for the next start."""
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        with _ended(self.tracker.run(name, kept)) as run:
+            run.settings(conf.to_dict(self.settings), conf.as_yaml(self.settings))
+            yield run
+
+    def once(
+        self, plan: Plan, work: Callable[[Run], Outcome], parent: Run | None = None
+    ) -> dict[str, Any]:
+        """The result of the run: as it was kept, or made now by `work`."""
+        return self.finished(plan.folder) or self.start(plan, work, parent)
+
+    def finished(
+        self, folder: Path, complete: Callable[[Mapping[str, Any]], bool] = lambda result: True
+    ) -> dict[str, Any] | None:
+        """The result of a run that has ended, the same in every process; None where it has not.
+
+        Its predictions are committed to this command's lake, and its model registered, where they
+        are not yet. `complete` says of a result whether nothing of it is missing.
+        """
+        result: dict[str, Any] | None = None
+        if launch.rank() == 0 and (folder / _RESULT).exists():
+            result = json.loads((folder / _RESULT).read_text(encoding="utf-8"))
+            assert result is not None
+            if complete(result):
+                log.info("finished before (%s); not run again", folder)
+                if (folder / _PREDICTIONS).exists():
+                    self._commit(pq.read_table(folder / _PREDICTIONS), result["run_id"])
+                self._register(self.tracker.earlier(result["run_id"]))
+            else:
+                result = None
+        return launch.broadcast(result)
+
+    def start(
+        self, plan: Plan, work: Callable[[Run], Outcome], parent: Run | None = None
+    ) -> dict[str, Any]:
+        """Do a run that is not finished, recorded in MLflow from its begin to its end."""
+        plan.folder.mkdir(parents=True, exist_ok=True)
+        begun = self.tracker.run(
+            plan.name, plan.folder / "mlflow.json", parent=parent.id if parent else None
+        )
+        with _ended(begun) as run:
+            if launch.rank() == 0:
+                yaml = conf.as_yaml(plan.settings)
+                replace_text(plan.folder / "settings.yaml", yaml)
+                run.settings({**conf.to_dict(plan.settings), **plan.parameters}, yaml)
+                run.tags({"identity": plan.folder.name, "group": plan.group or plan.folder.name})
+                run.inputs(self.settings.lake, plan.sources)
+            outcome = work(run)
+            outcome.result.setdefault("run_id", run.name)
+            if launch.rank() == 0:
+                self._save(plan.folder, run, outcome)
+            launch.barrier()
+        return outcome.result
+
+    def _save(self, folder: Path, run: Run, outcome: Outcome) -> None:
+        """Predictions, figures and texts; the result last, which marks the run as finished."""
+        if outcome.predictions is not None:
+            pq.write_table(outcome.predictions, folder / _PREDICTIONS)
+            self._commit(outcome.predictions, run.name)
+            run.file(folder / _PREDICTIONS)
+        run.metrics(outcome.metrics, outcome.step)
+        for file, text in outcome.texts.items():
+            run.text(text, file)
+        self._register(run)
+        replace_json(folder / _RESULT, outcome.result)
+
+    def _commit(self, rows: pa.Table, run_id: str) -> None:
+        """Put predictions into the lake, once: the run is the transaction."""
+        if self.settings.predictions and rows.num_rows:
+            arrow.append(
+                self.settings.lake,
+                "predictions",
+                rows,
+                job=self.job,
+                metadata={"run": run_id},
+                transaction=(f"{self.job}/{run_id}", 0),
+            )
+
+    def _register(self, run: Run) -> None:
+        registered = getattr(self.settings, "register", None)
+        if registered is not None:
+            run.register(registered)
+
+
+@contextmanager
+def _ended(run: Run) -> Iterator[Run]:
+    """The block's run, closed with it: FINISHED; KILLED or FAILED where the block raises."""
+    try:
+        yield run
+    except BaseException as error:
+        run.end("KILLED" if isinstance(error, KeyboardInterrupt) else "FAILED")
+        raise
+    run.end()

@@ -1,0 +1,246 @@
+"""DeepSpeed's configuration, the processes of a run, and weights that no process holds whole."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import conf
+from conf import UserError
+from training import launch
+from training.files import replace_json
+from training.settings import Training
+
+__all__ = [
+    "deepspeed_config",
+    "gathered",
+    "precision_of",
+    "processes",
+    "read_deepspeed",
+    "sharded",
+    "stage_of",
+    "uses_deepspeed",
+    "without_automatic",
+    "write_shards",
+]
+
+DEEPSPEED = conf.ROOT / "conf" / "deepspeed"
+# Bytes of a file of weights: what the first process holds at a time while it writes.
+SHARD = 2_000_000_000
+
+
+def precision_of(settings: Training) -> str:
+    """fp32, bf16 or fp16: what the settings ask for on this machine.
+
+    Raises:
+        UserError: fp16 without a GPU, or bf16 on a GPU that has none.
+    """
+    import torch
+
+    cuda = torch.cuda.is_available()
+    if settings.precision == "auto":
+        return "bf16" if cuda and torch.cuda.is_bf16_supported() else "fp32"
+    if settings.precision == "fp16" and not cuda:
+        raise UserError("precision=fp16: there is no GPU here; expected fp32 or bf16 on a CPU")
+    if settings.precision == "bf16" and cuda and not torch.cuda.is_bf16_supported():
+        raise UserError("precision=bf16: this GPU has none; expected fp16 or fp32")
+    return settings.precision
+
+
+def read_deepspeed(name: str) -> dict[str, Any]:
+    """A DeepSpeed configuration: a file of conf/deepspeed by its name, or any by its path.
+
+    Raises:
+        UserError: no such file; not JSON; or it sets what our settings set (batch sizes, precision,
+            clipping).
+    """
+    named = DEEPSPEED / f"{name}.json"
+    path = named if named.is_file() else Path(name)
+    if not path.is_file():
+        known = ", ".join(sorted(file.stem for file in DEEPSPEED.glob("*.json")))
+        raise UserError(f"deepspeed={name}: expected a JSON file, or one of {known}")
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise UserError(f"{path}: not JSON: {error}") from error
+    if not isinstance(config, dict):
+        raise UserError(f"{path}: expected a JSON object of DeepSpeed's settings")
+    ours = {
+        "train_batch_size": "batch_size",
+        "train_micro_batch_size_per_gpu": "micro_batch_size",
+        "gradient_accumulation_steps": "micro_batch_size",
+        "gradient_clipping": "clip",
+        "bf16": "precision",
+        "fp16": "precision",
+        "optimizer": "learning_rate and weight_decay",
+        "scheduler": "schedule and warmup",
+    }
+    for key, setting in ours.items():
+        if key in config:
+            raise UserError(f"{path}: has {key}, which is ours to set; remove it and use {setting}")
+    return config
+
+
+def stage_of(name: str) -> int:
+    """The ZeRO stage (0 to 3) that a DeepSpeed configuration asks for.
+
+    Raises:
+        UserError: as `read_deepspeed`.
+    """
+    return int(read_deepspeed(name).get("zero_optimization", {}).get("stage", 0))
+
+
+def uses_deepspeed(name: str) -> bool:
+    """Whether DeepSpeed has anything to do: with stage 0 alone, torch averages gradients itself."""
+    return stage_of(name) > 0 or set(read_deepspeed(name)) > {"zero_optimization"}
+
+
+def sharded(load: Callable[[], Any], name: str, dtype: Any) -> Any:
+    """What `load` loads, shared out by ZeRO 3 for inference: an engine that answers as the model.
+
+    Call it in a group of processes (`launch.start`) that DeepSpeed knows.
+    """
+    import deepspeed
+    import torch
+    from transformers.integrations import HfDeepSpeedConfig
+
+    config = {
+        **read_deepspeed(name),
+        "train_micro_batch_size_per_gpu": 1,
+        "bf16": {"enabled": dtype in (torch.bfloat16, "bfloat16")},
+        "fp16": {"enabled": dtype in (torch.float16, "float16")},
+    }
+    without_automatic(config)
+    # Models load in shares as long as this is alive.
+    kept = HfDeepSpeedConfig(config)
+    engine, *_ = deepspeed.initialize(model=load(), config=config)
+    del kept
+    return engine
+
+
+def without_automatic(config: dict[str, Any]) -> None:
+    """Leave to DeepSpeed what the Trainer would fill in from a model's width."""
+    zero = config.get("zero_optimization", {})
+    for key in [key for key, value in zero.items() if value == "auto"]:
+        del zero[key]
+
+
+def deepspeed_config(
+    settings: Training, *, micro: int, rounds: int, universal: bool = False
+) -> dict[str, Any]:
+    """The whole DeepSpeed configuration of a run."""
+    config = read_deepspeed(settings.deepspeed)
+    precision = precision_of(settings)
+    return {
+        **config,
+        "train_micro_batch_size_per_gpu": micro,
+        "gradient_accumulation_steps": rounds,
+        "train_batch_size": micro * rounds * launch.world_size(),
+        "gradient_clipping": settings.clip,
+        "bf16": {"enabled": precision == "bf16"},
+        "fp16": {"enabled": precision == "fp16"},
+        # torch's AdamW: DeepSpeed's own would be compiled on first use.
+        "zero_allow_untested_optimizer": True,
+        "zero_force_ds_cpu_optimizer": False,
+        "checkpoint": {**config.get("checkpoint", {}), "load_universal": universal},
+        "steps_per_print": 1 << 60,
+    }
+
+
+@contextmanager
+def processes(deepspeed: bool) -> Iterator[dict[str, Any]]:
+    """The processes of a run, known to accelerate; gives the Trainer's ``accelerator_config``.
+
+    Several runs of one process may differ in whether DeepSpeed is used, so accelerate's shared
+    state is made anew for each.
+    """
+    import torch
+    from accelerate import PartialState
+    from accelerate.state import AcceleratorState
+    from accelerate.utils import DistributedType
+    from transformers.integrations.deepspeed import unset_hf_deepspeed_config
+
+    def reset() -> None:
+        AcceleratorState._reset_state(reset_partial_state=True)
+        os.environ.pop("ACCELERATE_USE_DEEPSPEED", None)
+        unset_hf_deepspeed_config()
+
+    with launch.group(deepspeed):
+        reset()
+        config = {}
+        if deepspeed and not torch.cuda.is_available():
+            # Accelerate takes DeepSpeed on CPUs for a single process, unless it is told.
+            state = PartialState(cpu=True)
+            state.distributed_type = DistributedType.DEEPSPEED
+            state._cpu = False
+            config = {"use_configured_state": True}
+        try:
+            yield config
+        finally:
+            reset()
+
+
+def gathered(model: Any, *, trained: bool = False) -> dict[str, Any]:
+    """Weights by name, whole and on the CPU in the first process, empty in the others.
+
+    With `trained` those that are trained alone (adapters): under ZeRO 3 the others stay in shares.
+    """
+    import deepspeed
+
+    weights = {}
+    for name, parameter in model.named_parameters():
+        if parameter.requires_grad or not trained:
+            with deepspeed.zero.GatheredParameters([parameter]):
+                if launch.rank() == 0:
+                    weights[name] = parameter.detach().cpu().clone()
+    return weights
+
+
+def write_shards(model: Any, folder: Path) -> None:
+    """Write the weights of a model under ZeRO 3 as safetensors, a file at a time.
+
+    The first process gathers weights one by one and writes a file when it has `SHARD` bytes, so
+    that no process ever holds all weights. Every process has to call this.
+    """
+    from safetensors.torch import save_file
+
+    parameters = list(model.named_parameters())
+    files: list[list[tuple[str, Any]]] = [[]]
+    size = total = 0
+    for name, parameter in parameters:
+        bytes_ = int(getattr(parameter, "ds_numel", parameter.numel())) * parameter.element_size()
+        if files[-1] and size + bytes_ > SHARD:
+            files.append([])
+            size = 0
+        files[-1].append((name, parameter))
+        size, total = size + bytes_, total + bytes_
+    saved = set(model.state_dict())
+    buffers = {name: buffer for name, buffer in model.named_buffers() if name in saved}
+    places: dict[str, str] = {}
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, members in enumerate(files, 1):
+        file = f"model-{number:05d}-of-{len(files):05d}.safetensors"
+        weights = gathered(_Named(members))
+        if launch.rank() == 0:
+            if number == len(files):
+                weights |= {name: buffer.cpu().clone() for name, buffer in buffers.items()}
+            file = file if len(files) > 1 else "model.safetensors"
+            save_file(weights, folder / file, metadata={"format": "pt"})
+            places |= dict.fromkeys(weights, file)
+    if launch.rank() == 0 and len(files) > 1:
+        index = {"metadata": {"total_size": total}, "weight_map": places}
+        replace_json(folder / "model.safetensors.index.json", index)
+
+
+class _Named:
+    """Some of a module's parameters."""
+
+    def __init__(self, members: list[tuple[str, Any]]) -> None:
+        self._members = members
+
+    def named_parameters(self) -> list[tuple[str, Any]]:
+        return self._members

@@ -1,0 +1,104 @@
+"""How fast a run is: samples, tokens, padding, operations and memory."""
+
+from __future__ import annotations
+
+import resource
+import time
+from typing import Any
+
+__all__ = ["Window", "flops_per_token"]
+
+# Peak of dense matrix products in half precision, TFLOP/s, as the makers state it.
+PEAKS = {
+    "H200": 989.4,
+    "H100 PCIe": 756.0,
+    "H100 NVL": 835.0,
+    "H100": 989.4,
+    "A100": 312.0,
+    "L40S": 362.0,
+    "L4": 121.0,
+    "A10": 125.0,
+    "V100": 125.0,
+    "T4": 65.0,
+}
+
+
+class Window:
+    """Samples, tokens and seconds since the figures of speed were last reported."""
+
+    def __init__(self) -> None:
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin anew."""
+        self._started = time.perf_counter()
+        self._samples = self._tokens = self._padded = 0
+
+    def add(self, tokens: int, padded: int, samples: int) -> None:
+        """Count a micro-batch."""
+        self._samples += samples
+        self._tokens += tokens
+        self._padded += padded
+
+    def close(self, world: int, flops: float, precision: str) -> tuple[float, dict[str, float]]:
+        """Seconds, and the figures of all processes together; begins anew.
+
+        `flops` are the operations a token.
+        """
+        import torch
+
+        counts = torch.tensor([self._samples, self._tokens, self._padded], dtype=torch.int64)
+        if world > 1:
+            if torch.cuda.is_available():
+                counts = counts.cuda()
+            torch.distributed.all_reduce(counts)
+        elif torch.cuda.is_available():
+            torch.cuda.synchronize()
+        seconds = time.perf_counter() - self._started
+        self.restart()
+        samples, tokens, padded = counts.tolist()
+        figures = {
+            "train/samples_per_second": samples / seconds,
+            "train/tokens_per_second": tokens / seconds,
+            "train/padding_efficiency": tokens / max(1, padded),
+            "train/memory_gib": _memory() / 2**30,
+            "train/tflops": flops * tokens / seconds / world / 1e12,
+        }
+        peak = _peak(precision)
+        if peak is not None:
+            figures["train/mfu"] = 1e12 * figures["train/tflops"] / peak
+        return seconds, figures
+
+
+def _memory() -> int:
+    """Bytes at the peak: of the device, or of this process where there is none."""
+    import torch
+
+    if torch.cuda.is_available():
+        return int(torch.cuda.max_memory_allocated())
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def _peak(precision: str) -> float | None:
+    """FLOP/s of this device in half precision; None where it is not known."""
+    import torch
+
+    if precision == "fp32" or not torch.cuda.is_available():
+        return None
+    name = torch.cuda.get_device_name()
+    return next((1e12 * peak for known, peak in PEAKS.items() if known in name), None)
+
+
+def flops_per_token(model: Any) -> float:
+    """Floating-point operations of training on one token: 6 for each weight that multiplies it.
+
+    Two forward, four backward (Kaplan et al. 2020); embeddings are looked up, not multiplied, and
+    the attention of short texts is left out.
+    """
+    import torch
+
+    looked_up = {id(own.weight) for own in model.modules() if isinstance(own, torch.nn.Embedding)}
+    sizes = (
+        int(getattr(p, "ds_numel", p.numel())) for p in model.parameters() if id(p) not in looked_up
+    )
+    return 6.0 * sum(sizes)
