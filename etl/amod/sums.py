@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 Places: TypeAlias = "npt.NDArray[np.int64]"
 
-# Some 25 kB: engines move thousands of values at a time, and Parquet looks at the size of a page no
+# Some 100 kB: engines move up to 8,192 values at a time, and Parquet looks at the size of a page no
 # more often than every hundred values, so that they hold some hundred megabytes, not gigabytes.
-PACKED_PAIRS = 1 << 10
+PACKED_PAIRS = 1 << 12
 # Pairs of a part: as words and counts some 30 MB, and a file of a table.
 PART_PAIRS = 1 << 20
 MOST_PARTS = 1 << 16

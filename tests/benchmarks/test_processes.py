@@ -8,6 +8,7 @@ import psutil
 import pytest
 
 from benchmarks.processes import kill_tree, measured
+from etl.engine.spark import java_fault
 
 BUSY = "import time\nwhile time.process_time() < 0.5: pass"
 
@@ -20,6 +21,7 @@ def test_processes_that_outlive_their_parent_are_counted():
     assert measured([sys.executable, "-c", "pass"]).cpu < 0.4
 
 
+@pytest.mark.skipif(java_fault() is not None, reason="no Java")
 def test_the_share_of_jvms_is_told():
     used = measured(["java", "-version"])
     assert 0 < used.jvm <= used.cpu
