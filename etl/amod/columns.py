@@ -23,6 +23,9 @@ from etl.amod.rules import (
     Token,
 )
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 # A member of the relation is what the tokenizer left of a hyphenated word.
 HYPHEN_FRAGMENT = "hyphen_fragment"
 # Hyphen-minus, hyphen, non-breaking hyphen, en dash; an em dash without spaces parts clauses.
@@ -37,9 +40,6 @@ OCCURRENCES = pa.schema(
         pa.field("left_out", pa.string()),
     ]
 )
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 """One row for each `amod` token, in the order of the text.
 
 document, sentence  as in `etl.parsing.TOKENS`

@@ -8,9 +8,10 @@ numbers lie outside of 80 < z < 120. Sizes and labels are those of the release, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
+from typing import TypeVar
 
 from conf import UserError
 from etl.asp import CONTRADICTION, DISCARD, ENTAILMENT, NEUTRAL, TESTS
@@ -21,6 +22,7 @@ from etl.asp.sampling import digest
 
 __all__ = ["DEGREE_SIZES", "ENTAILMENT_SIZES", "Place", "degree", "entailment", "narrowed"]
 
+AnyRow = TypeVar("AnyRow", Row, DegreeRow)
 Place = tuple[str, str, str]
 """Scheme, round and part of table ``asp_splits``."""
 
@@ -66,15 +68,9 @@ def entailment(
         ):
             for row in own.rows(test, 0, min(most, own.capacity(test))):
                 rows[str(row.label3)].append(row)
-        for label, (train, val) in ENTAILMENT_SIZES.items():
-            found = sorted(rows[label], key=lambda r: digest(own.seed, "val", r.item_id))
-            if len(found) < train + val:
-                raise UserError(
-                    f"round {round_}: the adjectives trained on give {len(found)} rows of {label}; "
-                    f"expected {train + val}. Extend the lexicon, or take rounds=assigned"
-                )
-            yield from ((("adjectives", round_, "train"), row) for row in found[:train])
-            yield from ((("adjectives", round_, "val"), row) for row in found[train : train + val])
+        place = ("adjectives", round_)
+        have = f"round {round_}: the adjectives trained on give"
+        yield from _divided(rows, ENTAILMENT_SIZES, place, own.seed, have, "lexicon")
         tested = source.of(narrowed(source.words, out), ("test", number))
         for test in TESTS:
             for row in tested.rows(test, 0, min(size, tested.capacity(test))):
@@ -104,21 +100,38 @@ def degree(source: Degree, size: int) -> Iterator[tuple[Place, DegreeRow]]:
                 for row in own.rows(group):
                     if row.label != DISCARD and not 80 < row.z < 120:
                         rows[str(row.label3)].append(row)
-        for label, (train, val) in DEGREE_SIZES.items():
-            found = sorted(rows[label], key=lambda r: digest(own.seed, "val", r.item_id))
-            if len(found) < train + val:
-                raise UserError(
-                    f"round {out}: the other dimensions give {len(found)} rows of {label}; "
-                    f"expected {train + val}. Extend the measures, or take rounds=assigned"
-                )
-            yield from ((("dimension", out, "train"), row) for row in found[:train])
-            yield from ((("dimension", out, "val"), row) for row in found[train : train + val])
+        have = f"round {out}: the other dimensions give"
+        yield from _divided(rows, DEGREE_SIZES, ("dimension", out), own.seed, have, "measures")
         tested = source.of(("test", out))
         for test in TESTS:
             groups = size // len(tested.grid)
             for nth in range(min(groups, tested.groups(test, out))):
                 for row in tested.rows(tested.of_dimension(test, out, nth)):
                     yield ("dimension", out, "test"), row
+
+
+def _divided(
+    rows: Mapping[str, Sequence[AnyRow]],
+    sizes: Mapping[str, tuple[int, int]],
+    place: tuple[str, str],
+    seed: int,
+    have: str,
+    extend: str,
+) -> Iterator[tuple[Place, AnyRow]]:
+    """Of each label's rows as many for training and validation as `sizes` says, chosen by hash.
+
+    Raises:
+        UserError: a label has too few rows; `have` says whose they are, `extend` what would help.
+    """
+    for label, (train, val) in sizes.items():
+        found = sorted(rows[label], key=lambda row: digest(seed, "val", row.item_id))
+        if len(found) < train + val:
+            raise UserError(
+                f"{have} {len(found)} rows of {label}; expected {train + val}. Extend the "
+                f"{extend}, or take rounds=assigned"
+            )
+        yield from (((*place, "train"), row) for row in found[:train])
+        yield from (((*place, "val"), row) for row in found[train : train + val])
 
 
 def _groups(source: Degree, test: str, dimensions: list[str]) -> Iterator[Group]:
