@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from heapq import heappop, heappush
 from typing import Any, Literal
@@ -107,7 +107,6 @@ class Extraction:
         self.job = f"extract_amod/{settings.name}"
         self.app = self._app(self._restarts())
         self.base: int | None = None
-        self.read_now: set[int] = set()  # numbers of the waves that this run has counted
 
     def run(self, files: Sequence[InputFile]) -> None:
         """Plan, read what is not yet read, derive pairs and association, report."""
@@ -119,11 +118,10 @@ class Extraction:
             log.info("every file of the input has been read before; nothing new to count")
         for number, entries in waves:
             outcomes = self._wave(number, entries, f"wave {number + 1} of {waves[-1][0] + 1}")
-            self.read_now.add(number)
             ledger = plan.finished(ledger, outcomes)
             self._write_ledger(ledger)
             self.staging.forget(number)
-        distinct = self._derive(ledger)
+        distinct = self._derive(ledger, {number for number, _ in waves})
         read = {entry.path for _, entries in waves for entry in entries}
         self._report(ledger, read, distinct, time.monotonic() - started)
 
@@ -422,8 +420,11 @@ class Extraction:
 
     # ------------------------------------------------------------------------ what follows them
 
-    def _derive(self, ledger: Sequence[Entry]) -> int:
-        """Bring pairs and association up to date with the counts; how many distinct pairs."""
+    def _derive(self, ledger: Sequence[Entry], counted: Collection[int]) -> int:
+        """Bring pairs and association up to date with the counts; how many distinct pairs.
+
+        `counted` are the numbers of the waves that this run has counted.
+        """
         if not sum(entry.pairs for entry in ledger if entry.status == DONE):
             return 0
         # The ledger tells which waves are in the counts: its last commit numbers this state.
@@ -432,7 +433,7 @@ class Extraction:
         commit = self._commit(done, state)
         corpus = self.settings.name
         waves = {entry.wave for entry in done if entry.pairs}
-        if waves <= self.read_now and len(waves) == 1:
+        if len(waves) == 1 and waves <= set(counted):
             # What one wave has counted are the pairs, noun by noun in one file each.
             counts = self.lake.files("amod_counts", self.corpus)
             summed = results.copied_from(counts, "amod_pairs", corpus=corpus)
