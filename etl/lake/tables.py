@@ -88,6 +88,24 @@ _ALL = (
         ("corpus",),
     ),
     Table(
+        "listed_counts",
+        "Counts of pairs that a list names, those that never occur included.",
+        pa.schema(
+            [
+                _field("list", TEXT, "name of the list: of its file, or novel"),
+                _CORPUS,
+                _ADJECTIVE,
+                _NOUN,
+                _field("amod", COUNT, "occurrences under amod; null where not counted"),
+                _field(
+                    "adjacent", COUNT, "occurrences as neighbours in text; null where not counted"
+                ),
+            ]
+        ),
+        ("corpus",),
+        built_by="etl/extract_amod.py pairs=…",
+    ),
+    Table(
         "amod_association",
         "Association of the members of each pair; marginals before any count floor.",
         pa.schema(
