@@ -17,6 +17,7 @@ class Table:
     """One table: `schema` in column order, `partition_by` naming the partition columns.
 
     `built_by` is the job and the settings it needs, for the error on a table that is not there.
+    `sort_by` names the columns by which the rows of each file are sorted, where they are.
     """
 
     name: str
@@ -24,6 +25,7 @@ class Table:
     schema: pa.Schema
     partition_by: tuple[str, ...] = ()
     built_by: str = "etl/extract_amod.py source=… input=…"
+    sort_by: tuple[str, ...] = ()
 
 
 def _field(name: str, kind: pa.DataType, comment: str) -> pa.Field:
@@ -80,12 +82,14 @@ _ALL = (
             ]
         ),
         ("corpus",),
+        sort_by=("noun", "adjective"),
     ),
     Table(
         "amod_pairs",
         "Adjective–noun pairs of a corpus with their counts.",
         pa.schema([_CORPUS, _ADJECTIVE, _NOUN, _field("count", COUNT, "occurrences")]),
         ("corpus",),
+        sort_by=("noun", "adjective"),
     ),
     Table(
         "listed_counts",
@@ -122,6 +126,7 @@ _ALL = (
             ]
         ),
         ("corpus",),
+        sort_by=("noun", "adjective"),
     ),
     Table(
         "amod_examples",

@@ -133,7 +133,10 @@ def after(write: Callable[..., None], damage: Callable[[Path], None]) -> Callabl
 
 
 def plain(data: bytes) -> Callable[[Path], None]:
-    return lambda path: path.write_bytes(data) and None
+    def write(path: Path) -> None:
+        path.write_bytes(data)
+
+    return write
 
 
 def zipped(*records: bytes) -> Callable[[Path], None]:

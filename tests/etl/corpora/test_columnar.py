@@ -44,7 +44,8 @@ def whole(path):
 
 def rows(path, **fields):
     """(name, text) of each row of text, and the other events."""
-    found, others = [], []
+    found: list[tuple[str, str]] = []
+    others = []
     for event in columnar.read_unit(whole(path), **fields):
         if isinstance(event, Texts):
             found += zip(event.names.to_pylist(), event.texts.to_pylist(), strict=True)
