@@ -47,6 +47,16 @@ UNIT_KIND: dict[str, Literal["xml", "lines"]] = {
 
 TASK_BYTES = 8 << 20  # the least worth a task of its own
 
+# What restart=true empties; the counts last.
+FORGOTTEN = (
+    "sentences",
+    "amod_examples",
+    "amod_seen",
+    "relation_pairs",
+    "dropped",
+    "amod_counts",
+)
+
 Tallies = dict[tuple[str, str], tuple[int, str | None]]
 """(table, reason) -> (count, sample): rows of the table ``dropped``."""
 
@@ -217,7 +227,7 @@ class Extraction:
         restarts = self._restarts() + 1
         log.info("restart=true: forgetting what was read of %s", self.settings.name)
         self.staging.forget_all()
-        for name in ("sentences", "amod_examples", "amod_seen", "dropped", "amod_counts"):
+        for name in FORGOTTEN:
             if self.lake.exists(name):
                 arrow.replace(
                     self.settings.lake,
@@ -382,11 +392,21 @@ class Extraction:
                 candidates, settings.name, settings.examples, settings.seed
             )
             lake.replace("amod_examples", chosen, self.corpus, allow_empty=True, **commit)
+        if settings.further_relations:
+            self._commit_relations(good, number, commit)
         packed = results.packed_of(pairs, parts_for(counted), settings.memory_mb << 20)
         counts = results.rows_of(packed, "amod_counts", corpus=settings.name, wave=number)
         # From the version of the beginning: what another process has begun anew is not added to.
         lake.append("amod_counts", counts, base=self.base, **commit)
         return repeats
+
+    def _commit_relations(self, good: DataFrame, number: int, commit: Mapping[str, Any]) -> None:
+        """Add a wave's counts of further relations to those of the earlier waves."""
+        before = None
+        if number and self.lake.exists("relation_pairs"):
+            before = self.lake.read("relation_pairs", where=self.corpus)
+        summed = results.relations_of(good, before, self.settings.name)
+        self.lake.replace("relation_pairs", summed, self.corpus, allow_empty=True, **commit)
 
     def _dropped(
         self, outcomes: Sequence[Entry], statements: Mapping[int, Sequence[Any]], repeats: int

@@ -67,6 +67,13 @@ class Settings(EngineSettings):
         help="count equal sentences or documents once in the whole corpus",
         choices=("none", "sentence", "document"),
     )
+    relations: list[str] = setting(
+        ["amod"],
+        help="relations counted in the same scan of a parsed corpus, those beside amod into "
+        "relation_pairs",
+        example="relations=amod,predicative,obj",
+        choices=("amod", "predicative", "compound", "obj", "advmod"),
+    )
     examples: int = setting(0, help="example sentences to keep for each pair (amod_examples)")
     keep_text: bool = setting(False, help="keep all sentences (table sentences)")
     text_field: str = setting(
@@ -136,6 +143,7 @@ class Settings(EngineSettings):
         for name in ("examples", "min_characters", "novel"):
             if getattr(self, name) < 0:
                 raise UserError(f"{name}={getattr(self, name)}: expected 0 or more")
+        self._check_relations()
         if self.pairs is None and (self.adjacent or self.where or self.list_name):
             raise UserError("adjacent=, where= and list_name= go with pairs=, which is not given")
         more = self.novel or self.examples or self.keep_text or self.deduplicate != "none"
@@ -146,6 +154,22 @@ class Settings(EngineSettings):
             )
         if self.corpus is not None and not self.corpus.strip():
             raise UserError("corpus= is empty; give a name or leave it out")
+
+    def _check_relations(self) -> None:
+        if "amod" not in self.relations:
+            raise UserError("relations=: amod is always counted; expected it among them")
+        if self.further_relations and self.source not in PARSED:
+            raise UserError(
+                f"relations={','.join(self.relations)}: source={self.source} is parsed for amod "
+                f"alone; expected a parsed corpus (source={' or source='.join(PARSED)})"
+            )
+        if self.further_relations and (self.deduplicate != "none" or self.pairs is not None):
+            raise UserError("relations= beside amod go with neither deduplicate= nor pairs=")
+
+    @property
+    def further_relations(self) -> tuple[str, ...]:
+        """The relations beside amod, each once, sorted."""
+        return tuple(sorted({*self.relations} - {"amod"}))
 
     @property
     def name(self) -> str:
@@ -194,4 +218,7 @@ def decisive(settings: Settings) -> dict[str, Any]:
         names = (*names, "tag_column")
     later = (("id_field", None), ("language", None), ("min_characters", 0))
     names = (*names, *(name for name, default in later if values[name] != default))
-    return {"version": VERSION, **{name: values[name] for name in names}}
+    stated = {"version": VERSION, **{name: values[name] for name in names}}
+    if settings.further_relations:
+        stated["relations"] = list(settings.further_relations)
+    return stated

@@ -24,6 +24,7 @@ from conf import UserError
 from etl.amod.columns import occurrences
 from etl.amod.kernel import PairCounter
 from etl.amod.reference import Sentence, Stats, Tally, sentences
+from etl.amod.relations import RelationCounter
 from etl.amod.rules import ReadingRules
 from etl.amod.settings import Settings
 from etl.amod.sums import pack
@@ -84,6 +85,7 @@ class Task:
     keep_text: bool
     memory_bytes: int
     seed: int
+    relations: tuple[str, ...] = ()  # beside amod
 
     @classmethod
     def of(cls, settings: Settings) -> Task:
@@ -103,6 +105,7 @@ class Task:
             keep_text=settings.keep_text,
             memory_bytes=settings.memory_mb << 20,
             seed=settings.seed,
+            relations=settings.further_relations,
         )
 
     @property
@@ -270,18 +273,25 @@ def count_units(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[pa.Re
     for file, unit in units_of(batches):
         rows = Rows()
         try:
-            yield from _count_unit(file, unit, task, rows)
+            further = RelationCounter(task.rules, task.relations)
+            yield from _count_unit(file, unit, task, rows, further)
+            for relations in further.staged():
+                for row in relations:
+                    rows.add("relation", file, **row)
+                yield from rows.take()
         except (Unreadable, UnknownDialect, NoBoundary, UserError) as error:
             rows.add("failed", file, reason=error_text(error))
         progress.advance(unit.end - unit.start)
         yield from rows.take()
 
 
-def _count_unit(file: int, unit: Unit, task: Task, rows: Rows) -> Iterator[pa.RecordBatch]:
+def _count_unit(
+    file: int, unit: Unit, task: Task, rows: Rows, further: RelationCounter
+) -> Iterator[pa.RecordBatch]:
     with cast("BufferedReader", open_input(unit.path)) as stream:
         dialect = dialect_of(stream.peek(HEAD_BYTES)[:HEAD_BYTES], task.source)
         end = None if unit.end >= unit.bytes else unit.end
-        pieces = blocks(stream, start=unit.start, end=end)
+        pieces = further.watch(blocks(stream, start=unit.start, end=end), dialect)
         if task.by_sentence:
             yield from _gather_sentences(file, unit, pieces, dialect, task, rows)
             return

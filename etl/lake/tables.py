@@ -92,6 +92,22 @@ _ALL = (
         sort_by=("noun", "adjective"),
     ),
     Table(
+        "relation_pairs",
+        "Pairs of words under relations beside amod (relations=…), with their counts.",
+        pa.schema(
+            [
+                _CORPUS,
+                _field("relation", TEXT, "predicative, compound, obj or advmod"),
+                _field("dependent", TEXT, "adjective, modifier, object or adverb"),
+                _field("head", TEXT, "subject, head noun, verb, or what the adverb modifies"),
+                _field("count", COUNT, "occurrences"),
+            ]
+        ),
+        ("corpus", "relation"),
+        built_by="etl/extract_amod.py relations=…",
+        sort_by=("head", "dependent"),
+    ),
+    Table(
         "listed_counts",
         "Counts of pairs that a list names, those that never occur included.",
         pa.schema(

@@ -38,6 +38,7 @@ UNORDERED = {"amod_seen", "sentences", "plane_association", "asp_splits", "sygns
 # Jobs that read and write small files without an engine.
 WITHOUT_ENGINE = {"import_published", "import_pairs"}
 
+RELATIONS = ["amod", "predicative", "compound", "obj", "advmod"]
 TEXT = """A red apple fell from the old tree. Small houses stand near a quiet river.
 The dead flower has a sweet smell, and the fake gun is a dangerous thing.
 
@@ -59,6 +60,7 @@ def pipeline(folder: Path) -> list[dict[str, Any]]:
     listed = {"pairs": "amod_pairs", "where": "corpus = 'text'", "list_name": "texts"}
     return [
         {"extract_amod": {**parsed, "corpus": "counted"}},
+        {"extract_amod": {**parsed, "corpus": "relations", "relations": RELATIONS}},
         {"extract_amod": {**parsed, "corpus": "by-sentence", "deduplicate": "sentence", **kept}},
         {"extract_amod": {**raw, "corpus": "text", **kept}},
         {"extract_amod": {**columns, "corpus": "columns", "novel": 5, "novel_least": 1}},

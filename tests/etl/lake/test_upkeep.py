@@ -389,7 +389,7 @@ def test_the_commands(root, small, capsys):
 
 def test_files_of_another_name_are_read_by_their_path(root, small):
     """What other Delta writers name with characters that the log encodes."""
-    version = arrow.version(root, "amod_pairs")
+    version = arrow.version(root, "amod_pairs") or 0
     file = arrow.files(root, "amod_pairs")[0]
     moved = "corpus=a%20b/part 1.parquet"
     target = Path(root, "amod_pairs", moved)
