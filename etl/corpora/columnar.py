@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -212,8 +213,8 @@ def _texts(
     if column.null_count:
         for row in pc.indices_nonzero(pc.is_null(column)).to_pylist():
             faults[row] = Rejected("not_text", f"row {first + row}: null")
-    lengths = pc.binary_length(column)
-    if (pc.max(lengths).as_py() or 0) > MAX_LINE_BYTES:
+    if column.nbytes > MAX_LINE_BYTES:
+        lengths = pc.binary_length(column)
         for row in pc.indices_nonzero(pc.greater(lengths, MAX_LINE_BYTES)).to_pylist():
             faults[row] = Rejected("line_too_long", f"row {first + row}: {lengths[row]} bytes")
     faults |= _not_utf8(column, faults, first)
@@ -245,17 +246,22 @@ def _not_utf8(column: pa.Array, known: dict[int, Rejected], first: int) -> dict[
 
 def _names(path: str, batch: pa.RecordBatch, columns: list[str], first: int) -> pa.Array:
     """The ids of the rows; ``path#row=N`` where there is none."""
-    numbers = pa.array(range(first, first + batch.num_rows), pa.int64()).cast(pa.string())
-    places = pc.binary_join_element_wise(f"{path}#row=", numbers, "")
     if len(columns) < 2:
-        return places
+        return _places(path, batch.num_rows, first)
     column = batch.column(columns[1])
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    named = column.cast(pa.string())
     try:
-        named.validate(full=True)
+        column.validate(full=True)
     except pa.ArrowInvalid:
-        return places
+        return _places(path, batch.num_rows, first)
+    named = column.cast(pa.string())
     blank = pc.equal(pc.utf8_trim_whitespace(named), "")
-    return pc.if_else(pc.fill_null(blank, True), places, named)
+    if not named.null_count and not pc.any(blank).as_py():
+        return named
+    return pc.if_else(pc.fill_null(blank, True), _places(path, batch.num_rows, first), named)
+
+
+def _places(path: str, count: int, first: int) -> pa.Array:
+    numbers = pa.array(np.arange(first, first + count)).cast(pa.string())
+    return pc.binary_join_element_wise(f"{path}#row=", numbers, "")

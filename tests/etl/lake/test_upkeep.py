@@ -13,10 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from benchmarks.interleaving import interleaved
 from conf import UserError
 from etl.lake import actions, arrow, log, staging, upkeep
 from etl.lake.__main__ import main
-from etl.lake.errors import LakeConflict, LakeError, LakeFailed
+from etl.lake.errors import LakeError, LakeFailed
 from etl.lake.log import Change
 from etl.lake.staging import Staged
 from etl.lake.storage import filesystem, table_uri
@@ -310,56 +311,6 @@ def URI(root):
 def test_writers_compaction_and_vacuum_in_any_order(root, seed):
     """Each write is held up while other writes, compactions and vacuums run within it."""
     interleaved(root, random.Random(seed), turns=6)
-
-
-def interleaved(root, chance, turns):
-    """Random operations, which may run others in their midst; no row is lost or doubled."""
-    expected: Counter[str] = Counter()
-    number = [0]
-
-    def act(depth):
-        kind = chance.choice(["append", "append", "append", "replace", "compact", "vacuum"])
-        if kind == "compact":
-            upkeep.compact(root, DECLARED)
-        elif kind == "vacuum":
-            upkeep.vacuum(root, DECLARED, NOW)
-        else:
-            write(kind, depth)
-
-    def write(kind, depth):
-        number[0] += 1
-        corpus = chance.choice(["uk", "de"])
-        rows = pairs((f"a{number[0]}", "key", 1), corpus=corpus)
-
-        def stage(files, name):
-            folder = f"data/{name}/corpus={corpus}"
-            files.create_dir(folder, recursive=True)
-            while depth < 2 and chance.random() < 0.5:
-                act(depth + 1)
-            with files.open_output_stream(f"{folder}/p.parquet") as stream:
-                pq.write_table(rows.drop_columns(["corpus"]), stream)
-            while depth < 2 and chance.random() < 0.5:
-                act(depth + 1)
-            return Staged(name, 1)
-
-        change = Change(kind, "test", {"corpus": corpus} if kind == "replace" else {})
-        try:
-            publish(URI(root), DECLARED, stage, change)
-        except LakeConflict:
-            return
-        if kind == "replace":
-            for row in [row for row in expected if f"'corpus': '{corpus}'" in row]:
-                del expected[row]
-        expected.update(map(str, rows.to_pylist()))
-
-    write("append", 2)
-    for _ in range(turns):
-        act(0)
-    assert rows_of(root) == expected
-    upkeep.compact(root, DECLARED)
-    upkeep.vacuum(root, DECLARED, NOW)
-    assert rows_of(root) == expected
-    assert len(stored(root)) == len(arrow.files(root, "amod_pairs"))
 
 
 def test_ages():
