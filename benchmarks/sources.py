@@ -1,6 +1,6 @@
 """Measure the forms of text, the counting of lists, and the upkeep of tables.
 
-    python -m benchmarks.sources [reading] [listed] [cores] [upkeep] [interleavings] [kills]     (all if none)
+    python -m benchmarks.sources [CASE …]     (all if none is named)
 
 reading  Parquet to staged rows, against pyarrow's reading of the same column
 listed   3,979 bigrams as neighbours, against a naive tokenised count; the whole job
