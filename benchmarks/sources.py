@@ -75,6 +75,8 @@ def documents(megabytes: float, seed: int = 0) -> Iterator[str]:
     while left > 0:
         drawn = rng.choice(words, p=weights, size=(5000, 9)).tolist()
         for at in range(0, len(drawn), 60):
+            if left <= 0:
+                return
             lines = []
             for number, row in enumerate(drawn[at : at + 60]):
                 row[number % 8 :: 5] = [word + "," for word in row[number % 8 :: 5]]

@@ -293,14 +293,8 @@ class Extraction:
                 numbers, counts, schema, compiled=compiled and settings.kernel != "reference"
             )
         read = map_arrow(numbers, shares_of(shares, reading.read_units, task), schema)
-        # Parsing costs a hundred times what reading does, and files come in any number and size:
-        # documents are dealt out by their names.
-        dealt = read.repartition(
-            settings.partitions or self.engine.partitions(4 * len(shares), 0),
-            "file",
-            "document",
-            "reason",
-        )
+        # Parsing costs a hundred times what reading does, and files come in any number and size.
+        dealt = read.repartition(settings.partitions or self.engine.partitions(4 * len(shares), 0))
         if settings.parser != "sparknlp":
             return map_arrow(
                 dealt,
@@ -365,7 +359,7 @@ class Extraction:
         """Write what the good files of a wave gave, `counted` pairs; how many repeated texts were
         left out."""
         settings, lake = self.settings, self.lake
-        pairs = results.pairs_in(good)
+        pairs = results.kind(good, "pair")
         new: DataFrame | None = None
         repeats = 0
         if settings.deduplicate != "none":
@@ -394,7 +388,10 @@ class Extraction:
             lake.replace("amod_examples", chosen, self.corpus, allow_empty=True, **commit)
         if settings.further_relations:
             self._commit_relations(good, number, commit)
-        packed = results.packed_of(pairs, parts_for(counted), settings.memory_mb << 20)
+        pack = results.packed_of
+        if settings.source in PARSED and not tasks.Task.of(settings).by_sentence:
+            pairs, pack = good, results.packed_in
+        packed = pack(pairs, parts_for(counted), settings.memory_mb << 20)
         counts = results.rows_of(packed, "amod_counts", corpus=settings.name, wave=number)
         # From the version of the beginning: what another process has begun anew is not added to.
         lake.append("amod_counts", counts, base=self.base, **commit)
@@ -498,7 +495,7 @@ class Extraction:
         """The corpus's pairs in a table of counts, packed by their nouns."""
         stored = self.lake.read(table, where=self.corpus)
         return results.packed_of(
-            stored.select("adjective", "noun", "count", F.lit(None).cast("binary").alias("packed")),
+            stored,
             parts_for(self._rows_in(table)),
             self.settings.memory_mb << 20,
         )

@@ -264,7 +264,7 @@ class Listing(Extraction):
             self._outcome(entry, statements.get(file, [])) for file, entry in enumerate(entries)
         ]
         failed = [file for file, entry in enumerate(outcomes) if entry.status == FAILED]
-        pairs = results.pairs_in(staged).where(~F.col("file").isin([*failed, -1]))
+        pairs = results.kind(staged, "pair").where(~F.col("file").isin([*failed, -1]))
         summed = pairs.groupBy("adjective", "noun").agg(F.sum("count").alias("count")).collect()
         return outcomes, Counter({(row["adjective"], row["noun"]): row["count"] for row in summed})
 

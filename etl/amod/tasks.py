@@ -47,7 +47,8 @@ STAGED = pa.schema(
         ("text", pa.string()),  # sample, sentence or document text
         ("document", pa.string()),
         ("place", pa.int64()),  # line in the file, or sentence in the document
-        ("packed", pa.binary()),  # of kind pairs: thousands of them, see `etl.amod.sums`
+        ("bucket", pa.int32()),  # of kind pairs: that of their nouns (`etl.amod.kernel.BUCKETS`)
+        ("packed", pa.binary()),  # of kind pairs: up to thousands of them, see `etl.amod.sums`
     ]
 )
 UNITS = pa.schema(
@@ -140,10 +141,11 @@ class Rows:
             self.characters = 0
 
 
-def add_pairs(rows: Rows, file: int, pairs: pa.RecordBatch) -> None:
-    """Pairs (adjective, noun, count) of `file` as staged rows that hold them packed."""
-    for packed in pack(pairs):
-        rows.add("pairs", file, packed=packed)
+def add_pairs(rows: Rows, file: int, counter: PairCounter) -> None:
+    """What `counter` has counted of `file` as staged rows that hold pairs packed; empties it."""
+    for bucket, pairs in counter.drain_buckets():
+        for packed in pack(pairs):
+            rows.add("pairs", file, bucket=bucket, packed=packed)
 
 
 def add_stats(rows: Rows, file: int, stats: Stats, start: int = 0) -> None:
@@ -300,9 +302,9 @@ def _count_unit(
         for block in pieces:
             counter.feed(block)
             if counter.nbytes > task.memory_bytes:
-                add_pairs(rows, file, counter.drain())
+                add_pairs(rows, file, counter)
                 yield from rows.take()
-        add_pairs(rows, file, counter.drain())
+        add_pairs(rows, file, counter)
         add_stats(rows, file, counter.stats(), unit.start)
         rows.add("stat", file, reason=f"kernel_{counter.implementation}", count=1)
 
