@@ -388,10 +388,11 @@ class Extraction:
             lake.replace("amod_examples", chosen, self.corpus, allow_empty=True, **commit)
         if settings.further_relations:
             self._commit_relations(good, number, commit)
-        pack = results.packed_of
+        parts, memory = parts_for(counted), settings.memory_mb << 20
         if settings.source in PARSED and not tasks.Task.of(settings).by_sentence:
-            pairs, pack = good, results.packed_in
-        packed = pack(pairs, parts_for(counted), settings.memory_mb << 20)
+            packed = results.packed_in(good, parts, memory)
+        else:
+            packed = results.packed_of(pairs, parts, memory)
         counts = results.rows_of(packed, "amod_counts", corpus=settings.name, wave=number)
         # From the version of the beginning: what another process has begun anew is not added to.
         lake.append("amod_counts", counts, base=self.base, **commit)
