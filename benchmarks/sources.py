@@ -316,8 +316,12 @@ def measure_kills(folder: Path) -> dict[str, Any]:
         subprocess.run([sys.executable, *command], cwd=ROOT, check=True, capture_output=True)
         whole = time.perf_counter() - start
         for _ in range(KILLS):
-            quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-            process = subprocess.Popen([sys.executable, *command], cwd=ROOT, **quiet)
+            process = subprocess.Popen(
+                [sys.executable, *command],
+                cwd=ROOT,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
             time.sleep(chance.uniform(0.3, 1.0) * whole)
             if process.poll() is None:
                 killed[name] += 1

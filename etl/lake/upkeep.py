@@ -140,7 +140,7 @@ def _merge(files: pa_fs.FileSystem, declared: Table, group: Sequence[File], name
     files.create_dir(folder, recursive=True)
     with files.open_output_stream(f"{folder}/part-{number}.parquet") as stream:
         pq.write_table(rows, stream, store_schema=False)
-    return rows.num_rows
+    return int(rows.num_rows)
 
 
 def _commit_merged(

@@ -275,7 +275,7 @@ def test_a_killed_compaction_is_run_again(root, small, monkeypatch, step, after)
 @pytest.mark.parametrize("at", range(8))
 def test_a_killed_vacuum_is_run_again(root, small, monkeypatch, at):
     upkeep.compact(root, DECLARED)
-    real, left = upkeep.filesystem, [at]
+    real, left = filesystem, [at]
 
     def dying(uri):
         files = real(uri)
