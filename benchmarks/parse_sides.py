@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from benchmarks.peers import Pairs, digest, pairs_of
 from conf import ROOT
-from etl.amod import tasks
+from etl.amod import reading, tasks
 from etl.amod.columns import HYPHENS, count_pairs, occurrences
 from etl.amod.rules import CLEAN, ReadingRules, Token
 from etl.amod.settings import Settings
@@ -168,7 +168,7 @@ def task(dump: str) -> Reading:
     rows = [{"file": 0, **asdict(unit)} for unit in units_of(dump)]
     batch = pa.RecordBatch.from_pylist(rows, schema=tasks.UNITS)
     start = time.process_time()
-    read = list(tasks.read_units([batch], settings))
+    read = list(reading.read_units([batch], settings))
     middle = time.process_time()
     staged = pa.Table.from_batches(list(tasks.parse_documents(read, settings)))
     end = time.process_time()

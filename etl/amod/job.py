@@ -23,7 +23,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from conf import JobFailed, UserError, settings_hash
-from etl.amod import association, plan, results, tasks
+from etl.amod import association, novel, plan, reading, results, tasks
 from etl.amod.kernel import NO_COMPILER, PairCounter, available
 from etl.amod.plan import DONE, FAILED, Entry
 from etl.amod.settings import PARSED, RAW, Settings, decisive
@@ -47,6 +47,16 @@ UNIT_KIND: dict[str, Literal["xml", "lines"]] = {
 
 TASK_BYTES = 8 << 20  # the least worth a task of its own
 
+# What restart=true empties; the counts last.
+FORGOTTEN = (
+    "sentences",
+    "amod_examples",
+    "amod_seen",
+    "relation_pairs",
+    "dropped",
+    "amod_counts",
+)
+
 Tallies = dict[tuple[str, str], tuple[int, str | None]]
 """(table, reason) -> (count, sample): rows of the table ``dropped``."""
 
@@ -54,7 +64,7 @@ log = logging.getLogger("adnominal")
 
 
 def extract(settings: Settings) -> None:
-    """Adjective–noun pairs from dumps: Wikipedia XML, DepCC, CoNLL-U, plain text or JSON lines.
+    """Adjective–noun pairs from Wikipedia XML, DepCC, CoNLL-U, text, JSON lines, Parquet, WET.
 
     Reads every file of input=, counts the pairs (an adjective with the relation amod, and the noun
     it modifies) and writes the tables amod_files, amod_counts, amod_pairs and amod_association of
@@ -62,8 +72,14 @@ def extract(settings: Settings) -> None:
     after a kill, it goes on where it stopped; run again with further files, it adds them.
     """
     files = list_inputs(settings.input)
+    if settings.pairs is not None:
+        from etl.amod import listed  # which builds on this module
+
+        listed.count_list(settings, files)
+        return
     if settings.source in RAW:
         check_parser(settings.parser, settings.parser_model)
+        reading.check_input(files, settings)
     else:
         PairCounter("conllu", settings.rules, settings.kernel)  # says what is wrong with kernel=
     needs_jvm = "parser=sparknlp" if _by_sparknlp(settings) else None
@@ -71,7 +87,7 @@ def extract(settings: Settings) -> None:
     if settings.source in RAW:
         check_parser(settings.parser, settings.parser_model)  # Spark NLP's jar, now it can be asked
     else:
-        _check_kernel(engine, settings)
+        check_kernel(engine, settings)
     Extraction(engine, settings).run(files)
 
 
@@ -79,7 +95,7 @@ def _by_sparknlp(settings: Settings) -> bool:
     return settings.source in RAW and settings.parser == "sparknlp"
 
 
-def _check_kernel(engine: Engine, settings: Settings) -> None:
+def check_kernel(engine: Engine, settings: Settings) -> None:
     """Refuse to count on a cluster, and warn of counting here, without the compiled kernel."""
     if settings.kernel == "reference" or "compiled" in available():
         return
@@ -122,6 +138,8 @@ class Extraction:
             self._write_ledger(ledger)
             self.staging.forget(number)
         distinct = self._derive(ledger, {number for number, _ in waves})
+        if self.settings.novel and distinct:
+            self._propose_novel()
         read = {entry.path for _, entries in waves for entry in entries}
         self._report(ledger, read, distinct, time.monotonic() - started)
 
@@ -209,7 +227,7 @@ class Extraction:
         restarts = self._restarts() + 1
         log.info("restart=true: forgetting what was read of %s", self.settings.name)
         self.staging.forget_all()
-        for name in ("sentences", "amod_examples", "amod_seen", "dropped", "amod_counts"):
+        for name in FORGOTTEN:
             if self.lake.exists(name):
                 arrow.replace(
                     self.settings.lake,
@@ -234,7 +252,7 @@ class Extraction:
                 staged = self.staging.write(number, self._staged(entries))
         else:
             log.info("%s: going on from what was read before the job was stopped", label)
-        statements = _by_file(results.statements(staged).collect())
+        statements = grouped_by_file(results.statements(staged).collect())
         outcomes = [
             self._outcome(entry, statements.get(file, [])) for file, entry in enumerate(entries)
         ]
@@ -263,30 +281,27 @@ class Extraction:
     def _staged(self, entries: Sequence[Entry]) -> DataFrame:
         """The distributed part: the files of a wave to staged rows (computed when written)."""
         settings = self.settings
-        work = [
-            {"file": file, **asdict(unit)}
-            for file, entry in enumerate(entries)
-            for unit in _units(entry, settings)
-        ]
-        size = sum(entry.bytes for entry in entries)
-        count = settings.partitions or self.engine.partitions(len(work), size // TASK_BYTES + 1)
-        shares = _shares(work, count)
-        numbers = self.engine.spark.range(0, len(shares), 1, len(shares))
+        shares, numbers = self._shares(entries)
         task, schema = tasks.Task.of(settings), from_arrow_schema(tasks.STAGED)
         if settings.source in PARSED:
             compiled = not task.by_sentence and "compiled" in available()
             if self.engine.is_cluster and settings.kernel == "auto":
                 # Where an executor cannot load the kernel that it was sent, the job is to fail.
                 task = replace(task, kernel="compiled")
-            counts = _of_shares(shares, tasks.count_units, task)
+            counts = shares_of(shares, tasks.count_units, task)
             return map_arrow(
                 numbers, counts, schema, compiled=compiled and settings.kernel != "reference"
             )
-        read = map_arrow(numbers, _of_shares(shares, tasks.read_units, task), schema)
+        read = map_arrow(numbers, shares_of(shares, reading.read_units, task), schema)
         # Parsing costs a hundred times what reading does, and files come in any number and size.
         dealt = read.repartition(settings.partitions or self.engine.partitions(4 * len(shares), 0))
         if settings.parser != "sparknlp":
-            return map_arrow(dealt, lambda batches: tasks.parse_documents(batches, task), schema)
+            return map_arrow(
+                dealt,
+                lambda batches: tasks.parse_documents(reading.prepared(batches, task), task),
+                schema,
+            )
+        dealt = map_arrow(dealt, lambda batches: reading.prepared(batches, task), schema)
         # A document has one paragraph a line; to a parser a blank line parts paragraphs.
         apart = F.regexp_replace("text", "\n", "\n\n")
         documents = dealt.where("kind = 'document'").withColumn("text", apart)
@@ -296,6 +311,19 @@ class Extraction:
         return dealt.where("kind <> 'document'").unionByName(
             map_arrow(annotated, lambda batches: tasks.take_annotated(batches, task), schema)
         )
+
+    def _shares(self, entries: Sequence[Entry]) -> tuple[list[list[dict[str, Any]]], DataFrame]:
+        """The units of a wave dealt out over tasks, and a frame with the number of each share."""
+        settings = self.settings
+        work = [
+            {"file": file, **asdict(unit)}
+            for file, entry in enumerate(entries)
+            for unit in _units(entry, settings)
+        ]
+        size = sum(entry.bytes for entry in entries)
+        count = settings.partitions or self.engine.partitions(len(work), size // TASK_BYTES + 1)
+        shares = _shares(work, count)
+        return shares, self.engine.spark.range(0, len(shares), 1, len(shares))
 
     def _outcome(self, entry: Entry, statements: Sequence[Any]) -> Entry:
         """What became of a file, from what its tasks said of it."""
@@ -358,6 +386,8 @@ class Extraction:
                 candidates, settings.name, settings.examples, settings.seed
             )
             lake.replace("amod_examples", chosen, self.corpus, allow_empty=True, **commit)
+        if settings.further_relations:
+            self._commit_relations(good, number, commit)
         parts, memory = parts_for(counted), settings.memory_mb << 20
         if settings.source in PARSED and not tasks.Task.of(settings).by_sentence:
             packed = results.packed_in(good, parts, memory)
@@ -367,6 +397,14 @@ class Extraction:
         # From the version of the beginning: what another process has begun anew is not added to.
         lake.append("amod_counts", counts, base=self.base, **commit)
         return repeats
+
+    def _commit_relations(self, good: DataFrame, number: int, commit: Mapping[str, Any]) -> None:
+        """Add a wave's counts of further relations to those of the earlier waves."""
+        before = None
+        if number and self.lake.exists("relation_pairs"):
+            before = self.lake.read("relation_pairs", where=self.corpus)
+        summed = results.relations_of(good, before, self.settings.name)
+        self.lake.replace("relation_pairs", summed, self.corpus, allow_empty=True, **commit)
 
     def _dropped(
         self, outcomes: Sequence[Entry], statements: Mapping[int, Sequence[Any]], repeats: int
@@ -446,6 +484,14 @@ class Extraction:
             distinct = self.lake.replace("amod_association", rows, self.corpus, **commit).rows
         return distinct or self._rows_in("amod_association")
 
+    def _propose_novel(self) -> None:
+        settings = self.settings
+        pairs = novel.propose(
+            settings.lake, settings.name, settings.novel, settings.novel_least, settings.seed
+        )
+        novel.write(settings.lake, settings.name, pairs, self.job)
+        log.info("%d pairs that never occur are in listed_counts, as list novel", len(pairs))
+
     def _packed(self, table: str) -> DataFrame:
         """The corpus's pairs in a table of counts, packed by their nouns."""
         stored = self.lake.read(table, where=self.corpus)
@@ -517,7 +563,7 @@ def _shares(work: Sequence[dict[str, Any]], count: int) -> list[list[dict[str, A
     return shares
 
 
-def _of_shares(
+def shares_of(
     shares: Sequence[Sequence[dict[str, Any]]],
     function: Callable[[Iterable[pa.RecordBatch], tasks.Task], Iterator[pa.RecordBatch]],
     task: tasks.Task,
@@ -542,7 +588,8 @@ def _units(entry: Entry, settings: Settings) -> list[Unit]:
         return units(file, "whole")
 
 
-def _by_file(rows: Sequence[Any]) -> dict[int, list[Any]]:
+def grouped_by_file(rows: Sequence[Any]) -> dict[int, list[Any]]:
+    """Statements of tasks by the number of their file, in a set order."""
     grouped: dict[int, list[Any]] = {}
     for row in sorted(rows, key=lambda row: (row["file"], row["kind"], row["reason"])):
         grouped.setdefault(row["file"], []).append(row)

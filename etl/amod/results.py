@@ -17,6 +17,7 @@ from etl.amod import sums
 from etl.amod.kernel import BUCKETS, PAIRS
 from etl.engine import map_arrow
 from etl.lake.blocks import Blocks, read_files
+from etl.lake.frames import ordered
 from etl.lake.tables import table as declaration
 
 NO_PLACE = 2**62  # comes after every line, so that of two samples the one with a line is first
@@ -147,6 +148,23 @@ def sentences_of(staged: DataFrame, corpus: str, new: DataFrame | None) -> DataF
         "document",
         F.substring(F.sha2(content, 256), 1, 32).alias("sentence_id"),
         "text",
+    )
+
+
+def relations_of(staged: DataFrame, before: DataFrame | None, corpus: str) -> DataFrame:
+    """Rows of ``relation_pairs``: sums of staged counts and of the rows `before`, sorted."""
+    counts = kind(staged, "relation").select(
+        F.col("reason").alias("relation"),
+        F.col("adjective").alias("dependent"),
+        F.col("noun").alias("head"),
+        "count",
+    )
+    if before is not None:
+        counts = counts.unionByName(before.drop("corpus"))
+    summed = counts.groupBy("relation", "dependent", "head").agg(F.sum("count").alias("count"))
+    sorted_rows = ordered(summed, "relation", "head", "dependent")
+    return sorted_rows.where("place > 0").select(
+        F.lit(corpus).alias("corpus"), "relation", "dependent", "head", "count"
     )
 
 

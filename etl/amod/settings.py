@@ -67,13 +67,58 @@ class Settings(EngineSettings):
         help="count equal sentences or documents once in the whole corpus",
         choices=("none", "sentence", "document"),
     )
+    relations: list[str] = setting(
+        ["amod"],
+        help="relations counted in the same scan of a parsed corpus, those beside amod into "
+        "relation_pairs",
+        example="relations=amod,predicative,obj",
+        choices=("amod", "predicative", "compound", "obj", "advmod"),
+    )
     examples: int = setting(0, help="example sentences to keep for each pair (amod_examples)")
     keep_text: bool = setting(False, help="keep all sentences (table sentences)")
-    text_field: str = setting("text", help="field of JSON lines that holds the text")
+    text_field: str = setting(
+        "text", help="field of JSON lines, column of Parquet and Arrow files, that holds the text"
+    )
+    id_field: str | None = setting(
+        None,
+        help="field or column that names the documents; id, url or title if not given",
+        example="id_field=doc_id",
+    )
+    language: str | None = setting(
+        None,
+        help="read documents in this language alone (ISO 639-1), by the record's header in WET "
+        "files, else as py3langid identifies it",
+        example="language=en",
+    )
+    min_characters: int = setting(0, help="leave out shorter documents of plain text")
     max_rejected: float = setting(
         0.001, help="share of malformed lines (or documents) above which a file fails"
     )
-    seed: int = setting(0, help="seed of the choice of examples")
+    seed: int = setting(0, help="seed of the choice of examples, and of novel=")
+    pairs: str | None = setting(
+        None,
+        help="count the pairs of this list alone (a TSV file of adjective and noun, or a table of "
+        "the lake) into listed_counts",
+        example="pairs=list.tsv",
+    )
+    where: str | None = setting(
+        None,
+        help="condition in SQL, where pairs= names a table",
+        example="where=\"list = 'novel'\"",
+    )
+    adjacent: bool = setting(
+        False, help="with pairs=: count neighbours in the text, without a parser"
+    )
+    list_name: str | None = setting(
+        None, help="name of the list in listed_counts; that of the file or table if not given"
+    )
+    novel: int = setting(
+        0,
+        help="propose so many pairs of frequent members that never occur, as list novel of "
+        "listed_counts",
+        example="novel=1000",
+    )
+    novel_least: int = setting(100, help="with novel=: least marginal count of either member")
     kernel: str = setting(
         "auto", help="counting kernel of parsed corpora", choices=("auto", "compiled", "reference")
     )
@@ -95,10 +140,36 @@ class Settings(EngineSettings):
                 raise UserError(f"{name}={getattr(self, name)}: expected 1 or more")
         if self.partitions is not None and self.partitions < 1:
             raise UserError(f"partitions={self.partitions}: expected 1 or more")
-        if self.examples < 0:
-            raise UserError(f"examples={self.examples}: expected 0 or more")
+        for name in ("examples", "min_characters", "novel"):
+            if getattr(self, name) < 0:
+                raise UserError(f"{name}={getattr(self, name)}: expected 0 or more")
+        self._check_relations()
+        if self.pairs is None and (self.adjacent or self.where or self.list_name):
+            raise UserError("adjacent=, where= and list_name= go with pairs=, which is not given")
+        more = self.novel or self.examples or self.keep_text or self.deduplicate != "none"
+        if self.pairs is not None and more:
+            raise UserError(
+                "pairs= counts every occurrence of a list's pairs and nothing else; leave out "
+                "novel=, examples=, keep_text=, deduplicate="
+            )
         if self.corpus is not None and not self.corpus.strip():
             raise UserError("corpus= is empty; give a name or leave it out")
+
+    def _check_relations(self) -> None:
+        if "amod" not in self.relations:
+            raise UserError("relations=: amod is always counted; expected it among them")
+        if self.further_relations and self.source not in PARSED:
+            raise UserError(
+                f"relations={','.join(self.relations)}: source={self.source} is parsed for amod "
+                f"alone; expected a parsed corpus (source={' or source='.join(PARSED)})"
+            )
+        if self.further_relations and (self.deduplicate != "none" or self.pairs is not None):
+            raise UserError("relations= beside amod go with neither deduplicate= nor pairs=")
+
+    @property
+    def further_relations(self) -> tuple[str, ...]:
+        """The relations beside amod, each once, sorted."""
+        return tuple(sorted({*self.relations} - {"amod"}))
 
     @property
     def name(self) -> str:
@@ -145,4 +216,9 @@ def decisive(settings: Settings) -> dict[str, Any]:
     if settings.rules.tag_column != "fifth":
         # Said where it matters alone, so that corpora that were read before it go on.
         names = (*names, "tag_column")
-    return {"version": VERSION, **{name: values[name] for name in names}}
+    later = (("id_field", None), ("language", None), ("min_characters", 0))
+    names = (*names, *(name for name, default in later if values[name] != default))
+    stated = {"version": VERSION, **{name: values[name] for name in names}}
+    if settings.further_relations:
+        stated["relations"] = list(settings.further_relations)
+    return stated

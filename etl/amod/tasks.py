@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b, sha256
 from io import BufferedReader
-from itertools import cycle, groupby
+from itertools import groupby
 from typing import Any, NamedTuple, cast
 
 import pyarrow as pa
@@ -24,14 +24,13 @@ from conf import UserError
 from etl.amod.columns import occurrences
 from etl.amod.kernel import PairCounter
 from etl.amod.reference import Sentence, Stats, Tally, sentences
+from etl.amod.relations import RelationCounter
 from etl.amod.rules import ReadingRules
 from etl.amod.settings import Settings
 from etl.amod.sums import pack
-from etl.corpora import text, wikipedia
 from etl.corpora.blocks import NoBoundary, blocks
 from etl.corpora.conllu import Dialect
 from etl.corpora.dialects import UnknownDialect, detect
-from etl.corpora.documents import Document, LeftOut, Rejected
 from etl.corpora.files import Unit, Unreadable, open_input
 from etl.engine import progress
 from etl.parsing import Parsed, load_parser, sparknlp_parser
@@ -79,11 +78,15 @@ class Task:
     parser: str
     parser_model: str | None
     text_field: str
+    id_field: str | None
+    language: str | None
+    min_characters: int
     deduplicate: str
     examples: int
     keep_text: bool
     memory_bytes: int
     seed: int
+    relations: tuple[str, ...] = ()  # beside amod
 
     @classmethod
     def of(cls, settings: Settings) -> Task:
@@ -95,11 +98,15 @@ class Task:
             parser=settings.parser,
             parser_model=settings.parser_model,
             text_field=settings.text_field,
+            id_field=settings.id_field,
+            language=settings.language,
+            min_characters=settings.min_characters,
             deduplicate=settings.deduplicate,
             examples=settings.examples,
             keep_text=settings.keep_text,
             memory_bytes=settings.memory_mb << 20,
             seed=settings.seed,
+            relations=settings.further_relations,
         )
 
     @property
@@ -265,21 +272,28 @@ def count_units(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[pa.Re
 
     A file that cannot be read, or whose layout is not that of the source, makes a ``failed`` row.
     """
-    for file, unit in _units_of(batches):
+    for file, unit in units_of(batches):
         rows = Rows()
         try:
-            yield from _count_unit(file, unit, task, rows)
+            further = RelationCounter(task.rules, task.relations)
+            yield from _count_unit(file, unit, task, rows, further)
+            for relations in further.staged():
+                for row in relations:
+                    rows.add("relation", file, **row)
+                yield from rows.take()
         except (Unreadable, UnknownDialect, NoBoundary, UserError) as error:
-            rows.add("failed", file, reason=_words(error))
+            rows.add("failed", file, reason=error_text(error))
         progress.advance(unit.end - unit.start)
         yield from rows.take()
 
 
-def _count_unit(file: int, unit: Unit, task: Task, rows: Rows) -> Iterator[pa.RecordBatch]:
+def _count_unit(
+    file: int, unit: Unit, task: Task, rows: Rows, further: RelationCounter
+) -> Iterator[pa.RecordBatch]:
     with cast("BufferedReader", open_input(unit.path)) as stream:
-        dialect = _dialect(stream.peek(HEAD_BYTES)[:HEAD_BYTES], task.source)
+        dialect = dialect_of(stream.peek(HEAD_BYTES)[:HEAD_BYTES], task.source)
         end = None if unit.end >= unit.bytes else unit.end
-        pieces = blocks(stream, start=unit.start, end=end)
+        pieces = further.watch(blocks(stream, start=unit.start, end=end), dialect)
         if task.by_sentence:
             yield from _gather_sentences(file, unit, pieces, dialect, task, rows)
             return
@@ -295,7 +309,8 @@ def _count_unit(file: int, unit: Unit, task: Task, rows: Rows) -> Iterator[pa.Re
         rows.add("stat", file, reason=f"kernel_{counter.implementation}", count=1)
 
 
-def _dialect(head: bytes, source: str) -> Dialect:
+def dialect_of(head: bytes, source: str) -> Dialect:
+    """The layout of a file that begins with `head`; `UnknownDialect` if it is not the source's."""
     dialect = detect(head)
     if SOURCE_OF[dialect.name] != source:
         raise UnknownDialect(
@@ -339,65 +354,6 @@ def _documents(found: Iterable[Sentence]) -> Iterator[list[Sentence]]:
 
 
 # ---------------------------------------------------------------------- corpora of plain text
-
-
-def read_units(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
-    """Units of a corpus of plain text to staged rows: documents, and what was not read.
-
-    Documents come in batches, of which one begins with its shortest and the next with its longest:
-    an engine that deals out rows in turn then gives every task about as much text.
-    """
-    orders = cycle(("ascending", "descending"))
-    for file, unit in _units_of(batches):
-        rows = Rows()
-        left_out: dict[str, tuple[int, str]] = {}
-        documents = others = 0
-        try:
-            for event in _events(unit, task):
-                if isinstance(event, Document):
-                    documents += 1
-                    rows.add("document", file, document=event.id, text=event.text)
-                elif isinstance(event, Rejected):
-                    others += 1
-                    at = f"byte {event.offset}: " if event.offset is not None else ""
-                    rows.add(
-                        "rejected",
-                        file,
-                        reason=event.reason,
-                        count=1,
-                        place=event.line,
-                        text=event.sample if event.line is not None else at + event.sample,
-                    )
-                else:
-                    others += 1
-                    number, sample = left_out.get(event.reason, (0, event.sample))
-                    left_out[event.reason] = (number + 1, sample)
-                if len(rows) >= ROWS_AT_ONCE or rows.characters >= CHARACTERS_AT_ONCE:
-                    yield from _by_length(rows.take(), orders)
-        except Unreadable as error:
-            rows.add("failed", file, reason=_words(error))
-        for reason, (number, sample) in left_out.items():
-            rows.add("left_out", file, reason=reason, count=number, text=sample)
-        rows.add("stat", file, reason="documents", count=documents)
-        rows.add("stat", file, reason="lines", count=documents + others)
-        progress.advance(unit.end - unit.start)
-        yield from _by_length(rows.take(), orders)
-
-
-def _by_length(
-    batches: Iterable[pa.RecordBatch], orders: Iterator[str]
-) -> Iterator[pa.RecordBatch]:
-    """The rows of each batch sorted by the length of their text, in the next of `orders`."""
-    for batch in batches:
-        length = pc.fill_null(pc.binary_length(batch.column("text")), 0)
-        order = pc.array_sort_indices(length, order=next(orders))
-        yield batch.take(order)
-
-
-def _events(unit: Unit, task: Task) -> Iterator[Document | Rejected | LeftOut]:
-    if task.source == "wikipedia":
-        return wikipedia.read_unit(unit)
-    return text.read_unit(unit, text_field=task.text_field)
 
 
 def parse_documents(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
@@ -533,11 +489,13 @@ def _sums(column: pa.Int32Array, documents: list[_Text]) -> Counter[int]:
     return sums
 
 
-def _units_of(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, Unit]]:
+def units_of(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, Unit]]:
+    """The units that rows of `UNITS` stand for, each with the number of its file."""
     for batch in batches:
         for row in batch.to_pylist():
             yield row.pop("file"), Unit(**row)
 
 
-def _words(error: Exception) -> str:
+def error_text(error: Exception) -> str:
+    """What went wrong with a file, in words."""
     return error.reason if isinstance(error, Unreadable) else str(error)

@@ -279,7 +279,7 @@ def _words(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
-def _open_stored(path: str) -> BinaryIO:
+def open_stored(path: str) -> BinaryIO:
     """The file's bytes as stored, seekable; `Unreadable` where it cannot be opened."""
     try:
         if "://" not in path:
@@ -470,7 +470,7 @@ def open_input(path: str, start: int = 0) -> BinaryIO:
 
 
 def _open(path: str, start: int, end: int | None) -> tuple[BinaryIO, _Bz2Reader | None]:
-    stored = _open_stored(path)
+    stored = open_stored(path)
     compression = compression_of(_head(path, stored, 4))
     if start:
         stored.seek(start)
@@ -513,7 +513,7 @@ def units(
     count = round(file.bytes / max(1, target_bytes))
     if count < 2 or kind == "whole":
         return one
-    with _open_stored(file.path) as stored:
+    with open_stored(file.path) as stored:
         compression = compression_of(_head(file.path, stored, 4))
         if compression == "bz2" and kind == "xml":
             head = _head(file.path, stored, _SECOND_STREAM_WITHIN)
@@ -543,7 +543,7 @@ class UnitStream:
         if unit.whole:
             self._stream = open_input(unit.path)
             return
-        with _open_stored(unit.path) as stored:
+        with open_stored(unit.path) as stored:
             compression = compression_of(_head(unit.path, stored, 4))
             if compression == "bz2" and start:
                 start = _first_stream(unit, stored)

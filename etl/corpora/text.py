@@ -1,4 +1,4 @@
-"""Plain text and JSON lines as documents.
+"""Texts as documents: plain text and JSON lines here; Parquet, Arrow and WET by their own modules.
 
 Plain text: a document is a block of lines between blank lines, named ``path#byte=N`` after its
 first byte in the decompressed file (``tail -c +$((N+1))`` shows it). So a file of any length is
@@ -6,7 +6,8 @@ read as a stream, and its documents have the same names however it is cut into u
 blank lines is cut at line ends into documents of at most `MAX_CHARACTERS` bytes.
 
 JSON lines (``.jsonl``, ``.ndjson``, ``.json``, compressed or not): one object a line, its text in
-the field `text_field`, its id in ``id``, ``url`` or ``title`` if one is there, else as above.
+the field `text_field`, its id in `id_field`, or else in ``id``, ``url`` or ``title`` if one is
+there, else as above.
 
 A line is a paragraph, except in blocks that were wrapped at a fixed width, as the files of Project
 Gutenberg are: their lines are joined again, since a parser would take each for a sentence.
@@ -17,7 +18,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from etl.corpora.documents import (
@@ -41,8 +42,10 @@ _BLANK_WITHIN = 4 << 20
 _BLOCK = 1 << 20
 _BOM = b"\xef\xbb\xbf"
 _JSON_NAME = re.compile(r"\.(?:jsonl|ndjson|json)(?:\.\w+)?$", re.IGNORECASE)
+_WARC_NAME = re.compile(r"\.(?:warc|wet)(?:\.wet)?(?:\.(?:gz|zst|bz2))?$", re.IGNORECASE)
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_ID_FIELDS = ("id", "url", "title")
+ID_FIELDS = ("id", "url", "title")
+"""Where a record's id is looked for, in this order, if no field is named."""
 
 
 def is_json_lines(path: str) -> bool:
@@ -50,7 +53,12 @@ def is_json_lines(path: str) -> bool:
     return _JSON_NAME.search(path) is not None
 
 
-def read_unit(unit: Unit, text_field: str = "text") -> Iterator[Event]:
+def is_wet(path: str) -> bool:
+    """Whether a file's name, without the suffix of its compression, says that it is a WARC file."""
+    return _WARC_NAME.search(path) is not None
+
+
+def read_unit(unit: Unit, text_field: str = "text", id_field: str | None = None) -> Iterator[Event]:
     """The documents of a unit (see `etl.corpora.files.units`, kind ``lines``), in order.
 
     `Rejected` reasons: ``invalid_utf8``, ``nul``, ``line_too_long``, ``too_long``; in JSON lines
@@ -63,7 +71,7 @@ def read_unit(unit: Unit, text_field: str = "text") -> Iterator[Event]:
     """
     with UnitStream(unit) as stream:
         if is_json_lines(unit.path):
-            yield from _json_documents(unit, stream, text_field)
+            yield from _json_documents(unit, stream, text_field, id_field)
         else:
             yield from _plain_documents(unit, stream)
 
@@ -215,7 +223,10 @@ def _paragraphs(lines: list[str]) -> list[str]:
 # ------------------------------------------------------------------------------------- JSON lines
 
 
-def _json_documents(unit: Unit, stream: UnitStream, text_field: str) -> Iterator[Event]:
+def _json_documents(
+    unit: Unit, stream: UnitStream, text_field: str, id_field: str | None
+) -> Iterator[Event]:
+    names = (id_field,) if id_field else ID_FIELDS
     for line in _lines(stream):
         if stream.limit is not None and line.start > stream.limit:
             return
@@ -223,13 +234,15 @@ def _json_documents(unit: Unit, stream: UnitStream, text_field: str) -> Iterator
         if line.too_long:
             yield Rejected("line_too_long", sample_of(line.data), line.number, place)
         elif line.data.strip():
-            for event in _json_document(line.data, f"{unit.path}#byte={place}", text_field):
+            for event in _json_document(line.data, f"{unit.path}#byte={place}", text_field, names):
                 if isinstance(event, Rejected):
                     event = Rejected(event.reason, event.sample, line.number, place)
                 yield event
 
 
-def _json_document(data: bytes, place: str, text_field: str) -> Iterator[Event]:
+def _json_document(
+    data: bytes, place: str, text_field: str, id_fields: Sequence[str]
+) -> Iterator[Event]:
     sample = sample_of(data)
     if b"\0" in data:
         yield Rejected("nul", sample)
@@ -253,11 +266,23 @@ def _json_document(data: bytes, place: str, text_field: str) -> Iterator[Event]:
         yield Rejected("not_text", sample)
         return
     name = place
-    for field in _ID_FIELDS:
+    for field in id_fields:
         value = record.get(field)
         if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip():
             name = str(value)
             break
+    yield from text_events(name, text, sample)
+
+
+# ------------------------------------------------------------------------------------- records
+
+
+def text_events(name: str, text: str, sample: str) -> Iterator[Event]:
+    """A record's text as a document called `name`, or the reason why it is none.
+
+    Lines are paragraphs, but for blocks wrapped at a fixed width; blank lines are taken out.
+    `sample` shows the record where it is rejected.
+    """
     if "\0" in text or "\0" in name:
         yield Rejected("nul", sample)
         return

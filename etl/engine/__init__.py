@@ -96,6 +96,9 @@ class Engine(Protocol):
     def location(self, uri: str) -> str:
         """The address of a file or folder as the engine's readers and writers take it."""
 
+    def check_store(self, uri: str) -> None:
+        """Raise `UserError` where the engine lacks what it needs to reach the store of a URI."""
+
     def has_class(self, name: str) -> bool:
         """Whether the engine's JVM, if it has one, has a class on its classpath."""
 

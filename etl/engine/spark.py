@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 PACKAGES = ("conf", "etl")
 DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+S3_CLASS = "org.apache.hadoop.fs.s3a.S3AFileSystem"
 JAVA_HINT = "install one (Debian: apt-get install openjdk-17-jre-headless) or set JAVA_HOME"
 
 # What our tables rely on; the user's properties cannot change it.
@@ -98,6 +99,15 @@ def hadoop_location(uri: str) -> str:
         path = unquote(parts.path) if parts.scheme == "file" else os.path.abspath(uri)
         return f"file://{path}"
     return uri.replace("s3://", "s3a://", 1)
+
+
+def hadoop_aws() -> str:
+    """The coordinates of hadoop-aws for the Hadoop that pyspark brings."""
+    import pyspark
+
+    jars = (Path(pyspark.__file__).parent / "jars").glob("hadoop-client-api-*.jar")
+    version = next((jar.stem.rpartition("-")[2] for jar in jars), "VERSION")
+    return f"org.apache.hadoop:hadoop-aws:{version}"
 
 
 def jvm_class_exists(jvm: Any, name: str) -> bool:
@@ -237,6 +247,14 @@ class Spark:
 
     def location(self, uri: str) -> str:
         return hadoop_location(uri)
+
+    def check_store(self, uri: str) -> None:
+        if uri.partition("://")[0] in ("s3", "s3a", "s3n") and not self.has_class(S3_CLASS):
+            raise UserError(
+                f"{uri}: Spark reaches S3 through hadoop-aws, which is not on its classpath; start "
+                f"the job with spark-submit --packages {hadoop_aws()}, or take the embedded "
+                "engine, which needs no jar (python etl/JOB.py engine=sail)"
+            )
 
     def has_class(self, name: str) -> bool:
         return jvm_class_exists(self.spark.sparkContext._jvm, name)

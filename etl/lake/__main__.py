@@ -5,6 +5,9 @@ show TABLE                   meaning, columns, partitions, highest counts or fir
 history TABLE                every commit: when, job, rows, code version, metadata
 export TABLE format=… out=…  the table as tsv, csv, jsonl or parquet
 why ADJECTIVE NOUN           a pair's counts, rank, association and example sentences
+compact [TABLE]              small files merged, of one table or of all
+vacuum [TABLE]               files deleted that no version of the last older_than= names
+verify [TABLE]               every log and file looked at; exit code 1 where there is a fault
 """
 
 from __future__ import annotations
@@ -77,13 +80,36 @@ class WhySettings:
         _positive(self.limit)
 
 
-# command -> (its words, its settings)
+@dataclass(frozen=True)
+class CompactSettings:
+    lake: str = setting("./lake", **_LAKE)
+    dry_run: bool = setting(False, help="say what would be done, and do nothing")
+
+
+@dataclass(frozen=True)
+class VacuumSettings:
+    lake: str = setting("./lake", **_LAKE)
+    older_than: str = setting(
+        "7d", help="versions younger than this stay readable: a number and s, m, h, d or w"
+    )
+    dry_run: bool = setting(False, help="say what would be deleted, and delete nothing")
+
+
+@dataclass(frozen=True)
+class VerifySettings:
+    lake: str = setting("./lake", **_LAKE)
+
+
+# command -> (its words, those in brackets not needed; its settings)
 _COMMANDS: dict[str, tuple[tuple[str, ...], type]] = {
     "list": ((), ListSettings),
     "show": (("TABLE",), ShowSettings),
     "history": (("TABLE",), HistorySettings),
     "export": (("TABLE",), ExportSettings),
     "why": (("ADJECTIVE", "NOUN"), WhySettings),
+    "compact": (("[TABLE]",), CompactSettings),
+    "vacuum": (("[TABLE]",), VacuumSettings),
+    "verify": (("[TABLE]",), VerifySettings),
 }
 
 
@@ -93,18 +119,20 @@ def _parse(argv: Sequence[str]) -> tuple[str, list[str], Any]:
         raise UserError(f"got {got}; expected one of {', '.join(_COMMANDS)} (--help explains)")
     command = argv[0]
     names, settings = _COMMANDS[command]
-    words = list(argv[1 : 1 + len(names)])
-    if len(words) < len(names) or any("=" in word or word.startswith("--") for word in words):
+    words = [
+        word for word in argv[1 : 1 + len(names)] if "=" not in word and not word.startswith("--")
+    ]
+    if len(words) < sum(not name.startswith("[") for name in names):
         raise UserError(
             f"{command} wants {' '.join(names)}: python -m etl.lake {command} "
             f"{' '.join(names)} [key=value …]"
         )
-    return command, words, conf.load(settings, argv[1 + len(names) :])
+    return command, words, conf.load(settings, argv[1 + len(words) :])
 
 
 def _text(command: str, words: list[str], settings: Any) -> str:
     # Imported here, so that --help and mistakes on the command line answer at once.
-    from etl.lake import export, show, why
+    from etl.lake import export, maintenance, show, why
 
     if command == "list":
         return show.list_tables(settings.lake)
@@ -118,6 +146,8 @@ def _text(command: str, words: list[str], settings: Any) -> str:
         )
     if command == "history":
         return show.history(settings.lake, words[0], settings.limit)
+    if command in ("compact", "vacuum", "verify"):
+        return maintenance.run(command, settings, words[0] if words else None)
     if command == "why":
         return why.why(settings.lake, words[0], words[1], settings.limit)
     rows = export.export(

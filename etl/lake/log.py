@@ -25,8 +25,10 @@ from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundErr
 from deltalake.transaction import AddAction, create_table_with_add_actions
 
 import conf
+from etl.lake import actions
 from etl.lake.errors import LakeConflict, LakeError, LakeFailed
 from etl.lake.schema import differences, named_types, partition_text
+from etl.lake.storage import filesystem
 from etl.lake.tables import TABLES, Table
 
 # Features that leave a table readable as plain Parquet files by the list of active files.
@@ -198,22 +200,22 @@ def _refuse_features(handle: DeltaTable, declared: Table, writing: bool) -> None
 
 def active_files(handle: DeltaTable, partition: Mapping[str, str] | None = None) -> list[File]:
     """The files that make up the table, those of `partition` if given."""
-    actions = pa.table(handle.get_add_actions())
+    listed = pa.table(handle.get_add_actions())
     partitions = (
-        actions.column("partition").to_pylist()
-        if "partition" in actions.column_names
-        else [{}] * actions.num_rows
+        listed.column("partition").to_pylist()
+        if "partition" in listed.column_names
+        else [{}] * listed.num_rows
     )
     rows = (
-        actions.column("num_records").to_pylist()
-        if "num_records" in actions.column_names
-        else [None] * actions.num_rows
+        listed.column("num_records").to_pylist()
+        if "num_records" in listed.column_names
+        else [None] * listed.num_rows
     )
     files = [
         File(unquote(path), size, count, tuple((values or {}).items()))
         for path, size, count, values in zip(
-            actions.column("path").to_pylist(),
-            actions.column("size_bytes").to_pylist(),
+            listed.column("path").to_pylist(),
+            listed.column("size_bytes").to_pylist(),
             rows,
             partitions,
             strict=True,
@@ -229,9 +231,9 @@ def guarantees(handle: DeltaTable, schema: pa.Schema) -> Iterator[tuple[str, pc.
     floating-point numbers, nothing but nulls), which is true of no row, and say of a column with
     bounds that it has no nulls: filters on such columns would find nothing.
     """
-    actions = pa.table(handle.get_add_actions(flatten=True))
-    columns = set(actions.column_names)
-    for action in actions.to_pylist():
+    listed = pa.table(handle.get_add_actions(flatten=True))
+    columns = set(listed.column_names)
+    for action in listed.to_pylist():
         held = pc.scalar(True)
         for field_ in schema:
             column, name = pc.field(field_.name), field_.name
@@ -336,36 +338,50 @@ def refuse_stale(
     base, partition = change.base, change.partition
     if base == handle.version():
         return
-    before: list[File] = []
-    if base is not None:
-        before = active_files(DeltaTable(handle.table_uri, version=base))
-    now = {file.path for file in active_files(handle)}
-    if change.mode == "replace":
-        theirs = {file.path for file in before if file.lies_in(partition)}
-        ours = {file.path for file in active_files(handle, partition)}
-        changed = theirs != ours
-    else:
-        changed = any(
-            file.path not in now
-            for file in before
-            if any(file.lies_in(values) for values in touched)
-        )
-    later = handle.version() - (-1 if base is None else base)
-    records = history(handle, later)
-    if change.mode == "append" and not changed:
-        changed = any(
-            record.mode == "replace"
-            and all(values.get(name) == value for name, value in record.partition.items())
-            for record in records
-            for values in touched
-        )
+    since = -1 if base is None else base
+    files = filesystem(handle.table_uri)
+    versions = range(since + 1, handle.version() + 1)
+    changed = [
+        version for version in versions if _disturbs(actions.read(files, version), change, touched)
+    ]
+    records = [
+        record for record in history(handle, handle.version() - since) if record.version in changed
+    ]
     if changed:
         which = ", ".join(f"{k}={v}" for k, v in partition.items()) or "the partition written"
         by = "; ".join(f"version {r.version} by {r.job or 'another program'}" for r in records[:3])
+        by = by or f"version {changed[-1]}"
         raise LakeConflict(
             f"{declared.name}: {which} was changed by another writer while this {change.mode} ran "
             f"({by}); a partition has one writer at a time: run the job again"
         )
+
+
+def _disturbs(
+    commit: Sequence[Mapping[str, Any]] | None,
+    change: Change,
+    touched: Sequence[Mapping[str, str | None]],
+) -> bool:
+    """Whether a commit changed what `change` was planned from; one that cannot be read may have.
+
+    Files that changed places and kept their rows (compaction) change nothing.
+    """
+    if commit is None:
+        return True
+    replacing = change.mode == "replace"
+    partitions = [change.partition] if replacing else touched
+    for action in commit:
+        for kind in ("add", "remove") if replacing else ("remove",):
+            file = action.get(kind)
+            if file and file.get("dataChange", True) and actions.lies_in(file, partitions):
+                return True
+        replaced = actions.replaced_partition(action)
+        if replaced is not None and not replacing:
+            return any(
+                all(values.get(name) == value for name, value in replaced.items())
+                for values in touched
+            )
+    return False
 
 
 def commit_files(

@@ -56,6 +56,7 @@ class Lake:
         Raises:
             LakeError: an unknown engine, or delta-spark without its classes.
         """
+        running().check_store(root)
         self.spark = spark
         self.root = root
         self.engine = _pick_engine(engine)

@@ -64,7 +64,7 @@ class Staged:
 
 def begin(filesystem: pa_fs.FileSystem) -> str:
     """A new write's name, its marker in place."""
-    write = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:12]}"
+    write = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{uuid.uuid4().hex[:12]}"
     filesystem.create_dir(MARKERS, recursive=True)
     with filesystem.open_output_stream(f"{MARKERS}/{write}") as stream:
         stream.write(write.encode())
@@ -94,14 +94,14 @@ def clean(
     limit = datetime.now(UTC) - older_than
     removed = []
     known = set(committed)
-    for marker in _listing(filesystem, MARKERS):
+    for marker in listing(filesystem, MARKERS):
         write = marker.base_name
         if marker.mtime > limit:
             continue
         if write in known:
             finish(filesystem, write)
             continue
-        if any(file.mtime > limit for file in _listing(filesystem, f"{DATA}/{write}")):
+        if any(file.mtime > limit for file in listing(filesystem, f"{DATA}/{write}")):
             continue
         discard(filesystem, write)
         removed.append(write)
@@ -111,10 +111,11 @@ def clean(
 def has_leftovers(filesystem: pa_fs.FileSystem, older_than: timedelta = LEFTOVER_AGE) -> bool:
     """Whether there is any marker old enough for `clean` to look at."""
     limit = datetime.now(UTC) - older_than
-    return any(marker.mtime <= limit for marker in _listing(filesystem, MARKERS))
+    return any(marker.mtime <= limit for marker in listing(filesystem, MARKERS))
 
 
-def _listing(filesystem: pa_fs.FileSystem, folder: str) -> list[pa_fs.FileInfo]:
+def listing(filesystem: pa_fs.FileSystem, folder: str) -> list[pa_fs.FileInfo]:
+    """The files below a folder; none where it is not there."""
     selector = pa_fs.FileSelector(folder, recursive=True, allow_not_found=True)
     try:
         found = filesystem.get_file_info(selector)
@@ -138,7 +139,7 @@ def collect(filesystem: pa_fs.FileSystem, declared: Table, staged: Staged) -> li
     """
     files = [
         info
-        for info in _listing(filesystem, staged.folder)
+        for info in listing(filesystem, staged.folder)
         if not info.base_name.startswith(("_", ".")) and "/_temporary/" not in info.path
     ]
     if staged.paths is not None:

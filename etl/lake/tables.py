@@ -17,6 +17,7 @@ class Table:
     """One table: `schema` in column order, `partition_by` naming the partition columns.
 
     `built_by` is the job and the settings it needs, for the error on a table that is not there.
+    `sort_by` names the columns by which the rows of each file are sorted, where they are.
     """
 
     name: str
@@ -24,6 +25,7 @@ class Table:
     schema: pa.Schema
     partition_by: tuple[str, ...] = ()
     built_by: str = "etl/extract_amod.py source=… input=…"
+    sort_by: tuple[str, ...] = ()
 
 
 def _field(name: str, kind: pa.DataType, comment: str) -> pa.Field:
@@ -80,12 +82,48 @@ _ALL = (
             ]
         ),
         ("corpus",),
+        sort_by=("noun", "adjective"),
     ),
     Table(
         "amod_pairs",
         "Adjective–noun pairs of a corpus with their counts.",
         pa.schema([_CORPUS, _ADJECTIVE, _NOUN, _field("count", COUNT, "occurrences")]),
         ("corpus",),
+        sort_by=("noun", "adjective"),
+    ),
+    Table(
+        "relation_pairs",
+        "Pairs of words under relations beside amod (relations=…), with their counts.",
+        pa.schema(
+            [
+                _CORPUS,
+                _field("relation", TEXT, "predicative, compound, obj or advmod"),
+                _field("dependent", TEXT, "adjective, modifier, object or adverb"),
+                _field("head", TEXT, "subject, head noun, verb, or what the adverb modifies"),
+                _field("count", COUNT, "occurrences"),
+            ]
+        ),
+        ("corpus", "relation"),
+        built_by="etl/extract_amod.py relations=…",
+        sort_by=("head", "dependent"),
+    ),
+    Table(
+        "listed_counts",
+        "Counts of pairs that a list names, those that never occur included.",
+        pa.schema(
+            [
+                _field("list", TEXT, "name of the list: of its file, or novel"),
+                _CORPUS,
+                _ADJECTIVE,
+                _NOUN,
+                _field("amod", COUNT, "occurrences under amod; null where not counted"),
+                _field(
+                    "adjacent", COUNT, "occurrences as neighbours in text; null where not counted"
+                ),
+            ]
+        ),
+        ("corpus",),
+        built_by="etl/extract_amod.py pairs=…",
     ),
     Table(
         "amod_association",
@@ -104,6 +142,7 @@ _ALL = (
             ]
         ),
         ("corpus",),
+        sort_by=("noun", "adjective"),
     ),
     Table(
         "amod_examples",

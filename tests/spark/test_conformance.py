@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
@@ -37,6 +38,7 @@ UNORDERED = {"amod_seen", "sentences", "plane_association", "asp_splits", "sygns
 # Jobs that read and write small files without an engine.
 WITHOUT_ENGINE = {"import_published", "import_pairs"}
 
+RELATIONS = ["amod", "predicative", "compound", "obj", "advmod"]
 TEXT = """A red apple fell from the old tree. Small houses stand near a quiet river.
 The dead flower has a sweet smell, and the fake gun is a dangerous thing.
 
@@ -52,10 +54,18 @@ def pipeline(folder: Path) -> list[dict[str, Any]]:
     parsed = {"source": "depcc", "input": [str(DEMO / "depcc-part.gz")]}
     raw = {"source": "text", "input": [str(folder / "texts" / "*.txt")]}
     kept = {"examples": 2, "keep_text": True}
+    rows = pa.table({"text": TEXT.split("\n\n"), "url": ["http://a/", "http://b/"]})
+    pq.write_table(rows, folder / "rows.parquet", row_group_size=1)
+    columns = {"source": "text", "input": [str(folder / "rows.parquet")], "language": "en"}
+    listed = {"pairs": "amod_pairs", "where": "corpus = 'text'", "list_name": "texts"}
     return [
         {"extract_amod": {**parsed, "corpus": "counted"}},
+        {"extract_amod": {**parsed, "corpus": "relations", "relations": RELATIONS}},
         {"extract_amod": {**parsed, "corpus": "by-sentence", "deduplicate": "sentence", **kept}},
         {"extract_amod": {**raw, "corpus": "text", **kept}},
+        {"extract_amod": {**columns, "corpus": "columns", "novel": 5, "novel_least": 1}},
+        {"extract_amod": {**columns, "corpus": "columns", **listed, "adjacent": True}},
+        {"extract_amod": {**parsed, "corpus": "counted", **listed}},
         {"import_knowledge": {"conceptnet": [str(DEMO / "conceptnet.csv")]}},
         {"build_adept": {"preset": "demo"}},
         {"build_plane": {"preset": "demo", "two_shot": 3}},

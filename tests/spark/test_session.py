@@ -15,12 +15,14 @@ import pyarrow as pa
 import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
 
 from conf import ROOT, UserError
 from etl.amod.kernel import available
+from etl.engine import running, spark_workers
 from etl.engine import spark as spark_engine
-from etl.engine import spark_workers
 from etl.engine.spark import REQUIRED, Started, check_java, jvm_class_exists, pack
+from etl.lake.spark import Lake
 from tests.spark.conftest import JAVA_OPTIONS
 
 PROPERTIES = sorted((ROOT / "conf" / "spark").glob("*.conf"))
@@ -302,3 +304,11 @@ def test_a_batch_for_python_is_bounded_in_bytes(spark):
     found = [row["rows"] for row in large.mapInArrow(rows, "rows long").collect()]
     assert sum(found) == 300
     assert max(found) * 200_000 < 2 * (16 << 20)
+
+
+def test_a_lake_on_s3_without_hadoop_aws_is_refused_before_work(spark: SparkSession) -> None:
+    if running().has_class("org.apache.hadoop.fs.s3a.S3AFileSystem"):
+        pytest.skip("hadoop-aws is on the classpath")
+    for root in ("s3://bucket/lake", "s3a://bucket/lake"):
+        with pytest.raises(UserError, match=r"--packages org.apache.hadoop:hadoop-aws:3\.\d"):
+            Lake(spark, root)

@@ -16,7 +16,9 @@ from typing import Any
 import pyarrow as pa
 
 from conf import JobFailed, UserError
-from etl.lake import arrow
+from etl.lake import arrow, upkeep
+from etl.lake.errors import LakeFailed
+from etl.lake.tables import table as declaration
 from training import launch
 from training.answering import Classifier, classifier, forward
 from training.batching import evaluation_batches
@@ -230,6 +232,7 @@ def _outcome(settings: Settings, work: _Work, model: Classifier, folder: Path, r
     result = _classified(settings, work, model, plan, folder, run)
     if launch.rank() != 0:
         return Outcome(result)
+    _tidy(settings.lake)
     answers = result["predicted"]
     log.info(
         "%s rows classified, %s of them now in %s: %s; run %s",
@@ -244,6 +247,14 @@ def _outcome(settings: Settings, work: _Work, model: Classifier, folder: Path, r
     result["run_id"] = plan.run_id
     texts = {"result.json": json.dumps(result, indent=1) + "\n"}
     return Outcome(result, metrics=final, texts=texts)
+
+
+def _tidy(lake: str) -> None:
+    """Merge the files of the chunks; the predictions are in the table, whatever comes of it."""
+    try:
+        upkeep.compact(lake, declaration("predictions"))
+    except LakeFailed as error:
+        log.warning("the files of the predictions were not merged: %s", error)
 
 
 def _classified(

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conf import load
-from etl.amod import tasks
+from etl.amod import reading, tasks
 from etl.amod.reference import Sentence
 from etl.amod.settings import Settings
 from etl.amod.sums import unpack
@@ -192,7 +192,7 @@ def raw(tmp_path: Path, lines: str, **changes: Any) -> list[pa.RecordBatch]:
     path = tmp_path / "text.jsonl"
     path.write_text(lines)
     task = replace(TASK, source="text", **changes)
-    return list(tasks.read_units(whole(path), task))
+    return list(reading.read_units(whole(path), task))
 
 
 def test_documents_and_what_was_no_document(tmp_path: Path) -> None:
@@ -249,7 +249,7 @@ def test_a_sentence_of_the_test_corpus_is_one(tmp_path: Path) -> None:
 def test_batches_of_documents_begin_with_the_shortest_and_the_longest_in_turn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tasks, "ROWS_AT_ONCE", 3)
+    monkeypatch.setattr(reading, "ROWS_AT_ONCE", 3)
     texts = ["aa", "b", "cccc", "ddd", "e", "ff"]
     lines = "".join(f'{{"id": "{i}", "text": "{text}"}}\n' for i, text in enumerate(texts))
     read = raw(tmp_path, lines)

@@ -1,0 +1,98 @@
+"""Writers, compaction and vacuum of one table in a random order, each within another's midst."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from datetime import timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.fs as pa_fs
+import pyarrow.parquet as pq
+
+from etl.lake import arrow, upkeep
+from etl.lake.errors import LakeConflict
+from etl.lake.log import Change
+from etl.lake.staging import Staged
+from etl.lake.storage import table_uri
+from etl.lake.tables import TABLES
+from etl.lake.writing import publish
+
+TABLE = "amod_pairs"
+_DECLARED = TABLES[TABLE]
+_OPERATIONS = ("append", "append", "append", "replace", "compact", "vacuum")
+_DEPTH = 2  # of operations within operations
+
+
+def interleaved(root: str, chance: random.Random, turns: int) -> None:
+    """Do `turns` random operations on a new table in `root`, which may run others in their midst.
+
+    Raises:
+        AssertionError: a row was lost or doubled, or a file left that no version names.
+    """
+    run = _Run(root, chance)
+    run.write("append", _DEPTH)
+    for _ in range(turns):
+        run.act(0)
+    run.check()
+    upkeep.compact(root, _DECLARED)
+    upkeep.vacuum(root, _DECLARED, timedelta(0))
+    run.check()
+    folder = Path(root, TABLE, "data")
+    assert len(list(folder.rglob("*.parquet"))) == len(arrow.files(root, TABLE))
+
+
+class _Run:
+    def __init__(self, root: str, chance: random.Random) -> None:
+        self._root = root
+        self._chance = chance
+        self._rows: dict[str, Counter[str]] = {"uk": Counter(), "de": Counter()}
+        self._number = 0
+
+    def act(self, depth: int) -> None:
+        """One random operation."""
+        kind = self._chance.choice(_OPERATIONS)
+        if kind == "compact":
+            upkeep.compact(self._root, _DECLARED)
+        elif kind == "vacuum":
+            upkeep.vacuum(self._root, _DECLARED, timedelta(0))
+        else:
+            self.write(kind, depth)
+
+    def write(self, kind: str, depth: int) -> None:
+        """Append a row or replace a partition by it, with others at work before its commit."""
+        self._number += 1
+        adjective = f"a{self._number}"
+        corpus = self._chance.choice(list(self._rows))
+        row = {"corpus": corpus, "adjective": adjective, "noun": "key", "count": 1}
+        rows = pa.Table.from_pylist([row], _DECLARED.schema).drop_columns(["corpus"])
+
+        def meanwhile() -> None:
+            while depth < _DEPTH and self._chance.random() < 0.5:
+                self.act(depth + 1)
+
+        def stage(files: pa_fs.FileSystem, name: str) -> Staged:
+            folder = f"data/{name}/corpus={corpus}"
+            files.create_dir(folder, recursive=True)
+            meanwhile()
+            with files.open_output_stream(f"{folder}/part.parquet") as stream:
+                pq.write_table(rows, stream)
+            meanwhile()
+            return Staged(name, 1)
+
+        change = Change(kind, "test", {"corpus": corpus} if kind == "replace" else {})
+        try:
+            publish(table_uri(self._root, TABLE), _DECLARED, stage, change)
+        except LakeConflict:
+            return  # the table is as the other writer made it
+        if kind == "replace":
+            self._rows[corpus].clear()
+        self._rows[corpus][adjective] += 1
+
+    def check(self) -> None:
+        """Raise `AssertionError` where the table does not hold what its writers were told."""
+        found: dict[str, Counter[str]] = {corpus: Counter() for corpus in self._rows}
+        for row in arrow.read(self._root, TABLE).to_pylist():
+            found[row["corpus"]][row["adjective"]] += 1
+        assert found == self._rows, f"the table holds {found}, its writers wrote {self._rows}"

@@ -1,0 +1,424 @@
+"""Measure the forms of text, the counting of lists, and the upkeep of tables.
+
+    python -m benchmarks.sources [CASE …]     (all if none is named)
+
+reading  Parquet to staged rows, against pyarrow's reading of the same column
+listed   3,979 bigrams as neighbours, against a naive tokenised count; the whole job
+cores    one Parquet file parsed on one core and on two
+upkeep   a table of 10,000 commits: opening, compaction, vacuum
+interleavings  1,000 runs of writers, compaction and vacuum in a random order
+kills    kill -9 in the midst of each new command, then the command again
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from deltalake import DeltaTable
+
+from benchmarks.interleaving import interleaved
+from benchmarks.processes import kill_tree, measured
+from benchmarks.results import record, recorded, table, verdict, write_section
+from benchmarks.synthetic_depcc import LETTERS, WEIGHTS
+from conf import ROOT, load
+from etl.amod import reading, tasks
+from etl.amod.adjacent import AdjacentCounter
+from etl.amod.settings import Settings
+from etl.lake import actions, arrow, upkeep
+from etl.lake.storage import filesystem, table_uri
+from etl.lake.tables import TABLES
+
+PAIRS = 3979
+TEXT_MB = 500
+PARSED_MB = 9
+COMMITS = 10_000
+INTERLEAVINGS = 1000
+KILLS = 5
+REPEATS = 3
+PACKAGES = ("pyarrow", "deltalake", "pysail", "spacy")
+
+
+# ------------------------------------------------------------------------------------- the texts
+
+
+def vocabulary(rng: np.random.Generator, size: int) -> list[str]:
+    """Made-up words, frequent ones shorter, each once."""
+    lengths = np.clip(rng.poisson(3 + 0.55 * np.log1p(np.arange(size))), 2, 18)
+    letters = rng.choice(LETTERS, p=WEIGHTS / WEIGHTS.sum(), size=(size, 18))
+    words = ["".join(row[:n]) for row, n in zip(letters, lengths.tolist(), strict=True)]
+    return list(dict.fromkeys(words))
+
+
+def documents(megabytes: float, seed: int = 0) -> Iterator[str]:
+    """Texts of some four kilobytes: Zipf's words, sentences with commas, a paragraph a line."""
+    rng = np.random.default_rng(seed)
+    words = np.array(vocabulary(rng, 60_000), dtype=object)
+    weights = 1 / np.arange(2, len(words) + 2)
+    weights /= weights.sum()
+    left = int(megabytes * 1e6)
+    while left > 0:
+        drawn = rng.choice(words, p=weights, size=(5000, 9)).tolist()
+        for at in range(0, len(drawn), 60):
+            if left <= 0:
+                return
+            lines = []
+            for number, row in enumerate(drawn[at : at + 60]):
+                row[number % 8 :: 5] = [word + "," for word in row[number % 8 :: 5]]
+                lines.append(" ".join(row).capitalize() + ("’s.\n" if number % 7 == 6 else "."))
+            text = " ".join(lines)
+            left -= len(text.encode())
+            yield text
+
+
+def write_texts(path: Path, megabytes: float) -> None:
+    """A Parquet file as web corpora have them: text, id, URL, and columns that nobody asks for."""
+    rows = list(documents(megabytes))
+    count = len(rows)
+    columns = {
+        "text": rows,
+        "id": [f"<urn:uuid:{number:032x}>" for number in range(count)],
+        "url": [f"http://example.org/{number}" for number in range(count)],
+        "token_count": list(range(count)),
+    }
+    pq.write_table(pa.table(columns), path, row_group_size=1000, compression="zstd")
+
+
+def write_english(path: Path, megabytes: float) -> None:
+    """The demo's articles over and over, for a parser, with a number in each."""
+    text = (ROOT / "conf" / "demo" / "depcc_sentences.txt").read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+    rows, chance = [], random.Random(0)
+    size = 0
+    while size < megabytes * 1e6:
+        rows.append(" ".join(chance.choices(lines, k=30)))
+        size += len(rows[-1])
+    pq.write_table(pa.table({"text": rows}), path, row_group_size=100, compression="zstd")
+
+
+def bigrams() -> list[tuple[str, str]]:
+    """A list of pairs of mid-frequency words, as studies of novel combinations have them."""
+    words = vocabulary(np.random.default_rng(0), 60_000)
+    chance = random.Random(1)
+    pairs: set[tuple[str, str]] = set()
+    while len(pairs) < PAIRS:
+        pairs.add((chance.choice(words[20:8000]), chance.choice(words[20:8000])))
+    return sorted(pairs)
+
+
+def cpu_seconds(act: Callable[[], Any]) -> float:
+    """The median of some runs' CPU seconds."""
+    times = []
+    for _ in range(REPEATS):
+        start = time.process_time()
+        act()
+        times.append(time.process_time() - start)
+    return median(times)
+
+
+# ------------------------------------------------------------------------------------- the cases
+
+
+def measure_reading(folder: Path) -> dict[str, Any]:
+    path = folder / "texts.parquet"
+    write_texts(path, TEXT_MB)
+    settings = load(Settings, ["source=text", f"input={path}"])
+    size = path.stat().st_size
+    unit = {"file": 0, "path": str(path), "bytes": size, "start": 0, "end": size}
+    batch = pa.RecordBatch.from_pylist([unit], schema=tasks.UNITS)
+    task = tasks.Task.of(settings)
+
+    def ours() -> int:
+        return sum(staged.num_rows for staged in reading.read_units([batch], task))
+
+    def pyarrow_alone() -> int:
+        file = pq.ParquetFile(path)
+        found = file.iter_batches(1024, columns=["text"], use_threads=False)
+        return sum(rows.num_rows for rows in found)
+
+    seconds, alone = cpu_seconds(ours), cpu_seconds(pyarrow_alone)
+    return {
+        "megabytes": TEXT_MB,
+        "ours_mb_per_s": TEXT_MB / seconds,
+        "pyarrow_mb_per_s": TEXT_MB / alone,
+        "ratio": alone / seconds,
+    }
+
+
+def naive(texts: Iterator[str], pairs: set[tuple[str, str]]) -> Counter[tuple[str, str]]:
+    """Tokens between anything but letters, digits and white space, then pairs of neighbours."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for text in texts:
+        for line in text.lower().split("\n"):
+            for part in re.split(r"[^\w\s]+", line):
+                words = part.split()
+                counts.update(pair for pair in pairwise(words) if pair in pairs)
+    return counts
+
+
+def measure_listed(folder: Path) -> dict[str, Any]:
+    path, pairs = folder / "texts.parquet", bigrams()
+    if not path.exists():
+        write_texts(path, TEXT_MB)
+    texts = pq.read_table(path, columns=["text"])["text"].to_pylist()
+    size = sum(len(text.encode()) for text in texts) / 1e6
+    counter = AdjacentCounter(pairs)
+
+    def count() -> None:
+        for text in texts:
+            counter.feed(text)
+
+    seconds = cpu_seconds(count)
+    ours = {pair: n // REPEATS for pair, n in zip(pairs, counter.counts(), strict=True)}
+    expected = naive(iter(texts), set(pairs))
+    listing = folder / "list.tsv"
+    listing.write_text("".join(f"{a}\t{n}\n" for a, n in pairs), encoding="utf-8")
+    words = ["source=text", f"input={path}", f"pairs={listing}", "adjacent=true"]
+    command = [sys.executable, "etl/extract_amod.py", *words, f"lake={folder / 'lake'}"]
+    job = measured(command).checked()
+    rows = arrow.read(str(folder / "lake"), "listed_counts").to_pylist()
+    by_job = {(row["adjective"], row["noun"]): row["adjacent"] for row in rows}
+    return {
+        "megabytes": size,
+        "pairs": len(pairs),
+        "found": sum(1 for n in ours.values() if n),
+        "occurrences": sum(ours.values()),
+        "mb_per_s": size / seconds,
+        "equal": ours == {pair: expected[pair] for pair in pairs} == by_job,
+        "job_wall": job.wall,
+        "job_cpu": job.cpu,
+        "job_memory_mb": job.memory,
+    }
+
+
+def measure_cores(folder: Path) -> dict[str, Any]:
+    path = folder / "english.parquet"
+    write_english(path, PARSED_MB)
+    walls = {}
+    for number, cores in ((1, [0]), (2, [0, 1])):
+        words = ["source=text", f"input={path}", f"lake={folder / f'lake-{number}'}"]
+        command = [sys.executable, "etl/extract_amod.py", *words, "unit_bytes=100000"]
+        walls[number] = measured(command, cores=cores).checked().wall
+    return {"megabytes": PARSED_MB, "one": walls[1], "two": walls[2], "ratio": walls[1] / walls[2]}
+
+
+def many_commits(root: str) -> int:
+    """A table of `COMMITS` commits of a file each; bytes of a file."""
+    declared = TABLES["amod_pairs"]
+    row = {"corpus": "uk", "adjective": "a", "noun": "n", "count": 1}
+    rows = pa.Table.from_pylist([row] * 20, declared.schema)
+    arrow.append(root, "amod_pairs", rows, job="bench")
+    uri = table_uri(root, "amod_pairs")
+    files = filesystem(uri)
+    first = actions.read(files, 0) or []
+    info, add = (next(a for a in first if kind in a) for kind in ("commitInfo", "add"))
+    source = Path(root, "amod_pairs", add["add"]["path"])
+    for version in range(1, COMMITS):
+        copy = source.with_name(f"copy-{version}.parquet")
+        copy.write_bytes(source.read_bytes())
+        path = f"{add['add']['path'].rpartition('/')[0]}/{copy.name}"
+        actions.put(uri, version, [info, {"add": {**add["add"], "path": path}}])
+        if version % 100 == 0:
+            DeltaTable(uri).create_checkpoint()
+    return source.stat().st_size
+
+
+def stored_bytes(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def open_seconds(root: str) -> float:
+    times = []
+    for _ in range(9):
+        start = time.perf_counter()
+        arrow.version(root, "amod_pairs")
+        times.append(time.perf_counter() - start)
+    return median(times)
+
+
+def measure_upkeep(folder: Path) -> dict[str, Any]:
+    root, declared = str(folder / "many"), TABLES["amod_pairs"]
+    many_commits(root)
+    before = open_seconds(root)
+    rows = arrow.read(root, "amod_pairs").num_rows
+    start = time.perf_counter()
+    upkeep.compact(root, declared)
+    compaction = time.perf_counter() - start
+    compacted = open_seconds(root)
+    start = time.perf_counter()
+    upkeep.vacuum(root, declared, timedelta(0))
+    vacuum = time.perf_counter() - start
+    # Data as a table of a month has it: a file of this size would hide the log.
+    live = sum(file.size for file in arrow.files(root, "amod_pairs"))
+    left = stored_bytes(Path(root, "amod_pairs", "data"))
+    log = stored_bytes(Path(root, "amod_pairs", "_delta_log"))
+    assert arrow.read(root, "amod_pairs").num_rows == rows
+    return {
+        "commits": COMMITS,
+        "open_ms": before * 1e3,
+        "open_compacted_ms": compacted * 1e3,
+        "open_vacuumed_ms": open_seconds(root) * 1e3,
+        "compact_seconds": compaction,
+        "vacuum_seconds": vacuum,
+        "data_over_live": left / live,
+        "log_bytes": log,
+    }
+
+
+def measure_interleavings(folder: Path) -> dict[str, Any]:
+    for seed in range(INTERLEAVINGS):
+        with tempfile.TemporaryDirectory(dir=folder) as own:
+            interleaved(own, random.Random(seed), turns=3)
+    return {"runs": INTERLEAVINGS}
+
+
+def measure_kills(folder: Path) -> dict[str, Any]:
+    """Each command killed after a random share of its time, then run again, some times."""
+    texts = folder / "kill.parquet"
+    write_texts(texts, 60)
+    listing = folder / "kill.tsv"
+    listing.write_text("".join(f"{a}\t{n}\n" for a, n in bigrams()), encoding="utf-8")
+    root = str(folder / "kill")
+    chance = random.Random(0)
+    words = ["source=text", f"input={texts}", f"pairs={listing}", "adjacent=true"]
+    commands = {
+        "pairs=": ["etl/extract_amod.py", *words, "wave_bytes=1", f"lake={root}"],
+        "compact": ["-m", "etl.lake", "compact", f"lake={root}"],
+        "vacuum": ["-m", "etl.lake", "vacuum", "older_than=0s", f"lake={root}"],
+        "verify": ["-m", "etl.lake", "verify", f"lake={root}"],
+    }
+    subprocess.run([sys.executable, *commands["pairs="]], cwd=ROOT, check=True, capture_output=True)
+    counts = arrow.read(root, "listed_counts")
+    pairs = TABLES["amod_pairs"]
+    row = {"corpus": "uk", "adjective": "a", "noun": "n", "count": 1}
+    for number in range(60):
+        one = pa.Table.from_pylist([{**row, "noun": f"n{number}"}], pairs.schema)
+        arrow.append(root, "amod_pairs", one, job="bench")
+    expected = arrow.read(root, "amod_pairs").sort_by("noun")
+    killed: Counter[str] = Counter()
+    for name, command in commands.items():
+        start = time.perf_counter()
+        subprocess.run([sys.executable, *command], cwd=ROOT, check=True, capture_output=True)
+        whole = time.perf_counter() - start
+        for _ in range(KILLS):
+            process = subprocess.Popen(
+                [sys.executable, *command],
+                cwd=ROOT,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            time.sleep(chance.uniform(0.3, 1.0) * whole)
+            if process.poll() is None:
+                killed[name] += 1
+            kill_tree(process)
+            subprocess.run([sys.executable, *command], cwd=ROOT, check=True, capture_output=True)
+            assert arrow.read(root, "listed_counts").equals(counts), name
+            assert arrow.read(root, "amod_pairs").sort_by("noun").equals(expected), name
+    return dict(killed)
+
+
+# ------------------------------------------------------------------------------------- the page
+
+CASES: dict[str, Callable[[Path], dict[str, Any]]] = {
+    "reading": measure_reading,
+    "listed": measure_listed,
+    "cores": measure_cores,
+    "upkeep": measure_upkeep,
+    "interleavings": measure_interleavings,
+    "kills": measure_kills,
+}
+
+
+def page(figures: dict[str, Any]) -> str:
+    """The section of the measurements, from what has been measured so far."""
+    lines = ["## Sources, lists, upkeep of tables", ""]
+    if found := figures.get("reading"):
+        lines += [
+            f"**Parquet.** {found['megabytes']} MB of text, zstd, one core: to staged rows "
+            f"{found['ours_mb_per_s']:.0f} MB/s, pyarrow's reading of the column alone "
+            f"{found['pyarrow_mb_per_s']:.0f} MB/s, {found['ratio']:.2f} of it (target 0.9: "
+            f"{verdict(found['ratio'], 0.9)}).",
+            "",
+        ]
+    if found := figures.get("listed"):
+        equal = "equal" if found["equal"] else "NOT EQUAL"
+        lines += [
+            f"**A list of {found['pairs']:,} bigrams** on {found['megabytes']:.0f} MB of synthetic "
+            f"text as neighbours: {found['mb_per_s']:.0f} MB/s a core once in memory (target 200: "
+            f"{verdict(found['mb_per_s'], 200)}); counts {equal} to those of a naive tokenised "
+            f"count ({found['occurrences']:,} occurrences of {found['found']:,} pairs). The whole "
+            f"job on Parquet, from process start: {found['job_wall']:.1f} s, "
+            f"{found['job_cpu']:.1f} CPU seconds, {found['job_memory_mb']:.0f} MB.",
+            "",
+        ]
+    if found := figures.get("cores"):
+        lines += [
+            f"**One Parquet file of {found['megabytes']} MB, parsed by spaCy**, from start to end: "
+            f"{found['one']:.0f} s on one core, {found['two']:.0f} s on two, "
+            f"{found['ratio']:.2f} times as fast (target 1.8: {verdict(found['ratio'], 1.8)}).",
+            "",
+        ]
+    if found := figures.get("upkeep"):
+        rows = [
+            ["state", "opening, ms"],
+            [f"{found['commits']:,} commits", f"{found['open_ms']:.0f}"],
+            ["compacted", f"{found['open_compacted_ms']:.0f}"],
+            ["vacuumed", f"{found['open_vacuumed_ms']:.0f}"],
+        ]
+        lines += [
+            f"**A table of {found['commits']:,} commits**, a file each (target 100 ms: "
+            f"{verdict(found['open_ms'], 100, at_least=False)}).",
+            "",
+            table(rows),
+            "",
+            f"Compaction took {found['compact_seconds']:.1f} s, vacuum "
+            f"{found['vacuum_seconds']:.1f} s. Files of rows then take "
+            f"{found['data_over_live']:.2f} times the live data (target 1.1: "
+            f"{verdict(found['data_over_live'], 1.1, at_least=False)}), the log "
+            f"{found['log_bytes'] / 1e3:.0f} kB.",
+            "",
+        ]
+    if found := figures.get("interleavings"):
+        lines += [
+            f"**{found['runs']:,} random interleavings** of appends, replacements, compaction and "
+            "vacuum, each within another's midst, lost and doubled no row.",
+            "",
+        ]
+    if found := figures.get("kills"):
+        stated = ", ".join(f"`{name}` {count}" for name, count in found.items())
+        lines += [
+            f"**kill -9** in the midst of each command, then run again: {stated} times, with the "
+            "tables of a run that was not killed.",
+            "",
+        ]
+    return "\n".join(lines)
+
+
+def main(names: list[str]) -> None:
+    """Measure the cases named and write their section."""
+    figures = recorded().get("sources", {})
+    with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as folder:
+        for name in names or list(CASES):
+            figures[name] = CASES[name](Path(folder))
+            print(name, figures[name], flush=True)
+            record("sources", figures)
+            write_section("sources", page(figures), packages=PACKAGES)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

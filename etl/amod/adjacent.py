@@ -1,0 +1,110 @@
+"""Counting a list of pairs as neighbours in running text, with word boundaries; no parser.
+
+A word is a run of letters and digits (`str.isalnum`), and hyphens (``-``, U+2010, U+2011) between
+two of them: "key-ring" is one word, "key's" are two. Two words are neighbours where nothing but
+white space stands between them, and no line break: a line is a paragraph. A pair (first, second) is
+counted once for each place where they are neighbours in this order, so that no hit lies inside a
+word and none crosses a comma or the end of a sentence. With `lowercase`, both are compared by their
+lower-case letters, one for one (`str.lower`, its first character).
+
+`count_words` defines the counts in Python; the compiled counter gives the same.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from types import ModuleType
+
+from conf import UserError
+
+MAX_WORD_BYTES = 255
+_HYPHENS = "-\u2010\u2011"
+_LINE_BREAKS = frozenset("\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")
+
+
+def words(text: str, lowercase: bool = True) -> Iterator[tuple[str, bool]]:
+    """Each word, and whether it is the neighbour of the one before."""
+    at, near = 0, False
+    while at < len(text):
+        end = at
+        while end < len(text) and (
+            text[end].isalnum()
+            or (end > at and text[end] in _HYPHENS and text[end + 1 : end + 2].isalnum())
+        ):
+            end += 1
+        if end > at:
+            word = "".join("-" if c in _HYPHENS else c for c in text[at:end])
+            yield ("".join(c.lower()[0] for c in word) if lowercase else word), near
+            at, near = end, True
+            continue
+        near = near and text[at].isspace() and text[at] not in _LINE_BREAKS
+        at += 1
+
+
+def count_words(
+    text: str, pairs: Sequence[tuple[str, str]], lowercase: bool = True
+) -> Counter[tuple[str, str]]:
+    """How often each of `pairs` stands in `text`; with `lowercase` they are given lower-cased."""
+    listed = set(pairs)
+    counts: Counter[tuple[str, str]] = Counter()
+    previous = ""
+    for word, near in words(text, lowercase):
+        if near and (previous, word) in listed:
+            counts[previous, word] += 1
+        previous = word
+    return counts
+
+
+def check_words(pairs: Sequence[tuple[str, str]], lowercase: bool) -> None:
+    """Raise `UserError` for a member of a pair that is not one word."""
+    for pair in pairs:
+        for word in pair:
+            found = [read for read, _ in words(word, lowercase)]
+            if found != [word] or len(word.encode()) > MAX_WORD_BYTES:
+                raise UserError(
+                    f"pairs=: {word!r} of the pair {' '.join(pair)!r} is not one word; "
+                    "adjacent=true counts pairs of single words (letters, digits and inner hyphens)"
+                )
+
+
+def _load() -> ModuleType | None:
+    try:
+        return importlib.import_module("etl.amod._adjacent")
+    except ImportError:
+        return None
+
+
+class AdjacentCounter:
+    """Counts `pairs` in the texts fed, in memory that depends on the list alone."""
+
+    def __init__(
+        self,
+        pairs: Sequence[tuple[str, str]],
+        lowercase: bool = True,
+        implementation: str = "auto",
+    ) -> None:
+        """`implementation`: compiled, reference, or auto: compiled where it was built."""
+        self._pairs = list(pairs)
+        self._lowercase = lowercase
+        module = None if implementation == "reference" else _load()
+        self.implementation = "reference" if module is None else "compiled"
+        self._counts: Counter[tuple[str, str]] = Counter()
+        self._compiled = None
+        if module is not None:
+            first, second = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+            self._compiled = module.Counter(first, second, lowercase)
+
+    def feed(self, text: str) -> None:
+        """Count the pairs of a text, a paragraph a line."""
+        if self._compiled is None:
+            self._counts += count_words(text, self._pairs, self._lowercase)
+        else:
+            self._compiled.feed(text)
+
+    def counts(self) -> list[int]:
+        """The counts so far, in the order of the list."""
+        if self._compiled is None:
+            return [self._counts[pair] for pair in self._pairs]
+        return list(self._compiled.counts())

@@ -1,0 +1,332 @@
+"""Counting the pairs of a list in a corpus: zero counts included, nothing else kept.
+
+The files are read in waves as for any extraction; what a wave has found of the list is staged, and
+a run that was killed goes on with the waves not yet staged. The sums then replace the list's rows
+in ``listed_counts`` in one commit. No ledger is kept: a count is of the files named, all of them.
+"""
+
+from __future__ import annotations
+
+import csv
+import logging
+import re
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from conf import JobFailed, UserError, settings_hash
+from etl.amod import adjacent, plan, reading, results, tasks
+from etl.amod.job import Extraction, check_kernel, grouped_by_file, shares_of
+from etl.amod.kernel import PAIRS
+from etl.amod.plan import FAILED, Entry
+from etl.amod.settings import PARSED, RAW, Settings, decisive
+from etl.amod.sums import unpack
+from etl.amod.tasks import STAGED, Rows, Task
+from etl.corpora.blocks import NoBoundary, blocks
+from etl.corpora.columnar import Texts
+from etl.corpora.dialects import UnknownDialect
+from etl.corpora.documents import Document, Rejected
+from etl.corpora.files import InputFile, Unit, Unreadable, open_input
+from etl.engine import map_arrow, progress, start
+from etl.engine.progress import duration
+from etl.lake import arrow
+from etl.lake.tables import TABLES
+from etl.lake.tables import table as declaration
+from etl.parsing import check_parser
+
+if TYPE_CHECKING:
+    from io import BufferedReader
+
+Pairs = Sequence[tuple[str, str]]
+
+TABLE = "listed_counts"
+MOST_PAIRS = 10_000_000  # some 2 GB with their counts, in each worker
+
+_TEXT_LINE = re.compile(rb"^(?:# text =|>>>>>\t)(.*)$", re.MULTILINE)
+
+log = logging.getLogger("adnominal")
+
+
+def count_list(settings: Settings, files: Sequence[InputFile]) -> None:
+    """Count the pairs of ``pairs=`` in `files`; the job where that is given.
+
+    Raises:
+        UserError: the list cannot be read, or has members that adjacent=true cannot count.
+        JobFailed: files that could not be read.
+    """
+    pairs = read_list(settings)
+    if settings.adjacent:
+        adjacent.check_words(pairs, settings.lowercase)
+    reading.check_input(files, settings)
+    parsed_here = settings.source in RAW and not settings.adjacent
+    if parsed_here:
+        check_parser(settings.parser, settings.parser_model)
+    needs_jvm = "parser=sparknlp" if parsed_here and settings.parser == "sparknlp" else None
+    engine = start(f"extract_amod {settings.name}", settings, needs_jvm=needs_jvm)
+    if parsed_here:
+        check_parser(settings.parser, settings.parser_model)
+    elif settings.source in PARSED and not settings.adjacent:
+        check_kernel(engine, settings)
+    Listing(engine, settings, pairs).run(files)
+
+
+# ---------------------------------------------------------------------------------- the list
+
+
+def read_list(settings: Settings) -> list[tuple[str, str]]:
+    """The pairs that ``pairs=`` names, each once, sorted; lower-cased if so ruled.
+
+    Raises:
+        UserError: no such file or table; a line without two columns; no pair, or too many.
+    """
+    name = str(settings.pairs)
+    if name in TABLES:
+        found = _from_table(settings, name)
+    else:
+        found = _from_file(Path(name))
+        if settings.where:
+            raise UserError(f"where= goes with a table of the lake; pairs={name} is a file")
+    if settings.lowercase:
+        found = [(adjective.lower(), noun.lower()) for adjective, noun in found]
+    pairs = sorted(set(found))
+    if not pairs or len(pairs) > MOST_PAIRS:
+        raise UserError(f"pairs={name}: {len(pairs)} pairs; expected 1 to {MOST_PAIRS:_}")
+    return pairs
+
+
+def _from_table(settings: Settings, name: str) -> list[tuple[str, str]]:
+    known = TABLES[name].schema.names
+    if not {"adjective", "noun"} <= set(known):
+        raise UserError(f"pairs={name}: the table has no columns adjective and noun")
+    condition = f" WHERE {settings.where}" if settings.where else ""
+    sql = f"SELECT DISTINCT adjective, noun FROM {name}{condition}"
+    return [
+        (row["adjective"], row["noun"])
+        for batch in arrow.query(settings.lake, name, sql)
+        for row in batch.to_pylist()
+    ]
+
+
+def _from_file(path: Path) -> list[tuple[str, str]]:
+    pairs = []
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            for number, row in enumerate(
+                csv.reader(stream, "excel-tab", quoting=csv.QUOTE_NONE), 1
+            ):
+                words = [cell.strip() for cell in row]
+                if not any(words) or (number == 1 and words[:2] == ["adjective", "noun"]):
+                    continue
+                if len(words) < 2 or not words[0] or not words[1]:
+                    raise UserError(
+                        f"pairs={path}, line {number}: got {chr(9).join(row)!r}; expected an "
+                        "adjective and a noun parted by a tab"
+                    )
+                pairs.append((words[0], words[1]))
+    except OSError as error:
+        raise UserError(
+            f"pairs={path}: {error.strerror or error}; expected a TSV file, or a table of the lake"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"pairs={path}: not in UTF-8 ({error})") from error
+    return pairs
+
+
+# ---------------------------------------------------------------------------------- the tasks
+
+
+def only_listed(batches: Iterable[pa.RecordBatch], pairs: Pairs) -> Iterator[pa.RecordBatch]:
+    """Staged rows with the pairs of the list alone, one a row."""
+    listed = pa.array([f"{adjective}\0{noun}" for adjective, noun in pairs])
+    for batch in batches:
+        is_pair = pc.is_in(batch.column("kind"), pa.array(["pair", "pairs"]))
+        others = batch.filter(pc.invert(is_pair))
+        if others.num_rows:
+            yield others
+        for row in batch.filter(is_pair).to_pylist():
+            if row["packed"] is None:
+                found = pa.table([[row[name]] for name in PAIRS.names], schema=PAIRS)
+            else:
+                found = pa.Table.from_batches(unpack(pa.array([row["packed"]])), schema=PAIRS)
+            keys = pc.binary_join_element_wise(found["adjective"], found["noun"], "\0")
+            rows = Rows()
+            for pair in found.filter(pc.is_in(keys, listed)).to_pylist():
+                rows.add("pair", row["file"], digest=row["digest"], **pair)
+            yield from rows.take()
+
+
+def count_neighbours(
+    batches: Iterable[pa.RecordBatch], task: Task, pairs: Pairs
+) -> Iterator[pa.RecordBatch]:
+    """Units to staged rows: the pairs of the list that are neighbours in the text, statistics."""
+    for file, unit in tasks.units_of(batches):
+        counter = adjacent.AdjacentCounter(pairs, task.rules.lowercase)
+        rows = Rows()
+        numbers: Counter[str] = Counter()
+        try:
+            if task.source in PARSED:
+                for sentence in _sentence_texts(unit, task):
+                    counter.feed(sentence)
+                    numbers["lines"] += 1
+            else:
+                _count_documents(file, unit, task, (counter, rows, numbers))
+        except (Unreadable, UnknownDialect, NoBoundary) as error:
+            rows.add("failed", file, reason=tasks.error_text(error))
+        for (adjective, noun), count in zip(pairs, counter.counts(), strict=True):
+            if count:
+                rows.add("pair", file, adjective=adjective, noun=noun, count=count)
+        for name, number in numbers.items():
+            rows.add("stat", file, reason=name, count=number)
+        progress.advance(unit.end - unit.start)
+        yield from rows.take()
+
+
+def _count_documents(
+    file: int,
+    unit: Unit,
+    task: Task,
+    gathered: tuple[adjacent.AdjacentCounter, Rows, Counter[str]],
+) -> None:
+    counter, rows, numbers = gathered
+    for found in reading.events(unit, task):
+        for event in reading.text_rows(found, task) if isinstance(found, Texts) else (found,):
+            numbers["lines"] += 1
+            if isinstance(event, Document):
+                counter.feed(event.text)
+            else:
+                kind = "rejected" if isinstance(event, Rejected) else "left_out"
+                rows.add(kind, file, reason=event.reason, count=1, text=event.sample)
+
+
+def _sentence_texts(unit: Unit, task: Task) -> Iterator[str]:
+    """What stands behind ``# text =`` (in the flat layout ``>>>>>``): the sentences as written."""
+    with cast("BufferedReader", open_input(unit.path)) as stream:
+        tasks.dialect_of(stream.peek(tasks.HEAD_BYTES)[: tasks.HEAD_BYTES], task.source)
+        end = None if unit.end >= unit.bytes else unit.end
+        for block in blocks(stream, start=unit.start, end=end):
+            for line in _TEXT_LINE.finditer(block):
+                yield line[1].decode("utf-8", "replace")
+
+
+# ---------------------------------------------------------------------------------- the job
+
+
+class Listing(Extraction):
+    """A count of one list in one corpus; `run` does what is left to do."""
+
+    def __init__(self, engine: object, settings: Settings, pairs: Pairs) -> None:
+        super().__init__(engine, settings)  # type: ignore[arg-type]
+        self.pairs = pairs
+        self.list_name = settings.list_name or Path(str(settings.pairs)).stem
+        self.job = f"{self.job}/{self.list_name}"
+
+    def run(self, files: Sequence[InputFile]) -> None:
+        """Count, replace the list's rows, report; raise for files that failed."""
+        started = time.monotonic()
+        settings = self.settings
+        content = {
+            "settings": decisive(settings),
+            "pairs": [list(pair) for pair in self.pairs],
+            "adjacent": settings.adjacent,
+            "files": [(file.path, file.bytes, file.modified.isoformat()) for file in files],
+        }
+        self.app = f"{self.job}/{settings_hash(content)}"
+        base = self.lake.version(TABLE)
+        waves = plan.pending(plan.plan([], files, settings.wave_bytes))
+        counts: Counter[tuple[str, str]] = Counter()
+        ledger: list[Entry] = []
+        for number, entries in waves:
+            outcomes, found = self._count_wave(number, entries, len(waves))
+            ledger += outcomes
+            counts += found
+        self._commit_counts(counts, base)
+        self.staging.forget_all()
+        self._report_list(counts, ledger, time.monotonic() - started)
+
+    def _count_wave(
+        self, number: int, entries: Sequence[Entry], waves: int
+    ) -> tuple[list[Entry], Counter[tuple[str, str]]]:
+        staged = self.staging.complete(number)
+        if staged is None:
+            size = sum(entry.bytes for entry in entries)
+            with self.engine.watch(f"wave {number + 1} of {waves}", size):
+                staged = self.staging.write(number, self._of_list(entries))
+        statements = grouped_by_file(results.statements(staged).collect())
+        outcomes = [
+            self._outcome(entry, statements.get(file, [])) for file, entry in enumerate(entries)
+        ]
+        failed = [file for file, entry in enumerate(outcomes) if entry.status == FAILED]
+        pairs = results.kind(staged, "pair").where(~F.col("file").isin([*failed, -1]))
+        summed = pairs.groupBy("adjective", "noun").agg(F.sum("count").alias("count")).collect()
+        return outcomes, Counter({(row["adjective"], row["noun"]): row["count"] for row in summed})
+
+    def _of_list(self, entries: Sequence[Entry]) -> DataFrame:
+        pairs, schema = self.pairs, from_arrow_schema(STAGED)
+        if not self.settings.adjacent:
+            return map_arrow(
+                self._staged(entries), lambda batches: only_listed(batches, pairs), schema
+            )
+        shares, numbers = self._shares(entries)
+        run = shares_of(
+            shares,
+            lambda batches, task: count_neighbours(batches, task, pairs),
+            Task.of(self.settings),
+        )
+        return map_arrow(numbers, run, schema)
+
+    def _commit_counts(self, counts: Counter[tuple[str, str]], base: int | None) -> None:
+        """Replace the list's rows; what was counted the other way of the same pairs stays."""
+        schema = declaration(TABLE).schema.remove_metadata()
+        ours = "adjacent" if self.settings.adjacent else "amod"
+        rows, other = [], {}
+        for row in self._small(TABLE, {"corpus": self.settings.name}):
+            if row["list"] == self.list_name:
+                other[row["adjective"], row["noun"]] = row
+            else:
+                rows.append(row)
+        for pair in self.pairs:
+            row = dict(other.get(pair, {"amod": None, "adjacent": None}))
+            row |= {"list": self.list_name, "corpus": self.settings.name}
+            row |= {"adjective": pair[0], "noun": pair[1], ours: counts[pair]}
+            rows.append(row)
+        rows.sort(key=lambda row: (row["list"], row["adjective"], row["noun"]))
+        table = pa.Table.from_pylist(rows, schema=schema)
+        metadata = {"corpus": self.settings.name, "list": self.list_name}
+        arrow.replace(
+            self.settings.lake,
+            TABLE,
+            table,
+            self.corpus,
+            job=self.job,
+            metadata=metadata,
+            base=base,
+        )
+
+    def _report_list(
+        self, counts: Counter[tuple[str, str]], ledger: Sequence[Entry], seconds: float
+    ) -> None:
+        failed = [entry for entry in ledger if entry.status == FAILED]
+        megabytes = sum(entry.bytes for entry in ledger) / 1e6
+        found = sum(1 for count in counts.values() if count)
+        lines = [
+            f"list {self.list_name} in corpus {self.settings.name} of {self.settings.lake}",
+            f"  {'files read':<28}{len(ledger) - len(failed):>15_}",
+            f"  {'pairs of the list':<28}{len(self.pairs):>15_}",
+            f"  {'of them found':<28}{found:>15_}",
+            f"  {'occurrences':<28}{sum(counts.values()):>15_}",
+            f"  this run: {megabytes:_.2f} MB (stored) in {duration(seconds)}",
+        ]
+        print("\n".join(lines), flush=True)
+        if failed:
+            stated = "; ".join(f"{entry.path}: {entry.reason}" for entry in failed[:5])
+            raise JobFailed(
+                f"{len(failed)} of {len(ledger)} files failed and count nowhere: {stated}"
+            )

@@ -1,0 +1,133 @@
+"""Pairs of frequent members that a corpus does not have: candidates for studies of novel phrases.
+
+Both members occur in at least `least` pairs of the corpus, never together. Candidates are drawn
+from strata, the decades of both members' counts (100 to 999 with 1,000 to 9,999, and so on), as
+evenly as these allow, so that frequent members do not fill the list alone. The draw is seeded, and
+memory depends on the words and on the size of the draw, not on the number of pairs.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from conf import JobFailed
+from etl.lake import arrow
+from etl.lake.tables import table as declaration
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+LIST = "novel"
+_ROUNDS = 20  # of drawing anew where what was drawn occurs
+
+log = logging.getLogger("adnominal")
+
+
+def propose(root: str, corpus: str, count: int, least: int, seed: int) -> list[tuple[str, str]]:
+    """`count` pairs that ``amod_pairs`` of `corpus` does not have, or as many as there are.
+
+    Raises:
+        JobFailed: no pair of such members is missing.
+    """
+    adjectives, nouns = (_decades(root, corpus, name, least) for name in ("adjective", "noun"))
+    drawn: dict[tuple[int, int], list[tuple[str, str]]] = {}
+    strata = [(a, n) for a in sorted(adjectives) for n in sorted(nouns)]
+    share = -(-count // max(1, len(strata)))
+    # More than an even share, since small strata give less.
+    wanted = dict.fromkeys(strata, 2 * share)
+    for turn in range(_ROUNDS):
+        candidates = {
+            stratum: _draw(adjectives[stratum[0]], nouns[stratum[1]], more, [seed, turn, *stratum])
+            for stratum, more in wanted.items()
+            if more > 0
+        }
+        occurring = _occurring(root, corpus, [pair for own in candidates.values() for pair in own])
+        for stratum, own in candidates.items():
+            known = drawn.setdefault(stratum, [])
+            fresh = dict.fromkeys(pair for pair in own if pair not in occurring)
+            known += [pair for pair in fresh if pair not in set(known)]
+            wanted[stratum] = 2 * share - len(known)
+        if all(more <= 0 for more in wanted.values()):
+            break
+    rows = [pair for turn in zip_longest(*drawn.values()) for pair in turn if pair is not None]
+    if not rows:
+        raise JobFailed(
+            f"novel={count}: corpus {corpus!r} has no pair of members with {least} pairs each that "
+            "does not occur; give a lower novel_least="
+        )
+    if len(rows) < count:
+        log.warning("novel=%d: only %d pairs of such members do not occur", count, len(rows))
+    return sorted(rows[:count])
+
+
+def write(root: str, corpus: str, pairs: Sequence[tuple[str, str]], job: str) -> None:
+    """Put `pairs` into ``listed_counts`` as the list ``novel``, with amod 0; other lists stay."""
+    table = "listed_counts"
+    base = arrow.version(root, table)
+    rows = []
+    if base is not None:
+        where = [("corpus", "=", corpus), ("list", "!=", LIST)]
+        rows = arrow.read(root, table, where=where).to_pylist()
+    rows += [
+        {"list": LIST, "corpus": corpus, "adjective": a, "noun": n, "amod": 0, "adjacent": None}
+        for a, n in pairs
+    ]
+    rows.sort(key=lambda row: (row["list"], row["adjective"], row["noun"]))
+    schema = declaration(table).schema.remove_metadata()
+    data = pa.Table.from_pylist(rows, schema=schema)
+    arrow.replace(root, table, data, {"corpus": corpus}, job=job, base=base)
+
+
+def _decades(root: str, corpus: str, column: str, least: int) -> dict[int, pa.StringArray]:
+    """The words of a column with `least` pairs or more, sorted, by the decade of their number."""
+    sums = pa.table({column: pa.array([], pa.string()), "count": pa.array([], pa.int64())})
+    batches = arrow.batches(
+        root, "amod_pairs", where=[("corpus", "=", corpus)], columns=[column, "count"]
+    )
+    for batch in batches:
+        both = pa.concat_tables([sums, pa.Table.from_batches([batch])])
+        sums = both.group_by(column).aggregate([("count", "sum")])
+        sums = sums.rename_columns([column, "count"])
+    frequent = sums.filter(pc.greater_equal(sums["count"], least)).sort_by(column)
+    decade = np.floor(np.log10(np.maximum(frequent["count"].to_numpy(), 1))).astype(int)
+    words = frequent[column].combine_chunks()
+    return {
+        int(power): words.filter(pa.array(decade == power))
+        for power in sorted(set(decade.tolist()))
+    }
+
+
+def _draw(
+    adjectives: pa.StringArray, nouns: pa.StringArray, count: int, seed: list[int]
+) -> list[tuple[str, str]]:
+    generator = np.random.default_rng([abs(number) for number in seed])
+    space = len(adjectives) * len(nouns)
+    places: npt.NDArray[np.int64]
+    if space <= 4 * count:
+        places = generator.permutation(space)
+    else:
+        places = generator.integers(0, space, 2 * count)
+    of_adjective, of_noun = np.divmod(places, len(nouns))
+    first = adjectives.take(pa.array(of_adjective)).to_pylist()
+    second = nouns.take(pa.array(of_noun)).to_pylist()
+    return list(zip(first, second, strict=True))
+
+
+def _occurring(root: str, corpus: str, pairs: Sequence[tuple[str, str]]) -> set[tuple[str, str]]:
+    keys = pa.array(["\0".join(pair) for pair in pairs], pa.string())
+    found: set[tuple[str, str]] = set()
+    for batch in arrow.batches(
+        root, "amod_pairs", where=[("corpus", "=", corpus)], columns=["adjective", "noun"]
+    ):
+        both = pc.binary_join_element_wise(batch.column("adjective"), batch.column("noun"), "\0")
+        for key in both.filter(pc.is_in(both, keys)).to_pylist():
+            adjective, _, noun = key.partition("\0")
+            found.add((adjective, noun))
+    return found

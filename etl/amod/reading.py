@@ -1,0 +1,203 @@
+"""Units of plain text to staged documents: reading, filters, and rows that come in Arrow.
+
+Rows of Parquet and Arrow files are staged as they stand (kind ``raw``), a batch at a time, and made
+documents of by the tasks that parse them (`prepared`): reading then costs what Arrow's reader does.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import cycle
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from conf import UserError
+from etl.amod.settings import Settings
+from etl.amod.tasks import (
+    CHARACTERS_AT_ONCE,
+    ROWS_AT_ONCE,
+    STAGED,
+    Rows,
+    Task,
+    error_text,
+    units_of,
+)
+from etl.corpora import columnar, text, wikipedia
+from etl.corpora.columnar import Texts, WrongColumn
+from etl.corpora.documents import Document, Event, LeftOut, Rejected
+from etl.corpora.files import InputFile, Unit, Unreadable, open_stored
+from etl.corpora.languages import check_language, identify
+from etl.corpora.text import is_wet
+from etl.engine import progress
+
+RAW_ROW = "raw"  # the kind of a staged row of a Parquet or Arrow file
+
+
+def read_units(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+    """Units of a corpus of plain text to staged rows: documents, and what was not read.
+
+    Documents come in batches, of which one begins with its shortest and the next with its longest:
+    an engine that deals out rows in turn then gives every task about as much text. Rows of Parquet
+    and Arrow files come in the order of the file.
+    """
+    orders = cycle(("ascending", "descending"))
+    for file, unit in units_of(batches):
+        staged = _Staged(file)
+        try:
+            for event in events(unit, task):
+                if isinstance(event, Texts):
+                    yield _raw(file, event)
+                else:
+                    staged.add(event)
+                    yield from _by_length(staged.full(), orders)
+        except Unreadable as error:
+            staged.rows.add("failed", file, reason=error_text(error))
+        progress.advance(unit.end - unit.start)
+        yield from _by_length(staged.rest(), orders)
+
+
+def _by_length(
+    batches: Iterable[pa.RecordBatch], orders: Iterator[str]
+) -> Iterator[pa.RecordBatch]:
+    """The rows of each batch sorted by the length of their text, in the next of `orders`."""
+    for batch in batches:
+        length = pc.fill_null(pc.binary_length(batch.column("text")), 0)
+        order = pc.array_sort_indices(length, order=next(orders))
+        yield batch.take(order)
+
+
+def check_input(files: Sequence[InputFile], settings: Settings) -> None:
+    """Raise `UserError`, before work starts, where the files cannot be read with these settings.
+
+    Of Parquet and Arrow files the first that can be opened is looked at: whether it has the columns
+    named. Files that cannot be opened fail by themselves later on.
+    """
+    check_language(settings.language)
+    for file in files if settings.source == "text" else ():
+        if is_wet(file.path):
+            if importlib.util.find_spec("warcio") is None:
+                raise UserError(
+                    f"{file.path} needs warcio, which is not installed: "
+                    "pip install 'adnominal[corpora]'"
+                )
+        elif columnar.format_of(file.path, b""):
+            try:
+                columnar.check_columns(file.path, settings.text_field, settings.id_field)
+            except WrongColumn as error:
+                raise UserError(f"input {error}; give text_field= and id_field=") from error
+            except Unreadable:
+                continue
+            return
+
+
+def events(unit: Unit, task: Task) -> Iterator[Event | Texts]:
+    """What a unit holds: documents, what is left out, what is malformed, or rows as they stand.
+
+    Raises:
+        Unreadable: the file is damaged, or not what its name says.
+    """
+    if task.source == "wikipedia":
+        return filtered(wikipedia.read_unit(unit), task)
+    if is_wet(unit.path):
+        from etl.corpora import wet  # warcio, an extra, is wanted for these files alone
+
+        return filtered(wet.read_unit(unit, task.language), task, by_language=False)
+    with open_stored(unit.path) as stored:
+        kind = columnar.format_of(unit.path, stored.read(8))
+    if kind:
+        return columnar.read_unit(unit, task.text_field, task.id_field)
+    return filtered(text.read_unit(unit, task.text_field, task.id_field), task)
+
+
+def filtered(events: Iterable[Event], task: Task, by_language: bool = True) -> Iterator[Event]:
+    """`events` with documents in other languages, or too short, as `LeftOut`."""
+    language = task.language if by_language else None
+    for event in events:
+        if isinstance(event, Document):
+            if len(event.text) < task.min_characters:
+                event = LeftOut("too_short", event.id)
+            elif language and identify(event.text) != language:
+                event = LeftOut("language", event.id)
+        yield event
+
+
+def prepared(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+    """Staged rows with documents, and what was left out, in the place of rows as they stood."""
+    for batch in batches:
+        is_raw = pc.equal(batch.column("kind"), RAW_ROW)
+        rest = batch.filter(pc.invert(is_raw))
+        if rest.num_rows:
+            yield rest
+        raw = batch.filter(is_raw)
+        for file in pc.unique(raw.column("file")).to_pylist():
+            rows = raw.filter(pc.equal(raw.column("file"), file))
+            staged = _Staged(file)
+            for event in text_rows(Texts(rows.column("document"), rows.column("text"), 0), task):
+                staged.add(event)
+                yield from staged.full()
+            yield from staged.rest()
+
+
+def text_rows(rows: Texts, task: Task) -> Iterator[Event]:
+    """The documents that rows of a Parquet or Arrow file make, filtered."""
+    return filtered(columnar.documents_of(rows.names, rows.texts), task)
+
+
+def _raw(file: int, texts: Texts) -> pa.RecordBatch:
+    columns = {"kind": RAW_ROW, "file": file}
+    count = len(texts.texts)
+    arrays = [
+        pa.repeat(pa.scalar(columns.get(field.name), field.type), count)
+        if field.name in columns
+        else pa.nulls(count, field.type)
+        for field in STAGED
+    ]
+    arrays[STAGED.get_field_index("document")] = texts.names
+    arrays[STAGED.get_field_index("text")] = texts.texts
+    return pa.RecordBatch.from_arrays(arrays, schema=STAGED)
+
+
+class _Staged:
+    """Events of a file as staged rows, handed on when they are many."""
+
+    def __init__(self, file: int) -> None:
+        self.rows = Rows()
+        self._file = file
+        self._left_out: dict[str, tuple[int, str]] = {}
+        self._documents = self._others = 0
+
+    def add(self, event: Event | Texts) -> None:
+        if isinstance(event, Document):
+            self._documents += 1
+            self.rows.add("document", self._file, document=event.id, text=event.text)
+        elif isinstance(event, Rejected):
+            self._others += 1
+            at = f"byte {event.offset}: " if event.offset is not None else ""
+            self.rows.add(
+                "rejected",
+                self._file,
+                reason=event.reason,
+                count=1,
+                place=event.line,
+                text=event.sample if event.line is not None else at + event.sample,
+            )
+        elif isinstance(event, LeftOut):
+            self._others += 1
+            number, sample = self._left_out.get(event.reason, (0, event.sample))
+            self._left_out[event.reason] = (number + 1, min(sample, event.sample))
+
+    def full(self) -> Iterator[pa.RecordBatch]:
+        """What was gathered, if it is enough to be handed on."""
+        if len(self.rows) >= ROWS_AT_ONCE or self.rows.characters >= CHARACTERS_AT_ONCE:
+            yield from self.rows.take()
+
+    def rest(self) -> Iterator[pa.RecordBatch]:
+        """What is left to hand on, and the numbers of the file."""
+        for reason, (number, sample) in self._left_out.items():
+            self.rows.add("left_out", self._file, reason=reason, count=number, text=sample)
+        lines = self._documents + self._others
+        self.rows.add("stat", self._file, reason="documents", count=self._documents)
+        self.rows.add("stat", self._file, reason="lines", count=lines)
+        yield from self.rows.take()

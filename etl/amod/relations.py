@@ -1,0 +1,136 @@
+"""Further relations of a parsed corpus, counted in the scan that counts amod.
+
+``predicative``  the adjective is the predicate of a nominal subject with a copula ("the key is
+                 false"): an adjective with a ``cop`` child and an ``nsubj`` child that is a noun.
+                 Dependent: the adjective; head: the subject.
+``compound``     a noun that modifies a noun: ``compound``, in Stanford's relations ``nn``.
+``obj``          a noun that is a verb's object: ``obj``, in Stanford's relations ``dobj``.
+``advmod``       an adverb under a verb, an adjective or an adverb: ``advmod``.
+
+Tags decide as for amod (`etl.amod.rules`): adjectives and nouns by the rules that the corpus is
+read with, verbs by VB…, MD or VERB, AUX, adverbs by RB… or ADV. Adjectives and adverbs stand by the
+form that the rules take for adjectives, nouns by that for nouns, verbs by their lemma. Subtypes of
+relations (``nsubj:pass``, ``compound:prt``) do not count. Which rows are tokens is what
+`etl.amod.reference` says.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+from etl.amod.reference import Stats, sentences
+from etl.amod.rules import PENN_TAGS, ReadingRules, Token
+from etl.corpora.conllu import DEPREL, FORM, HEAD, ID, LEMMA, UPOS, XPOS, Dialect
+
+OBJECTS = frozenset({"obj", "dobj"})
+COMPOUNDS = frozenset({"compound", "nn"})
+_STAGED_AT_ONCE = 4096
+
+Triple = tuple[str, str, str]
+
+
+class RelationCounter:
+    """Counts `relations` in the blocks of one file (or range) that pass by.
+
+    `counts` has (relation, dependent, head) -> occurrences; memory grows with the distinct triples.
+    """
+
+    def __init__(self, rules: ReadingRules, relations: Iterable[str]) -> None:
+        self._rules = rules
+        self._relations = frozenset(relations)
+        self.counts: Counter[Triple] = Counter()
+
+    def watch(self, pieces: Iterable[memoryview], dialect: Dialect) -> Iterable[memoryview]:
+        """`pieces` as they are; each is counted before it is handed on."""
+        return self._watched(pieces, dialect) if self._relations else pieces
+
+    def _watched(self, pieces: Iterable[memoryview], dialect: Dialect) -> Iterator[memoryview]:
+        for block in pieces:
+            self.feed(block, dialect)
+            yield block
+
+    def feed(self, block: bytes | memoryview, dialect: Dialect) -> None:
+        """Count the relations of a block of whole sentences."""
+        for sentence in sentences([block], dialect, self._rules, Stats()):
+            rows = [row.decode("utf-8").split("\t") for row in sentence.rows.split(b"\n")]
+            self.counts.update(self._triples(rows))
+
+    def staged(self) -> Iterator[list[dict[str, Any]]]:
+        """The counts as values of staged rows, some thousands at a time."""
+        items = iter(sorted(self.counts.items()))
+        while rows := [
+            {"reason": relation, "adjective": dependent, "noun": head, "count": count}
+            for (relation, dependent, head), count in islice(items, _STAGED_AT_ONCE)
+        ]:
+            yield rows
+
+    # ----------------------------------------------------------------------------- one sentence
+
+    def _triples(self, rows: list[list[str]]) -> Iterator[Triple]:
+        by_id = {row[ID]: row for row in rows}
+        children: defaultdict[str, list[list[str]]] = defaultdict(list)
+        for row in rows:
+            relation = row[DEPREL]
+            head = by_id.get(row[HEAD])
+            if head is None or head is row:
+                continue
+            if relation in ("cop", "nsubj"):
+                children[row[HEAD]].append(row)
+            yield from self._pair(relation, row, head)
+        if "predicative" not in self._relations:
+            return
+        for identifier, found in children.items():
+            if any(child[DEPREL] == "cop" for child in found):
+                for child in found:
+                    if child[DEPREL] == "nsubj":
+                        dependent = self._adjective(by_id[identifier])
+                        head_word = self._noun(child)
+                        if dependent and head_word:
+                            yield "predicative", dependent, head_word
+
+    def _pair(self, relation: str, row: list[str], head: list[str]) -> Iterator[Triple]:
+        dependent = target = None
+        if relation in COMPOUNDS and "compound" in self._relations:
+            relation = "compound"
+            dependent, target = self._noun(row), self._noun(head)
+        elif relation in OBJECTS and "obj" in self._relations:
+            relation = "obj"
+            dependent, target = self._noun(row), self._verb(head)
+        elif relation == "advmod" and "advmod" in self._relations:
+            dependent = self._adverb(row)
+            target = self._verb(head) or self._adjective(head) or self._adverb(head)
+        if dependent and target:
+            yield relation, dependent, target
+
+    def _adjective(self, row: list[str]) -> str | None:
+        return self._rules.adjective(_token(row))
+
+    def _noun(self, row: list[str]) -> str | None:
+        return self._rules.noun(_token(row))
+
+    def _verb(self, row: list[str]) -> str | None:
+        tag = self._tag(row)
+        if tag.startswith("VB") or tag in ("MD", "VERB", "AUX"):
+            return self._cased(row[LEMMA] if row[LEMMA] not in ("", "_") else row[FORM])
+        return None
+
+    def _adverb(self, row: list[str]) -> str | None:
+        if self._tag(row) in ("RB", "RBR", "RBS", "ADV"):
+            word = row[LEMMA] if self._rules.adjective_by == "lemma" else row[FORM]
+            return self._rules.adjective_word(word if word not in ("", "_") else row[FORM])
+        return None
+
+    def _tag(self, row: list[str]) -> str:
+        """The tag that decides: Penn's where the fifth column has one, else the fourth's."""
+        fifth = self._rules.tag_column == "fifth" and row[XPOS] in PENN_TAGS
+        return row[XPOS] if fifth else row[UPOS]
+
+    def _cased(self, word: str) -> str:
+        return word.lower() if self._rules.lowercase else word
+
+
+def _token(row: list[str]) -> Token:
+    return Token(row[FORM], row[LEMMA], row[UPOS], row[XPOS])

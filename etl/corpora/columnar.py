@@ -1,0 +1,267 @@
+"""Parquet and Arrow IPC files as texts: one row a document.
+
+The column of the texts and that of the ids are read, no other. A unit has the row groups (or
+record batches) whose share of the file begins in it, so that one file keeps all cores busy. Rows
+are handed on as they stand, in Arrow: whoever parses them makes documents of them (`documents_of`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from etl.corpora.documents import Event, LeftOut, Rejected, sample_of
+from etl.corpora.files import Unit, Unreadable, open_stored
+from etl.corpora.text import ID_FIELDS, MAX_LINE_BYTES, text_events
+
+PARQUET, ARROW_FILE, ARROW_STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
+SUFFIXES = {
+    ".parquet": "Parquet",
+    ".pq": "Parquet",
+    ".arrow": "Arrow IPC",
+    ".arrows": "Arrow IPC",
+    ".feather": "Arrow IPC",
+    ".ipc": "Arrow IPC",
+}
+_ROWS = 1024  # of a batch: texts of some kilobytes each
+_TEXTS = (pa.string(), pa.large_string(), pa.string_view())
+
+
+class WrongColumn(Unreadable):
+    """A file that lacks a column named, or has none that can be read under that name."""
+
+
+class Texts(NamedTuple):
+    """Rows of a file: their ids and texts (text; null where there is none), `first` the number of
+    the first of them in the file, from 0."""
+
+    names: pa.Array
+    texts: pa.Array
+    first: int
+
+
+def format_of(path: str, head: bytes) -> str | None:
+    """``Parquet`` or ``Arrow IPC`` where a file's first bytes or its name say so, else None."""
+    if head.startswith(PARQUET):
+        return "Parquet"
+    if head.startswith((ARROW_FILE, ARROW_STREAM)):
+        return "Arrow IPC"
+    name = path.lower()
+    return next((kind for suffix, kind in SUFFIXES.items() if name.endswith(suffix)), None)
+
+
+def read_unit(
+    unit: Unit, text_field: str = "text", id_field: str | None = None
+) -> Iterator[Texts | Event]:
+    """The rows of a unit, in order; `LeftOut` with the reason ``no_rows`` where a file has none.
+
+    Raises:
+        Unreadable: neither Parquet nor Arrow IPC; truncated or damaged; no column `text_field`, or
+            one that holds no text; no column `id_field`.
+    """
+    with _reported(unit.path), open_stored(unit.path) as stream:
+        file = _open(unit.path, stream)
+        columns = _columns(unit.path, file.schema, text_field, id_field)
+        empty = True
+        for batch, first in file.batches(unit, columns):
+            empty = empty and not batch.num_rows
+            yield from _texts(unit.path, batch, columns, first)
+        if empty and unit.whole:
+            yield LeftOut("no_rows", unit.path)
+
+
+def check_columns(path: str, text_field: str, id_field: str | None) -> None:
+    """Raise `Unreadable` where the file cannot be opened or lacks the columns named."""
+    with _reported(path), open_stored(path) as stream:
+        _columns(path, _open(path, stream).schema, text_field, id_field)
+
+
+def documents_of(names: pa.Array, texts: pa.Array) -> Iterator[Event]:
+    """The documents that rows make, or the reason why a row makes none."""
+    for name, text in zip(names.to_pylist(), texts.to_pylist(), strict=True):
+        yield from text_events(name, text, sample_of(text[:400]))
+
+
+@contextmanager
+def _reported(path: str) -> Iterator[None]:
+    try:
+        yield
+    except (pa.ArrowException, OSError, ValueError) as error:
+        words = " ".join(str(error).split()) or type(error).__name__
+        raise Unreadable(path, f"damaged or truncated: {words}") from error
+
+
+# ------------------------------------------------------------------------------------- the files
+
+
+class _Parquet:
+    def __init__(self, stream: object) -> None:
+        self._file = pq.ParquetFile(stream, page_checksum_verification=True)
+        self.schema: pa.Schema = self._file.schema_arrow
+
+    def batches(self, unit: Unit, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, int]]:
+        footer = self._file.metadata
+        row = 0
+        for group in range(footer.num_row_groups):
+            if _in_unit(unit, group, footer.num_row_groups):
+                first = row
+                for batch in self._file.iter_batches(
+                    _ROWS, row_groups=[group], columns=columns, use_threads=False
+                ):
+                    yield batch, first
+                    first += batch.num_rows
+            row += footer.row_group(group).num_rows
+
+
+class _ArrowFile:
+    def __init__(self, stream: object) -> None:
+        self._reader = pa.ipc.open_file(stream)
+        self.schema: pa.Schema = self._reader.schema
+
+    def batches(self, unit: Unit, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, int]]:
+        row = 0
+        count = self._reader.num_record_batches
+        for number in range(count):
+            batch = self._reader.get_batch(number)  # mapped: what is not looked at is not read
+            if _in_unit(unit, number, count):
+                yield batch.select(columns), row
+            row += batch.num_rows
+
+
+class _ArrowStream:
+    def __init__(self, stream: object) -> None:
+        self._reader = pa.ipc.open_stream(stream)
+        self.schema: pa.Schema = self._reader.schema
+
+    def batches(self, unit: Unit, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, int]]:
+        if not _in_unit(unit, 0, 1):
+            return  # a stream is read from its beginning, by the first unit
+        row = 0
+        for batch in self._reader:
+            yield batch.select(columns), row
+            row += batch.num_rows
+
+
+def _in_unit(unit: Unit, number: int, count: int) -> bool:
+    """Whether part `number` of `count` equal shares of the file begins in the unit."""
+    return unit.start <= unit.bytes * number // count < unit.end
+
+
+def _open(path: str, stored: object) -> _Parquet | _ArrowFile | _ArrowStream:
+    head = stored.read(8)  # type: ignore[attr-defined]
+    stored.seek(0)  # type: ignore[attr-defined]
+    kind = format_of(path, head)
+    stream = pa.memory_map(path) if "://" not in path else pa.PythonFile(stored, mode="r")
+    if head.startswith(PARQUET):
+        return _Parquet(stream)
+    if head.startswith(ARROW_FILE):
+        return _ArrowFile(stream)
+    if head.startswith(ARROW_STREAM):
+        return _ArrowStream(stream)
+    raise Unreadable(path, f"no {kind} file, whatever its name: it begins with {head!r}")
+
+
+def _columns(path: str, schema: pa.Schema, text_field: str, id_field: str | None) -> list[str]:
+    """The columns to read: that of the text, and that of the ids if there is one."""
+    if id_field is None:
+        id_field = next((name for name in ID_FIELDS if _names_rows(schema, name)), None)
+    for setting, name in (("text_field", text_field), ("id_field", id_field)):
+        if name is None:
+            continue
+        if name not in schema.names:
+            known = ", ".join(schema.names)
+            nested = "; nested columns are not read" if "." in name else ""
+            raise WrongColumn(path, f"no column {setting}={name}; it has {known}{nested}")
+        kind = _plain(schema.field(name).type)
+        if kind not in _TEXTS and (setting == "text_field" or not pa.types.is_integer(kind)):
+            wanted = "text" if setting == "text_field" else "text or whole numbers"
+            raise WrongColumn(path, f"column {setting}={name} holds {kind}; expected {wanted}")
+    return [text_field] if id_field in (None, text_field) else [text_field, str(id_field)]
+
+
+def _names_rows(schema: pa.Schema, name: str) -> bool:
+    if name not in schema.names:
+        return False
+    kind = _plain(schema.field(name).type)
+    return kind in _TEXTS or pa.types.is_integer(kind)
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+# ------------------------------------------------------------------------------------- the rows
+
+
+def _texts(
+    path: str, batch: pa.RecordBatch, columns: list[str], first: int
+) -> Iterator[Texts | Event]:
+    """The rows of a batch that are text, and what is wrong with the others."""
+    column = batch.column(columns[0])
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_string_view(column.type):
+        column = column.cast(pa.binary_view()).cast(pa.large_binary()).view(pa.large_string())
+    names = _names(path, batch, columns, first)
+    faults: dict[int, Rejected] = {}
+    if column.null_count:
+        for row in pc.indices_nonzero(pc.is_null(column)).to_pylist():
+            faults[row] = Rejected("not_text", f"row {first + row}: null")
+    if column.nbytes > MAX_LINE_BYTES:
+        lengths = pc.binary_length(column)
+        for row in pc.indices_nonzero(pc.greater(lengths, MAX_LINE_BYTES)).to_pylist():
+            faults[row] = Rejected("line_too_long", f"row {first + row}: {lengths[row]} bytes")
+    faults |= _not_utf8(column, faults, first)
+    if faults:
+        yield from (faults[row] for row in sorted(faults))
+        good = pa.array([row for row in range(len(column)) if row not in faults], pa.int64())
+        column, names = column.take(good), names.take(good)
+    if len(column):
+        yield Texts(names, column.cast(pa.string()), first)
+
+
+def _not_utf8(column: pa.Array, known: dict[int, Rejected], first: int) -> dict[int, Rejected]:
+    try:
+        column.validate(full=True)
+        return {}
+    except pa.ArrowInvalid:
+        pass
+    kind = pa.binary() if column.type == pa.string() else pa.large_binary()
+    faults = {}
+    for row, value in enumerate(column.cast(kind).to_pylist()):
+        if row in known:
+            continue
+        try:
+            value.decode()
+        except UnicodeDecodeError:
+            faults[row] = Rejected("invalid_utf8", f"row {first + row}: {sample_of(value)}")
+    return faults
+
+
+def _names(path: str, batch: pa.RecordBatch, columns: list[str], first: int) -> pa.Array:
+    """The ids of the rows; ``path#row=N`` where there is none."""
+    if len(columns) < 2:
+        return _places(path, batch.num_rows, first)
+    column = batch.column(columns[1])
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid:
+        return _places(path, batch.num_rows, first)
+    named = column.cast(pa.string())
+    blank = pc.equal(pc.utf8_trim_whitespace(named), "")
+    if not named.null_count and not pc.any(blank).as_py():
+        return named
+    return pc.if_else(pc.fill_null(blank, True), _places(path, batch.num_rows, first), named)
+
+
+def _places(path: str, count: int, first: int) -> pa.Array:
+    numbers = pa.array(np.arange(first, first + count)).cast(pa.string())
+    return pc.binary_join_element_wise(f"{path}#row=", numbers, "")

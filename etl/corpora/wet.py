@@ -1,0 +1,103 @@
+"""Common Crawl's WET files: the text of a page a record, named by its URL.
+
+Records are read by warcio from the decompressed file, so that a damaged archive is told as for
+every other source (`etl.corpora.files.Unreadable`). Of the kinds of records ``conversion`` alone
+holds text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from warcio.archiveiterator import ArchiveIterator
+from warcio.exceptions import ArchiveLoadFailed
+
+from etl.corpora.documents import Event, LeftOut, Rejected, sample_of
+from etl.corpora.files import Unit, Unreadable, compression_of, open_input
+from etl.corpora.languages import header_languages, identify
+from etl.corpora.text import MAX_LINE_BYTES, text_events
+
+
+class _Records(ArchiveIterator):  # type: ignore[misc]
+    INC_RECORD = ""  # printed on standard error; `err_count` says the same
+
+
+def read_unit(unit: Unit, language: str | None = None) -> Iterator[Event]:
+    """The documents of a file, in order; a file is one unit, whatever its borders.
+
+    `Rejected` reasons: ``bad_header`` (no URL or length), ``truncated_record`` (fewer bytes than
+    its header says), ``bad_length`` (more), ``line_too_long`` (a record over 64 MB),
+    ``invalid_utf8`` and those of `etl.corpora.text.text_events`. `LeftOut` reasons:
+    ``cut_by_crawler`` (the page was cut when it was fetched), ``language`` (that which its header
+    names first, or which is identified where it names none, is not `language`), ``empty``.
+
+    Raises:
+        Unreadable: truncated or damaged; no WARC; no record that holds text.
+    """
+    if unit.start:
+        return
+    with open_input(unit.path) as stream:
+        head = stream.peek(8)[:8]  # type: ignore[attr-defined]
+        if compression_of(head) != "plain":
+            raise Unreadable(unit.path, "compressed twice; decompress it once")
+        if not head.startswith(b"WARC/"):
+            raise Unreadable(unit.path, f"no WARC file, whatever its name: it begins with {head!r}")
+        records = _Records(stream)
+        texts = 0
+        try:
+            for record in records:
+                if record.rec_type == "conversion":
+                    texts += 1
+                    yield from _checked(records, record, language)
+        except ArchiveLoadFailed as error:
+            words = " ".join(str(error).split())
+            raise Unreadable(unit.path, f"damaged WARC data: {words}") from error
+    if not texts:
+        raise Unreadable(
+            unit.path,
+            "no record of the kind conversion in it; expected the text of pages, as .warc.wet.gz "
+            "holds it (a .warc.gz of responses holds HTML)",
+        )
+
+
+def _checked(records: _Records, record: Any, language: str | None) -> Iterator[Event]:
+    """The events of a record, known to end where its header says."""
+    events = list(_events(record, language))
+    faults = records.err_count
+    records.read_to_end(record)  # to the first line of the next record
+    if records.err_count > faults and not any(isinstance(event, Rejected) for event in events):
+        name = record.rec_headers.get_header("WARC-Target-URI") or ""
+        yield Rejected("bad_length", sample_of(name))
+    else:
+        yield from events
+
+
+def _events(record: Any, language: str | None) -> Iterator[Event]:
+    headers = record.rec_headers
+    name = (headers.get_header("WARC-Target-URI") or "").strip()
+    length = headers.get_header("Content-Length") or ""
+    if not name or not length.isdecimal():
+        yield Rejected("bad_header", sample_of(name or str(headers.to_str())))
+        return
+    if int(length) > MAX_LINE_BYTES:
+        yield Rejected("line_too_long", sample_of(f"{length} bytes: {name}"))
+        return
+    data = record.raw_stream.read(int(length))
+    if len(data) < int(length):
+        yield Rejected("truncated_record", sample_of(f"{len(data)} of {length} bytes: {name}"))
+        return
+    if headers.get_header("WARC-Truncated"):
+        yield LeftOut("cut_by_crawler", name)
+        return
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        yield Rejected("invalid_utf8", sample_of(data))
+        return
+    if language:
+        stated = header_languages(headers.get_header("WARC-Identified-Content-Language"))
+        if (stated[0] if stated else identify(text)) != language:
+            yield LeftOut("language", name)
+            return
+    yield from text_events(name, text, sample_of(text[:400]))

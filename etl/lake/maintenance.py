@@ -1,0 +1,66 @@
+"""The commands that keep tables tidy, as text: ``python -m etl.lake compact|vacuum|verify``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from conf import JobFailed
+from etl.lake import log, upkeep, verify
+from etl.lake.errors import LakeError
+from etl.lake.text import aligned, size
+
+
+def run(command: str, settings: Any, table: str | None) -> str:
+    """Do `command` on one table or on all that are there; what it came to, a line each.
+
+    Raises:
+        LakeError: no such table, or no table at all.
+        JobFailed: `verify` found a fault; the report is printed before.
+    """
+    names = [log.declaration(table).name] if table else verify.tables_there(settings.lake)
+    if not names:
+        raise LakeError(f"lake={settings.lake}: no table there; expected the folder of a lake")
+    if command == "compact":
+        return _compact(settings, names)
+    if command == "vacuum":
+        return _vacuum(settings, names)
+    return _verify(settings, names, everything=table is None)
+
+
+def _compact(settings: Any, names: Sequence[str]) -> str:
+    rows = []
+    for name in names:
+        done = upkeep.compact(settings.lake, log.declaration(name), dry_run=settings.dry_run)
+        rows.append((name, done.merged, done.into))
+    verb = "would be merged" if settings.dry_run else "merged"
+    return aligned(["table", f"files {verb}", "into"], rows)
+
+
+def _vacuum(settings: Any, names: Sequence[str]) -> str:
+    older_than = upkeep.age(settings.older_than)
+    rows = []
+    for name in names:
+        declared = log.declaration(name)
+        done = upkeep.vacuum(settings.lake, declared, older_than, dry_run=settings.dry_run)
+        rows.append((name, done.files, done.logs, size(done.bytes)))
+    verb = "that would be deleted" if settings.dry_run else "deleted"
+    return aligned(["table", f"files {verb}", "logs", "size"], rows)
+
+
+def _verify(settings: Any, names: Sequence[str], *, everything: bool) -> str:
+    results = [verify.verify(settings.lake, log.declaration(name)) for name in names]
+    rows = [(found.table, found.files, found.commits, len(found.faults)) for found in results]
+    lines = [aligned(["table", "files", "commits", "faults"], rows)]
+    for result in results:
+        lines += [f"{result.table}: {fault}" for fault in result.faults]
+        lines += [f"{result.table}: note: {note}" for note in result.notes]
+    if everything:
+        lines += [f"note: {name} is no declared table" for name in verify.undeclared(settings.lake)]
+    text = "\n".join(lines)
+    faults = sum(len(result.faults) for result in results)
+    if faults:
+        print(text, flush=True)
+        tables = ", ".join(result.table for result in results if result.faults)
+        raise JobFailed(f"{faults} faults in {tables}; build these tables again in a new lake")
+    return text

@@ -1,0 +1,311 @@
+"""Keeping tables tidy: small files merged, files that no version needs deleted, everything checked.
+
+Each works while writers write. Compaction puts one file in the place of many, in a commit that
+changes no row; the files replaced stay for the versions that name them. Vacuum deletes files that
+no version within the retention names and no write under way has staged. Neither keeps state: killed
+anywhere, they are run again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.fs as pa_fs
+import pyarrow.parquet as pq
+from deltalake import DeltaTable
+
+from conf import UserError
+from etl.lake import actions, log, staging
+from etl.lake.actions import LOG, LOG_FILE
+from etl.lake.errors import LakeError, LakeFailed
+from etl.lake.log import Change, File
+from etl.lake.schema import data_schema, partition_text
+from etl.lake.staging import DATA, MARKERS, Staged, listing
+from etl.lake.storage import escape, filesystem, table_uri
+from etl.lake.tables import Table
+from etl.lake.writing import clean
+
+SMALL = 4 << 20
+"""A file below so many bytes is merged with others of its partition."""
+# What files of a table are elsewhere, so that a task that holds one holds no more than before.
+MERGED_BYTES, MERGED_ROWS = 32 << 20, 1 << 20
+_ATTEMPTS = 50
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+def age(text: str) -> timedelta:
+    """``7d``, ``12h``, ``30m``, ``0s`` as a length of time.
+
+    Raises:
+        UserError: anything else.
+    """
+    match = re.fullmatch(r"(\d+)([smhdw])", text.strip())
+    if match is None:
+        raise UserError(f"older_than={text}: expected a number and s, m, h, d or w, as 7d or 12h")
+    return timedelta(**{_UNITS[match[2]]: int(match[1])})
+
+
+# ---------------------------------------------------------------------------------- compaction
+
+
+@dataclass(frozen=True)
+class Compacted:
+    """How many files were (or would be) merged, into how many."""
+
+    merged: int
+    into: int
+
+
+def compact(root: str, declared: Table, *, dry_run: bool = False) -> Compacted:
+    """Merge the small files of each partition.
+
+    Rows keep the table's order (`Table.sort_by`), else that in which they were written; partition
+    values and application transactions stay. Writers that append meanwhile are not disturbed, nor
+    do they disturb; a partition that is replaced meanwhile is left as its writer made it.
+
+    Raises:
+        LakeError: no such table, or not as declared.
+        LakeFailed: a file cannot be read; other writers took every version.
+    """
+    uri = table_uri(root, declared.name)
+    handle = log.open_table(uri, declared, writing=True)
+    if handle is None:
+        raise log.missing_table(root, declared)
+    groups = _groups(log.active_files(handle))
+    plan = Compacted(sum(map(len, groups)), len(groups))
+    if dry_run or not groups:
+        return plan
+    files = filesystem(uri)
+    write = staging.begin(files)
+    try:
+        rows = sum(
+            _merge(files, declared, group, f"{write}/{number}")
+            for number, group in enumerate(groups)
+        )
+        done = _commit_merged(uri, declared, groups, write, rows)
+    except Exception:
+        if log.committed_version(uri, write, handle.version()) is None:
+            staging.discard(files, write)
+        raise
+    if not done.merged:
+        staging.discard(files, write)
+        return done
+    staging.finish(files, write)
+    DeltaTable(uri).create_checkpoint()  # what was merged need not be read any more to open it
+    return done
+
+
+def _groups(files: Sequence[File]) -> list[list[File]]:
+    """Files to merge: small ones of one partition, in the order of their writing."""
+    partitions: dict[tuple[tuple[str, Any], ...], list[File]] = defaultdict(list)
+    for file in sorted(files, key=lambda file: file.path):
+        if file.size < SMALL and file.rows is not None:
+            partitions[file.partition].append(file)
+    groups: list[list[File]] = []
+    for members in partitions.values():
+        held: list[File] = []
+        for file in members:
+            size, rows = sum(f.size for f in held), sum(f.rows or 0 for f in held)
+            if size + file.size > MERGED_BYTES or rows + (file.rows or 0) > MERGED_ROWS:
+                groups.append(held)
+                held = []
+            held.append(file)
+        groups.append(held)
+    return [group for group in groups if len(group) > 1]
+
+
+def _merge(files: pa_fs.FileSystem, declared: Table, group: Sequence[File], name: str) -> int:
+    """Write the rows of a group as one file; how many they are. `name` is WRITE/NUMBER."""
+    columns = data_schema(declared.schema, declared.partition_by).remove_metadata()
+    tables = []
+    for file in group:
+        try:
+            with files.open_input_file(file.path) as stream:
+                tables.append(pq.ParquetFile(stream).read(columns=columns.names).cast(columns))
+        except (OSError, pa.ArrowException) as error:
+            raise LakeFailed(f"{declared.name}: {file.path} cannot be read: {error}") from error
+    rows = pa.concat_tables(tables)
+    if declared.sort_by:
+        rows = rows.sort_by([(column, "ascending") for column in declared.sort_by])
+    values = dict(group[0].partition)
+    folders = [f"{column}={escape(partition_text(values[column]))}" for column in values]
+    write, _, number = name.partition("/")
+    folder = "/".join([DATA, write, *folders])
+    files.create_dir(folder, recursive=True)
+    with files.open_output_stream(f"{folder}/part-{number}.parquet") as stream:
+        pq.write_table(rows, stream, store_schema=False)
+    return int(rows.num_rows)
+
+
+def _commit_merged(
+    uri: str, declared: Table, groups: Sequence[Sequence[File]], write: str, rows: int
+) -> Compacted:
+    files = filesystem(uri)
+    adds = staging.collect(files, declared, Staged(write, rows))
+    by_number = {int(add.path.rsplit("-", 1)[1].split(".")[0]): add for add in adds}
+    for _ in range(_ATTEMPTS):
+        handle = log.open_table(uri, declared, writing=True)
+        active = set() if handle is None else {file.path for file in log.active_files(handle)}
+        # A group of which a file is gone was replaced by a writer: its rows are no more.
+        left = [n for n, group in enumerate(groups) if all(f.path in active for f in group)]
+        if handle is None or not left:
+            return Compacted(0, 0)
+        merged = [file for number in left for file in groups[number]]
+        made = [by_number[number] for number in left]
+        change = Change("compact", "etl.lake compact")
+        counts = {"rows": 0, "files": len(made), "bytes": sum(add.size for add in made)}
+        info = log.user_metadata(change, write, counts)
+        if actions.put(uri, handle.version() + 1, _swap(merged, made, info)):
+            return Compacted(len(merged), len(made))
+    raise LakeFailed(
+        f"{declared.name}: other writers took every version in {_ATTEMPTS} attempts; run "
+        "compact again"
+    )
+
+
+def _swap(old: Sequence[File], new: Sequence[Any], user_metadata: str) -> list[dict[str, Any]]:
+    """The actions of a commit that puts files in the place of others, changing no row."""
+    now = int(datetime.now(UTC).timestamp() * 1000)
+    commit: list[dict[str, Any]] = [
+        {"commitInfo": {"timestamp": now, "operation": "OPTIMIZE", "userMetadata": user_metadata}}
+    ]
+    for file in old:
+        remove = {
+            "path": actions.encoded(file.path),
+            "deletionTimestamp": now,
+            "dataChange": False,
+            "extendedFileMetadata": True,
+            "partitionValues": {name: partition_text(value) for name, value in file.partition},
+            "size": file.size,
+        }
+        commit.append({"remove": remove})
+    for add in new:
+        put = {
+            "path": actions.encoded(add.path),
+            "partitionValues": add.partition_values,
+            "size": add.size,
+            "modificationTime": add.modification_time,
+            "dataChange": False,
+            "stats": add.stats,
+        }
+        commit.append({"add": put})
+    return commit
+
+
+# ---------------------------------------------------------------------------------- vacuum
+
+
+@dataclass(frozen=True)
+class Vacuumed:
+    """What was (or would be) deleted: files of rows, files of the log, bytes of both."""
+
+    files: int
+    logs: int
+    bytes: int
+
+
+def vacuum(root: str, declared: Table, older_than: timedelta, *, dry_run: bool = False) -> Vacuumed:
+    """Delete the files that no version of the last `older_than` names, and older logs.
+
+    A version belongs to them if it was the newest at any time since. Files that a write under way
+    has staged, and files younger than `older_than`, are left. Earlier versions can no longer be
+    read afterwards, and are no longer in the history.
+
+    Raises:
+        LakeError: no such table; the log does not reach back so far.
+    """
+    uri = table_uri(root, declared.name)
+    if log.open_table(uri, declared) is None:
+        raise log.missing_table(root, declared)
+    if not dry_run:
+        clean(uri, declared)
+    files = filesystem(uri)
+    limit = datetime.now(UTC) - older_than
+    # In this order: a write that commits meanwhile is in the log, another has its marker.
+    stored = data_files(files)
+    writing = {info.base_name for info in listing(files, MARKERS)}
+    handle = log.open_table(uri, declared)
+    assert handle is not None
+    oldest = _oldest_kept(handle, limit)
+    named = _named_since(handle, files, oldest)
+    doomed = [
+        info
+        for info in stored
+        if info.mtime <= limit
+        and info.path not in named
+        and not (info.path.startswith(f"{DATA}/") and info.path.split("/")[1] in writing)
+    ]
+    logs = _old_logs(handle, files, oldest, dry_run)
+    for info in () if dry_run else (*doomed, *logs):
+        files.delete_file(info.path)
+    if not dry_run:
+        _remove_empty_folders(files)
+    return Vacuumed(len(doomed), len(logs), sum(info.size for info in (*doomed, *logs)))
+
+
+def data_files(files: pa_fs.FileSystem) -> list[pa_fs.FileInfo]:
+    """The files of rows in a table's folder, whoever wrote them."""
+    return [
+        info
+        for info in listing(files, "")
+        if not info.path.startswith(("_", ".")) and not info.base_name.startswith(("_", "."))
+    ]
+
+
+def _oldest_kept(handle: DeltaTable, limit: datetime) -> int:
+    """The version that was the newest at `limit`; the first where all are younger."""
+    records = log.history(handle)
+    before = [record.version for record in records if record.when <= limit]
+    if before:
+        return max(before)
+    first = min(record.version for record in records)
+    if first > 0:
+        raise LakeError(
+            f"the log of {handle.table_uri} reaches back to version {first} only, which is younger "
+            "than older_than=; give a shorter time"
+        )
+    return first
+
+
+def _named_since(handle: DeltaTable, files: pa_fs.FileSystem, version: int) -> set[str]:
+    """Files that the newest version or any since `version` names."""
+    named = {file.path for file in log.active_files(handle)}
+    for later in range(version + 1, handle.version() + 1):
+        commit = actions.read(files, later)
+        if commit is None:
+            raise LakeFailed(
+                f"commit {later} of {handle.table_uri} cannot be read; nothing was deleted"
+            )
+        named |= actions.paths_of(commit)
+    return named
+
+
+def _old_logs(
+    handle: DeltaTable, files: pa_fs.FileSystem, oldest: int, dry_run: bool
+) -> list[pa_fs.FileInfo]:
+    """Files of the log that no version from `oldest` on needs: those before its checkpoint."""
+    if oldest == handle.version() and not dry_run:
+        handle.create_checkpoint()
+    found = []
+    for info in listing(files, LOG):
+        match = LOG_FILE.search(info.path)
+        if match:
+            found.append((int(match[1]), "checkpoint" in match[2], info))
+    start = max((v for v, checkpoint, _ in found if checkpoint and v <= oldest), default=0)
+    return [info for version, _, info in found if version < start]
+
+
+def _remove_empty_folders(files: pa_fs.FileSystem) -> None:
+    if not isinstance(files, pa_fs.SubTreeFileSystem):
+        return  # object stores have none
+    live = {info.path.split("/")[1] for info in listing(files, DATA)}
+    live |= {info.base_name for info in listing(files, MARKERS)}
+    for info in files.get_file_info(pa_fs.FileSelector(DATA, allow_not_found=True)):
+        if info.type == pa_fs.FileType.Directory and info.base_name not in live:
+            files.delete_dir(info.path)

@@ -1,0 +1,171 @@
+"""Whether tables are what their logs say: every log read, every file looked at.
+
+For each table: the commits of the log are there and can be read; its schema and partitioning are as
+declared; each file is there, with its size, its rows, its columns, and within the bounds that the
+log states of it. Contents are not read, only footers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.fs as pa_fs
+import pyarrow.parquet as pq
+from deltalake import DeltaTable
+
+from etl.lake import actions, log
+from etl.lake.actions import LOG, LOG_FILE
+from etl.lake.errors import LakeError
+from etl.lake.schema import data_schema, differences, named_types
+from etl.lake.staging import DATA, MARKERS, listing
+from etl.lake.storage import filesystem, table_uri
+from etl.lake.tables import TABLES, Table
+from etl.lake.upkeep import data_files
+
+_THREADS = 16
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What was looked at, what is wrong, and what is merely there (files that vacuum removes)."""
+
+    table: str
+    files: int
+    commits: int
+    faults: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+
+def verify(root: str, declared: Table) -> Verified:
+    """Look at one table.
+
+    Raises:
+        LakeError: no such table.
+    """
+    uri = table_uri(root, declared.name)
+    files = filesystem(uri)
+    faults, commits = _log_faults(files)
+    try:
+        handle = log.open_table(uri, declared)
+    except LakeError as error:
+        return Verified(declared.name, 0, commits, (*faults, str(error)))
+    if handle is None:
+        raise log.missing_table(root, declared)
+    stored = {info.path: info for info in data_files(files)}
+    writing = {info.base_name for info in listing(files, MARKERS)}
+    listed = pa.table(handle.get_add_actions(flatten=True)).to_pylist()
+    with ThreadPoolExecutor(_THREADS) as pool:
+        for found in pool.map(lambda add: list(_file_faults(files, declared, add, stored)), listed):
+            faults += found
+    named = {unquote(add["path"]) for add in listed}
+    staged = [path for path in stored if path not in named and _is_staged(path, writing)]
+    unnamed = len(stored.keys() - named) - len(staged)
+    notes = []
+    if unnamed:
+        notes.append(f"{unnamed} files of earlier versions, or of none (vacuum removes them)")
+    if writing:
+        notes.append(f"{len(writing)} writes under way or killed, with {len(staged)} files")
+    return Verified(declared.name, len(listed), commits, tuple(faults), tuple(notes))
+
+
+def undeclared(root: str) -> list[str]:
+    """What lies in the lake's folder and is no declared table."""
+    files = filesystem(table_uri(root, "").rstrip("/"))
+    found = files.get_file_info(pa_fs.FileSelector("", allow_not_found=True))
+    names = {info.path.strip("/").split("/")[0] for info in found}
+    return sorted(name for name in names if name not in TABLES and not name.startswith("_"))
+
+
+def _is_staged(path: str, writing: set[str]) -> bool:
+    return path.startswith(f"{DATA}/") and path.split("/")[1] in writing
+
+
+def _log_faults(files: pa_fs.FileSystem) -> tuple[list[str], int]:
+    """What is wrong with the files of the log, and how many commits it has."""
+    commits, checkpoints = [], []
+    for info in listing(files, LOG):
+        match = LOG_FILE.search(info.path)
+        if match and match[2] == "json":
+            commits.append(int(match[1]))
+        elif match and "checkpoint" in match[2]:
+            checkpoints.append(int(match[1]))
+    commits.sort()
+    faults = [
+        f"commit {version} cannot be read"
+        for version in commits
+        if not actions.read(files, version)
+    ]
+    start = commits[0] if commits else 0
+    gaps = sorted(set(range(start, commits[-1] + 1)) - set(commits)) if commits else []
+    faults += [f"commit {version} is missing" for version in gaps]
+    if start > 0 and not any(start - 1 <= version for version in checkpoints):
+        faults.append(f"the log begins at commit {start} without a checkpoint")
+    return faults, len(commits)
+
+
+def _file_faults(
+    files: pa_fs.FileSystem,
+    declared: Table,
+    add: Mapping[str, Any],
+    stored: Mapping[str, pa_fs.FileInfo],
+) -> Iterator[str]:
+    path = unquote(add["path"])
+    info = stored.get(path)
+    if info is None:
+        yield f"{path} is missing"
+        return
+    if info.size != add["size_bytes"]:
+        yield f"{path} has {info.size} bytes, the log says {add['size_bytes']}"
+        return
+    try:
+        with files.open_input_file(path) as stream:
+            footer = pq.read_metadata(stream)
+    except (OSError, pa.ArrowException) as error:
+        yield f"{path} is no readable Parquet: {' '.join(str(error).split())}"
+        return
+    rows = add.get("num_records")
+    if rows is not None and rows != footer.num_rows:
+        yield f"{path} has {footer.num_rows} rows, the log says {rows}"
+    expected = data_schema(declared.schema, declared.partition_by)
+    lines = differences(named_types(expected), named_types(footer.schema.to_arrow_schema()))
+    if lines:
+        yield f"{path} is not as declared: {'; '.join(lines)}"
+        return
+    yield from _bound_faults(path, footer, expected, add)
+
+
+def _bound_faults(
+    path: str, footer: pq.FileMetaData, schema: pa.Schema, add: Mapping[str, Any]
+) -> Iterator[str]:
+    """Columns of text and whole numbers with values outside what the log states."""
+    for index in range(footer.num_columns):
+        name = footer.schema.column(index).path
+        if name not in schema.names:
+            continue
+        kind = schema.field(name).type
+        parts = [footer.row_group(g).column(index).statistics for g in range(footer.num_row_groups)]
+        if not parts or any(part is None for part in parts):
+            continue
+        nulls = add.get(f"null_count.{name}")
+        if nulls is not None and all(part.has_null_count for part in parts):
+            counted = sum(part.null_count for part in parts)
+            if counted != nulls:
+                yield f"{path}: {name} has {counted} nulls, the log says {nulls}"
+        if not (pa.types.is_string(kind) or pa.types.is_integer(kind)):
+            continue
+        valued = [part for part in parts if part.has_min_max]
+        low, high = add.get(f"min.{name}"), add.get(f"max.{name}")
+        if valued and low is not None and min(part.min for part in valued) < low:
+            yield f"{path}: {name} has values below {low!r}, which the log says is the least"
+        if valued and high is not None and max(part.max for part in valued) > high:
+            yield f"{path}: {name} has values above {high!r}, which the log says is the greatest"
+
+
+def tables_there(root: str) -> list[str]:
+    """The declared tables that have a log, whether or not it can be read."""
+    return [name for name in TABLES if DeltaTable.is_deltatable(table_uri(root, name))]

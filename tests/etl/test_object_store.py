@@ -1,0 +1,144 @@
+"""A lake in an object store (moto's S3 server on loopback), by the embedded engine."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+import yaml
+
+from conf import ROOT
+from etl.lake import arrow
+from etl.lake.__main__ import main
+from etl.lake.tables import TABLES
+from tests.etl.amod.corpus import contents
+
+DEMO = ROOT / "conf" / "demo"
+LAKE = "s3://bucket/some/lake"
+
+
+@pytest.fixture(scope="module")
+def store() -> Iterator[dict[str, str]]:
+    """The variables with which every library reaches the store; it has a bucket."""
+    pytest.importorskip("moto")
+    import boto3
+
+    # A process of its own: delta-rs holds the interpreter's lock while it waits for an answer.
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        host, port = probe.getsockname()
+    command = [sys.executable, "-m", "moto.server", "-H", host, "-p", str(port)]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    variables = {
+        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
+        "AWS_ALLOW_HTTP": "true",
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_REGION": "us-east-1",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in variables.items():
+            patch.setenv(name, value)
+        try:
+            _wait_for(host, port)
+            client = boto3.client("s3", endpoint_url=variables["AWS_ENDPOINT_URL"])
+            client.create_bucket(Bucket="bucket")
+            yield variables
+        finally:
+            server.kill()
+            server.wait()
+
+
+def _wait_for(host: str, port: int) -> None:
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            socket.create_connection((host, port), timeout=1).close()
+            return
+        except OSError:
+            assert time.monotonic() < deadline, "no server in time"
+            time.sleep(0.05)
+
+
+@pytest.fixture(scope="module")
+def lake(store: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A lake with what an extraction and a build have made, in a process of their own."""
+    steps = [
+        {
+            "extract_amod": {
+                "source": "depcc",
+                "input": [str(DEMO / "depcc-part.gz")],
+                "examples": 1,
+            }
+        },
+        {"build_sygns": {"preset": "demo"}},
+    ]
+    file = tmp_path_factory.mktemp("pipeline") / "steps.yaml"
+    file.write_text(yaml.safe_dump({"lake": LAKE, "steps": steps}))
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "etl" / "pipeline.py"), str(file), "engine=sail"],
+        env={**os.environ, **store},
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return LAKE
+
+
+def call(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert main([*words, f"lake={LAKE}"]) == 0
+    return capsys.readouterr().out
+
+
+def test_jobs_write_and_commands_read(
+    lake: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert {"amod_pairs", "amod_association", "amod_examples", "sygns", "sygns_splits"} <= set(
+        arrow.tables(lake)
+    )
+    assert "A false key and a real key" in call(capsys, "why", "false", "key")
+    call(capsys, "export", "amod_pairs", "format=tsv", f"out={tmp_path / 'pairs.tsv'}")
+    rows = arrow.read(lake, "amod_pairs").num_rows
+    assert len((tmp_path / "pairs.tsv").read_text().splitlines()) == rows + 1
+    local = str(tmp_path / "lake")
+    settings = ["source=depcc", f"input={DEMO / 'depcc-part.gz'}", f"lake={local}", "examples=1"]
+    subprocess.run(
+        [sys.executable, str(ROOT / "etl" / "extract_amod.py"), *settings],
+        capture_output=True,
+        check=True,
+        timeout=200,
+    )
+    tables = ("amod_pairs", "amod_association", "amod_examples")
+    assert contents(lake, tables) == contents(local, tables)
+
+
+def test_upkeep_and_two_writers_at_once(lake: str, capsys: pytest.CaptureFixture[str]) -> None:
+    schema = TABLES["graded_pairs"].schema
+
+    def write(writer: int) -> None:
+        for number in range(4):
+            row = {"pair_id": f"{writer}-{number}", "source": "s", "score": 1.0, "split": "train"}
+            table = pa.Table.from_pylist([{**row, "adjective": "a", "noun": "n"}], schema)
+            arrow.append(lake, "graded_pairs", table, job="test", transaction=(f"{writer}", number))
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(write, range(2)))
+    assert arrow.read(lake, "graded_pairs").num_rows == 8
+    assert call(capsys, "compact", "graded_pairs").split()[-2:] == ["8", "1"]
+    assert arrow.read(lake, "graded_pairs").num_rows == 8
+    assert (
+        call(capsys, "vacuum", "graded_pairs", "older_than=0s").splitlines()[-1].split()[1] == "8"
+    )
+    assert arrow.read(lake, "graded_pairs").num_rows == 8
+    call(capsys, "verify")
