@@ -63,20 +63,22 @@ def extract(settings: Settings) -> None:
     """
     files = list_inputs(settings.input)
     if settings.source in RAW:
-        check_parser(settings.parser, settings.parser_model)
+        check_parser(settings.text_parser, settings.parser_model)
     else:
         PairCounter("conllu", settings.rules, settings.kernel)  # says what is wrong with kernel=
     needs_jvm = "parser=sparknlp" if _by_sparknlp(settings) else None
     engine = start(f"extract_amod {settings.name}", settings, needs_jvm=needs_jvm)
     if settings.source in RAW:
-        check_parser(settings.parser, settings.parser_model)  # Spark NLP's jar, now it can be asked
+        check_parser(
+            settings.text_parser, settings.parser_model
+        )  # Spark NLP's jar, now it can be asked
     else:
         _check_kernel(engine, settings)
     Extraction(engine, settings).run(files)
 
 
 def _by_sparknlp(settings: Settings) -> bool:
-    return settings.source in RAW and settings.parser == "sparknlp"
+    return settings.source in RAW and settings.text_parser == "sparknlp"
 
 
 def _check_kernel(engine: Engine, settings: Settings) -> None:
@@ -282,6 +284,9 @@ class Extraction:
             return map_arrow(
                 numbers, counts, schema, compiled=compiled and settings.kernel != "reference"
             )
+        if settings.text_parser == "fast" and not task.by_sentence:
+            # Counting costs no more than reading: there is nothing to deal out.
+            return map_arrow(numbers, _of_shares(shares, tasks.count_text_units, task), schema)
         read = map_arrow(numbers, _of_shares(shares, tasks.read_units, task), schema)
         # Parsing costs a hundred times what reading does, and files come in any number and size:
         # documents are dealt out by their names.
@@ -291,7 +296,7 @@ class Extraction:
             "document",
             "reason",
         )
-        if settings.parser != "sparknlp":
+        if settings.text_parser != "sparknlp":
             return map_arrow(dealt, lambda batches: tasks.parse_documents(batches, task), schema)
         # A document has one paragraph a line; to a parser a blank line parts paragraphs.
         apart = F.regexp_replace("text", "\n", "\n\n")

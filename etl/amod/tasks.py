@@ -35,6 +35,7 @@ from etl.corpora.documents import Document, LeftOut, Rejected
 from etl.corpora.files import Unit, Unreadable, open_input
 from etl.engine import progress
 from etl.parsing import Parsed, load_parser, sparknlp_parser
+from etl.parsing.fast.counting import TextCounter
 
 STAGED = pa.schema(
     [
@@ -91,7 +92,7 @@ class Task:
             source=settings.source,
             rules=settings.rules,
             kernel=settings.kernel,
-            parser=settings.parser,
+            parser=settings.text_parser,
             parser_model=settings.parser_model,
             text_field=settings.text_field,
             deduplicate=settings.deduplicate,
@@ -343,38 +344,62 @@ def read_units(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[pa.Rec
     """Units of a corpus of plain text to staged rows: documents, and what was not read."""
     for file, unit in _units_of(batches):
         rows = Rows()
-        left_out: dict[str, tuple[int, str]] = {}
-        documents = others = 0
-        try:
-            for event in _events(unit, task):
-                if isinstance(event, Document):
-                    documents += 1
-                    rows.add("document", file, document=event.id, text=event.text)
-                elif isinstance(event, Rejected):
-                    others += 1
-                    at = f"byte {event.offset}: " if event.offset is not None else ""
-                    rows.add(
-                        "rejected",
-                        file,
-                        reason=event.reason,
-                        count=1,
-                        place=event.line,
-                        text=event.sample if event.line is not None else at + event.sample,
-                    )
-                else:
-                    others += 1
-                    number, sample = left_out.get(event.reason, (0, event.sample))
-                    left_out[event.reason] = (number + 1, sample)
-                if len(rows) >= ROWS_AT_ONCE or rows.characters >= CHARACTERS_AT_ONCE:
-                    yield from rows.take()
-        except Unreadable as error:
-            rows.add("failed", file, reason=_words(error))
-        for reason, (number, sample) in left_out.items():
-            rows.add("left_out", file, reason=reason, count=number, text=sample)
-        rows.add("stat", file, reason="documents", count=documents)
-        rows.add("stat", file, reason="lines", count=documents + others)
-        progress.advance(unit.end - unit.start)
+        for document in _documents_of(file, unit, task, rows):
+            rows.add("document", file, document=document.id, text=document.text)
+            if len(rows) >= ROWS_AT_ONCE or rows.characters >= CHARACTERS_AT_ONCE:
+                yield from rows.take()
         yield from rows.take()
+
+
+def count_text_units(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+    """Units of a corpus of plain text to staged rows, counted by the compiled extractor as they
+    are read: pairs, statistics, and what was not read."""
+    for file, unit in _units_of(batches):
+        rows = Rows()
+        counter = TextCounter(task.rules, task.parser_model)
+        for document in _documents_of(file, unit, task, rows):
+            counter.feed(document.text)
+            if counter.nbytes > task.memory_bytes:
+                add_pairs(rows, file, counter.drain())
+            if len(rows) >= ROWS_AT_ONCE:
+                yield from rows.take()
+        add_pairs(rows, file, counter.drain())
+        # Lines are documents here, and are stated with the documents.
+        add_stats(rows, file, counter.stats())
+        yield from rows.take()
+
+
+def _documents_of(file: int, unit: Unit, task: Task, rows: Rows) -> Iterator[Document]:
+    """The documents of a unit; what is not read, and how much was read, is added to `rows`."""
+    left_out: dict[str, tuple[int, str]] = {}
+    documents = others = 0
+    try:
+        for event in _events(unit, task):
+            if isinstance(event, Document):
+                documents += 1
+                yield event
+            elif isinstance(event, Rejected):
+                others += 1
+                at = f"byte {event.offset}: " if event.offset is not None else ""
+                rows.add(
+                    "rejected",
+                    file,
+                    reason=event.reason,
+                    count=1,
+                    place=event.line,
+                    text=event.sample if event.line is not None else at + event.sample,
+                )
+            else:
+                others += 1
+                number, sample = left_out.get(event.reason, (0, event.sample))
+                left_out[event.reason] = (number + 1, sample)
+    except Unreadable as error:
+        rows.add("failed", file, reason=_words(error))
+    for reason, (number, sample) in left_out.items():
+        rows.add("left_out", file, reason=reason, count=number, text=sample)
+    rows.add("stat", file, reason="documents", count=documents)
+    rows.add("stat", file, reason="lines", count=documents + others)
+    progress.advance(unit.end - unit.start)
 
 
 def _events(unit: Unit, task: Task) -> Iterator[Document | Rejected | LeftOut]:
