@@ -69,9 +69,8 @@ def extract(settings: Settings) -> None:
     needs_jvm = "parser=sparknlp" if _by_sparknlp(settings) else None
     engine = start(f"extract_amod {settings.name}", settings, needs_jvm=needs_jvm)
     if settings.source in RAW:
-        check_parser(
-            settings.text_parser, settings.parser_model
-        )  # Spark NLP's jar, now it can be asked
+        # Spark NLP's jar, now it can be asked.
+        check_parser(settings.text_parser, settings.parser_model)
     else:
         _check_kernel(engine, settings)
     Extraction(engine, settings).run(files)
@@ -284,18 +283,12 @@ class Extraction:
             return map_arrow(
                 numbers, counts, schema, compiled=compiled and settings.kernel != "reference"
             )
-        if settings.text_parser == "fast" and not task.by_sentence:
+        if task.packs_pairs:
             # Counting costs no more than reading: there is nothing to deal out.
             return map_arrow(numbers, _of_shares(shares, tasks.count_text_units, task), schema)
         read = map_arrow(numbers, _of_shares(shares, tasks.read_units, task), schema)
-        # Parsing costs a hundred times what reading does, and files come in any number and size:
-        # documents are dealt out by their names.
-        dealt = read.repartition(
-            settings.partitions or self.engine.partitions(4 * len(shares), 0),
-            "file",
-            "document",
-            "reason",
-        )
+        # Parsing costs a hundred times what reading does, and files come in any number and size.
+        dealt = read.repartition(settings.partitions or self.engine.partitions(4 * len(shares), 0))
         if settings.text_parser != "sparknlp":
             return map_arrow(dealt, lambda batches: tasks.parse_documents(batches, task), schema)
         # A document has one paragraph a line; to a parser a blank line parts paragraphs.
@@ -342,7 +335,7 @@ class Extraction:
         """Write what the good files of a wave gave, `counted` pairs; how many repeated texts were
         left out."""
         settings, lake = self.settings, self.lake
-        pairs = results.pairs_in(good)
+        pairs = results.kind(good, "pair")
         new: DataFrame | None = None
         repeats = 0
         if settings.deduplicate != "none":
@@ -369,7 +362,11 @@ class Extraction:
                 candidates, settings.name, settings.examples, settings.seed
             )
             lake.replace("amod_examples", chosen, self.corpus, allow_empty=True, **commit)
-        packed = results.packed_of(pairs, parts_for(counted), settings.memory_mb << 20)
+        memory_bytes = settings.memory_mb << 20
+        if tasks.Task.of(settings).packs_pairs:
+            packed = results.packed_in(good, parts_for(counted), memory_bytes)
+        else:
+            packed = results.packed_of(pairs, parts_for(counted), memory_bytes)
         counts = results.rows_of(packed, "amod_counts", corpus=settings.name, wave=number)
         # From the version of the beginning: what another process has begun anew is not added to.
         lake.append("amod_counts", counts, base=self.base, **commit)
@@ -457,7 +454,7 @@ class Extraction:
         """The corpus's pairs in a table of counts, packed by their nouns."""
         stored = self.lake.read(table, where=self.corpus)
         return results.packed_of(
-            stored.select("adjective", "noun", "count", F.lit(None).cast("binary").alias("packed")),
+            stored,
             parts_for(self._rows_in(table)),
             self.settings.memory_mb << 20,
         )

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b, sha256
 from io import BufferedReader
-from itertools import groupby
+from itertools import cycle, groupby
 from typing import Any, NamedTuple, cast
 
 import pyarrow as pa
@@ -25,7 +25,7 @@ from etl.amod.columns import occurrences
 from etl.amod.kernel import PairCounter
 from etl.amod.reference import Sentence, Stats, Tally, sentences
 from etl.amod.rules import ReadingRules
-from etl.amod.settings import Settings
+from etl.amod.settings import PARSED, Settings
 from etl.amod.sums import pack
 from etl.corpora import text, wikipedia
 from etl.corpora.blocks import NoBoundary, blocks
@@ -49,7 +49,8 @@ STAGED = pa.schema(
         ("text", pa.string()),  # sample, sentence or document text
         ("document", pa.string()),
         ("place", pa.int64()),  # line in the file, or sentence in the document
-        ("packed", pa.binary()),  # of kind pairs: thousands of them, see `etl.amod.sums`
+        ("bucket", pa.int32()),  # of kind pairs: that of their nouns (`etl.amod.kernel.BUCKETS`)
+        ("packed", pa.binary()),  # of kind pairs: up to thousands of them, see `etl.amod.sums`
     ]
 )
 UNITS = pa.schema(
@@ -107,6 +108,11 @@ class Task:
         """Whether sentences are looked at one by one, rather than counted in blocks."""
         return self.deduplicate != "none" or self.examples > 0 or self.keep_text
 
+    @property
+    def packs_pairs(self) -> bool:
+        """Whether tasks count in compiled code and stage pairs by the thousand (`add_pairs`)."""
+        return not self.by_sentence and (self.source in PARSED or self.parser == "fast")
+
 
 class Rows:
     """Staged rows gathered in Python, for what comes in hundreds rather than in millions."""
@@ -134,10 +140,11 @@ class Rows:
             self.characters = 0
 
 
-def add_pairs(rows: Rows, file: int, pairs: pa.RecordBatch) -> None:
-    """Pairs (adjective, noun, count) of `file` as staged rows that hold them packed."""
-    for packed in pack(pairs):
-        rows.add("pairs", file, packed=packed)
+def add_pairs(rows: Rows, file: int, counter: PairCounter | TextCounter) -> None:
+    """What `counter` has counted of `file` as staged rows that hold pairs packed; empties it."""
+    for bucket, pairs in counter.drain_buckets():
+        for packed in pack(pairs):
+            rows.add("pairs", file, bucket=bucket, packed=packed)
 
 
 def add_stats(rows: Rows, file: int, stats: Stats, start: int = 0) -> None:
@@ -287,9 +294,9 @@ def _count_unit(file: int, unit: Unit, task: Task, rows: Rows) -> Iterator[pa.Re
         for block in pieces:
             counter.feed(block)
             if counter.nbytes > task.memory_bytes:
-                add_pairs(rows, file, counter.drain())
+                add_pairs(rows, file, counter)
                 yield from rows.take()
-        add_pairs(rows, file, counter.drain())
+        add_pairs(rows, file, counter)
         add_stats(rows, file, counter.stats(), unit.start)
         rows.add("stat", file, reason=f"kernel_{counter.implementation}", count=1)
 
@@ -341,14 +348,29 @@ def _documents(found: Iterable[Sentence]) -> Iterator[list[Sentence]]:
 
 
 def read_units(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
-    """Units of a corpus of plain text to staged rows: documents, and what was not read."""
+    """Units of a corpus of plain text to staged rows: documents, and what was not read.
+
+    Documents come in batches, of which one begins with its shortest and the next with its longest:
+    an engine that deals out rows in turn then gives every task about as much text.
+    """
+    orders = cycle(("ascending", "descending"))
     for file, unit in _units_of(batches):
         rows = Rows()
         for document in _documents_of(file, unit, task, rows):
             rows.add("document", file, document=document.id, text=document.text)
             if len(rows) >= ROWS_AT_ONCE or rows.characters >= CHARACTERS_AT_ONCE:
-                yield from rows.take()
-        yield from rows.take()
+                yield from _by_length(rows.take(), orders)
+        yield from _by_length(rows.take(), orders)
+
+
+def _by_length(
+    batches: Iterable[pa.RecordBatch], orders: Iterator[str]
+) -> Iterator[pa.RecordBatch]:
+    """The rows of each batch sorted by the length of their text, in the next of `orders`."""
+    for batch in batches:
+        length = pc.fill_null(pc.binary_length(batch.column("text")), 0)
+        order = pc.array_sort_indices(length, order=next(orders))
+        yield batch.take(order)
 
 
 def count_text_units(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
@@ -360,10 +382,10 @@ def count_text_units(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[
         for document in _documents_of(file, unit, task, rows):
             counter.feed(document.text)
             if counter.nbytes > task.memory_bytes:
-                add_pairs(rows, file, counter.drain())
+                add_pairs(rows, file, counter)
             if len(rows) >= ROWS_AT_ONCE:
                 yield from rows.take()
-        add_pairs(rows, file, counter.drain())
+        add_pairs(rows, file, counter)
         # Lines are documents here, and are stated with the documents.
         add_stats(rows, file, counter.stats())
         yield from rows.take()

@@ -463,7 +463,7 @@ static uint32_t next_cut(const Cutter *k, uint32_t from, uint32_t to, uint32_t *
         if ((code == '/' || code == ',' || code == ':' || code == ';') && (before & LETTER)
             && (after & LETTER) && !(code == '/' && to - from <= 3))
             return i;
-        if (code == '.' && (before & LOWER) && (after & UPPER)) return i;
+        if (code == '.' && i - from > 2 && (before & LOWER) && (after & UPPER)) return i;
         if (code == '(' || code == ')' || code == '[' || code == ']' || code == '"' || code == '<'
             || code == '>' || code == '=' || code == 0x201C || code == 0x201D || code == '?'
             || code == '!')

@@ -6,10 +6,14 @@ The same pairs as `etl.amod.columns.occurrences` makes of the columns of
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
 import pyarrow as pa
 
 from conf import UserError
-from etl.amod.kernel import PAIRS
+from etl.amod.kernel import PAIRS, bucket_of
 from etl.amod.reference import Stats, Tally
 from etl.amod.rules import ReadingRules
 from etl.parsing.fast.extractor import new_extractor
@@ -64,6 +68,18 @@ class TextCounter:
             ],
             schema=PAIRS,
         )
+
+    def drain_buckets(self) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """As `drain`, the pairs of each bucket (`etl.amod.kernel.bucket_of`) that has any."""
+        pairs = self.drain()
+        nouns = pairs.column("noun").dictionary_encode()
+        of_noun = np.array([bucket_of(noun) for noun in nouns.dictionary.to_pylist()], np.int32)
+        bucket = of_noun[nouns.indices.to_numpy()] if pairs.num_rows else of_noun
+        order = np.argsort(bucket, kind="stable")
+        pairs, bucket = pairs.take(pa.array(order)), bucket[order]
+        starts = [*np.flatnonzero(np.diff(bucket, prepend=-1)).tolist(), len(bucket)]
+        for start, end in pairwise(starts):
+            yield int(bucket[start]), pairs.slice(start, end - start)
 
     def stats(self) -> Stats:
         """What was read so far, drained or not."""

@@ -177,7 +177,10 @@ def word_masks() -> dict[str, int]:
     if package is None or package.origin is None:
         raise UserError("training parser=fast needs lemminflect; pip install lemminflect")
     table = Path(package.origin).parent / "resources" / "infl_lu.csv.gz"
-    places = {"adj": ("JJ", "JJR", "JJS"), "adv": ("RB", "RBR", "RBR")}
+    places: dict[str, tuple[str, ...]] = {
+        "adj": ("JJ", "JJR", "JJS"),
+        "adv": ("RB", "RBR", "RBR"),
+    }
     places |= {"noun": ("NN", "NNS"), "verb": ("VB", "VBD", "VBN", "VBG", "VBZ")}
     masks: dict[str, int] = {}
 
@@ -250,4 +253,5 @@ def inflected_forms() -> list[tuple[str, str, str, str]]:
 
 def quantised(weights: npt.NDArray[np.float32], scale: float) -> bytes:
     """Weights as whole numbers from -127 to 127, `scale` to the unit."""
-    return np.clip(np.rint(weights * scale), -127, 127).astype(np.int8).tobytes()
+    units: npt.NDArray[np.int8] = np.clip(np.rint(weights * scale), -127, 127).astype(np.int8)
+    return units.tobytes()

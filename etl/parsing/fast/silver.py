@@ -127,7 +127,7 @@ def _gzipped(content: bytes) -> Iterator[str]:
 
 def _html(content: bytes) -> Iterator[str]:
     """The text of paragraphs, list items and definitions, without code."""
-    from lxml import etree, html
+    from lxml import etree, html  # type: ignore[import-untyped]
 
     try:
         tree = html.fromstring(content)
