@@ -5,7 +5,8 @@ sanitizers.
 
 The extractor is compiled anew with the sanitizers and run in a process that loads them first. Every
 input is a line of the text with bytes changed, taken out, doubled or moved; its offsets are
-checked, and that its counts are the same in two halves as in one. A fault ends the process with a report.
+checked, and that its counts are the same in two halves as in one. A fault ends the process with a
+report.
 """
 
 from __future__ import annotations
