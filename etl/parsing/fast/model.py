@@ -234,10 +234,14 @@ def lemma_exceptions() -> dict[str, bytes]:
     }
 
 
+# Degrees of "much" and "little" are words of their own in the treebanks, and to spaCy.
+_OWN_LEMMA = ("more", "most", "less", "least")
+
+
 def inflected_forms() -> list[tuple[str, str, str, str]]:
     """(kind, tag, form, lemma) of the plurals, comparatives and superlatives of lemminflect.
 
-    A form of several lemmas has the first that lemminflect names for it.
+    A form of several lemmas has the first that lemminflect names for it, but for `_OWN_LEMMA`.
     """
     from etl.knowledge.inflection import getAllLemmas
 
@@ -247,7 +251,8 @@ def inflected_forms() -> list[tuple[str, str, str, str]]:
             if mask >> _BITS.index(tag) & 1:
                 lemmas = getAllLemmas(word, upos=part).get(part, ())
                 if lemmas:
-                    forms.append((kind, tag, word, lemmas[0].lower()))
+                    lemma = word if word in _OWN_LEMMA else lemmas[0].lower()
+                    forms.append((kind, tag, word, lemma))
     return forms
 
 
