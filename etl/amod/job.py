@@ -362,11 +362,11 @@ class Extraction:
                 candidates, settings.name, settings.examples, settings.seed
             )
             lake.replace("amod_examples", chosen, self.corpus, allow_empty=True, **commit)
-        memory_bytes = settings.memory_mb << 20
+        parts, memory = parts_for(counted), settings.memory_mb << 20
         if tasks.Task.of(settings).packs_pairs:
-            packed = results.packed_in(good, parts_for(counted), memory_bytes)
+            packed = results.packed_in(good, parts, memory)
         else:
-            packed = results.packed_of(pairs, parts_for(counted), memory_bytes)
+            packed = results.packed_of(pairs, parts, memory)
         counts = results.rows_of(packed, "amod_counts", corpus=settings.name, wave=number)
         # From the version of the beginning: what another process has begun anew is not added to.
         lake.append("amod_counts", counts, base=self.base, **commit)

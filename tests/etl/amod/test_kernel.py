@@ -348,6 +348,5 @@ def test_pairs_are_drained_by_the_bucket_of_their_noun(way):
     assert len(buckets) > 1
     for bucket, pairs in buckets.items():
         assert {crc32(noun.encode()) % BUCKETS for noun in pairs["noun"].to_pylist()} == {bucket}
-    together = sum(map(as_counter, buckets.values()), Counter())
-    assert together == as_counter(counters[1].drain())
+    assert sum(map(as_counter, buckets.values()), Counter()) == as_counter(counters[1].drain())
     assert list(counters[0].drain_buckets()) == []
