@@ -46,7 +46,8 @@ def test_scores_and_their_difference():
     assert fast_quality.f1(good) == 1
     assert fast_quality.f1(half) == pytest.approx(2 / 6)
     gain, low, high = fast_quality.difference(np.tile(good, (50, 1)), np.tile(half, (50, 1)))
-    assert low <= gain == pytest.approx(2 / 3) <= high
+    assert gain == pytest.approx(2 / 3)
+    assert low <= gain <= high
 
 
 def test_agreement_of_two_countings():
