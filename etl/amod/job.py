@@ -78,21 +78,22 @@ def extract(settings: Settings) -> None:
         listed.count_list(settings, files)
         return
     if settings.source in RAW:
-        check_parser(settings.parser, settings.parser_model)
+        check_parser(settings.text_parser, settings.parser_model)
         reading.check_input(files, settings)
     else:
         PairCounter("conllu", settings.rules, settings.kernel)  # says what is wrong with kernel=
     needs_jvm = "parser=sparknlp" if _by_sparknlp(settings) else None
     engine = start(f"extract_amod {settings.name}", settings, needs_jvm=needs_jvm)
     if settings.source in RAW:
-        check_parser(settings.parser, settings.parser_model)  # Spark NLP's jar, now it can be asked
+        # Spark NLP's jar, now it can be asked.
+        check_parser(settings.text_parser, settings.parser_model)
     else:
         check_kernel(engine, settings)
     Extraction(engine, settings).run(files)
 
 
 def _by_sparknlp(settings: Settings) -> bool:
-    return settings.source in RAW and settings.parser == "sparknlp"
+    return settings.source in RAW and settings.text_parser == "sparknlp"
 
 
 def check_kernel(engine: Engine, settings: Settings) -> None:
@@ -292,10 +293,13 @@ class Extraction:
             return map_arrow(
                 numbers, counts, schema, compiled=compiled and settings.kernel != "reference"
             )
+        if task.packs_pairs:
+            # Counting costs no more than reading: there is nothing to deal out.
+            return map_arrow(numbers, shares_of(shares, reading.count_text_units, task), schema)
         read = map_arrow(numbers, shares_of(shares, reading.read_units, task), schema)
         # Parsing costs a hundred times what reading does, and files come in any number and size.
         dealt = read.repartition(settings.partitions or self.engine.partitions(4 * len(shares), 0))
-        if settings.parser != "sparknlp":
+        if settings.text_parser != "sparknlp":
             return map_arrow(
                 dealt,
                 lambda batches: tasks.parse_documents(reading.prepared(batches, task), task),
@@ -389,7 +393,7 @@ class Extraction:
         if settings.further_relations:
             self._commit_relations(good, number, commit)
         parts, memory = parts_for(counted), settings.memory_mb << 20
-        if settings.source in PARSED and not tasks.Task.of(settings).by_sentence:
+        if tasks.Task.of(settings).packs_pairs:
             packed = results.packed_in(good, parts, memory)
         else:
             packed = results.packed_of(pairs, parts, memory)

@@ -21,6 +21,8 @@ from etl.amod.tasks import (
     STAGED,
     Rows,
     Task,
+    add_pairs,
+    add_stats,
     error_text,
     units_of,
 )
@@ -31,6 +33,7 @@ from etl.corpora.files import InputFile, Unit, Unreadable, open_stored
 from etl.corpora.languages import check_language, identify
 from etl.corpora.text import is_wet
 from etl.engine import progress
+from etl.parsing.fast.counting import TextCounter
 
 RAW_ROW = "raw"  # the kind of a staged row of a Parquet or Arrow file
 
@@ -66,6 +69,30 @@ def _by_length(
         length = pc.fill_null(pc.binary_length(batch.column("text")), 0)
         order = pc.array_sort_indices(length, order=next(orders))
         yield batch.take(order)
+
+
+def count_text_units(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+    """Units of a corpus of plain text to staged rows, counted by the compiled extractor as they
+    are read: pairs, statistics, and what was not read."""
+    for file, unit in units_of(batches):
+        staged = _Staged(file)
+        counter = TextCounter(task.rules, task.parser_model)
+        try:
+            for event in events(unit, task):
+                for one in text_rows(event, task) if isinstance(event, Texts) else (event,):
+                    staged.note(one)
+                    if isinstance(one, Document):
+                        counter.feed(one.text)
+                if counter.nbytes > task.memory_bytes:
+                    add_pairs(staged.rows, file, counter)
+                yield from staged.full()
+        except Unreadable as error:
+            staged.rows.add("failed", file, reason=error_text(error))
+        add_pairs(staged.rows, file, counter)
+        # Lines are documents here, and are stated with the documents.
+        add_stats(staged.rows, file, counter.stats())
+        progress.advance(unit.end - unit.start)
+        yield from staged.rest()
 
 
 def check_input(files: Sequence[InputFile], settings: Settings) -> None:
@@ -169,9 +196,14 @@ class _Staged:
         self._documents = self._others = 0
 
     def add(self, event: Event | Texts) -> None:
+        self.note(event)
+        if isinstance(event, Document):
+            self.rows.add("document", self._file, document=event.id, text=event.text)
+
+    def note(self, event: Event | Texts) -> None:
+        """Count a document; stage what is no document."""
         if isinstance(event, Document):
             self._documents += 1
-            self.rows.add("document", self._file, document=event.id, text=event.text)
         elif isinstance(event, Rejected):
             self._others += 1
             at = f"byte {event.offset}: " if event.offset is not None else ""

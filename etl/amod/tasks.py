@@ -26,7 +26,7 @@ from etl.amod.kernel import PairCounter
 from etl.amod.reference import Sentence, Stats, Tally, sentences
 from etl.amod.relations import RelationCounter
 from etl.amod.rules import ReadingRules
-from etl.amod.settings import Settings
+from etl.amod.settings import PARSED, Settings
 from etl.amod.sums import pack
 from etl.corpora.blocks import NoBoundary, blocks
 from etl.corpora.conllu import Dialect
@@ -34,6 +34,7 @@ from etl.corpora.dialects import UnknownDialect, detect
 from etl.corpora.files import Unit, Unreadable, open_input
 from etl.engine import progress
 from etl.parsing import Parsed, load_parser, sparknlp_parser
+from etl.parsing.fast.counting import TextCounter
 
 STAGED = pa.schema(
     [
@@ -95,7 +96,7 @@ class Task:
             source=settings.source,
             rules=settings.rules,
             kernel=settings.kernel,
-            parser=settings.parser,
+            parser=settings.text_parser,
             parser_model=settings.parser_model,
             text_field=settings.text_field,
             id_field=settings.id_field,
@@ -113,6 +114,11 @@ class Task:
     def by_sentence(self) -> bool:
         """Whether sentences are looked at one by one, rather than counted in blocks."""
         return self.deduplicate != "none" or self.examples > 0 or self.keep_text
+
+    @property
+    def packs_pairs(self) -> bool:
+        """Whether tasks count in compiled code and stage pairs by the thousand (`add_pairs`)."""
+        return not self.by_sentence and (self.source in PARSED or self.parser == "fast")
 
 
 class Rows:
@@ -141,7 +147,7 @@ class Rows:
             self.characters = 0
 
 
-def add_pairs(rows: Rows, file: int, counter: PairCounter) -> None:
+def add_pairs(rows: Rows, file: int, counter: PairCounter | TextCounter) -> None:
     """What `counter` has counted of `file` as staged rows that hold pairs packed; empties it."""
     for bucket, pairs in counter.drain_buckets():
         for packed in pack(pairs):

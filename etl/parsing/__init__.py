@@ -1,8 +1,8 @@
 """Parsers behind one seam: plain text in, columns of parsed tokens out.
 
 `check_parser` is called on the driver before any work; `load_parser` in the worker processes,
-where the model is loaded at first use and kept. spaCy and Stanza run in Python workers. Spark NLP
-runs in the JVM, on DataFrames: see `etl.parsing.sparknlp_parser`.
+where the model is loaded at first use and kept. spaCy, the compiled extractor `fast` and Stanza run
+in Python workers. Spark NLP runs in the JVM, on DataFrames: see `etl.parsing.sparknlp_parser`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import cache
 from conf import UserError
 from etl.parsing.tokens import SENTENCES, TOKENS, Parsed, Parser
 
-PARSERS = ("spacy", "stanza", "sparknlp")
+PARSERS = ("spacy", "fast", "stanza", "sparknlp")
 
 __all__ = ["PARSERS", "SENTENCES", "TOKENS", "Parsed", "Parser", "check_parser", "load_parser"]
 
@@ -20,13 +20,18 @@ __all__ = ["PARSERS", "SENTENCES", "TOKENS", "Parsed", "Parser", "check_parser",
 def check_parser(name: str, model: str | None = None) -> None:
     """Raise `UserError`, with the command that mends it, where parser `name` could not work here.
 
-    `model` is a spaCy package or folder, a folder of Stanza's resources, or a folder of a Spark
-    NLP pipeline; None takes the parser's default. Nothing is downloaded.
+    `model` is a spaCy package or folder, a file of `etl.parsing.fast.train`, a folder of Stanza's
+    resources, or a folder of a Spark NLP pipeline; None takes the parser's default. Nothing is
+    downloaded.
     """
     if name == "spacy":
         from etl.parsing.spacy_parser import find_model
 
         find_model(model)
+    elif name == "fast":
+        from etl.parsing.fast.extractor import new_extractor
+
+        new_extractor(model)
     elif name == "stanza":
         from etl.parsing.stanza_parser import find_model as find_resources
 
@@ -49,8 +54,12 @@ def load_parser(name: str, model: str | None = None) -> Parser:
         from etl.parsing.spacy_parser import SpacyParser
 
         return SpacyParser(model)
+    if name == "fast":
+        from etl.parsing.fast.parser import FastParser
+
+        return FastParser(model)
     if name == "stanza":
         from etl.parsing.stanza_parser import StanzaParser
 
         return StanzaParser(model)
-    raise UserError(f"parser={name}: expected one of spacy, stanza as a parser of texts")
+    raise UserError(f"parser={name}: expected one of spacy, fast, stanza as a parser of texts")

@@ -19,7 +19,7 @@ from conf import JobFailed, UserError, load
 from etl.amod import job, staging
 from etl.amod.job import Extraction
 from etl.amod.plan import plan
-from etl.amod.settings import Settings
+from etl.amod.settings import Settings, decisive
 from etl.corpora.files import list_inputs
 from etl.engine import running
 from etl.lake import arrow
@@ -356,6 +356,43 @@ def test_raw_text_is_parsed_with_every_document_counted(run: Run, tmp_path: Path
     once = ("deduplicate=document", "partitions=1")
     run(tmp_path / "once", *once, source="text", input=str(text))
     assert pairs_of(tmp_path / "once", "text")["false", "key"] == 2
+
+
+def test_the_compiled_extractor_counts_as_it_reads(run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("etl.parsing.fast._fast")
+    text = tmp_path / "text.txt"
+    paragraphs = [
+        "The thief had a false key. It was an old key.",
+        "A false key opened the wooden door.",
+    ] * 20
+    text.write_text("\n\n".join(paragraphs))
+    expected = {("false", "key"): 40, ("old", "key"): 20, ("wooden", "door"): 20}
+    for name, words in {
+        "counted": (),
+        "cut": ("unit_bytes=200", "partitions=3"),
+        "by_sentence": ("examples=1", "partitions=1"),
+    }.items():
+        run(tmp_path / name, "parser=fast", *words, source="text", input=str(text))
+        assert pairs_of(tmp_path / name, "text") == expected
+        (file,) = arrow.read(str(tmp_path / name), "amod_files").to_pylist()
+        assert (file["status"], file["sentences"], file["pairs"]) == ("done", 60, 80)
+    (example,) = {
+        r["sentence"]
+        for r in arrow.read(str(tmp_path / "by_sentence"), "amod_examples").to_pylist()
+        if r["adjective"] == "old"
+    }
+    assert example == "It was an old key."
+
+
+def test_auto_names_the_parser_by_the_source_alone() -> None:
+    settings = load(Settings, ["source=text", "input=x"])
+    assert settings.parser == "auto"
+    assert settings.text_parser == "spacy"
+    assert decisive(settings) == decisive(
+        load(Settings, ["source=text", "input=x", "parser=spacy"])
+    )
+    with pytest.raises(UserError, match="parser=fast with dependent=any"):
+        load(Settings, ["source=text", "input=x", "parser=fast", "preset=paper"])
 
 
 def test_a_wikipedia_dump(run: Run, tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""A compiled extractor of adjective–noun pairs from raw text, distilled from spaCy."""

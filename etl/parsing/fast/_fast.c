@@ -1,0 +1,703 @@
+/* Adjective–noun pairs straight from text: tokens, tags, heads, lemmas, counts, in one pass. */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <math.h>
+
+#include "_model.h"
+
+#define TOKENS_AT_ONCE 65536u
+
+/* --------------------------------------------------------------------------------- lemmas */
+
+static const uint8_t *exception_of(const Data *data, const uint8_t *form, uint32_t n, char kind) {
+    uint32_t wanted = (uint32_t)(mix(hash_bytes(form, n), (uint64_t)kind) >> 32);
+    uint32_t low = 0, high = data->word_count;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (data->word_hash[middle] < wanted)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < data->word_count && data->word_hash[low] == wanted; low++) {
+        const uint8_t *entry = data->words + data->word_at[low];
+        if (entry[0] == (uint8_t)kind && strlen((const char *)entry + 1) == n
+            && memcmp(entry + 1, form, n) == 0)
+            return entry + n + 2;
+    }
+    return NULL;
+}
+
+static int has_ending(const uint8_t *word, uint32_t n, const char *ending) {
+    size_t size = strlen(ending);
+    return n > size && memcmp(word + n - size, ending, size) == 0;
+}
+
+/* The singular of a lower-cased plural, by rule; `out` has room for it. */
+static uint32_t singular(const uint8_t *word, uint32_t n, uint8_t *out) {
+    memcpy(out, word, n);
+    if (has_ending(word, n, "ies") && n > 4) return out[n - 3] = 'y', n - 2;
+    if (has_ending(word, n, "men") && n > 3) return out[n - 2] = 'a', n;
+    if (has_ending(word, n, "sses") || has_ending(word, n, "xes") || has_ending(word, n, "zzes")
+        || has_ending(word, n, "ches") || has_ending(word, n, "shes"))
+        return n - 2;
+    if (has_ending(word, n, "s") && !has_ending(word, n, "ss") && !has_ending(word, n, "us")
+        && !has_ending(word, n, "is"))
+        return n - 1;
+    return n;
+}
+
+static uint64_t base_hash(const uint8_t *word, uint32_t n) { return hash_bytes(word, n); }
+
+/* The positive of a comparative or superlative: what is left without its ending, if it is in the
+   lexicon as an adjective (bit 2), with the spelling undone; else the form. */
+static uint32_t positive(const Data *data, const uint8_t *word, uint32_t n, uint32_t ending,
+                         uint8_t *out) {
+    uint32_t stem = n > ending ? n - ending : 0;
+    if (stem < 2) return memcpy(out, word, n), n;
+    memcpy(out, word, stem);
+    if (out[stem - 1] == 'i') {
+        out[stem - 1] = 'y';
+        if (mask_of(data, base_hash(out, stem)) & 4) return stem;
+        out[stem - 1] = 'i';
+    }
+    if (stem > 2 && out[stem - 1] == out[stem - 2] && (mask_of(data, base_hash(out, stem - 1)) & 4)
+        && !(mask_of(data, base_hash(out, stem)) & 4))
+        return stem - 1;
+    if (mask_of(data, base_hash(out, stem)) & 4) return stem;
+    out[stem] = 'e';
+    if (mask_of(data, base_hash(out, stem + 1)) & 4) return stem + 1;
+    return memcpy(out, word, n), n;
+}
+
+static void find_lemma(Vocabulary *v, Type *t, int tag) {
+    uint8_t out[WORD_ROOM];
+    uint32_t n = t->low_length, *at = tag == NNS ? &t->noun_at : &t->adjective_at;
+    uint32_t *length = tag == NNS ? &t->noun_length : &t->adjective_length;
+    const uint8_t *word = v->arena + t->low_at;
+    char kind = tag == NNS ? 'n' : tag == JJR ? 'r' : 's';
+    const uint8_t *listed = exception_of(v->data, word, n, kind);
+    if (listed && strlen((const char *)listed) < sizeof out)
+        memcpy(out, listed, n = (uint32_t)strlen((const char *)listed));
+    else if (tag == NNS)
+        n = singular(word, n, out);
+    else
+        n = positive(v->data, word, n, tag == JJR ? 2 : 3, out);
+    *at = keep_bytes(v, out, n);
+    *length = n;
+}
+
+/* Lemma of a token under its tag, lower-cased; of a name, its form. */
+static const uint8_t *lemma_of(Vocabulary *v, const Token *token, uint32_t *n) {
+    Type *t = &v->types[token->type];
+    if (token->tag == NNS) {
+        if (!t->noun_length) find_lemma(v, t, NNS);
+        return *n = t->noun_length, v->arena + t->noun_at;
+    }
+    if (token->tag == JJR || token->tag == JJS) {
+        /* A form is a comparative or a superlative, never both: one place will do. */
+        if (!t->adjective_length) find_lemma(v, t, token->tag);
+        return *n = t->adjective_length, v->arena + t->adjective_at;
+    }
+    if (token->tag == NNP) return *n = t->length, v->arena + t->at;
+    return *n = t->low_length, v->arena + t->low_at;
+}
+
+/* --------------------------------------------------------------------------------- pairs */
+
+typedef struct {
+    uint64_t hash;
+    uint32_t at; /* adjective and noun, one behind the other */
+    uint32_t adjective, noun;
+    int64_t count;
+} Pair;
+
+enum { HEAD_NOT_NOUN, NO_LETTER, FRAGMENT, REASONS };
+static const char *const REASON_NAMES[] = {"head_not_noun", "no_letter_or_digit",
+                                           "hyphen_fragment"};
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *data_owner;
+    Data data;
+    Model model;
+    int has_model;
+    Vocabulary v;
+    int16_t edge[2 * GROUPS * CLASSES];
+    Hypothesis *h;
+    Token *tokens;
+    uint32_t token_count, token_room;
+    uint32_t *opens; /* where sentences begin among the tokens */
+    uint32_t open_count, open_room;
+    /* counting */
+    int adjective_by_lemma, noun_by_lemma, lowercase, proper_nouns, plural;
+    Pair *pairs;
+    uint32_t pair_count, pair_room, *pair_index, pair_slots;
+    uint8_t *pair_bytes;
+    size_t pair_used, pair_size;
+    int64_t sentences, words, amod, counted, left_out[REASONS];
+    char sample[REASONS][200];
+} Extractor;
+
+static void on_type(void *owner, uint32_t type) {
+    Extractor *x = owner;
+    if (x->has_model) sum_word(&x->model, &x->v, type);
+}
+
+static int add_pair(Extractor *x, const uint8_t *a, uint32_t na, const uint8_t *b, uint32_t nb) {
+    uint64_t hash = mix(hash_bytes(a, na), hash_bytes(b, nb));
+    int grown = grow_index(&x->pair_index, &x->pair_slots, x->pair_count);
+    if (grown < 0) return 0;
+    uint32_t mask = x->pair_slots - 1;
+    if (grown)
+        for (uint32_t k = 0; k < x->pair_count; k++) {
+            uint32_t slot = (uint32_t)x->pairs[k].hash & mask;
+            while (x->pair_index[slot]) slot = (slot + 1) & mask;
+            x->pair_index[slot] = k + 1;
+        }
+    uint32_t slot = (uint32_t)hash & mask;
+    for (; x->pair_index[slot]; slot = (slot + 1) & mask) {
+        Pair *p = &x->pairs[x->pair_index[slot] - 1];
+        if (p->hash == hash && p->adjective == na && p->noun == nb
+            && memcmp(x->pair_bytes + p->at, a, na) == 0
+            && memcmp(x->pair_bytes + p->at + na, b, nb) == 0)
+            return p->count++, 1;
+    }
+    if (x->pair_count == x->pair_room) {
+        uint32_t room = x->pair_room * 2 + 4096;
+        if (!reserve((void **)&x->pairs, room, sizeof(Pair))) return 0;
+        x->pair_room = room;
+    }
+    if (x->pair_used + na + nb > x->pair_size) {
+        size_t size = x->pair_size * 2 + na + nb + 65536;
+        if (size > UINT32_MAX || !reserve((void **)&x->pair_bytes, size, 1)) return 0;
+        x->pair_size = size;
+    }
+    memcpy(x->pair_bytes + x->pair_used, a, na);
+    memcpy(x->pair_bytes + x->pair_used + na, b, nb);
+    x->pairs[x->pair_count] = (Pair){hash, (uint32_t)x->pair_used, na, nb, 1};
+    x->pair_used += na + nb;
+    x->pair_index[slot] = ++x->pair_count;
+    return 1;
+}
+
+static uint32_t lowered(const Data *data, const uint8_t *p, uint32_t n, uint8_t *out) {
+    uint32_t size = 0;
+    for (uint32_t at = 0, step; at < n; at += step) {
+        uint32_t code = decode(p + at, p + n, &step);
+        size += put_code(out + size, code < 0x10000 ? data->lowered[code] : code);
+    }
+    return size;
+}
+
+/* The adjective of a pair: empty (0) without letter or digit. */
+static const uint8_t *word_of(Extractor *x, const Token *token, int by_lemma, uint8_t *room,
+                              uint32_t *n) {
+    Type *t = &x->v.types[token->type];
+    if (!by_lemma) {
+        *n = x->lowercase ? t->low_length : t->length;
+        return x->v.arena + (x->lowercase ? t->low_at : t->at);
+    }
+    const uint8_t *lemma = lemma_of(&x->v, token, n);
+    if (!x->lowercase || token->tag != NNP) return lemma;
+    *n = lowered(&x->data, lemma, *n, room);
+    return room;
+}
+
+static int touches_hyphen(const Extractor *x, uint32_t i) {
+    const Token *t = x->tokens;
+    if (i > 0 && !t[i - 1].space_after && x->v.types[t[i - 1].type].kind == HYPHEN) return 1;
+    return i + 1 < x->token_count && !t[i].space_after
+           && x->v.types[t[i + 1].type].kind == HYPHEN;
+}
+
+static void leave_out(Extractor *x, int reason, const Token *a, const Token *b) {
+    const Type *t = &x->v.types[a->type], *u = &x->v.types[b->type];
+    char sample[200];
+    size_t n = t->low_length < 90 ? t->low_length : 90, m = u->low_length < 90 ? u->low_length : 90;
+    memcpy(sample, x->v.arena + t->low_at, n);
+    sample[n] = ' ';
+    memcpy(sample + n + 1, x->v.arena + u->low_at, m);
+    sample[n + m + 1] = 0;
+    if (x->left_out[reason]++ == 0 || strcmp(sample, x->sample[reason]) < 0)
+        strcpy(x->sample[reason], sample);
+}
+
+static int count_sentence(Extractor *x, uint32_t first, uint32_t n) {
+    uint8_t room[WORD_ROOM], other[WORD_ROOM];
+    for (uint32_t i = first; i < first + n; i++) {
+        Token *a = &x->tokens[i];
+        if (a->head < 0) continue;
+        Token *b = &x->tokens[first + (uint32_t)a->head];
+        x->amod++;
+        if ((b->tag == NNP && !x->proper_nouns) || (b->tag == NNS && !x->plural)) {
+            leave_out(x, HEAD_NOT_NOUN, a, b);
+        } else if (touches_hyphen(x, i) || touches_hyphen(x, first + (uint32_t)a->head)) {
+            leave_out(x, FRAGMENT, a, b);
+        } else {
+            uint32_t na, nb;
+            const uint8_t *adjective = word_of(x, a, x->adjective_by_lemma, room, &na);
+            /* The arena may move when a lemma is added to it. */
+            if (adjective != room) memcpy(room, adjective, na);
+            const uint8_t *noun = word_of(x, b, x->noun_by_lemma, other, &nb);
+            if (!na || !nb || !x->v.types[a->type].alnum) {
+                leave_out(x, NO_LETTER, a, b);
+                continue;
+            }
+            x->counted++;
+            if (!add_pair(x, room, na, noun, nb)) return 0;
+        }
+    }
+    return 1;
+}
+
+/* --------------------------------------------------------------------------------- text */
+
+static int push_open(Extractor *x, uint32_t at) {
+    if (x->open_count == x->open_room) {
+        uint32_t room = x->open_room * 2 + 1024;
+        if (!reserve((void **)&x->opens, room, sizeof *x->opens)) return 0;
+        x->open_room = room;
+    }
+    x->opens[x->open_count++] = at;
+    return 1;
+}
+
+/* Tokens and sentences of what was read since `first`. With `whole` they are one sentence. */
+static int split_sentences(Extractor *x, uint32_t first, int whole) {
+    uint32_t open = first;
+    if (first == x->token_count) return 1;
+    x->tokens[x->token_count - 1].space_after = 1;
+    if (!push_open(x, first)) return 0;
+    for (uint32_t i = first + 1; i < x->token_count; i++)
+        if ((!whole && opens_sentence(&x->v, x->tokens + open, i - open))
+            || i - open >= MAX_SENTENCE) {
+            if (!push_open(x, i)) return 0;
+            open = i;
+        }
+    return 1;
+}
+
+static int tag_from(Extractor *x, uint32_t open) {
+    for (uint32_t k = open; k < x->open_count; k++) {
+        uint32_t end = k + 1 < x->open_count ? x->opens[k + 1] : x->token_count;
+        Sentence s = {&x->v, x->tokens + x->opens[k], end - x->opens[k]};
+        tag_sentence(&x->model, &s, x->edge);
+        find_heads(&x->model, &s, x->h);
+    }
+    return 1;
+}
+
+static int count_all(Extractor *x) {
+    for (uint32_t k = 0; k < x->open_count; k++) {
+        uint32_t end = k + 1 < x->open_count ? x->opens[k + 1] : x->token_count;
+        if (!count_sentence(x, x->opens[k], end - x->opens[k])) return 0;
+    }
+    x->sentences += x->open_count;
+    x->words += x->token_count;
+    x->token_count = x->open_count = 0;
+    return 1;
+}
+
+enum { KEEP, COUNT, SPLIT_ONLY, LINES_ARE_SENTENCES };
+
+static int read_text(Extractor *x, const uint8_t *p, size_t size, int newline_ends, int mode) {
+    const uint8_t *end = p + size, *at = p;
+    uint32_t first = x->token_count;
+    int ended = 0;
+    while (at < end) {
+        uint32_t gap, lines = 0;
+        const uint8_t *from = at;
+        while (at < end && (gap = space_at(at, end))) lines += *at == '\n', at += gap;
+        if (at > from && x->token_count > first) x->tokens[x->token_count - 1].space_after = 1;
+        ended = lines >= (newline_ends ? 1u : 2u);
+        if ((ended || at >= end || x->token_count - first >= TOKENS_AT_ONCE)
+            && x->token_count > first) {
+            uint32_t open = x->open_count;
+            if (!split_sentences(x, first, mode == LINES_ARE_SENTENCES)) return 0;
+            if (mode == KEEP || mode == COUNT) tag_from(x, open);
+            if (mode == COUNT) {
+                if (!count_all(x)) return 0;
+                if (x->v.type_count > TYPES_AT_ONCE || x->v.arena_used > ARENA_AT_ONCE)
+                    forget(&x->v);
+            }
+            first = x->token_count;
+        }
+        if (at >= end) break;
+        const uint8_t *start = at;
+        while (at < end && at - start < CHUNK_BYTES && !space_at(at, end)) at++;
+        /* Never within a character. */
+        if (at < end && at - start >= CHUNK_BYTES)
+            for (int k = 0; k < 3 && (*at & 0xC0) == 0x80; k++) at--;
+        uint32_t chunk = chunk_of(&x->v, start, (uint32_t)(at - start));
+        if (x->v.failed) return 0;
+        Chunk c = x->v.chunks[chunk];
+        if (x->token_count + c.count > x->token_room) {
+            uint32_t room = x->token_room * 2 + c.count + 4096;
+            if (!reserve((void **)&x->tokens, room, sizeof(Token))) return 0;
+            x->token_room = room;
+        }
+        for (uint32_t k = 0; k < c.count; k++) {
+            Piece piece = x->v.pieces[c.first + k];
+            Token *t = &x->tokens[x->token_count++];
+            memset(t, 0, sizeof *t);
+            t->begin = (uint32_t)(start - p) + piece.offset;
+            t->end = t->begin + piece.length;
+            t->type = piece.type;
+            t->head = -1;
+        }
+    }
+    if (x->token_count > first) {
+        uint32_t open = x->open_count;
+        if (!split_sentences(x, first, mode == LINES_ARE_SENTENCES)) return 0;
+        if (mode == KEEP || mode == COUNT) tag_from(x, open);
+        if (mode == COUNT && !count_all(x)) return 0;
+    }
+    return 1;
+}
+
+/* What the words before and behind a sentence add to scores. */
+static void sum_edges(Extractor *x) {
+    uint32_t rows[MAX_ROWS];
+    memset(x->edge, 0, sizeof x->edge);
+    for (int group = 0; group < GROUPS; group++) {
+        add_rows(x->model.tag, rows, word_rows(&BEFORE, group, rows), x->edge + group * CLASSES);
+        add_rows(x->model.tag, rows, word_rows(&AFTER, group, rows),
+                 x->edge + (GROUPS + group) * CLASSES);
+    }
+}
+
+#include "_train.h"
+
+/* --------------------------------------------------------------------------------- Python */
+
+static int data_buffer(PyObject *data, const char *name, const void **out, Py_ssize_t *size) {
+    PyObject *value = PyDict_GetItemString(data, name);
+    if (value == NULL || !PyBytes_Check(value)) {
+        PyErr_Format(PyExc_ValueError, "data: expected bytes under %s", name);
+        return 0;
+    }
+    *out = PyBytes_AS_STRING(value);
+    *size = PyBytes_GET_SIZE(value);
+    return 1;
+}
+
+static int take_model(Extractor *x, PyObject *data) {
+    Py_ssize_t tag, head, limits;
+    const void *numbers;
+    if (!data_buffer(data, "tag", (const void **)&x->model.tag, &tag)
+        || !data_buffer(data, "head", (const void **)&x->model.head, &head)
+        || !data_buffer(data, "limits", &numbers, &limits))
+        return 0;
+    if (tag != (Py_ssize_t)CLASSES << TAG_BITS || head != (Py_ssize_t)1 << HEAD_BITS || limits != 16) {
+        PyErr_SetString(PyExc_ValueError, "the model's tables have other sizes than this code's");
+        return 0;
+    }
+    int32_t values[4];
+    memcpy(values, numbers, sizeof values);
+    x->model.near_adjective = values[0];
+    x->model.near_noun = values[1];
+    x->model.near_name = values[2];
+    x->model.bias = values[3];
+    x->has_model = 1;
+    sum_edges(x);
+    return 1;
+}
+
+static int extractor_init(Extractor *x, PyObject *arguments, PyObject *names) {
+    static char *keywords[] = {"data",      "adjective_by_lemma", "noun_by_lemma",
+                               "lowercase", "proper_nouns",       "plural", NULL};
+    PyObject *data;
+    Py_ssize_t n, m, k;
+    x->noun_by_lemma = x->lowercase = x->plural = 1;
+    x->adjective_by_lemma = x->proper_nouns = 0;
+    if (!PyArg_ParseTupleAndKeywords(arguments, names, "O!|ppppp", keywords, &PyDict_Type, &data,
+                                     &x->adjective_by_lemma, &x->noun_by_lemma, &x->lowercase,
+                                     &x->proper_nouns, &x->plural))
+        return -1;
+    if (x->data_owner) {
+        PyErr_SetString(PyExc_RuntimeError, "an Extractor is set up once");
+        return -1;
+    }
+    /* A copy, so that nobody changes what the pointers below point into. */
+    x->data_owner = PyDict_Copy(data);
+    if (x->data_owner == NULL) return -1;
+    data = x->data_owner;
+    if (!data_buffer(data, "classes", (const void **)&x->data.classes, &n)
+        || !data_buffer(data, "lowered", (const void **)&x->data.lowered, &m))
+        return -1;
+    if (n != 65536 || m != 131072) {
+        PyErr_SetString(PyExc_ValueError, "classes and lowered: expected 65,536 entries");
+        return -1;
+    }
+    if (!data_buffer(data, "lexicon", (const void **)&x->data.lexicon, &n)
+        || !data_buffer(data, "masks", (const void **)&x->data.masks, &m))
+        return -1;
+    if (n != 2 * m) {
+        PyErr_SetString(PyExc_ValueError, "lexicon and masks differ in length");
+        return -1;
+    }
+    x->data.lexicon_size = (uint32_t)(n / 4);
+    if (!data_buffer(data, "words", (const void **)&x->data.words, &k)
+        || !data_buffer(data, "word_hash", (const void **)&x->data.word_hash, &n)
+        || !data_buffer(data, "word_at", (const void **)&x->data.word_at, &m))
+        return -1;
+    x->data.word_count = (uint32_t)(n / 4);
+    if (n != m || (k && x->data.words[k - 1] != 0)) {
+        PyErr_SetString(PyExc_ValueError, "the exceptions of lemmas are damaged");
+        return -1;
+    }
+    for (uint32_t i = 0; i < x->data.word_count; i++)
+        if (x->data.word_at[i] + 3 > (uint32_t)k) {
+            PyErr_SetString(PyExc_ValueError, "the exceptions of lemmas are damaged");
+            return -1;
+        }
+    x->v.data = &x->data;
+    x->v.owner = x;
+    x->v.on_type = on_type;
+    x->h = malloc(MAX_HYPOTHESES * sizeof *x->h);
+    if (x->h == NULL) return PyErr_NoMemory(), -1;
+    if (PyDict_GetItemString(data, "tag") && !take_model(x, data)) return -1;
+    return 0;
+}
+
+static void extractor_free(Extractor *x) {
+    release(&x->v);
+    free(x->h);
+    free(x->tokens);
+    free(x->opens);
+    free(x->pairs);
+    free(x->pair_index);
+    free(x->pair_bytes);
+    Py_CLEAR(x->data_owner);
+    Py_TYPE(x)->tp_free((PyObject *)x);
+}
+
+static PyObject *run(Extractor *x, PyObject *arguments, int mode) {
+    Py_buffer text;
+    int newline_ends = 0, ok;
+    if (!PyArg_ParseTuple(arguments, "y*|p", &text, &newline_ends)) return NULL;
+    if (!x->data_owner || ((mode == KEEP || mode == COUNT) && !x->has_model)) {
+        PyBuffer_Release(&text);
+        PyErr_SetString(PyExc_RuntimeError, "no model was given");
+        return NULL;
+    }
+    if ((size_t)text.len > (size_t)UINT32_MAX - 16) {
+        PyBuffer_Release(&text);
+        PyErr_SetString(PyExc_ValueError, "a text must be shorter than 4 GB");
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    x->token_count = x->open_count = 0;
+    if (mode != SPLIT_ONLY && mode != LINES_ARE_SENTENCES
+        && (x->v.type_count > TYPES_AT_ONCE || x->v.arena_used > ARENA_AT_ONCE))
+        forget(&x->v);
+    ok = read_text(x, text.buf, (size_t)text.len, newline_ends, mode);
+    Py_END_ALLOW_THREADS
+    PyBuffer_Release(&text);
+    if (!ok) return PyErr_NoMemory();
+    Py_RETURN_NONE;
+}
+
+static PyObject *extractor_feed(Extractor *x, PyObject *arguments) {
+    return run(x, arguments, COUNT);
+}
+
+static PyObject *extractor_split(Extractor *x, PyObject *arguments) {
+    return run(x, arguments, SPLIT_ONLY);
+}
+
+static PyObject *extractor_split_lines(Extractor *x, PyObject *arguments) {
+    return run(x, arguments, LINES_ARE_SENTENCES);
+}
+
+static PyObject *extractor_parse(Extractor *x, PyObject *arguments) {
+    return run(x, arguments, KEEP);
+}
+
+/* The tokens of the last text: one array each of begin, end, tag, head, space_after, lemma. */
+static PyObject *extractor_tokens(Extractor *x, PyObject *ignored) {
+    (void)ignored;
+    Py_ssize_t n = x->token_count;
+    PyObject *begin = PyBytes_FromStringAndSize(NULL, n * 4), *end = PyBytes_FromStringAndSize(NULL, n * 4),
+             *tag = PyBytes_FromStringAndSize(NULL, n), *head = PyBytes_FromStringAndSize(NULL, n * 4),
+             *space = PyBytes_FromStringAndSize(NULL, n),
+             *opens = PyBytes_FromStringAndSize((const char *)x->opens, (Py_ssize_t)x->open_count * 4);
+    if (!begin || !end || !tag || !head || !space || !opens) {
+        Py_XDECREF(begin), Py_XDECREF(end), Py_XDECREF(tag), Py_XDECREF(head), Py_XDECREF(space),
+            Py_XDECREF(opens);
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        const Token *t = &x->tokens[i];
+        memcpy(PyBytes_AS_STRING(begin) + 4 * i, &t->begin, 4);
+        memcpy(PyBytes_AS_STRING(end) + 4 * i, &t->end, 4);
+        memcpy(PyBytes_AS_STRING(head) + 4 * i, &t->head, 4);
+        PyBytes_AS_STRING(tag)[i] = (char)t->tag;
+        PyBytes_AS_STRING(space)[i] = (char)t->space_after;
+    }
+    return Py_BuildValue("NNNNNN", begin, end, tag, head, space, opens);
+}
+
+/* The lemma of token i of the last text. */
+static PyObject *extractor_lemma(Extractor *x, PyObject *number) {
+    Py_ssize_t i = PyNumber_AsSsize_t(number, PyExc_IndexError);
+    if (i == -1 && PyErr_Occurred()) return NULL;
+    if (i < 0 || i >= (Py_ssize_t)x->token_count) {
+        PyErr_SetString(PyExc_IndexError, "no such token");
+        return NULL;
+    }
+    uint32_t n;
+    const uint8_t *lemma = lemma_of(&x->v, &x->tokens[i], &n);
+    if (x->v.failed) return PyErr_NoMemory();
+    return PyUnicode_DecodeUTF8((const char *)lemma, n, "replace");
+}
+
+/* The lemma of one word under a tag (a number of the model's classes). */
+static PyObject *extractor_lemmatize(Extractor *x, PyObject *arguments) {
+    const char *form;
+    Py_ssize_t n;
+    int tag;
+    if (!PyArg_ParseTuple(arguments, "y#i", &form, &n, &tag)) return NULL;
+    if (n < 1 || n > CHUNK_BYTES) return PyErr_SetString(PyExc_ValueError, "a word has 1 to 500 bytes"), NULL;
+    Character c[CHUNK_BYTES + 1];
+    uint32_t count = 0;
+    for (uint32_t at = 0, size; at < (uint32_t)n; at += size) {
+        uint32_t code = decode((const uint8_t *)form + at, (const uint8_t *)form + n, &size);
+        c[count++] = (Character){code, (uint16_t)at, class_of(&x->data, code)};
+    }
+    Token token = {.tag = (uint8_t)tag};
+    token.type = type_of(&x->v, (const uint8_t *)form, c, count, (uint32_t)n);
+    uint32_t size;
+    const uint8_t *lemma = x->v.failed ? NULL : lemma_of(&x->v, &token, &size);
+    if (x->v.failed) return PyErr_NoMemory();
+    return PyUnicode_DecodeUTF8((const char *)lemma, size, "replace");
+}
+
+static PyObject *extractor_drain(Extractor *x, PyObject *ignored) {
+    (void)ignored;
+    Py_ssize_t n = x->pair_count;
+    size_t sizes[2] = {0, 0};
+    for (Py_ssize_t i = 0; i < n; i++) sizes[0] += x->pairs[i].adjective, sizes[1] += x->pairs[i].noun;
+    if (sizes[0] > INT32_MAX || sizes[1] > INT32_MAX) {
+        PyErr_SetString(PyExc_OverflowError, "drain before the pairs hold 2 GB");
+        return NULL;
+    }
+    PyObject *offsets[2], *bytes[2], *counts = PyBytes_FromStringAndSize(NULL, n * 8);
+    int failed = counts == NULL;
+    for (int k = 0; k < 2; k++) {
+        offsets[k] = PyBytes_FromStringAndSize(NULL, (n + 1) * 4);
+        bytes[k] = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)sizes[k]);
+        failed |= !offsets[k] || !bytes[k];
+    }
+    if (failed) {
+        Py_XDECREF(counts);
+        for (int k = 0; k < 2; k++) Py_XDECREF(offsets[k]), Py_XDECREF(bytes[k]);
+        return NULL;
+    }
+    for (int k = 0; k < 2; k++) {
+        int32_t at = 0;
+        for (Py_ssize_t i = 0; i < n; i++) {
+            const Pair *p = &x->pairs[i];
+            uint32_t size = k ? p->noun : p->adjective;
+            memcpy(PyBytes_AS_STRING(offsets[k]) + 4 * i, &at, 4);
+            memcpy(PyBytes_AS_STRING(bytes[k]) + at, x->pair_bytes + p->at + (k ? p->adjective : 0), size);
+            at += (int32_t)size;
+        }
+        memcpy(PyBytes_AS_STRING(offsets[k]) + 4 * n, &at, 4);
+    }
+    for (Py_ssize_t i = 0; i < n; i++) memcpy(PyBytes_AS_STRING(counts) + 8 * i, &x->pairs[i].count, 8);
+    x->pair_count = 0;
+    x->pair_used = 0;
+    if (x->pair_index) memset(x->pair_index, 0, x->pair_slots * sizeof *x->pair_index);
+    return Py_BuildValue("nNNNNN", n, offsets[0], bytes[0], offsets[1], bytes[1], counts);
+}
+
+static PyObject *extractor_stats(Extractor *x, PyObject *ignored) {
+    (void)ignored;
+    PyObject *left_out = PyDict_New();
+    if (left_out == NULL) return NULL;
+    for (int k = 0; k < REASONS; k++) {
+        if (!x->left_out[k]) continue;
+        PyObject *sample = PyUnicode_DecodeUTF8(x->sample[k], (Py_ssize_t)strlen(x->sample[k]), "replace");
+        PyObject *value = sample ? Py_BuildValue("LN", (long long)x->left_out[k], sample) : NULL;
+        if (value == NULL || PyDict_SetItemString(left_out, REASON_NAMES[k], value) < 0) {
+            Py_XDECREF(value);
+            Py_DECREF(left_out);
+            return NULL;
+        }
+        Py_DECREF(value);
+    }
+    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:N}", "sentences", (long long)x->sentences, "tokens",
+                         (long long)x->words, "amod", (long long)x->amod, "pairs",
+                         (long long)x->counted, "left_out", left_out);
+}
+
+static PyObject *extractor_nbytes(Extractor *x, void *ignored) {
+    (void)ignored;
+    return PyLong_FromSize_t(x->pair_used + (size_t)x->pair_room * sizeof(Pair)
+                             + (size_t)x->pair_slots * 4);
+}
+
+static PyObject *word_hash(PyObject *module, PyObject *arguments) {
+    const char *form;
+    Py_ssize_t n;
+    int kind = 0;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "y#|C", &form, &n, &kind)) return NULL;
+    uint64_t hash = hash_bytes((const uint8_t *)form, (size_t)n);
+    return PyLong_FromUnsignedLong((unsigned long)((kind ? mix(hash, (uint64_t)kind) : hash) >> 32));
+}
+
+static PyMethodDef extractor_methods[] = {
+    {"feed", (PyCFunction)extractor_feed, METH_VARARGS, "Count the pairs of a text (bytes, newline_ends)."},
+    {"parse", (PyCFunction)extractor_parse, METH_VARARGS, "Tokens, tags and heads of a text, for tokens()."},
+    {"split", (PyCFunction)extractor_split, METH_VARARGS, "Tokens and sentences of a text, for tokens()."},
+    {"split_lines", (PyCFunction)extractor_split_lines, METH_VARARGS, "Tokens of a text, a sentence a paragraph."},
+    {"tokens", (PyCFunction)extractor_tokens, METH_NOARGS, "begin, end, tag, head, space_after, first tokens of sentences."},
+    {"lemma", (PyCFunction)extractor_lemma, METH_O, "The lemma of a token of the last text."},
+    {"lemmatize", (PyCFunction)extractor_lemmatize, METH_VARARGS, "The lemma of a word under a tag."},
+    {"drain", (PyCFunction)extractor_drain, METH_NOARGS, "The pairs counted since the last drain."},
+    {"stats", (PyCFunction)extractor_stats, METH_NOARGS, "Counts of what was read."},
+    {"train_tags", (PyCFunction)extractor_train_tags, METH_VARARGS, "Weights of the tagger."},
+    {"train_heads", (PyCFunction)extractor_train_heads, METH_VARARGS, "Weights of the head finder."},
+    {"features", (PyCFunction)extractor_features, METH_VARARGS, "Rows and scores of a token's tags."},
+    {NULL, NULL, 0, NULL}};
+
+static PyGetSetDef extractor_members[] = {
+    {"nbytes", (getter)extractor_nbytes, NULL, "bytes of memory that the pairs hold", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+static PyTypeObject extractor_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "etl.parsing.fast._fast.Extractor",
+    .tp_basicsize = sizeof(Extractor),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_doc = "Pairs from text; used by one thread at a time.",
+    .tp_new = PyType_GenericNew,
+    .tp_init = (initproc)extractor_init,
+    .tp_dealloc = (destructor)extractor_free,
+    .tp_methods = extractor_methods,
+    .tp_getset = extractor_members,
+};
+
+static PyMethodDef module_methods[] = {
+    {"word_hash", word_hash, METH_VARARGS, "The hash that the lexicon, or with a kind the lemmas, are found by."},
+    {NULL, NULL, 0, NULL}};
+
+static PyModuleDef module = {PyModuleDef_HEAD_INIT, "_fast", "Pairs from text, compiled.", -1,
+                             module_methods, NULL, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit__fast(void) {
+    if (PyType_Ready(&extractor_type) < 0) return NULL;
+    PyObject *m = PyModule_Create(&module);
+    if (m == NULL) return NULL;
+    Py_INCREF(&extractor_type);
+    if (PyModule_AddObject(m, "Extractor", (PyObject *)&extractor_type) < 0
+        || PyModule_AddIntConstant(m, "TAG_ROWS", 1 << TAG_BITS) < 0
+        || PyModule_AddIntConstant(m, "HEAD_ROWS", 1 << HEAD_BITS) < 0) {
+        Py_DECREF(m);
+        return NULL;
+    }
+    return m;
+}

@@ -1,0 +1,90 @@
+"""Counting with `parser=fast`: from text to pair counts in one compiled pass.
+
+The same pairs as `etl.amod.columns.occurrences` makes of the columns of
+`etl.parsing.fast.parser.FastParser`, without the columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+
+from conf import UserError
+from etl.amod.kernel import PAIRS, bucket_of
+from etl.amod.reference import Stats, Tally
+from etl.amod.rules import ReadingRules
+from etl.parsing.fast.extractor import new_extractor
+from etl.parsing.fast.parser import encoded
+
+
+def check_rules(rules: ReadingRules) -> None:
+    """Raise `UserError` for a reading rule that the extractor cannot follow."""
+    if rules.dependent != "adjective":
+        raise UserError(
+            f"parser=fast with dependent={rules.dependent}: it looks for the nouns of adjectives "
+            "alone; write dependent=adjective, or parser=spacy"
+        )
+
+
+class TextCounter:
+    """Counts the pairs of texts, each with one paragraph a line.
+
+    Counts are the same however texts are dealt out over counters. Raises `UserError` where the
+    extension was not built, the model cannot be read, or the rules are none that it can follow.
+    """
+
+    def __init__(self, rules: ReadingRules, model: str | None = None) -> None:
+        check_rules(rules)
+        self._extractor = new_extractor(
+            model,
+            adjective_by_lemma=rules.adjective_by == "lemma",
+            noun_by_lemma=rules.noun_by == "lemma",
+            lowercase=rules.lowercase,
+            proper_nouns=rules.proper_nouns,
+            plural=rules.heads == "common",
+        )
+
+    def feed(self, text: str) -> None:
+        """Count the pairs of one text."""
+        self._extractor.feed(encoded(text), True)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that the pairs hold."""
+        return int(self._extractor.nbytes)
+
+    def drain(self) -> pa.RecordBatch:
+        """The distinct pairs counted since the last drain (schema `PAIRS`), in no set order."""
+        n, *buffers = self._extractor.drain()
+        buffers = [pa.py_buffer(buffer) for buffer in buffers]
+        return pa.RecordBatch.from_arrays(
+            [
+                pa.Array.from_buffers(pa.string(), n, [None, buffers[0], buffers[1]]),
+                pa.Array.from_buffers(pa.string(), n, [None, buffers[2], buffers[3]]),
+                pa.Array.from_buffers(pa.int64(), n, [None, buffers[4]]),
+            ],
+            schema=PAIRS,
+        )
+
+    def drain_buckets(self) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """As `drain`, the pairs of each bucket (`etl.amod.kernel.bucket_of`) that has any."""
+        pairs = self.drain()
+        nouns = pairs.column("noun").dictionary_encode()
+        of_noun = np.array([bucket_of(noun) for noun in nouns.dictionary.to_pylist()], np.int32)
+        bucket = of_noun[nouns.indices.to_numpy()] if pairs.num_rows else of_noun
+        order = np.argsort(bucket, kind="stable")
+        pairs, bucket = pairs.take(pa.array(order)), bucket[order]
+        starts = [*np.flatnonzero(np.diff(bucket, prepend=-1)).tolist(), len(bucket)]
+        for start, end in pairwise(starts):
+            yield int(bucket[start]), pairs.slice(start, end - start)
+
+    def stats(self) -> Stats:
+        """What was read so far, drained or not."""
+        counts = self._extractor.stats()
+        left_out = counts.pop("left_out")
+        stats = Stats(**counts)
+        stats.left_out = {reason: Tally(n, 0, sample) for reason, (n, sample) in left_out.items()}
+        return stats

@@ -1,0 +1,50 @@
+"""The compiled extractor with its model: checked before work starts, loaded once a process."""
+
+from __future__ import annotations
+
+import importlib
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from conf import UserError
+from etl.parsing.fast.model import MODEL, load
+
+BUILD_COMMAND = "python setup.py build_ext --inplace"
+
+
+def compiled() -> ModuleType:
+    """The compiled extension.
+
+    Raises:
+        UserError: it was not built here.
+    """
+    try:
+        return importlib.import_module("etl.parsing.fast._fast")
+    except ImportError as error:
+        raise UserError(
+            f"parser=fast: its compiled extension was not built here ({error}); install a C "
+            f"compiler (Debian: apt-get install gcc python3-dev) and run `{BUILD_COMMAND}`, or "
+            "take parser=spacy"
+        ) from error
+
+
+@cache
+def tables(model: str | None = None) -> dict[str, bytes]:
+    """The tables of a model's file, read once a process; None is the package's own."""
+    return load(Path(model) if model else MODEL)
+
+
+def new_extractor(model: str | None = None, **rules: bool) -> Any:
+    """An extractor with the model's tables; for the names of `rules` see `Extractor` in _fast.c.
+
+    Raises:
+        UserError: the extension was not built, or the model cannot be read.
+    """
+    try:
+        return compiled().Extractor(tables(model), **rules)
+    except ValueError as error:
+        raise UserError(
+            f"parser=fast: the model does not fit this version ({error}); train it again"
+        ) from error

@@ -1,0 +1,262 @@
+"""The model of `parser=fast` as data: one file of named tables, checked when it is read.
+
+The file is a line of JSON (names, lengths, checksums of the tables, how the model was trained) and
+the tables, compressed together; nothing in it is code. `MODEL` is the one that ships with the
+package; its card is ``MODEL_CARD.md`` beside it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import importlib.util
+import json
+import zlib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from conf import UserError
+
+MODEL = Path(__file__).with_name("english.model")
+FORMAT = "adnominal-fast-1"
+
+# The Penn tags that the model tells apart, in the order of the numbers in _model.h, and what
+# rarer tags are read as.
+TAGS = (
+    "CC",
+    "CD",
+    "DT",
+    "EX",
+    "FW",
+    "IN",
+    "JJ",
+    "JJR",
+    "JJS",
+    "MD",
+    "NN",
+    "NNS",
+    "NNP",
+    "POS",
+    "PRP",
+    "PRP$",
+    "RB",
+    "RBR",
+    "RP",
+    "TO",
+    "UH",
+    "VB",
+    "VBD",
+    "VBG",
+    "VBN",
+    "VBP",
+    "VBZ",
+    "WDT",
+    "WRB",
+    ".",
+    ",",
+    ":",
+)
+_READ_AS = {
+    "PDT": "DT",
+    "NNPS": "NNP",
+    "RBS": "RBR",
+    "WP": "WDT",
+    "WP$": "WDT",
+    "GW": "FW",
+    "XX": "FW",
+    "AFX": "FW",
+    "ADD": "FW",
+    "LS": "CD",
+    **dict.fromkeys(
+        [
+            "``",
+            "''",
+            "(",
+            ")",
+            "-LRB-",
+            "-RRB-",
+            "-LSB-",
+            "-RSB-",
+            "-LCB-",
+            "-RCB-",
+            "HYPH",
+            "NFP",
+            "SYM",
+            "#",
+            "$",
+        ],
+        ":",
+    ),
+}
+CLASS_OF = {tag: number for number, tag in enumerate(TAGS)} | {
+    tag: TAGS.index(read) for tag, read in _READ_AS.items()
+}
+
+# The bits of a word's parts of speech in the lexicon; _fast.c reads that of JJ.
+_BITS = ("NN", "NNS", "JJ", "JJR", "JJS", "RB", "RBR", "VB", "VBD", "VBG", "VBN", "VBZ", "NNP")
+
+
+def checksum(content: bytes) -> str:
+    """SHA-256, which says whether a table is the one that was written."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def save(path: Path, tables: dict[str, bytes], about: dict[str, Any]) -> None:
+    """Write a model's tables, with what is to be known `about` them."""
+    tables = dict(sorted(tables.items()))
+    head = {
+        "format": FORMAT,
+        "tables": {name: [len(table), checksum(table)] for name, table in tables.items()},
+        **about,
+    }
+    body = json.dumps(head, sort_keys=True).encode() + b"\n" + b"".join(tables.values())
+    path.write_bytes(zlib.compress(body, 9))
+
+
+def load(path: Path = MODEL) -> dict[str, bytes]:
+    """The tables of a model.
+
+    Raises:
+        UserError: the file is not there, no model of this format, or damaged.
+    """
+    try:
+        # No model is longer; a hostile file does not fill the memory.
+        body = zlib.decompressobj().decompress(path.read_bytes(), 64 << 20)
+        line, _, content = body.partition(b"\n")
+        head = json.loads(line)
+        tables, at = {}, 0
+        for name, (size, digest) in head["tables"].items():
+            tables[name] = content[at : at + size]
+            at += size
+            if checksum(tables[name]) != digest:
+                raise UserError(f"parser=fast: table {name} of {path} is damaged; get it again")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, zlib.error) as error:
+        raise UserError(
+            f"parser=fast: {path} is no model of this parser ({error}); give parser_model= a file "
+            "that `python -m etl.parsing.fast.train` wrote, or leave it out"
+        ) from error
+    if head.get("format") != FORMAT:
+        raise UserError(
+            f"parser=fast: {path} has the format {head.get('format')!r}, expected {FORMAT!r}; "
+            "train it again with this version"
+        )
+    return tables
+
+
+# ---------------------------------------------------------------------- tables that are not learned
+
+
+def characters() -> dict[str, bytes]:
+    """Classes and lower-case forms of the characters of Unicode's basic plane."""
+    classes = np.zeros(65536, dtype=np.uint8)
+    lowered = np.arange(65536, dtype=np.uint16)
+    for code in [*range(0xD800), *range(0xE000, 0x10000)]:
+        character = chr(code)
+        # Marks that combine with a letter belong to its word.
+        is_letter = character.isalpha() or 0x300 <= code < 0x370
+        classes[code] = (
+            is_letter
+            | character.isnumeric() << 1
+            | character.isupper() << 2
+            | character.islower() << 3
+            | character.isalnum() << 4
+        )
+        if len(character.lower()) == 1:
+            lowered[code] = ord(character.lower())
+    return {"classes": classes.tobytes(), "lowered": lowered.tobytes()}
+
+
+@cache
+def word_masks() -> dict[str, int]:
+    """The parts of speech of lemminflect's lower-cased words (`_BITS`)."""
+    package = importlib.util.find_spec("lemminflect")
+    if package is None or package.origin is None:
+        raise UserError("training parser=fast needs lemminflect; pip install lemminflect")
+    table = Path(package.origin).parent / "resources" / "infl_lu.csv.gz"
+    places: dict[str, tuple[str, ...]] = {
+        "adj": ("JJ", "JJR", "JJS"),
+        "adv": ("RB", "RBR", "RBR"),
+    }
+    places |= {"noun": ("NN", "NNS"), "verb": ("VB", "VBD", "VBN", "VBG", "VBZ")}
+    masks: dict[str, int] = {}
+
+    def add(word: str, tag: str) -> None:
+        if word:
+            masks[word.lower()] = masks.get(word.lower(), 0) | 1 << _BITS.index(tag)
+
+    for line in gzip.decompress(table.read_bytes()).decode().splitlines():
+        lemma, part, *forms = line.split(",")
+        add(lemma, "NNP" if part == "noun" and lemma[:1].isupper() else places[part][0])
+        for tag, spellings in zip(places[part][1:], forms, strict=False):
+            for form in spellings.split("/"):
+                add(form, tag)
+        if part == "verb" and not forms[1]:  # one form is past tense and participle
+            for form in forms[0].split("/"):
+                add(form, "VBN")
+    return masks
+
+
+def lexicon() -> dict[str, bytes]:
+    """lemminflect's words as sorted hashes with the parts of speech of each."""
+    from etl.parsing.fast import _fast
+
+    masks: dict[int, int] = {}
+    for word, mask in word_masks().items():
+        masks[_fast.word_hash(word.encode())] = mask
+    ordered = sorted(masks.items())
+    return {
+        "lexicon": np.array([hash_ for hash_, _ in ordered], dtype=np.uint32).tobytes(),
+        "masks": np.array([mask for _, mask in ordered], dtype=np.uint16).tobytes(),
+    }
+
+
+def lemma_exceptions() -> dict[str, bytes]:
+    """The inflected forms that the rules of _fast.c give another lemma than lemminflect has."""
+    from etl.parsing.fast import _fast
+
+    empty = {"words": b"", "word_hash": b"", "word_at": b""}
+    ruled = _fast.Extractor({**characters(), **lexicon(), **empty})
+    entries = []
+    for kind, tag, form, lemma in inflected_forms():
+        if ruled.lemmatize(form.encode(), CLASS_OF[tag]) != lemma:
+            number = _fast.word_hash(form.encode(), kind)
+            entries.append((number, f"{kind}{form}\0{lemma}\0".encode()))
+    entries.sort()
+    ends = np.cumsum([0, *(len(entry) for _, entry in entries)], dtype=np.uint32)
+    return {
+        "words": b"".join(entry for _, entry in entries),
+        "word_hash": np.array([number for number, _ in entries], dtype=np.uint32).tobytes(),
+        "word_at": ends[:-1].tobytes(),
+    }
+
+
+# Degrees of "much" and "little" are words of their own in the treebanks, and to spaCy.
+_OWN_LEMMA = ("more", "most", "less", "least")
+
+
+def inflected_forms() -> list[tuple[str, str, str, str]]:
+    """(kind, tag, form, lemma) of the plurals, comparatives and superlatives of lemminflect.
+
+    A form of several lemmas has the first that lemminflect names for it, but for `_OWN_LEMMA`.
+    """
+    from etl.knowledge.inflection import getAllLemmas
+
+    forms = []
+    for word, mask in sorted(word_masks().items()):
+        for kind, tag, part in (("n", "NNS", "NOUN"), ("r", "JJR", "ADJ"), ("s", "JJS", "ADJ")):
+            if mask >> _BITS.index(tag) & 1:
+                lemmas = getAllLemmas(word, upos=part).get(part, ())
+                if lemmas:
+                    lemma = word if word in _OWN_LEMMA else lemmas[0].lower()
+                    forms.append((kind, tag, word, lemma))
+    return forms
+
+
+def quantised(weights: npt.NDArray[np.float32], scale: float) -> bytes:
+    """Weights as whole numbers from -127 to 127, `scale` to the unit."""
+    units: npt.NDArray[np.int8] = np.clip(np.rint(weights * scale), -127, 127).astype(np.int8)
+    return units.tobytes()

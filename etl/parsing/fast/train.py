@@ -1,0 +1,399 @@
+"""Training of `parser=fast`: a tagger and a head finder from treebanks and silver text.
+
+    python -m etl.parsing.fast.train gold=TRAIN.conllu silver=FOLDER/silver dev=DEV.conllu out=MODEL
+
+Both are learned from CoNLL-U: `gold` from treebanks, `silver` from what spaCy made of plain text
+(`python -m etl.parsing.fast.silver`). Texts are cut by the extractor itself, and a token learns
+from the treebank's where both have the same ends; other tokens are context alone. Features are
+listed by the C code that lists them at run time. The settings were chosen on `dev`, whose scores
+are printed; the same files and seed give the same model.
+"""
+
+from __future__ import annotations
+
+import gzip
+import logging
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import conf
+from conf import UserError, setting, to_dict
+from etl.parsing.fast import model
+from etl.parsing.fast.model import CLASS_OF, quantised
+
+UNKNOWN_TAG = 255
+# How far below the best tag an adjective's, a common noun's and a name's may score for the head
+# finder to consider it, in units of the tagger's table.
+NEAR = (120, 120, 60)
+NO_HEAD, UNKNOWN_HEAD, NAME = -1, -2, 1 << 30
+ADJECTIVES, NOUNS, NAMES = ("JJ", "JJR", "JJS"), ("NN", "NNS"), ("NNP", "NNPS")
+
+log = logging.getLogger("adnominal")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of ``python -m etl.parsing.fast.train``."""
+
+    out: str = setting(help="file of the model", example="out=english.model")
+    gold: list[str] = setting([], help="treebanks in CoNLL-U (plain or gz)")
+    silver: list[str] = setting(
+        [], help="parsed text in CoNLL-U: files, or folders of part-*.conllu.gz"
+    )
+    dev: list[str] = setting([], help="treebanks to print scores of")
+    epochs: int = setting(3, help="readings of the silver text by the tagger")
+    gold_readings: int = setting(2, help="readings of the treebanks for each reading of silver")
+    head_epochs: int = setting(3, help="readings by the head finder")
+    head_gold_weight: float = setting(2.0, help="weight of a treebank's sentence in head finding")
+    rate: float = setting(0.1, help="step of the head finder's learning")
+    bias: int = setting(
+        60, help="added to the score of no noun, in units of the head finder's table"
+    )
+    seed: int = setting(0, help="seed of the order of sentences")
+
+    def __post_init__(self) -> None:
+        if not self.gold and not self.silver:
+            raise UserError("gold= and silver= are both empty: give at least one CoNLL-U file")
+        for name in ("epochs", "gold_readings", "head_epochs"):
+            if getattr(self, name) < 1:
+                raise UserError(f"{name}={getattr(self, name)}: expected 1 or more")
+
+
+# ----------------------------------------------------------------------------------- reading
+
+
+@dataclass
+class Treebank:
+    """Sentences as one text, a line each, and their tokens.
+
+    begin, end  bytes of the text
+    tag         number of the tag's class
+    head        the token (of the whole) that an adjective modifies, `NAME` added where that is a
+                proper noun; `NO_HEAD`; `UNKNOWN_HEAD`
+    """
+
+    text: bytes
+    begin: npt.NDArray[np.int64]
+    end: npt.NDArray[np.int64]
+    tag: npt.NDArray[np.uint8]
+    head: npt.NDArray[np.int64]
+
+
+Row = tuple[str, str, str, str]  # form, tag, head, relation
+
+
+def sentences(path: Path) -> Iterator[tuple[str, list[Row]]]:
+    """The text and rows of each sentence of a CoNLL-U file; ranges and empty nodes left out."""
+    with (
+        gzip.open(path, "rt", encoding="utf-8")
+        if path.suffix == ".gz"
+        else path.open(encoding="utf-8")
+    ) as stream:
+        text, rows = "", dict[str, Row]()
+        for line in stream:
+            if line.startswith("# text = "):
+                text = line[9:].rstrip("\n")
+            elif line[0].isdigit():
+                columns = line.split("\t")
+                if columns[0].isdigit():
+                    rows[columns[0]] = (columns[1], columns[4], columns[6], columns[7])
+            elif not line.strip() and rows:
+                yield text, list(rows.values())
+                rows = {}
+        if rows:
+            yield text, list(rows.values())
+
+
+def read_treebank(paths: Sequence[Path]) -> Treebank:
+    """The sentences of CoNLL-U files whose tokens can be found in their text."""
+    lines: list[str] = []
+    begin: list[int] = []
+    end: list[int] = []
+    tags: list[int] = []
+    heads: list[int] = []
+    offset = 0
+    for path in paths:
+        for text, rows in sentences(path):
+            places = _places(text, rows)
+            if places is None:
+                continue
+            first = len(begin)
+            begin += [offset + start for start, _ in places]
+            end += [offset + stop for _, stop in places]
+            tags += [CLASS_OF.get(row[1], UNKNOWN_TAG) for row in rows]
+            heads += [_head(row, rows, first) for row in rows]
+            lines.append(text)
+            offset += len(text.encode()) + 1
+    return Treebank(
+        "\n".join(lines).encode(),
+        np.array(begin, dtype=np.int64),
+        np.array(end, dtype=np.int64),
+        np.array(tags, dtype=np.uint8),
+        np.array(heads, dtype=np.int64),
+    )
+
+
+def _places(text: str, rows: list[Row]) -> list[tuple[int, int]] | None:
+    """Where each token stands in the text, in bytes of UTF-8."""
+    places, at = [], 0
+    for form, *_ in rows:
+        start = text.find(form, at)
+        if start < 0 or text[at:start].strip():
+            return None
+        at = start + len(form)
+        places.append((start, at))
+    if not text.isascii():
+        bytes_at = np.cumsum([0, *(len(character.encode()) for character in text)]).tolist()
+        places = [(bytes_at[start], bytes_at[stop]) for start, stop in places]
+    return places
+
+
+def _head(row: Row, rows: list[Row], first: int) -> int:
+    _, tag, head, relation = row
+    if relation != "amod" or tag not in ADJECTIVES:
+        return NO_HEAD
+    # Ids of gold and silver run from 1; a silver sentence may lack tokens of white space.
+    place = int(head) - 1
+    if not 0 <= place < len(rows):
+        return UNKNOWN_HEAD
+    if rows[place][1] in NOUNS:
+        return first + place
+    return first + place + NAME if rows[place][1] in NAMES else NO_HEAD
+
+
+# ------------------------------------------------------------------------------------ labels
+
+
+@dataclass
+class Labels:
+    """What the extractor's own tokens are to be: see `Treebank` and _train.h."""
+
+    tags: npt.NDArray[np.uint8]
+    heads: npt.NDArray[np.int32]
+    opens: npt.NDArray[np.uint32]
+    begin: npt.NDArray[np.int64]
+    aligned: float
+
+
+def align(extractor: Any, treebank: Treebank) -> Labels:
+    """Tags and heads of the extractor's tokens where the treebank has tokens of the same ends."""
+    extractor.split_lines(treebank.text, True)
+    begin, end, _, _, _, opens = extractor.tokens()
+    begin = np.frombuffer(begin, dtype=np.uint32).astype(np.int64)
+    end = np.frombuffer(end, dtype=np.uint32)
+    place = np.searchsorted(treebank.begin, begin)
+    place = np.minimum(place, len(treebank.begin) - 1)
+    same = (treebank.begin[place] == begin) & (treebank.end[place] == end)
+    tags = np.where(same, treebank.tag[place], UNKNOWN_TAG).astype(np.uint8)
+    # The other way round: the extractor's number of each of the treebank's tokens.
+    number = np.full(len(treebank.begin), -1, dtype=np.int64)
+    number[place[same]] = np.flatnonzero(same)
+    gold = treebank.head[place]
+    is_name = gold >= NAME
+    noun = np.where(is_name, gold - NAME, gold)
+    mapped = number[np.maximum(noun, 0)]
+    heads = np.where(noun < 0, gold, np.where(mapped < 0, UNKNOWN_HEAD, mapped + is_name * NAME))
+    heads[~same] = UNKNOWN_HEAD
+    return Labels(
+        tags,
+        heads.astype(np.int32),
+        np.frombuffer(opens, dtype=np.uint32),
+        begin,
+        float(same.mean()),
+    )
+
+
+# ----------------------------------------------------------------------------------- scores
+
+
+def gold_pairs(path: Path) -> tuple[list[str], Counter[tuple[str, str]]]:
+    """The texts and the pairs of a treebank, under the default reading rule."""
+    from etl.amod import reference
+    from etl.amod.rules import CLEAN
+    from etl.corpora.dialects import DIALECTS
+
+    content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    stats = reference.Stats()
+    texts: list[str] = []
+    pairs: Counter[tuple[str, str]] = Counter()
+    for sentence in reference.sentences([content], DIALECTS["conllu"], CLEAN, stats):
+        texts.append(sentence.text)
+        pairs.update(sentence.pairs)
+    return texts, pairs
+
+
+def found_pairs(tables: dict[str, bytes], texts: Sequence[str]) -> Counter[tuple[str, str]]:
+    """The pairs that the extractor finds in texts, each read by itself."""
+    from etl.parsing.fast._fast import Extractor
+
+    extractor = Extractor(tables)
+    extractor.feed("\n".join(texts).encode(), True)
+    n, adjective_at, adjectives, noun_at, nouns, counts = extractor.drain()
+    at = [np.frombuffer(offsets, dtype=np.int32) for offsets in (adjective_at, noun_at)]
+    number = np.frombuffer(counts, dtype=np.int64)
+    return Counter(
+        {
+            (
+                adjectives[at[0][i] : at[0][i + 1]].decode("utf-8", "replace"),
+                nouns[at[1][i] : at[1][i + 1]].decode("utf-8", "replace"),
+            ): int(number[i])
+            for i in range(n)
+        }
+    )
+
+
+def score(tables: dict[str, bytes], path: Path) -> dict[str, float]:
+    """Precision, recall and F1 of the pairs of a treebank."""
+    texts, gold = gold_pairs(path)
+    found = found_pairs(tables, texts)
+    both = (gold & found).total()
+    return {
+        "precision": both / max(1, found.total()),
+        "recall": both / max(1, gold.total()),
+        "f1": 2 * both / max(1, gold.total() + found.total()),
+    }
+
+
+# --------------------------------------------------------------------------------- training
+
+
+def _files(names: Sequence[str]) -> list[Path]:
+    files = []
+    for name in names:
+        path = Path(name)
+        if path.is_dir():
+            files += sorted(path.glob("*.conllu*"))
+        elif path.is_file():
+            files.append(path)
+        else:
+            raise UserError(f"{name} is neither a file nor a folder; give CoNLL-U to learn from")
+    return files
+
+
+def train(settings: Settings) -> None:
+    """Train the tagger and the head finder of parser=fast and write its model."""
+    from etl.parsing.fast._fast import Extractor
+
+    gold_files, silver_files = _files(settings.gold), _files(settings.silver)
+    dev_files = _files(settings.dev)
+    started = time.monotonic()
+    fixed = {**model.characters(), **model.lexicon(), **model.lemma_exceptions()}
+    gold, silver = read_treebank(gold_files), read_treebank(silver_files)
+    whole = _joined(gold, silver)
+    extractor = Extractor(fixed)
+    labels = align(extractor, whole)
+    is_gold = labels.begin[labels.opens] < len(gold.text)
+    log.info(
+        "%s tokens, %.1f %% as the treebanks have them, in %.0f s",
+        f"{len(labels.tags):_}",
+        100 * labels.aligned,
+        time.monotonic() - started,
+    )
+    tables = {**fixed, "tag": train_tagger(extractor, labels, is_gold, settings)}
+    log.info("tagger after %.0f s", time.monotonic() - started)
+    tables |= train_heads(tables, whole, is_gold, settings)
+    about = {
+        "settings": {
+            name: value
+            for name, value in to_dict(settings).items()
+            if name not in ("out", "dev", "gold", "silver")
+        },
+        "gold_files": [path.name for path in gold_files],
+        "text_sha256": model.checksum(whole.text),
+        "tokens": len(labels.tags),
+    }
+    model.save(Path(settings.out), tables, about)
+    log.info(
+        "%s: %.1f MB after %.0f s",
+        settings.out,
+        Path(settings.out).stat().st_size / 1e6,
+        time.monotonic() - started,
+    )
+    for path in dev_files:
+        scores = ", ".join(f"{k} {v:.4f}" for k, v in score(tables, path).items())
+        print(f"{path.name}: {scores}")
+
+
+def _joined(first: Treebank, second: Treebank) -> Treebank:
+    if not len(first.begin) or not len(second.begin):
+        return first if len(first.begin) else second
+    offset, number = len(first.text) + 1, len(first.begin)
+    return Treebank(
+        first.text + b"\n" + second.text,
+        np.concatenate([first.begin, second.begin + offset]),
+        np.concatenate([first.end, second.end + offset]),
+        np.concatenate([first.tag, second.tag]),
+        np.concatenate([first.head, np.where(second.head < 0, second.head, second.head + number)]),
+    )
+
+
+def _order(
+    random: np.random.Generator,
+    gold: npt.NDArray[np.uint32],
+    silver: npt.NDArray[np.uint32],
+    settings: Settings,
+) -> npt.NDArray[np.uint32]:
+    """Sentences in the order of reading: each epoch silver once and gold some times, mixed."""
+    readings = settings.gold_readings if len(silver) else 1
+    return np.concatenate(
+        [
+            random.permutation(np.concatenate([silver, *[gold] * readings]))
+            for _ in range(settings.epochs)
+        ]
+    )
+
+
+def train_tagger(
+    extractor: Any,
+    labels: Labels,
+    is_gold: npt.NDArray[np.bool_],
+    settings: Settings,
+) -> bytes:
+    """The tagger's table, learned from the sentences of the extractor's text."""
+    random = np.random.default_rng(settings.seed)
+    numbers = np.arange(len(is_gold), dtype=np.uint32)
+    order = _order(random, numbers[is_gold], numbers[~is_gold], settings)
+    raw = extractor.train_tags(labels.tags.tobytes(), order.tobytes())
+    return _quantised(np.frombuffer(raw, dtype=np.float32))
+
+
+def _quantised(weights: npt.NDArray[np.float32]) -> bytes:
+    """Weights as whole numbers; the one in two thousand that are larger are cut."""
+    nonzero = np.abs(weights[weights != 0])
+    return quantised(weights, 127 / float(np.quantile(nonzero, 0.9995)) if len(nonzero) else 1.0)
+
+
+def train_heads(
+    tables: dict[str, bytes],
+    whole: Treebank,
+    is_gold: npt.NDArray[np.bool_],
+    settings: Settings,
+) -> dict[str, bytes]:
+    """The head finder's table, learned on the tags that the tagger gives, and its limits."""
+    from etl.parsing.fast._fast import HEAD_ROWS, Extractor
+
+    random = np.random.default_rng(settings.seed)
+    limits = np.array([*NEAR, settings.bias], dtype=np.int32)
+    empty = {"head": bytes(HEAD_ROWS), "limits": limits.tobytes()}
+    extractor = Extractor({**tables, **empty})
+    labels = align(extractor, whole)
+    order = np.concatenate(
+        [random.permutation(len(is_gold)).astype(np.uint32) for _ in range(settings.head_epochs)]
+    )
+    importance = np.where(is_gold, settings.head_gold_weight, 1.0).astype(np.float32)
+    raw = extractor.train_heads(
+        labels.heads.tobytes(), order.tobytes(), importance.tobytes(), settings.rate
+    )
+    return {"head": _quantised(np.frombuffer(raw, dtype=np.float32)), "limits": limits.tobytes()}
+
+
+if __name__ == "__main__":
+    sys.exit(conf.run(Settings, train))

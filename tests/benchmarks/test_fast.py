@@ -1,0 +1,65 @@
+"""The comparison of parser=fast with spaCy and with gold trees."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from benchmarks import fast, fast_mutations, fast_quality
+from etl.amod.rules import CLEAN
+
+CONLLU = """\
+# text = The well-known red dog barked.
+1\tThe\tthe\t_\tDT\t_\t6\tdet\t_\t_
+2\twell\twell\t_\tRB\t_\t4\tadvmod\t_\tSpaceAfter=No
+3\t-\t-\t_\tHYPH\t_\t4\tpunct\t_\tSpaceAfter=No
+4\tknown\tknown\t_\tJJ\t_\t6\tamod\t_\t_
+5\tred\tred\t_\tJJ\t_\t6\tamod\t_\t_
+6\tdog\tdog\t_\tNN\t_\t7\tnsubj\t_\t_
+7\tbarked\tbark\t_\tVBD\t_\t0\troot\t_\tSpaceAfter=No
+8\t.\t.\t_\t.\t_\t7\tpunct\t_\t_
+
+# text = Old cats slept.
+1\tOld\told\t_\tJJ\t_\t2\tamod\t_\t_
+2\tcats\tcat\t_\tNNS\t_\t3\tnsubj\t_\t_
+3\tslept\tsleep\t_\tVBD\t_\t0\troot\t_\tSpaceAfter=No
+4\t.\t.\t_\t.\t_\t3\tpunct\t_\t_
+"""
+
+
+def test_gold_pairs_are_read_as_the_text_sources_are(tmp_path):
+    path = tmp_path / "x.conllu"
+    path.write_text(CONLLU)
+    bank = fast_quality.read_treebank(path)
+    assert bank.texts == ["The well-known red dog barked.", "Old cats slept."]
+    pairs = fast_quality.pairs_of(bank.tokens, CLEAN, 2)
+    assert pairs == [{("red", "dog"): 1}, {("old", "cat"): 1}]
+
+
+def test_scores_and_their_difference():
+    gold = [Counter({("red", "dog"): 2}), Counter({("old", "cat"): 1})]
+    good = fast_quality.counts(gold, gold)
+    half = fast_quality.counts(gold, [Counter({("red", "dog"): 1}), Counter({("a", "b"): 2})])
+    assert fast_quality.f1(good) == 1
+    assert fast_quality.f1(half) == pytest.approx(2 / 6)
+    gain, low, high = fast_quality.difference(np.tile(good, (50, 1)), np.tile(half, (50, 1)))
+    assert gain == pytest.approx(2 / 3)
+    assert low <= gain <= high
+
+
+def test_agreement_of_two_countings():
+    one = Counter({("red", "dog"): 4, ("old", "cat"): 2, ("new", "car"): 1})
+    same = fast.agreement(one, one)
+    assert same["f"] == 1
+    assert same["nouns"] == pytest.approx(1)
+    other = one + Counter({("big", "car"): 1})
+    assert fast.agreement(one, other)["f"] == pytest.approx(14 / 15)
+
+
+def test_mutations_are_reproducible():
+    line = b"The old house at the end of the street was sold."
+    draws = [fast_mutations.mutate(random.Random(seed), line) for seed in (1, 1, 2)]
+    assert draws[0] == draws[1] != draws[2]

@@ -1,0 +1,266 @@
+"""The compiled extractor: words, sentences, lemmas, and that no input harms it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conf import UserError
+from etl.amod.columns import count_pairs, occurrences
+from etl.amod.kernel import bucket_of
+from etl.amod.rules import CLEAN, PAPER
+from etl.parsing import SENTENCES, TOKENS, check_parser, load_parser
+
+pytest.importorskip("etl.parsing.fast._fast", reason="the compiled extractor was not built")
+
+from etl.parsing.fast.counting import TextCounter
+from etl.parsing.fast.extractor import new_extractor
+from etl.parsing.fast.model import CLASS_OF, inflected_forms
+
+TEXT = (
+    "The thief had a false key. It was an old key, and the wooden door of the small house stood "
+    "open.\n\nDr. Smith's older dogs chased big, angry cats in the U.S. He wasn't happy with an "
+    "anti-war movement or well-known actors. Café owners like naïve tourists.\n"
+)
+
+
+def words(text: str) -> list[list[str]]:
+    """The sentences of a text as lists of words."""
+    extractor = new_extractor()
+    content = text.encode()
+    extractor.split(content)
+    begin, end, _, _, _, opens = (np.frombuffer(part, np.uint8) for part in extractor.tokens())
+    tokens = [
+        content[b:e].decode() for b, e in zip(begin.view(np.int32), end.view(np.int32), strict=True)
+    ]
+    cuts = [*opens.view(np.int32).tolist(), len(tokens)]
+    return [tokens[a:b] for a, b in pairwise(cuts)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("don't can’t it's dogs' I'll", "do n't ca n’t it 's dogs ' I 'll"),
+        ("cannot gonna", "can not gon na"),
+        ("(see [1]), 20% of $5!", "( see [ 1 ] ) , 20 % of $ 5 !"),
+        ("a 12-year-old, well-known e-mail", "a 12 - year - old , well - known e-mail"),
+        ("semi-automatic 1990-95", "semi-automatic 1990-95"),
+        ("U.S. Mr. Jones, etc. Ph.D. p.m.", "U.S. Mr. Jones , etc. Ph.D. p.m."),
+        ("and/or word...word end.The x—y", "and / or word ... word end . The x — y"),
+        ("(http://a.org/b,c?d=e), me@b.com.", "( http://a.org/b,c?d=e ) , me@b.com ."),
+        ('“quoted” ‘single’ "straight"', '“ quoted ” ‘ single ’ " straight "'),
+        ("3.5 1,000 -5 10km 7pm", "3.5 1,000 -5 10 km 7 pm"),
+        ("ÉCOLE straße 日本 🙂!", "ÉCOLE straße 日本 🙂 !"),
+    ],
+)
+def test_words(text, expected):
+    assert [word for sentence in words(text) for word in sentence] == expected.split()
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("One ends. Another begins! Does it? Yes.", 4),
+        ("Mr. Smith met Dr. J. K. Brown at 5 p.m. on Sunday.", 1),
+        ("He lives in the U.S. The house is big.", 2),
+        ('He said "Never." She left. (Really.) Then he laughed.', 4),
+        ('"What?" he asked. It cost 3.5 dollars... maybe more.', 2),
+        ("A heading\n\nA paragraph\nof two lines", 2),
+        ("See Fig. 3 and No. 5, e.g. Berlin vs. Paris.", 1),
+    ],
+)
+def test_sentences(text, sentences):
+    assert len(words(text)) == sentences
+
+
+def test_lemmas_are_those_of_the_dictionary():
+    extractor = new_extractor()
+    wrong = [
+        (form, lemma)
+        for _, tag, form, lemma in inflected_forms()
+        if extractor.lemmatize(form.encode(), CLASS_OF[tag]) != lemma
+    ]
+    assert wrong == []
+    assert extractor.lemmatize(b"Googles", CLASS_OF["NNS"]) == "google"
+    assert extractor.lemmatize("Œuvres".encode(), CLASS_OF["NNS"]) == "œuvre"
+
+
+def test_columns_are_those_of_every_parser():
+    (parsed,) = load_parser("fast").parse([TEXT, "", "A red ball \ud800."])
+    assert parsed.tokens.schema == TOKENS
+    assert parsed.sentences.schema == SENTENCES
+    texts = parsed.sentences.column("text").to_pylist()
+    assert texts[0] == "The thief had a false key."
+    assert parsed.sentences.column("document").to_pylist()[-1] == 2
+    found = occurrences(parsed.tokens, CLEAN).to_pylist()
+    pairs = {(row["adjective"], row["noun"]) for row in found if row["left_out"] is None}
+    assert {("false", "key"), ("old", "key"), ("wooden", "door"), ("older", "dog")} <= pairs
+    assert ("red", "ball") in pairs
+    assert ("well", "actor") not in pairs
+
+
+def by_columns(text: str, rules=CLEAN) -> Counter[tuple[str, str]]:
+    counted: Counter[tuple[str, str]] = Counter()
+    for parsed in load_parser("fast").parse([text.replace("\n", "\n\n")]):
+        for row in count_pairs(occurrences(parsed.tokens, rules)).to_pylist():
+            counted[row["adjective"], row["noun"]] += row["count"]
+    return counted
+
+
+def by_counting(*texts: str, rules=CLEAN) -> Counter[tuple[str, str]]:
+    counter = TextCounter(rules)
+    for text in texts:
+        counter.feed(text)
+    rows = []
+    for bucket, pairs in counter.drain_buckets():
+        assert {bucket_of(noun) for noun in pairs.column("noun").to_pylist()} == {bucket}
+        rows += pairs.to_pylist()
+    assert sum(row["count"] for row in rows) == counter.stats().pairs
+    return Counter({(row["adjective"], row["noun"]): row["count"] for row in rows})
+
+
+RULES = [
+    CLEAN,
+    replace(CLEAN, adjective_by="lemma", proper_nouns=True),
+    replace(CLEAN, noun_by="form", lowercase=False),
+    replace(CLEAN, heads="singular", lowercase=False, proper_nouns=True),
+]
+
+
+@pytest.mark.parametrize("rules", RULES)
+def test_counting_gives_the_pairs_of_the_columns(rules):
+    assert by_counting(TEXT, rules=rules) == by_columns(TEXT, rules)
+    assert by_counting(TEXT, rules=rules)
+
+
+_WORDS = st.sampled_from(
+    [
+        "The",
+        "the",
+        "old",
+        "Older",
+        "biggest",
+        "red,",
+        "dog",
+        "dogs",
+        "wolves",
+        "-",
+        "--",
+        "well-known",
+        "New",
+        "York's",
+        "U.S.",
+        "e-mail",
+        ".",
+        "?",
+        "!",
+        '"',
+        "'",
+        "’",
+        "…",
+        "Ünïcode",
+        "ÉTATS",
+        "İstanbul",
+        "ß",
+        "𝐛𝐨𝐥𝐝",
+        "日本語",
+        "\xa0",
+        "\u200b",
+        "\ufeff",
+        "\n",
+        "\n\n",
+        "3rd",
+        "1990s",
+        "$5",
+        "a@b.c",
+        "http://x.y/z",
+        "(((",
+        "]]]",
+        "n't",
+        "can't",
+        "'s",
+        "of",
+        "and",
+        "which",
+        "are",
+        "is",
+        "ran",
+        "quickly",
+        "�",
+        "\x00",
+    ]
+)
+
+
+@given(st.lists(_WORDS, max_size=40).map(" ".join), st.sampled_from(RULES))
+def test_counting_gives_the_pairs_of_the_columns_on_any_text(text, rules):
+    assert by_counting(text, rules=rules) == by_columns(text, rules)
+
+
+@given(st.lists(st.lists(_WORDS, max_size=20).map(" ".join), max_size=6), st.integers(0, 6))
+def test_counts_are_the_same_for_any_cut(texts, cut):
+    whole = by_counting(*texts)
+    assert by_counting(*texts[:cut]) + by_counting(*texts[cut:]) == whole
+    assert by_counting("\n".join(texts)) == whole
+
+
+@given(st.binary(max_size=300), st.booleans())
+def test_any_bytes_are_read_and_offsets_are_right(content, newline_ends):
+    extractor = new_extractor()
+    extractor.parse(content, newline_ends)
+    begin, end, *_, opens = extractor.tokens()
+    begin, end = np.frombuffer(begin, np.int32), np.frombuffer(end, np.int32)
+    assert (begin < end).all() and (end[:-1] <= begin[1:]).all()
+    assert not len(end) or end[-1] <= len(content)
+    # Nothing but white space is left between tokens.
+    covered = np.zeros(len(content), dtype=bool)
+    for b, e in zip(begin, end, strict=True):
+        covered[b:e] = True
+    rest = bytes(c for c, is_covered in zip(content, covered, strict=True) if not is_covered)
+    assert not rest.decode("utf-8", "replace").replace("\0", "").strip()
+    assert (np.diff(np.frombuffer(opens, np.int32)) > 0).all()
+    extractor.feed(content, newline_ends)
+    extractor.drain()
+
+
+def test_scores_are_sums_of_the_rows_that_training_lists():
+    extractor = new_extractor()
+    extractor.parse(TEXT.encode())
+    from etl.parsing.fast.extractor import tables
+
+    weights = np.frombuffer(tables()["tag"], np.int8).reshape(-1, 32).astype(np.int64)
+    number = len(extractor.tokens()[0]) // 4
+    assert number > 50
+    for token in range(number):
+        rows, scores = extractor.features(token)
+        sums = weights[np.frombuffer(rows, np.uint32)].sum(axis=0)
+        assert (sums == np.frombuffer(scores, np.int16)).all()
+
+
+def test_long_texts_are_cut_and_forgotten_without_effect():
+    paragraph = " ".join(f"The old{i} dog{i} saw a new{i % 7} house." for i in range(200))
+    many = [paragraph.replace("old", f"q{k}x") for k in range(60)]
+    alone: Counter[tuple[str, str]] = Counter()
+    for text in many:
+        alone += by_counting(text)
+    assert by_counting(*many) == alone
+    unbroken = "x" * 100_000 + " (" * 50_000
+    assert by_counting(unbroken) == by_columns(unbroken)
+
+
+def test_what_it_cannot_do_is_refused(tmp_path):
+    with pytest.raises(UserError, match="dependent=any"):
+        TextCounter(PAPER)
+    damaged = tmp_path / "x.model"
+    damaged.write_bytes(b"no model")
+    with pytest.raises(UserError, match="is no model of this parser"):
+        check_parser("fast", str(damaged))
+    with pytest.raises(UserError, match="is no model of this parser"):
+        check_parser("fast", str(tmp_path / "missing"))
+    check_parser("fast")

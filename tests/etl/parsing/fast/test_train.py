@@ -1,0 +1,111 @@
+"""Training on a few sentences, and the file of the model."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from conf import UserError
+
+pytest.importorskip("etl.parsing.fast._fast", reason="the compiled extractor was not built")
+
+from etl.parsing.fast import model, silver, train
+from etl.parsing.fast.train import NAME, NO_HEAD, UNKNOWN_HEAD
+
+SENTENCES = [
+    ["The/DT/2", "red/JJ/3/amod", "dog/NN/4", "barked/VBD/0", "././4"],
+    ["A/DT/2", "big/JJ/3/amod", "cat/NN/4", "slept/VBD/0", "././4"],
+    ["The/DT/2", "old/JJ/3/amod", "Paris/NNP/4", "slept/VBD/0", "././4"],
+    ["The/DT/2", "dog/NN/3", "is/VBZ/0", "red/JJ/3/xcomp", "././3"],
+    ["Cafés/NNS/2", "sold/VBD/0", "good/JJ/4/amod", "tea/NN/2", "././2"],
+]
+
+
+def treebank(path: Path, times: int = 1) -> Path:
+    """A treebank of those sentences, the period without a space before it."""
+    lines = []
+    for _ in range(times):
+        for words in SENTENCES:
+            rows = [(word.rsplit("/", 3 if word.count("/") == 3 else 2)) for word in words]
+            rows[-1] = [".", ".", words[-1].rsplit("/", 1)[1]]
+            lines.append("# text = " + " ".join(row[0] for row in rows[:-1]) + ".")
+            for number, (form, tag, head, *relation) in enumerate(rows, 1):
+                gap = "SpaceAfter=No" if number == len(rows) - 1 else "_"
+                name = relation[0] if relation else "dep"
+                lines.append(f"{number}\t{form}\t{form}\t_\t{tag}\t_\t{head}\t{name}\t_\t{gap}")
+            lines.append("")
+    content = "\n".join(lines) + "\n"
+    path.write_bytes(gzip.compress(content.encode()) if path.suffix == ".gz" else content.encode())
+    return path
+
+
+def test_labels_stand_at_the_extractors_own_tokens(tmp_path):
+    bank = train.read_treebank([treebank(tmp_path / "a.conllu")])
+    labels = train.align(
+        train_extractor(),
+        bank,
+    )
+    assert labels.aligned == 1
+    tags = [model.TAGS[tag] for tag in labels.tags]
+    assert tags[:5] == ["DT", "JJ", "NN", "VBD", "."]
+    assert labels.heads[1] == 2
+    assert labels.heads[0] == NO_HEAD
+    assert labels.heads[11] == 12 + NAME
+    assert UNKNOWN_HEAD not in labels.heads
+
+
+def train_extractor():
+    from etl.parsing.fast._fast import Extractor
+
+    empty = {"words": b"", "word_hash": b"", "word_at": b""}
+    return Extractor({**model.characters(), **model.lexicon(), **empty})
+
+
+def test_training_learns_its_sentences_and_is_reproducible(tmp_path, capsys):
+    gold = treebank(tmp_path / "gold.conllu.gz", times=20)
+    for name in ("one", "two"):
+        out = str(tmp_path / name)
+        train.train(train.Settings(out=out, gold=[str(gold)], dev=[str(gold)], bias=0))
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    assert "f1 1.0000" in capsys.readouterr().out
+    tables = model.load(tmp_path / "one")
+    found = train.found_pairs(tables, ["The red dog barked.", "Cafés sold good tea."])
+    assert found == {("red", "dog"): 1, ("good", "tea"): 1}
+
+
+def test_a_damaged_model_is_refused(tmp_path):
+    path = tmp_path / "x.model"
+    model.save(path, {"tag": b"abc"}, {})
+    assert model.load(path) == {"tag": b"abc"}
+    import zlib
+
+    path.write_bytes(zlib.compress(zlib.decompress(path.read_bytes()).replace(b"abc", b"abd")))
+    with pytest.raises(UserError, match=r"table tag .* is damaged"):
+        model.load(path)
+    path.write_bytes(zlib.compress(b'{"format": "other", "tables": {}}\n'))
+    with pytest.raises(UserError, match="has the format 'other'"):
+        model.load(path)
+
+
+def test_training_without_input_is_refused(tmp_path):
+    with pytest.raises(UserError, match="give at least one"):
+        train.Settings(out="x")
+    with pytest.raises(UserError, match="neither a file nor a folder"):
+        train.train(train.Settings(out="x", gold=[str(tmp_path / "no")]))
+
+
+def test_silver_text_is_running_english_and_comes_once(tmp_path):
+    prose = "The old house at the end of the street was sold to a friend of my father's."
+    folder = tmp_path / "jargon-text"
+    folder.mkdir()
+    (folder / "jargon.txt.gz").write_bytes(
+        gzip.compress(f"{prose}\n\n{prose}\n\nint main(void) {{ return 0; }}\n".encode())
+    )
+    gathered = list(silver.gather(silver.Settings(folder=str(tmp_path))))
+    assert [text for _, text, _ in gathered] == [prose]
+    assert (
+        silver.running_text("Das Haus am Ende der Straße wurde an einen Freund verkauft.") is None
+    )
+    assert silver.running_text("too short") is None
