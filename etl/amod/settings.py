@@ -13,7 +13,7 @@ from etl.parsing.fast.counting import check_rules
 
 VERSION = 1  # of what the job makes of its input; a change of behaviour raises it
 PARSED, RAW = ("depcc", "conllu"), ("wikipedia", "text")
-# Names of files as corpora of billions of words have them, which parser=auto reads with the compiled
+# Names of files as corpora of billions of words have them: parser=auto reads them with the compiled
 # extractor.
 WEB_SCALE = (".parquet", ".arrow", ".feather", ".wet", ".wet.gz")
 

@@ -384,7 +384,13 @@ def test_the_compiled_extractor_counts_as_it_reads(run: Run, tmp_path: Path) -> 
     assert example == "It was an old key."
 
 
-def test_auto_names_the_parser_by_the_source_alone() -> None:
+def test_auto_takes_the_compiled_extractor_for_files_of_the_webs_size() -> None:
+    for name in ("a.parquet", "CC-MAIN-1.warc.wet.gz", "folder/*.arrow"):
+        assert load(Settings, ["source=text", f"input={name}"]).text_parser == "fast"
+    assert load(Settings, ["source=text", "input=[a.parquet,b.jsonl]"]).text_parser == "spacy"
+
+
+def test_auto_names_the_parser_by_the_input_alone() -> None:
     settings = load(Settings, ["source=text", "input=x"])
     assert settings.parser == "auto"
     assert settings.text_parser == "spacy"
