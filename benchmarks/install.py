@@ -40,9 +40,11 @@ def installed(folder: Path) -> dict[str, float]:
     subprocess.run([sys.executable, "-m", "venv", environment], check=True)
     # A copy, so that the build leaves nothing in the checkout.
     source = folder / "source"
-    shutil.copytree(
-        ROOT, source, ignore=shutil.ignore_patterns(".git", ".venv", "*.so", "build", "lake")
-    )
+    source.mkdir()
+    for name in ("README.md", "LICENSE", "setup.py", "pyproject.toml"):
+        shutil.copy(ROOT / name, source)
+    for name in ("adnominal", "conf", "etl", "training", "analysis"):
+        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("*.so"))
     listing = subprocess.run(
         [sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=False
     ).stdout
@@ -70,17 +72,22 @@ def installed(folder: Path) -> dict[str, float]:
     return {"install_s": took, "megabytes": megabytes / 1e6, "first_extraction_s": first}
 
 
-def main() -> int:
-    """Install, measure, write the section."""
-    with tempfile.TemporaryDirectory() as folder:
-        figures = installed(Path(folder))
+def page(figures: dict[str, float]) -> str:
+    """The section of RESULTS.md."""
     rows = [
-        ["the core (`pip install .`) into an empty environment", ""],
+        ["the core (`pip install .`) in an empty environment", "measured"],
         ["installed by uv, packages in its cache", f"{figures['install_s']:.0f} s"],
         ["size on disk", f"{figures['megabytes'] / 1000:.2f} GB"],
         ["the first `adnominal extract source=conllu`", f"{figures['first_extraction_s']:.1f} s"],
     ]
-    section = f"## Core installation\n\n`python -m benchmarks.install`\n\n{table(rows)}"
+    return f"## Core installation\n\n`python -m benchmarks.install`\n\n{table(rows)}"
+
+
+def main() -> int:
+    """Install, measure, write the section."""
+    with tempfile.TemporaryDirectory() as folder:
+        figures = installed(Path(folder))
+    section = page(figures)
     print(section)
     record(KEY, figures)
     write_section(KEY, section, packages=("pyspark", "pysail"))

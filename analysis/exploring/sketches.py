@@ -35,7 +35,7 @@ CLASSES = ("I", "S", "O", "none")
 _NAMES = declaration("amod_association").schema.names
 # Of a word's rows the word itself and the corpus are known.
 _READ = {role: tuple(name for name in _NAMES if name not in ("corpus", role)) for role in ROLES}
-_RECENT_BYTES = 16 << 20
+_RECENT_BYTES = 8 << 20
 
 Numbers = npt.NDArray[Any]
 

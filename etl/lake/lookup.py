@@ -21,7 +21,7 @@ from etl.lake.storage import filesystem, table_uri
 
 __all__ = ["SortedFiles", "coded"]
 
-_FOOTERS = 16  # of files of a million pairs some 300 kB each
+_FOOTERS = 8  # of files of a million pairs some 300 kB each
 
 
 class _Footer(NamedTuple):
