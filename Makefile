@@ -58,6 +58,8 @@ bench: setup ## measure against peers; writes benchmarks/RESULTS.md
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.plane
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.train
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.predict
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.explore
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.install
 	@$(BIN)/python -m benchmarks.sizing
 	@$(BIN)/python -m benchmarks.reproducing
 	@$(BIN)/python -m benchmarks.readme
