@@ -194,6 +194,13 @@ _ALL = (
         _LOOK,
     ),
     Command(
+        "graded",
+        "analysis.graded",
+        "analysis.graded:Settings",
+        "people's ratings of pairs beside counts, association and scores",
+        _LOOK,
+    ),
+    Command(
         "semantics",
         "analysis.semantics.__main__",
         "analysis.semantics.job:Settings",
