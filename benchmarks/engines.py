@@ -211,7 +211,11 @@ def generated(folder: Path, size: int) -> Path:
 def association(settings: Settings, folder: Path, engine: str, size: int) -> Figures:
     """Pairs and association anew from the counts, as extraction does it when nothing is new."""
     lake = generated(folder, size)
-    for name in ("amod_pairs", "amod_association"):  # else there is nothing to be done
+    for name in (
+        "amod_pairs",
+        "amod_association",
+        "amod_by_adjective",
+    ):  # else there is nothing to be done
         shutil.rmtree(lake / name, ignore_errors=True)
     demo = ROOT / "conf" / "demo" / "depcc-part.gz"
     arguments = ["source=depcc", f"input={demo}", "corpus=generated", f"lake={lake}"]

@@ -20,10 +20,8 @@ from __future__ import annotations
 
 import atexit
 import dataclasses
-import difflib
 import gc
 import hashlib
-import inspect
 import json
 import logging
 import os
@@ -38,14 +36,19 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
+from conf.help import fields_of, help_text, hints, nearest, type_name
+
 __all__ = [
     "JobFailed",
     "UserError",
     "as_yaml",
+    "complain",
     "from_dict",
     "help_text",
     "identity",
     "load",
+    "missing_package",
+    "package_version",
     "replaced",
     "run",
     "setting",
@@ -61,6 +64,26 @@ log = logging.getLogger("adnominal")
 
 EXPLAINERS: list[Callable[[Exception], str | None]] = []
 """Functions that put a library's exception in one line, or give None for one that is not theirs."""
+
+
+EXTRAS: Mapping[str, tuple[str, ...]] = {
+    "train": (
+        "torch",
+        "transformers",
+        "accelerate",
+        "deepspeed",
+        "peft",
+        "safetensors",
+        "tokenizers",
+        "sentencepiece",
+    ),
+    "analysis": ("mlflow", "matplotlib", "scipy", "statsmodels", "sklearn"),
+    "spacy": ("spacy",),
+    "stanza": ("stanza",),
+    "sparknlp": ("sparknlp",),
+    "semantics": ("cvc5",),
+}
+"""Packages that the core does without, by the extra of setup.py that brings them."""
 
 
 class UserError(Exception):
@@ -93,10 +116,6 @@ def setting(
     return dataclasses.field(default=default, metadata=metadata)
 
 
-def _hints(cls: type) -> dict[str, Any]:
-    return typing.get_type_hints(cls)
-
-
 def _hint(cls: type, key: str) -> Any:
     """The type of the setting `key`, nested ones written with a dot; `Any` inside dictionaries.
 
@@ -109,25 +128,13 @@ def _hint(cls: type, key: str) -> Any:
             if typing.get_origin(hint) is dict:
                 return Any
             raise UserError(f"{key}: {'.'.join(parts[:depth])} has no settings of its own")
-        hints = _hints(typing.cast(type, hint))
+        types = hints(typing.cast(type, hint))
         known = [f.name for f in dataclasses.fields(hint)]
         if part not in known:
             inside = "".join(f"{above}." for above in parts[:depth])
             raise _unknown(key, [inside + name for name in known])
-        hint = hints[part]
+        hint = types[part]
     return hint
-
-
-def _fields(cls: type, inside: str = "") -> list[tuple[str, dataclasses.Field[Any], Any]]:
-    """(key, field, type) of every setting, those of nested dataclasses in the place of these."""
-    found = []
-    for field in dataclasses.fields(cls):
-        hint = _hints(cls)[field.name]
-        if dataclasses.is_dataclass(hint):
-            found += _fields(typing.cast(type, hint), f"{inside}{field.name}.")
-        else:
-            found.append((inside + field.name, field, hint))
-    return found
 
 
 def _is_list(hint: Any) -> bool:
@@ -137,26 +144,14 @@ def _is_list(hint: Any) -> bool:
     return any(_is_list(a) for a in typing.get_args(hint)) if origin is typing.Union else False
 
 
-def _type_name(hint: Any) -> str:
-    if typing.get_origin(hint) is list:
-        return f"list of {_type_name(typing.get_args(hint)[0])}"
-    arguments = [a for a in typing.get_args(hint) if a is not type(None)]
-    if arguments and typing.get_origin(hint) is not dict:
-        return " or ".join(_type_name(a) for a in arguments)
-    return {"str": "text", "int": "whole number", "float": "number", "bool": "true or false"}.get(
-        getattr(hint, "__name__", str(hint)), str(getattr(hint, "__name__", hint))
-    )
-
-
 def _unknown(key: str, known: Sequence[str]) -> UserError:
-    near = difflib.get_close_matches(key, known, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else "known: " + ", ".join(known)
-    return UserError(f"unknown setting {key!r}; {hint} (--help lists every setting)")
+    hint = nearest(key, known) or "; known: " + ", ".join(known)
+    return UserError(f"unknown setting {key!r}{hint} (--help lists every setting)")
 
 
 def _split_arguments(argv: Sequence[str], cls: type) -> tuple[list[str], list[tuple[str, str]]]:
     """The ``--config`` files and the (key, raw value) pairs, in the order written."""
-    hints = _hints(cls)
+    types = hints(cls)
     files: list[str] = []
     pairs: list[tuple[str, str]] = []
     last_list: str | None = None
@@ -185,13 +180,14 @@ def _split_arguments(argv: Sequence[str], cls: type) -> tuple[list[str], list[tu
             pairs.append((last_list, word))
             continue
         else:
-            raise UserError(f"got {word!r}; expected key=value (--help lists every setting)")
+            hint = nearest(word, types)
+            raise UserError(f"got {word!r}; expected key=value{hint} (--help lists every setting)")
         if key == "config":
             files.append(value)
             last_list = None
             continue
         pairs.append((key, value))
-        last_list = key if _is_list(hints.get(key)) else None
+        last_list = key if _is_list(types.get(key)) else None
     return files, pairs
 
 
@@ -287,7 +283,9 @@ def _layered(cls: type[_T], given: Mapping[str, Any]) -> _T:
         default = fields["preset"].default
         chosen = str(given.get("preset", default))
         if chosen not in presets:
-            raise UserError(f"preset={chosen}: expected one of {', '.join(presets)}")
+            raise UserError(
+                f"preset={chosen}: expected one of {', '.join(presets)}{nearest(chosen, presets)}"
+            )
         layers.update(presets[chosen])
     layers.update(given)
     missing = [
@@ -310,15 +308,18 @@ def _filled(cls: type[_T], config: Any, values: Mapping[str, Any]) -> _T:
             OmegaConf.update(config, key, value, merge=True)
         except OmegaConfBaseException as error:
             hint = _hint(cls, key)
-            wanted = "group of settings" if dataclasses.is_dataclass(hint) else _type_name(hint)
+            wanted = "group of settings" if dataclasses.is_dataclass(hint) else type_name(hint)
             raise UserError(f"{key}={value}: expected a {wanted}") from error
-    for key, field, hint in _fields(cls):
+    for key, field, hint in fields_of(cls):
         choices = field.metadata.get("choices") or ()
         value = OmegaConf.select(config, key)
         members = value if _is_list(hint) else [value]
         for member in members if choices and value is not None else []:
             if member not in choices:
-                raise UserError(f"{key}={member}: expected one of {', '.join(choices)}")
+                raise UserError(
+                    f"{key}={member}: expected one of {', '.join(choices)}"
+                    f"{nearest(member, choices)}"
+                )
     return typing.cast(_T, OmegaConf.to_object(config))
 
 
@@ -374,40 +375,16 @@ def settings_hash(settings: Any, only: Sequence[str] | None = None) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def help_text(cls: type, doc: str = "") -> str:
-    """What ``--help`` prints: each setting with its meaning, type, default and an example."""
-    lines = [
-        inspect.cleandoc(doc),
-        "",
-        "Settings (key=value, or the same as --key value; --config FILE):",
-        "",
-    ]
-    for key, field, hint in _fields(cls):
-        if field.default is not dataclasses.MISSING:
-            default = f"default {field.default!r}"
-        elif field.default_factory is not dataclasses.MISSING:
-            default = f"default {field.default_factory()!r}"
-        else:
-            default = "must be given"
-        choices = field.metadata.get("choices") or ()
-        kind = "|".join(choices) if choices else _type_name(hint)
-        lines.append(f"  {key}  ({kind}; {default})")
-        lines.append(f"      {field.metadata.get('help', '')}")
-        if field.metadata.get("example"):
-            lines.append(f"      example: {field.metadata['example']}")
-    presets = getattr(cls, "PRESETS", {})
-    if presets:
-        lines += ["", "Presets:"]
-        for name, values in presets.items():
-            text = ", ".join(f"{k}={v}" for k, v in values.items()) or "the defaults"
-            lines.append(f"  preset={name}: {text}")
-    return "\n".join(lines).strip() + "\n"
-
-
-def run(cls: type[_T], job: Callable[[_T], object], argv: Sequence[str] | None = None) -> int:
+def run(
+    cls: type[_T],
+    job: Callable[[_T], object],
+    argv: Sequence[str] | None = None,
+    then: str = "",
+) -> int:
     """Parse, call, and turn the outcome into an exit code (0 done, 1 failed, 2 user's mistake).
 
-    The resolved settings are printed before `job` starts.
+    The resolved settings are printed before `job` starts; `then`, the command of the next step
+    with settings of this one in braces (``adnominal explore lake={lake}``), when it is done.
     """
     # A process that ends looks for cycles in all that was imported, which takes it a quarter of a
     # second; what is frozen it leaves to the system.
@@ -424,24 +401,44 @@ def run(cls: type[_T], job: Callable[[_T], object], argv: Sequence[str] | None =
         settings = load(cls, arguments)
         log.info("settings\n%s", as_yaml(settings).rstrip())
         job(settings)
+        if then:
+            log.info("next: %s", then.format(**vars(settings)))
     except UserError as error:
-        return _complain(error, 2)
+        return complain(error, 2)
+    except ModuleNotFoundError as error:
+        if (way_out := missing_package(error)) is not None:
+            return complain(way_out, 2)
+        traceback.print_exc()
+        return 1
     except JobFailed as error:
-        return _complain(error, 1)
+        return complain(error, 1)
     except KeyboardInterrupt:
-        return _complain("interrupted; run the same command again to go on", 130)
+        return complain("interrupted; run the same command again to go on", 130)
     except Exception as error:
         for explain in EXPLAINERS:
             if (line := explain(error)) is not None:
                 log.debug("what failed", exc_info=error)
-                return _complain(line, 1)
+                return complain(line, 1)
         # A fault of ours, not of the user's: the traceback is what a report of it needs.
         traceback.print_exc()
         return 1
     return 0
 
 
-def _complain(error: object, code: int) -> int:
+def missing_package(error: ModuleNotFoundError) -> str | None:
+    """One line for a package of an extra that is not installed; None for any other module."""
+    name = (error.name or "").partition(".")[0]
+    extra = next((extra for extra, names in EXTRAS.items() if name in names), None)
+    if extra is None:
+        return None
+    return (
+        f"this needs the package {name}, which the core of adnominal does without; "
+        f"install it with: pip install 'adnominal[{extra}]' (in a checkout: make setup)"
+    )
+
+
+def complain(error: object, code: int) -> int:
+    """Print the one line of a failed command on standard error; returns the exit code."""
     print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
     sys.stderr.flush()
     return code
@@ -465,6 +462,11 @@ def code_version() -> str:
                 return described
         except (OSError, subprocess.SubprocessError):
             pass
+    return package_version()
+
+
+def package_version() -> str:
+    """The version that is installed; ``unknown`` in a checkout that is not installed."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:

@@ -99,7 +99,7 @@ def drawing() -> str:
         # Out
         box(905, 155, 155, "report", "tables, figures,", "significance", fill=PYTHON),
         box(905, 265, 155, "exports", "Hugging Face, lm-eval,", "Croissant, TSV", fill=PYTHON),
-        box(905, 375, 155, "notebooks, SQL", "python -m etl.lake", fill=PYTHON),
+        box(905, 375, 155, "explorer, notebooks", "python -m etl.lake", fill=PYTHON),
         # Arrows: sources to jobs, jobs to the lake
         arrow(170, 94, 213, 94),
         arrow(170, 215, 213, 215),

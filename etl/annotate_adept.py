@@ -9,4 +9,4 @@ if not __package__:
 from etl.adept.annotating import main
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

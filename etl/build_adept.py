@@ -1,6 +1,7 @@
 """Entry point: ``python etl/build_adept.py preset=clean`` (``--help`` lists all settings)."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 if not __package__:
@@ -10,5 +11,13 @@ import conf
 from etl.adept.job import build
 from etl.adept.settings import Settings
 
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit code."""
+    return conf.run(
+        Settings, build, argv, "adnominal annotate export batch=pilot.csv round=pilot lake={lake}"
+    )
+
+
 if __name__ == "__main__":
-    sys.exit(conf.run(Settings, build))
+    sys.exit(main())

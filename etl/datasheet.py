@@ -1,6 +1,7 @@
 """``python -m etl.datasheet table=adept edition=clean``: a datasheet of a built dataset."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,5 +41,10 @@ def write(settings: Settings) -> None:
         raise UserError(f"out={settings.out}: {error.strerror or error}") from error
 
 
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit code."""
+    return conf.run(Settings, write, argv)
+
+
 if __name__ == "__main__":
-    sys.exit(conf.run(Settings, write))
+    sys.exit(main())

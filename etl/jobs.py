@@ -23,6 +23,7 @@ from typing import Any
 
 import conf
 from conf import JobFailed, UserError, setting
+from conf.progress import duration
 from etl.adept import job as adept
 from etl.adept.settings import Settings as Adept
 from etl.amod import job as amod
@@ -30,7 +31,6 @@ from etl.amod.settings import Settings as Amod
 from etl.asp import job as asp
 from etl.asp.settings import Settings as Asp
 from etl.engine import EngineSettings, start
-from etl.engine.progress import duration
 from etl.knowledge import job as knowledge
 from etl.plane import job as plane
 from etl.plane.settings import Settings as Plane

@@ -1,6 +1,7 @@
 """Entry point: ``python etl/judge_asp.py sheet=FILE`` (``--help`` lists all settings)."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 if not __package__:
@@ -9,5 +10,11 @@ if not __package__:
 import conf
 from etl.asp.judge import Settings, judge
 
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit code."""
+    return conf.run(Settings, judge, argv)
+
+
 if __name__ == "__main__":
-    sys.exit(conf.run(Settings, judge))
+    sys.exit(main())

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 import conf
+from adnominal.__main__ import find
+from adnominal.commands import settings_of
 from conf import ROOT, UserError
 from etl.adept import annotating
 from etl.lake import __main__ as lake_commands
@@ -17,7 +19,9 @@ from etl.lake import __main__ as lake_commands
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 IDS = [page.relative_to(ROOT).as_posix() for page in PAGES]
 # A job, as a file or a module, behind any of its launchers.
-JOB = re.compile(r"(?:^|\s)((?:etl|training|analysis)/\w+\.py|-m\s+(?:etl|analysis)[.\w]*)(?:\s|$)")
+JOB = re.compile(
+    r"(?:^|\s)((?:etl|training|analysis)/\w+\.py|-m\s+(?:etl|analysis)[.\w]*)(?:\s|$)|^(adnominal)\s"
+)
 
 
 def anchors(page: Path) -> set[str]:
@@ -63,6 +67,9 @@ def check(command: str) -> None:
     """
     match = JOB.search(command)
     assert match
+    if match[2]:
+        check_short(shlex.split(command, comments=True)[1:])
+        return
     name = match[1].removeprefix("-m").strip()
     module = name.removesuffix(".py").replace("/", ".")
     words = shlex.split(command[match.end(1) :], comments=True)
@@ -76,7 +83,7 @@ def check(command: str) -> None:
         lake_commands._parse(words)
         return
     if module == "etl.annotate_adept":
-        settings, _ = annotating._VERBS[words[0]]
+        settings, _ = annotating.VERBS[words[0]]
         conf.load(settings, words[1:])
         return
     try:
@@ -87,6 +94,21 @@ def check(command: str) -> None:
         raise UserError(f"no job {name}: {error}") from error
     if words:
         conf.load(job.Settings, words)
+
+
+def check_short(words):
+    """`check` for a command of the one command line."""
+    if words[0] in ("--help", "--version", "completion"):
+        return
+    command, rest = find(words)
+    verbs = settings_of(command)
+    verb = "" if "" in verbs else rest.pop(0)
+    if verb not in verbs:
+        raise UserError(f"{command.name} has no {verb!r}")
+    if command.name == "lake":
+        lake_commands._parse([verb, *rest])
+    elif "--help" not in rest:
+        conf.load(verbs[verb], rest)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
@@ -115,7 +137,8 @@ def test_jobs_take_the_commands_of_the_page(page, checkout):
 
 def test_the_readme_has_commands_of_every_kind():
     text = "\n".join(commands((ROOT / "README.md").read_text(encoding="utf-8")))
-    found = set(JOB.findall(text))
+    found = {job for job, _ in JOB.findall(text)}
+    assert "adnominal" in {name for _, name in JOB.findall(text)}
     assert {"etl/build_plane.py", "etl/annotate_adept.py", "training/finetune.py"} <= found
     assert {"-m etl.lake", "-m analysis.export"} <= found
 
@@ -132,6 +155,8 @@ def test_broken_links_are_seen(tmp_path):
         ("spark-submit etl/build_plane.py prest=clean", "unknown setting 'prest'"),
         ("python etl/build_planes.py preset=clean", "no job etl/build_planes.py"),
         ("python -m etl.lake shwo amod_pairs", "shwo"),
+        ("adnominal explor lake=lake", "did you mean 'explore'"),
+        ("adnominal build asp prest=clean", "unknown setting 'prest'"),
         ("deepspeed training/finetune.py conf/training/gone.yaml", "no such file"),
         ("python etl/annotate_adept.py export rounds=main", "unknown setting 'rounds'"),
     ],

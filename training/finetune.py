@@ -1,6 +1,7 @@
 """Entry point: ``deepspeed training/finetune.py conf/training/adept.yaml`` (or plain python)."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 if not __package__:
@@ -10,8 +11,14 @@ from training import launch, tasks
 from training.job import finetune
 from training.settings import Settings
 
-if __name__ == "__main__":
-    code = launch.run(Settings, finetune)
-    if "--help" in sys.argv:
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit code."""
+    code = launch.run(Settings, finetune, argv, "adnominal report lake={lake}")
+    if "--help" in (sys.argv if argv is None else argv):
         print(tasks.help_text())
-    sys.exit(code)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -54,7 +54,12 @@ def world_size() -> int:
     return int(os.environ.get("WORLD_SIZE", "1"))
 
 
-def run(cls: type[_T], job: Callable[[_T], object], argv: Sequence[str] | None = None) -> int:
+def run(
+    cls: type[_T],
+    job: Callable[[_T], object],
+    argv: Sequence[str] | None = None,
+    then: str = "",
+) -> int:
     """`conf.run`, where several processes do the same: the first of all speaks for them.
 
     A user's mistake is the same in every process, so it is told once a machine; the settings and
@@ -64,7 +69,7 @@ def run(cls: type[_T], job: Callable[[_T], object], argv: Sequence[str] | None =
     words = sys.argv[1:] if argv is None else argv
     argv = [f"dry_run={world_size()}" if word == "--dry-run" else word for word in words]
     try:
-        return conf.run(cls, job, argv) if rank() == 0 else _silent_run(cls, job, argv)
+        return conf.run(cls, job, argv, then) if rank() == 0 else _silent_run(cls, job, argv)
     finally:
         stop()
 

@@ -22,12 +22,12 @@ import torch
 from transformers import TrainingArguments
 
 from conf import JobFailed
+from conf.progress import Progress
 from training import launch, metrics, sharding
 from training.batching import Ids, seed_of
 from training.checkpoints import Checkpoints, Pointer, State, better
 from training.evaluation import Evaluation, evaluate, figures_line
 from training.learner import Learner
-from training.progress import Progress
 from training.settings import Training
 from training.sharding import precision_of
 from training.tasks import Task, nested_subset
@@ -120,7 +120,9 @@ class Trainer:
         done = self.samples_until(self.state.step)
         label = f"{self.learner.dataset.task} seed {self.settings.seed}"
         self._cut_log()
-        with Progress(label, len(self.rows) * self.settings.epochs, done) as progress:
+        with Progress(
+            label, len(self.rows) * self.settings.epochs, done, silent=launch.rank() != 0
+        ) as progress:
             inner = LearnerTrainer(self, args, progress)
             try:
                 if pointer is not None and launch.rank() == 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from conf import UserError, setting
 from training import grid, launch, sentences
@@ -50,6 +51,19 @@ class _Model:
 @dataclass(frozen=True)
 class Settings(Training, _Model):
     """Settings of ``training/pretrain_mlm.py``."""
+
+    FIRST: ClassVar[tuple[str, ...]] = (
+        "corpora",
+        "lake",
+        "out",
+        "vocabulary",
+        "layers",
+        "hidden",
+        "epochs",
+        "batch_size",
+        "seeds",
+        "deepspeed",
+    )
 
     learning_rate: float = setting(1e-3, help="highest learning rate (AdamW)")
     epochs: int = setting(10, help="passes over the sentences, with new masks in each")

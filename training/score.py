@@ -1,6 +1,7 @@
 """Entry point: ``deepspeed training/score.py conf/training/plane_score.yaml model=URI``."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 if not __package__:
@@ -10,8 +11,14 @@ from training import launch, tasks
 from training.scoring.job import score
 from training.scoring.settings import Settings
 
-if __name__ == "__main__":
-    code = launch.run(Settings, score)
-    if "--help" in sys.argv:
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit code."""
+    code = launch.run(Settings, score, argv, "adnominal report lake={lake}")
+    if "--help" in (sys.argv if argv is None else argv):
         print(tasks.help_text())
-    sys.exit(code)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from conf import UserError, setting
 from training.seq2seq import Seq2Seq
@@ -228,6 +228,19 @@ class Training:
 @dataclass(frozen=True)
 class Settings(Training, _Model):
     """Settings of ``training/finetune.py``."""
+
+    FIRST: ClassVar[tuple[str, ...]] = (
+        "task",
+        "model",
+        "lake",
+        "out",
+        "epochs",
+        "learning_rate",
+        "batch_size",
+        "seeds",
+        "deepspeed",
+        "precision",
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

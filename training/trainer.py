@@ -16,12 +16,12 @@ from torch.utils.data import DataLoader
 from transformers import PrinterCallback, TrainerCallback, TrainingArguments
 
 from conf import JobFailed
+from conf.progress import Progress
 from training import launch, sharding
 from training.batching import Ids, epoch_steps, seed_of, shares
 from training.checkpoints import quietly
 from training.evaluation import loss_sum
 from training.learner import IGNORED
-from training.progress import Progress
 from training.sharding import precision_of
 from training.throughput import Window, flops_per_token
 

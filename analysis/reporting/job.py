@@ -19,6 +19,7 @@ from analysis.reporting.html import html
 from analysis.reporting.lake import Lake, open_lake
 from analysis.reporting.markdown import files, markdown
 from analysis.reporting.page import (
+    Block,
     FigureBlock,
     NotRun,
     Part,
@@ -29,6 +30,7 @@ from analysis.reporting.page import (
     anchored,
 )
 from analysis.reporting.runs import Runs, find_runs
+from analysis.reporting.summary import summary
 from analysis.semantics.prover import provers
 from conf import UserError, setting
 
@@ -116,7 +118,7 @@ def report(settings: Settings) -> None:
         log.info("%d finished runs", len(runs.runs))
     parts = list(_parts(settings, lake, runs))
     made = Report(
-        "Adnominal: the papers' tables and figures, and ours", _opening(lake, runs), parts
+        "Adnominal: the papers' tables and figures, and ours", _opening(lake, runs, parts), parts
     )
     number = _write(Path(settings.out), made)
     log.info("%s/report.html written, with %d files beside it", settings.out, number)
@@ -153,8 +155,10 @@ def _of_lake(section: Section, lake: str) -> Section:
     return dataclasses.replace(section, blocks=blocks)
 
 
-def _opening(lake: Lake, runs: Runs) -> list[Text | Table]:
-    found: list[Text | Table] = [
+def _opening(lake: Lake, runs: Runs, parts: Sequence[Part]) -> list[Block]:
+    return [
+        Text(runs.note or f"{len(runs.runs)} finished runs were found in the tracking store."),
+        *summary(parts),
         Text(
             "Every table and figure of the four papers, as published and as this lake and these "
             "runs give it. In tables of numbers the first line of a cell is the published number, "
@@ -163,10 +167,8 @@ def _opening(lake: Lake, runs: Runs) -> list[Text | Table]:
             "ours. An interval is Wilson's (or a bootstrap's over the rows that share a premise) "
             "for one run, Student's t over runs that differ in their seeds or rounds alone."
         ),
-        Text(runs.note or f"{len(runs.runs)} finished runs were found in the tracking store."),
-        Table("What the lake has", lake.contents()),
+        Table("What the lake has", lake.contents(), folded=True),
     ]
-    return found
 
 
 def _write(out: Path, made: Report) -> int:

@@ -41,11 +41,13 @@ class Text:
 class Table:
     """A table as it is to be read: `data` has a row a row, numbers already rounded for print where
     they are text, and rounded by the writer to `digits` where they are floating point. A cell may
-    have several lines; names of columns are printed with spaces for underscores."""
+    have several lines; names of columns are printed with spaces for underscores. A
+    `folded` table shows its caption alone until it is opened."""
 
     caption: str
     data: pa.Table
     digits: int = 2
+    folded: bool = False
 
 
 @dataclass(frozen=True)

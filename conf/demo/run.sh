@@ -10,6 +10,11 @@ log() { printf '\n== %s (after %d s)\n' "$*" "$SECONDS"; }
 there() { python -m etl.lake history "$1" lake="$lake" >/dev/null 2>&1; } # TABLE
 mkdir -p "$runs"
 
+log "First pairs: adnominal extract source=wikipedia …"
+python -m adnominal extract source=wikipedia input=conf/demo/wikipedia.xml corpus=demo-wikipedia \
+    examples=3 keep_text=true lake="$lake"
+python -m etl.lake show amod_pairs limit=5 lake="$lake"
+
 log "Pairs, knowledge, four datasets: python etl/pipeline.py conf/demo/pipeline.yaml"
 python etl/pipeline.py conf/demo/pipeline.yaml lake="$lake"
 
@@ -65,6 +70,7 @@ log "python -m etl.lake list"
 python -m etl.lake list lake="$lake"
 
 printf '\nDone in %d min %02d s.\n' "$((SECONDS / 60))" "$((SECONDS % 60))"
+printf 'pairs   adnominal explore lake=%s    (word sketches, http://127.0.0.1:8000)\n' "$lake"
 printf 'report  %s\n' "$report/report.html"
 printf 'runs    make ui    (MLflow, http://127.0.0.1:5000)\n'
 printf 'tables  python -m etl.lake show plane_items lake=%s    (list names them all)\n' "$lake"

@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 
 import conf
 from conf import JobFailed, UserError, setting, settings_hash
+from conf.help import nearest
 from etl.adept import LABELS, aggregation, finishing, forms, simulate
 from etl.adept.annotation import (
     CONDITIONS,
@@ -42,6 +43,7 @@ from etl.lake import arrow
 from etl.lake.tables import table
 
 __all__ = [
+    "VERBS",
     "ExportSettings",
     "FinishSettings",
     "ImportSettings",
@@ -635,7 +637,7 @@ def _write(files: dict[Path, str]) -> None:
             raise UserError(f"{path}: {error.strerror}") from error
 
 
-_VERBS: dict[str, tuple[type, Callable[[Any], None]]] = {
+VERBS: dict[str, tuple[type, Callable[[Any], None]]] = {
     "export": (ExportSettings, export_batch),
     "import": (ImportSettings, import_answers),
     "finish": (FinishSettings, finish),
@@ -643,14 +645,14 @@ _VERBS: dict[str, tuple[type, Callable[[Any], None]]] = {
 }
 
 
-def main(argv: Sequence[str]) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb with its settings; the exit code."""
-    words = list(argv)
-    if words and words[0] in _VERBS:
-        settings, job = _VERBS[words[0]]
+    words = list(sys.argv[1:] if argv is None else argv)
+    if words and words[0] in VERBS:
+        settings, job = VERBS[words[0]]
         return conf.run(settings, job, words[1:])
     lines = [
-        f"  {verb:<9} {(job.__doc__ or '').splitlines()[0]}" for verb, (_, job) in _VERBS.items()
+        f"  {verb:<9} {(job.__doc__ or '').splitlines()[0]}" for verb, (_, job) in VERBS.items()
     ]
     text = "\n".join(
         ["annotate_adept.py VERB key=value … (VERB --help lists its settings)", *lines]
@@ -659,7 +661,7 @@ def main(argv: Sequence[str]) -> int:
         print(text)
         return 0
     got = repr(words[0]) if words else "no verb"
-    print(
-        f"error: got {got}; expected one of {', '.join(_VERBS)} (--help explains)", file=sys.stderr
+    hint = nearest(words[0], VERBS) if words else ""
+    return conf.complain(
+        f"got {got}; expected one of {', '.join(VERBS)}{hint} (--help explains)", 2
     )
-    return 2

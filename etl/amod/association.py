@@ -13,7 +13,7 @@ is sorted, joined or shuffled for them by an engine.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -29,13 +29,17 @@ from etl.lake.tables import table as declaration
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-ADJECTIVES = pa.schema([("adjective", pa.string()), ("count", pa.int64())])
-"""How many pairs each adjective of a corpus has."""
+Counts: TypeAlias = "npt.NDArray[np.int64]"
+
+ADJECTIVES = pa.schema([("adjective", pa.string()), ("count", pa.int64()), ("nouns", pa.int64())])
+"""How many pairs each adjective of a corpus has, and with how many different nouns."""
 
 
 def adjectives_of(pairs: DataFrame) -> DataFrame:
     """`ADJECTIVES` of the pairs of one corpus."""
-    return pairs.groupBy("adjective").agg(F.sum("count").alias("count"))
+    return pairs.groupBy("adjective").agg(
+        F.sum("count").alias("count"), F.count("*").alias("nouns")
+    )
 
 
 def association_of(pairs: pa.Table, adjectives: pa.Table, corpus: str) -> pa.Table:
@@ -60,11 +64,6 @@ def association_of(pairs: pa.Table, adjectives: pa.Table, corpus: str) -> pa.Tab
     of_adjective = _counts_of(adjective.dictionary, adjectives)
     n = of_noun[noun.indices.to_numpy()]
     a = of_adjective[adjective.indices.to_numpy()]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        c = counts.astype(np.float64)
-        pmi = np.log2(c / (a.astype(np.float64) * n.astype(np.float64)) * total)
-        npmi = np.where(counts == total, 1.0, pmi / -np.log2(c / total))
-        log_dice = 14 + np.log2(2 * c / (a + n).astype(np.float64))
     columns = {
         "corpus": pa.repeat(corpus, pairs.num_rows),
         "adjective": adjective,
@@ -72,11 +71,21 @@ def association_of(pairs: pa.Table, adjectives: pa.Table, corpus: str) -> pa.Tab
         "count": counts,
         "adjective_count": a,
         "noun_count": n,
-        "pmi": pmi,
-        "npmi": npmi,
-        "log_dice": log_dice,
+        **measures(counts, a, n, total),
     }
     return pa.table([columns[name] for name in declared.names], names=declared.names)
+
+
+def measures(
+    counts: Counts, a: Counts, n: Counts, total: int
+) -> dict[str, npt.NDArray[np.float64]]:
+    """PMI, NPMI and logDice of pairs by their counts and those of their adjectives and nouns."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        c = counts.astype(np.float64)
+        pmi = np.log2(c / (a.astype(np.float64) * n.astype(np.float64)) * total)
+        npmi = np.where(counts == total, 1.0, pmi / -np.log2(c / total))
+        log_dice = 14 + np.log2(2 * c / (a + n).astype(np.float64))
+    return {"pmi": pmi, "npmi": npmi, "log_dice": log_dice}
 
 
 def _coded(words: pa.ChunkedArray) -> pa.DictionaryArray:
@@ -97,7 +106,7 @@ def _counts_of(words: pa.StringArray, adjectives: pa.Table) -> npt.NDArray[np.in
 
 
 @lru_cache(maxsize=1)
-def _stored_adjectives(uri: str) -> pa.Table:
+def stored_adjectives(uri: str) -> pa.Table:
     """Read once a process."""
     return load(uri, ADJECTIVES)
 
@@ -114,6 +123,6 @@ def rows_of(pairs: DataFrame, adjectives: str, corpus: str) -> Blocks:
 
     def make(file: pa.Table) -> pa.Table:
         found = read_files(file, PAIRS.names)
-        return association_of(found, _stored_adjectives(adjectives), corpus)
+        return association_of(found, stored_adjectives(adjectives), corpus)
 
     return Blocks(pairs, make, group_by="file")

@@ -23,7 +23,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from conf import JobFailed, UserError, settings_hash
-from etl.amod import association, novel, plan, reading, results, tasks
+from conf.progress import duration
+from etl.amod import association, by_adjective, novel, plan, reading, results, tasks
 from etl.amod.kernel import NO_COMPILER, PairCounter, available
 from etl.amod.plan import DONE, FAILED, Entry
 from etl.amod.settings import PARSED, RAW, Settings, decisive
@@ -31,7 +32,6 @@ from etl.amod.staging import Staging
 from etl.amod.sums import parts_for
 from etl.corpora.files import InputFile, Unit, Unreadable, list_inputs, units
 from etl.engine import Engine, map_arrow, start
-from etl.engine.progress import duration
 from etl.lake import arrow
 from etl.lake.scratch import scratch
 from etl.lake.spark import Lake
@@ -67,9 +67,10 @@ def extract(settings: Settings) -> None:
     """Adjective–noun pairs from Wikipedia XML, DepCC, CoNLL-U, text, JSON lines, Parquet, WET.
 
     Reads every file of input=, counts the pairs (an adjective with the relation amod, and the noun
-    it modifies) and writes the tables amod_files, amod_counts, amod_pairs and amod_association of
-    the lake; with examples=N also amod_examples, with keep_text=true also sentences. Run again
-    after a kill, it goes on where it stopped; run again with further files, it adds them.
+    it modifies) and writes the tables amod_files, amod_counts, amod_pairs, amod_association and
+    amod_by_adjective of the lake; with examples=N also amod_examples, with keep_text=true also
+    sentences. Run again after a kill, it goes on where it stopped; run again with further files,
+    it adds them.
     """
     files = list_inputs(settings.input)
     if settings.pairs is not None:
@@ -486,6 +487,9 @@ class Extraction:
             files = self.lake.files("amod_pairs", self.corpus)
             rows = association.rows_of(files, adjectives, corpus)
             distinct = self.lake.replace("amod_association", rows, self.corpus, **commit).rows
+            measured = self.lake.files("amod_association", self.corpus)
+            turned = by_adjective.rows_of(measured, adjectives, corpus)
+            self.lake.replace("amod_by_adjective", turned, self.corpus, **commit)
         return distinct or self._rows_in("amod_association")
 
     def _propose_novel(self) -> None:

@@ -23,6 +23,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from conf import JobFailed, UserError, settings_hash
+from conf.progress import duration
 from etl.amod import adjacent, plan, reading, results, tasks
 from etl.amod.job import Extraction, check_kernel, grouped_by_file, shares_of
 from etl.amod.kernel import PAIRS
@@ -36,7 +37,6 @@ from etl.corpora.dialects import UnknownDialect
 from etl.corpora.documents import Document, Rejected
 from etl.corpora.files import InputFile, Unit, Unreadable, open_input
 from etl.engine import map_arrow, progress, start
-from etl.engine.progress import duration
 from etl.lake import arrow
 from etl.lake.tables import TABLES
 from etl.lake.tables import table as declaration

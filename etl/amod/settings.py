@@ -27,6 +27,19 @@ class Settings(EngineSettings):
         "paper": {"dependent": "any", "heads": "singular", "tag_column": "fourth"},
     }
 
+    FIRST: ClassVar[tuple[str, ...]] = (
+        "source",
+        "input",
+        "corpus",
+        "lake",
+        "examples",
+        "keep_text",
+        "parser",
+        "preset",
+        "deduplicate",
+        "engine",
+    )
+
     source: str = setting(
         help="layout of the input", choices=(*PARSED, *RAW), example="source=wikipedia"
     )

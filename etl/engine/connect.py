@@ -17,7 +17,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from conf import UserError
-from etl.engine import progress
+from conf.progress import reported
 from etl.engine.spark import PACKAGES, REQUIRED, Spark, pack
 
 _CORES = 8  # where the server does not tell how many it has
@@ -74,7 +74,7 @@ class Connect(Spark):
 
         self.spark.clearProgressHandlers()
         self.spark.registerProgressHandler(note)
-        with progress.reported(label, size, lambda: self._done):
+        with reported(label, size, lambda: self._done):
             yield
 
     def check_store(self, uri: str) -> None:

@@ -28,6 +28,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from conf import UserError
+from conf.progress import reported
 from etl.engine import progress
 from etl.engine.workers import LocalFunction, Pool
 from etl.imports import hidden
@@ -166,7 +167,7 @@ class Sail:
 
     def watch(self, label: str, size: int) -> AbstractContextManager[None]:
         before = progress.done()
-        return progress.reported(label, size, lambda: (progress.done() - before) / max(size, 1))
+        return reported(label, size, lambda: (progress.done() - before) / max(size, 1))
 
     def location(self, uri: str) -> str:
         return sail_location(uri)

@@ -27,7 +27,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
 from conf import ROOT, UserError
-from etl.engine import progress
+from conf.progress import reported
 
 if TYPE_CHECKING:
     from pyspark import SparkConf, SparkContext
@@ -239,7 +239,7 @@ class Spark:
             return sum(stage.numCompletedTasks for stage in stages) / total if total else 0.0
 
         try:
-            with progress.reported(label, size, share):
+            with reported(label, size, share):
                 yield
         finally:
             context.setLocalProperty("spark.jobGroup.id", None)

@@ -20,6 +20,7 @@ from typing import Any
 
 import conf
 from conf import JobFailed, UserError, setting
+from conf.help import nearest
 
 _LAKE: dict[str, Any] = {"help": "root of the lake, a folder or URI", "example": "lake=./lake"}
 _VERSION: dict[str, Any] = {"help": "a version of the past; the newest if null"}
@@ -101,7 +102,7 @@ class VerifySettings:
 
 
 # command -> (its words, those in brackets not needed; its settings)
-_COMMANDS: dict[str, tuple[tuple[str, ...], type]] = {
+COMMANDS: dict[str, tuple[tuple[str, ...], type]] = {
     "list": ((), ListSettings),
     "show": (("TABLE",), ShowSettings),
     "history": (("TABLE",), HistorySettings),
@@ -114,11 +115,12 @@ _COMMANDS: dict[str, tuple[tuple[str, ...], type]] = {
 
 
 def _parse(argv: Sequence[str]) -> tuple[str, list[str], Any]:
-    if not argv or argv[0] not in _COMMANDS:
+    if not argv or argv[0] not in COMMANDS:
         got = repr(argv[0]) if argv else "nothing"
-        raise UserError(f"got {got}; expected one of {', '.join(_COMMANDS)} (--help explains)")
+        hint = nearest(argv[0], COMMANDS) if argv else ""
+        raise UserError(f"got {got}; expected one of {', '.join(COMMANDS)}{hint} (--help explains)")
     command = argv[0]
-    names, settings = _COMMANDS[command]
+    names, settings = COMMANDS[command]
     words = [
         word for word in argv[1 : 1 + len(names)] if "=" not in word and not word.startswith("--")
     ]
@@ -163,8 +165,8 @@ def _text(command: str, words: list[str], settings: Any) -> str:
 
 
 def _help(argv: Sequence[str]) -> str:
-    if argv and argv[0] in _COMMANDS:
-        names, settings = _COMMANDS[argv[0]]
+    if argv and argv[0] in COMMANDS:
+        names, settings = COMMANDS[argv[0]]
         return conf.help_text(settings, f"python -m etl.lake {' '.join((argv[0], *names))}")
     return f"{(__doc__ or '').strip()}\n\npython -m etl.lake COMMAND --help lists its settings\n"
 

@@ -283,7 +283,9 @@ def write(root: str, table: str, data: pa.Table, change: Change) -> Commit:
             path = "/".join([DATA, write, *folder])
             target.create_dir(path, recursive=True)
             with target.open_output_stream(f"{path}/part-0.parquet") as stream:
-                pq.write_table(part.select(stored.names), stream)
+                pq.write_table(
+                    part.select(stored.names), stream, row_group_size=declared.group_rows
+                )
         return Staged(write, rows.num_rows)
 
     return publish(table_uri(root, table), declared, stage, change)

@@ -177,7 +177,9 @@ class _Files:
             path = "/".join([self._folder, *folders, self._name])
             if path not in self._open:
                 self._target.create_dir(path.rpartition("/")[0], recursive=True)
-                self._open[path] = _File(self._target.open_output_stream(path))
+                self._open[path] = _File(
+                    self._target.open_output_stream(path), self._declared.group_rows
+                )
             self._open[path].add(part.select(self._schema.names))
 
     def close(self) -> dict[str, int]:
@@ -186,8 +188,9 @@ class _Files:
 
 
 class _File:
-    def __init__(self, stream: pa.NativeFile) -> None:
+    def __init__(self, stream: pa.NativeFile, group_rows: int | None) -> None:
         self._stream = stream
+        self._group_rows = group_rows
         self._writer: pq.ParquetWriter | None = None
         self._rows = 0
 
@@ -202,7 +205,7 @@ class _File:
                 store_schema=False,
                 write_statistics=[f.name for f in part.schema if says_a_range(part[f.name])],
             )
-        self._writer.write_table(part)
+        self._writer.write_table(part, row_group_size=self._group_rows)
         self._rows += part.num_rows
 
     def close(self) -> int:

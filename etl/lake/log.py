@@ -25,6 +25,7 @@ from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundErr
 from deltalake.transaction import AddAction, create_table_with_add_actions
 
 import conf
+from conf.help import nearest
 from etl.lake import actions
 from etl.lake.errors import LakeConflict, LakeError, LakeFailed
 from etl.lake.schema import differences, named_types, partition_text
@@ -117,7 +118,10 @@ def _code_version() -> str:
 def declaration(name: str) -> Table:
     """The declaration of table `name`; a `LakeError` that lists the tables if there is none."""
     if name not in TABLES:
-        raise LakeError(f"no table {name!r}; known: {', '.join(TABLES)}")
+        raise LakeError(
+            f"no table {name!r}; known: {', '.join(TABLES)}{nearest(name, TABLES)} "
+            "(python -m etl.lake list shows those that are there)"
+        )
     return TABLES[name]
 
 

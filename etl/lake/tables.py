@@ -16,6 +16,7 @@ import pyarrow as pa
 class Table:
     """One table: `schema` in column order, `partition_by` naming the partition columns.
 
+    `group_rows` are the most rows of a row group of its files, where that matters to readers.
     `built_by` is the job and the settings it needs, for the error on a table that is not there.
     `sort_by` names the columns by which the rows of each file are sorted, where they are.
     """
@@ -26,6 +27,7 @@ class Table:
     partition_by: tuple[str, ...] = ()
     built_by: str = "etl/extract_amod.py source=… input=…"
     sort_by: tuple[str, ...] = ()
+    group_rows: int | None = None
 
 
 def _field(name: str, kind: pa.DataType, comment: str) -> pa.Field:
@@ -40,6 +42,22 @@ TIME = pa.timestamp("us", tz="UTC")
 _CORPUS = _field("corpus", TEXT, "name of the corpus, by default the source's")
 _ADJECTIVE = _field("adjective", TEXT, "lower-cased surface form of the dependent")
 _NOUN = _field("noun", TEXT, "lower-cased lemma of the head")
+
+_ASSOCIATION = pa.schema(
+    [
+        _CORPUS,
+        _ADJECTIVE,
+        _NOUN,
+        _field("count", COUNT, "occurrences of the pair"),
+        _field("adjective_count", COUNT, "pairs with this adjective"),
+        _field("noun_count", COUNT, "pairs with this noun"),
+        _field("pmi", pa.float64(), "pointwise mutual information, bits"),
+        _field("npmi", pa.float64(), "PMI over -log2 of the pair's share, in [-1, 1]"),
+        _field("log_dice", pa.float64(), "14 + log2 of the Dice coefficient"),
+    ]
+)
+LOOKED_UP = 1 << 15
+"""Rows of a row group where words are looked up: a look-up reads no less than one of them."""
 
 _EDITION = _field("edition", TEXT, "published, paper, clean, demo or a name of one's own")
 _POLARITY = pa.list_(pa.struct([("word", TEXT), ("direction", TEXT)]))
@@ -128,21 +146,18 @@ _ALL = (
     Table(
         "amod_association",
         "Association of the members of each pair; marginals before any count floor.",
-        pa.schema(
-            [
-                _CORPUS,
-                _ADJECTIVE,
-                _NOUN,
-                _field("count", COUNT, "occurrences of the pair"),
-                _field("adjective_count", COUNT, "pairs with this adjective"),
-                _field("noun_count", COUNT, "pairs with this noun"),
-                _field("pmi", pa.float64(), "pointwise mutual information, bits"),
-                _field("npmi", pa.float64(), "PMI over -log2 of the pair's share, in [-1, 1]"),
-                _field("log_dice", pa.float64(), "14 + log2 of the Dice coefficient"),
-            ]
-        ),
+        _ASSOCIATION,
         ("corpus",),
         sort_by=("noun", "adjective"),
+        group_rows=LOOKED_UP,
+    ),
+    Table(
+        "amod_by_adjective",
+        "The rows of amod_association sorted by adjective, for look-ups from the adjective's side.",
+        _ASSOCIATION,
+        ("corpus",),
+        sort_by=("adjective", "noun"),
+        group_rows=LOOKED_UP,
     ),
     Table(
         "amod_examples",

@@ -239,3 +239,15 @@ def test_a_mapping_gives_what_a_file_of_its_content_gives(tmp_path: Path) -> Non
 def test_a_mapping_is_checked(values: dict[str, Any], says: str) -> None:
     with pytest.raises(UserError, match=says):
         conf.from_dict(Settings, values)
+
+
+def test_the_next_step_is_named_when_the_job_is_done(caplog: pytest.LogCaptureFixture) -> None:
+    def failed(_: Settings) -> None:
+        raise JobFailed("no")
+
+    with caplog.at_level("INFO"):
+        assert conf.run(Settings, lambda _: None, ["input=a", "count=3"], "look at {count}") == 0
+        assert "next: look at 3" in caplog.text
+        caplog.clear()
+        assert conf.run(Settings, failed, ["input=a"], "look at {count}") == 1
+        assert "next:" not in caplog.text

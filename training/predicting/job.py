@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from conf import JobFailed, UserError
+from conf.progress import Progress, duration
 from etl.lake import arrow, upkeep
 from etl.lake.errors import LakeFailed
 from etl.lake.tables import table as declaration
@@ -29,7 +30,6 @@ from training.predicting.columns import columns
 from training.predicting.rows import Query
 from training.predicting.settings import Settings
 from training.predictions import classified
-from training.progress import Progress, duration
 from training.runs import Outcome, Plan, Runs, folder_name
 from training.sharding import read_deepspeed, stage_of
 from training.tasks import Source
@@ -268,7 +268,9 @@ def _classified(
         log.info("going on: %s of %s rows are left", f"{left:,}", f"{plan.rows:,}")
     speed = _Speed()
     started = time.perf_counter()
-    with Progress(JOB, plan.rows, plan.rows - left, unit="rows") as progress:
+    with Progress(
+        JOB, plan.rows, plan.rows - left, unit="rows", silent=launch.rank() != 0
+    ) as progress:
         # A sharded model is asked by all processes together.
         own = pending if model.sharded else pending[launch.rank() :: world]
 

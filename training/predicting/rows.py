@@ -19,10 +19,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from conf import UserError
+from conf.progress import Progress
 from etl.lake import arrow
 from etl.lake.show import sql_where
+from training import launch
 from training.predicting.columns import Columns
-from training.progress import Progress
 
 __all__ = ["Query", "Staged", "check", "read", "stage"]
 
@@ -126,7 +127,9 @@ def stage(
     held: list[pa.RecordBatch] = []
     places: list[_Hashes] = []
     taken = 0
-    with Progress(f"reading {query.table}", wanted, unit="rows") as progress:
+    with Progress(
+        f"reading {query.table}", wanted, unit="rows", silent=launch.rank() != 0
+    ) as progress:
         for batch in query.stream():
             hashes = _hashes(batch, seed)
             if highest is not None:

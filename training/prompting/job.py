@@ -15,13 +15,13 @@ import pyarrow as pa
 
 from analysis import prompts as analysis
 from conf import UserError
+from conf.progress import Progress, duration
 from etl.lake.tables import table
 from training import launch
 from training.batching import evaluation_batches
 from training.encoders import find
 from training.files import replace_text
 from training.loading import ModelSource, resolve
-from training.progress import Progress, duration
 from training.prompting import items as asking
 from training.prompting.cache import Answer, Cache, key
 from training.prompting.items import Items, Question
@@ -173,7 +173,9 @@ def _computed(work: Work, cache: Cache) -> Computed:
     own: dict[bytes, Answer] = {}
     fresh: dict[bytes, Answer] = {}
     kept = time.monotonic()
-    with Progress(work.settings.task, len(asked), len(answers)) as progress:
+    with Progress(
+        work.settings.task, len(asked), len(answers), silent=launch.rank() != 0
+    ) as progress:
         try:
             for batch in evaluation_batches(
                 lengths, work.settings.batch_size, launch.rank(), world

@@ -23,6 +23,7 @@ import conf
 from analysis import label_map, transfer
 from analysis.label_map import Reading, Undefined
 from conf import JobFailed, UserError
+from conf.progress import Progress
 from training import grid, launch, predictions, seq2seq
 from training.answering import Classifier, classifier, forward
 from training.batching import Ids
@@ -30,7 +31,6 @@ from training.encoders import Pretrained, find, longest
 from training.evaluation import Evaluation, figures_line
 from training.files import replace_text
 from training.loading import resolve
-from training.progress import Progress
 from training.runs import Outcome, Plan, Runs, folder_name
 from training.scoring.report import details, matrix_text, names_of
 from training.scoring.settings import Settings
@@ -178,7 +178,7 @@ def _run(
     total = sum(cell.rows for cell, kept in pairs if kept is None) // launch.world_size()
     scored: list[dict[str, Any]] = []
     loaded: tuple[str, Any] | None = None
-    with Progress("scoring", total, unit="rows") as progress:
+    with Progress("scoring", total, unit="rows", silent=launch.rank() != 0) as progress:
         for cell, kept in pairs:
             if kept is None:
                 name = cell.asked.source.name

@@ -373,4 +373,4 @@ def built(made: tuple[str, str]) -> Report:
     settings = conf.load(job.Settings, arguments)
     opened, runs = open_lake(lake), find_runs(uri)
     parts = list(job._parts(settings, opened, runs))
-    return Report("Test", job._opening(opened, runs), parts)
+    return Report("Test", job._opening(opened, runs, parts), parts)

@@ -15,6 +15,7 @@ TABLES = (
     "amod_counts",
     "amod_pairs",
     "amod_association",
+    "amod_by_adjective",
     "amod_examples",
     "amod_seen",
     "sentences",

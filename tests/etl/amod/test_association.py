@@ -19,7 +19,9 @@ def pairs(*rows: tuple[str, str, int]) -> pa.Table:
 
 
 def measured(rows: pa.Table, adjectives: dict[str, int]) -> dict[tuple[str, str], dict[str, Any]]:
-    counts = pa.table([list(adjectives), list(adjectives.values())], schema=ADJECTIVES)
+    counts = pa.table(
+        [list(adjectives), list(adjectives.values()), [1] * len(adjectives)], schema=ADJECTIVES
+    )
     found = association_of(rows, counts, "a")
     found = found.cast(table("amod_association").schema)
     return {(row["adjective"], row["noun"]): row for row in found.to_pylist()}
@@ -57,4 +59,5 @@ def test_no_pairs() -> None:
 def test_counts_of_adjectives(spark: Any) -> None:
     rows = pairs(("old", "key", 1), ("red", "key", 3), ("old", "coin", 5))
     found = adjectives_of(spark.createDataFrame(rows)).toArrow()
-    assert dict(zip(*found.to_pydict().values(), strict=True)) == {"old": 6, "red": 3}
+    rows_by_word = {row["adjective"]: (row["count"], row["nouns"]) for row in found.to_pylist()}
+    assert rows_by_word == {"old": (6, 2), "red": (3, 1)}

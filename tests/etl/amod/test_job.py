@@ -109,7 +109,9 @@ def ledger_of(lake: Path) -> dict[str, dict[str, Any]]:
 
 
 def derived(lake: Path) -> dict[str, list[Any]]:
-    return contents(lake, ("amod_pairs", "amod_association", "amod_examples", "dropped"))
+    return contents(
+        lake, ("amod_pairs", "amod_association", "amod_by_adjective", "amod_examples", "dropped")
+    )
 
 
 def test_pairs_ledger_association_and_what_was_left_out(whole: Whole) -> None:
@@ -168,7 +170,7 @@ def test_text_seen_before_is_counted_once_if_asked(
     with caplog.at_level(logging.INFO, logger="adnominal"):
         run(tmp_path / "waves", "deduplicate=sentence", "keep_text=true", "wave_bytes=1")
     assert "wave 3 of 3: 3 pairs from 1 files" in caplog.text
-    for table in ("amod_pairs", "amod_association", "dropped"):
+    for table in ("amod_pairs", "amod_association", "amod_by_adjective", "dropped"):
         assert contents(tmp_path / "waves", (table,)) == contents(tmp_path / "once", (table,))
     texts = [row["text"] for row in arrow.read(str(tmp_path / "waves"), "sentences").to_pylist()]
     assert sorted(texts) == sorted(set(texts))
@@ -319,7 +321,7 @@ def test_stopped_at_any_write_and_run_again_the_tables_are_the_same(
     after: bool,
 ) -> None:
     folder, steps, expected = uninterrupted
-    assert len(steps) == 17, steps
+    assert len(steps) == 18, steps
     lake, words = tmp_path / "lake", (*WAVES, f"input={folder}/*.gz")
     # Each attempt stops at a later step than the one before, until one comes through; together
     # they stop at every kind of write, in both waves.

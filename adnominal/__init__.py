@@ -1,0 +1,1 @@
+"""``adnominal COMMAND …``: every job under one name (`adnominal.commands` lists them)."""

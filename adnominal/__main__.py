@@ -1,0 +1,100 @@
+"""The one command line: ``adnominal COMMAND key=value …`` (or ``python -m adnominal``)."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+
+import conf
+from adnominal.commands import COMMANDS, Command
+from adnominal.completion import candidates, script
+from conf import UserError
+from conf.help import nearest
+
+__all__ = ["main"]
+
+_HELP = ("--help", "-h", "help")
+
+
+def help_text() -> str:
+    """The list of commands by groups."""
+    lines = [
+        "adnominal COMMAND key=value …: adjective–noun semantics at web scale",
+        "",
+        "Each command is the script of its name with the same settings; COMMAND --help lists them.",
+    ]
+    group = ""
+    for command in COMMANDS.values():
+        if command.group != group:
+            group = command.group
+            lines += ["", f"{group}:"]
+        lines.append(f"  {command.name:<18}{command.help}")
+    lines += [
+        "",
+        '  completion SHELL  completion for bash, zsh or fish: eval "$(adnominal completion bash)"',
+        "  --version         the installed version",
+        "",
+        "Exit codes: 0 done, 1 failed, 2 a mistake in the command (one line says which).",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def find(words: Sequence[str]) -> tuple[Command, list[str]]:
+    """The command that the first words name, and the words that are left for it.
+
+    Raises:
+        UserError: no such command; the nearest one is named.
+    """
+    for length in (2, 1):
+        command = COMMANDS.get(" ".join(words[:length]))
+        if command is not None and len(words) >= length:
+            return command, list(words[length:])
+    first = {name.split()[0] for name in COMMANDS} | {"completion"}
+    inner = [name for name in COMMANDS if words and name.split()[0] == words[0]]
+    if inner:
+        seconds = [name.split()[1] for name in inner]
+        got = repr(words[1]) if len(words) > 1 else "nothing"
+        hint = nearest(words[1], seconds) if len(words) > 1 else ""
+        raise UserError(
+            f"{words[0]}: got {got}; expected one of {', '.join(seconds)}{hint} "
+            "(adnominal --help lists the commands)"
+        )
+    got = repr(words[0]) if words else "no command"
+    hint = nearest(words[0], first) if words else ""
+    raise UserError(f"got {got}; expected a command{hint} (adnominal --help lists them)")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; its exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if words and words[0] in _HELP:
+        print(help_text(), end="")
+        return 0
+    if words and words[0] in ("--version", "-V"):
+        print(f"adnominal {conf.package_version()} ({conf.code_version()})")
+        return 0
+    try:
+        if words and words[0] == "--complete":
+            print("\n".join(candidates(" ".join(words[1:]))))
+            return 0
+        if words and words[0] == "completion":
+            print(script(" ".join(words[1:])), end="")
+            return 0
+        command, rest = find(words)
+        module = importlib.import_module(command.module)
+    except UserError as error:
+        return conf.complain(error, 2)
+    except ModuleNotFoundError as error:
+        way_out = conf.missing_package(error)
+        if way_out is None:
+            raise
+        return conf.complain(way_out, 2)
+    # What looks at the command line itself (the name of an application) sees the script's.
+    sys.argv = [str(module.__file__), *rest]
+    code: int = module.main(rest)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,146 @@
+"""``adnominal explore``: the page, its static copy, or the rows of one view on standard output."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from analysis.exploring.sketches import CLASSES, MEASURES, Query, Sketches, tsv
+from analysis.exploring.static import write
+from conf import JobFailed, UserError, setting
+
+__all__ = ["Settings", "explore"]
+
+log = logging.getLogger("adnominal")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of ``python -m analysis.explore``."""
+
+    FIRST: ClassVar[Sequence[str]] = (
+        "lake",
+        "port",
+        "export",
+        "min_count",
+        "noun",
+        "adjective",
+        "other",
+        "measure",
+        "floor",
+        "limit",
+    )
+
+    lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
+    port: int = setting(8000, help="port on 127.0.0.1; 0 for any that is free", example="port=8080")
+    export: str | None = setting(
+        None,
+        help="folder to write the page to, with its data, instead of serving it; it works from "
+        "disk and from any web server; must not be there",
+        example="export=sketches",
+    )
+    min_count: int = setting(5, help="least count of a pair in export=; what is below is left out")
+    noun: str | None = setting(
+        None, help="print this noun's adjectives as TSV instead of serving", example="noun=key"
+    )
+    adjective: str | None = setting(
+        None, help="print this adjective's nouns as TSV", example="adjective=false"
+    )
+    other: str | None = setting(
+        None, help="second word: print the difference of the two", example="other=door"
+    )
+    corpus: str | None = setting(None, help="the one corpus that is looked at; all if not given")
+    other_corpus: str | None = setting(
+        None, help="second corpus: print the difference of the word in the two"
+    )
+    measure: str = setting("log_dice", help="what rows are ordered by", choices=MEASURES)
+    floor: int = setting(1, help="least count of a pair that is printed")
+    classes: list[str] = setting(
+        [],
+        help="classes of the adjectives: I intersective, S subsective, O intensional, none",
+        choices=CLASSES,
+        example="classes=I,S",
+    )
+    limit: int = setting(100, help="rows printed; 0 for all")
+    cache: str = setting(
+        "~/.cache/adnominal/explore", help="folder for the lists of words", identity=False
+    )
+
+    def __post_init__(self) -> None:
+        if self.noun is not None and self.adjective is not None:
+            raise UserError("noun= and adjective=: expected one of them; the other is listed")
+        if self.min_count < 1:
+            raise UserError(f"min_count={self.min_count}: expected 1 or more")
+        if self.export is not None and Path(self.export).exists():
+            raise UserError(
+                f"export={self.export} is there already; choose another name or remove it"
+            )
+        self.query()
+
+    def query(self) -> Query | None:
+        """The rows that are to be printed; None where the page is wanted."""
+        word = self.noun if self.noun is not None else self.adjective
+        if word is None:
+            return None
+        return Query(
+            "noun" if self.noun is not None else "adjective",
+            word,
+            self.other or "",
+            self.corpus or "",
+            self.other_corpus or "",
+            self.measure,
+            self.floor,
+            tuple(self.classes),
+            self.limit,
+        )
+
+
+def explore(settings: Settings) -> None:
+    """Word sketches in a browser: a noun's adjectives, an adjective's nouns, differences, pairs.
+
+    Serves a page on loopback until it is interrupted. With export= the page and its data are
+    written to a folder, with noun= or adjective= the rows of one view to standard output.
+    """
+    query = settings.query()
+    if query is None and settings.export is None:
+        # Before the words are read: a port that is taken is known at once.
+        from analysis.exploring.server import check_port, give_memory_back
+
+        check_port(settings.port)
+        give_memory_back()
+    sketches = Sketches(settings.lake, Path(settings.cache).expanduser())
+    if query is not None:
+        _print(sketches, query)
+    elif settings.export is not None:
+        write(sketches, Path(settings.export), settings.min_count)
+        log.info(
+            "open %s/index.html in a browser, or put the folder on a web server", settings.export
+        )
+    else:
+        from analysis.exploring.server import serve
+
+        serve(sketches, settings.port, _announce)
+
+
+def _announce(address: str) -> None:
+    log.info("word sketches on %s (Ctrl-C ends)", address)
+
+
+def _print(sketches: Sketches, query: Query) -> None:
+    answer = sketches.difference(query) if query.compares else sketches.sketch(query)
+    if not answer["rows"]:
+        near = ", ".join(answer["nearest"])
+        raise JobFailed(
+            f"no pairs of the {query.role} {query.word!r} with these filters"
+            + (f"; spelt alike: {near}" if near else "; a lower floor= or other classes= may help")
+        )
+    try:
+        sys.stdout.write(tsv(answer["rows"]))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,204 @@
+"""The explorer as a web application on loopback, and its rows as JSON and TSV."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import uvicorn
+from anyio.to_thread import current_default_thread_limiter
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from analysis.exploring.pairs import pair
+from analysis.exploring.sketches import CLASSES, MEASURES, Query, Sketches, tsv
+from analysis.exploring.words import ROLES
+from conf import UserError
+from conf.help import nearest
+
+__all__ = ["PAGE", "application", "check_port", "give_memory_back", "query_of", "serve"]
+
+PAGE = Path(__file__).parent / "page"
+HOSTS = ("127.0.0.1", "localhost")
+
+# The page runs nothing but its own files, whatever a sentence of a corpus holds.
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; img-src 'self' data: blob:; "
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+}
+
+log = logging.getLogger("adnominal")
+
+
+def query_of(values: Mapping[str, str]) -> Query:
+    """The query that the parameters of an address ask for.
+
+    Raises:
+        UserError: a value that is not known or no number.
+    """
+    numbers = {}
+    for name, default in (("floor", 1), ("limit", 100)):
+        text = values.get(name, "") or str(default)
+        if not text.isascii() or not text.isdigit():
+            raise UserError(f"{name}={text}: expected a whole number")
+        numbers[name] = int(text)
+    return Query(
+        role=values.get("role", "noun"),
+        word=values.get("word", ""),
+        other=values.get("other", ""),
+        corpus=values.get("corpus", ""),
+        other_corpus=values.get("other_corpus", ""),
+        measure=values.get("measure", "log_dice"),
+        classes=tuple(one for one in values.get("classes", "").split(",") if one),
+        **numbers,
+    )
+
+
+class _Page:
+    """The answers to the page's requests; each runs in a thread of its own."""
+
+    def __init__(self, sketches: Sketches) -> None:
+        self._sketches = sketches
+
+    def about(self, _: Request) -> Response:
+        sketches = self._sketches
+        return JSONResponse(
+            {
+                "lake": sketches.lake,
+                "corpora": sketches.corpora,
+                "measures": MEASURES,
+                "classes": CLASSES,
+            }
+        )
+
+    async def suggest(self, request: Request) -> Response:
+        # In the server's own thread: it takes less time than waiting for another one.
+        role, word = request.query_params.get("role", "noun"), request.query_params.get("word", "")
+        if role not in ROLES:
+            raise UserError(
+                f"role={role}: expected one of {', '.join(ROLES)}{nearest(role, ROLES)}"
+            )
+        words = self._sketches.words[role].beginning(word, 12) if word else []
+        return JSONResponse([asdict(one) for one in words])
+
+    def rows(self, request: Request) -> Response:
+        return JSONResponse(self._answer(request))
+
+    def table(self, request: Request) -> Response:
+        return Response(
+            tsv(self._answer(request)["rows"]),
+            media_type="text/tab-separated-values; charset=utf-8",
+            headers={"Content-Disposition": 'attachment; filename="sketch.tsv"'},
+        )
+
+    def _answer(self, request: Request) -> dict[str, Any]:
+        query = query_of(request.query_params)
+        sketches = self._sketches
+        return sketches.difference(query) if query.compares else sketches.sketch(query)
+
+    def pair(self, request: Request) -> Response:
+        adjective, noun = (request.query_params.get(name, "") for name in ("adjective", "noun"))
+        found = pair(self._sketches.lake, adjective, noun)
+        query = Query("noun", noun, limit=0)
+        rows = [
+            row for row in self._sketches.sketch(query)["rows"] if row["adjective"] == adjective
+        ]
+        return JSONResponse({**found, "rows": rows})
+
+
+@asynccontextmanager
+async def _few_at_once(_: Starlette) -> AsyncIterator[None]:
+    """Answers are computed a few at a time: more would wait for each other, each with its rows."""
+    current_default_thread_limiter().total_tokens = os.cpu_count() or 1
+    yield
+
+
+def application(sketches: Sketches) -> Starlette:
+    """The explorer of a lake as an ASGI application."""
+    page = _Page(sketches)
+    return Starlette(
+        routes=[
+            Route("/api/about", page.about),
+            Route("/api/suggest", page.suggest),
+            Route("/api/rows", page.rows),
+            Route("/api/rows.tsv", page.table),
+            Route("/api/pair", page.pair),
+            Mount("/", _Files(directory=PAGE, html=True)),
+        ],
+        lifespan=_few_at_once,
+        exception_handlers={UserError: _refused},
+        middleware=[
+            # A page of another site must not read the corpus under a name of its own.
+            Middleware(TrustedHostMiddleware, allowed_hosts=list(HOSTS)),
+            Middleware(GZipMiddleware, minimum_size=2000, compresslevel=1),
+        ],
+    )
+
+
+class _Files(StaticFiles):
+    """The page's files, with the headers that keep it to itself."""
+
+    def file_response(self, *args: Any, **kwargs: Any) -> Response:
+        response = super().file_response(*args, **kwargs)
+        response.headers.update(_HEADERS)
+        return response
+
+
+def _refused(_: Request, error: Exception) -> Response:
+    return PlainTextResponse(" ".join(str(error).split()), status_code=400)
+
+
+def check_port(port: int) -> None:
+    """Raise `UserError` where the port is none, or another program listens on it."""
+    if not 0 <= port <= 65535:
+        raise UserError(f"port={port}: expected 1 to 65535, or 0 for any that is free")
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOSTS[0], port))
+        except OSError as error:
+            raise UserError(
+                f"port={port}: {error.strerror}; choose another one, or port=0 for any that is free"
+            ) from error
+
+
+def give_memory_back() -> None:
+    """Have Arrow return memory to the system after each answer; to be called first.
+
+    What it would keep for the next one is as much again as all that the server holds.
+    """
+    if "jemalloc" in pa.supported_memory_backends():
+        pa.set_memory_pool(pa.jemalloc_memory_pool())
+        pa.jemalloc_set_decay_ms(0)
+
+
+def serve(sketches: Sketches, port: int, started: Callable[[str], None]) -> None:
+    """Serve until interrupted; `started` gets the address once requests are taken.
+
+    Raises:
+        UserError: as `check_port`.
+    """
+    check_port(port)
+    # The protocol is named, else answers wait for the client to acknowledge their headers.
+    listener = socket.socket(proto=socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind((HOSTS[0], port))
+    listener.listen(256)
+    config = uvicorn.Config(application(sketches), log_level="warning", access_log=False)
+    started(f"http://{HOSTS[0]}:{listener.getsockname()[1]}/")
+    uvicorn.Server(config).run(sockets=[listener])

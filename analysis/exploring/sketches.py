@@ -1,0 +1,398 @@
+"""What the page shows, from the tables: a word's collocates, two words' difference, a pair.
+
+A sketch is a word's collocates with their measures (Kilgarriff et al. 2004); logDice is its usual
+order (Rychlý 2008). Rows are read for one word from one file of each corpus (`etl.lake.lookup`).
+"""
+
+from __future__ import annotations
+
+import shlex
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from analysis.exploring.words import ROLES, TABLES, Words, words_of
+from conf import UserError
+from conf.help import nearest
+from etl.lake import arrow
+from etl.lake.lookup import SortedFiles
+from etl.lake.tables import table as declaration
+
+__all__ = ["CLASSES", "MEASURES", "Lexicon", "Query", "Sketches", "tsv"]
+
+MEASURES = ("log_dice", "pmi", "npmi", "count")
+CLASSES = ("I", "S", "O", "none")
+"""Classes of adjectives: intersective, subsective, intensional; and those without one."""
+
+_NAMES = declaration("amod_association").schema.names
+# Of a word's rows the word itself and the corpus are known.
+_READ = {role: tuple(name for name in _NAMES if name not in ("corpus", role)) for role in ROLES}
+_RECENT_BYTES = 8 << 20
+
+Numbers = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Query:
+    """What a view shows.
+
+    Attributes:
+        role: of the word, noun or adjective.
+        word: whose collocates are wanted.
+        other: second word of the same role, for a difference; empty for none.
+        corpus: the one corpus that is looked at; empty for all.
+        other_corpus: second corpus, for a difference of one word; empty for none.
+        measure: what rows are ordered by (`MEASURES`).
+        floor: least count of a pair.
+        classes: `CLASSES` of the adjectives shown; empty for all.
+        limit: rows shown; 0 for all.
+    """
+
+    role: str
+    word: str
+    other: str = ""
+    corpus: str = ""
+    other_corpus: str = ""
+    measure: str = "log_dice"
+    floor: int = 1
+    classes: tuple[str, ...] = ()
+    limit: int = 100
+
+    def __post_init__(self) -> None:
+        for name, value, known in (
+            ("role", self.role, ROLES),
+            ("measure", self.measure, MEASURES),
+            *(("classes", one, CLASSES) for one in self.classes),
+        ):
+            if value not in known:
+                raise UserError(
+                    f"{name}={value}: expected one of {', '.join(known)}{nearest(value, known)}"
+                )
+        if self.floor < 1:
+            raise UserError(f"floor={self.floor}: expected 1 or more")
+        if self.limit < 0:
+            raise UserError(f"limit={self.limit}: expected 0 (all rows) or more")
+        if self.other_corpus and not self.corpus:
+            raise UserError("other_corpus= compares with corpus=, which is empty; give both")
+
+    @property
+    def compares(self) -> bool:
+        """Whether two words, or one word in two corpora, are set beside each other."""
+        return bool(self.other or self.other_corpus)
+
+    def command(self, lake: str) -> str:
+        """The command line that prints the same rows."""
+        words = ["adnominal", "explore", f"lake={lake}", f"{self.role}={self.word}"]
+        names = ("other", "corpus", "other_corpus")
+        words += [f"{name}={getattr(self, name)}" for name in names if getattr(self, name)]
+        words += [f"measure={self.measure}", f"floor={self.floor}"]
+        if self.classes:
+            words.append(f"classes={','.join(self.classes)}")
+        return shlex.join([*words, f"limit={self.limit}"])
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """Classes of adjectives; one that several sources class differently has the first's."""
+
+    classes: dict[str, str] = field(default_factory=dict)
+
+    def of(self, adjective: str) -> str:
+        """I, S, O or none."""
+        return self.classes.get(adjective, "none")
+
+    def among(self, adjectives: pa.ChunkedArray, classes: Sequence[str]) -> Numbers:
+        """Which of the adjectives are of one of the classes."""
+        wanted = [adjective for adjective, one in self.classes.items() if one in classes]
+        adjectives = adjectives.cast(pa.string())
+        found = pc.is_in(adjectives, value_set=pa.array(wanted, pa.string())).to_numpy()
+        if "none" in classes:
+            known = pa.array(list(self.classes), pa.string())
+            found = found | ~pc.is_in(adjectives, value_set=known).to_numpy()
+        return np.asarray(found)
+
+
+class _Side(NamedTuple):
+    """The collocates on one side of a difference."""
+
+    words: pa.StringArray
+    values: Numbers
+    counts: Numbers
+
+
+class _Recent:
+    """Rows of the words that were looked up last, of so many bytes in all."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most = most_bytes
+        self._held = 0
+        self._rows: OrderedDict[tuple[str, str, str], pa.Table] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: tuple[str, str, str]) -> pa.Table | None:
+        with self._lock:
+            if key in self._rows:
+                self._rows.move_to_end(key)
+            return self._rows.get(key)
+
+    def put(self, key: tuple[str, str, str], rows: pa.Table) -> None:
+        size = rows.nbytes
+        if size > self._most // 4:
+            return
+        with self._lock:
+            if key in self._rows:
+                return
+            self._rows[key] = rows
+            self._held += size
+            while self._held > self._most:
+                self._held -= self._rows.popitem(last=False)[1].nbytes
+
+
+class Sketches:
+    """A lake's pairs by the words in them."""
+
+    def __init__(self, lake: str, cache: Path) -> None:
+        """Reads the lists of words (`analysis.exploring.words`).
+
+        Raises:
+            LakeError: no pairs in the lake, or no table sorted by adjective.
+        """
+        self.lake = lake
+        self.words: dict[str, Words] = {role: words_of(lake, role, cache) for role in ROLES}
+        self._files = {role: SortedFiles(lake, TABLES[role], role, _READ[role]) for role in ROLES}
+        self.tables = frozenset(arrow.tables(lake))
+        self.lexicon = self._lexicon()
+        self.corpora: dict[str, int] = {}
+        for file in arrow.files(lake, "amod_association"):
+            corpus = dict(file.partition)["corpus"]
+            self.corpora[corpus] = self.corpora.get(corpus, 0) + (file.rows or 0)
+        self._recent = _Recent(_RECENT_BYTES)
+
+    def _lexicon(self) -> Lexicon:
+        if "adjective_classes" not in self.tables:
+            return Lexicon()
+        rows = arrow.read(self.lake, "adjective_classes", columns=["adjective", "class"])
+        classes: dict[str, str] = {}
+        for row in rows.to_pylist():
+            classes.setdefault(row["adjective"], row["class"])
+        return Lexicon(classes)
+
+    def checked(self, query: Query) -> Query:
+        """The query, its corpora known to be there; words as the tables have them.
+
+        Raises:
+            UserError: a corpus that the lake does not have.
+        """
+        for name in ("corpus", "other_corpus"):
+            value = getattr(query, name)
+            if value and value not in self.corpora:
+                raise UserError(
+                    f"{name}={value}: expected one of {', '.join(sorted(self.corpora))}"
+                    f"{nearest(value, self.corpora)}"
+                )
+        return replace(query, word=query.word.strip(), other=query.other.strip())
+
+    def _rows(self, role: str, corpus: str, word: str, columns: Sequence[str]) -> pa.Table:
+        """All rows of a word in a corpus, with its name, and at least those columns."""
+        recent = self._recent.get((role, corpus, word))
+        if recent is not None:
+            return recent
+        known = self.words[role]
+        path = known.file(corpus, word)
+        schema = self._files[role].schema
+        if path is not None:
+            rows = self._files[role].rows(path, word, columns)
+        elif known.complete(corpus):
+            rows = pa.schema([schema.field(name) for name in columns]).empty_table()
+        else:
+            where = [("corpus", "=", corpus), (role, "=", word)]
+            rows = arrow.read(self.lake, TABLES[role], where=where, columns=columns)
+            rows = rows.cast(pa.schema([schema.field(name) for name in columns]))
+        zeros = pa.array(np.zeros(rows.num_rows, np.int32))
+        names = pa.DictionaryArray.from_arrays(zeros, pa.array([corpus]))
+        rows = rows.add_column(0, "corpus", names)
+        if len(columns) == len(schema):
+            self._recent.put((role, corpus, word), rows)
+        return rows
+
+    def _of_word(
+        self, query: Query, word: str, corpus: str, columns: Sequence[str]
+    ) -> tuple[pa.Table, Numbers]:
+        """Rows of a word, and the places of those that the query's filters let through."""
+        names = [corpus] if corpus else sorted(self.corpora)
+        parts = [self._rows(query.role, name, word, columns) for name in names]
+        rows = pa.concat_tables([part.select(["corpus", *columns]) for part in parts])
+        kept = np.ones(rows.num_rows, bool)
+        if query.floor > 1:
+            kept &= rows.column("count").to_numpy() >= query.floor
+        if query.classes and query.role == "adjective":
+            kept &= self.lexicon.of(word) in query.classes
+        elif query.classes:
+            kept &= self.lexicon.among(rows.column("adjective"), query.classes)
+        return rows, np.flatnonzero(kept)
+
+    def sketch(self, query: Query) -> dict[str, Any]:
+        """A word's collocates, the best by the measure first; equal ones by name.
+
+        `rows` has at most `limit` of the `total` that the filters let through; `words` the word's
+        count in each corpus. An unknown word has no rows, and `nearest` those spelt like it.
+        """
+        query = self.checked(query)
+        rows, kept = self._of_word(query, query.word, query.corpus, _READ[query.role])
+        partner = ROLES[1 - ROLES.index(query.role)]
+        best = kept[_best(rows.column(query.measure).to_numpy()[kept], query.limit)]
+        numbers = rows.drop_columns(["corpus", partner]).take(pa.array(best)).to_pylist()
+        shown = [
+            {
+                query.role: query.word,
+                # One by one: taken together, the dictionaries of all row groups would be merged.
+                **{name: rows.column(name)[place].as_py() for name in ("corpus", partner)},
+                **row,
+            }
+            for place, row in zip(best.tolist(), numbers, strict=True)
+        ]
+        shown.sort(key=lambda row: (-row[query.measure], row[partner], row["corpus"]))
+        counts = self._counts(query.role, query.word)
+        return {
+            "rows": [
+                {
+                    **{name: row[name] for name in _NAMES},
+                    "class": self.lexicon.of(row["adjective"]),
+                }
+                for row in (shown[: query.limit] if query.limit else shown)
+            ],
+            "total": len(kept),
+            "words": counts,
+            "nearest": [] if counts else self.words[query.role].nearest(query.word),
+            "command": query.command(self.lake),
+        }
+
+    def difference(self, query: Query) -> dict[str, Any]:
+        """The collocates of two words, or of a word in two corpora, by the measure's difference.
+
+        A collocate of one side alone has the measure 0 on the other. Rows stand from what speaks
+        most for the first side to what speaks most for the second; of more than `limit` the ones
+        with the greatest difference on either side stay.
+        """
+        query = self.checked(query)
+        second_word = query.other or query.word
+        partner = ROLES[1 - ROLES.index(query.role)]
+        columns = list(dict.fromkeys([partner, "count", query.measure]))
+        sides = (
+            self._of_word(query, query.word, query.corpus, columns),
+            self._of_word(query, second_word, query.other_corpus or query.corpus, columns),
+        )
+        words, values, counts = _beside(
+            *(_by_word(*side, partner, query.measure) for side in sides)
+        )
+        difference = np.nan_to_num(values[0]) - np.nan_to_num(values[1])
+        best = _best(np.abs(difference), query.limit).tolist()
+        differing = sorted(
+            (-abs(float(difference[place])), words[place].as_py(), place) for place in best
+        )
+        differing = differing[: query.limit] if query.limit else differing
+        differing.sort(key=lambda one: (-float(difference[one[2]]), one[1]))
+        rows = []
+        for _, word, place in differing:
+            first, second = (
+                None if np.isnan(side[place]) else side[place].item() for side in values
+            )
+            rows.append(
+                {
+                    "word": word,
+                    "first": first,
+                    "first_count": int(counts[0][place]),
+                    "second": second,
+                    "second_count": int(counts[1][place]),
+                    "difference": difference[place].item(),
+                    "class": self.lexicon.of(word) if partner == "adjective" else "",
+                }
+            )
+        known = [self._counts(query.role, word) for word in (query.word, second_word)]
+        unknown = [
+            word for word, count in zip((query.word, second_word), known, strict=True) if not count
+        ]
+        return {
+            "rows": rows,
+            "total": len(words),
+            "nearest": self.words[query.role].nearest(unknown[0]) if unknown else [],
+            "unknown": unknown,
+            "command": query.command(self.lake),
+        }
+
+    def _counts(self, role: str, word: str) -> dict[str, int]:
+        counts = {corpus: self.words[role].count(corpus, word) for corpus in self.corpora}
+        return {corpus: count for corpus, count in counts.items() if count}
+
+
+def _best(values: Numbers, limit: int) -> Numbers:
+    """Places of the `limit` greatest values, and of those equal to the last; of all for 0."""
+    if not limit or limit >= len(values):
+        return np.arange(len(values))
+    least = np.partition(values, len(values) - limit)[len(values) - limit]
+    return np.flatnonzero(values >= least)
+
+
+def _by_word(rows: pa.Table, kept: Numbers, partner: str, measure: str) -> _Side:
+    """Measure and count by the other word; of several corpora the greatest measure."""
+    words = rows.column(partner)
+    if len(kept) < rows.num_rows:
+        words = words.take(pa.array(kept))
+    words = words.cast(pa.string()).combine_chunks()
+    values = rows.column(measure).to_numpy()[kept].astype(np.float64)
+    counts = rows.column("count").to_numpy()[kept]
+    if len(rows.column("corpus").unique()) < 2:  # each word has one row
+        return _Side(words, values, counts)
+    coded = words.dictionary_encode()
+    codes = coded.indices.to_numpy()
+    order = np.lexsort((-values, codes))
+    first = order[np.flatnonzero(np.diff(codes[order], prepend=-1))]
+    words = coded.dictionary.take(pa.array(codes[first]))
+    return _Side(words, values[first], counts[first])
+
+
+def _beside(one: _Side, other: _Side) -> tuple[pa.Array, list[Numbers], list[Numbers]]:
+    """The words of two sides, with the values (not a number for none) and counts of each side."""
+    place = pc.fill_null(pc.index_in(one.words, value_set=other.words), -1).to_numpy()
+    alone = np.ones(len(other.words), bool)
+    alone[place[place >= 0]] = False
+    rest = np.flatnonzero(alone)
+    words = pa.concat_arrays([one.words, other.words.take(pa.array(rest))])
+    second = np.full(len(place), np.nan)
+    second[place >= 0] = other.values[place[place >= 0]]
+    second_count = np.zeros(len(place), np.int64)
+    second_count[place >= 0] = other.counts[place[place >= 0]]
+    values = [
+        np.concatenate([one.values, np.full(len(rest), np.nan)]),
+        np.concatenate([second, other.values[rest]]),
+    ]
+    counts = [
+        np.concatenate([one.counts, np.zeros(len(rest), np.int64)]),
+        np.concatenate([second_count, other.counts[rest]]),
+    ]
+    return words, values, counts
+
+
+def tsv(rows: Sequence[dict[str, Any]]) -> str:
+    """Rows as tab-separated lines under a header; tabs and line ends in texts become spaces."""
+    if not rows:
+        return ""
+    names = list(rows[0])
+    lines = ["\t".join(names), *("\t".join(_field(row[name]) for name in names) for row in rows)]
+    return "\n".join(lines) + "\n"
+
+
+def _field(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return " ".join(str(value).split())

@@ -1,0 +1,207 @@
+"""The page with its data as a folder of files: opened from disk, or put on any web server.
+
+Data lie in scripts of at most 200 kB, since a page from disk may read nothing else: words in their
+order, so many to a file that it is full, and the first word of every file in ``about.js``. The page
+then reads the one file that a word must be in.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from analysis.exploring.pairs import pairs
+from analysis.exploring.sketches import CLASSES, MEASURES, Sketches
+from analysis.exploring.words import ROLES
+from conf import JobFailed, UserError
+from etl.lake import arrow
+
+__all__ = ["MOST_BYTES", "write"]
+
+MOST_BYTES = 200_000
+_FULL = 150_000  # bytes of a file after which the next one is begun
+_COLUMNS = (
+    "corpus",
+    "adjective",
+    "noun",
+    "count",
+    "adjective_count",
+    "noun_count",
+    "pmi",
+    "npmi",
+    "log_dice",
+)
+
+log = logging.getLogger("adnominal")
+
+
+def _utf16(word: str) -> bytes:
+    """What scripts in a browser order words by."""
+    return word.encode("utf-16-be", "surrogatepass")
+
+
+def write(sketches: Sketches, target: Path, min_count: int) -> None:
+    """Write the page and the pairs of at least `min_count`, which are held in memory.
+
+    The folder appears under its name when it is complete.
+
+    Raises:
+        JobFailed: no pair is so frequent.
+        UserError: the folder cannot be made; more data than the page's table of contents takes.
+    """
+    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    try:
+        partial.mkdir(parents=True)
+    except OSError as error:
+        raise UserError(f"export={target}: {error.strerror or error}") from error
+    try:
+        _write(sketches, partial, min_count)
+        partial.rename(target)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    files = [file for file in target.rglob("*") if file.is_file()]
+    size = sum(file.stat().st_size for file in files)
+    log.info("%s written: %d files, %.1f MB", target, len(files), size / 1e6)
+
+
+def _write(sketches: Sketches, folder: Path, min_count: int) -> None:
+    from analysis.exploring.server import PAGE
+
+    where = pc.field("count") >= min_count
+    rows = arrow.read(sketches.lake, "amod_association", where=where, columns=_COLUMNS)
+    if not rows.num_rows:
+        raise JobFailed(f"no pair with a count of {min_count} or more; expected a lower min_count=")
+    first: dict[str, list[str]] = {}
+    corpora = sorted(sketches.corpora)
+    for role in ROLES:
+        counts = dict(_counts(rows, role))
+        entries = _entries(sketches, rows, role, corpora)
+        first[role] = _shards(folder, role, entries)
+        first[f"{role}-words"] = _shards(
+            folder, f"{role}-words", ((word, counts[word]) for word in sorted(counts, key=_utf16))
+        )
+    first["pair"] = _shards(folder, "pair", _pair_entries(sketches, rows))
+    about = {
+        "corpora": corpora,
+        "measures": MEASURES,
+        "classes": CLASSES,
+        "min_count": min_count,
+        "first": first,
+    }
+    text = f"window.adnominalData({json.dumps('about')},{_json(about)});\n"
+    if len(text) > MOST_BYTES:
+        raise UserError(
+            f"min_count={min_count}: {rows.num_rows:,} pairs are more than a folder of files "
+            f"serves; expected a higher min_count="
+        )
+    (folder / "data" / "about.js").write_text(text, encoding="ascii")
+    for file in PAGE.iterdir():
+        if file.suffix in (".js", ".css"):
+            shutil.copyfile(file, folder / file.name)
+    page = (PAGE / "index.html").read_text(encoding="utf-8")
+    marked = page.replace("<html ", "<html data-static ", 1)
+    (folder / "index.html").write_text(marked, encoding="utf-8")
+
+
+def _json(value: Any) -> str:
+    # Escaped to ASCII: two line ends of Unicode end a line of a script, too.
+    return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
+
+
+def _shards(folder: Path, name: str, entries: Iterable[tuple[str, Any]]) -> list[str]:
+    """Write entries, in the order of their words, into files; the first word of each file."""
+    (folder / "data" / name).mkdir(parents=True)
+    first: list[str] = []
+    held: list[str] = []
+    size = 0
+
+    def flush() -> None:
+        nonlocal held, size
+        number = len(first) - 1
+        text = f"window.adnominalData({json.dumps(f'{name}/{number}')},{{{','.join(held)}}});\n"
+        (folder / "data" / name / f"{number}.js").write_text(text, encoding="ascii")
+        held, size = [], 0
+
+    for word, value in entries:
+        text = f"{_json(word)}:{_fitting(value)}"
+        if held and size + len(text) > _FULL:
+            flush()
+        if not held:
+            first.append(word)
+        held.append(text)
+        size += len(text) + 1
+    if held:
+        flush()
+    return first
+
+
+def _fitting(value: Any) -> str:
+    """A value as JSON; where it is too large for a file its lists are cut, at worst to nothing."""
+    text = _json(value)
+    while len(text) > _FULL:
+        value = {
+            name: part[: len(part) // 2] if isinstance(part, list) else part
+            for name, part in value.items()
+        }
+        if text == (shorter := _json(value)):
+            break
+        text = shorter
+    return text
+
+
+def _counts(rows: pa.Table, role: str) -> Iterator[tuple[str, int]]:
+    """Each word of a role with its count in all corpora."""
+    once = rows.group_by([role, "corpus"]).aggregate([(f"{role}_count", "max")])
+    total = once.group_by(role).aggregate([(f"{role}_count_max", "sum")])
+    columns = (total.column(name).to_pylist() for name in (role, f"{role}_count_max_sum"))
+    yield from zip(*columns, strict=True)
+
+
+def _entries(
+    sketches: Sketches, rows: pa.Table, role: str, corpora: list[str]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each word with its rows: most frequent first, so that cut lists keep the frequent ones."""
+    partner = ROLES[1 - ROLES.index(role)]
+    ordered = rows.sort_by([(role, "ascending"), ("count", "descending"), (partner, "ascending")])
+    words = ordered.column(role).to_pylist()
+    starts = [at for at, word in enumerate(words) if at == 0 or word != words[at - 1]]
+    spans = sorted(
+        zip(starts, [*starts[1:], len(words)], strict=True), key=lambda span: _utf16(words[span[0]])
+    )
+    for start, end in spans:
+        part = ordered.slice(start, end - start).to_pylist()
+        counts = {row["corpus"]: row[f"{role}_count"] for row in part}
+        lines = [
+            [
+                corpora.index(row["corpus"]),
+                row[partner],
+                row["count"],
+                row[f"{partner}_count"],
+                round(row["pmi"], 4),
+                round(row["npmi"], 4),
+                round(row["log_dice"], 4),
+                sketches.lexicon.of(row["adjective"]),
+            ]
+            for row in part
+        ]
+        yield words[start], {"words": counts, "rows": lines}
+
+
+def _pair_entries(sketches: Sketches, rows: pa.Table) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What pairs have besides their counts, those that have anything."""
+    wanted = set(
+        zip(*(rows.column(name).to_pylist() for name in ("adjective", "noun")), strict=True)
+    )
+    found = {
+        f"{adjective} {noun}": value for (adjective, noun), value in pairs(sketches.lake, wanted)
+    }
+    for name in sorted(found, key=_utf16):
+        yield name, found[name]

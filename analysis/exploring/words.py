@@ -1,0 +1,201 @@
+"""The words of the pairs: how frequent each is, which file has it, which words begin alike.
+
+Made once for each version of the tables, from two of their columns, and kept in a cache folder;
+what a server holds in memory are the words, never the pairs.
+"""
+
+from __future__ import annotations
+
+import bisect
+import difflib
+import hashlib
+import logging
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from etl.lake import arrow
+from etl.lake.lookup import SortedFiles, coded
+from etl.lake.storage import table_uri
+
+__all__ = ["ROLES", "TABLES", "Suggestion", "Words", "words_of"]
+
+log = logging.getLogger("adnominal")
+
+ROLES = ("noun", "adjective")
+TABLES: Mapping[str, str] = {"noun": "amod_association", "adjective": "amod_by_adjective"}
+"""The table that is sorted by the word of a role."""
+
+_MOST = 2_000_000  # words of a role and corpus that are kept: the most frequent
+_NEAR = 100_000  # words among which near spellings are looked for: the most frequent
+_PATHS = pa.dictionary(pa.int32(), pa.string())
+_SCHEMA = pa.schema(
+    [("corpus", pa.string()), ("word", pa.string()), ("count", pa.int64()), ("file", _PATHS)]
+)
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A word with the sum of its counts in the corpora."""
+
+    word: str
+    count: int
+
+
+@dataclass(frozen=True)
+class _Corpus:
+    """The words of a corpus, sorted, with their counts and the numbers of their files."""
+
+    words: pa.StringArray
+    counts: np.ndarray[tuple[int], np.dtype[np.int64]]
+    files: np.ndarray[tuple[int], np.dtype[np.int32]]
+    paths: Sequence[str]
+
+    def place(self, word: str) -> int | None:
+        at = bisect.bisect_left(_Texts(self.words), word.encode())
+        return at if at < len(self.words) and self.words[at].as_py() == word else None
+
+    def beginning(self, prefix: str) -> range:
+        texts = _Texts(self.words)
+        low = bisect.bisect_left(texts, prefix.encode())
+        # No text in UTF-8 has a byte of 255.
+        return range(low, bisect.bisect_left(texts, prefix.encode() + b"\xff", lo=low))
+
+
+class _Texts(Sequence[bytes]):
+    """An Arrow array as a sequence of bytes, in whose order it is sorted."""
+
+    def __init__(self, words: pa.StringArray) -> None:
+        self._words = words
+
+    def __len__(self) -> int:
+        return len(self._words)
+
+    def __getitem__(self, place: int) -> bytes:  # type: ignore[override]
+        return bytes(self._words[place].as_buffer())
+
+
+class Words:
+    """The words of one role (`ROLES`) in every corpus."""
+
+    def __init__(self, table: pa.Table) -> None:
+        """Of a table of the words (`words_of`), a row a corpus and word, sorted by both."""
+        self.corpora: dict[str, _Corpus] = {}
+        for corpus in table.column("corpus").unique().to_pylist():
+            rows = table.filter(pc.equal(table.column("corpus"), corpus))
+            files = coded(rows.column("file"))
+            self.corpora[corpus] = _Corpus(
+                rows.column("word").combine_chunks(),
+                rows.column("count").to_numpy(),
+                files.indices.to_numpy(),
+                files.dictionary.to_pylist(),
+            )
+        self._near: list[str] | None = None
+
+    def count(self, corpus: str, word: str) -> int:
+        """How many pairs of the corpus have the word; 0 for none."""
+        known = self.corpora.get(corpus)
+        place = known.place(word) if known else None
+        return 0 if known is None or place is None else int(known.counts[place])
+
+    def file(self, corpus: str, word: str) -> str | None:
+        """The path of the file that has the word's rows; None where the word is not kept."""
+        known = self.corpora.get(corpus)
+        place = known.place(word) if known else None
+        return None if known is None or place is None else known.paths[known.files[place]]
+
+    def complete(self, corpus: str) -> bool:
+        """Whether every word of the corpus is kept."""
+        return corpus not in self.corpora or len(self.corpora[corpus].words) < _MOST
+
+    def beginning(self, prefix: str, most: int) -> list[Suggestion]:
+        """Words that begin with `prefix`, the most frequent first."""
+        counts: dict[str, int] = {}
+        for corpus in self.corpora.values():
+            places = corpus.beginning(prefix)
+            found = corpus.counts[places.start : places.stop]
+            best = np.argsort(-found, kind="stable")[:most] + places.start
+            for place in best:
+                word = corpus.words[int(place)].as_py()
+                counts[word] = counts.get(word, 0) + int(corpus.counts[place])
+        ranked = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+        return [Suggestion(*one) for one in ranked[:most]]
+
+    def nearest(self, word: str, most: int = 5) -> list[str]:
+        """Known words that are spelt much like `word`, nearest first."""
+        if self._near is None:
+            self._near = self.frequent(_NEAR)
+        alike = [
+            one
+            for one in self._near
+            if abs(len(one) - len(word)) <= 2 and (set(one[:2]) & set(word[:2]))
+        ]
+        return difflib.get_close_matches(word, alike, n=most, cutoff=0.6)
+
+    def frequent(self, most: int) -> list[str]:
+        """The most frequent words of each corpus, without repetition."""
+        found: dict[str, None] = {}
+        for corpus in self.corpora.values():
+            best = np.argsort(-corpus.counts, kind="stable")[:most]
+            found.update(dict.fromkeys(corpus.words.take(pa.array(best)).to_pylist()))
+        return list(found)
+
+
+def _read(root: str, role: str) -> Iterator[pa.Table]:
+    """The words of each file, sorted, each once."""
+    table = TABLES[role]
+    files = SortedFiles(root, table, role, [])
+    for file in arrow.files(root, table):
+        corpus = dict(file.partition)["corpus"]
+        parts = list(files.words(file.path, f"{role}_count"))
+        if not parts:
+            continue
+        words = pa.concat_arrays([words for words, _ in parts])
+        counts = pa.concat_arrays([counts for _, counts in parts])
+        # A word at the end of a row group goes on in the next one.
+        again = pc.equal(words.slice(1), words.slice(0, len(words) - 1))
+        first = np.flatnonzero(np.concatenate([[True], ~again.to_numpy(zero_copy_only=False)]))
+        take = pa.array(first)
+        zeros = pa.array(np.zeros(len(first), np.int32))
+        paths = pa.DictionaryArray.from_arrays(zeros, pa.array([file.path]))
+        columns = [pa.repeat(corpus, len(first)), words.take(take), counts.take(take), paths]
+        yield pa.table(columns, schema=_SCHEMA)
+
+
+def words_of(root: str, role: str, cache: Path) -> Words:
+    """The words of a role, from the cache folder where it has those of this version.
+
+    Raises:
+        LakeError: the table of the role is not there or not readable.
+    """
+    table = TABLES[role]
+    files = [file.path for file in arrow.files(root, table)]
+    key = hashlib.sha256("\n".join([table_uri(root, table), *sorted(files)]).encode()).hexdigest()
+    stored = cache / f"{role}s-{key[:16]}.parquet"
+    if stored.is_file():
+        return Words(pq.read_table(stored))
+    log.info("reading the %ss of %s: once for each version of the table", role, table)
+    parts = list(_read(root, role))
+    words = pa.concat_tables(parts) if parts else _SCHEMA.empty_table()
+    words = _most_frequent(words).sort_by([("corpus", "ascending"), ("word", "ascending")])
+    cache.mkdir(parents=True, exist_ok=True)
+    part = cache / f".{stored.name}.{os.getpid()}"
+    pq.write_table(words, part)
+    part.replace(stored)
+    return Words(words)
+
+
+def _most_frequent(words: pa.Table) -> pa.Table:
+    kept = []
+    for corpus in words.column("corpus").unique().to_pylist():
+        rows = words.filter(pc.equal(words.column("corpus"), corpus))
+        if rows.num_rows > _MOST:
+            rows = rows.sort_by([("count", "descending")]).slice(0, _MOST)
+        kept.append(rows)
+    return pa.concat_tables(kept) if kept else words

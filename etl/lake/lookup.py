@@ -1,0 +1,153 @@
+"""Rows of one word from one file: by the statistics of row groups, never the whole file.
+
+For tables whose files are sorted by the word that is looked up (`amod_association` by noun,
+`amod_by_adjective` by adjective). What is kept in memory are the footers of some files.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from etl.lake import log
+from etl.lake.storage import filesystem, table_uri
+
+__all__ = ["SortedFiles", "coded"]
+
+_FOOTERS = 8  # of files of a million pairs some 300 kB each
+
+
+class _Footer(NamedTuple):
+    metadata: pq.FileMetaData
+    bounds: list[tuple[bytes, bytes]]
+
+
+class SortedFiles:
+    """The files of a table, each of which is sorted by `column`."""
+
+    def __init__(self, root: str, table: str, column: str, columns: Sequence[str]) -> None:
+        """Args:
+        root: of the lake.
+        table: name of the table.
+        column: the text column by which each file is sorted.
+        columns: the others that are read.
+        """
+        declared = log.declaration(table)
+        self._files = filesystem(table_uri(root, table))
+        self._column = column
+        fields = [declared.schema.field(name).remove_metadata() for name in columns]
+        texts = [field.name for field in fields if pa.types.is_string(field.type)]
+        # Most texts of a word's rows are never looked at: they stay the numbers that files have.
+        coded_text = pa.dictionary(pa.int32(), pa.string())
+        self._schema = pa.schema(
+            [f.with_type(coded_text) if f.name in texts else f for f in fields]
+        )
+        self._texts = [column, *texts]
+        self._footers: OrderedDict[str, _Footer] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns that can be read, as `rows` gives them."""
+        return self._schema
+
+    def rows(self, path: str, word: str, columns: Sequence[str]) -> pa.Table:
+        """Some columns of the rows of `word` in the file at `path`; none where it has none.
+
+        Texts are dictionaries, another one in each row group.
+        """
+        schema = pa.schema([self._schema.field(name) for name in columns])
+        key = word.encode()
+        file, bounds = self._open(path)
+        with file:
+            found = []
+            for group, (least, most) in enumerate(bounds):
+                if not least <= key <= most:
+                    continue
+                rows = file.read_row_group(group, [self._column, *columns], use_threads=False)
+                start, end = _range(rows.column(self._column), word)
+                if start < end:
+                    rows = rows.select(columns)
+                    if end - start < rows.num_rows:
+                        rows = _copied(rows, start, end)
+                    found.append(rows.cast(schema))
+        return pa.concat_tables(found) if found else schema.empty_table()
+
+    def words(self, path: str, count: str) -> Iterator[tuple[pa.Array, pa.Array]]:
+        """The different words of a file with their `count`, which is the same in all of their rows.
+
+        In the order of the file, a row group at a time; a word that two of them have comes twice.
+        """
+        with self._open(path)[0] as file:
+            for group in range(file.metadata.num_row_groups):
+                rows = file.read_row_group(group, [self._column, count], use_threads=False)
+                column = coded(rows.column(self._column))
+                codes = column.indices.to_numpy()
+                first = np.flatnonzero(np.diff(codes, prepend=-1))
+                yield (
+                    column.dictionary.take(pa.array(codes[first])),
+                    rows.column(count).take(pa.array(first)).combine_chunks(),
+                )
+
+    def _open(self, path: str) -> tuple[pq.ParquetFile, list[tuple[bytes, bytes]]]:
+        """The file, and the least and greatest word of each of its row groups."""
+        with self._lock:
+            footer = self._footers.get(path)
+            if footer is not None:
+                self._footers.move_to_end(path)
+        source = self._files.open_input_file(path)
+        known = None if footer is None else footer.metadata
+        file = pq.ParquetFile(source, metadata=known, read_dictionary=self._texts)
+        if footer is None:
+            footer = _Footer(file.metadata, _bounds(file.metadata, self._column))
+            with self._lock:
+                self._footers[path] = footer
+                while len(self._footers) > _FOOTERS:
+                    self._footers.popitem(last=False)
+        return file, footer.bounds
+
+
+def _copied(rows: pa.Table, start: int, end: int) -> pa.Table:
+    """Some rows without what a slice would hold on to: the whole row group and all of its texts."""
+    part = rows.take(pa.array(np.arange(start, end)))
+    for place, field in enumerate(part.schema):
+        if pa.types.is_dictionary(field.type):
+            texts = part.column(place).cast(pa.string()).combine_chunks()
+            part = part.set_column(place, field.name, texts.dictionary_encode())
+    return part
+
+
+def _bounds(metadata: pq.FileMetaData, column: str) -> list[tuple[bytes, bytes]]:
+    """As bytes, as the tables are sorted; a group without bounds may have any word."""
+    place = metadata.schema.names.index(column)
+    found = []
+    for group in range(metadata.num_row_groups):
+        bounds = metadata.row_group(group).column(place).statistics
+        if bounds is None or not bounds.has_min_max:
+            found.append((b"", b"\xff"))
+        else:
+            found.append((bounds.min.encode(), bounds.max.encode()))
+    return found
+
+
+def coded(words: pa.ChunkedArray) -> pa.DictionaryArray:
+    """A column of dictionary arrays as one array."""
+    one = words.unify_dictionaries().combine_chunks()
+    return one if isinstance(one, pa.DictionaryArray) else one.chunk(0)
+
+
+def _range(words: pa.ChunkedArray, word: str) -> tuple[int, int]:
+    """Where the rows of `word` begin and end among sorted words."""
+    column = coded(words)
+    code = pc.index(column.dictionary, word).as_py()
+    if code < 0:
+        return 0, 0
+    places = np.flatnonzero(column.indices.to_numpy() == code)
+    return (int(places[0]), int(places[-1]) + 1) if len(places) else (0, 0)

@@ -1,0 +1,203 @@
+"""One name for every job: the same settings as its script, help, completion, and wrong commands."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import conf
+from adnominal.__main__ import find, main
+from adnominal.commands import COMMANDS, Command, settings_of
+from adnominal.completion import candidates, script
+from conf import ROOT, UserError
+from conf.help import fields_of
+from tests.lake_of_pairs import write_lake
+
+
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=list(COMMANDS))
+def test_a_command_takes_the_settings_of_its_script(
+    command: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module = importlib.import_module(command.module)
+    for verb, settings in settings_of(command).items():
+        assert module.main([*([verb] if verb else []), "--help"]) == 0
+        text = capsys.readouterr().out
+        assert [key for key, _, _ in fields_of(settings) if f"  {key}  (" not in text] == []
+
+
+def test_every_script_has_a_command() -> None:
+    scripts = {
+        f"{folder}.{path.stem}"
+        for folder in ("etl", "training", "analysis")
+        for path in (ROOT / folder).glob("*.py")
+        if '__name__ == "__main__"' in path.read_text(encoding="utf-8")
+    }
+    scripts |= {
+        f"{path.parent.relative_to(ROOT).as_posix().replace('/', '.')}.__main__"
+        for folder in ("etl", "training", "analysis")
+        for path in (ROOT / folder).rglob("__main__.py")
+    }
+    assert scripts == {command.module for command in COMMANDS.values()}
+
+
+def test_the_next_steps_that_scripts_name_are_commands() -> None:
+    scripts = [*(ROOT / "etl").glob("*.py"), *(ROOT / "training").glob("*.py")]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in scripts)
+    steps = re.findall(r'"adnominal ([^"]+)"', text)
+    assert len(steps) >= 12
+    for step in steps:
+        command, rest = find(step.split())
+        files = [word for word in rest if word.endswith(".yaml")]
+        assert all((ROOT / file).is_file() for file in files), step
+        verbs = settings_of(command)
+        keys = {key for cls in verbs.values() for key, _, _ in fields_of(cls)}
+        assert {word.partition("=")[0] for word in rest if "=" in word} <= keys, step
+
+
+def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    text = capsys.readouterr().out
+    assert all(f"  {name} " in text for name in COMMANDS)
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith(f"adnominal {conf.package_version()}")
+
+
+def test_two_words_are_one_command() -> None:
+    command, rest = find(["build", "plane", "seed=1"])
+    assert (command.module, rest) == ("etl.build_plane", ["seed=1"])
+
+
+@pytest.fixture
+def taken_port() -> Iterator[int]:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        yield int(listener.getsockname()[1])
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a lake, a broken lake, a file and a settings file that is none."""
+    write_lake(tmp_path / "lake")
+    log = tmp_path / "broken" / "amod_association" / "_delta_log"
+    log.mkdir(parents=True)
+    (log / "00000000000000000000.json").write_text("no JSON")
+    (tmp_path / "file").write_text("text")
+    (tmp_path / "bad.yaml").write_text("a: [")
+    return tmp_path
+
+
+WRONG = [
+    ("", "expected a command"),
+    ("extrat source=conllu", "did you mean 'extract'"),
+    ("build adpet", "did you mean 'adept'"),
+    ("import", "expected one of knowledge, published, pairs"),
+    ("extract sorce=conllu input=x", "did you mean 'source'"),
+    ("extract source=conlu input=x", "did you mean 'conllu'"),
+    ("extract source=conllu", "missing setting 'input'"),
+    ("extract source=conllu input=x examples=many", "expected a whole number"),
+    ("extract source=conllu input={folder}/gone.conllu", "gone.conllu"),
+    ("extract conllu", "expected key=value"),
+    ("build plane preset=cleen", "did you mean 'clean'"),
+    ("pipeline {folder}/gone.yaml", "no such file"),
+    ("extract --config {folder}/bad.yaml", "not readable as YAML"),
+    ("train conf/training/adept.yaml epoch=3", "did you mean 'epochs'"),
+    ("annotate exprt batch=x.csv", "did you mean 'export'"),
+    ("lake shwo amod_pairs", "did you mean 'show'"),
+    ("lake show amod_pair lake={folder}/lake", "did you mean 'amod_pairs'"),
+    ("lake show amod_association lake={folder}/broken", "cannot be read"),
+    ("explore lake={folder}/gone", "no table amod_association in lake="),
+    ("explore lake={folder}/file", "amod_association"),
+    ("explore lake={folder}/broken", "cannot be read"),
+    ("explore lake={folder}/lake port={port}", "choose another one, or port=0"),
+    ("explore lake={folder}/lake measure=logdice", "did you mean 'log_dice'"),
+    ("explore lake={folder}/lake noun=key corpus=newz", "did you mean 'news'"),
+    ("explore lake={folder}/lake noun=key adjective=old", "expected one of them"),
+    ("explore lake={folder}/lake export={folder}/lake", "is there already"),
+    ("completion tcsh", "expected one of bash, zsh, fish"),
+]
+
+
+@pytest.mark.parametrize(("line", "way_out"), WRONG, ids=[line or "nothing" for line, _ in WRONG])
+def test_wrong_commands_get_one_line_with_the_way_out(
+    line: str,
+    way_out: str,
+    folder: Path,
+    taken_port: int,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = line.format(folder=folder, port=taken_port).split()
+    assert main(words) == 2
+    errors = [one for one in capsys.readouterr().err.splitlines() if one]
+    assert len([one for one in errors if one.startswith("error: ")]) == 1
+    assert errors[-1].startswith("error: ") and way_out in errors[-1]
+    assert not any("Traceback" in one for one in errors)
+
+
+def test_a_missing_package_of_an_extra_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    said = conf.missing_package(ModuleNotFoundError(name="torch"))
+    assert said is not None and "adnominal[train]" in said
+    assert conf.missing_package(ModuleNotFoundError(name="etl.gone")) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "some"),
+    [
+        ("adnominal b", ["build"]),
+        ("adnominal build ", ["adept", "asp", "plane", "sygns"]),
+        ("adnominal extract sou", ["source="]),
+        (
+            "adnominal extract source=",
+            ["source=conllu", "source=depcc", "source=text", "source=wikipedia"],
+        ),
+        ("adnominal extract lowercase=f", ["lowercase=false"]),
+        ("adnominal lake w", ["why"]),
+        ("adnominal lake list la", ["lake="]),
+        ("adnominal completion f", ["fish"]),
+        ("adnominal extract input=", []),
+    ],
+)
+def test_completion(line: str, some: list[str]) -> None:
+    assert candidates(line) == some
+
+
+def test_an_unknown_shell_is_refused() -> None:
+    with pytest.raises(UserError, match="did you mean 'fish'"):
+        script("fsh")
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash on this machine")
+def test_bash_completes_values_after_the_equals_sign(tmp_path: Path) -> None:
+    program = tmp_path / "adnominal"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m adnominal "$@"\n')
+    program.chmod(0o755)
+    line = "adnominal extract source=w"
+    asked = f"""
+{script("bash")}
+PATH={tmp_path}:$PATH COMP_LINE={json.dumps(line)} COMP_POINT={len(line)}
+_adnominal; printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+    done = subprocess.run(
+        ["bash", "-c", asked], capture_output=True, text=True, check=True, cwd=ROOT, timeout=60
+    )
+    assert done.stdout.strip() == "wikipedia"
+
+
+def test_the_command_line_alone_imports_neither_spark_nor_torch() -> None:
+    code = (
+        "import sys, adnominal.__main__ as a; a.main(['--help']); a.main(['extrat']);"
+        "assert not {'pyspark', 'torch', 'transformers'} & set(sys.modules), 'heavy'"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True)

@@ -1,0 +1,206 @@
+"""The page in a real browser, served and from disk: what a reader does, and axe-core's findings.
+
+The browser is the system's own (Debian's package chromium); nothing is downloaded.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvicorn
+
+from adnominal.__main__ import main
+from analysis.exploring import static
+from analysis.exploring.server import application
+from analysis.exploring.sketches import Sketches
+from tests.lake_of_pairs import SCRIPT
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+if CHROMIUM is None:
+    pytest.skip("no chromium on this machine (apt-get install chromium)", allow_module_level=True)
+
+WIDE, NARROW = {"width": 1100, "height": 900}, {"width": 400, "height": 800}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with sync_api.sync_playwright() as playwright:
+        # In a container the browser's own sandbox is not to be had.
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def served(sketches: Sketches) -> Iterator[str]:
+    """The address of the explorer of the small lake."""
+    config = uvicorn.Config(application(sketches), port=0, log_level="warning")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/"
+    server.should_exit = True
+    thread.join()
+
+
+@pytest.fixture(scope="module")
+def copied(sketches: Sketches, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The address of its static copy, on disk."""
+    folder = tmp_path_factory.mktemp("static") / "copy"
+    static.write(sketches, folder, 1)
+    return (folder / "index.html").as_uri()
+
+
+@pytest.fixture(params=["served", "copied"])
+def address(request: pytest.FixtureRequest) -> str:
+    return str(request.getfixturevalue(request.param))
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    """A page; a fault of its scripts fails the test."""
+    opened = browser.new_page(viewport=WIDE)
+    opened.set_default_timeout(10_000)
+    faults: list[str] = []
+    opened.on("pageerror", lambda error: faults.append(str(error)))
+    yield opened
+    opened.close()
+    assert faults == []
+
+
+def words(page: Any) -> list[str]:
+    """The first column of the table that is shown."""
+    page.wait_for_selector("#result table, #result .error")
+    found: list[str] = page.locator("#result tbody th").all_inner_texts()
+    return found
+
+
+def test_search(page: Any, address: str) -> None:
+    page.goto(address)
+    page.get_by_label("Word", exact=True).press_sequentially("ke")
+    page.wait_for_selector("datalist option[value=key]", state="attached")
+    page.get_by_label("Word", exact=True).fill("key")
+    page.locator("select[name=measure]").select_option("count")
+    page.locator("select[name=corpus]").select_option("news")
+    page.keyboard.press("Enter")
+    page.get_by_label("Word", exact=True).press("Enter")
+    assert words(page) == ["old", "false", "small"]
+    assert "word=key" in page.url and "measure=count" in page.url
+    assert page.title().startswith("Adjectives of “key”")
+    page.get_by_label("intensional").check()
+    page.get_by_role("button", name="Show").click()
+    page.wait_for_url("**classes=O*")
+    sync_api.expect(page.locator("#result tbody tr")).to_have_count(1)
+    page.go_back()
+    sync_api.expect(page.locator("#result tbody tr")).to_have_count(3)
+
+
+def test_an_adjectives_nouns_by_its_address(page: Any, address: str) -> None:
+    page.goto(f"{address}#role=adjective&word=false&measure=count")
+    assert words(page) == ["key", "name", "key"]
+    assert page.locator("#result svg circle").count() == 3
+
+
+def test_difference(page: Any, address: str) -> None:
+    page.goto(f"{address}#word=key&other=door&corpus=news&measure=count")
+    assert words(page) == ["false", "old", "small", "wooden"]
+    page.goto(f"{address}#word=key&corpus=news&other_corpus=web&measure=count")
+    sync_api.expect(page).to_have_title(re.compile(r"\(web\)"))
+    assert words(page) == ["old", "false", "small", "public"]
+
+
+def test_a_pair_with_its_sentences_items_and_predictions(page: Any, address: str) -> None:
+    page.goto(f"{address}#word=key&measure=count")
+    page.get_by_role("link", name="false").first.click()
+    page.wait_for_selector("blockquote")
+    assert page.locator("blockquote").first.inner_text().startswith(SCRIPT)
+    assert page.locator("blockquote script, blockquote b").count() == 0
+    assert page.title() == "false key – Word sketches"
+    text = page.locator("#result").inner_text()
+    assert "PLANE (demo)" in text and "ADEPT (demo)" in text and "tiny: 1" in text
+
+
+def test_an_unknown_word_links_to_the_nearest(page: Any, address: str) -> None:
+    page.goto(f"{address}#word=dor")
+    page.wait_for_selector("#result .error")
+    page.get_by_role("link", name="door").click()
+    page.wait_for_selector("#result table")
+    assert "wooden" in words(page)
+
+
+def test_downloads(page: Any, address: str, tmp_path: Path) -> None:
+    page.goto(f"{address}#word=key&measure=count")
+    words(page)
+    for name, begin in (("TSV", b"corpus\t"), ("SVG", b"<svg"), ("PNG", b"\x89PNG")):
+        with page.expect_download() as download:
+            page.get_by_text(name).click()
+        target = tmp_path / name
+        download.value.save_as(target)
+        assert target.read_bytes().startswith(begin)
+    assert len((tmp_path / "TSV").read_text().splitlines()) == 6
+
+
+def test_the_command_on_the_page_prints_the_downloaded_rows(
+    page: Any, served: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page.goto(f"{served}#word=key&other=door&measure=pmi&floor=2")
+    words(page)
+    with page.expect_download() as download:
+        page.get_by_text("TSV").click()
+    download.value.save_as(tmp_path / "rows.tsv")
+    command = shlex.split(page.locator("#result code").inner_text())
+    assert main([*command[1:], f"cache={tmp_path}"]) == 0
+    assert capsys.readouterr().out == (tmp_path / "rows.tsv").read_text()
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        "",
+        "#word=key",
+        "#word=key&other=door&corpus=news",
+        "#adjective=false&noun=key",
+        "#word=dor",
+    ],
+)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_accessibility_and_a_narrow_screen(
+    browser: Any, served: str, view: str, scheme: str
+) -> None:
+    page = browser.new_page(viewport=NARROW, color_scheme=scheme)
+    page.goto(served + view)
+    page.wait_for_selector("#result[aria-busy=false] > *")
+    wide = page.evaluate("document.documentElement.scrollWidth")
+    assert wide <= NARROW["width"]
+    # The page's own policy lets no other script in: axe-core is put in by the browser itself.
+    axe = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+    page.evaluate(axe)
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    assert [(one["id"], one["help"]) for one in found["violations"]] == []
+    page.close()
+
+
+def test_the_keyboard_alone(page: Any, served: str) -> None:
+    page.goto(f"{served}#word=key&corpus=news&measure=count")
+    words(page)
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the result"
+    page.keyboard.press("Enter")
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.textContent") == "old":
+            break
+    page.keyboard.press("Enter")
+    sync_api.expect(page).to_have_title(re.compile("^old key"))

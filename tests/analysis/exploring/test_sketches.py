@@ -1,0 +1,172 @@
+"""Rows of views: order, filters, differences, words, pairs, and the command that gives the same."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adnominal.__main__ import main
+from analysis.exploring import words
+from analysis.exploring.pairs import pair
+from analysis.exploring.sketches import Query, Sketches, tsv
+from conf import UserError
+from etl.lake import arrow
+from tests.lake_of_pairs import SCRIPT
+
+
+def names(answer: dict[str, Any], column: str = "adjective") -> list[str]:
+    return [row[column] for row in answer["rows"]]
+
+
+def test_a_noun_has_its_adjectives_in_the_order_of_the_measure(sketches: Sketches) -> None:
+    by_count = sketches.sketch(Query("noun", "key", corpus="news", measure="count"))
+    assert names(by_count) == ["old", "false", "small"]
+    assert by_count["total"] == 3 and by_count["words"] == {"news": 15, "web": 9}
+    stored = {
+        row["adjective"]: row["log_dice"]
+        for row in arrow.read(sketches.lake, "amod_association").to_pylist()
+        if row["noun"] == "key" and row["corpus"] == "news"
+    }
+    by_dice = sketches.sketch(Query("noun", "key", corpus="news"))
+    assert names(by_dice) == sorted(stored, key=lambda word: -stored[word])
+    assert [row["log_dice"] for row in by_dice["rows"]] == sorted(stored.values(), reverse=True)
+
+
+def test_an_adjective_has_its_nouns_in_every_corpus(sketches: Sketches) -> None:
+    answer = sketches.sketch(Query("adjective", "false", measure="count"))
+    assert [(row["noun"], row["corpus"]) for row in answer["rows"]] == [
+        ("key", "news"),
+        ("name", "news"),
+        ("key", "web"),
+    ]
+    assert {row["class"] for row in answer["rows"]} == {"O"}
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"floor": 3}, ["old", "false"]),
+        ({"classes": ("O",)}, ["false"]),
+        ({"classes": ("S",)}, ["old", "small"]),
+        ({"classes": ("I",)}, []),
+        ({"limit": 1}, ["old"]),
+        ({"limit": 0}, ["old", "false", "small"]),
+    ],
+)
+def test_filters(sketches: Sketches, change: dict[str, Any], expected: list[str]) -> None:
+    query = Query("noun", "key", corpus="news", measure="count", **change)
+    assert names(sketches.sketch(query)) == expected
+
+
+def test_adjectives_without_a_class(sketches: Sketches) -> None:
+    answer = sketches.sketch(Query("noun", "key", classes=("none",)))
+    assert names(answer) == ["public"]
+
+
+def test_difference_of_two_words(sketches: Sketches) -> None:
+    query = Query("noun", "key", other="door", corpus="news", measure="count")
+    rows = sketches.difference(query)["rows"]
+    assert [(row["word"], row["first"], row["second"], row["difference"]) for row in rows] == [
+        ("false", 4, None, 4),
+        ("old", 9, 5, 4),
+        ("small", 2, None, 2),
+        ("wooden", None, 7, -7),
+    ]
+
+
+def test_difference_of_a_word_in_two_corpora(sketches: Sketches) -> None:
+    query = Query("noun", "key", corpus="news", other_corpus="web", measure="count")
+    rows = sketches.difference(query)["rows"]
+    assert [(row["word"], row["difference"]) for row in rows] == [
+        ("old", 9),
+        ("false", 3),
+        ("small", 2),
+        ("public", -8),
+    ]
+
+
+def test_an_unknown_word_gets_the_nearest_ones(sketches: Sketches) -> None:
+    answer = sketches.sketch(Query("noun", "dor"))
+    assert (answer["rows"], answer["nearest"]) == ([], ["door"])
+    beside = sketches.difference(Query("noun", "key", other="nane"))
+    assert (beside["unknown"], beside["nearest"]) == (["nane"], ["name"])
+
+
+def test_suggestions_are_the_most_frequent_words_that_begin_so(sketches: Sketches) -> None:
+    found = sketches.words["noun"]
+    assert [(one.word, one.count) for one in found.beginning("", 2)] == [("key", 24), ("door", 14)]
+    assert [one.word for one in found.beginning("q", 5)] == ["question"]
+    assert [one.word for one in sketches.words["adjective"].beginning("naï", 5)] == ["naïve"]
+    assert found.beginning("x", 5) == []
+
+
+def test_words_beyond_those_kept_are_found_in_the_table(
+    lake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(words, "_MOST", 1)
+    few = Sketches(str(lake), tmp_path)
+    assert few.words["noun"].file("news", "question") is None
+    assert names(few.sketch(Query("noun", "question", corpus="news"))) == ["naïve"]
+
+
+def test_words_are_read_once_for_each_version(lake: Path, tmp_path: Path) -> None:
+    Sketches(str(lake), tmp_path)
+    stored = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    Sketches(str(lake), tmp_path)
+    assert stored == {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("values", "way_out"),
+    [
+        ({"role": "verb"}, "expected one of noun, adjective"),
+        ({"measure": "logdice"}, "did you mean 'log_dice'"),
+        ({"floor": 0}, "expected 1 or more"),
+        ({"other_corpus": "web"}, "give both"),
+        ({"corpus": "newz"}, "did you mean 'news'"),
+    ],
+)
+def test_wrong_queries(sketches: Sketches, values: dict[str, Any], way_out: str) -> None:
+    with pytest.raises(UserError, match=way_out):
+        sketches.sketch(Query(**{"role": "noun", "word": "key", **values}))
+
+
+def test_a_pair_has_examples_items_and_predictions(lake: Path) -> None:
+    found = pair(str(lake), "false", "key")
+    assert [row["sentence"] for row in found["examples"]] == [SCRIPT, "A false key."]
+    assert [(item["dataset"], item["label"]) for item in found["items"]] == [
+        ("ADEPT", "1"),
+        ("PLANE", "0"),
+    ]
+    assert [(row["item_id"], row["predicted"]) for row in found["predictions"]] == [("p1", "1")]
+    assert pair(str(lake), "old", "key")["items"][0]["dataset"] == "ASP"
+    assert pair(str(lake), "new", "key") == {"examples": [], "items": [], "predictions": []}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        Query("noun", "key", measure="count", floor=2, classes=("S", "O")),
+        Query("adjective", "wooden", corpus="web"),
+        Query("noun", "key", other="door", measure="pmi", limit=3),
+        Query("noun", "key", corpus="news", other_corpus="web"),
+    ],
+)
+def test_the_command_prints_the_rows_of_the_view(
+    sketches: Sketches, query: Query, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer = sketches.difference(query) if query.compares else sketches.sketch(query)
+    words_of_command = shlex.split(answer["command"])
+    assert words_of_command[:2] == ["adnominal", "explore"]
+    assert main([*words_of_command[1:], f"cache={tmp_path}"]) == 0
+    assert capsys.readouterr().out == tsv(answer["rows"])
+
+
+def test_no_rows_is_an_error_with_a_way_out(
+    lake: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explore", f"lake={lake}", "noun=dor", f"cache={tmp_path}"]) == 1
+    assert "spelt alike: door" in capsys.readouterr().err

@@ -1,0 +1,55 @@
+"""The static copy: complete or not there, files small, data as the server has them."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analysis.exploring import static
+from analysis.exploring.sketches import Sketches
+from conf import JobFailed
+
+
+def data(folder: Path, name: str) -> Any:
+    text = (folder / "data" / f"{name}.js").read_text(encoding="ascii")
+    match = re.fullmatch(r'window\.adnominalData\("([^"]+)",(.*)\);\n', text, re.DOTALL)
+    assert match and match[1] == name
+    return json.loads(match[2])
+
+
+def test_words_rows_and_pairs_are_in_their_files(sketches: Sketches, tmp_path: Path) -> None:
+    folder = tmp_path / "copy"
+    static.write(sketches, folder, 1)
+    about = data(folder, "about")
+    assert about["corpora"] == ["news", "web"]
+    assert about["first"]["noun"] == ["door"]
+    key = data(folder, "noun/0")["key"]
+    assert key["words"] == {"news": 15, "web": 9}
+    assert [row[:3] for row in key["rows"]][:2] == [[0, "old", 9], [1, "public", 8]]
+    assert data(folder, "noun-words/0")["key"] == 24
+    assert len(data(folder, "pair/0")["false key"]["examples"]) == 2
+    assert "data-static" in (folder / "index.html").read_text()
+
+
+def test_what_is_below_the_cut_off_is_left_out(sketches: Sketches, tmp_path: Path) -> None:
+    static.write(sketches, tmp_path / "copy", 4)
+    rows = data(tmp_path / "copy", "noun/0")["key"]["rows"]
+    assert [row[1] for row in rows] == ["old", "public", "false"]
+    with pytest.raises(JobFailed, match="lower min_count="):
+        static.write(sketches, tmp_path / "none", 100)
+    assert [path.name for path in tmp_path.iterdir()] == ["copy"]
+
+
+def test_files_end_when_full_and_long_entries_are_cut(
+    sketches: Sketches, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(static, "_FULL", 200)
+    static.write(sketches, tmp_path / "copy", 1)
+    about = data(tmp_path / "copy", "about")
+    assert about["first"]["noun"] == ["door", "key", "name"]
+    rows = data(tmp_path / "copy", "noun/1")["key"]["rows"]
+    assert [row[1] for row in rows] == ["old", "public"]

@@ -1,0 +1,71 @@
+"""The generated lake is sorted, whole and restartable; its load is measured as promised."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import conf
+from analysis.exploring.sketches import Query, Sketches
+from benchmarks import explore
+from benchmarks.explore import Settings, generate, measure, page, word_of
+from conf import UserError
+from etl.lake import arrow
+
+SMALL = {
+    "pairs": 3000,
+    "parts": 3,
+    "nouns": 199,
+    "adjectives": 97,
+    "users": 2,
+    "seconds": 1,
+    "pause": 0,
+}
+
+
+def test_words_differ() -> None:
+    assert len({word_of(number) for number in range(20_000)}) == 20_000
+
+
+def test_numbers_of_words_are_prime() -> None:
+    with pytest.raises(UserError, match="prime"):
+        conf.from_dict(Settings, {"adjectives": 100})
+
+
+def test_generated_pairs_are_those_of_sorted_tables(tmp_path: Path) -> None:
+    settings, lake = conf.from_dict(Settings, SMALL), str(tmp_path / "lake")
+    generate(settings, lake)
+    versions = [arrow.version(lake, name) for name in arrow.tables(lake)]
+    roles = generate(settings, lake)
+    assert versions == [arrow.version(lake, name) for name in arrow.tables(lake)]
+    sketches = Sketches(lake, tmp_path / "words")
+    for role in ("noun", "adjective"):
+        rows = arrow.read(lake, sketches_table(role))
+        pairs = list(zip(*(rows.column(n).to_pylist() for n in ("adjective", "noun")), strict=True))
+        assert len(set(pairs)) == len(pairs)
+        for word, seen in list(zip(roles[role].words.to_pylist(), roles[role].seen, strict=True))[
+            :9
+        ]:
+            assert sketches.sketch(Query(role, word))["total"] == seen
+
+
+def sketches_table(role: str) -> str:
+    return {"noun": "amod_association", "adjective": "amod_by_adjective"}[role]
+
+
+def test_users_look_words_up_and_the_page_tells(tmp_path: Path) -> None:
+    settings, lake = conf.from_dict(Settings, SMALL), str(tmp_path / "lake")
+    figures = measure(settings, lake, generate(settings, lake))
+    assert figures["errors"] == 0 and figures["views"] > 0
+    rest = {"first_ready_s": 1.0, "pairs": 3000, "gigabytes": 0.1}
+    text = page(
+        {
+            **figures,
+            **rest,
+            "saturated_p95_ms": 9.0,
+            "saturated_views_s": 5.0,
+            "saturated_memory_mb": 1,
+        }
+    )
+    assert "an adjective's nouns" in text and explore.CORPUS == "generated"

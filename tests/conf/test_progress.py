@@ -1,0 +1,72 @@
+"""A bar on a terminal, lines in a log, nothing from a process that is to be silent."""
+
+from __future__ import annotations
+
+import io
+import logging
+import time
+
+import pytest
+
+from conf import progress
+from conf.progress import Progress, duration, reported
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.4, "0 s"), (47, "47 s"), (190, "3 min 10 s"), (7500, "2 h 05 min")]
+)
+def test_durations(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_a_bar_has_share_rate_and_time_left() -> None:
+    terminal = Terminal()
+    with Progress("work", 4, stream=terminal) as bar:
+        time.sleep(0.11)
+        bar.advance(1, "step 1")
+        time.sleep(0.11)
+        bar.advance(2)
+    text = terminal.getvalue()
+    assert "work:  75% |" in text and "3 of 4" in text
+    assert "samples/s" in text and " left" in text and "step 1" in text
+
+
+def test_lines_in_a_log(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setattr(progress, "_EVERY", 0.05)
+    with caplog.at_level(logging.INFO), Progress("work", 4, 1, unit="rows") as lines:
+        lines.advance(0)
+        time.sleep(0.06)
+        lines.advance(1)
+        lines.advance(1)  # too soon for another line
+    assert [record.message for record in caplog.records if "2 of 4" in record.message]
+    assert not [record for record in caplog.records if "3 of 4" in record.message]
+    assert all("\r" not in record.message for record in caplog.records)
+
+
+def test_the_share_of_bytes_is_asked(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(progress, "_EVERY", 0.01)
+    with caplog.at_level(logging.INFO), reported("reading", 2_000_000, lambda: 0.5):
+        time.sleep(1.2)
+    assert "reading:  50%  1.00M of 2.00M" in caplog.text and "B/s" in caplog.text
+
+
+def test_more_than_all_is_all_and_less_than_before_is_nothing() -> None:
+    terminal = Terminal()
+    with Progress("work", 10, stream=terminal) as bar:
+        bar.reach(20)
+        bar.reach(3)
+        assert bar._bar.n == 10
+
+
+def test_a_silent_process_writes_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    terminal = Terminal()
+    with caplog.at_level(logging.INFO), Progress("work", 2, silent=True, stream=terminal) as bar:
+        bar.advance(2)
+    assert terminal.getvalue() == "" and caplog.text == ""

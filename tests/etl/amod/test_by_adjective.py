@@ -1,0 +1,89 @@
+"""The table sorted by adjective has the rows of the association, in files of adjective ranges."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import conf
+from etl.amod import by_adjective
+from etl.amod.association import ADJECTIVES, association_of
+from etl.amod.job import extract
+from etl.amod.kernel import PAIRS
+from etl.amod.settings import Settings
+from etl.lake import arrow
+from etl.lake.tables import table
+from tests.etl.amod.corpus import write_part
+
+COUNTED = [
+    ("old", "coin", 2),
+    ("small", "coin", 1),
+    ("false", "key", 4),
+    ("old", "key", 3),
+    ("small", "key", 2),
+]
+
+
+def measured_pairs() -> tuple[pa.Table, pa.Table]:
+    """Rows of the association, and the counts of their adjectives."""
+    pairs = pa.table(list(map(list, zip(*COUNTED, strict=True))), schema=PAIRS)
+    adjectives = pa.table([["small", "false", "old"], [3, 4, 5], [2, 1, 2]], schema=ADJECTIVES)
+    rows = association_of(pairs, adjectives, "c").cast(table("amod_association").schema)
+    return rows, adjectives
+
+
+def test_an_adjective_is_in_one_part_and_parts_follow_each_other() -> None:
+    _, adjectives = measured_pairs()
+    ranges = by_adjective.ranges_of(adjectives, part_pairs=2)
+    assert ranges.adjectives.to_pylist() == ["false", "old", "small"]
+    assert ranges.parts.tolist() == [0, 0, 1]
+    assert ranges.counts.tolist() == [4, 5, 3]
+
+
+def test_rows_are_those_of_the_association_sorted_by_adjective() -> None:
+    rows, adjectives = measured_pairs()
+    ranges = by_adjective.ranges_of(adjectives, part_pairs=2)
+    packed = by_adjective.dealt(rows, ranges)
+    made = []
+    for number in (0, 1):
+        part = packed.filter(pa.compute.equal(packed.column("part"), number))
+        made.append(by_adjective.measured(part, ranges, "c").cast(rows.schema))
+    found = pa.concat_tables(made)
+    assert found.equals(rows.sort_by([("adjective", "ascending"), ("noun", "ascending")]))
+
+
+def test_no_rows() -> None:
+    rows, adjectives = measured_pairs()
+    ranges = by_adjective.ranges_of(adjectives)
+    assert by_adjective.dealt(rows.slice(0, 0), ranges).num_rows == 0
+
+
+def test_the_job_writes_it_and_makes_it_up_where_it_is_missing(tmp_path: Path) -> None:
+    part = write_part(tmp_path / "a.gz", [("Red", "apple"), ("old", "key"), ("Red", "key")])
+    lake = tmp_path / "lake"
+    settings = conf.from_dict(
+        Settings, {"source": "depcc", "input": [str(part)], "lake": str(lake)}
+    )
+    extract(settings)
+    expected = arrow.read(str(lake), "amod_association")
+    order = [("adjective", "ascending"), ("noun", "ascending")]
+    assert arrow.read(str(lake), "amod_by_adjective").equals(expected.sort_by(order))
+    for path in (lake / "amod_by_adjective").rglob("*"):
+        if path.is_file():
+            path.unlink()
+    extract(settings)
+    assert arrow.read(str(lake), "amod_by_adjective").equals(expected.sort_by(order))
+
+
+def test_row_groups_are_small_enough_for_look_ups(tmp_path: Path) -> None:
+    declared = table("amod_by_adjective")
+    rows, _ = measured_pairs()
+    assert declared.group_rows is not None
+    many = pa.concat_tables([rows] * (declared.group_rows // len(COUNTED) + 1))
+    arrow.append(str(tmp_path), "amod_by_adjective", many.cast(declared.schema), job="test")
+    (file,) = arrow.files(str(tmp_path), "amod_by_adjective")
+    metadata = pq.ParquetFile(tmp_path / "amod_by_adjective" / file.path).metadata
+    assert metadata.num_row_groups == 2
+    assert metadata.row_group(0).num_rows == declared.group_rows
