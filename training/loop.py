@@ -33,13 +33,13 @@ from training.sharding import precision_of
 from training.tasks import Task, nested_subset
 from training.trainer import LearnerTrainer
 
-__all__ = ["Trainer"]
+__all__ = ["TrainingLoop"]
 
 _SCHEDULES = {"constant": "constant_with_warmup"}
 log = logging.getLogger("adnominal")
 
 
-class Trainer:
+class TrainingLoop:
     """One run: `settings` of a single point, its data, the folder that it keeps its state in.
 
     `task` scores what a model predicts; it is None for language models, which answer no items.
@@ -112,7 +112,7 @@ class Trainer:
             # The Trainer refers to itself: its model goes before another one is loaded.
             gc.collect()
             self._finish()
-            return self.model_folder, self._evaluated(args, parts)
+            return self.model_folder, self.evaluated(args, parts)
 
     def _train(self, args: TrainingArguments, pointer: Pointer | None) -> None:
         if self.state.step == self.total or self.state.stopped:
@@ -234,7 +234,7 @@ class Trainer:
             os.rename(best, self.model_folder)
         launch.barrier()
 
-    def _evaluated(self, args: TrainingArguments, parts: tuple[str, ...]) -> dict[str, Evaluation]:
+    def evaluated(self, args: TrainingArguments, parts: tuple[str, ...]) -> dict[str, Evaluation]:
         """What the written weights, loaded again, say: what is scored is what others will load."""
         if not parts:
             return {}
@@ -252,4 +252,4 @@ class Trainer:
             return {part: evaluate(self.learner, engine or model, part, size) for part in parts}
         finally:
             if engine is not None:
-                engine.destroy()
+                sharding.release(engine)
