@@ -143,7 +143,12 @@ def measure(case: str) -> dict[str, Any]:
         command = [sys.executable, "-m", "benchmarks.training_memory"]
         subprocess.run([*command, "model", case, kept], cwd=ROOT, check=True)
         lake = adept_lake(folder, pairs(16))
-        words = ["task.name=adept", "task.edition=bench", f"lake={lake}", f"model={folder / 'model'}"]
+        words = [
+            "task.name=adept",
+            "task.edition=bench",
+            f"lake={lake}",
+            f"model={folder / 'model'}",
+        ]
         words += [f"out={folder / 'out'}", "tracking=none", "cache=none", "predictions=false"]
         words += ["precision=bf16", "deepspeed=zero3", "epochs=1", "batch_size=8", "log_every=1"]
         words += ["micro_batch_size=2", "eval_batch_size=8", "gradient_checkpointing=true", *more]

@@ -8,6 +8,7 @@ otherwise ask for mpi4py. Nothing here imports torch before the environment is a
 from __future__ import annotations
 
 import ctypes
+import gc
 import logging
 import os
 import socket
@@ -33,6 +34,7 @@ __all__ = [
     "run",
     "start",
     "stop",
+    "trim_memory",
     "world_size",
 ]
 
@@ -123,6 +125,13 @@ def _start_deepspeed(backend: str) -> None:
         # lock that a killed run leaves behind stops the next. Gloo serves.
         deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
     deepspeed.init_distributed(dist_backend=backend, verbose=False)
+
+
+def trim_memory() -> None:
+    """Return what is freed, and kept for later by the C library, to the system."""
+    gc.collect()
+    with suppress(AttributeError):  # glibc's alone
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _return_freed_memory() -> None:

@@ -138,6 +138,7 @@ def release(engine: Any) -> None:
         parameter.data = torch.empty(0, dtype=parameter.dtype, device=parameter.device)
     if engine.optimizer is not None:
         vars(engine.optimizer).clear()
+    launch.trim_memory()
 
 
 def without_automatic(config: dict[str, Any]) -> None:
