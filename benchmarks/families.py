@@ -4,8 +4,8 @@
 
 Each cell of {BERT, DeBERTa-v2 with a sentencepiece tokenizer alone, ModernBERT, Llama, Qwen, GPT-2;
 two layers, random weights} x {all weights, LoRA} x {fp32, bf16} x {ZeRO 0, 2, 3} x {gradient
-checkpointing or not} trains an epoch on made-up rows; its weights are loaded as others load them and
-compared by their scores with the run's own. A cell that is recorded is not run again, so that a
+checkpointing or not} trains an epoch on made-up rows; its weights are loaded as others load them
+and compared by their scores with the run's own. A cell that is recorded is not run again, so that a
 benchmark that was stopped goes on. The test suite has cells with every pair of values.
 """
 

@@ -57,8 +57,8 @@ class _Model:
     )
     packed: bool = setting(
         False,
-        help="with instructions=true: the examples of a micro-batch one after the other in one row, "
-        "without padding; none reads another",
+        help="with instructions=true: the examples of a micro-batch one after the other in one "
+        "row, without padding; none reads another",
     )
     freeze: bool = setting(False, help="train the classification head alone")
     lora: Lora = setting(Lora(), help="adapters in place of all weights")
