@@ -2,11 +2,11 @@
 
     python -m benchmarks.training_memory [full] [lora]
 
-Two processes on the CPU train a Llama-shaped model with random weights in bf16: 0.4 B parameters in
-full, 1.1 B by LoRA; with evaluation, prediction and saving, through ``training/finetune.py``. The
-peak of a process is the kernel's own (VmHWM, reset where a phase begins), mapped files included;
-the sum counts shared pages once (proportional set sizes, looked at ten times a second). A case that is
-measured already is not run again unless it is named. A busy machine does not matter here.
+Two processes on the CPU train a Llama-shaped model with random weights in bf16: 0.4 B parameters
+in full, 1.1 B by LoRA; with evaluation, prediction and saving, through ``training/finetune.py``.
+The peak of a process is the kernel's own (VmHWM, reset where a phase begins), mapped files
+included; the sum counts shared pages once (proportional set sizes, looked at ten times a second). A
+case that is measured is not run again unless it is named. A busy machine does not matter here.
 """
 
 from __future__ import annotations
@@ -209,8 +209,8 @@ def page(kept: Mapping[str, Mapping[str, Any]]) -> str:
             "",
             "Peak memory in 10^9 bytes of two processes on the CPU, bf16, interpreter and "
             "libraries included (of each process mapped files too; their sum with shared pages "
-            "counted once); Llama-shaped, random weights, micro-batches of 2 with gradient checkpointing. "
-            + " ".join(notes),
+            "counted once); Llama-shaped, random weights, micro-batches of 2 with gradient "
+            "checkpointing. " + " ".join(notes),
         ]
     )
 

@@ -12,6 +12,7 @@ import importlib.util
 import json
 import os
 import re
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -437,6 +438,8 @@ def _quantisation(config: Any, auto_class: str) -> Any:
     check_quantised(bits, "zero0")
     from transformers import BitsAndBytesConfig
 
+    # Said at every product of matrices in 8 bits.
+    warnings.filterwarnings("ignore", message="MatMul8bitLt")
     # New heads are trained whole, and so stay as they are.
     heads = [] if auto_class.endswith("CausalLM") else ["score", "classifier"]
     return BitsAndBytesConfig(

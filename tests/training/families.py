@@ -92,7 +92,7 @@ def sentencepiece_tokenizer(folder: Path) -> int:
     return 128
 
 
-def make(family: str, folder: Path, tiny_encoder: str) -> str:
+def make(family: str, folder: Path, tiny_encoder: str, width: int = 32) -> str:
     """A folder with a model of a family and its tokenizer."""
     import torch
     import transformers
@@ -107,7 +107,8 @@ def make(family: str, folder: Path, tiny_encoder: str) -> str:
     else:
         size = decoder_tokenizer(folder, begins=family == "llama", padding=family != "gpt2")
     few: dict[str, Any] = {**_SIZES, "vocab_size": size, "initializer_range": 0.2}
-    rope = {"num_key_value_heads": 1, "head_dim": 16}
+    few |= {"hidden_size": width, "intermediate_size": 2 * width}
+    rope = {"num_key_value_heads": 1, "head_dim": width // 2}
     special = {"bos_token_id": 0, "eos_token_id": 1, "pad_token_id": None}
     config, name = {
         "bert": lambda: (transformers.BertConfig(**few), "BertModel"),
