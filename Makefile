@@ -17,7 +17,7 @@ export OMP_WAIT_POLICY ?= PASSIVE
 .PHONY: help setup demo test newer-engine check format bench report ui clean
 
 help: ## list the commands
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 setup: $(STAMP) ## virtual environment, pinned packages, parser model, WordNet, compiled kernel; JAVA=1: Java too
 

@@ -1110,51 +1110,116 @@ static PyObject *counter_feed(Counter *self, PyObject *block) {
     Py_RETURN_NONE;
 }
 
-static PyObject *counter_drain(Counter *self, PyObject *ignored) {
-    (void)ignored;
-    size_t adjectives = 0, nouns = 0, n = self->n_pairs;
-    for (size_t at = 0; at < self->arena_used;) {
-        const Record *record = (const Record *)(self->arena + at);
-        adjectives += record->adjective;
-        nouns += record->noun;
-        at += sizeof *record + padded((size_t)record->adjective + record->noun);
+/* The bucket of a pair is the lowest byte of its noun's CRC-32, as zlib has it. */
+#define BUCKETS 256
+static uint32_t crc_table[256];
+
+static void make_crc_table(void) {
+    for (uint32_t i = 0; i < 256; i++) {
+        uint32_t x = i;
+        for (int bit = 0; bit < 8; bit++) x = x & 1 ? x >> 1 ^ 0xEDB88320u : x >> 1;
+        crc_table[i] = x;
     }
-    if (adjectives > INT32_MAX || nouns > INT32_MAX) {
+}
+
+static inline byte bucket_of(const byte *noun, size_t size) {
+    uint32_t crc = 0xFFFFFFFFu;
+    for (size_t i = 0; i < size; i++) crc = crc >> 8 ^ crc_table[(crc ^ noun[i]) & 0xFF];
+    return (byte)~crc;
+}
+
+static inline size_t record_size(const Record *record) {
+    return sizeof *record + padded((size_t)record->adjective + record->noun);
+}
+
+/* Where the pairs of a bucket begin: as rows, and as bytes of their words. */
+typedef struct {
+    size_t rows, adjectives, nouns;
+} Place;
+
+/* Puts the bucket of each record into `bucket`, and in `places` the places of all buckets. */
+static void find_buckets(const Counter *self, byte *bucket, Place places[BUCKETS + 1]) {
+    memset(places, 0, (BUCKETS + 1) * sizeof *places);
+    for (size_t at = 0, i = 0; at < self->arena_used; i++) {
+        const Record *record = (const Record *)(self->arena + at);
+        bucket[i] = bucket_of((const byte *)(record + 1) + record->adjective, record->noun);
+        Place *next = places + bucket[i] + 1;
+        next->rows++;
+        next->adjectives += record->adjective;
+        next->nouns += record->noun;
+        at += record_size(record);
+    }
+    for (size_t i = 0; i < BUCKETS; i++) {
+        places[i + 1].rows += places[i].rows;
+        places[i + 1].adjectives += places[i].adjectives;
+        places[i + 1].nouns += places[i].nouns;
+    }
+}
+
+/* Writes the records as Arrow's buffers, bucket by bucket; `places` is used up. */
+static void write_pairs(const Counter *self, const byte *bucket, Place places[BUCKETS + 1],
+                        char *const out[5]) {
+    const Place end = places[BUCKETS];
+    for (size_t at = 0, i = 0; at < self->arena_used; i++) {
+        const Record *record = (const Record *)(self->arena + at);
+        const byte *words = (const byte *)(record + 1);
+        Place *to = places + bucket[i];
+        int32_t adjective = (int32_t)to->adjectives, noun = (int32_t)to->nouns;
+        int64_t count = (int64_t)record->count;
+        memcpy(out[0] + 4 * to->rows, &adjective, 4);
+        memcpy(out[1] + adjective, words, record->adjective);
+        memcpy(out[2] + 4 * to->rows, &noun, 4);
+        memcpy(out[3] + noun, words + record->adjective, record->noun);
+        memcpy(out[4] + 8 * to->rows, &count, 8);
+        to->rows++;
+        to->adjectives += record->adjective;
+        to->nouns += record->noun;
+        at += record_size(record);
+    }
+    int32_t adjectives = (int32_t)end.adjectives, nouns = (int32_t)end.nouns;
+    memcpy(out[0] + 4 * end.rows, &adjectives, 4);
+    memcpy(out[2] + 4 * end.rows, &nouns, 4);
+}
+
+static PyObject *drained(const Counter *self, byte *bucket) {
+    Place places[BUCKETS + 1];
+    find_buckets(self, bucket, places);
+    const Place end = places[BUCKETS];
+    if (end.adjectives > INT32_MAX || end.nouns > INT32_MAX) {
         PyErr_SetString(PyExc_OverflowError, "words fill more than 2 GB; drain them sooner");
         return NULL;
     }
-    PyObject *parts[5] = {
-        PyBytes_FromStringAndSize(NULL, (Py_ssize_t)((n + 1) * sizeof(int32_t))),
-        PyBytes_FromStringAndSize(NULL, (Py_ssize_t)adjectives),
-        PyBytes_FromStringAndSize(NULL, (Py_ssize_t)((n + 1) * sizeof(int32_t))),
-        PyBytes_FromStringAndSize(NULL, (Py_ssize_t)nouns),
-        PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(n * sizeof(int64_t))),
-    };
-    PyObject *result = NULL;
-    if (parts[0] && parts[1] && parts[2] && parts[3] && parts[4]) {
-        char *out[5];
-        for (int i = 0; i < 5; i++) out[i] = PyBytes_AS_STRING(parts[i]);
-        int32_t adjective = 0, noun = 0;
-        size_t i = 0;
-        for (size_t at = 0; at < self->arena_used; i++) {
-            const Record *record = (const Record *)(self->arena + at);
-            const byte *words = (const byte *)(record + 1);
-            int64_t count = (int64_t)record->count;
-            memcpy(out[0] + 4 * i, &adjective, 4);
-            memcpy(out[1] + adjective, words, record->adjective);
-            memcpy(out[2] + 4 * i, &noun, 4);
-            memcpy(out[3] + noun, words + record->adjective, record->noun);
-            memcpy(out[4] + 8 * i, &count, 8);
-            adjective += (int32_t)record->adjective;
-            noun += (int32_t)record->noun;
-            at += sizeof *record + padded((size_t)record->adjective + record->noun);
-        }
-        memcpy(out[0] + 4 * i, &adjective, 4);
-        memcpy(out[2] + 4 * i, &noun, 4);
-        result = Py_BuildValue("nOOOOO", (Py_ssize_t)n, parts[0], parts[1], parts[2], parts[3],
-                               parts[4]);
+    size_t sizes[6] = {4 * (end.rows + 1), end.adjectives, 4 * (end.rows + 1), end.nouns,
+                       8 * end.rows, 4 * BUCKETS};
+    PyObject *parts[6], *result = NULL;
+    char *out[6];
+    int complete = 1;
+    for (int i = 0; i < 6; i++) {
+        parts[i] = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)sizes[i]);
+        if (parts[i])
+            out[i] = PyBytes_AS_STRING(parts[i]);
+        else
+            complete = 0;
     }
-    for (int i = 0; i < 5; i++) Py_XDECREF(parts[i]);
+    if (complete) {
+        for (size_t i = 0; i < BUCKETS; i++) {
+            int32_t rows = (int32_t)places[i + 1].rows;
+            memcpy(out[5] + 4 * i, &rows, 4);
+        }
+        write_pairs(self, bucket, places, out);
+        result = Py_BuildValue("nOOOOOO", (Py_ssize_t)end.rows, parts[0], parts[1], parts[2],
+                               parts[3], parts[4], parts[5]);
+    }
+    for (int i = 0; i < 6; i++) Py_XDECREF(parts[i]);
+    return result;
+}
+
+static PyObject *counter_drain(Counter *self, PyObject *ignored) {
+    (void)ignored;
+    byte *bucket = malloc(self->n_pairs + 1);
+    if (!bucket) return PyErr_NoMemory();
+    PyObject *result = drained(self, bucket);
+    free(bucket);
     if (!result) return NULL;
     free(self->arena);
     free(self->slots);
@@ -1293,6 +1358,7 @@ static PyModuleDef module = {PyModuleDef_HEAD_INIT,
                              .m_methods = module_methods};
 
 PyMODINIT_FUNC PyInit__kernel(void) {
+    make_crc_table();
     for (size_t i = N_INSTRUCTIONS; i--;)
         if (runs_here(i)) choose(i);
     if (PyType_Ready(&CounterType)) return NULL;

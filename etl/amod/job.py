@@ -283,14 +283,8 @@ class Extraction:
                 numbers, counts, schema, compiled=compiled and settings.kernel != "reference"
             )
         read = map_arrow(numbers, _of_shares(shares, tasks.read_units, task), schema)
-        # Parsing costs a hundred times what reading does, and files come in any number and size:
-        # documents are dealt out by their names.
-        dealt = read.repartition(
-            settings.partitions or self.engine.partitions(4 * len(shares), 0),
-            "file",
-            "document",
-            "reason",
-        )
+        # Parsing costs a hundred times what reading does, and files come in any number and size.
+        dealt = read.repartition(settings.partitions or self.engine.partitions(4 * len(shares), 0))
         if settings.parser != "sparknlp":
             return map_arrow(dealt, lambda batches: tasks.parse_documents(batches, task), schema)
         # A document has one paragraph a line; to a parser a blank line parts paragraphs.
@@ -337,7 +331,7 @@ class Extraction:
         """Write what the good files of a wave gave, `counted` pairs; how many repeated texts were
         left out."""
         settings, lake = self.settings, self.lake
-        pairs = results.pairs_in(good)
+        pairs = results.kind(good, "pair")
         new: DataFrame | None = None
         repeats = 0
         if settings.deduplicate != "none":
@@ -364,7 +358,11 @@ class Extraction:
                 candidates, settings.name, settings.examples, settings.seed
             )
             lake.replace("amod_examples", chosen, self.corpus, allow_empty=True, **commit)
-        packed = results.packed_of(pairs, parts_for(counted), settings.memory_mb << 20)
+        parts, memory = parts_for(counted), settings.memory_mb << 20
+        if settings.source in PARSED and not tasks.Task.of(settings).by_sentence:
+            packed = results.packed_in(good, parts, memory)
+        else:
+            packed = results.packed_of(pairs, parts, memory)
         counts = results.rows_of(packed, "amod_counts", corpus=settings.name, wave=number)
         # From the version of the beginning: what another process has begun anew is not added to.
         lake.append("amod_counts", counts, base=self.base, **commit)
@@ -452,7 +450,7 @@ class Extraction:
         """The corpus's pairs in a table of counts, packed by their nouns."""
         stored = self.lake.read(table, where=self.corpus)
         return results.packed_of(
-            stored.select("adjective", "noun", "count", F.lit(None).cast("binary").alias("packed")),
+            stored,
             parts_for(self._rows_in(table)),
             self.settings.memory_mb << 20,
         )

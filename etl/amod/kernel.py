@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import importlib
 from collections import Counter
+from collections.abc import Iterator
+from itertools import accumulate, pairwise
+from operator import itemgetter
 from types import ModuleType
 from typing import Protocol
+from zlib import crc32
 
 import pyarrow as pa
 
@@ -27,6 +31,13 @@ NO_COMPILER = (
 )
 
 PAIRS = pa.schema([("adjective", pa.string()), ("noun", pa.string()), ("count", pa.int64())])
+BUCKETS = 256
+"""Pairs are drained by the lowest byte of their noun's CRC-32, which is their bucket."""
+
+
+def bucket_of(noun: str) -> int:
+    """The bucket, below `BUCKETS`, of the pairs with `noun`."""
+    return crc32(noun.encode()) % BUCKETS
 
 
 def _load() -> ModuleType | None:
@@ -45,7 +56,7 @@ class _Implementation(Protocol):
     @property
     def nbytes(self) -> int: ...
     def feed(self, block: bytes | memoryview) -> None: ...
-    def drain(self) -> pa.RecordBatch: ...
+    def drain(self) -> tuple[pa.RecordBatch, list[int]]: ...
     def stats(self) -> Stats: ...
 
 
@@ -90,11 +101,18 @@ class PairCounter:
         return self._counter.nbytes
 
     def drain(self) -> pa.RecordBatch:
-        """The distinct pairs counted since the last drain (schema `PAIRS`), in no set order.
+        """The distinct pairs counted since the last drain (schema `PAIRS`), bucket by bucket.
 
         Empties the pairs and keeps the stats.
         """
-        return self._counter.drain()
+        return self._counter.drain()[0]
+
+    def drain_buckets(self) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """As `drain`, the pairs of each bucket that has any, with its number."""
+        pairs, ends = self._counter.drain()
+        for bucket, (start, end) in enumerate(pairwise([0, *ends])):
+            if end > start:
+                yield bucket, pairs.slice(start, end - start)
 
     def stats(self) -> Stats:
         """What was read so far, drained or not (a copy)."""
@@ -123,10 +141,10 @@ class _Compiled:
     def nbytes(self) -> int:
         return int(self._counter.nbytes)
 
-    def drain(self) -> pa.RecordBatch:
-        n, *buffers = self._counter.drain()
-        buffers = [pa.py_buffer(buffer) for buffer in buffers]
-        return pa.RecordBatch.from_arrays(
+    def drain(self) -> tuple[pa.RecordBatch, list[int]]:
+        n, *drained = self._counter.drain()
+        buffers = [pa.py_buffer(buffer) for buffer in drained]
+        pairs = pa.RecordBatch.from_arrays(
             [
                 pa.Array.from_buffers(pa.string(), n, [None, buffers[0], buffers[1]]),
                 pa.Array.from_buffers(pa.string(), n, [None, buffers[2], buffers[3]]),
@@ -134,6 +152,7 @@ class _Compiled:
             ],
             schema=PAIRS,
         )
+        return pairs, memoryview(buffers[5]).cast("i").tolist()
 
     def stats(self) -> Stats:
         counts = self._counter.stats()
@@ -162,13 +181,18 @@ class _Reference:
         for sentence in sentences([block], self._dialect, self._rules, self._stats):
             self._counts.update(sentence.pairs)
 
-    def drain(self) -> pa.RecordBatch:
+    def drain(self) -> tuple[pa.RecordBatch, list[int]]:
         counts, self._counts = self._counts, Counter()
-        columns = [[pair[0] for pair in counts], [pair[1] for pair in counts], [*counts.values()]]
-        return pa.RecordBatch.from_arrays(
-            [pa.array(values, field.type) for values, field in zip(columns, PAIRS, strict=True)],
-            schema=PAIRS,
-        )
+        sizes = [0] * BUCKETS
+        by_bucket = []
+        for (adjective, noun), count in counts.items():
+            bucket = bucket_of(noun)
+            sizes[bucket] += 1
+            by_bucket.append((bucket, adjective, noun, count))
+        by_bucket.sort(key=itemgetter(0))
+        columns = [[row[i + 1] for row in by_bucket] for i in range(len(PAIRS))]
+        arrays = [pa.array(c, field.type) for c, field in zip(columns, PAIRS, strict=True)]
+        return pa.RecordBatch.from_arrays(arrays, schema=PAIRS), list(accumulate(sizes))
 
     def stats(self) -> Stats:
         copy = Stats()

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from etl.amod import sums
-from etl.amod.kernel import PAIRS
+from etl.amod.kernel import BUCKETS, PAIRS
 from etl.engine import map_arrow
 from etl.lake.blocks import Blocks, read_files
 from etl.lake.tables import table as declaration
@@ -45,20 +45,31 @@ def statements(staged: DataFrame) -> DataFrame:
     )
 
 
-def pairs_in(staged: DataFrame) -> DataFrame:
-    """The staged rows that hold pairs, one each or packed."""
-    return staged.where(F.col("kind").isin("pair", "pairs"))
-
-
 def packed_of(pairs: DataFrame, parts: int, memory_bytes: int) -> DataFrame:
-    """Pairs dealt out over `parts` by their noun, packed (`etl.amod.sums.PARTS`).
+    """Pairs (adjective, noun, count) dealt out over `parts` by their noun, packed (`sums.PARTS`).
 
-    A task holds up to `memory_bytes` of pairs, then hands on what it has summed so far. `pairs` has
-    adjective, noun, count and packed, as staged rows do.
+    A task holds up to `memory_bytes` of pairs, then hands on what it has summed so far.
     """
     return map_arrow(
-        pairs.select("adjective", "noun", "count", "packed"),
+        pairs.select(PAIRS.names),
         lambda batches: sums.partial_sums(batches, parts, memory_bytes),
+        from_arrow_schema(sums.PARTS),
+        compiled=True,
+    )
+
+
+def packed_in(staged: DataFrame, parts: int, memory_bytes: int) -> DataFrame:
+    """As `packed_of`, of the pairs that tasks have packed by bucket."""
+    packed = kind(staged, "pairs")
+    if parts <= BUCKETS:
+        return packed.select(F.col("bucket").bitwiseAND(parts - 1).alias("part"), "packed")
+    return map_arrow(
+        packed.select("packed"),
+        lambda batches: sums.partial_sums(
+            (pairs for batch in batches for pairs in sums.unpack(batch.column("packed"))),
+            parts,
+            memory_bytes,
+        ),
         from_arrow_schema(sums.PARTS),
         compiled=True,
     )

@@ -6,6 +6,8 @@ carries without looking in. They are dealt out over parts by their noun, so that
 pairs of its nouns; what is summed, sorted or measured is a part at a time, in Arrow.
 
 Packed pairs are an Arrow record batch of schema `PAIRS`, as Arrow serialises it without the schema.
+Those that the kernel has counted are packed by bucket (`etl.amod.kernel.BUCKETS`), so that a value
+goes to its part unopened, unless there are more parts than buckets.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ Places: TypeAlias = "npt.NDArray[np.int64]"
 # Some 100 kB: engines move up to 8,192 values at a time, and Parquet looks at the size of a page no
 # more often than every hundred values, so that they hold some hundred megabytes, not gigabytes.
 PACKED_PAIRS = 1 << 12
-# Pairs of a part: as words and counts some 30 MB, and a file of a table.
+# Pairs of a part: as words and counts up to some 30 MB, and a file of a table.
 PART_PAIRS = 1 << 20
 MOST_PARTS = 1 << 16
 
@@ -42,29 +44,29 @@ def pack(pairs: pa.RecordBatch) -> Iterator[bytes]:
 
 
 def unpack(packed: pa.BinaryArray | pa.ChunkedArray) -> Iterator[pa.RecordBatch]:
-    """The pairs in values that `pack` made; nulls hold none."""
+    """The pairs in values that `pack` made."""
     for value in packed:
-        if value.is_valid:
-            yield pa.ipc.read_record_batch(value.as_buffer(), PAIRS)
+        yield pa.ipc.read_record_batch(value.as_buffer(), PAIRS)
 
 
 def parts_for(pairs: int) -> int:
-    """Into how many parts so many pairs are dealt out.
+    """Into how many parts so many pairs are dealt out: a power of two, so that buckets fit them.
 
     By the pairs alone, not by the cores, so that any machine makes the same files.
     """
-    return min(max(1, -(-pairs // PART_PAIRS)), MOST_PARTS)
+    return min(1 << max(0, -(-pairs // PART_PAIRS) - 1).bit_length(), MOST_PARTS)
 
 
 def partial_sums(
     batches: Iterable[pa.RecordBatch], parts: int, memory_bytes: int
 ) -> Iterator[pa.RecordBatch]:
-    """Staged pairs (adjective, noun, count, or packed) to packed sums by part (schema `PARTS`).
+    """Pairs (schema `PAIRS`) to packed sums by part (schema `PARTS`).
 
-    A pair is in one part of `parts`, chosen by its noun. It has one sum in all where its words and
-    counts fit a quarter of `memory_bytes`, else one for each time that this was used up.
+    A pair is in one part of `parts`, a power of two, chosen by its noun. It has one sum in all
+    where its words and counts fit a quarter of `memory_bytes`, else one for each time that this was
+    used up.
     """
-    for total in _summed_within(memory_bytes // 4, _pairs_in(batches)):
+    for total in _summed_within(memory_bytes // 4, batches):
         yield from _packed_by_part(total, parts)
 
 
@@ -79,15 +81,6 @@ def sums(part: pa.Table) -> pa.Table:
         pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), known) for known, codes in words
     ]
     return pa.table([*coded, total.counts], names=PAIRS.names)
-
-
-def _pairs_in(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        single = batch.filter(pc.is_null(batch.column("packed")))
-        if single.num_rows:
-            columns = [single.column(name) for name in PAIRS.names]
-            yield pa.RecordBatch.from_arrays(columns, schema=PAIRS)
-        yield from unpack(batch.column("packed"))
 
 
 class _Total(NamedTuple):

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b, sha256
 from io import BufferedReader
-from itertools import groupby
+from itertools import cycle, groupby
 from typing import Any, NamedTuple, cast
 
 import pyarrow as pa
@@ -48,7 +48,8 @@ STAGED = pa.schema(
         ("text", pa.string()),  # sample, sentence or document text
         ("document", pa.string()),
         ("place", pa.int64()),  # line in the file, or sentence in the document
-        ("packed", pa.binary()),  # of kind pairs: thousands of them, see `etl.amod.sums`
+        ("bucket", pa.int32()),  # of kind pairs: that of their nouns (`etl.amod.kernel.BUCKETS`)
+        ("packed", pa.binary()),  # of kind pairs: up to thousands of them, see `etl.amod.sums`
     ]
 )
 UNITS = pa.schema(
@@ -133,10 +134,11 @@ class Rows:
             self.characters = 0
 
 
-def add_pairs(rows: Rows, file: int, pairs: pa.RecordBatch) -> None:
-    """Pairs (adjective, noun, count) of `file` as staged rows that hold them packed."""
-    for packed in pack(pairs):
-        rows.add("pairs", file, packed=packed)
+def add_pairs(rows: Rows, file: int, counter: PairCounter) -> None:
+    """What `counter` has counted of `file` as staged rows that hold pairs packed; empties it."""
+    for bucket, pairs in counter.drain_buckets():
+        for packed in pack(pairs):
+            rows.add("pairs", file, bucket=bucket, packed=packed)
 
 
 def add_stats(rows: Rows, file: int, stats: Stats, start: int = 0) -> None:
@@ -286,9 +288,9 @@ def _count_unit(file: int, unit: Unit, task: Task, rows: Rows) -> Iterator[pa.Re
         for block in pieces:
             counter.feed(block)
             if counter.nbytes > task.memory_bytes:
-                add_pairs(rows, file, counter.drain())
+                add_pairs(rows, file, counter)
                 yield from rows.take()
-        add_pairs(rows, file, counter.drain())
+        add_pairs(rows, file, counter)
         add_stats(rows, file, counter.stats(), unit.start)
         rows.add("stat", file, reason=f"kernel_{counter.implementation}", count=1)
 
@@ -340,7 +342,12 @@ def _documents(found: Iterable[Sentence]) -> Iterator[list[Sentence]]:
 
 
 def read_units(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
-    """Units of a corpus of plain text to staged rows: documents, and what was not read."""
+    """Units of a corpus of plain text to staged rows: documents, and what was not read.
+
+    Documents come in batches, of which one begins with its shortest and the next with its longest:
+    an engine that deals out rows in turn then gives every task about as much text.
+    """
+    orders = cycle(("ascending", "descending"))
     for file, unit in _units_of(batches):
         rows = Rows()
         left_out: dict[str, tuple[int, str]] = {}
@@ -366,7 +373,7 @@ def read_units(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[pa.Rec
                     number, sample = left_out.get(event.reason, (0, event.sample))
                     left_out[event.reason] = (number + 1, sample)
                 if len(rows) >= ROWS_AT_ONCE or rows.characters >= CHARACTERS_AT_ONCE:
-                    yield from rows.take()
+                    yield from _by_length(rows.take(), orders)
         except Unreadable as error:
             rows.add("failed", file, reason=_words(error))
         for reason, (number, sample) in left_out.items():
@@ -374,7 +381,17 @@ def read_units(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[pa.Rec
         rows.add("stat", file, reason="documents", count=documents)
         rows.add("stat", file, reason="lines", count=documents + others)
         progress.advance(unit.end - unit.start)
-        yield from rows.take()
+        yield from _by_length(rows.take(), orders)
+
+
+def _by_length(
+    batches: Iterable[pa.RecordBatch], orders: Iterator[str]
+) -> Iterator[pa.RecordBatch]:
+    """The rows of each batch sorted by the length of their text, in the next of `orders`."""
+    for batch in batches:
+        length = pc.fill_null(pc.binary_length(batch.column("text")), 0)
+        order = pc.array_sort_indices(length, order=next(orders))
+        yield batch.take(order)
 
 
 def _events(unit: Unit, task: Task) -> Iterator[Document | Rejected | LeftOut]:

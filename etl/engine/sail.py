@@ -137,6 +137,8 @@ class Sail:
             session = SparkSession.builder.remote(f"sc://127.0.0.1:{port}").create()
         self.spark: SparkSession = session
         self.spark.conf.set("spark.sql.session.timeZone", "UTC")
+        # Call sites, of which no message here speaks: to find them PySpark imports IPython.
+        self.spark.conf.set("spark.python.sql.dataFrameDebugging.enabled", "false")
         atexit.register(self.stop)
 
     def partitions(self, most: int, least: int) -> int:

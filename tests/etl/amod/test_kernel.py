@@ -9,6 +9,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from zlib import crc32
 
 import pyarrow as pa
 import pytest
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 
 from conf import UserError
 from etl.amod import kernel
-from etl.amod.kernel import PAIRS, PairCounter, available
+from etl.amod.kernel import BUCKETS, PAIRS, PairCounter, available
 from etl.amod.reference import Stats, sentences
 from etl.amod.rules import CLEAN, PAPER, ReadingRules
 from etl.corpora.blocks import blocks
@@ -335,3 +336,17 @@ def test_the_paper_reads_the_fourth_column(kernel, column, expected):
     pairs = counter.drain()
     found = set(zip(pairs["adjective"].to_pylist(), pairs["noun"].to_pylist(), strict=True))
     assert found == expected
+
+
+def test_pairs_are_drained_by_the_bucket_of_their_noun(way):
+    rng = random.Random(7)
+    data = "".join(sentence(rng, 40) for _ in range(300)).encode()
+    counters = [PairCounter("depcc", CLEAN, way) for _ in range(2)]
+    for counter in counters:
+        counter.feed(data)
+    buckets = dict(counters[0].drain_buckets())
+    assert len(buckets) > 1
+    for bucket, pairs in buckets.items():
+        assert {crc32(noun.encode()) % BUCKETS for noun in pairs["noun"].to_pylist()} == {bucket}
+    assert sum(map(as_counter, buckets.values()), Counter()) == as_counter(counters[1].drain())
+    assert list(counters[0].drain_buckets()) == []

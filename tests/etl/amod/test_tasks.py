@@ -244,3 +244,14 @@ def test_a_sentence_of_the_test_corpus_is_one(tmp_path: Path) -> None:
     path = tmp_path / "one"
     path.write_text(depcc_sentence("Red", "Key"))
     assert pairs_of(tasks.count_units(whole(path), TASK)) == Counter([("red", "key")])
+
+
+def test_batches_of_documents_begin_with_the_shortest_and_the_longest_in_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks, "ROWS_AT_ONCE", 3)
+    texts = ["aa", "b", "cccc", "ddd", "e", "ff"]
+    lines = "".join(f'{{"id": "{i}", "text": "{text}"}}\n' for i, text in enumerate(texts))
+    read = raw(tmp_path, lines)
+    found = [[row["text"] for row in rows_of([batch], "document")] for batch in read]
+    assert found[:2] == [["b", "aa", "cccc"], ["ddd", "ff", "e"]]

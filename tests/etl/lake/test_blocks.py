@@ -85,6 +85,17 @@ def test_words_are_dictionaries_in_the_file_and_text_in_the_table(plain_lake, sp
     assert pq.read_schema(path).field("adjective").type == pa.string()
 
 
+@pytest.mark.parametrize(
+    ("words", "has_range"), [(["a", "a", "b"], True), (["b", "a", "b"], False), ([], True)]
+)
+def test_a_range_is_found_of_dictionaries_in_order(words, has_range):
+    coded = pa.DictionaryArray.from_arrays(
+        pa.array([["a", "b"].index(word) for word in words], pa.int32()), pa.array(["a", "b"])
+    )
+    assert blocks.says_a_range(pa.chunked_array([coded])) == has_range
+    assert blocks.says_a_range(pa.chunked_array([coded.cast(pa.string())]))
+
+
 def test_what_a_failed_attempt_wrote_is_not_in_the_table(plain_lake, spark, monkeypatch):
     """An attempt that ends after its file does leaves one that Spark does not name."""
     collect = staging.collect
