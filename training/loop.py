@@ -220,18 +220,22 @@ class TrainingLoop:
         """Delete weights that no checkpoint calls the best any more."""
         if launch.rank() == 0:
             for old in self.folder.glob("best-*"):
-                if old.name != f"best-{self.state.best_step}":
+                if old != self._best:
                     shutil.rmtree(old)
+
+    @property
+    def _best(self) -> Path:
+        """Where the best weights so far are; without a validation part the last."""
+        best = self.state.best_step
+        return self.folder / f"best-{self.state.step if best is None else best}"
 
     def _finish(self) -> None:
         """Put the best weights (without a validation part: the last) where they belong."""
-        best_step = self.state.best_step
-        if best_step is None and "val" in self.learner.dataset.parts:
+        if self.state.best_step is None and "val" in self.learner.dataset.parts:
             raise JobFailed(f"no evaluation gave a {self.settings.metric} that is a number")
-        best = self.folder / f"best-{self.state.step if best_step is None else best_step}"
-        if launch.rank() == 0 and best.exists():
+        if launch.rank() == 0 and self._best.exists():
             shutil.rmtree(self.model_folder, ignore_errors=True)
-            os.rename(best, self.model_folder)
+            os.rename(self._best, self.model_folder)
         launch.barrier()
 
     def evaluated(self, args: TrainingArguments, parts: tuple[str, ...]) -> dict[str, Evaluation]:
