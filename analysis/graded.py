@@ -1,0 +1,204 @@
+"""Ratings of adjective–noun pairs beside what a corpus and models say of the same pairs.
+
+    python -m analysis.graded lake=LAKE source=NAME corpus=NAME [runs=[ID,…]]
+
+Prints Spearman's and Kendall's rank correlations of people's ratings (table graded_pairs) with the
+pair's count, PMI, NPMI and logDice in a corpus, and with the scores of models whose predictions
+name the pairs by their ids. A pair that a corpus does not have counts 0 times; measures that are
+not defined for it leave it out, and how many pairs remain stands beside each correlation.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from scipy import stats
+
+import conf
+from conf import UserError, setting
+from etl.lake import arrow
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+Floats: TypeAlias = "npt.NDArray[np.float64]"
+
+MEASURES = ("count", "pmi", "npmi", "log_dice")
+RESAMPLES = 2000
+LEAST_PAIRS = 3  # fewer have no rank correlation worth the name
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of ``python -m analysis.graded``."""
+
+    lake: str = setting(help="root of the lake")
+    source: str = setting(help="source of the ratings, as import_pairs has named it")
+    corpus: str = setting(help="corpus whose counts and measures are correlated")
+    runs: list[str] = setting(
+        [], help="runs whose predictions of the pairs are correlated too", example="runs=[1f2e]"
+    )
+    split: str | None = setting(None, help="train, val or test; all ratings if not given")
+    seed: int = setting(0, help="of the bootstrap")
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """Rank correlations of `pairs` ratings with `measure`; bounds are a 95 % bootstrap's."""
+
+    measure: str
+    pairs: int
+    spearman: float
+    low: float
+    high: float
+    kendall: float
+
+
+def correlation(
+    measure: str, ratings: Sequence[float], values: Sequence[float | None], seed: int = 0
+) -> Correlation:
+    """Correlate `ratings` with `values` over the pairs that have a value.
+
+    Both coefficients treat ties as usual (mean ranks; Kendall's tau-b). The interval resamples
+    pairs.
+
+    Raises:
+        ValueError: sequences of different lengths.
+    """
+    if len(ratings) != len(values):
+        raise ValueError(f"{len(ratings)} ratings and {len(values)} values")
+    present = [at for at, value in enumerate(values) if value is not None]
+    rated = np.array([ratings[at] for at in present], np.float64)
+    measured = np.array([values[at] for at in present], np.float64)
+    if len(rated) < LEAST_PAIRS or not np.ptp(rated) or not np.ptp(measured):
+        nothing = float("nan")
+        return Correlation(measure, len(rated), nothing, nothing, nothing, nothing)
+    random = np.random.default_rng(seed)
+    drawn = random.integers(0, len(rated), (RESAMPLES, len(rated)))
+    estimates = _spearman(rated[drawn], measured[drawn])
+    low, high = np.nanquantile(estimates, [0.025, 0.975])
+    return Correlation(
+        measure,
+        len(rated),
+        float(_spearman(rated[None], measured[None])[0]),
+        float(low),
+        float(high),
+        float(stats.kendalltau(rated, measured).statistic),
+    )
+
+
+def _spearman(one: Floats, two: Floats) -> Floats:
+    """Spearman's rho of each row; NaN where a row has but one value."""
+    first, second = (stats.rankdata(rows, axis=1) for rows in (one, two))
+    first -= first.mean(axis=1, keepdims=True)
+    second -= second.mean(axis=1, keepdims=True)
+    spread = np.sqrt((first**2).sum(axis=1) * (second**2).sum(axis=1))
+    products = (first * second).sum(axis=1)
+    rho: Floats = np.divide(products, spread, out=np.full(len(spread), np.nan), where=spread > 0)
+    return rho
+
+
+def correlations(
+    ratings: pa.Table,
+    association: pa.Table,
+    scores: Mapping[str, Mapping[str, float]],
+    seed: int = 0,
+) -> list[Correlation]:
+    """The correlations of ratings with each measure of a corpus and each model's scores.
+
+    Args:
+        ratings: rows of ``graded_pairs``.
+        association: adjective, noun and `MEASURES` of the pairs that the corpus has.
+        scores: model name -> pair id -> score.
+        seed: of the bootstrap.
+    """
+    rated = ratings.column("score").to_pylist()
+    pairs = list(zip(ratings["adjective"].to_pylist(), ratings["noun"].to_pylist(), strict=True))
+    known = {(row["adjective"], row["noun"]): row for row in association.to_pylist()}
+    found = []
+    for measure in MEASURES:
+        absent = 0.0 if measure == "count" else None
+        values = [known[pair][measure] if pair in known else absent for pair in pairs]
+        found.append(correlation(measure, rated, values, seed))
+    ids = ratings["pair_id"].to_pylist()
+    for model, by_pair in scores.items():
+        found.append(correlation(model, rated, [by_pair.get(i) for i in ids], seed))
+    return found
+
+
+def expected_score(scores: Sequence[float] | None) -> float | None:
+    """A model's score of a pair: the mean place of its labels, which are in order from low to high.
+
+    None without scores. Scores are weights of the labels and need not sum to 1.
+    """
+    if not scores or sum(scores) <= 0:
+        return None
+    weights = np.asarray(scores, np.float64)
+    return float(weights @ np.arange(len(weights)) / weights.sum())
+
+
+def _scores_of(lake: str, run: str, ids: set[str]) -> tuple[str, dict[str, float]]:
+    rows = arrow.read(
+        lake, "predictions", where=[("run_id", "=", run)], columns=["item_id", "scores", "model"]
+    )
+    if not rows.num_rows:
+        raise UserError(f"run={run}: no rows in the table predictions of {lake}")
+    found = {}
+    for row in rows.to_pylist():
+        score = expected_score(row["scores"])
+        if row["item_id"] in ids and score is not None:
+            found[row["item_id"]] = score
+    if not found:
+        raise UserError(
+            f"run={run}: none of its {rows.num_rows} predictions scores a pair of this source; "
+            "expected item ids that are pair ids of graded_pairs"
+        )
+    return f"{rows['model'][0].as_py()} ({run})", found
+
+
+def _association(lake: str, corpus: str, ratings: pa.Table) -> pa.Table:
+    nouns = sorted(set(ratings["noun"].to_pylist()))
+    return arrow.read(
+        lake,
+        "amod_association",
+        where=[("corpus", "=", corpus), ("noun", "in", nouns)],
+        columns=["adjective", "noun", *MEASURES],
+    )
+
+
+def report(settings: Settings) -> None:
+    """Rank correlations of ratings of pairs with a corpus's measures and with models' scores."""
+    where = [("source", "=", settings.source)]
+    if settings.split:
+        where.append(("split", "=", settings.split))
+    ratings = arrow.read(settings.lake, "graded_pairs", where=where)
+    if not ratings.num_rows:
+        raise UserError(
+            f"source={settings.source}: no rating of it in the table graded_pairs of "
+            f"{settings.lake}; expected a source that etl/import_pairs.py has written"
+        )
+    association = _association(settings.lake, settings.corpus, ratings)
+    if not association.num_rows:
+        raise UserError(
+            f"corpus={settings.corpus}: it has none of the {ratings.num_rows} rated pairs' nouns, "
+            "or was not extracted into this lake"
+        )
+    ids = set(ratings["pair_id"].to_pylist())
+    scores = dict(_scores_of(settings.lake, run, ids) for run in settings.runs)
+    print(f"{ratings.num_rows} ratings of {settings.source}, corpus {settings.corpus}")
+    print(f"{'measure':<40}{'pairs':>8}{'Spearman':>10}{'95 % interval':>18}{'Kendall':>9}")
+    for found in correlations(ratings, association, scores, settings.seed):
+        bounds = f"{found.low:.3f} to {found.high:.3f}"
+        print(
+            f"{found.measure:<40}{found.pairs:>8}{found.spearman:>10.3f}{bounds:>18}"
+            f"{found.kendall:>9.3f}"
+        )
+
+
+if __name__ == "__main__":
+    sys.exit(conf.run(Settings, report))

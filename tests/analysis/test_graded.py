@@ -1,0 +1,104 @@
+"""Ratings of pairs beside counts, measures and models' scores."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import conf
+from analysis.graded import Settings, correlation, correlations, expected_score, report
+from etl.lake import arrow
+from etl.lake.tables import table
+
+VALUES = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=4, max_size=30).filter(
+    lambda rows: len({a for a, _ in rows}) > 1 and len({b for _, b in rows}) > 1
+)
+
+
+@given(VALUES)
+def test_coefficients_are_scipys_with_ties(rows: list[tuple[int, int]]) -> None:
+    ratings, values = [float(a) for a, _ in rows], [float(b) for _, b in rows]
+    found = correlation("count", ratings, values)
+    assert found.spearman == pytest.approx(stats.spearmanr(ratings, values).statistic)
+    assert found.kendall == pytest.approx(stats.kendalltau(ratings, values).statistic)
+    assert found.low <= found.high
+
+
+def test_a_pair_without_a_value_is_left_out_and_the_same_seed_gives_the_same_bounds() -> None:
+    random = np.random.default_rng(1)
+    ratings = random.normal(size=200)
+    values: list[float | None] = [*(ratings[:199] + random.normal(size=199)), None]
+    found = correlation("pmi", list(ratings), values, seed=3)
+    assert found.pairs == 199
+    assert found.low < found.spearman < found.high
+    assert found == correlation("pmi", list(ratings), values, seed=3)
+    assert found != correlation("pmi", list(ratings), values, seed=4)
+
+
+@pytest.mark.parametrize("values", [[], [None, None, None], [1.0, 1.0, 1.0], [1.0, 2.0]])
+def test_too_few_or_equal_values_have_no_correlation(values: list[float | None]) -> None:
+    found = correlation("pmi", [float(i) for i in range(len(values))], values)
+    assert math.isnan(found.spearman)
+    assert math.isnan(found.kendall)
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [([1.0, 0.0, 0.0], 0.0), ([0.0, 0.5, 0.5], 1.5), ([0.0, 0.0], None), (None, None), ([], None)],
+)
+def test_a_models_score_is_the_mean_place_of_its_labels(scores, expected) -> None:
+    assert expected_score(scores) == expected
+
+
+RATED = [("a", "old", "key", 5.0), ("b", "red", "key", 3.0), ("c", "odd", "key", 1.0)]
+
+
+def ratings() -> pa.Table:
+    rows = [
+        {"pair_id": i, "source": "s", "adjective": a, "noun": n, "score": score, "split": "test"}
+        for i, a, n, score in RATED
+    ]
+    return pa.Table.from_pylist(rows, schema=table("graded_pairs").schema.remove_metadata())
+
+
+def test_a_pair_that_the_corpus_does_not_have_counts_nought_times() -> None:
+    association = pa.table(
+        {
+            "adjective": ["old", "red"],
+            "noun": ["key", "key"],
+            "count": [9, 4],
+            **{name: [2.0, 1.0] for name in ("pmi", "npmi", "log_dice")},
+        }
+    )
+    found = correlations(ratings(), association, {"m": {"a": 2.0, "b": 1.0, "c": 0.0}})
+    assert [(each.measure, each.pairs) for each in found] == [
+        ("count", 3), ("pmi", 2), ("npmi", 2), ("log_dice", 2), ("m", 3),
+    ]  # fmt: skip
+    assert found[0].spearman == found[-1].spearman == 1.0
+
+
+def test_the_command_prints_a_line_a_measure_and_says_what_is_missing(tmp_path, capsys) -> None:
+    lake = str(tmp_path)
+    arrow.append(lake, "graded_pairs", ratings(), job="test")
+    schema = table("amod_association").schema.remove_metadata()
+    row = {
+        name: 1.0 if pa.types.is_floating(schema.field(name).type) else 1 for name in schema.names
+    }
+    rows = [{**row, "corpus": "c", "adjective": a, "noun": n} for _, a, n, _ in RATED]
+    arrow.append(lake, "amod_association", pa.Table.from_pylist(rows, schema=schema), job="test")
+    arguments = [f"lake={lake}", "source=s"]
+    assert conf.run(Settings, report, [*arguments, "corpus=c"]) == 0
+    assert "log_dice" in capsys.readouterr().out
+    for wrong, named in (
+        ([*arguments, "corpus=other"], "corpus=other"),
+        ([f"lake={lake}", "source=none", "corpus=c"], "source=none"),
+        ([*arguments, "corpus=c", "runs=[x]"], "predictions"),
+    ):
+        assert conf.run(Settings, report, wrong) == 2
+        assert named in capsys.readouterr().err
