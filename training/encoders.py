@@ -12,6 +12,7 @@ import importlib.util
 import json
 import os
 import re
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +22,7 @@ import numpy as np
 from conf import UserError
 from training.batching import Ids, layout
 from training.settings import Settings
+from training.sharding import stage_of
 from training.tasks import Dataset
 from training.tokens import Tokens, encode
 
@@ -187,6 +189,10 @@ class PairLearner:
         self._settings = settings
         self._path, self.config, self.tokenizer = find(settings.model)
         self._configure(self.config, self.tokenizer)
+        if settings.lora.bits:
+            check_quantised(settings.lora.bits, settings.deepspeed)
+            # Saved with the adapters, so that what they adapt is held alike by whoever loads them.
+            self.config.base_bits = settings.lora.bits
         self.limit = self._limit()
         self._tokens: dict[str, Tokens] = {}
 
@@ -266,7 +272,7 @@ class PairLearner:
         return model
 
     def _adapted(self, model: Any, missing: set[str]) -> Any:
-        from peft import LoraConfig, get_peft_model
+        from peft import LoraConfig, get_peft_model, prepare_model_for_kbit_training
 
         own = self._settings.lora
         # What is new is trained whole and saved with the adapters: nobody else has it.
@@ -285,6 +291,11 @@ class PairLearner:
         )
         if self._settings.gradient_checkpointing:
             model.enable_input_require_grads()
+        if own.bits:
+            # Norms and heads in single precision.
+            model = prepare_model_for_kbit_training(
+                model, self._settings.gradient_checkpointing, {"use_reentrant": False}
+            )
         try:
             # Under ZeRO adapters have the precision of what they adapt.
             adapted = get_peft_model(model, config, autocast_adapter_dtype=False)
@@ -390,6 +401,7 @@ def load_pretrained(
                 trust_remote_code=False,
                 ignore_mismatched_sizes=True,
                 attn_implementation=attention,
+                quantization_config=_quantisation(config, auto_class),
                 output_loading_info=True,
             )
             if adapters.is_file():
@@ -403,6 +415,40 @@ def load_pretrained(
         hint = f"; {_CONVERT.format(path)}" if ".bin" in reason else ""
         raise UserError(f"model={path}: its weights do not load: {reason}{hint}") from error
     return model, set(info["missing_keys"]) | {key for key, *_ in info["mismatched_keys"]}
+
+
+def check_quantised(bits: int, deepspeed: str) -> None:
+    """Raise `UserError` where a model cannot be held in 8 or 4 bits."""
+    if importlib.util.find_spec("bitsandbytes") is None:
+        raise UserError(
+            f"lora.bits={bits}: bitsandbytes is not installed; pip install bitsandbytes"
+        )
+    if stage_of(deepspeed) == 3:
+        raise UserError(
+            f"lora.bits={bits} deepspeed={deepspeed}: weights of {bits} bits are not shared out; "
+            "expected zero0, zero1 or zero2"
+        )
+
+
+def _quantisation(config: Any, auto_class: str) -> Any:
+    """How the model of a configuration is held: in 8 or 4 bits, or None as its weights are."""
+    bits = getattr(config, "base_bits", 0)
+    if not bits:
+        return None
+    check_quantised(bits, "zero0")
+    from transformers import BitsAndBytesConfig
+
+    # Said at every product of matrices in 8 bits.
+    warnings.filterwarnings("ignore", message="MatMul8bitLt")
+    # New heads are trained whole, and so stay as they are.
+    heads = [] if auto_class.endswith("CausalLM") else ["score", "classifier"]
+    return BitsAndBytesConfig(
+        load_in_8bit=bits == 8,
+        load_in_4bit=bits == 4,
+        bnb_4bit_quant_type="nf4",
+        bnb_4bit_use_double_quant=True,
+        llm_int8_skip_modules=["lm_head", "pooler", *heads],
+    )
 
 
 def adapted(folder: Path) -> str:

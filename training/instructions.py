@@ -27,6 +27,7 @@ __all__ = [
     "completion_logits",
     "completions",
     "cut",
+    "packed",
     "prompts_of",
 ]
 
@@ -115,6 +116,8 @@ class InstructionLearner(PairLearner):
         """
         prompts = [self._prompts[part][at] for at in indices]
         answers = [self._answers[part][at] for at in indices]
+        if part == "train" and self._settings.packed:
+            return packed(prompts, answers)
         batch = self._batch(prompts, answers)
         if part == "train":
             return batch
@@ -124,6 +127,12 @@ class InstructionLearner(PairLearner):
         every = [prompt for prompt in prompts for _ in self._choices]
         choices = self._batch(every, [*self._choices] * len(prompts))
         return batch | {f"choice_{name}": value for name, value in choices.items()}
+
+    def tokens(self, batch: Mapping[str, Any]) -> tuple[int, int]:
+        """Tokens of a batch, and the same with padding."""
+        if "places" in batch:
+            return batch["input_ids"].numel(), batch["input_ids"].numel()
+        return super().tokens(batch)
 
     def _batch(self, prompts: Rows, answers: Rows) -> dict[str, Any]:
         return completed(prompts, answers, self.tokenizer.pad_token_id)
@@ -207,8 +216,46 @@ def completed(prompts: Rows, answers: Rows, padding: int) -> dict[str, Any]:
     return {name: torch.from_numpy(value) for name, value in batch.items()}
 
 
+def packed(prompts: Rows, answers: Rows) -> dict[str, Any]:
+    """Prompts with completions one after the other in one row, tensors on the CPU.
+
+    input_ids and position_ids [1, tokens]: positions begin anew with each example, which tells
+    attention where it ends. labels [1, tokens of completions]; `places` [tokens of completions] are
+    those whose logits tell them.
+    """
+    import torch
+
+    ids: list[int] = []
+    positions: list[int] = []
+    places: list[int] = []
+    for prompt, answer in zip(prompts, answers, strict=True):
+        # The logits of a place tell the token one to the right.
+        first = len(ids) + len(prompt) - 1
+        places += range(first, first + len(answer))
+        ids += [*prompt, *answer]
+        positions += range(len(prompt) + len(answer))
+    labels = [token for answer in answers for token in answer]
+    return {
+        "input_ids": torch.tensor([ids]),
+        "position_ids": torch.tensor([positions]),
+        "places": torch.tensor(places),
+        "labels": torch.tensor([labels]),
+    }
+
+
 def completion_logits(model: Any, batch: Mapping[str, Any]) -> Any:
-    """The logits of the completions' tokens, [rows, longest completion, vocabulary]."""
+    """The logits of the completions' tokens, [rows, longest completion, vocabulary].
+
+    Of a packed batch [1, tokens of completions, vocabulary].
+    """
+    if "places" in batch:
+        # No attention mask: with one the examples would read each other.
+        return model(
+            input_ids=batch["input_ids"],
+            position_ids=batch["position_ids"],
+            use_cache=False,
+            logits_to_keep=batch["places"],
+        ).logits
     most = batch["labels"].shape[1] if "labels" in batch else 1
     names = ("input_ids", "attention_mask", "position_ids")
     inputs = {name: batch[name] for name in names}

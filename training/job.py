@@ -208,14 +208,14 @@ def _facts(own: Work) -> dict[str, Any]:
 def _trained(own: Work, run: Run) -> Outcome:
     settings, dataset = own.point.settings, own.dataset
     from training.encoders import PairLearner
-    from training.loop import Trainer
+    from training.loop import TrainingLoop
 
     with launch.first_on_machine():
         own.learner.prepare()
     shortened = own.learner.truncated()
     if launch.rank() == 0 and any(shortened.values()):
         log.info("longer than the limit of tokens and cut: %s", shortened)
-    trainer = Trainer(
+    trainer = TrainingLoop(
         settings,
         own.task,
         own.learner,

@@ -7,6 +7,8 @@ otherwise ask for mpi4py. Nothing here imports torch before the environment is a
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import logging
 import os
 import socket
@@ -14,7 +16,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 import conf
@@ -32,10 +34,13 @@ __all__ = [
     "run",
     "start",
     "stop",
+    "trim_memory",
     "world_size",
 ]
 
 _T = TypeVar("_T")
+# M_MMAP_THRESHOLD of malloc.h.
+_MMAP_THRESHOLD = -3
 log = logging.getLogger("adnominal")
 
 
@@ -112,6 +117,7 @@ def start(deepspeed: bool = False) -> None:
 
 def _start_deepspeed(backend: str) -> None:
     """DeepSpeed on torch's group, with less to say."""
+    _return_freed_memory()
     with _compiler_unheard():
         import deepspeed
     from deepspeed.utils import logger
@@ -124,6 +130,23 @@ def _start_deepspeed(backend: str) -> None:
         # lock that a killed run leaves behind stops the next. Gloo serves.
         deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
     deepspeed.init_distributed(dist_backend=backend, verbose=False)
+
+
+def trim_memory() -> None:
+    """Return what is freed, and kept for later by the C library, to the system."""
+    gc.collect()
+    with suppress(AttributeError):  # glibc's alone
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def _return_freed_memory() -> None:
+    """Let glibc return large blocks to the system as soon as they are freed.
+
+    It would keep blocks of up to 32 MiB. Weights are gathered and freed one by one between the
+    shares that stay, so that a process came to hold as much in holes as in weights.
+    """
+    with suppress(AttributeError):  # other C libraries have no such option
+        ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, 8 << 20)
 
 
 @contextmanager

@@ -33,13 +33,13 @@ from training.sharding import precision_of
 from training.tasks import Task, nested_subset
 from training.trainer import LearnerTrainer
 
-__all__ = ["Trainer"]
+__all__ = ["TrainingLoop"]
 
 _SCHEDULES = {"constant": "constant_with_warmup"}
 log = logging.getLogger("adnominal")
 
 
-class Trainer:
+class TrainingLoop:
     """One run: `settings` of a single point, its data, the folder that it keeps its state in.
 
     `task` scores what a model predicts; it is None for language models, which answer no items.
@@ -112,7 +112,7 @@ class Trainer:
             # The Trainer refers to itself: its model goes before another one is loaded.
             gc.collect()
             self._finish()
-            return self.model_folder, self._evaluated(args, parts)
+            return self.model_folder, self.evaluated(args, parts)
 
     def _train(self, args: TrainingArguments, pointer: Pointer | None) -> None:
         if self.state.step == self.total or self.state.stopped:
@@ -222,21 +222,25 @@ class Trainer:
         """Delete weights that no checkpoint calls the best any more."""
         if launch.rank() == 0:
             for old in self.folder.glob("best-*"):
-                if old.name != f"best-{self.state.best_step}":
+                if old != self._best:
                     shutil.rmtree(old)
+
+    @property
+    def _best(self) -> Path:
+        """Where the best weights so far are; without a validation part the last."""
+        best = self.state.best_step
+        return self.folder / f"best-{self.state.step if best is None else best}"
 
     def _finish(self) -> None:
         """Put the best weights (without a validation part: the last) where they belong."""
-        best_step = self.state.best_step
-        if best_step is None and "val" in self.learner.dataset.parts:
+        if self.state.best_step is None and "val" in self.learner.dataset.parts:
             raise JobFailed(f"no evaluation gave a {self.settings.metric} that is a number")
-        best = self.folder / f"best-{self.state.step if best_step is None else best_step}"
-        if launch.rank() == 0 and best.exists():
+        if launch.rank() == 0 and self._best.exists():
             shutil.rmtree(self.model_folder, ignore_errors=True)
-            os.rename(best, self.model_folder)
+            os.rename(self._best, self.model_folder)
         launch.barrier()
 
-    def _evaluated(self, args: TrainingArguments, parts: tuple[str, ...]) -> dict[str, Evaluation]:
+    def evaluated(self, args: TrainingArguments, parts: tuple[str, ...]) -> dict[str, Evaluation]:
         """What the written weights, loaded again, say: what is scored is what others will load."""
         if not parts:
             return {}
@@ -254,4 +258,4 @@ class Trainer:
             return {part: evaluate(self.learner, engine or model, part, size) for part in parts}
         finally:
             if engine is not None:
-                engine.destroy()
+                sharding.release(engine)

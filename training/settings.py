@@ -25,6 +25,11 @@ class Lora:
         [], help="names of the layers to adapt; all linear ones if empty", example="query,value"
     )
     dora: bool = setting(False, help="adapt direction and size of weights apart (DoRA)")
+    bits: int = setting(
+        0,
+        help="hold the adapted model in 4 or 8 bits (QLoRA; needs bitsandbytes); 0: as it is",
+        example="lora.bits=4",
+    )
     merge: bool = setting(
         False, help="write the adapted model whole too, to OUT/…/merged; else adapters alone"
     )
@@ -49,6 +54,11 @@ class _Model:
         False,
         help="teach a decoder to write the answer after a prompt (generative fine-tuning), in "
         "place of a classification head, or of a model from scratch",
+    )
+    packed: bool = setting(
+        False,
+        help="with instructions=true: the examples of a micro-batch one after the other in one "
+        "row, without padding; none reads another",
     )
     freeze: bool = setting(False, help="train the classification head alone")
     lora: Lora = setting(Lora(), help="adapters in place of all weights")
@@ -246,7 +256,19 @@ class Settings(Training, _Model):
         super().__post_init__()
         if self.lora.rank < 0:
             raise UserError(f"lora.rank={self.lora.rank}: expected 0 or more")
+        self._check_bits()
+        if self.packed and not self.instructions:
+            raise UserError("packed=true: expected instructions=true with it")
         if self.lora.rank and self.freeze:
             raise UserError("lora.rank and freeze=true: expected one of them")
         if self.instructions and self.freeze:
             raise UserError("instructions=true and freeze=true: expected one of them")
+
+    def _check_bits(self) -> None:
+        bits = self.lora.bits
+        if bits not in (0, 4, 8):
+            raise UserError(f"lora.bits={bits}: expected 4 or 8, or 0 for weights as they are")
+        if bits and not self.lora.rank:
+            raise UserError(f"lora.bits={bits}: expected lora.rank= with it; adapters are trained")
+        if bits and self.lora.merge:
+            raise UserError(f"lora.bits={bits} and lora.merge=true: expected one of them")

@@ -21,6 +21,7 @@ __all__ = [
     "precision_of",
     "processes",
     "read_deepspeed",
+    "release",
     "sharded",
     "stage_of",
     "uses_deepspeed",
@@ -120,6 +121,24 @@ def sharded(load: Callable[[], Any], name: str, dtype: Any) -> Any:
     engine, *_ = deepspeed.initialize(model=load(), config=config)
     del kept
     return engine
+
+
+def release(engine: Any) -> None:
+    """Free the weights and optimizer states of an engine now.
+
+    Hooks that autograd holds refer to the engine, out of sight of Python's garbage collector, so
+    that everything would stay in memory as long as the process lives.
+    """
+    import torch
+
+    engine.destroy()
+    for parameter in engine.module.parameters():
+        vars(parameter).clear()
+        parameter.grad = None
+        parameter.data = torch.empty(0, dtype=parameter.dtype, device=parameter.device)
+    if engine.optimizer is not None:
+        vars(engine.optimizer).clear()
+    launch.trim_memory()
 
 
 def without_automatic(config: dict[str, Any]) -> None:

@@ -26,7 +26,7 @@ from training.sharding import precision_of
 from training.throughput import Window, flops_per_token
 
 if TYPE_CHECKING:
-    from training.loop import Trainer
+    from training.loop import TrainingLoop
 
 __all__ = ["LearnerTrainer"]
 
@@ -34,7 +34,7 @@ __all__ = ["LearnerTrainer"]
 class _Updates:
     """The micro-batches of one process, epoch by epoch: a batch sampler that needs no sharding."""
 
-    def __init__(self, trainer: Trainer) -> None:
+    def __init__(self, trainer: TrainingLoop) -> None:
         self._trainer = trainer
         self.epoch = 0
 
@@ -78,7 +78,7 @@ class LearnerTrainer(transformers.Trainer):  # type: ignore[misc]
     deepspeed: Any
     control: Any
 
-    def __init__(self, run: Trainer, args: TrainingArguments, progress: Progress) -> None:
+    def __init__(self, run: TrainingLoop, args: TrainingArguments, progress: Progress) -> None:
         self.run = run
         precision = precision_of(run.settings)
         # Without DeepSpeed, weights that are trained stay in single precision.
@@ -238,9 +238,9 @@ class LearnerTrainer(transformers.Trainer):  # type: ignore[misc]
 
     def close(self) -> None:
         """Free the model and its optimizer."""
-        if self.deepspeed is not None and hasattr(self.deepspeed, "destroy"):
-            self.deepspeed.destroy()
         self.accelerator.free_memory()
+        if self.deepspeed is not None:
+            sharding.release(self.deepspeed)
         self.model = self.model_wrapped = self.optimizer = self.deepspeed = None
 
 

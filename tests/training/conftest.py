@@ -56,6 +56,10 @@ def adept_lake(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="session")
 def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return make_encoder(tmp_path_factory.mktemp("encoder"))
+
+
+def make_encoder(folder: Path) -> str:
     """A folder with a BERT of two layers and 32 units, random weights, a tokenizer of words."""
     import torch
     from tokenizers import Tokenizer
@@ -75,7 +79,6 @@ def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
         pair="[CLS] $A [SEP] $B:1 [SEP]:1",
         special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
     )
-    folder = tmp_path_factory.mktemp("encoder")
     PreTrainedTokenizerFast(
         tokenizer_object=backend,
         pad_token="[PAD]",

@@ -7,7 +7,18 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow.parquet as pq
+
+import conf
 from tests.training.conftest import adept_rows
+from training.answering import classifier, scores
+from training.job import finetune
+from training.loading import resolve
+from training.settings import Settings
+from training.tasks import task
+
+FAMILIES = ("bert", "deberta-v2", "modernbert", "llama", "qwen", "gpt2")
 
 _SIZES = {
     "hidden_size": 32,
@@ -81,13 +92,13 @@ def sentencepiece_tokenizer(folder: Path) -> int:
     return 128
 
 
-def make(family: str, folder: Path, tiny_encoder: str) -> str:
+def make(family: str, folder: Path, tiny_encoder: str, width: int = 32) -> str:
     """A folder with a model of a family and its tokenizer."""
     import torch
     import transformers
 
     folder.mkdir(parents=True)
-    if family in ("bert", "modernbert"):
+    if family in ("bert", "roberta", "mpnet", "modernbert"):
         for name in ("tokenizer.json", "tokenizer_config.json"):
             shutil.copy(Path(tiny_encoder) / name, folder)
         size = 40
@@ -96,10 +107,13 @@ def make(family: str, folder: Path, tiny_encoder: str) -> str:
     else:
         size = decoder_tokenizer(folder, begins=family == "llama", padding=family != "gpt2")
     few: dict[str, Any] = {**_SIZES, "vocab_size": size, "initializer_range": 0.2}
-    rope = {"num_key_value_heads": 1, "head_dim": 16}
+    few |= {"hidden_size": width, "intermediate_size": 2 * width}
+    rope = {"num_key_value_heads": 1, "head_dim": width // 2}
     special = {"bos_token_id": 0, "eos_token_id": 1, "pad_token_id": None}
     config, name = {
         "bert": lambda: (transformers.BertConfig(**few), "BertModel"),
+        "roberta": lambda: (transformers.RobertaConfig(**few), "RobertaModel"),
+        "mpnet": lambda: (transformers.MPNetConfig(**few), "MPNetModel"),
         "deberta-v2": lambda: (
             transformers.DebertaV2Config(
                 **few, relative_attention=True, pos_att_type=["p2c", "c2p"], position_buckets=8
@@ -130,3 +144,28 @@ def make(family: str, folder: Path, tiny_encoder: str) -> str:
     torch.manual_seed(0)
     getattr(transformers, name)(config).save_pretrained(folder)
     return os.fspath(folder)
+
+
+def run(lake: str, model: str, out: Path, *more: str) -> Path:
+    """The folder of a finished run."""
+    common = ["task.name=adept", f"lake={lake}", f"model={model}", f"out={out}", "tracking=none"]
+    common += ["cache=none", "predictions=false", "epochs=1", "learning_rate=1e-2"]
+    finetune(conf.load(Settings, [*common, *more]))
+    (result,) = out.glob("*/result.json")
+    return result.parent
+
+
+def difference(folder: Path, lake: str) -> float:
+    """How far the scores of a run's saved model, loaded as others load it, are from the run's."""
+    kept = pq.read_table(folder / "predictions.parquet").to_pylist()
+    test = task({"name": "adept"}).load(lake).parts["test"]
+    found = scores(classifier(resolve(str(folder))), test.first, test.second)
+    by_id = dict(zip(test.item_ids.to_pylist(), found, strict=True))
+    apart = [
+        np.abs(by_id[row["item_id"]] - np.array(row["scores"])).max()
+        for row in kept
+        if row["item_id"] in by_id
+    ]
+    if len(apart) != len(test):
+        raise ValueError(f"{len(apart)} of {len(test)} rows are in the predictions of {folder}")
+    return float(max(apart))

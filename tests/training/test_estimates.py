@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+import yaml
 
 import conf
 from tests.training import families
@@ -61,25 +62,49 @@ def test_the_command_line_has_a_flag(adept_lake, llama, capsys, monkeypatch):
     assert "each of 1 processes holds" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("file", "family"),
-    [
-        ("adept", "bert"),
-        ("adept_modernbert_large", "modernbert"),
-        ("adept_deberta_v3_large", "deberta-v2"),
-        ("adept_llama_3_1_8b", "llama"),
-        ("adept_qwen3_8b", "qwen"),
-    ],
-)
-def test_settings_files_of_models_are_dry_run(
-    adept_lake, tiny_encoder, tmp_path, capsys, file, family
-):
-    if family == "deberta-v2":
-        pytest.importorskip("sentencepiece", reason="pip install sentencepiece")
-    model = families.make(family, tmp_path / family, tiny_encoder)
-    path = conf.ROOT / "conf" / "training" / f"{file}.yaml"
-    small = [f"model={model}", f"lake={adept_lake}", "dry_run=8", "max_length=none"]
-    finetune(conf.load(Settings, [str(path), *small]))
+# What is in the name of a settings file's model, and the family that stands for it here.
+FAMILIES = {
+    "bert-base-cased": "bert",
+    "bert-large-cased": "bert",
+    "roberta": "roberta",
+    "deberta": "deberta-v2",
+    "ModernBERT": "modernbert",
+    "mpnet": "mpnet",
+    "Llama": "llama",
+    "smollm2": "llama",
+    "Qwen": "qwen",
+}
+FILES = {
+    file.stem: values
+    for file in sorted((conf.ROOT / "conf" / "training").glob("*.yaml"))
+    if "model" in (values := yaml.safe_load(file.read_text())) and "name" in values.get("task", {})
+}
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory, tiny_encoder):
+    """A folder of each family, made when it is asked for."""
+    root = tmp_path_factory.mktemp("files")
+
+    class Models(dict[str, str]):
+        def __missing__(self, name: str) -> str:
+            if name == "deberta-v2":
+                pytest.importorskip("sentencepiece", reason="pip install sentencepiece")
+            self[name] = families.make(name, root / name, tiny_encoder)
+            return self[name]
+
+    return Models()
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_settings_files_of_models_are_dry_run(adept_lake, models, tmp_path, capsys, file):
+    values = dict(FILES[file])
+    (family,) = {family for name, family in FAMILIES.items() if name in values["model"]}
+    # The model's settings are tried on the rows of one task.
+    values |= {"model": models[family], "task": {"name": "adept"}, "grid": {}, "max_length": None}
+    path = tmp_path / "settings.yaml"
+    path.write_text(yaml.safe_dump(values))
+    finetune(conf.load(Settings, [str(path), f"lake={adept_lake}", "dry_run=8"]))
     found = capsys.readouterr().out.splitlines()
-    assert len(found) == 3
+    assert len(found) == len(values.get("seeds", [0])) * len(values.get("train_size") or [0])
     assert all("each of 8 processes holds" in line for line in found)

@@ -10,11 +10,12 @@ import json
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 
 import conf
+from conf import UserError
 from tests.training import families
+from tests.training.families import run
 from training import sharding
 from training.answering import classifier, scores
 from training.encoders import find, set_template
@@ -56,15 +57,6 @@ def models(tmp_path_factory, tiny_encoder):
     return Models()
 
 
-def run(lake: str, model: str, out: Path, *more: str) -> Path:
-    """The folder of a finished run."""
-    common = ["task.name=adept", f"lake={lake}", f"model={model}", f"out={out}", "tracking=none"]
-    common += ["cache=none", "predictions=false", "epochs=1", "learning_rate=1e-2"]
-    finetune(conf.load(Settings, [*common, *more]))
-    (result,) = out.glob("*/result.json")
-    return result.parent
-
-
 @pytest.mark.parametrize(("family", "rank", "precision", "zero", "checkpointing"), CELLS)
 def test_a_cell(
     adept_lake, models, tmp_path, monkeypatch, family, rank, precision, zero, checkpointing
@@ -84,15 +76,8 @@ def test_a_cell(
     whole = any(name.startswith("model") and name.endswith(".safetensors") for name in names)
     assert ("adapter_model.safetensors" in names, whole) == (bool(rank), not rank)
     assert ("model.safetensors.index.json" in names) == (zero == "zero3" and not rank)
-    kept = pq.read_table(folder / "predictions.parquet").to_pylist()
-    dataset = task({"name": "adept"}).load(adept_lake)
-    test = dataset.parts["test"]
-    own = classifier(resolve(str(folder)))
-    found = scores(own, test.first, test.second)
-    by_id = dict(zip(test.item_ids.to_pylist(), found, strict=True))
-    expected = [row["scores"] for row in kept if row["item_id"] in by_id]
-    again = [by_id[row["item_id"]] for row in kept if row["item_id"] in by_id]
-    np.testing.assert_allclose(again, expected, atol=0.02 if precision == "bf16" else 1e-5)
+    apart = families.difference(folder, adept_lake)
+    assert apart < (0.02 if precision == "bf16" else 1e-5)
 
 
 @pytest.mark.parametrize("rank", [0, 4])
@@ -107,6 +92,34 @@ def test_scoring_on_a_sharded_model_is_scoring(adept_lake, models, tmp_path, ran
         (result,) = out.glob("*/result.json")
         figures.append(json.loads(result.read_text())["figures"])
     assert figures[0] == figures[1]
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+def test_adapters_on_quantised_weights(adept_lake, tmp_path, bits):
+    pytest.importorskip("bitsandbytes", reason="pip install bitsandbytes")
+    more = [f"lora.bits={bits}", "lora.rank=4", "gradient_checkpointing=true"]
+    # Weights of 4 bits come in blocks of 64.
+    model = families.make("llama", tmp_path / "llama", "", width=64)
+    folder = run(adept_lake, model, tmp_path / "out", *more)
+    own = classifier(resolve(str(folder / "model")))
+    kinds = {type(module).__name__ for module in own.model.modules()}
+    assert f"Linear{'4bit' if bits == 4 else '8bitLt'}" in kinds
+    assert families.difference(folder, adept_lake) < 1e-5
+
+
+def test_quantised_weights_are_refused_where_they_cannot_be(adept_lake, models, monkeypatch):
+    common = ["task.name=adept", f"lake={adept_lake}", f"model={models['llama']}", "lora.bits=4"]
+    for more, told in (
+        ([], "expected lora.rank="),
+        (["lora.rank=4", "lora.merge=true"], "lora.merge=true: expected one of them"),
+    ):
+        with pytest.raises(UserError, match=told):
+            conf.load(Settings, [*common, *more])
+    with pytest.raises(UserError, match=r"not shared out|not installed"):
+        finetune(conf.load(Settings, [*common, "lora.rank=4", "deepspeed=zero3"]))
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(UserError, match="pip install bitsandbytes"):
+        finetune(conf.load(Settings, [*common, "lora.rank=4"]))
 
 
 def test_adapters_are_merged_on_request(adept_lake, models, tmp_path):

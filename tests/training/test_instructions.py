@@ -72,6 +72,27 @@ def test_the_loss_is_that_of_the_completion_alone(learner):
     assert float(own) == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.parametrize("family", ["llama", "qwen", "gpt2"])
+def test_packed_examples_do_not_read_each_other(adept_lake, family, tmp_path):
+    model = families.make(family, tmp_path / family, "")
+    dataset = task({"name": "adept"}).load(adept_lake)
+    rows, found, sizes = np.array([0, 7, 100, 33]), [], []
+    for packed in ("false", "true"):
+        own = settings(adept_lake, model, "task.name=adept", f"packed={packed}")
+        learner = InstructionLearner(dataset, own)
+        learner.prepare()
+        batch, module = learner.collate("train", rows), learner.model(0).eval()
+        loss = loss_sum(learner.logits(module, batch), batch["labels"])
+        loss.backward()
+        gradients = torch.cat([p.grad.flatten() for p in module.parameters()])
+        found.append((loss.item(), gradients))
+        sizes.append(learner.tokens(batch))
+    assert found[1][0] == pytest.approx(found[0][0], rel=1e-6)
+    torch.testing.assert_close(found[1][1], found[0][1], atol=1e-4, rtol=1e-4)
+    assert sizes[1] == (sizes[0][0], sizes[0][0])
+    assert sizes[0][1] > sizes[0][0]
+
+
 def test_a_choice_is_as_probable_as_its_name(learner):
     model = learner.model(0).eval()
     rows = np.arange(4)
@@ -88,7 +109,9 @@ def test_a_choice_is_as_probable_as_its_name(learner):
         assert float(found[at, label]) == pytest.approx(float(expected), abs=1e-4)
 
 
-@pytest.mark.parametrize("more", [["lora.rank=8"], ["deepspeed=zero3", "precision=bf16"]])
+@pytest.mark.parametrize(
+    "more", [["lora.rank=8", "packed=true"], ["deepspeed=zero3", "precision=bf16"]]
+)
 def test_it_learns_and_loads(adept_lake, llama, tmp_path, more):
     own = settings(
         adept_lake, llama, "task.name=adept", "epochs=6", "learning_rate=1e-2", f"out={tmp_path}"

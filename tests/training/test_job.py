@@ -16,7 +16,7 @@ import conf
 from conf import JobFailed, UserError
 from etl.lake import arrow
 from tests.training.conftest import adept_rows
-from training.job import finetune, prepare
+from training.job import execute, finetune, prepare
 from training.settings import Settings
 
 
@@ -243,6 +243,18 @@ def test_a_run_without_a_number_fails_alone(adept_lake, tiny_encoder, tmp_path):
             )
         )
     assert len(list(tmp_path.glob("*/result.json"))) == 1
+
+
+def test_without_a_validation_part_the_last_weights_are_kept(adept_lake, tiny_encoder, tmp_path):
+    common = ["tracking=none", "cache=none", "predictions=false", "epochs=2", f"out={tmp_path}"]
+    one = settings(adept_lake, tiny_encoder, *common, "checkpoint_every=3")
+    (work,) = prepare(one)
+    del work.dataset.parts["val"]
+    execute(one, [work])
+    assert (work.folder / "model" / "model.safetensors").exists()
+    assert not list(work.folder.glob("best-*"))
+    result = json.loads((work.folder / "result.json").read_text())
+    assert "test/accuracy" in result["figures"]
 
 
 def test_early_stopping_keeps_the_best(adept_lake, tiny_encoder, tmp_path):

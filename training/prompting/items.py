@@ -23,7 +23,7 @@ from etl.plane import TYPES
 from training.batching import seed_of
 from training.prompting.prompts import FIELDS, LABELS, Cloze, Prompt, Prompts, Verbaliser
 from training.prompting.settings import Settings
-from training.tasks import Source, reading
+from training.tasks import Source, adept, reading
 
 __all__ = ["Items", "Question", "load", "questions"]
 
@@ -36,7 +36,7 @@ class Items:
     """What is asked about, a row an item.
 
     `rows` has item_id, gold, fold, edition, version, group (rows that are each other's examples),
-    the task's `FIELDS`, and what results are told by: class and inference_type, or test.
+    the task's `FIELDS`, and what results are told by: class and inference_type, test or agreement.
     """
 
     task: str
@@ -68,10 +68,10 @@ def load(settings: Settings) -> Items:
         UserError: a table, edition, scheme, fold or part that is not there; labels that are none of
             ours; no rows, or with examples no group with all three inference types.
     """
-    items = _plane(settings) if settings.task == "plane" else _asp(settings)
+    items = {"plane": _plane, "asp": _asp, "adept": _adept}[settings.task](settings)
     if settings.limit is None:
         return items
-    by = "class" if settings.task == "plane" else "test"
+    by = {"plane": "class", "asp": "test", "adept": "fold"}[settings.task]
     kept = _limited(items.rows, by, settings.limit, settings.seed)
     return Items(items.task, items.scheme, kept, items.sources)
 
@@ -143,6 +143,30 @@ def _asp(settings: Settings) -> Items:
         pieces.append(_told(rows, name, of))
         sources.append(of)
     return Items("asp", "zero_shot", pa.concat_tables(pieces), tuple(sources))
+
+
+def _adept(settings: Settings) -> Items:
+    own = settings
+    dataset = adept.Adept(adept.Settings(edition=own.edition)).load(own.lake)
+    if own.part not in dataset.parts:
+        raise UserError(
+            f"part={own.part}: no such rows in the table adept, edition {own.edition}; there is "
+            f"{', '.join(sorted(dataset.parts))}"
+        )
+    examples = dataset.parts[own.part]
+    assert examples.gold is not None
+    rows = pa.table(
+        {
+            "item_id": examples.item_ids,
+            "sentence1": examples.first,
+            "sentence2": examples.second,
+            "agreement": examples.groups["agreement"],
+            "gold": pa.array([LABELS["adept"][at] for at in examples.gold]),
+            # A sentence may be in the table with two labels; each row is asked about once.
+            "group": examples.item_ids,
+        }
+    )
+    return Items("adept", "zero_shot", _told(rows, "", dataset.sources[0]), dataset.sources)
 
 
 def _told(rows: pa.Table, fold: str, of: Source) -> pa.Table:

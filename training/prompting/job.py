@@ -17,7 +17,7 @@ from analysis import prompts as analysis
 from conf import UserError
 from conf.progress import Progress, duration
 from etl.lake.tables import table
-from training import launch
+from training import launch, metrics
 from training.batching import evaluation_batches
 from training.encoders import find
 from training.files import replace_text
@@ -60,7 +60,7 @@ class Computed:
 
 
 def prompt(settings: Settings) -> None:
-    """Asks a language model PLANE's or ASP's items by prompts, without training it.
+    """Asks a language model PLANE's, ASP's or ADEPT's items by prompts, without training it.
 
     Masked models fill a gap with one word; causal and encoder-decoder models say how probable each
     word is with what follows it. Answers are cached by content, so that a killed run goes on and
@@ -300,6 +300,8 @@ def _outcome(work: Work, computed: Computed, folder: Path, run_id: str) -> Outco
 
 def _results(work: Work, rows: pa.Table) -> tuple[dict[str, float], str]:
     """Figures by name, shares from 0 to 1, and the table as it is printed, in percent."""
+    if work.items.task == "adept":
+        return _adept(rows)
     names = ("class", "inference_type") if work.items.task == "plane" else ("test",)
     at = pa.array([question.item for question in work.questions])
     for name in names:
@@ -345,6 +347,30 @@ def _asp(rows: pa.Table) -> tuple[dict[str, float], str]:
         "majority": [_percent(row["majority"], None) for row in found],
     }
     return figures, _markdown(columns, "accuracy (%), mean ± standard deviation over prompts")
+
+
+def _adept(rows: pa.Table) -> tuple[dict[str, float], str]:
+    """Accuracy and macro-F1 of the most probable label: means, and deviations over prompts."""
+    labels = LABELS["adept"]
+    gold = np.array([labels.index(name) for name in rows["gold"].to_pylist()])
+    scores = np.array(rows["scores"].to_pylist())
+    names = zip(rows["prompt"].to_pylist(), rows["verbaliser"].to_pylist(), strict=True)
+    prompts = np.array([" ".join(name) for name in names])
+    found = [
+        metrics.classification(gold[own], scores[own].argmax(axis=1), labels)
+        for own in (prompts == name for name in np.unique(prompts))
+    ]
+    figures: dict[str, float] = {"majority": found[0]["majority"]}
+    columns = {"prompts": [str(len(found))], "rows": [f"{len(gold) // len(found):,}"]}
+    for name in ("accuracy", "macro_f1"):
+        values = [own[name] for own in found]
+        figures[name] = float(np.mean(values))
+        spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
+        if spread is not None:
+            figures[f"{name}_deviation"] = spread
+        columns[name] = [_percent(figures[name], spread)]
+    columns["majority"] = [_percent(figures["majority"], None)]
+    return figures, _markdown(columns, "ADEPT (%), mean ± standard deviation over prompts")
 
 
 def _percent(mean: float, deviation: float | None) -> str:

