@@ -6,7 +6,7 @@ import json
 import logging
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -249,7 +249,7 @@ def test_without_a_validation_part_the_last_weights_are_kept(adept_lake, tiny_en
     common = ["tracking=none", "cache=none", "predictions=false", "epochs=2", f"out={tmp_path}"]
     one = settings(adept_lake, tiny_encoder, *common, "checkpoint_every=3")
     (work,) = prepare(one)
-    del work.dataset.parts["val"]
+    del cast("dict[str, Any]", work.dataset.parts)["val"]
     execute(one, [work])
     assert (work.folder / "model" / "model.safetensors").exists()
     assert not list(work.folder.glob("best-*"))
