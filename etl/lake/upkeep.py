@@ -139,7 +139,7 @@ def _merge(files: pa_fs.FileSystem, declared: Table, group: Sequence[File], name
     folder = "/".join([DATA, write, *folders])
     files.create_dir(folder, recursive=True)
     with files.open_output_stream(f"{folder}/part-{number}.parquet") as stream:
-        pq.write_table(rows, stream, store_schema=False)
+        pq.write_table(rows, stream, row_group_size=declared.group_rows, store_schema=False)
     return int(rows.num_rows)
 
 
