@@ -42,7 +42,7 @@ newer-engine: setup ## the tests of engines and jobs with the newest pysail and 
 check: setup ## format, lint and types, changing nothing
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
-	@$(BIN)/mypy adnominal conf etl training analysis benchmarks tests
+	@$(BIN)/mypy conf etl training analysis benchmarks tests
 
 format: setup ## format and mend what ruff can mend
 	@$(BIN)/ruff format .

@@ -87,7 +87,7 @@ DEV = [
     "httpx>=0.28",
 ]
 
-TOP = ("adnominal", "conf", "etl", "training", "analysis")
+TOP = ("conf", "etl", "training", "analysis")
 
 setup(
     name="adnominal",
@@ -104,7 +104,7 @@ setup(
         "etl.parsing.fast": ["*.model", "*.md"],
         "analysis": ["exploring/page/*"],
     },
-    entry_points={"console_scripts": ["adnominal = adnominal.__main__:main"]},
+    entry_points={"console_scripts": ["adnominal = conf.commandline.__main__:main"]},
     ext_modules=[*KERNELS, FAST],
     install_requires=[
         # The embedded engine and the client that speaks to it: one pair, tested together

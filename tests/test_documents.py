@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import conf
-from adnominal.__main__ import find
-from adnominal.commands import settings_of
 from conf import ROOT, UserError
+from conf.commandline.__main__ import find
+from conf.commandline.commands import settings_of
 from etl.adept import annotating
 from etl.lake import __main__ as lake_commands
 

@@ -11,7 +11,7 @@ there() { python -m etl.lake history "$1" lake="$lake" >/dev/null 2>&1; } # TABL
 mkdir -p "$runs"
 
 log "First pairs: adnominal extract source=wikipedia …"
-python -m adnominal extract source=wikipedia input=conf/demo/wikipedia.xml corpus=demo-wikipedia \
+python -m conf.commandline extract source=wikipedia input=conf/demo/wikipedia.xml corpus=demo-wikipedia \
     examples=3 keep_text=true lake="$lake"
 python -m etl.lake show amod_pairs limit=5 lake="$lake"
 

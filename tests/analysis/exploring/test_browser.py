@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 import uvicorn
 
-from adnominal.__main__ import main
 from analysis.exploring import static
 from analysis.exploring.server import application
 from analysis.exploring.sketches import Sketches
+from conf.commandline.__main__ import main
 from tests.lake_of_pairs import SCRIPT
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from adnominal.__main__ import main
 from analysis.exploring import words
 from analysis.exploring.pairs import pair
 from analysis.exploring.sketches import Query, Sketches, tsv
 from conf import UserError
+from conf.commandline.__main__ import main
 from etl.lake import arrow
 from tests.lake_of_pairs import SCRIPT
 

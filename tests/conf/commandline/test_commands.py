@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 import conf
-from adnominal.__main__ import find, main
-from adnominal.commands import COMMANDS, Command, settings_of
-from adnominal.completion import candidates, script
 from conf import ROOT, UserError
+from conf.commandline.__main__ import find, main
+from conf.commandline.commands import COMMANDS, Command, settings_of
+from conf.commandline.completion import candidates, script
 from conf.help import fields_of
 from tests.lake_of_pairs import write_lake
 
@@ -181,7 +181,7 @@ def test_an_unknown_shell_is_refused() -> None:
 @pytest.mark.skipif(shutil.which("bash") is None, reason="no bash on this machine")
 def test_bash_completes_values_after_the_equals_sign(tmp_path: Path) -> None:
     program = tmp_path / "adnominal"
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m adnominal "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m conf.commandline "$@"\n')
     program.chmod(0o755)
     line = "adnominal extract source=w"
     asked = f"""
@@ -197,7 +197,7 @@ _adnominal; printf '%s\\n' "${{COMPREPLY[@]}}"
 
 def test_the_command_line_alone_imports_neither_spark_nor_torch() -> None:
     code = (
-        "import sys, adnominal.__main__ as a; a.main(['--help']); a.main(['extrat']);"
+        "import sys, conf.commandline.__main__ as a; a.main(['--help']); a.main(['extrat']);"
         "assert not {'pyspark', 'torch', 'transformers'} & set(sys.modules), 'heavy'"
     )
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True)

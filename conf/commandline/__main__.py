@@ -1,4 +1,4 @@
-"""The one command line: ``adnominal COMMAND key=value …`` (or ``python -m adnominal``)."""
+"""The one command line: ``adnominal COMMAND key=value …`` (or ``python -m conf.commandline``)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import sys
 from collections.abc import Sequence
 
 import conf
-from adnominal.commands import COMMANDS, Command
-from adnominal.completion import candidates, script
 from conf import UserError
+from conf.commandline.commands import COMMANDS, Command
+from conf.commandline.completion import candidates, script
 from conf.help import nearest
 
 __all__ = ["main"]

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import typing
 
-from adnominal.commands import COMMANDS, Command, settings_of
 from conf import UserError
+from conf.commandline.commands import COMMANDS, Command, settings_of
 from conf.help import fields_of, nearest
 
 __all__ = ["SHELLS", "candidates", "script"]

@@ -1,1 +1,0 @@
-"""``adnominal COMMAND …``: every job under one name (`adnominal.commands` lists them)."""

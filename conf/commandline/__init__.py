@@ -1,0 +1,1 @@
+"""``adnominal COMMAND …``: every job under one name (`conf.commandline.commands` lists them)."""
