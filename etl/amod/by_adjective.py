@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from etl.amod.association import measures, stored_adjectives
-from etl.amod.sums import PART_PAIRS, PARTS
+from etl.amod.sums import PART_PAIRS, PARTS, placed
 from etl.engine import group_arrow
 from etl.lake.blocks import Blocks, read_files
 from etl.lake.tables import table as declaration
@@ -88,26 +88,37 @@ def measured(part: pa.Table, ranges: Ranges, corpus: str) -> pa.Table:
         pa.ipc.read_record_batch(value.as_buffer(), _PACKED) for value in part.column("packed")
     ]
     rows = pa.Table.from_batches(pieces, schema=_PACKED)
-    rows = rows.sort_by([("adjective", "ascending"), ("noun", "ascending")])
-    declared = declaration("amod_by_adjective").schema
-    a = ranges.counts[_places(rows.column("adjective"), ranges.adjectives)]
-    counts, n = (rows.column(name).to_numpy() for name in ("count", "noun_count"))
+    # Numbers are sorted, not words: an adjective's is its place among all, which is their order.
+    adjective = _places(rows.column("adjective"), ranges.adjectives)
+    nouns, noun = placed(rows.column("noun"))
+    order = np.argsort(adjective * len(nouns) + noun)
+    adjective, noun = adjective[order], noun[order]
+    first = int(adjective[0]) if len(adjective) else 0
+    known = ranges.adjectives[first : int(adjective[-1]) + 1] if len(adjective) else nouns
+    counts, n = (rows.column(name).to_numpy()[order] for name in ("count", "noun_count"))
+    a = ranges.counts[adjective]
     columns = {
         "corpus": pa.repeat(corpus, rows.num_rows),
-        "adjective": rows.column("adjective").combine_chunks().dictionary_encode(),
-        "noun": rows.column("noun").combine_chunks().dictionary_encode(),
+        "adjective": _coded(adjective - first, known),
+        "noun": _coded(noun, nouns),
         "count": counts,
         "adjective_count": a,
         "noun_count": n,
         **measures(counts, a, n, int(ranges.counts.sum())),
     }
+    declared = declaration("amod_by_adjective").schema
     return pa.table([columns[name] for name in declared.names], names=declared.names)
+
+
+def _coded(places: npt.NDArray[np.int64], words: pa.StringArray) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(pa.array(places.astype(np.int32)), words)
 
 
 def _places(words: pa.ChunkedArray, known: pa.StringArray) -> npt.NDArray[np.int64]:
     """The place of each word among the known ones, each different word being looked up once."""
     if not pa.types.is_dictionary(words.type):
-        words = words.dictionary_encode()
+        # In one piece: encoded piece by piece, each one would get a dictionary of all before it.
+        words = pa.chunked_array([words.combine_chunks()], pa.string()).dictionary_encode()
     one = words.unify_dictionaries().combine_chunks()
     coded = one if isinstance(one, pa.DictionaryArray) else one.chunk(0)
     among = pc.index_in(coded.dictionary, value_set=known).to_numpy(zero_copy_only=False)

@@ -125,8 +125,8 @@ def _total(pairs: Iterable[pa.RecordBatch]) -> _Total:
     Words are compared once each: a pair is a number made of the places of its words.
     """
     together = pa.Table.from_batches(pairs, schema=PAIRS)
-    nouns, noun = _placed(together.column("noun"))
-    adjectives, adjective = _placed(together.column("adjective"))
+    nouns, noun = placed(together.column("noun"))
+    adjectives, adjective = placed(together.column("adjective"))
     number = noun * len(adjectives) + adjective
     order = np.argsort(number)
     number = number[order]
@@ -137,7 +137,7 @@ def _total(pairs: Iterable[pa.RecordBatch]) -> _Total:
     return _Total(adjectives, adjective, nouns, noun, summed)
 
 
-def _placed(words: pa.ChunkedArray) -> tuple[pa.StringArray, Places]:
+def placed(words: pa.ChunkedArray) -> tuple[pa.StringArray, Places]:
     """The distinct words, sorted, and for each word its place among them."""
     if not len(words):
         return pa.array([], pa.string()), np.array([], np.int64)

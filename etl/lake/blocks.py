@@ -15,6 +15,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
@@ -205,7 +206,11 @@ class _File:
                 store_schema=False,
                 write_statistics=[f.name for f in part.schema if says_a_range(part[f.name])],
             )
-        self._writer.write_table(part, row_group_size=self._group_rows)
+        if self._group_rows is None:
+            self._writer.write_table(part)
+        else:
+            for start in range(0, part.num_rows, self._group_rows):
+                self._writer.write_table(needed_words(part.slice(start, self._group_rows)))
         self._rows += part.num_rows
 
     def close(self) -> int:
@@ -213,6 +218,27 @@ class _File:
             self._writer.close()
         self._stream.close()
         return self._rows
+
+
+def needed_words(rows: pa.Table) -> pa.Table:
+    """The rows with dictionaries of the words that occur in them alone, in the order they had.
+
+    Arrow writes whole dictionaries with every row group, and of a slice that is the whole table's.
+    """
+    columns = []
+    for column in rows.columns:
+        if not pa.types.is_dictionary(column.type):
+            columns.append(column)
+            continue
+        one = column.unify_dictionaries().combine_chunks()
+        coded = one if isinstance(one, pa.DictionaryArray) else one.chunk(0)
+        codes = coded.indices.to_numpy(zero_copy_only=False)
+        is_used = np.zeros(len(coded.dictionary), np.bool_)
+        is_used[codes] = True
+        place = (np.cumsum(is_used) - 1).astype(np.int32)
+        words = coded.dictionary.filter(pa.array(is_used))
+        columns.append(pa.DictionaryArray.from_arrays(pa.array(place[codes]), words))
+    return pa.table(columns, names=rows.column_names)
 
 
 def says_a_range(column: pa.ChunkedArray) -> bool:
