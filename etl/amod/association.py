@@ -22,7 +22,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from etl.amod.kernel import PAIRS
-from etl.lake.blocks import Blocks, read_files
+from etl.lake.blocks import Blocks, as_dictionary, read_files
 from etl.lake.scratch import load
 from etl.lake.tables import table as declaration
 
@@ -58,7 +58,7 @@ def association_of(pairs: pa.Table, adjectives: pa.Table, corpus: str) -> pa.Tab
     declared = declaration("amod_association").schema
     total = pc.sum(adjectives.column("count")).as_py() or 0
     counts = pairs.column("count").to_numpy()
-    noun, adjective = (_coded(pairs.column(name)) for name in ("noun", "adjective"))
+    noun, adjective = (as_dictionary(pairs.column(name)) for name in ("noun", "adjective"))
     of_noun = np.zeros(len(noun.dictionary), np.int64)
     np.add.at(of_noun, noun.indices.to_numpy(), counts)
     of_adjective = _counts_of(adjective.dictionary, adjectives)
@@ -86,14 +86,6 @@ def measures(
         npmi = np.where(counts == total, 1.0, pmi / -np.log2(c / total))
         log_dice = 14 + np.log2(2 * c / (a + n).astype(np.float64))
     return {"pmi": pmi, "npmi": npmi, "log_dice": log_dice}
-
-
-def _coded(words: pa.ChunkedArray) -> pa.DictionaryArray:
-    """The words as a dictionary array, whether or not they are one."""
-    if not pa.types.is_dictionary(words.type):
-        words = words.dictionary_encode()
-    one = words.unify_dictionaries().combine_chunks()
-    return one if isinstance(one, pa.DictionaryArray) else one.chunk(0)
 
 
 def _counts_of(words: pa.StringArray, adjectives: pa.Table) -> npt.NDArray[np.int64]:

@@ -20,7 +20,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from etl.amod.association import measures, stored_adjectives
 from etl.amod.sums import PART_PAIRS, PARTS, placed
 from etl.engine import group_arrow
-from etl.lake.blocks import Blocks, read_files
+from etl.lake.blocks import Blocks, as_dictionary, read_files
 from etl.lake.tables import table as declaration
 
 if TYPE_CHECKING:
@@ -116,11 +116,7 @@ def _coded(places: npt.NDArray[np.int64], words: pa.StringArray) -> pa.Dictionar
 
 def _places(words: pa.ChunkedArray, known: pa.StringArray) -> npt.NDArray[np.int64]:
     """The place of each word among the known ones, each different word being looked up once."""
-    if not pa.types.is_dictionary(words.type):
-        # In one piece: encoded piece by piece, each one would get a dictionary of all before it.
-        words = pa.chunked_array([words.combine_chunks()], pa.string()).dictionary_encode()
-    one = words.unify_dictionaries().combine_chunks()
-    coded = one if isinstance(one, pa.DictionaryArray) else one.chunk(0)
+    coded = as_dictionary(words)
     among = pc.index_in(coded.dictionary, value_set=known).to_numpy(zero_copy_only=False)
     places: npt.NDArray[np.int64] = np.asarray(among, np.int64)[coded.indices.to_numpy()]
     return places

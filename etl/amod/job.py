@@ -78,26 +78,39 @@ def extract(settings: Settings) -> None:
 
         listed.count_list(settings, files)
         return
-    if settings.source in RAW:
-        check_parser(settings.text_parser, settings.parser_model)
-        reading.check_input(files, settings)
-    else:
-        PairCounter("conllu", settings.rules, settings.kernel)  # says what is wrong with kernel=
-    needs_jvm = "parser=sparknlp" if _by_sparknlp(settings) else None
-    engine = start(f"extract_amod {settings.name}", settings, needs_jvm=needs_jvm)
-    if settings.source in RAW:
-        # Spark NLP's jar, now it can be asked.
-        check_parser(settings.text_parser, settings.parser_model)
-    else:
-        check_kernel(engine, settings)
+    engine = checked_engine(settings, files)
     Extraction(engine, settings).run(files)
 
 
-def _by_sparknlp(settings: Settings) -> bool:
-    return settings.source in RAW and settings.text_parser == "sparknlp"
+def checked_engine(settings: Settings, files: Sequence[InputFile]) -> Engine:
+    """The engine, once input, parser and kernel have been found fit for the settings.
+
+    Raises:
+        UserError: something that the settings need is not here, or does not go with them.
+    """
+    is_raw = settings.source in RAW
+    is_parsed_here = is_raw and not settings.adjacent
+    if is_raw:
+        reading.check_input(files, settings)
+    if is_parsed_here:
+        check_parser(settings.text_parser, settings.parser_model)
+    elif not settings.adjacent:
+        PairCounter("conllu", settings.rules, settings.kernel)  # says what is wrong with kernel=
+    by_sparknlp = is_parsed_here and settings.text_parser == "sparknlp"
+    engine = start(
+        f"extract_amod {settings.name}",
+        settings,
+        needs_jvm="parser=sparknlp" if by_sparknlp else None,
+    )
+    if is_parsed_here:
+        # Spark NLP's jar, now it can be asked.
+        check_parser(settings.text_parser, settings.parser_model)
+    elif not settings.adjacent:
+        _check_kernel(engine, settings)
+    return engine
 
 
-def check_kernel(engine: Engine, settings: Settings) -> None:
+def _check_kernel(engine: Engine, settings: Settings) -> None:
     """Refuse to count on a cluster, and warn of counting here, without the compiled kernel."""
     if settings.kernel == "reference" or "compiled" in available():
         return

@@ -25,10 +25,10 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from conf import JobFailed, UserError, settings_hash
 from conf.progress import duration
 from etl.amod import adjacent, plan, reading, results, tasks
-from etl.amod.job import Extraction, check_kernel, grouped_by_file, shares_of
+from etl.amod.job import Extraction, checked_engine, grouped_by_file, shares_of
 from etl.amod.kernel import PAIRS
 from etl.amod.plan import FAILED, Entry
-from etl.amod.settings import PARSED, RAW, Settings, decisive
+from etl.amod.settings import PARSED, Settings, decisive
 from etl.amod.sums import unpack
 from etl.amod.tasks import STAGED, Rows, Task
 from etl.corpora.blocks import NoBoundary, blocks
@@ -36,11 +36,10 @@ from etl.corpora.columnar import Texts
 from etl.corpora.dialects import UnknownDialect
 from etl.corpora.documents import Document, Rejected
 from etl.corpora.files import InputFile, Unit, Unreadable, open_input
-from etl.engine import map_arrow, progress, start
+from etl.engine import map_arrow, progress
 from etl.lake import arrow
 from etl.lake.tables import TABLES
 from etl.lake.tables import table as declaration
-from etl.parsing import check_parser
 
 if TYPE_CHECKING:
     from io import BufferedReader
@@ -65,17 +64,7 @@ def count_list(settings: Settings, files: Sequence[InputFile]) -> None:
     pairs = read_list(settings)
     if settings.adjacent:
         adjacent.check_words(pairs, settings.lowercase)
-    reading.check_input(files, settings)
-    parsed_here = settings.source in RAW and not settings.adjacent
-    if parsed_here:
-        check_parser(settings.parser, settings.parser_model)
-    needs_jvm = "parser=sparknlp" if parsed_here and settings.parser == "sparknlp" else None
-    engine = start(f"extract_amod {settings.name}", settings, needs_jvm=needs_jvm)
-    if parsed_here:
-        check_parser(settings.parser, settings.parser_model)
-    elif settings.source in PARSED and not settings.adjacent:
-        check_kernel(engine, settings)
-    Listing(engine, settings, pairs).run(files)
+    Listing(checked_engine(settings, files), settings, pairs).run(files)
 
 
 # ---------------------------------------------------------------------------------- the list

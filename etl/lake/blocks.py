@@ -220,6 +220,15 @@ class _File:
         return self._rows
 
 
+def as_dictionary(words: pa.ChunkedArray) -> pa.DictionaryArray:
+    """The words, whether or not they are dictionaries, as one array with one dictionary."""
+    if not pa.types.is_dictionary(words.type):
+        # In one piece: encoded piece by piece, each one would get a dictionary of all before it.
+        words = pa.chunked_array([words.combine_chunks()], pa.string()).dictionary_encode()
+    one = words.unify_dictionaries().combine_chunks()
+    return one if isinstance(one, pa.DictionaryArray) else one.chunk(0)
+
+
 def needed_words(rows: pa.Table) -> pa.Table:
     """The rows with dictionaries of the words that occur in them alone, in the order they had.
 
@@ -230,8 +239,7 @@ def needed_words(rows: pa.Table) -> pa.Table:
         if not pa.types.is_dictionary(column.type):
             columns.append(column)
             continue
-        one = column.unify_dictionaries().combine_chunks()
-        coded = one if isinstance(one, pa.DictionaryArray) else one.chunk(0)
+        coded = as_dictionary(column)
         codes = coded.indices.to_numpy(zero_copy_only=False)
         is_used = np.zeros(len(coded.dictionary), np.bool_)
         is_used[codes] = True

@@ -180,3 +180,20 @@ def sentence_lake(tmp_path_factory: pytest.TempPathFactory) -> str:
     ]
     arrow.append(root, "sentences", sentence_table(more), job="test")
     return root
+
+
+@pytest.fixture(scope="session")
+def family_models(tmp_path_factory, tiny_encoder):
+    """A folder of each family, made when it is asked for."""
+    from tests.training import families  # which builds on this module
+
+    root = tmp_path_factory.mktemp("families")
+
+    class Models(dict[str, str]):
+        def __missing__(self, name: str) -> str:
+            if name == "deberta-v2":
+                pytest.importorskip("sentencepiece", reason="pip install sentencepiece")
+            self[name] = families.make(name, root / name, tiny_encoder)
+            return self[name]
+
+    return Models()

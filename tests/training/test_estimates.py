@@ -81,27 +81,17 @@ FILES = {
 }
 
 
-@pytest.fixture(scope="module")
-def models(tmp_path_factory, tiny_encoder):
-    """A folder of each family, made when it is asked for."""
-    root = tmp_path_factory.mktemp("files")
-
-    class Models(dict[str, str]):
-        def __missing__(self, name: str) -> str:
-            if name == "deberta-v2":
-                pytest.importorskip("sentencepiece", reason="pip install sentencepiece")
-            self[name] = families.make(name, root / name, tiny_encoder)
-            return self[name]
-
-    return Models()
-
-
 @pytest.mark.parametrize("file", FILES)
-def test_settings_files_of_models_are_dry_run(adept_lake, models, tmp_path, capsys, file):
+def test_settings_files_of_models_are_dry_run(adept_lake, family_models, tmp_path, capsys, file):
     values = dict(FILES[file])
     (family,) = {family for name, family in FAMILIES.items() if name in values["model"]}
     # The model's settings are tried on the rows of one task.
-    values |= {"model": models[family], "task": {"name": "adept"}, "grid": {}, "max_length": None}
+    values |= {
+        "model": family_models[family],
+        "task": {"name": "adept"},
+        "grid": {},
+        "max_length": None,
+    }
     path = tmp_path / "settings.yaml"
     path.write_text(yaml.safe_dump(values))
     finetune(conf.load(Settings, [str(path), f"lake={adept_lake}", "dry_run=8"]))

@@ -42,30 +42,15 @@ CELLS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def models(tmp_path_factory, tiny_encoder):
-    """A folder of each family, made when it is asked for."""
-    root = tmp_path_factory.mktemp("families")
-
-    class Models(dict[str, str]):
-        def __missing__(self, name: str) -> str:
-            if name == "deberta-v2":
-                pytest.importorskip("sentencepiece", reason="pip install sentencepiece")
-            self[name] = families.make(name, root / name, tiny_encoder)
-            return self[name]
-
-    return Models()
-
-
 @pytest.mark.parametrize(("family", "rank", "precision", "zero", "checkpointing"), CELLS)
 def test_a_cell(
-    adept_lake, models, tmp_path, monkeypatch, family, rank, precision, zero, checkpointing
+    adept_lake, family_models, tmp_path, monkeypatch, family, rank, precision, zero, checkpointing
 ):
     # Weights in several files, where ZeRO 3 writes them piece by piece.
     monkeypatch.setattr(sharding, "SHARD", 20_000)
     folder = run(
         adept_lake,
-        models[family],
+        family_models[family],
         tmp_path / "out",
         f"lora.rank={rank}",
         f"precision={precision}",
@@ -81,8 +66,8 @@ def test_a_cell(
 
 
 @pytest.mark.parametrize("rank", [0, 4])
-def test_scoring_on_a_sharded_model_is_scoring(adept_lake, models, tmp_path, rank):
-    folder = run(adept_lake, models["llama"], tmp_path / "out", f"lora.rank={rank}")
+def test_scoring_on_a_sharded_model_is_scoring(adept_lake, family_models, tmp_path, rank):
+    folder = run(adept_lake, family_models["llama"], tmp_path / "out", f"lora.rank={rank}")
     figures = []
     for zero in ("zero0", "zero3"):
         out = tmp_path / zero
@@ -107,8 +92,13 @@ def test_adapters_on_quantised_weights(adept_lake, tmp_path, bits):
     assert families.difference(folder, adept_lake) < 1e-5
 
 
-def test_quantised_weights_are_refused_where_they_cannot_be(adept_lake, models, monkeypatch):
-    common = ["task.name=adept", f"lake={adept_lake}", f"model={models['llama']}", "lora.bits=4"]
+def test_quantised_weights_are_refused_where_they_cannot_be(adept_lake, family_models, monkeypatch):
+    common = [
+        "task.name=adept",
+        f"lake={adept_lake}",
+        f"model={family_models['llama']}",
+        "lora.bits=4",
+    ]
     for more, told in (
         ([], "expected lora.rank="),
         (["lora.rank=4", "lora.merge=true"], "lora.merge=true: expected one of them"),
@@ -122,10 +112,10 @@ def test_quantised_weights_are_refused_where_they_cannot_be(adept_lake, models, 
         finetune(conf.load(Settings, [*common, "lora.rank=4"]))
 
 
-def test_adapters_are_merged_on_request(adept_lake, models, tmp_path):
+def test_adapters_are_merged_on_request(adept_lake, family_models, tmp_path):
     from transformers import AutoModelForSequenceClassification
 
-    folder = run(adept_lake, models["qwen"], tmp_path, "lora.rank=4", "lora.merge=true")
+    folder = run(adept_lake, family_models["qwen"], tmp_path, "lora.rank=4", "lora.merge=true")
     whole = AutoModelForSequenceClassification.from_pretrained(folder / "merged")
     assert type(whole).__name__ == "Qwen3ForSequenceClassification"
     test = task({"name": "adept"}).load(adept_lake).parts["test"]
@@ -137,8 +127,8 @@ def test_adapters_are_merged_on_request(adept_lake, models, tmp_path):
 
 
 @pytest.mark.parametrize("family", ["llama", "qwen", "gpt2"])
-def test_a_decoder_reads_two_texts_apart_and_to_the_end(models, family, tmp_path):
-    found = find(models[family])
+def test_a_decoder_reads_two_texts_apart_and_to_the_end(family_models, family, tmp_path):
+    found = find(family_models[family])
     set_template(found.tokenizer, found.config)
     found.tokenizer.save_pretrained(tmp_path)
     found.config.save_pretrained(tmp_path)

