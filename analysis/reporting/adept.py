@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from analysis import adept, published, slices
 from analysis.interval import Interval
 from analysis.labels import ADEPT as LABELS
+from analysis.reporting import adept_annotations
 from analysis.reporting.answers import answered, rows_of
 from analysis.reporting.examples import bracketed, drawn
 from analysis.reporting.lake import Lake
@@ -83,9 +84,17 @@ def sections(lake: Lake, runs: Runs) -> list[Section]:
         section("Table 2", "how an item is made", _BUILD, lambda: _pipeline(lake)),
         section("Table 3", "what annotators label", _IMPORT, lambda: _questions(lake, rows())),
         section("Table 4", "agreement, labels and sizes", _IMPORT, lambda: _labels(lake, rows)),
-        section("Section 4.2", "agreement of experts and crowd", _IMPORT, _kappas),
         section(
-            "Table 5", "accuracy on the development set", _TRAIN, lambda: _accuracy(rows, scored)
+            "Section 4.2",
+            "agreement of experts and crowd",
+            _IMPORT,
+            lambda: adept_annotations.kappas(lake),
+        ),
+        section(
+            "Table 5",
+            "accuracy on the development set",
+            _TRAIN,
+            lambda: _accuracy(lake, rows, scored),
         ),
         section(
             "Figure 2",
@@ -261,6 +270,7 @@ def _labels(lake: Lake, read: Callable[[], pa.Table]) -> list[Block]:
         return [
             *comparison("adept", "table 4", {}, caption="Labels", **told),
             *comparison("adept", "table 4, sizes", {}, caption="Rows", **told),
+            *adept_annotations.agreement(lake),
         ]
     edition = rows.column("edition")[0].as_py()
     data = adept.label_table(rows)
@@ -306,14 +316,11 @@ def _labels(lake: Lake, read: Callable[[], pa.Table]) -> list[Block]:
         ),
         *comparison("adept", "table 4, sizes", sizes, caption="Rows", edition=edition),
         Table("Labels by part of the split", data, digits=3),
+        *adept_annotations.agreement(lake),
     ]
     if others:
         blocks.append(Table("Labels of the other editions", pa.Table.from_pylist(others), digits=3))
     return blocks
-
-
-def _kappas() -> list[Block]:
-    return comparison("adept", "section 4.2", {}, caption="Agreement of experts and crowd")
 
 
 def _scored(lake: Lake, runs: Runs, rows: pa.Table) -> list[_Scored]:
@@ -351,16 +358,19 @@ def _best(found: Sequence[_Scored], classes: int, context: bool = True) -> _Scor
     return max(own, key=lambda one: one.accuracy.estimate, default=None)
 
 
-def _accuracy(read: Callable[[], pa.Table], scored: Callable[[], list[_Scored]]) -> list[Block]:
+def _accuracy(
+    lake: Lake, read: Callable[[], pa.Table], scored: Callable[[], list[_Scored]]
+) -> list[Block]:
+    people, annotators = adept_annotations.human(lake)
     try:
         rows = read()
     except UserError as error:
         caption = "Accuracy on val"
         return comparison(
-            "adept", "table 5", {}, caption=caption, command=_IMPORT, reason=str(error)
+            "adept", "table 5", people, caption=caption, command=_IMPORT, reason=str(error)
         )
     edition = rows.column("edition")[0].as_py()
-    ours: dict[tuple[str, str], float | Interval] = {}
+    ours: dict[tuple[str, str], float | Interval] = dict(people)
     four: dict[tuple[str, str], float | Interval] = {}
     baselines = adept.baselines(rows, lexicons.nonsubsective())
     for (name, classes), share in baselines.items():
@@ -400,6 +410,8 @@ def _accuracy(read: Callable[[], pa.Table], scored: Callable[[], list[_Scored]])
     blocks = comparison(
         "adept", "table 5", ours, caption="Accuracy on val", edition=edition, command=command
     )
+    if annotators:
+        blocks.append(Text(annotators))
     blocks += comparison(
         "adept",
         "section 7",
