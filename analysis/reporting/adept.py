@@ -16,7 +16,7 @@ from analysis import adept, published, slices
 from analysis.interval import Interval
 from analysis.labels import ADEPT as LABELS
 from analysis.reporting import adept_annotations
-from analysis.reporting.answers import answered, rows_of
+from analysis.reporting.answers import answered, rows_of, runs_text
 from analysis.reporting.examples import bracketed, drawn
 from analysis.reporting.lake import Lake
 from analysis.reporting.numbers import comparison, mean_over_runs, percent
@@ -424,6 +424,7 @@ def _accuracy(
         blocks.append(Table(caption, pa.Table.from_pylist(mine)))
     else:
         blocks.append(NotRun("Models trained here", _TRAIN))
+    blocks += runs_text(run for one in found for run in one.runs)
     return [*blocks, *_pairwise(found, models)]
 
 
@@ -491,7 +492,7 @@ def _confusion(figure: str, classes: int, found: Sequence[_Scored]) -> list[Bloc
         }
         caption = f"Items by true label (rows) and answer: {model} as published, {best.model}"
         blocks += comparison("adept", figure, cells, caption=caption)
-    return blocks
+    return [*blocks, *runs_text(best.runs)]
 
 
 def _by_class(rows: pa.Table) -> list[Block]:
@@ -542,7 +543,8 @@ def _answers(lake: Lake, rows: pa.Table, found: Sequence[_Scored]) -> list[Block
         }
         for row in chosen
     ]
-    return [Table(f"Drawn from the answers of {best.model} on val", pa.Table.from_pylist(data))]
+    caption = f"Drawn from the answers of {best.model} on val"
+    return [Table(caption, pa.Table.from_pylist(data)), *runs_text(best.runs)]
 
 
 def _identity(rows: pa.Table, scored: Callable[[], list[_Scored]]) -> list[Block]:
