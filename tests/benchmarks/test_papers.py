@@ -74,7 +74,7 @@ def test_experiments_are_done_longest_first_and_are_known_by_name():
     found = experiments()
     hours = [own.hours for own in found]
     assert hours == sorted(hours, reverse=True) and len({own.name for own in found}) == len(found)
-    with pytest.raises(UserError, match="only=other: expected one of adept-3-mpnet"):
+    with pytest.raises(UserError, match="only=other: expected one of adept-5-mpnet"):
         experiments(["other"])
     (asp,) = experiments(["asp-minilm"])
     dimensions = {"length", "mass", "temperature", "price"}

@@ -92,24 +92,24 @@ def one_flipped(rows: list[Row]) -> list[Row]:
     return [r for r in rows if r["noun"] != last["noun"] and r["adjective"] != last["adjective"]]
 
 
-def answers(rows: list[Row]) -> list[Row]:
-    """Every third answer of a run and what it was asked is another one."""
+def all_right(rows: list[Row]) -> list[Row]:
+    """Every answer is the gold one."""
+    for row in rows:
+        row["predicted"] = row["gold"] if row["predicted"] is not None else None
+        row["text"] = row["gold"] if row["text"] is not None else None
+    return rows
+
+
+def all_wrong(rows: list[Row]) -> list[Row]:
+    """No answer is the gold one."""
     labels: dict[str, list[str]] = {}
     for row in rows:
         known = labels.setdefault(row["task"], [])
         known += [own for own in (row["gold"], row["predicted"]) if own and own not in known]
-    groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
-        groups.setdefault((row["run_id"], row["gold"]), []).append(row)
-    for own in groups.values():
-        for row in own[::3]:
-            if row["predicted"] is not None:
-                known = labels[row["task"]]
-                row["predicted"] = known[(known.index(row["predicted"]) + 1) % len(known)]
-            if row["text"] is not None:
-                row["text"] = "exists x1.dog(x1)" if row["task"].startswith("sygns") else "poor"
-            if row["scores"] is not None:
-                row["scores"] = row["scores"][::-1]
+        if row["predicted"] is not None:
+            row["predicted"] = next(own for own in labels[row["task"]] if own != row["gold"])
+        row["text"] = "poor" if row["text"] is not None else None
     return rows
 
 
@@ -195,8 +195,7 @@ class Lake:
             for key, text in numbers(_PAGES[name](lake, self.runs)).items()
         }
 
-    def corrupted(self, name: str, change: Callable[[list[Row]], list[Row]]) -> Path:
-        root = self.folder / name
+    def corrupted(self, name: str, change: Callable[[list[Row]], list[Row]], root: Path) -> Path:
         root.mkdir()
         for other in self.root.iterdir():
             if other.name != name:
@@ -271,7 +270,8 @@ def changed(before: Mapping[Cell, str], after: Mapping[Cell, str]) -> set[Cell]:
 @pytest.mark.parametrize("page", list(PAPERS))
 def test_every_cell_of_a_paper_reads_the_lake(page: str, papers: Lake) -> None:
     before = papers.pages([page])
-    cases = [*PAPERS[page], ("predictions", answers, ())]
+    cases: list[Case] = [*PAPERS[page]]
+    cases += [("predictions", all_right, ()), ("predictions", all_wrong, ())]
     touched: set[Cell] = set()
     for name, change, sections in cases:
         found = changed(before, papers.pages([page], _once(papers, name, change)))
@@ -282,8 +282,8 @@ def test_every_cell_of_a_paper_reads_the_lake(page: str, papers: Lake) -> None:
 
 
 def _once(lake: Lake, name: str, change: Callable[[list[Row]], list[Row]]) -> Path:
-    there = lake.folder / name
-    return there if there.exists() else lake.corrupted(name, change)
+    there = lake.folder / f"{name}-{getattr(change, '__name__', '')}"
+    return there if there.exists() else lake.corrupted(name, change, there)
 
 
 @pytest.mark.parametrize(("name", "change", "pages", "sections"), SMALL)
