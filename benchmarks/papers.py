@@ -269,75 +269,91 @@ def mean(values: Sequence[float]) -> str:
     return f"{100 * middle:.1f} ± {100 * reach:.1f}"
 
 
+def _classified_lines(kept: Sequence[dict[str, Any]]) -> list[str]:
+    rows: list[tuple[object, ...]] = [
+        ("task", "settings", "model", "examples", "runs", "part", "accuracy %", "macro-F1 %",
+         "majority %", "paper")
+    ]  # fmt: skip
+    rows += [
+        (
+            own["task"],
+            own["settings"],
+            own["model"],
+            f"{own['examples']:,}",
+            own["runs"],
+            own["part"],
+            mean(own["accuracy"]),
+            mean(own["macro_f1"]),
+            f"{100 * own['majority'][0]:.1f}",
+            own["paper"] or "-",
+        )
+        for own in kept
+    ]
+    return [
+        results.table(rows),
+        "",
+        "Of several runs (seeds) the mean and Student's 95 % interval. The paper's models are "
+        "larger; its ADEPT figures are those of its dev part.",
+        "",
+    ]
+
+
+def _generated_lines(kept: Sequence[dict[str, Any]]) -> list[str]:
+    names = (*MEANINGS, "valid")
+    rows: list[tuple[object, ...]] = [("SyGNS", "parameters", "epochs", *names)]
+    for own in kept:
+        cells = [f"{_each(own['scores'][n])} ({own['paper'][n]})" for n in names]
+        rows.append((own["settings"], f"{own['parameters']:,}", own["epochs"], *cells))
+    return [
+        results.table(rows),
+        "",
+        "Exact matches in percent; of several runs (seeds) the mean, and each. In parentheses "
+        "those of the paper's table 4 (10 M parameters, mean of five runs).",
+    ]
+
+
+def _transferred_lines(kept: Sequence[dict[str, Any]]) -> list[str]:
+    cells = pa.Table.from_pylist(list(kept))
+    least = min(cells["rows"].to_pylist())
+    return [
+        "",
+        "Each model on each task, as `training/score.py` asks it (percent right, Wilson's 95 % "
+        f"interval; {least:,} rows a cell or more; how labels are read across tasks: "
+        "docs/scoring.md):",
+        "",
+        transfer.markdown(transfer.grid(cells)),
+    ]
+
+
+def _prompted_lines(kept: Sequence[dict[str, Any]]) -> list[str]:
+    # JSON keeps no order of classes.
+    classes = [name for name in ("I", "S", "O", "average") if name in kept[0]["classes"]]
+    rows: list[tuple[object, ...]] = [("PLANE, prompts", "model", "questions", "answer", *classes)]
+    for own in kept:
+        pairs = [own["classes"][name] for name in classes]
+        scores = [f"{100 * m:.1f} ± {100 * d:.1f}" for m, d in pairs]
+        rows.append((own["scheme"], own["model"], f"{own['questions']:,}", own["side"], *scores))
+    return [
+        "",
+        results.table(rows),
+        "",
+        "Mean F1 and its deviation over templates and verbalisers, in percent.",
+    ]
+
+
 def page(kept: dict[str, Any]) -> str:
     """The section of the page."""
     lines = ["## Models on the published data", ""]
-    if kept["classified"]:
-        rows: list[tuple[object, ...]] = [
-            ("task", "settings", "model", "examples", "runs", "part", "accuracy %", "macro-F1 %",
-             "majority %", "paper")
-        ]  # fmt: skip
-        rows += [
-            (
-                own["task"],
-                own["settings"],
-                own["model"],
-                f"{own['examples']:,}",
-                own["runs"],
-                own["part"],
-                mean(own["accuracy"]),
-                mean(own["macro_f1"]),
-                f"{100 * own['majority'][0]:.1f}",
-                own["paper"] or "-",
-            )
-            for own in kept["classified"]
-        ]
-        lines += [
-            results.table(rows),
-            "",
-            "Of several runs (seeds) the mean and Student's 95 % interval. The paper's models are "
-            "larger; its ADEPT figures are those of its dev part.",
-            "",
-        ]
-    if kept["generated"]:
-        names = (*MEANINGS, "valid")
-        rows = [("SyGNS", "parameters", "epochs", *names)]
-        for own in kept["generated"]:
-            cells = [f"{_each(own['scores'][n])} ({own['paper'][n]})" for n in names]
-            rows.append((own["settings"], f"{own['parameters']:,}", own["epochs"], *cells))
-        lines += [
-            results.table(rows),
-            "",
-            "Exact matches in percent; of several runs (seeds) the mean, and each. In parentheses "
-            "those of the paper's table 4 (10 M parameters, mean of five runs).",
-        ]
-    if kept["transferred"]:
-        cells = pa.Table.from_pylist(kept["transferred"])
-        least = min(cells["rows"].to_pylist())
-        lines += [
-            "",
-            "Each model on each task, as `training/score.py` asks it (percent right, Wilson's 95 % "
-            f"interval; {least:,} rows a cell or more; how labels are read across tasks: "
-            "docs/scoring.md):",
-            "",
-            transfer.markdown(transfer.grid(cells)),
-        ]
-    if kept["prompted"]:
-        classes = list(kept["prompted"][0]["classes"])
-        rows = [("PLANE, prompts", "model", "questions", "answer", *classes)]
-        for own in kept["prompted"]:
-            scores = [f"{100 * m:.1f} ± {100 * d:.1f}" for m, d in own["classes"].values()]
-            rows.append(
-                (own["scheme"], own["model"], f"{own['questions']:,}", own["side"], *scores)
-            )
-        lines += [
-            "",
-            results.table(rows),
-            "",
-            "Mean F1 and its deviation over templates and verbalisers, in percent.",
-        ]
-    if kept.get("experiments"):
-        lines += _experiment_lines(kept["experiments"])
+    parts = {
+        "classified": _classified_lines,
+        "generated": _generated_lines,
+        "transferred": _transferred_lines,
+        "prompted": _prompted_lines,
+        "experiments": _experiment_lines,
+    }
+    for name, told in parts.items():
+        if kept.get(name):
+            lines += told(kept[name])
     return "\n".join(lines)
 
 

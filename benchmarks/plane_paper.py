@@ -98,8 +98,8 @@ def page(found: dict[str, Any]) -> str:
         [
             "## PLANE by the paper's route",
             "",
-            "`conf/plane/paper.yaml` on the Wikipedia sample of 206 articles; nouns that occur with every "
-            "class.",
+            "`conf/plane/paper.yaml` on the Wikipedia sample of 206 articles; nouns that occur "
+            "with every class.",
             "",
             results.table(rows),
         ]

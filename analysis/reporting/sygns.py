@@ -90,11 +90,9 @@ def sections(
         """The blocks of `build`, and which runs it took."""
 
         def blocks() -> list[Block]:
-            meanings = made()
-            if meanings is None:
-                return build(None)
-            meanings.used.clear()
-            return [*build(meanings), *runs_text(meanings.used)]
+            if meanings := made():
+                meanings.used.clear()
+            return [*build(meanings), *runs_text(meanings.used if meanings else ())]
 
         return blocks
 
