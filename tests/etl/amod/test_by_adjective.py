@@ -58,7 +58,9 @@ def test_rows_are_those_of_the_association_sorted_by_adjective() -> None:
 
 def test_values_hold_so_many_pairs_that_engines_carry_them_lightly() -> None:
     count = 3 * by_adjective.PACKED_PAIRS
-    pairs = pa.table([["old"] * count, [f"n{i:06d}" for i in range(count)], [1] * count], schema=PAIRS)
+    pairs = pa.table(
+        [["old"] * count, [f"n{i:06d}" for i in range(count)], [1] * count], schema=PAIRS
+    )
     adjectives = pa.table([["old"], [count], [count]], schema=ADJECTIVES)
     ranges = by_adjective.ranges_of(adjectives)
     packed = by_adjective.dealt(pairs, ranges)
