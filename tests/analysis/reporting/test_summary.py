@@ -61,7 +61,7 @@ def test_what_every_printed_table_is():
     sections = [
         Section("a-1", "Table 1: counts", [NotRun("counts", "build")]),
         Section("a-2", "Table 2: models", by_run),
-        Section("a-3", "Figure 1: shares", [Table("rows of the lake", RESULTS)]),
+        Section("a-3", "Figure 2: shares", [Table("rows of the lake", RESULTS)]),
         Section("a-4", "Artefacts", [Table("ours alone", RESULTS)]),
         Section("a-5", "Section 4: people", [Table("p", RESULTS, printed={"not recomputable": 4})]),
         # A baseline beside a model that was not run is not a run.
