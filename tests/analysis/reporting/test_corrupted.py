@@ -65,7 +65,7 @@ def other_labels(rows: list[Row]) -> list[Row]:
     return drop("split_random")(rows)
 
 
-def annotations(rows: list[Row]) -> list[Row]:
+def other_answers(rows: list[Row]) -> list[Row]:
     """One label in four turned, in each round and condition by itself."""
     for own in ([r for r in rows if (r["round"], r["condition"]) == key] for key in _rounds(rows)):
         for row in own[::4]:
@@ -230,7 +230,7 @@ PAPERS: Mapping[str, list[Case]] = {
         ("adept_entries", drop("edition"), ("adept-figure-1",)),
         (
             "adept_annotations",
-            annotations,
+            other_answers,
             ("adept-table-4", "adept-section-4-2", "adept-table-5"),
         ),
         ("adept_batches", drop("batch"), ("adept-table-4", "adept-section-4-2", "adept-table-5")),
