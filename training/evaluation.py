@@ -14,8 +14,6 @@ from training import launch
 from training.batching import Ids, evaluation_batches
 from training.learner import IGNORED, Learner
 
-__all__ = ["Evaluation", "evaluate", "figures_line", "loss_sum", "softmax"]
-
 
 @dataclass(frozen=True)
 class Evaluation:

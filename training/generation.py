@@ -11,8 +11,6 @@ from training.batching import Ids
 from training.settings import Settings
 from training.tasks import Dataset
 
-__all__ = ["Seq2SeqLearner"]
-
 
 class Seq2SeqLearner:
     """A model of `training.seq2seq` with its vocabularies and data."""

@@ -20,17 +20,6 @@ from training.encoders import PairLearner, Pretrained, longest
 from training.learner import IGNORED
 from training.tasks import Examples
 
-__all__ = [
-    "InstructionLearner",
-    "choice_scores",
-    "completed",
-    "completion_logits",
-    "completions",
-    "cut",
-    "packed",
-    "prompts_of",
-]
-
 # Token ids, a list each.
 Rows: TypeAlias = list[list[int]]
 

@@ -35,8 +35,6 @@ from training.sharding import precision_of, read_deepspeed
 from training.tasks import Dataset, Task
 from training.tracking import Run
 
-__all__ = ["Work", "check_room", "execute", "finetune", "prepare"]
-
 JOB = "finetune"
 log = logging.getLogger("adnominal")
 

@@ -9,8 +9,6 @@ from typing import Any, Protocol
 from training.batching import Ids
 from training.tasks import Dataset
 
-__all__ = ["IGNORED", "Learner"]
-
 # The label of what is not learnt, as torch's cross-entropy has it.
 IGNORED = -100
 

@@ -25,8 +25,6 @@ from training.pretraining import Settings
 from training.tasks import Dataset
 from training.tokens import Tokens, chunks, encode
 
-__all__ = ["BertForMaskedLM", "MaskedLearner"]
-
 
 class BertForMaskedLM(transformers.BertForMaskedLM):  # type: ignore[misc]
     """The library's model, that says nothing but what stands at the places asked for."""

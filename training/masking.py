@@ -14,8 +14,6 @@ import numpy.typing as npt
 
 from training.batching import Ids, seed_of
 
-__all__ = ["Keys", "Masked", "Masking", "draws", "keys"]
-
 Keys = npt.NDArray[np.uint64]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)

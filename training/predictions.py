@@ -13,8 +13,6 @@ from etl.lake.tables import table
 from training.evaluation import Evaluation
 from training.tasks import Dataset
 
-__all__ = ["classified", "rows"]
-
 
 def rows(
     dataset: Dataset, part: str, found: Evaluation, *, run_id: str, seed: int, model: str

@@ -13,8 +13,6 @@ from training.settings import Training
 from training.sharding import precision_of, read_deepspeed
 from training.tasks import Dataset, nested_subset
 
-__all__ = ["JOB", "Settings", "prepare", "pretrain"]
-
 JOB = "pretrain_mlm"
 
 

@@ -26,8 +26,6 @@ from training.files import replace_json, replace_text
 from training.tasks import Source
 from training.tracking import Run, Tracker
 
-__all__ = ["Outcome", "Plan", "Runs", "folder_name"]
-
 _RESULT, _PREDICTIONS = "result.json", "predictions.parquet"
 log = logging.getLogger("adnominal")
 

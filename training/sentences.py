@@ -20,8 +20,6 @@ from etl.lake import arrow
 from training.tasks import reading
 from training.tasks.dataset import Dataset, Examples, Ids, Source
 
-__all__ = ["LEAST", "TABLE", "load"]
-
 TABLE = "sentences"
 # Sentences to train on, and to validate on: with fewer, figures say nothing.
 LEAST = (100, 10)

@@ -35,21 +35,6 @@ from training.seq2seq_models import (
 from training.tasks.dataset import Dataset, Ids
 from training.tasks.tokens import Splitting, join_tokens, split_tokens
 
-__all__ = [
-    "ARCHITECTURES",
-    "SIZES",
-    "Model",
-    "Seq2Seq",
-    "Seq2SeqData",
-    "Vocabularies",
-    "Vocabulary",
-    "answer",
-    "build",
-    "load",
-    "save",
-    "shape",
-]
-
 log = logging.getLogger("adnominal")
 
 Model: TypeAlias = GRU | Transformer

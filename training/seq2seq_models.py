@@ -20,19 +20,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-__all__ = [
-    "BEGIN",
-    "END",
-    "GRU",
-    "IGNORED",
-    "PAD",
-    "UNKNOWN",
-    "Config",
-    "Decoder",
-    "Output",
-    "Transformer",
-]
-
 PAD, BEGIN, END, UNKNOWN = 0, 1, 2, 3
 IGNORED = -100  # labels that stand for padding: not learned
 

@@ -8,9 +8,6 @@ from typing import Any, ClassVar
 from conf import UserError, setting
 from training.seq2seq import Seq2Seq
 
-__all__ = ["ATTENTION", "Lora", "Settings", "Training"]
-
-
 ATTENTION = ("eager", "sdpa", "flash_attention_2", "flex_attention")
 
 

@@ -29,8 +29,6 @@ from training import launch
 from training.files import replace_json
 from training.tasks import Source
 
-__all__ = ["Run", "Tracker", "environment", "flat", "metric_key"]
-
 # MLflow's limits: characters of a name and of a value, entries of a batch.
 _NAME, _VALUE, _PARAMS, _METRICS = 250, 6000, 100, 1000
 _FAILURES = 3

@@ -21,8 +21,6 @@ import pyarrow as pa
 from conf import UserError
 from training.tokens import chunks, key
 
-__all__ = ["CONTINUES", "SPECIAL", "backend", "tokenizer", "vocabulary"]
-
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 CONTINUES = "##"
 # Letters of a vocabulary, the most frequent ones; words with others are unknown. A text in English

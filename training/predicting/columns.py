@@ -11,8 +11,6 @@ from conf import UserError
 from etl.lake import tables
 from training.loading import ModelSource
 
-__all__ = ["Columns", "columns"]
-
 # The partition column that tells one dataset of a table from another.
 _PARTITIONS = ("edition", "source", "corpus")
 

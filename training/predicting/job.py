@@ -37,8 +37,6 @@ from training.tasks.asp import with_full_stop
 from training.tokens import Tokens
 from training.tracking import Run
 
-__all__ = ["predict"]
-
 JOB = "predict"
 
 log = logging.getLogger("adnominal")

@@ -25,8 +25,6 @@ from etl.lake.show import sql_where
 from training import launch
 from training.predicting.columns import Columns
 
-__all__ = ["Query", "Staged", "check", "read", "stage"]
-
 _SCHEMA = pa.schema([(name, pa.string()) for name in ("item_id", "edition", "first", "second")])
 # Rows in memory before they are laid down.
 _BUFFER = 500_000

@@ -23,8 +23,6 @@ from conf import UserError
 from etl.lake import arrow
 from training.files import replace_text
 
-__all__ = ["MEASURES", "disputed", "uncertain", "uncertainty", "votes", "write"]
-
 MEASURES = ("entropy", "margin")
 _BY_ITEM = [("item_id", "ascending"), ("edition", "ascending")]
 _COLUMNS = ("item_id", "edition", "predicted", "scores")

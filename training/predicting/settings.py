@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from conf import UserError, setting
 from training.predicting.selection import MEASURES
 
-__all__ = ["Settings"]
-
 
 @dataclass(frozen=True)
 class Settings:

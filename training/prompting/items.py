@@ -25,8 +25,6 @@ from training.prompting.prompts import FIELDS, LABELS, Cloze, Prompt, Prompts, V
 from training.prompting.settings import Settings
 from training.tasks import Source, adept, reading
 
-__all__ = ["Items", "Question", "load", "questions"]
-
 _JOIN = " "
 log = logging.getLogger("adnominal")
 

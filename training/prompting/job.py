@@ -30,8 +30,6 @@ from training.prompting.scoring import LanguageModel, language_model
 from training.prompting.settings import Settings
 from training.runs import Outcome, Plan, Runs, folder_name
 
-__all__ = ["prepare", "prompt"]
-
 JOB = "prompt"
 # Seconds between files of the cache: what a kill loses at most.
 _KEEP_EVERY = 20.0

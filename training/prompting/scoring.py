@@ -27,8 +27,6 @@ from training.prompting.cache import Answer
 from training.prompting.items import Question
 from training.prompting.prompts import Cloze, Prompt, Verbaliser
 
-__all__ = ["Causal", "EncoderDecoder", "LanguageModel", "Masked", "language_model"]
-
 _CHUNK = 1024
 
 

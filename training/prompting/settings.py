@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from conf import UserError, setting
 
-__all__ = ["Settings"]
-
 
 @dataclass(frozen=True)
 class Settings:

@@ -40,8 +40,6 @@ from training.sharding import read_deepspeed, stage_of
 from training.tasks import Dataset, Task
 from training.tracking import Run
 
-__all__ = ["Cell", "prepare", "score"]
-
 JOB = "score"
 log = logging.getLogger("adnominal")
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from conf import UserError, setting
 
-__all__ = ["Settings"]
-
 
 @dataclass(frozen=True)
 class Settings:

@@ -33,8 +33,6 @@ from training.tasks import reading
 from training.tasks.dataset import Dataset, Examples, Predicted, Source
 from training.tasks.scoring import classification, outcomes
 
-__all__ = ["LABELS", "OUTCOMES", "Asp", "Settings", "with_full_stop"]
-
 LABELS = (ENTAILMENT, NEUTRAL, CONTRADICTION)
 OUTCOMES = (ENTAILMENT, NOT_ENTAILMENT)
 _OUTCOME_OF = np.array([0, 1, 1])

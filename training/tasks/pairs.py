@@ -20,8 +20,6 @@ from training.tasks import reading
 from training.tasks.dataset import Dataset, Examples, Predicted
 from training.tasks.scoring import classification
 
-__all__ = ["Pairs", "Settings"]
-
 # The partition column that tells one dataset of the table from another.
 _PARTITIONS = ("edition", "source", "corpus")
 

@@ -21,8 +21,6 @@ from training.tasks import reading
 from training.tasks.dataset import Dataset, Examples, Predicted, Source
 from training.tasks.scoring import classification
 
-__all__ = ["LABELS", "Plane", "Settings"]
-
 LABELS = ("not entailed", "entailed")
 _MAX_LENGTH = 12
 # Items for models that are not trained on PLANE: there is nothing to train on.

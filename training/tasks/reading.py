@@ -17,17 +17,6 @@ from etl.lake import arrow
 from etl.lake.tables import table as declaration
 from training.tasks.dataset import Examples, Ids, Source
 
-__all__ = [
-    "class_ids",
-    "lookup",
-    "partition_values",
-    "require_parts",
-    "rows",
-    "source",
-    "split_parts",
-    "strings",
-]
-
 
 def source(lake: str, table: str, edition: str, column: str = "edition") -> Source:
     """The table's newest version, with `edition` in it.

@@ -9,8 +9,6 @@ import numpy as np
 from training import metrics
 from training.tasks.dataset import Dataset, Ids, Predicted
 
-__all__ = ["classification", "outcomes"]
-
 
 def outcomes(dataset: Dataset, predicted: Predicted) -> Ids:
     """The outcome of each predicted class."""

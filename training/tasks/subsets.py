@@ -10,8 +10,6 @@ import pyarrow as pa
 from conf import UserError
 from training.tasks.dataset import Ids
 
-__all__ = ["nested_subset"]
-
 
 def nested_subset(item_ids: pa.StringArray, size: int, seed: int) -> Ids:
     """The row numbers, ascending, of `size` rows.

@@ -21,8 +21,6 @@ from training import metrics
 from training.tasks import reading
 from training.tasks.dataset import Dataset, Examples, Predicted, Source
 
-__all__ = ["FORMS", "Settings", "Sygns"]
-
 FORMS = ("fol", "drs", "vf")
 _WITH_PRIMITIVE = SCHEMES[:2]
 

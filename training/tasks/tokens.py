@@ -7,8 +7,6 @@ from typing import Literal, TypeAlias
 
 from etl.sygns import fol
 
-__all__ = ["Splitting", "join_tokens", "split_tokens"]
-
 Splitting: TypeAlias = Literal["words", "formula"]
 
 
