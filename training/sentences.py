@@ -89,8 +89,6 @@ def load(
         scheme="text_hash",
         fold=f"{validation:g}",
         labels=(),
-        outcomes=(),
-        outcome_of=np.arange(0),
         parts=parts,
         sources=tuple(sources),
     )

@@ -21,6 +21,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from conf import UserError, setting
+from etl.sygns import fol
 from training.decoding import decode
 from training.seq2seq_models import (
     BEGIN,
@@ -33,7 +34,6 @@ from training.seq2seq_models import (
     Transformer,
 )
 from training.tasks.dataset import Dataset, Ids
-from training.tasks.tokens import Splitting, join_tokens, split_tokens
 
 log = logging.getLogger("adnominal")
 
@@ -120,7 +120,7 @@ class Vocabularies:
 
     source: Vocabulary
     target: Vocabulary
-    splitting: Splitting
+    splitting: str
 
     @classmethod
     def of(cls, dataset: Dataset) -> Vocabularies:
@@ -137,6 +137,21 @@ class Vocabularies:
     def texts(self, ids: Tensor) -> list[str]:
         """The target texts of generated ids, one a row."""
         return [join_tokens(self.target.words(row), self.splitting) for row in ids.tolist()]
+
+
+def split_tokens(text: str, how: str) -> list[str]:
+    """The tokens that a model reads or writes (Yanaka et al. 2021, section 4.1).
+
+    ``words`` are split at spaces: sentences, variable-free formulas, and DRS clauses, where
+    ``[SEP]``, every box and every variable are tokens. A first-order ``formula`` is split by
+    `etl.sygns.fol.tokens`, whose operators keep their spaces.
+    """
+    return fol.tokens(text) if how == "formula" else text.split(" ")
+
+
+def join_tokens(tokens: Sequence[str], how: str) -> str:
+    """The text of tokens: ``join_tokens(split_tokens(text, how), how) == text``."""
+    return ("" if how == "formula" else " ").join(tokens)
 
 
 class _Ragged:

@@ -14,10 +14,16 @@ from etl.sygns.generate import Sampler
 from etl.sygns.grammar import grammar
 from training import seq2seq
 from training.decoding import decode
-from training.seq2seq import Seq2Seq, Seq2SeqData, Vocabularies, Vocabulary
+from training.seq2seq import (
+    Seq2Seq,
+    Seq2SeqData,
+    Vocabularies,
+    Vocabulary,
+    join_tokens,
+    split_tokens,
+)
 from training.seq2seq_models import END, IGNORED, PAD, UNKNOWN
 from training.tasks.dataset import Dataset, Examples, Source
-from training.tasks.tokens import join_tokens, split_tokens
 
 SENTENCES = [
     ("a dog ran", "EXIST DOG RUN"),

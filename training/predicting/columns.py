@@ -10,9 +10,7 @@ import pyarrow as pa
 from conf import UserError
 from etl.lake import tables
 from training.loading import ModelSource
-
-# The partition column that tells one dataset of a table from another.
-_PARTITIONS = ("edition", "source", "corpus")
+from training.tasks import reading
 
 
 class _Known(NamedTuple):
@@ -90,8 +88,8 @@ def columns(
         )
     for name, column in (("item", item), ("first", first), ("second", second)):
         _check(table, declared.schema, name, column)
-    edition = next((name for name in _PARTITIONS if name in declared.partition_by), None)
-    return Columns(item, edition, first, second, task.get("full_stops") == "normalised")
+    full_stops = task.get("full_stops") == "normalised"
+    return Columns(item, reading.partition(table), first, second, full_stops)
 
 
 def _taught(table: str, source: ModelSource, known: _Known | None) -> tuple[str, str | None]:
