@@ -7,6 +7,7 @@ restricted choice: the class whose name is the most probable completion; texts b
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -16,7 +17,7 @@ import pyarrow as pa
 from conf import UserError
 from training import launch
 from training.batching import Ids
-from training.encoders import PairLearner, Pretrained, longest
+from training.encoders import PairLearner, longest, unadapted
 from training.learner import IGNORED
 from training.tasks import Examples
 
@@ -49,7 +50,7 @@ class InstructionLearner(PairLearner):
         tokenizer.padding_side = "left"
 
     def _limit(self) -> int:
-        able = longest(Pretrained(self._path, self.config, self.tokenizer))
+        able = longest(self)
         wanted = self._settings.max_length or able
         if not 16 <= wanted <= able:
             raise UserError(f"max_length={wanted}: expected 16 to {able} for {self.name}")
@@ -185,24 +186,21 @@ def completed(prompts: Rows, answers: Rows, padding: int) -> dict[str, Any]:
     are the completions' tokens, none where all completions are empty.
     """
     import torch
+    from torch.nn.utils.rnn import pad_sequence
+
+    def padded(rows: Rows, value: int) -> Any:
+        tensors = [torch.tensor(row, dtype=torch.long) for row in rows]
+        return pad_sequence(tensors, True, value, padding_side="left")
 
     rows = [[*prompt, *answer] for prompt, answer in zip(prompts, answers, strict=True)]
-    width, most = max(map(len, rows)), max(map(len, answers))
-    ids = np.full((len(rows), width), padding, dtype=np.int64)
-    mask = np.zeros_like(ids)
-    labels = np.full((len(rows), most), IGNORED, dtype=np.int64)
-    for at, (row, answer) in enumerate(zip(rows, answers, strict=True)):
-        ids[at, width - len(row) :] = row
-        mask[at, width - len(row) :] = 1
-        labels[at, most - len(answer) :] = answer
+    mask = padded([[1] * len(row) for row in rows], 0)
+    positions = (mask.cumsum(1) - 1).clamp(min=0)
     batch = {
-        "input_ids": ids,
+        "input_ids": padded(rows, padding),
         "attention_mask": mask,
-        "position_ids": (mask.cumsum(axis=1) - 1).clip(min=0),
+        "position_ids": positions,
     }
-    if most:
-        batch["labels"] = labels
-    return {name: torch.from_numpy(value) for name, value in batch.items()}
+    return batch | {"labels": padded(answers, IGNORED)} if any(answers) else batch
 
 
 def packed(prompts: Rows, answers: Rows) -> dict[str, Any]:
@@ -246,11 +244,14 @@ def completion_logits(model: Any, batch: Mapping[str, Any]) -> Any:
             logits_to_keep=batch["places"],
         ).logits
     most = batch["labels"].shape[1] if "labels" in batch else 1
-    names = ("input_ids", "attention_mask", "position_ids")
-    inputs = {name: batch[name] for name in names}
-    found = model(**inputs, use_cache=False, logits_to_keep=most + 1).logits
+    inputs = {name: batch[name] for name in ("input_ids", "attention_mask")}
+    more = {"position_ids": batch["position_ids"], "use_cache": False, "logits_to_keep": most + 1}
+    module = getattr(model, "module", model)
+    module = getattr(module, "_orig_mod", module)
+    takes = inspect.signature(unadapted(module).forward).parameters
+    inputs |= {name: value for name, value in more.items() if name in takes}
     # The logits of a place tell the token one to the right.
-    return found[:, -most - 1 : -1]
+    return model(**inputs).logits[:, -most - 1 : -1]
 
 
 def choice_scores(model: Any, batch: Mapping[str, Any], classes: int) -> Any:

@@ -276,7 +276,7 @@ def _rows(own: Work, found: Mapping[str, Evaluation], run_id: str) -> pa.Table |
     """What the run predicts, as rows of the table predictions."""
     seed, model = own.point.settings.seed, own.learner.name
     parts = [
-        predictions.rows(own.dataset, part, one, run_id=run_id, seed=seed, model=model)
+        predictions.of_part(own.dataset, part, one, run_id=run_id, seed=seed, model=model)
         for part, one in found.items()
         if one.predicted is not None
     ]

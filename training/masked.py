@@ -20,6 +20,7 @@ from transformers import BertConfig
 from training import masking, wordpiece
 from training.batching import Ids, layout, seed_of
 from training.encoders import quiet
+from training.learner import Learner
 from training.masking import Keys, Masking
 from training.pretraining import Settings
 from training.tasks import Dataset
@@ -35,7 +36,7 @@ class BertForMaskedLM(transformers.BertForMaskedLM):  # type: ignore[misc]
         return self.cls(states.flatten(0, 1)[places])
 
 
-class MaskedLearner:
+class MaskedLearner(Learner):
     """A BERT to be trained on the sentences of a dataset.
 
     `tokenizer`, the lengths and the batches are there after `prepare`, which trains the vocabulary
@@ -120,10 +121,6 @@ class MaskedLearner:
             model = BertForMaskedLM(self.config)
         return sum(p.numel() for p in model.parameters())
 
-    def trained(self) -> int:
-        """All of them."""
-        return self.parameters()
-
     def lengths(self, part: str) -> Ids:
         """Tokens of each sentence."""
         return self._tokens[part].lengths
@@ -159,11 +156,6 @@ class MaskedLearner:
             "labels": torch.from_numpy(ids.reshape(-1)[places]),
         }
 
-    def tokens(self, batch: Mapping[str, Any]) -> tuple[int, int]:
-        """Tokens of a batch, and the same with padding."""
-        mask = batch["attention_mask"]
-        return int(mask.sum()), mask.numel()
-
     def logits(self, model: Any, batch: Mapping[str, Any]) -> Any:
         """Of each masked token and piece of the vocabulary."""
         return model(batch["input_ids"], batch["attention_mask"], batch["places"])
@@ -176,14 +168,6 @@ class MaskedLearner:
             "majority": float((unigram.argmax() == labels).sum()),
             "unigram_loss": -float(unigram[labels].double().sum()),
         }
-
-    def scores(self, model: Any, batch: Mapping[str, Any], logits: Any) -> Any:
-        """Nothing: there are no classes."""
-        raise NotImplementedError
-
-    def texts(self, model: Any, batch: Mapping[str, Any]) -> list[str]:
-        """Nothing: the model fills gaps."""
-        raise NotImplementedError
 
     def save(self, model: Any, folder: Path, weights: Mapping[str, Any] | None = None) -> None:
         """A folder that ``AutoModelForMaskedLM`` and ``AutoTokenizer`` load."""

@@ -20,21 +20,20 @@ from conf.progress import Progress, duration
 from etl.lake import arrow, upkeep
 from etl.lake.errors import LakeFailed
 from etl.lake.tables import table as declaration
-from training import launch
-from training.answering import Classifier, classifier, forward
-from training.batching import evaluation_batches
+from training import launch, predictions
+from training.answering import Classifier, classifier, texts
+from training.batching import Ids, evaluation_batches
+from training.encoders import PairLearner
 from training.files import replace_json
 from training.loading import ModelSource, resolve
 from training.predicting import rows, selection
 from training.predicting.columns import columns
 from training.predicting.rows import Query
 from training.predicting.settings import Settings
-from training.predictions import classified
 from training.runs import Outcome, Plan, Runs, folder_name
 from training.sharding import read_deepspeed, stage_of
 from training.tasks import Source
 from training.tasks.asp import with_full_stop
-from training.tokens import Tokens
 from training.tracking import Run
 
 JOB = "predict"
@@ -276,8 +275,8 @@ def _classified(
             # Chunks are alike: what this process has done, the others have too, about.
             progress.advance(count * world)
 
-        for chunk, tokens in _chunks(settings, work, model, plan, folder, own, advance):
-            _count(speed, tokens, settings.batch_size)
+        for chunk, lengths in _chunks(settings, work, model, plan, folder, own, advance):
+            _count(speed, lengths, settings.batch_size)
             speed.seconds = time.perf_counter() - started
             run.metrics(_figures([speed] * (1 if model.sharded else world)), chunk)
     speeds = [speed] if model.sharded else launch.gather(speed)
@@ -310,29 +309,30 @@ def _chunks(
     folder: Path,
     chunks: Sequence[int],
     advance: Callable[[int], None],
-) -> Iterator[tuple[int, Tokens]]:
-    """Classify and commit those chunks, one after the other; gives number and tokens of each.
+) -> Iterator[tuple[int, Ids]]:
+    """Classify and commit those chunks, one after the other; gives number and lengths of each.
 
     While the model is at one chunk, the next is tokenised and the one before committed.
     """
 
-    def load(chunk: int) -> tuple[pa.Table, Tokens]:
+    def load(chunk: int) -> tuple[pa.Table, PairLearner]:
         own = rows.read(folder / "rows", chunk)
         first, second = own["first"].combine_chunks(), own["second"].combine_chunks()
         if work.query.columns.full_stops:
             first, second = with_full_stop(first), with_full_stop(second)
-        return own, model.encode(first, second if work.query.columns.second else None)
+        return own, model.encode(texts(first, second if work.query.columns.second else None))
 
     def commit(chunk: int, own: pa.Table, scores: Any) -> None:
         if model.sharded and launch.rank() != 0:
             return
         names, outcome_of = work.source.outcomes
-        found = classified(
-            own["item_id"],
-            own["edition"],
-            scores,
-            names,
-            outcome_of,
+        answers = pa.array(outcome_of[scores.argmax(axis=1)])
+        found = predictions.rows(
+            len(scores),
+            item_id=own["item_id"],
+            edition=own["edition"],
+            predicted=pa.array(list(names), pa.string()).take(answers),
+            scores=scores,
             run_id=plan.run_id,
             task=work.query.table,
             scheme=JOB,
@@ -352,24 +352,24 @@ def _chunks(
 
     with ThreadPoolExecutor(1) as beside:
         ahead = beside.submit(load, chunks[0]) if chunks else None
-        before: tuple[int, Tokens, Future[None]] | None = None
+        before: tuple[int, Ids, Future[None]] | None = None
         for at, chunk in enumerate(chunks):
             assert ahead is not None
-            own, tokens = ahead.result()
+            own, encoded = ahead.result()
             if at + 1 < len(chunks):
                 ahead = beside.submit(load, chunks[at + 1])
-            scores = forward(model, tokens, settings.batch_size, advance)
+            found = model.answer(encoded, settings.batch_size, advance, together=False)
             if before is not None:
                 before[2].result()
                 yield before[:2]
-            before = chunk, tokens, beside.submit(commit, chunk, own, scores)
+            (lengths,) = map(encoded.lengths, encoded.dataset.parts)
+            before = chunk, lengths, beside.submit(commit, chunk, own, found.scores)
         if before is not None:
             before[2].result()
             yield before[:2]
 
 
-def _count(speed: _Speed, tokens: Tokens, batch_size: int) -> None:
-    lengths = tokens.lengths
+def _count(speed: _Speed, lengths: Ids, batch_size: int) -> None:
     speed.rows += len(lengths)
     speed.tokens += int(lengths.sum())
     speed.padded += sum(
