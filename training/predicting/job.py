@@ -13,6 +13,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from conf import JobFailed, UserError
@@ -75,16 +77,6 @@ class _Work:
     content: str
 
 
-@dataclass
-class _Speed:
-    """What a process has done, since it began."""
-
-    rows: int = 0
-    tokens: int = 0
-    padded: int = 0
-    seconds: float = 0.0
-
-
 def predict(settings: Settings) -> None:
     """Classifies rows of a table by a model that is there already, and selects items to annotate.
 
@@ -133,7 +125,7 @@ def _predicted(settings: Settings, work: _Work) -> str:
     # The first process decides: a table may get another version while they all start.
     folder = Path(settings.folder) / _name(settings, work)
     folder = launch.broadcast(folder)
-    runs = Runs(JOB, settings, settings.experiment)
+    runs = Runs(JOB, settings, settings.experiment or JOB)
     # Predictions that another lake has, or that somebody has deleted, are made again.
     kept = runs.finished(folder, lambda _: not _read_plan(folder).pending(settings.lake))
     if kept is None:
@@ -263,7 +255,8 @@ def _classified(
     left = sum(plan.sizes[chunk] for chunk in pending)
     if launch.rank() == 0 and left < plan.rows:
         log.info("going on: %s of %s rows are left", f"{left:,}", f"{plan.rows:,}")
-    speed = _Speed()
+    # Rows, tokens, and tokens with padding that this process has done.
+    done = np.zeros(3)
     started = time.perf_counter()
     with Progress(
         JOB, plan.rows, plan.rows - left, unit="rows", silent=launch.rank() != 0
@@ -276,10 +269,13 @@ def _classified(
             progress.advance(count * world)
 
         for chunk, lengths in _chunks(settings, work, model, plan, folder, own, advance):
-            _count(speed, lengths, settings.batch_size)
-            speed.seconds = time.perf_counter() - started
-            run.metrics(_figures([speed] * (1 if model.sharded else world)), chunk)
-    speeds = [speed] if model.sharded else launch.gather(speed)
+            batches = evaluation_batches(lengths, settings.batch_size, 0, 1)
+            padded = sum(int(lengths[rows].max()) * len(rows) for rows in batches)
+            done += (len(lengths), lengths.sum(), padded)
+            of_all = done * (1 if model.sharded else world)
+            run.metrics(_figures(of_all, time.perf_counter() - started), chunk)
+    seconds = max(launch.gather(time.perf_counter() - started))
+    done = done if model.sharded else np.sum(launch.gather(done), axis=0)
     if launch.rank() != 0:
         return {}
     counts = _counts(settings.lake, work.query.table, plan.run_id)
@@ -296,8 +292,8 @@ def _classified(
         "left_out": plan.left_out,
         "predicted": counts,
         "rows_now": left,
-        "seconds_now": max(own.seconds for own in speeds),
-        "figures": _figures(speeds) if left else {},
+        "seconds_now": seconds,
+        "figures": _figures(done, seconds) if left else {},
     }
 
 
@@ -369,23 +365,11 @@ def _chunks(
             yield before[:2]
 
 
-def _count(speed: _Speed, lengths: Ids, batch_size: int) -> None:
-    speed.rows += len(lengths)
-    speed.tokens += int(lengths.sum())
-    speed.padded += sum(
-        int(lengths[batch].max()) * len(batch)
-        for batch in evaluation_batches(lengths, batch_size, 0, 1)
-    )
-
-
-def _figures(speeds: Sequence[_Speed]) -> dict[str, float]:
-    """Speed of all processes together, by the slowest's time."""
-    seconds = max(own.seconds for own in speeds)
-    done, tokens, padded = (
-        sum(getattr(own, name) for own in speeds) for name in ("rows", "tokens", "padded")
-    )
+def _figures(done: npt.NDArray[np.float64], seconds: float) -> dict[str, float]:
+    """Speed, from rows, tokens and tokens with padding."""
+    rows, tokens, padded = done.tolist()
     return {
-        "predict/rows_per_second": done / seconds,
+        "predict/rows_per_second": rows / seconds,
         "predict/tokens_per_second": tokens / seconds,
         "predict/padding_efficiency": tokens / padded,
     }

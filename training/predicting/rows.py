@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.dataset as pads
 
 from conf import UserError
 from conf.progress import Progress
@@ -26,7 +27,8 @@ from training import launch
 from training.predicting.columns import Columns
 
 _SCHEMA = pa.schema([(name, pa.string()) for name in ("item_id", "edition", "first", "second")])
-# Rows in memory before they are laid down.
+_CHUNK = pa.field("chunk", pa.int32())
+# Hashes in memory beside those that are drawn.
 _BUFFER = 500_000
 _Hashes = npt.NDArray[np.uint64]
 
@@ -122,27 +124,35 @@ def stage(
     for leftover in (fresh, folder):
         shutil.rmtree(leftover, ignore_errors=True)
     fresh.mkdir(parents=True)
-    held: list[pa.RecordBatch] = []
-    places: list[_Hashes] = []
-    taken = 0
-    with Progress(
-        f"reading {query.table}", wanted, unit="rows", silent=launch.rank() != 0
-    ) as progress:
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        nonlocal sizes
+        drawn = 0
         for batch in query.stream():
             hashes = _hashes(batch, seed)
             if highest is not None:
                 # Rows that are there twice have one hash; so no more than wanted.
-                kept = np.flatnonzero(hashes <= highest)[: wanted - taken]
+                kept = np.flatnonzero(hashes <= highest)[: wanted - drawn]
                 batch, hashes = batch.take(pa.array(kept)), hashes[kept]
-            held.append(batch)
-            places.append(hashes % np.uint64(len(sizes)))
-            taken += batch.num_rows
-            editions |= {value for value in pc.unique(batch["edition"]).to_pylist() if value}
+            drawn += batch.num_rows
+            places = (hashes % np.uint64(len(sizes))).astype(np.int32)
+            sizes += np.bincount(places, minlength=len(sizes))
+            editions.update(value for value in pc.unique(batch["edition"]).to_pylist() if value)
             progress.advance(batch.num_rows)
-            if sum(len(own) for own in places) >= _BUFFER:
-                sizes += _lay_down(fresh, held, places, len(sizes))
-                held, places = [], []
-        sizes += _lay_down(fresh, held, places, len(sizes))
+            yield batch.append_column(_CHUNK.name, pa.array(places))
+
+    with Progress(
+        f"reading {query.table}", wanted, unit="rows", silent=launch.rank() != 0
+    ) as progress:
+        pads.write_dataset(
+            batches(),
+            fresh,
+            schema=_SCHEMA.append(_CHUNK),
+            format="ipc",
+            partitioning=pads.partitioning(pa.schema([_CHUNK])),
+            max_partitions=max(1024, len(sizes)),
+            min_rows_per_group=1024,
+        )
     fresh.rename(folder)
     return Staged(sizes.tolist(), left_out, sorted(editions))
 
@@ -167,38 +177,7 @@ def _threshold(query: Query, seed: int, wanted: int) -> np.uint64:
     return highest
 
 
-def _lay_down(
-    folder: Path, held: list[pa.RecordBatch], places: list[_Hashes], chunks: int
-) -> npt.NDArray[np.int64]:
-    """Append rows to their chunks' files; how many each got."""
-    if not held:
-        return np.zeros(chunks, dtype=np.int64)
-    place = np.concatenate(places)
-    order = np.argsort(place, kind="stable")
-    table = pa.Table.from_batches(held).take(pa.array(order))
-    counts = np.bincount(place.astype(np.int64), minlength=chunks)
-    at = 0
-    for chunk in np.flatnonzero(counts):
-        part = table.slice(at, counts[chunk])
-        at += int(counts[chunk])
-        # Streams of Arrow, end to end in one file.
-        with (
-            _path(folder, int(chunk)).open("ab") as file,
-            pa.ipc.new_stream(file, _SCHEMA) as stream,
-        ):
-            stream.write_table(part)
-    return counts
-
-
-def _path(folder: Path, chunk: int) -> Path:
-    return folder / f"{chunk:06d}.arrow"
-
-
 def read(folder: Path, chunk: int) -> pa.Table:
     """The rows of a chunk that was laid down, in an order that depends on nothing but them."""
-    parts = []
-    with pa.OSFile(str(_path(folder, chunk))) as file:
-        size = file.size()
-        while file.tell() < size:
-            parts.append(pa.ipc.open_stream(file).read_all())
-    return pa.concat_tables(parts).sort_by([(name, "ascending") for name in _SCHEMA.names])
+    rows = pads.dataset(folder / str(chunk), format="ipc").to_table()
+    return rows.sort_by([(name, "ascending") for name in _SCHEMA.names])

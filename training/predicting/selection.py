@@ -7,8 +7,6 @@ the entropy of their votes (Settles 2009, sections 3.1 and 3.2).
 
 from __future__ import annotations
 
-import csv
-import io
 import logging
 import math
 from collections.abc import Iterator, Sequence
@@ -141,14 +139,9 @@ def disputed(lake: str, runs: Sequence[str], count: int) -> pa.Table:
 
 def write(table: pa.Table, path: Path) -> None:
     """The table as a file with a header line: tab-separated for .tsv, else with commas."""
-    text = io.StringIO()
-    writer = csv.writer(text, delimiter="\t" if path.suffix == ".tsv" else ",", lineterminator="\n")
-    writer.writerow(table.column_names)
-    for row in table.to_pylist():
-        writer.writerow(
-            [f"{value:.6f}" if isinstance(value, float) else value for value in row.values()]
-        )
-    replace_text(path, text.getvalue())
+    separator = "\t" if path.suffix == ".tsv" else ","
+    text = table.to_pandas().to_csv(None, sep=separator, index=False, float_format="%.6f")
+    replace_text(path, text)
 
 
 def _order(*values: str) -> list[tuple[str, str]]:

@@ -69,7 +69,7 @@ def score(settings: Settings) -> None:
     to the table predictions and, with all figures, to MLflow.
     """
     cells, undefined = prepare(settings)
-    runs = Runs(JOB, settings, settings.experiment)
+    runs = Runs(JOB, settings, settings.experiment or JOB)
     with contextlib.ExitStack() as stack:
         stack.enter_context(launch.group(stage_of(settings.deepspeed) == 3))
         parent: Run | None = None
