@@ -5,7 +5,7 @@ et al. 2015: attention over the encoder's outputs after the decoder's step, no i
 `Transformer`: encoder and decoder of three layers with eight heads and learned positions,
 normalised after each block as in Vaswani et al. (2017).
 
-Both take a batch of token ids with padding and give a loss and logits, or a `Decoder` of it, which
+Both take a batch of token ids with padding and give logits, or a `Decoder` of it, which
 `training.decoding` asks for one token after another, each computed once.
 """
 
@@ -49,31 +49,11 @@ class Config:
     beam: int = 1
     length_penalty: float = 1.0
 
-    def parameters(self) -> int:
-        """The number of trainable parameters, from the shape alone."""
-        e, h = self.embedding, self.hidden
-        tokens = (self.source_size + self.target_size) * e
-        if self.architecture == "gru":
-            cells = 2 * 3 * (e * h + h * h + 2 * h)
-            return tokens + cells + (2 * h * h + h) + (h + 1) * self.target_size
-        attention, forward, norm = 4 * (e * e + e), 2 * e * h + e + h, 2 * e
-        encoder = attention + forward + 2 * norm
-        decoder = 2 * attention + forward + 3 * norm
-        positions = (self.max_source + self.max_target) * e
-        return tokens + positions + self.layers * (encoder + decoder) + (e + 1) * self.target_size
-
 
 class Output(NamedTuple):
-    """What `forward` gives: the mean loss over target tokens (None without labels), the logits."""
+    """What `forward` gives, as models of transformers have it."""
 
-    loss: Tensor | None
     logits: Tensor
-
-
-def _output(logits: Tensor, labels: Tensor) -> Output:
-    # In full precision: a mean over some thousand tokens in bfloat16 loses digits.
-    loss = F.cross_entropy(logits.float().flatten(0, 1), labels.flatten(), ignore_index=IGNORED)
-    return Output(loss, logits)
 
 
 def _shifted(labels: Tensor) -> Tensor:
@@ -110,10 +90,13 @@ class GRU(nn.Module):  # type: ignore[misc]
         self.out = nn.Linear(size, config.target_size)
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, labels: Tensor) -> Output:
-        """`input_ids` and `attention_mask` [batch, source], `labels` [batch, target]."""
+        """Logits [batch, target, vocabulary], each from the labels before it.
+
+        `input_ids` and `attention_mask` are [batch, source], `labels` [batch, target].
+        """
         memory, state = self._encode(input_ids, attention_mask)
         states, _ = self.decoder(self.target(_shifted(labels)), state)
-        return _output(self._attend(states, memory, attention_mask), labels)
+        return Output(self._attend(states, memory, attention_mask))
 
     def _encode(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """The outputs, and the state after each sentence's last token, [1, batch, hidden]."""
@@ -274,13 +257,13 @@ class Transformer(nn.Module):  # type: ignore[misc]
         return x
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, labels: Tensor) -> Output:
-        """`input_ids` and `attention_mask` [batch, source], `labels` [batch, target]."""
+        """As `GRU.forward`."""
         mask = attention_mask[:, None, None, :].bool()
         memory = self._encode(input_ids, mask)
         x = self._embedded(_shifted(labels), self.target, self.target_position)
         for layer in self.decoder:
             x, _ = layer(x, layer.cross.keys_values(memory), mask)
-        return _output(self.out(x), labels)
+        return Output(self.out(x))
 
     def decoder_of(self, input_ids: Tensor, attention_mask: Tensor, copies: int = 1) -> Decoder:
         """As `GRU.decoder_of`; keys and values of earlier tokens are kept, not computed again."""
