@@ -239,8 +239,7 @@ def _predicted(log: Path) -> int:
 
 def staging(lake: str, folder: Path) -> float:
     """Seconds that the rows take to be read and laid down in chunks, once a run."""
-    from training.predicting.columns import Columns
-    from training.predicting.rows import Query, stage
+    from training.predicting.rows import Columns, Query, stage
 
     columns = Columns("item_id", "edition", "sentence", "modified_sentence")
     version = arrow.version(lake, "adept_items")

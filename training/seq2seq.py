@@ -22,7 +22,6 @@ from torch import Tensor
 from conf import UserError, setting
 from etl.sygns import fol
 from training.batching import layout
-from training.decoding import decode
 from training.seq2seq_models import (
     BEGIN,
     END,
@@ -32,6 +31,7 @@ from training.seq2seq_models import (
     UNKNOWN,
     Config,
     Transformer,
+    decode,
 )
 from training.tasks.dataset import Dataset, Ids
 
@@ -214,7 +214,7 @@ class Seq2SeqData:
         }
 
     def decode(self, model: Model, batch: Mapping[str, Tensor], synced: bool = False) -> list[str]:
-        """The model's answers; `synced` as for `training.decoding.decode`, labels not looked at."""
+        """The model's answers; `synced` as for `seq2seq_models.decode`, labels not looked at."""
         found = decode(model, batch["input_ids"], batch["attention_mask"], synced)
         return self.vocabularies.texts(found)
 

@@ -13,7 +13,6 @@ from conf import UserError
 from etl.sygns.generate import Sampler
 from etl.sygns.grammar import grammar
 from training import seq2seq
-from training.decoding import decode
 from training.evaluation import loss_sum
 from training.seq2seq import (
     Seq2Seq,
@@ -23,7 +22,7 @@ from training.seq2seq import (
     join_tokens,
     split_tokens,
 )
-from training.seq2seq_models import END, IGNORED, PAD, UNKNOWN
+from training.seq2seq_models import END, IGNORED, PAD, UNKNOWN, decode
 from training.tasks.dataset import Dataset, Examples, Source
 
 SENTENCES = [

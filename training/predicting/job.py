@@ -29,8 +29,7 @@ from training.encoders import PairLearner
 from training.files import replace_json
 from training.loading import ModelSource, resolve
 from training.predicting import rows, selection
-from training.predicting.columns import columns
-from training.predicting.rows import Query
+from training.predicting.rows import Query, columns
 from training.predicting.settings import Settings
 from training.runs import Outcome, Plan, Runs, folder_name
 from training.sharding import read_deepspeed, stage_of
