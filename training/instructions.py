@@ -58,7 +58,7 @@ class InstructionLearner(PairLearner):
 
     def prepare(self) -> None:
         """Tokenise prompts and completions."""
-        self._choices = self._completions(self.dataset.labels)
+        self._choices = completions(self.tokenizer, self.dataset.labels)
         self._prompts: dict[str, Rows] = {}
         self._answers: dict[str, Rows] = {}
         self._cut: dict[str, int] = {}
@@ -81,13 +81,10 @@ class InstructionLearner(PairLearner):
     def _gold(self, examples: Examples) -> Rows:
         """The completion of each example; none where it has no label to learn."""
         if examples.targets is not None:
-            return self._completions(examples.targets.to_pylist())
+            return completions(self.tokenizer, examples.targets.to_pylist())
         if examples.labels is None:
             return [[] for _ in range(len(examples))]
         return [self._choices[label] for label in examples.labels]
-
-    def _completions(self, texts: Sequence[str]) -> Rows:
-        return completions(self.tokenizer, texts)
 
     def lengths(self, part: str) -> Ids:
         """Tokens of prompt and completion."""
@@ -108,14 +105,15 @@ class InstructionLearner(PairLearner):
         answers = [self._answers[part][at] for at in indices]
         if part == "train" and self._settings.packed:
             return packed(prompts, answers)
-        batch = self._batch(prompts, answers)
+        padding = self.tokenizer.pad_token_id
+        batch = completed(prompts, answers, padding)
         if part == "train":
             return batch
         if self.dataset.kind == "seq2seq":
-            alone = self._batch(prompts, [[] for _ in prompts])
+            alone = completed(prompts, [[] for _ in prompts], padding)
             return batch | {f"prompt_{name}": value for name, value in alone.items()}
         every = [prompt for prompt in prompts for _ in self._choices]
-        choices = self._batch(every, [*self._choices] * len(prompts))
+        choices = completed(every, [*self._choices] * len(prompts), padding)
         return batch | {f"choice_{name}": value for name, value in choices.items()}
 
     def tokens(self, batch: Mapping[str, Any]) -> tuple[int, int]:
@@ -123,9 +121,6 @@ class InstructionLearner(PairLearner):
         if "places" in batch:
             return batch["input_ids"].numel(), batch["input_ids"].numel()
         return super().tokens(batch)
-
-    def _batch(self, prompts: Rows, answers: Rows) -> dict[str, Any]:
-        return completed(prompts, answers, self.tokenizer.pad_token_id)
 
     def logits(self, model: Any, batch: Mapping[str, Any]) -> Any:
         """Of each place of the completions and token of the vocabulary."""

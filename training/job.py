@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
 import gc
@@ -87,14 +86,11 @@ def execute(settings: Training, work: Sequence[Work]) -> None:
     first = work[0]
     out = first.folder.parent
     runs = Runs(first.job, settings, settings.experiment or first.name)
+    name = settings.run_name or f"{first.dataset.task}: {len(work)} runs"
     results, failed = [], []
-    with contextlib.ExitStack() as stack:
-        parent: Run | None = None
-        if len(work) > 1:
-            name = settings.run_name or f"{first.dataset.task}: {len(work)} runs"
-            parent = stack.enter_context(runs.group(name, out / "mlflow.json"))
+    with runs.group(name, out / "mlflow.json", len(work)) as parent:
         for number, one in enumerate(work, 1):
-            if len(work) > 1 and launch.rank() == 0:
+            if parent is not None and launch.rank() == 0:
                 log.info("run %d of %d: %s", number, len(work), one.point.label)
             try:
                 result = runs.once(_plan(one), functools.partial(_trained, one), parent)

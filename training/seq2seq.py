@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -86,10 +87,10 @@ class Vocabulary:
     """The words of one side; `tokens` begins with the four special ones."""
 
     tokens: tuple[str, ...]
-    _ids: dict[str, int] = field(init=False, repr=False, compare=False, default_factory=dict)
 
-    def __post_init__(self) -> None:
-        self._ids.update({token: number for number, token in enumerate(self.tokens)})
+    @cached_property
+    def _ids(self) -> dict[str, int]:
+        return {token: number for number, token in enumerate(self.tokens)}
 
     @classmethod
     def of(cls, texts: Iterable[Sequence[str]]) -> Vocabulary:

@@ -50,10 +50,10 @@ def votes(answers: npt.NDArray[np.int64]) -> _Floats:
 
 
 def _entropy(shares: _Floats) -> _Floats:
-    # 0 log 0 is 0.
-    logs = np.log2(shares, out=np.zeros_like(shares), where=shares > 0)
-    # Nothing is less than certain: no minus before a zero.
-    found: _Floats = np.maximum(0.0, -(shares * logs).sum(axis=1))
+    """In bits, of each row."""
+    from scipy.special import entr
+
+    found: _Floats = entr(shares).sum(axis=1) / math.log(2)
     return found
 
 

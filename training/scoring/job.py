@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
 import gc
@@ -70,15 +69,14 @@ def score(settings: Settings) -> None:
     """
     cells, undefined = prepare(settings)
     runs = Runs(JOB, settings, settings.experiment or JOB)
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(launch.group(stage_of(settings.deepspeed) == 3))
-        parent: Run | None = None
-        if len(cells) > 1:
-            names = [cell.folder.name for cell in cells]
-            kept = Path(settings.out) / f"{conf.settings_hash({'cells': names})}.mlflow.json"
-            models = len({cell.asked.source.name for cell in cells})
-            name = settings.run_name or f"{models} models on {', '.join(settings.tasks)}"
-            parent = stack.enter_context(runs.group(name, kept))
+    folders = [cell.folder.name for cell in cells]
+    kept = Path(settings.out) / f"{conf.settings_hash({'cells': folders})}.mlflow.json"
+    models = len({cell.asked.source.name for cell in cells})
+    name = settings.run_name or f"{models} models on {', '.join(settings.tasks)}"
+    with (
+        launch.group(stage_of(settings.deepspeed) == 3),
+        runs.group(name, kept, len(cells)) as parent,
+    ):
         results = _run(settings, cells, runs, parent)
         if launch.rank() == 0:
             _tell(cells, results, undefined, parent)
