@@ -25,8 +25,8 @@ from torch import Tensor
 from transformers import BertConfig
 
 from training import wordpiece
-from training.batching import Ids, layout, seed_of
-from training.encoders import quiet
+from training.batching import Ids, seed_of
+from training.encoders import padded, quiet
 from training.learner import Learner
 from training.pretraining import Settings
 from training.tasks import Dataset
@@ -222,24 +222,19 @@ class MaskedLearner(Learner):
         drawn = (self._settings.seed, self._epoch) if part == "train" else ()
         return self._keys[part][indices] ^ np.uint64(seed_of("mask", *drawn))
 
-    def _ids(self, part: str, indices: Ids) -> tuple[Ids, Any]:
-        tokens = self._tokens[part]
-        multiple = 8 if torch.cuda.is_available() else 1
-        where = layout(tokens.offsets, indices, multiple=multiple)
-        return where.fill(tokens.ids, self.config.pad_token_id), where.mask
-
     def truncated(self) -> dict[str, int]:
         """How many sentences of each part are longer than max_length."""
         return {part: tokens.truncated for part, tokens in self._tokens.items()}
 
     def collate(self, part: str, indices: Ids) -> dict[str, Any]:
         """input_ids, attention_mask; the `places` of masked tokens, and what they are: labels."""
-        ids, inside = self._ids(part, indices)
+        batch = padded(self.tokenizer, self._tokens[part], indices)
+        ids = batch["input_ids"].numpy()
         made = self._masking.masked(ids, self._rows(part, indices), training=part == "train")
         places = np.flatnonzero(made.chosen)
         return {
             "input_ids": torch.from_numpy(made.inputs),
-            "attention_mask": torch.from_numpy(inside.astype(np.int64)),
+            "attention_mask": batch["attention_mask"],
             "places": torch.from_numpy(places),
             "labels": torch.from_numpy(ids.reshape(-1)[places]),
         }
