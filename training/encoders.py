@@ -160,7 +160,39 @@ def padded(tokenizer: Any, tokens: Tokens, indices: Ids) -> dict[str, Any]:
     return {name: torch.from_numpy(column) for name, column in columns.items()}
 
 
-class PairLearner(Learner):
+class TokenLearner(Learner):
+    """What learners of transformers' models share: a tokenizer, and each part as its tokens."""
+
+    config: Any
+    tokenizer: Any
+
+    def __init__(self, dataset: Dataset, cache: str | None) -> None:
+        self.dataset = dataset
+        self.cache = Path(cache).expanduser() if cache else None
+        self._tokens: dict[str, Tokens] = {}
+
+    def lengths(self, part: str) -> Ids:
+        """Tokens of each example, special ones included."""
+        return self._tokens[part].lengths
+
+    def truncated(self) -> dict[str, int]:
+        """How many examples of each part are longer than the limit."""
+        return {part: tokens.truncated for part, tokens in self._tokens.items()}
+
+    def save(self, model: Any, folder: Path, weights: Mapping[str, Any] | None = None) -> None:
+        """A folder that transformers' automatic classes load.
+
+        Of a model with adapters these alone, with the name of the model that they are for.
+        """
+        with quiet():
+            if weights is None or weights:
+                model.save_pretrained(folder, state_dict=weights and dict(weights))
+        self.config.architectures = [type(unadapted(model)).__name__]
+        self.config.save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
+
+
+class PairLearner(TokenLearner):
     """An encoder with a fresh classification head, and a dataset of one or two texts an example.
 
     Truncates to max_length=, else to the paper's limit, else to the model's. Tokenised parts are
@@ -170,7 +202,7 @@ class PairLearner(Learner):
     auto_class, task_type = "AutoModelForSequenceClassification", "SEQ_CLS"
 
     def __init__(self, dataset: Dataset, settings: Settings) -> None:
-        self.dataset = dataset
+        super().__init__(dataset, settings.cache)
         self.name = settings.model
         self._settings = settings
         self._path, self.config, self.tokenizer = find(settings.model)
@@ -180,8 +212,6 @@ class PairLearner(Learner):
             # Saved with the adapters, so that what they adapt is held alike by whoever loads them.
             self.config.base_bits = settings.lora.bits
         self.limit = self._limit()
-        self.cache = Path(settings.cache).expanduser() if settings.cache else None
-        self._tokens: dict[str, Tokens] = {}
 
     def _configure(self, config: Any, tokenizer: Any) -> None:
         labels = self.dataset.labels
@@ -290,14 +320,6 @@ class PairLearner(Learner):
         adapted.peft_config["default"].base_model_name_or_path = self.name
         return adapted
 
-    def lengths(self, part: str) -> Ids:
-        """Tokens of each example."""
-        return self._tokens[part].lengths
-
-    def truncated(self) -> dict[str, int]:
-        """How many examples of each part are longer than the limit."""
-        return {part: tokens.truncated for part, tokens in self._tokens.items()}
-
     def collate(self, part: str, indices: Ids) -> dict[str, Any]:
         """input_ids, attention_mask, token_type_ids where the model has them, labels."""
         import torch
@@ -315,18 +337,6 @@ class PairLearner(Learner):
     def scores(self, model: Any, batch: Mapping[str, Any], logits: Any) -> Any:
         """The logits, computed where the batch has no labels."""
         return self.logits(model, batch) if logits is None else logits
-
-    def save(self, model: Any, folder: Path, weights: Mapping[str, Any] | None = None) -> None:
-        """A folder that ``AutoModelForSequenceClassification.from_pretrained`` loads.
-
-        Of a model with adapters these alone, with the name of the model that they are for.
-        """
-        with quiet():
-            if weights is None or weights:
-                model.save_pretrained(folder, state_dict=weights and dict(weights))
-        self.config.architectures = [type(unadapted(model)).__name__]
-        self.config.save_pretrained(folder)
-        self.tokenizer.save_pretrained(folder)
 
     def merge(self, folder: Path, merged: Path) -> None:
         """Write the model in `folder` whole, adapters merged into what they adapt."""

@@ -26,11 +26,10 @@ from transformers import BertConfig
 
 from training import wordpiece
 from training.batching import Ids, seed_of
-from training.encoders import padded, quiet
-from training.learner import Learner
+from training.encoders import TokenLearner, padded, quiet
 from training.pretraining import Settings
 from training.tasks import Dataset
-from training.tokens import Tokens, chunks, encode
+from training.tokens import chunks, encode
 
 Keys = npt.NDArray[np.uint64]
 
@@ -126,7 +125,7 @@ class BertForMaskedLM(transformers.BertForMaskedLM):  # type: ignore[misc]
         return self.cls(states.flatten(0, 1)[places])
 
 
-class MaskedLearner(Learner):
+class MaskedLearner(TokenLearner):
     """A BERT to be trained on the sentences of a dataset.
 
     `tokenizer`, the lengths and the batches are there after `prepare`, which trains the vocabulary
@@ -134,7 +133,7 @@ class MaskedLearner(Learner):
     """
 
     def __init__(self, dataset: Dataset, settings: Settings) -> None:
-        self.dataset = dataset
+        super().__init__(dataset, settings.cache)
         self._settings = settings
         self.name = f"bert-{settings.layers}x{settings.hidden}-{dataset.edition}"
         self.config = BertConfig(
@@ -150,7 +149,6 @@ class MaskedLearner(Learner):
         )
         self.tokenizer: Any = None
         self._epoch = 0
-        self._tokens: dict[str, Tokens] = {}
         self._keys: dict[str, Keys] = {}
 
     def prepare(self) -> None:
@@ -160,17 +158,18 @@ class MaskedLearner(Learner):
             UserError: a vocabulary that the sentences do not support.
         """
         own = self._settings
-        cache = Path(own.cache).expanduser() if own.cache else None
         self.tokenizer = wordpiece.tokenizer(
             self.dataset.parts["train"].first,
             own.vocabulary,
             lowercase=own.lowercase,
             words=own.words,
             limit=own.max_length,
-            cache=cache,
+            cache=self.cache,
         )
         for part, examples in self.dataset.parts.items():
-            self._tokens[part] = encode(self.tokenizer, examples.first, None, own.max_length, cache)
+            self._tokens[part] = encode(
+                self.tokenizer, examples.first, None, own.max_length, self.cache
+            )
             self._keys[part] = np.concatenate([keys(some) for some in chunks(examples.item_ids)])
         pieces = self.tokenizer.convert_ids_to_tokens(range(own.vocabulary))
         self._masking = Masking(
@@ -209,10 +208,6 @@ class MaskedLearner(Learner):
             model = BertForMaskedLM(self.config)
         return sum(p.numel() for p in model.parameters())
 
-    def lengths(self, part: str) -> Ids:
-        """Tokens of each sentence."""
-        return self._tokens[part].lengths
-
     def begin_epoch(self, epoch: int) -> None:
         """Masks are drawn anew in each epoch."""
         self._epoch = epoch
@@ -221,10 +216,6 @@ class MaskedLearner(Learner):
         # The validation part has the same masks in every epoch, and in runs of every seed.
         drawn = (self._settings.seed, self._epoch) if part == "train" else ()
         return self._keys[part][indices] ^ np.uint64(seed_of("mask", *drawn))
-
-    def truncated(self) -> dict[str, int]:
-        """How many sentences of each part are longer than max_length."""
-        return {part: tokens.truncated for part, tokens in self._tokens.items()}
 
     def collate(self, part: str, indices: Ids) -> dict[str, Any]:
         """input_ids, attention_mask; the `places` of masked tokens, and what they are: labels."""
@@ -251,15 +242,6 @@ class MaskedLearner(Learner):
             "majority": float((unigram.argmax() == labels).sum()),
             "unigram_loss": -float(unigram[labels].double().sum()),
         }
-
-    def save(self, model: Any, folder: Path, weights: Mapping[str, Any] | None = None) -> None:
-        """A folder that ``AutoModelForMaskedLM`` and ``AutoTokenizer`` load."""
-        with quiet():
-            if weights is None:
-                model.save_pretrained(folder)
-        self.config.architectures = ["BertForMaskedLM"]
-        self.config.save_pretrained(folder)
-        self.tokenizer.save_pretrained(folder)
 
     def load(self, folder: Path) -> Any:
         """What `save` has written, in the precision it was written in."""
