@@ -13,7 +13,10 @@ The same seed gives the same bytes.
 
 from __future__ import annotations
 
+import os
 import sys
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
 
@@ -96,9 +99,10 @@ def write_parts(folder: Path, first: int, last: int) -> list[Path]:
     """Parts numbered `first` to `last` - 1; those that are there are left as they are."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"part-{number:05}.gz" for number in range(first, last)]
-    for number, path in enumerate(paths, start=first):
-        if not path.exists():
-            write(path, number)
+    missing = [(path, seed) for seed, path in enumerate(paths, start=first) if not path.exists()]
+    if missing:
+        with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
+            list(pool.map(write, *zip(*missing, strict=True)))
     return paths
 
 
