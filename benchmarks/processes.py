@@ -177,7 +177,7 @@ def _main(result: str, folder: str, command: list[str]) -> None:
     if libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
     seen: dict[tuple[int, float], tuple[float, bool]] = {}
-    started = time.monotonic()
+    started, started_at = time.monotonic(), time.time()
     process = subprocess.Popen(command)
     wall, memory, looks = None, 0.0, 0
     course: list[Sample] = []
@@ -203,6 +203,7 @@ def _main(result: str, folder: str, command: list[str]) -> None:
     # Either misses something: the sum what ends between two looks, the other what nobody waits for.
     cpu = max(sum(own for own, _ in seen.values()), waited_for.ru_utime + waited_for.ru_stime)
     jvm = sum(own for own, java in seen.values() if java)
+    course.append(Sample(started_at + wall, cpu, since, _disk(folder) if folder else 0))
     used = {"code": code, "wall": wall, "cpu": cpu, "jvm": jvm, "memory": memory, "course": course}
     Path(result).write_text(json.dumps(used))
 
