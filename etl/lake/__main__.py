@@ -188,6 +188,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2 if isinstance(error, UserError) else 1
     except KeyboardInterrupt:
         return 130
+    except Exception as error:
+        from etl.lake.errors import storage_failure
+
+        if (reason := storage_failure(error)) is None:
+            raise
+        print(f"error: {reason}", file=sys.stderr)
+        return 1
     return 0
 
 

@@ -8,9 +8,12 @@ hexadecimal. jsonl: an object a line; numbers that JSON does not have (NaN, infi
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import json
 import math
 import os
+import time
 from collections.abc import Callable, Iterator
 from datetime import date, datetime
 from pathlib import Path
@@ -23,6 +26,7 @@ import pyarrow.parquet as pq
 from conf import JobFailed, UserError
 from etl.lake import arrow, log
 from etl.lake.show import sql_columns, sql_where
+from etl.lake.staging import LEFTOVER_AGE
 
 FORMATS = ("tsv", "csv", "jsonl", "parquet")
 
@@ -119,6 +123,15 @@ def _write_parquet(out: BinaryIO, schema: pa.Schema, batches: Iterator[pa.Record
     return rows
 
 
+def _remove_old_partials(target: Path) -> None:
+    """Delete what exports to the same file left that were killed a day ago or earlier."""
+    limit = time.time() - LEFTOVER_AGE.total_seconds()
+    for path in target.parent.glob(f".{glob.escape(target.name)}.*.partial"):
+        with contextlib.suppress(FileNotFoundError):  # another export may be doing the same
+            if path.stat().st_mtime < limit:
+                path.unlink()
+
+
 def export(
     root: str,
     table: str,
@@ -147,6 +160,7 @@ def export(
         raise UserError(f"out={out} is there already; choose another name or overwrite=true")
     if not target.parent.is_dir():
         raise UserError(f"out={out}: no folder {target.parent}; make it first")
+    _remove_old_partials(target)
     partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     batches = _stream(root, table, version, where)
     try:

@@ -27,7 +27,7 @@ from deltalake.transaction import AddAction, create_table_with_add_actions
 import conf
 from conf.help import nearest
 from etl.lake import actions
-from etl.lake.errors import LakeConflict, LakeError, LakeFailed
+from etl.lake.errors import LakeConflict, LakeError, LakeFailed, storage_failure
 from etl.lake.schema import differences, named_types, partition_text
 from etl.lake.storage import filesystem
 from etl.lake.tables import TABLES, Table
@@ -36,6 +36,7 @@ from etl.lake.tables import TABLES, Table
 _READABLE = {"timestampNtz"}
 _WRITABLE = _READABLE | {"appendOnly", "invariants"}
 _ATTEMPTS = 50
+_READINGS = 3
 _OURS = ("job", "code_version", "write", "mode", "partition", "rows", "files", "bytes")
 
 
@@ -141,16 +142,19 @@ def open_table(
     Raises:
         LakeError: no such version; a feature that would make its plain files wrong to read
             (deletion vectors, column mapping, …); a schema or partitioning not as declared.
+        LakeFailed: the storage failed.
     """
     if version is not None and version < 0:
         raise LakeError(f"version={version} of {declared.name}: expected 0 or more")
     try:
-        handle = DeltaTable(uri, version=version)
+        handle = _opened(uri, version)
     except TableNotFoundError:
         if version is not None and DeltaTable.is_deltatable(uri):
             raise _no_version(uri, declared, version) from None
         return None
     except DeltaError as error:
+        if (reason := storage_failure(error)) is not None:
+            raise LakeFailed(f"{declared.name}: {reason}") from error
         if version is not None:
             newest = open_table(uri, declared)
             if newest is not None and version > newest.version():
@@ -177,6 +181,19 @@ def open_table(
             f"{'; '.join(lines)}; build it again in a new lake"
         )
     return handle
+
+
+def _opened(uri: str, version: int | None = None) -> DeltaTable:
+    """The table; read again where a vacuum took commits away that had been listed just before."""
+    for _ in range(_READINGS - 1):
+        try:
+            return DeltaTable(uri, version=version)
+        except TableNotFoundError:
+            raise
+        except (DeltaError, OSError) as error:
+            if "not found" not in str(error):
+                raise
+    return DeltaTable(uri, version=version)
 
 
 def _no_version(uri: str, declared: Table, version: int) -> LakeError:
@@ -317,7 +334,7 @@ def done_already(handle: DeltaTable, transaction: tuple[str, int] | None) -> boo
 def committed_version(uri: str, write: str, since: int | None) -> int | None:
     """The version, later than `since`, that write `write` made; None where it made none."""
     try:
-        handle = DeltaTable(uri)
+        handle = _opened(uri)
     except TableNotFoundError:
         return None
     later = handle.version() - (-1 if since is None else since)

@@ -73,14 +73,25 @@ def begin(filesystem: pa_fs.FileSystem) -> str:
 
 def finish(filesystem: pa_fs.FileSystem, write: str) -> None:
     """Take the marker away, the files being in the table."""
-    filesystem.delete_file(f"{MARKERS}/{write}")
+    remove(filesystem, f"{MARKERS}/{write}")
 
 
 def discard(filesystem: pa_fs.FileSystem, write: str) -> None:
     """Delete the files of a write that did not come about, then its marker."""
-    if filesystem.get_file_info(f"{DATA}/{write}").type != pa_fs.FileType.NotFound:
-        filesystem.delete_dir(f"{DATA}/{write}")
+    remove(filesystem, f"{DATA}/{write}")
     finish(filesystem, write)
+
+
+def remove(filesystem: pa_fs.FileSystem, path: str) -> None:
+    """Delete a file, or a folder and all in it; another writer may be deleting the same."""
+    while (kind := filesystem.get_file_info(path).type) != pa_fs.FileType.NotFound:
+        try:
+            if kind == pa_fs.FileType.Directory:
+                filesystem.delete_dir(path)
+            else:
+                filesystem.delete_file(path)
+        except FileNotFoundError:
+            continue  # something in it went meanwhile, or all of it: look again
 
 
 def clean(
