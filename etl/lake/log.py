@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -37,6 +38,7 @@ _READABLE = {"timestampNtz"}
 _WRITABLE = _READABLE | {"appendOnly", "invariants"}
 _ATTEMPTS = 50
 _READINGS = 3
+_T = TypeVar("_T")
 _OURS = ("job", "code_version", "write", "mode", "partition", "rows", "files", "bytes")
 
 
@@ -147,7 +149,7 @@ def open_table(
     if version is not None and version < 0:
         raise LakeError(f"version={version} of {declared.name}: expected 0 or more")
     try:
-        handle = _opened(uri, version)
+        handle = consistently(lambda: DeltaTable(uri, version=version))
     except TableNotFoundError:
         if version is not None and DeltaTable.is_deltatable(uri):
             raise _no_version(uri, declared, version) from None
@@ -183,17 +185,17 @@ def open_table(
     return handle
 
 
-def _opened(uri: str, version: int | None = None) -> DeltaTable:
-    """The table; read again where a vacuum took commits away that had been listed just before."""
+def consistently(read: Callable[[], _T]) -> _T:
+    """What `read` finds in a log; read again where a vacuum took away what had just been listed."""
     for _ in range(_READINGS - 1):
         try:
-            return DeltaTable(uri, version=version)
+            return read()
         except TableNotFoundError:
             raise
         except (DeltaError, OSError) as error:
-            if "not found" not in str(error):
+            if not re.search("not found|No such file", str(error)):
                 raise
-    return DeltaTable(uri, version=version)
+    return read()
 
 
 def _no_version(uri: str, declared: Table, version: int) -> LakeError:
@@ -327,21 +329,37 @@ def done_already(handle: DeltaTable, transaction: tuple[str, int] | None) -> boo
     """Whether the table holds `transaction` (application id, number) or a later one of its id."""
     if transaction is None:
         return False
-    seen = handle.transaction_version(transaction[0])
+    seen = transaction_version(handle, transaction[0])
     return seen is not None and seen >= transaction[1]
+
+
+def transaction_version(handle: DeltaTable, app_id: str) -> int | None:
+    """The number of the newest commit that application `app_id` made; None without one.
+
+    The log is read for it: where a vacuum took away commits that `handle` had listed, anew.
+    """
+    handles = iter([handle])
+
+    def read() -> int | None:
+        current = next(handles, None) or DeltaTable(handle.table_uri)
+        number: int | None = current.transaction_version(app_id)
+        return number
+
+    return consistently(read)
 
 
 def committed_version(uri: str, write: str, since: int | None) -> int | None:
     """The version, later than `since`, that write `write` made; None where it made none."""
+    def find() -> int | None:
+        handle = DeltaTable(uri)
+        later = handle.version() - (-1 if since is None else since)
+        records = history(handle, later) if later > 0 else []
+        return next((record.version for record in records if record.write == write), None)
+
     try:
-        handle = _opened(uri)
+        return consistently(find)
     except TableNotFoundError:
         return None
-    later = handle.version() - (-1 if since is None else since)
-    for record in history(handle, later) if later > 0 else []:
-        if record.write == write:
-            return record.version
-    return None
 
 
 def refuse_stale(
@@ -365,10 +383,12 @@ def refuse_stale(
     changed = [
         version for version in versions if _disturbs(actions.read(files, version), change, touched)
     ]
-    records = [
-        record for record in history(handle, handle.version() - since) if record.version in changed
-    ]
     if changed:
+        records = [
+            record
+            for record in consistently(lambda: history(handle, handle.version() - since))
+            if record.version in changed
+        ]
         which = ", ".join(f"{k}={v}" for k, v in partition.items()) or "the partition written"
         by = "; ".join(f"version {r.version} by {r.job or 'another program'}" for r in records[:3])
         by = by or f"version {changed[-1]}"

@@ -76,6 +76,9 @@ def disturb(settings: Settings) -> None:
                     file.write(json.dumps(asdict(outcome)) + "\n")
             for problem in outcome.problems:
                 print(f"seed={settings.seed} replay='{case}' ({outcome.operation}): {problem}")
+        if settings.folder and not settings.replay:
+            summary = {"operations": len(found.undisturbed["operations"]), "cases": len(cases)}
+            found.folder.with_suffix(".json").write_text(json.dumps(summary))
         log.info(
             "%s: %d operations, %d cases, %.0f s",
             name,

@@ -47,6 +47,14 @@ BUGS: dict[str, Callable[[], None]] = {
 }
 
 
+SEEN_BY = {
+    "lost transaction check": ("append",),
+    "cleanup of live staging": ("append + other append",),
+    "commit before its files": ("append",),
+}
+"""The scenarios that show each bug."""
+
+
 def plant(name: str | None) -> None:
     """Put a bug into this process, and all forked from it."""
     if name is not None:
