@@ -386,7 +386,7 @@ def refuse_stale(
     if changed:
         records = [
             record
-            for record in consistently(lambda: history(handle, handle.version() - since))
+            for record in consistently(lambda: history(DeltaTable(handle.table_uri)))
             if record.version in changed
         ]
         which = ", ".join(f"{k}={v}" for k, v in partition.items()) or "the partition written"
