@@ -108,15 +108,13 @@ def _outcomes(base: Path) -> tuple[list[dict[str, Any]], dict[str, int]]:
 def _seed_of(bug: str, settings: Settings) -> str:
     """The case that shows a planted bug; empty where none does."""
     for name in SEEN_BY[bug]:
-        done = _run([f"scenarios=['{name}']", f"plant='{bug}'", f"seed={settings.seed}"])
+        done = _run([f"scenarios=['{name}']", f"plant={bug}", f"seed={settings.seed}"])
         if done.returncode == 1 and "replay=" in done.stdout:
             return done.stdout.split("replay='", 1)[1].split("'", 1)[0]
     return ""
 
 
-def page(
-    outcomes: list[dict[str, Any]], operations: dict[str, int], bugs: dict[str, str]
-) -> str:
+def page(outcomes: list[dict[str, Any]], operations: dict[str, int], bugs: dict[str, str]) -> str:
     """The section of RESULTS.md."""
     by_name: dict[str, list[dict[str, Any]]] = {}
     for outcome in outcomes:
@@ -149,7 +147,9 @@ def page(
             "",
             f"**{wrong} of {len(outcomes)} cases went wrong.** Planted bugs and the first case "
             "that shows each: "
-            + "; ".join(f"{bug}: {f'`{case}`' if case else 'NOT FOUND'}" for bug, case in bugs.items())
+            + "; ".join(
+                f"{bug}: {f'`{case}`' if case else 'NOT FOUND'}" for bug, case in bugs.items()
+            )
             + ".",
             "",
             table(rows),

@@ -221,6 +221,20 @@ def _refuse_features(handle: DeltaTable, declared: Table, writing: bool) -> None
         )
 
 
+def inside(path: str) -> str:
+    """`path`, which the log names, once it is known to lie within the table's folder.
+
+    Raises:
+        LakeError: it does not: the log of a lake that someone else made could name any file.
+    """
+    if path.startswith("/") or "://" in path or ".." in path.split("/"):
+        raise LakeError(
+            f"the table's log names {path!r}, which lies outside its folder; expected paths within "
+            "it (a shallow clone has to be written out with its data first)"
+        )
+    return path
+
+
 def active_files(handle: DeltaTable, partition: Mapping[str, str] | None = None) -> list[File]:
     """The files that make up the table, those of `partition` if given."""
     listed = pa.table(handle.get_add_actions())
@@ -235,7 +249,7 @@ def active_files(handle: DeltaTable, partition: Mapping[str, str] | None = None)
         else [None] * listed.num_rows
     )
     files = [
-        File(unquote(path), size, count, tuple((values or {}).items()))
+        File(inside(unquote(path)), size, count, tuple((values or {}).items()))
         for path, size, count, values in zip(
             listed.column("path").to_pylist(),
             listed.column("size_bytes").to_pylist(),
@@ -273,7 +287,7 @@ def guarantees(handle: DeltaTable, schema: pa.Schema) -> Iterator[tuple[str, pc.
                 limit = pa.scalar(value, field_.type)
                 own = column >= limit if low else column <= limit
                 held &= own if nulls == 0 else own | column.is_null()
-        yield unquote(action["path"]), held
+        yield inside(unquote(action["path"])), held
 
 
 def history(handle: DeltaTable, limit: int | None = None) -> list[Record]:
@@ -350,6 +364,7 @@ def transaction_version(handle: DeltaTable, app_id: str) -> int | None:
 
 def committed_version(uri: str, write: str, since: int | None) -> int | None:
     """The version, later than `since`, that write `write` made; None where it made none."""
+
     def find() -> int | None:
         handle = DeltaTable(uri)
         later = handle.version() - (-1 if since is None else since)

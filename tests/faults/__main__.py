@@ -34,7 +34,7 @@ class Settings:
     faults: list[str] = setting(list(FAULTS), help="what happens at an operation")
     sample: int = setting(0, help="cases of each scenario, drawn; 0 for all")
     seed: int = setting(1, help="seed of the rows and of the draw")
-    replay: str | None = setting(None, help="one case", example="replay='append:kill:17'")
+    replay: str | None = setting(None, help="one case", example="replay=append:kill:17")
     plant: str | None = setting(None, help="a bug to put into the code first")
     folder: str | None = setting(None, help="where lakes and finished cases lie; a new one if null")
 

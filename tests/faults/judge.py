@@ -77,7 +77,9 @@ def leftovers(place: Place) -> list[str]:
     if any(place.root.glob("*pairs.tsv*")):
         assert scenarios.export(place) == 0
     needed = {
-        str(Path(place.lake, name, path)) for name in known_tables(place.lake) for path in named(place, name)
+        str(Path(place.lake, name, path))
+        for name in known_tables(place.lake)
+        for path in named(place, name)
     }
     return [
         str(path.relative_to(place.root))

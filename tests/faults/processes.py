@@ -7,6 +7,7 @@ lose.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -24,7 +25,7 @@ LONGEST = 120.0
 
 
 class Child:
-    """A function in a forked process, its output in a file; `control` says which faults it meets."""
+    """A function in a forked process, output in a file; `control` says which faults it meets."""
 
     def __init__(
         self, function: Callable[[], int], output: Path, control: Control | None = None
@@ -74,10 +75,8 @@ class Child:
 
     def kill(self) -> None:
         """End it and whatever it has started."""
-        try:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            pass
 
 
 def answer(function: Callable[[], Any], folder: Path) -> Any:

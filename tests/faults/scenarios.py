@@ -142,9 +142,7 @@ def replace(place: Place) -> int:
 def replace_other(place: Place) -> int:
     """The same partition replaced by other rows."""
     rows = pairs(place.seed, "uk", 60)
-    return as_command(
-        lambda: arrow.replace(place.lake, PAIRS, rows, {"corpus": "uk"}, job="other")
-    )
+    return as_command(lambda: arrow.replace(place.lake, PAIRS, rows, {"corpus": "uk"}, job="other"))
 
 
 def replace_whole(place: Place) -> int:

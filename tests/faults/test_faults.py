@@ -50,14 +50,16 @@ def test_no_fault_changes_a_table(scenarios: str, sample: int, tmp_path: Path) -
 
 @pytest.mark.parametrize("bug", SEEN_BY)
 def test_a_planted_bug_is_found_and_its_seed_replays_it(bug: str, tmp_path: Path) -> None:
-    plant = (f"plant='{bug}'", "seed=1")
-    done = faults(f"scenarios=['{SEEN_BY[bug][0]}']", "faults=[kill]", "sample=24", *plant, folder=tmp_path)
+    plant = (f"plant={bug}", "seed=1")
+    done = faults(
+        f"scenarios=['{SEEN_BY[bug][0]}']", "faults=[kill]", "sample=24", *plant, folder=tmp_path
+    )
     assert done.returncode == 1, done.stdout + done.stderr
     replay = done.stdout.split("replay='", 1)[1].split("'", 1)[0]
-    assert faults(f"replay='{replay}'", *plant, folder=tmp_path / "again").returncode == 1
-    assert faults(f"replay='{replay}'", "seed=1", folder=tmp_path / "without").returncode == 0
+    assert faults(f"replay={replay}", *plant, folder=tmp_path / "again").returncode == 1
+    assert faults(f"replay={replay}", "seed=1", folder=tmp_path / "without").returncode == 0
 
 
 def test_a_fault_comes_at_the_operation_that_was_asked_for(tmp_path: Path) -> None:
-    done = faults("replay='append:kill:1'", "replay='append:lie:40'", folder=tmp_path)
+    done = faults("replay=append:lie:40", folder=tmp_path)
     assert "1 cases, 0 with problems" in done.stdout, done.stdout + done.stderr

@@ -156,7 +156,9 @@ class Writers:
         pair, problems = self.scenario, _broken(place)
         found = judge.contents(place)
         if codes == (0, 0) and found not in reference["both"]:
-            problems.append(f"what both left comes of neither order: {_differing(found, reference)}")
+            problems.append(
+                f"what both left comes of neither order: {_differing(found, reference)}"
+            )
         if codes[0] and not pair.engine and found not in (reference["other"], *reference["both"]):
             problems.append("the one that failed has changed what the other left")
         for code, command in zip(codes, (pair.stopped, pair.other), strict=True):
