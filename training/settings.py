@@ -142,6 +142,13 @@ class Training:
     keep_checkpoints: bool = setting(
         False, help="keep optimizer states of finished runs", identity=False
     )
+    devices: int | None = setting(
+        None,
+        help="runs of a grid at a time, each a process on a device of its own: so many GPUs (all "
+        "that are visible if not given), or shares of the cores (1)",
+        example="devices=4",
+        identity=False,
+    )
     out: str | None = setting(
         None,
         help="folder of the runs; runs/TASK if not given",
@@ -195,6 +202,7 @@ class Training:
             "checkpoint_every",
             "log_every",
             "dry_run",
+            "devices",
         )
         for name in positive:
             value = getattr(self, name)
