@@ -30,10 +30,18 @@ from tests.training.conftest import adept_rows, make_encoder, without_dropout
 KEY = "resume"
 SAMPLING = {"length-aware": "bucket=2", "random": "bucket=none"}
 STAGES = ("zero0", "zero2", "zero3")
-COMMON = (
-    "task.name=adept tracking=none cache=none predictions=false learning_rate=1e-3 epochs=16 "
-    "batch_size=39 log_every=1 checkpoint_every=4 evaluate_every=25"
-).split()
+COMMON = [
+    "task.name=adept",
+    "tracking=none",
+    "cache=none",
+    "predictions=false",
+    "learning_rate=1e-3",
+    "epochs=16",
+    "batch_size=39",
+    "log_every=1",
+    "checkpoint_every=4",
+    "evaluate_every=25",
+]
 UPDATES = 80
 PACKAGES = ["torch", "transformers", "deepspeed", "accelerate"]
 

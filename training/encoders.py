@@ -388,31 +388,25 @@ def load_pretrained(
         UserError: weights that do not load; a way of attention that the model or machine lacks.
     """
     import transformers
-    from transformers.integrations.deepspeed import is_deepspeed_zero3_enabled
-    from transformers.models.auto.auto_factory import _get_model_class
 
-    from training.lazy_weights import lazy_weights
+    from training.lazy_weights import loading
 
     adapters = Path(path) / ADAPTERS
     base = adapted(Path(path)) if adapters.is_file() else path
     try:
         with quiet():
             quantisation = _quantisation(config, auto_class)
-            own = {"use_safetensors": True, "quantization_config": quantisation}
             cls = getattr(transformers, auto_class)
-            if is_deepspeed_zero3_enabled() and quantisation is None:
-                # The library's own way maps all weights into the first process.
-                own = {"state_dict": lazy_weights(base)}
-                cls, base = _get_model_class(config, cls._model_mapping), None
+            cls, source = loading(cls, config, base, whole=quantisation is not None)
             model, info = cls.from_pretrained(
-                base,
+                **source,
                 config=config,
                 dtype=dtype,
                 trust_remote_code=False,
                 ignore_mismatched_sizes=True,
                 attn_implementation=attention,
+                quantization_config=quantisation,
                 output_loading_info=True,
-                **own,
             )
             if adapters.is_file():
                 from peft import PeftModel

@@ -12,11 +12,13 @@ from typing import Any
 import torch
 from safetensors import safe_open
 from torch.utils._pytree import tree_map
+from transformers.integrations.deepspeed import is_deepspeed_zero3_enabled
 from transformers.modeling_utils import str_to_torch_dtype
+from transformers.models.auto.auto_factory import _get_model_class
 from transformers.utils import SAFE_WEIGHTS_INDEX_NAME, SAFE_WEIGHTS_NAME, cached_file
 from transformers.utils.hub import get_checkpoint_shard_files
 
-__all__ = ["lazy_weights"]
+__all__ = ["lazy_weights", "loading"]
 
 
 class _OnDisk(torch.Tensor):
@@ -66,3 +68,20 @@ def lazy_weights(path: str) -> dict[str, torch.Tensor]:
             for name in tensors.keys():  # noqa: SIM118
                 weights[name] = _OnDisk(file, name, tensors.get_slice(name))
     return weights
+
+
+def loading(
+    auto_class: Any, config: Any, path: str, *, whole: bool = False
+) -> tuple[Any, dict[str, Any]]:
+    """The class whose ``from_pretrained`` loads a checkpoint, and where it loads it from.
+
+    `auto_class` finds the class by `config`. Under ZeRO 3 weights are read one at a time, unless
+    the model is held `whole` (in 8 or 4 bits).
+
+    Raises:
+        OSError: no safetensors there.
+    """
+    if whole or not is_deepspeed_zero3_enabled():
+        return auto_class, {"pretrained_model_name_or_path": path, "use_safetensors": True}
+    cls = _get_model_class(config, auto_class._model_mapping)
+    return cls, {"pretrained_model_name_or_path": None, "state_dict": lazy_weights(path)}

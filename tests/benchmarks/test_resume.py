@@ -19,4 +19,7 @@ def test_the_page_counts_what_is_equal():
     )
     assert "| 1 | random | 0 | 12 | 0 | 0 | 0 |" in text
     assert "| 2 → 1 → 2 | random | 2 | 20, 45 | 2.0e-06 | 3.0e-06 | 4.0e-06 |" in text
-    assert "1 of 2 runs resumed by the same number of processes are equal to the last digit; missed" in text
+    assert (
+        "1 of 2 runs resumed by the same number of processes are equal to the last digit; missed"
+        in text
+    )

@@ -98,7 +98,13 @@ def test_two_processes_and_then_one(adept_lake, tiny_encoder, tmp_path):
     stages = [f"zero{stage}" for stage in range(4)]
     grid = f"grid.deepspeed=[{','.join(stages)}]"
     launcher = os.fspath(Path(sys.executable).with_name("deepspeed"))
-    command = [sys.executable, launcher, "--num_gpus=2", f"--master_port={ranks.free_port()}", SCRIPT]
+    command = [
+        sys.executable,
+        launcher,
+        "--num_gpus=2",
+        f"--master_port={ranks.free_port()}",
+        SCRIPT,
+    ]
     two = arguments(adept_lake, model, out, *more, grid)
     killed([*command, *two], lambda: ranks.reached(out, 6, "deepspeed: zero3"))
     finetune(conf.load(Settings, two))
