@@ -251,9 +251,9 @@ def _experiment_lines(rows: Sequence[dict[str, Any]]) -> list[str]:
             commands.append(own["command"])
     lines = ["", "Experiments of `benchmarks/papers.yaml`:", "", results.table(table), ""]
     lines.append(
-        "State: runs in the tracking store read last; figures above can be of an earlier one. Hours "
-        "of the clock of runs, on a machine that other work shared; estimates are CPU hours of one "
-        "core."
+        "State: runs in the tracking store read last; figures above can be of an earlier one. "
+        "Hours of the clock of runs, on a machine that other work shared; estimates are CPU hours "
+        "of one core."
     )
     if commands:
         told = "What is not finished: `python -m benchmarks.papers run=true`, or one by one"

@@ -421,4 +421,6 @@ def _tasks(path: Path, text: str) -> Iterator[tuple[int, Any]]:
             task, at = decoder.raw_decode(text, at)
         except json.JSONDecodeError as error:
             raise UserError(f"batch={path}: line {error.lineno}: no JSON ({error.msg})") from error
+        except (ValueError, RecursionError) as error:
+            raise UserError(f"batch={path}: line {line}: no task of a batch ({error})") from error
         yield line, task
