@@ -185,7 +185,13 @@ def _count_documents(
     gathered: tuple[adjacent.AdjacentCounter, Rows, Counter[str]],
 ) -> None:
     counter, rows, numbers = gathered
+    as_they_stand = task.language is None and not task.min_characters
     for found in reading.events(unit, task):
+        if isinstance(found, Texts) and as_they_stand:
+            if not pc.any(pc.match_substring(found.names, "\0")).as_py():
+                others = counter.feed_texts(found.texts)
+                numbers["lines"] += len(found.texts) - len(others)
+                found = found.take(others)
         for event in reading.text_rows(found, task) if isinstance(found, Texts) else (found,):
             numbers["lines"] += 1
             if isinstance(event, Document):
