@@ -29,7 +29,7 @@ SCALED = {
     "memory": 4000.0,
     "disk": 8e9,
     "stages": {name: {"cpu": 2.0} for name in sizing.TABLES},
-    "tables": {name: 6_000_000 for name in sizing.TABLES},
+    "tables": dict.fromkeys(sizing.TABLES, 6_000_000),
 }
 FIGURES = {
     "extract": EXTRACT,
@@ -93,7 +93,9 @@ def test_the_page_keeps_what_stands_around_the_tables(tmp_path):
 def test_a_page_without_markers_and_missing_figures_are_said(tmp_path):
     figures, page = tmp_path / "figures.json", tmp_path / "page.md"
     page.write_text("nothing")
-    with pytest.raises(UserError, match=r"no part_distinct_pairs of benchmarks.extract; run `python"):
+    with pytest.raises(
+        UserError, match=r"no part_distinct_pairs of benchmarks.extract; run `python"
+    ):
         main(Settings(page=str(page), figures=str(figures)))
     figures.write_text(json.dumps(FIGURES))
     with pytest.raises(UserError, match="expected the lines"):

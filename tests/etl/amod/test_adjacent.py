@@ -126,8 +126,22 @@ def test_the_compiled_counter_checks_its_words():
 WIDE = "word " * 22 + "false"
 LINES = st.sampled_from(
     [
-        *("", " ", "false", "key-ring old", " the\tfalse  key", "old key\u00a0ring", "False\u2019s"),
-        *("x" * 40, "word " * 9 + "false", "key " + "word " * 8, WIDE, WIDE + " much too wide here"),
+        *(
+            "",
+            " ",
+            "false",
+            "key-ring old",
+            " the\tfalse  key",
+            "old key\u00a0ring",
+            "False\u2019s",
+        ),
+        *(
+            "x" * 40,
+            "word " * 9 + "false",
+            "key " + "word " * 8,
+            WIDE,
+            WIDE + " much too wide here",
+        ),
         *("\u00a0" * 130, "e\u0301", "\u65e5\u672c", "\0", "\x85", "a\rb", "-"),
     ]
 )
@@ -154,7 +168,16 @@ def test_texts_that_count_as_they_stand_count_as_their_documents(
 
 def test_what_cannot_count_as_it_stands() -> None:
     wrapped = "word " * 9 + "false\nkey " + "word " * 7
-    texts = ["", " \n ", "a\0b", "e\u0301", "plain", wrapped, "short\nlines", f"{wrapped}\n{WIDE} on"]
+    texts = [
+        "",
+        " \n ",
+        "a\0b",
+        "e\u0301",
+        "plain",
+        wrapped,
+        "short\nlines",
+        f"{wrapped}\n{WIDE} on",
+    ]
     assert AdjacentCounter(PAIRS).feed_texts(pa.array(texts)) == [0, 1, 2, 3, 5]
     reference = AdjacentCounter(PAIRS, implementation="reference")
     assert reference.feed_texts(pa.array(texts)) == list(range(len(texts)))
