@@ -88,7 +88,7 @@ def documents(megabytes: float, seed: int = 0) -> Iterator[str]:
             yield text
 
 
-def write_texts(path: Path, megabytes: float, copies: int = 1) -> None:
+def write_texts(path: Path, megabytes: float) -> None:
     """A Parquet file as web corpora have them: text, id, URL, and columns that nobody asks for."""
     rows = list(documents(megabytes))
     count = len(rows)
@@ -98,10 +98,15 @@ def write_texts(path: Path, megabytes: float, copies: int = 1) -> None:
         "url": [f"http://example.org/{number}" for number in range(count)],
         "token_count": list(range(count)),
     }
-    table = pa.table(columns)
-    with pq.ParquetWriter(path, table.schema, compression="zstd") as writer:
-        for _ in range(copies):
-            writer.write_table(table, row_group_size=1000)
+    pq.write_table(pa.table(columns), path, row_group_size=1000, compression="zstd")
+
+
+def write_copies(source: Path, target: Path, copies: int) -> None:
+    """The row groups of a Parquet file several times over."""
+    file = pq.ParquetFile(source)
+    with pq.ParquetWriter(target, file.schema_arrow, compression="zstd") as writer:
+        for group in (*range(file.num_row_groups),) * copies:
+            writer.write_table(file.read_row_group(group))
 
 
 def write_english(path: Path, megabytes: float) -> None:
@@ -177,10 +182,11 @@ def naive(texts: Iterator[str], pairs: set[tuple[str, str]]) -> Counter[tuple[st
 
 
 def measure_listed(folder: Path) -> dict[str, Any]:
-    path, pairs = folder / "listed.parquet", bigrams()
-    write_texts(path, TEXT_MB, COPIES)
-    row_groups = pq.ParquetFile(path).num_row_groups // COPIES
-    texts = pq.ParquetFile(path).read_row_groups(range(row_groups), ["text"])["text"]
+    once, path, pairs = folder / "texts.parquet", folder / "copies.parquet", bigrams()
+    if not once.exists():
+        write_texts(once, TEXT_MB)
+    write_copies(once, path, COPIES)
+    texts = pq.read_table(once, columns=["text"])["text"]
     size = pc.sum(pc.binary_length(texts)).as_py() / 1e6
     counter = AdjacentCounter(pairs)
 

@@ -17,8 +17,9 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from etl.amod.association import Adjectives, measures, stored_adjectives
+from etl.amod.association import Adjectives, stored_adjectives
 from etl.amod.kernel import PAIRS
+from etl.amod.measures import measures
 from etl.amod.sums import PACKED_PAIRS, PART_PAIRS, PARTS, Places, placed
 from etl.engine import group_arrow
 from etl.lake.blocks import Blocks, as_dictionary, read_files

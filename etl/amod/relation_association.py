@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from etl.amod.association import measures
+from etl.amod.measures import measures
 from etl.lake.blocks import Blocks
 from etl.lake.frames import ordered
 from etl.lake.tables import table as declaration
