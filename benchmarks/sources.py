@@ -430,11 +430,12 @@ def page(figures: dict[str, Any]) -> str:
 
 def main(names: list[str]) -> None:
     """Measure the cases named and write their section."""
-    figures = recorded().get("sources", {})
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as folder:
         for name in names or list(CASES):
-            figures[name] = CASES[name](Path(folder))
-            print(name, figures[name], flush=True)
+            taken = CASES[name](Path(folder))
+            print(name, taken, flush=True)
+            # Read anew: another process may have recorded figures of its own meanwhile.
+            figures = recorded().get("sources", {}) | {name: taken}
             record("sources", figures)
             write_section("sources", page(figures), packages=PACKAGES)
 
