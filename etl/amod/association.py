@@ -27,7 +27,7 @@ from etl.lake.scratch import load
 from etl.lake.tables import table as declaration
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
+    from etl.amod.measures import Counts
 
 ADJECTIVES = pa.schema([("adjective", pa.string()), ("count", pa.int64()), ("nouns", pa.int64())])
 """How many pairs each adjective of a corpus has, and with how many different nouns."""
