@@ -44,8 +44,8 @@ class Adjectives(NamedTuple):
     """The adjectives of a corpus, sorted, with the counts of `ADJECTIVES`."""
 
     index: WordIndex
-    counts: npt.NDArray[np.int64]
-    nouns: npt.NDArray[np.int64]
+    counts: Counts
+    nouns: Counts
 
     @classmethod
     def of(cls, adjectives: pa.Table) -> Adjectives:
