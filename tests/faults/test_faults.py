@@ -52,7 +52,7 @@ def test_no_fault_changes_a_table(scenarios: str, sample: int, tmp_path: Path) -
 def test_a_planted_bug_is_found_and_its_seed_replays_it(bug: str, tmp_path: Path) -> None:
     plant = (f"plant={bug}", "seed=1")
     done = faults(
-        f"scenarios=['{SEEN_BY[bug][0]}']", "faults=[kill]", "sample=24", *plant, folder=tmp_path
+        f"scenarios=['{SEEN_BY[bug][0]}']", "faults=[kill]", "sample=40", *plant, folder=tmp_path
     )
     assert done.returncode == 1, done.stdout + done.stderr
     replay = done.stdout.split("replay='", 1)[1].split("'", 1)[0]
