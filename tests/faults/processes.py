@@ -81,6 +81,14 @@ class Child:
             os.killpg(self.pid, signal.SIGKILL)
 
 
+def problems_of(function: Callable[[], list[str]], folder: Path) -> list[str]:
+    """The problems that `function` finds, in a process of its own; that it failed is one, too."""
+    try:
+        return list(answer(function, folder))
+    except RuntimeError as error:
+        return [f"what was left cannot be looked at: {str(error).strip().splitlines()[-1]}"]
+
+
 def answer(function: Callable[[], Any], folder: Path) -> Any:
     """What `function` returns (JSON can hold it), asked of a process of its own.
 

@@ -14,7 +14,7 @@ from etl.lake.verify import verify
 from tests.faults import judge, scenarios
 from tests.faults.enumeration import Case, Outcome, ends_of_runs
 from tests.faults.interposer import Control
-from tests.faults.processes import Child, answer
+from tests.faults.processes import Child, answer, problems_of
 from tests.faults.scenarios import Place, fresh, known_tables
 
 Command = Callable[[Place], int]
@@ -145,7 +145,7 @@ class Writers:
                 problems.append(f"a traceback: {text.strip().splitlines()[-1]}")
         if codes[1]:
             problems.append(f"the one that ran undisturbed failed: {outputs[1].read_text()[-300:]}")
-        problems += answer(lambda: self._judged(place, codes, reference), self.folder)
+        problems += problems_of(lambda: self._judged(place, codes, reference), self.folder)
         at = (fired or len(operations)) - 1
         text = f"{operations[at].call} {operations[at].path}" if operations else "nothing"
         return Outcome(str(case), text, codes[0], problems, bool(fired))
