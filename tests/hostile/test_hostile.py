@@ -120,6 +120,8 @@ def test_a_zip_bomb_in_the_place_of_wordnet(
     archive = tmp_path / "wordnet.zip"
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as written:
         for file in folder.iterdir():
+            if file.name == "index.adv":
+                continue
             written.write(file, f"wordnet/{file.name}")
         written.writestr("wordnet/index.adv", " " * (1 << 20))
     monkeypatch.setattr(wordnet, "_MOST_BYTES", 1 << 19)
