@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -106,10 +106,10 @@ class Writers:
         for order in ((pair.stopped, pair.other), (pair.other, pair.stopped), (pair.other,)):
             place = self.place("order")
             shutil.copytree(base.root, fresh(place.root))
-            codes = [answer(lambda c=command, p=place: c(p), self.folder) for command in order]
+            codes = [answer(partial(command, place), self.folder) for command in order]
             if any(codes):
                 raise RuntimeError(f"{pair.name} one after the other: exit codes {codes}")
-            ends[order] = answer(lambda p=place: judge.contents(p), self.folder)
+            ends[order] = answer(partial(judge.contents, place), self.folder)
         both = [ends[pair.stopped, pair.other], ends[pair.other, pair.stopped]]
         return {"operations": operations, "both": both, "other": ends[pair.other,]}
 
