@@ -73,10 +73,10 @@ def run(module: str, settings: Settings) -> None:
     spec.loader.exec_module(compiled)
     kernel._load = lambda: compiled
     rules = (ReadingRules(), ReadingRules(dependent="any", lowercase=False, noun_by="form"))
-    rows = blocks = 0
+    rows = 0
     started = shown = time.monotonic()
-    for dialect, block in mutated_blocks(settings.seed):
-        chosen = rules[blocks % 3 == 2]
+    for number, (dialect, block) in enumerate(mutated_blocks(settings.seed)):
+        chosen = rules[number % 3 == 2]
         found, expected = (
             counted(name, dialect, block, chosen) for name in ("compiled", "reference")
         )
@@ -85,7 +85,6 @@ def run(module: str, settings: Settings) -> None:
             kept.write_bytes(block)
             raise AssertionError(f"{kept}: compiled and reference count otherwise")
         rows += block.count(b"\n")
-        blocks += 1
         if time.monotonic() - shown > 10 or rows >= settings.rows:
             shown = time.monotonic()
             print(f"{rows:_} rows, {rows / (shown - started):,.0f}/s", flush=True)

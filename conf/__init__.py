@@ -236,9 +236,7 @@ def _read_yaml(path: str) -> dict[str, Any]:
                 f"--config {path}: more than {MOST_VALUES} values once its aliases are written "
                 "out; settings have some dozens"
             )
-        loaded = (
-            OmegaConf.to_container(OmegaConf.create(text), resolve=True) if text.strip() else {}
-        )
+        loaded = OmegaConf.to_container(OmegaConf.load(path), resolve=True)
     except FileNotFoundError as error:
         raise UserError(f"--config {path}: no such file") from error
     except IsADirectoryError as error:

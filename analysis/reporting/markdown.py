@@ -38,13 +38,13 @@ def files(report: Report, pictures: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _paragraphs(report: Report) -> Iterator[str]:
-    yield f"# {report.title}"
+    yield f"# {_escaped(report.title)}"
     for number, block in enumerate(report.opening, 1):
         yield _block(block, f"opening-{number}")
     for part in report.parts:
-        yield f"## {part.title}"
+        yield f"## {_escaped(part.title)}"
         for section in part.sections:
-            yield f'<a id="{section.anchor}"></a>\n### {section.title}'
+            yield f'<a id="{section.anchor}"></a>\n### {_escaped(section.title)}'
             for number, block in enumerate(section.blocks, 1):
                 yield _block(block, f"{section.anchor}-{number}")
 

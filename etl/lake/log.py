@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import json
 import random
-import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -29,6 +28,7 @@ import conf
 from conf.help import nearest
 from etl.lake import actions
 from etl.lake.errors import LakeConflict, LakeError, LakeFailed, storage_failure
+from etl.lake.handles import consistently, inside, transaction_version
 from etl.lake.schema import differences, named_types, partition_text
 from etl.lake.storage import filesystem
 from etl.lake.tables import TABLES, Table
@@ -37,8 +37,6 @@ from etl.lake.tables import TABLES, Table
 _READABLE = {"timestampNtz"}
 _WRITABLE = _READABLE | {"appendOnly", "invariants"}
 _ATTEMPTS = 50
-_READINGS = 3
-_T = TypeVar("_T")
 _OURS = ("job", "code_version", "write", "mode", "partition", "rows", "files", "bytes")
 
 
@@ -185,19 +183,6 @@ def open_table(
     return handle
 
 
-def consistently(read: Callable[[], _T]) -> _T:
-    """What `read` finds in a log; read again where a vacuum took away what had just been listed."""
-    for _ in range(_READINGS - 1):
-        try:
-            return read()
-        except TableNotFoundError:
-            raise
-        except (DeltaError, OSError) as error:
-            if not re.search("not found|No such file", str(error)):
-                raise
-    return read()
-
-
 def _no_version(uri: str, declared: Table, version: int) -> LakeError:
     newest = DeltaTable(uri).version()
     return LakeError(f"{declared.name} has no version {version}; expected 0 to {newest}")
@@ -219,20 +204,6 @@ def _refuse_features(handle: DeltaTable, declared: Table, writing: bool) -> None
             f"engine does not {'write' if writing else 'read'}; use the delta-spark engine, or "
             "drop the feature (ALTER TABLE … DROP FEATURE) or rewrite the table without it"
         )
-
-
-def inside(path: str) -> str:
-    """`path`, which the log names, once it is known to lie within the table's folder.
-
-    Raises:
-        LakeError: it does not: the log of a lake that someone else made could name any file.
-    """
-    if path.startswith("/") or "://" in path or ".." in path.split("/"):
-        raise LakeError(
-            f"the table's log names {path!r}, which lies outside its folder; expected paths within "
-            "it (a shallow clone has to be written out with its data first)"
-        )
-    return path
 
 
 def active_files(handle: DeltaTable, partition: Mapping[str, str] | None = None) -> list[File]:
@@ -345,21 +316,6 @@ def done_already(handle: DeltaTable, transaction: tuple[str, int] | None) -> boo
         return False
     seen = transaction_version(handle, transaction[0])
     return seen is not None and seen >= transaction[1]
-
-
-def transaction_version(handle: DeltaTable, app_id: str) -> int | None:
-    """The number of the newest commit that application `app_id` made; None without one.
-
-    The log is read for it: where a vacuum took away commits that `handle` had listed, anew.
-    """
-    handles = iter([handle])
-
-    def read() -> int | None:
-        current = next(handles, None) or DeltaTable(handle.table_uri)
-        number: int | None = current.transaction_version(app_id)
-        return number
-
-    return consistently(read)
 
 
 def committed_version(uri: str, write: str, since: int | None) -> int | None:

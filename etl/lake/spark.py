@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from etl.engine import running
 from etl.engine.spark import DELTA_EXTENSION
-from etl.lake import arrow, delta_rs, delta_spark, log, staging, writing
+from etl.lake import arrow, delta_rs, delta_spark, handles, log, staging, writing
 from etl.lake.blocks import Blocks
 from etl.lake.errors import LakeConflict, LakeError, LakeFailed
 from etl.lake.log import Change, Commit, Record
@@ -168,7 +168,7 @@ class Lake:
     def transaction_version(self, table: str, app_id: str) -> int | None:
         """The number of the newest commit that application `app_id` made; None without one."""
         handle = log.open_table(self.path(table), log.declaration(table))
-        return None if handle is None else log.transaction_version(handle, app_id)
+        return None if handle is None else handles.transaction_version(handle, app_id)
 
     def history(self, table: str, limit: int | None = None) -> list[Record]:
         """The table's commits, newest first; a `LakeError` where there is no table."""

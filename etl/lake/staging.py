@@ -42,6 +42,7 @@ DATA = "data"
 MARKERS = "_staging"
 LEFTOVER_AGE = timedelta(hours=24)
 _THREADS = 16
+_DELETIONS = 20
 _TEXT_LIMIT = 32  # characters of a minimum or maximum, as other Delta writers keep
 
 
@@ -85,12 +86,14 @@ def discard(filesystem: pa_fs.FileSystem, write: str) -> None:
 
 def remove(filesystem: pa_fs.FileSystem, path: str) -> None:
     """Delete a file, or a folder and all in it; another writer may be deleting the same."""
-    while (kind := filesystem.get_file_info(path).type) != pa_fs.FileType.NotFound:
+    for _ in range(_DELETIONS):
+        kind = filesystem.get_file_info(path).type
         try:
             if kind == pa_fs.FileType.Directory:
                 filesystem.delete_dir(path)
-            else:
+            elif kind != pa_fs.FileType.NotFound:
                 filesystem.delete_file(path)
+            return
         except FileNotFoundError:
             continue  # something in it went meanwhile, or all of it: look again
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pyarrow.fs as pa_fs
 
-from etl.lake import log, staging
+from etl.lake import handles, log, staging
 from etl.lake.errors import LakeFailed
 from etl.lake.log import Change, Commit
 from etl.lake.staging import Staged
@@ -79,4 +79,4 @@ def clean(uri: str, declared: Table, older_than: timedelta = staging.LEFTOVER_AG
         writes = staging.written_by([file.path for file in log.active_files(handle)])
         return writes | {record.write for record in log.history(handle) if record.write}
 
-    return staging.clean(files, log.consistently(committed), older_than)
+    return staging.clean(files, handles.consistently(committed), older_than)

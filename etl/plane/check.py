@@ -207,7 +207,7 @@ def read_rows(path: Path) -> pa.Table:
         rows = pa_csv.read_csv(
             path, parse_options=parse, convert_options=pa_csv.ConvertOptions(column_types=kinds)
         )
-    except (OSError, pa.ArrowInvalid) as error:
+    except (OSError, pa.ArrowInvalid, UnicodeDecodeError) as error:
         raise UserError(f"{path}: not readable as rows under a header: {error}") from error
     return rows
 

@@ -45,7 +45,7 @@ def read(path: Path, seed: int = 0) -> Reading:
     before at the same depth are dropped by reason. `seed` chooses the tenth for validation.
 
     Raises:
-        UserError: no such path, or no file with the columns.
+        UserError: no such path, no file with the columns, or one that is not UTF-8.
     """
     if not path.exists():
         raise UserError(f"sygns={path}: no such file or folder")
@@ -54,25 +54,11 @@ def read(path: Path, seed: int = 0) -> Reading:
     rows: dict[str, dict[str, Any]] = {}
     used: set[Path] = set()
     for file in files:
-        with file.open(encoding="utf-8", newline="") as lines:
-            reader = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-            if not set(COLUMNS) <= set(reader.fieldnames or ()):
-                continue
-            used.add(file)
-            name = relative(file, path)
-            counts = reading.rows_of(name)
-            for row in reader:
-                where = f"{name}:{reader.line_num} {row['sentence']}"
-                try:
-                    own = _row(row)
-                except ValueError as error:
-                    reading.drop("sygns", str(error), where, name)
-                    continue
-                if own["sentence_id"] in rows:
-                    reading.drop("sygns", "repeated sentence", where, name)
-                    continue
-                counts.read += 1
-                rows[own["sentence_id"]] = own
+        try:
+            if _add_rows(file, path, reading, rows):
+                used.add(file)
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise UserError(f"{file}: not readable as tab-separated UTF-8: {error}") from error
     if not used:
         raise UserError(
             f"sygns={path}: no TSV file with the columns {', '.join(COLUMNS)}; expected the "
@@ -94,6 +80,29 @@ def read(path: Path, seed: int = 0) -> Reading:
         list(_splits(rows.values(), seed)), table("sygns_splits").schema
     )
     return reading
+
+
+def _add_rows(file: Path, path: Path, reading: Reading, rows: dict[str, dict[str, Any]]) -> bool:
+    """Add a file's rows by their ids; whether it has the columns at all."""
+    with file.open(encoding="utf-8", newline="") as lines:
+        reader = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+        if not set(COLUMNS) <= set(reader.fieldnames or ()):
+            return False
+        name = relative(file, path)
+        counts = reading.rows_of(name)
+        for row in reader:
+            where = f"{name}:{reader.line_num} {row['sentence']}"
+            try:
+                own = _row(row)
+            except ValueError as error:
+                reading.drop("sygns", str(error), where, name)
+                continue
+            if own["sentence_id"] in rows:
+                reading.drop("sygns", "repeated sentence", where, name)
+                continue
+            counts.read += 1
+            rows[own["sentence_id"]] = own
+    return True
 
 
 def _row(row: Mapping[str, str | None]) -> dict[str, Any]:

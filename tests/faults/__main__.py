@@ -96,7 +96,7 @@ def disturb(settings: Settings) -> None:
 
 
 def _finished(path: Path, settings: Settings) -> dict[str, Outcome]:
-    if not settings.folder or not path.exists():
+    if not settings.folder or settings.replay or not path.exists():
         return {}
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     return {row["case"]: Outcome(**row) for row in rows}

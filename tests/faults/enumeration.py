@@ -15,7 +15,7 @@ from typing import Any
 
 from tests.faults import interposer, judge
 from tests.faults.interposer import Control, Operation
-from tests.faults.processes import Child, answer
+from tests.faults.processes import Child, answer, problems_of
 from tests.faults.scenarios import Place, Scenario, fresh
 
 FAULTS = ("kill", "error", "full", "torn", "lie", "short")
@@ -126,7 +126,7 @@ class Enumeration:
         fired, operations = control.fired, control.operations()
         control.close()
         problems = faults_of_the_end(case.fault if fired else "none", code, output.read_text())
-        problems += answer(lambda: self._judged(place, code, reference), self.folder)
+        problems += problems_of(lambda: self._judged(place, code, reference), self.folder)
         at = (fired or len(operations)) - 1
         text = f"{operations[at].call} {operations[at].path}" if operations else "nothing"
         return Outcome(str(case), text, code, problems, bool(fired))

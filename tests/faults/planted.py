@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 from etl.lake import log, writing
+from etl.lake.storage import filesystem
 
 
 def _lost_transaction_check() -> None:
@@ -25,7 +26,7 @@ def _commit_before_its_files() -> None:
     commit = log.commit_files
 
     def hasty(uri: str, declared: Any, adds: Any, *rest: Any) -> Any:
-        files = writing.filesystem(uri)
+        files = filesystem(uri)
         held = {}
         for add in adds:
             with files.open_input_file(add.path) as stream:
@@ -37,7 +38,7 @@ def _commit_before_its_files() -> None:
                 stream.write(data)
         return done
 
-    log.commit_files = hasty
+    log.commit_files = cast("Any", hasty)
 
 
 BUGS: dict[str, Callable[[], None]] = {

@@ -30,7 +30,7 @@ class Child:
     def __init__(
         self, function: Callable[[], int], output: Path, control: Control | None = None
     ) -> None:
-        self._started = time.monotonic()
+        self._waited = 0.0
         sys.stdout.flush()
         self.pid = os.fork()
         if not self.pid:
@@ -62,11 +62,13 @@ class Child:
             elif pid:
                 self.kill()
                 return os.waitstatus_to_exitcode(status)
-            if time.monotonic() - self._started > LONGEST:
+            # What this process slept, not the clock: both may be suspended for a while.
+            if self._waited > LONGEST:
                 self.kill()
                 os.waitpid(self.pid, 0)
                 return 124
             time.sleep(pause)
+            self._waited += pause
             pause = min(2 * pause, 0.02)
 
     def go_on(self) -> None:
@@ -77,6 +79,14 @@ class Child:
         """End it and whatever it has started."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
+
+
+def problems_of(function: Callable[[], list[str]], folder: Path) -> list[str]:
+    """The problems that `function` finds, in a process of its own; that it failed is one, too."""
+    try:
+        return list(answer(function, folder))
+    except RuntimeError as error:
+        return [f"what was left cannot be looked at: {str(error).strip().splitlines()[-1]}"]
 
 
 def answer(function: Callable[[], Any], folder: Path) -> Any:

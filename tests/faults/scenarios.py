@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 
@@ -205,7 +205,7 @@ def stopped_before_the_ledger(place: Place) -> None:
     def interrupt(*_: object) -> Any:
         raise KeyboardInterrupt
 
-    finished, plan.finished = plan.finished, interrupt
+    finished, plan.finished = plan.finished, cast("Any", interrupt)
     try:
         assert extraction()(place) == 130
     finally:

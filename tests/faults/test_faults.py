@@ -36,9 +36,9 @@ def faults(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("scenarios", "sample"),
     [
-        ("append,replace,compact,vacuum,export", 9),
-        ("append + replace,vacuum + replace,replace + vacuum,replace + export", 5),
-        ("waves", 2),
+        ("append,replace,compact,vacuum,export", 4),
+        ("append + replace,vacuum + replace,replace + vacuum,replace + export", 4),
+        ("waves", 1),
     ],
     ids=["one writer", "two writers", "extraction"],
 )
@@ -51,8 +51,10 @@ def test_no_fault_changes_a_table(scenarios: str, sample: int, tmp_path: Path) -
 @pytest.mark.parametrize("bug", SEEN_BY)
 def test_a_planted_bug_is_found_and_its_seed_replays_it(bug: str, tmp_path: Path) -> None:
     plant = (f"plant={bug}", "seed=1")
+    # Of the kills of an append few show that its transaction is not looked at.
+    sample = "sample=0" if bug == "lost transaction check" else "sample=14"
     done = faults(
-        f"scenarios=['{SEEN_BY[bug][0]}']", "faults=[kill]", "sample=24", *plant, folder=tmp_path
+        f"scenarios=['{SEEN_BY[bug][0]}']", "faults=[kill]", sample, *plant, folder=tmp_path
     )
     assert done.returncode == 1, done.stdout + done.stderr
     replay = done.stdout.split("replay='", 1)[1].split("'", 1)[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from etl.lake.verify import verify
 from tests.faults import judge, scenarios
 from tests.faults.enumeration import Case, Outcome, ends_of_runs
 from tests.faults.interposer import Control
-from tests.faults.processes import Child, answer
+from tests.faults.processes import Child, answer, problems_of
 from tests.faults.scenarios import Place, fresh, known_tables
 
 Command = Callable[[Place], int]
@@ -106,10 +106,10 @@ class Writers:
         for order in ((pair.stopped, pair.other), (pair.other, pair.stopped), (pair.other,)):
             place = self.place("order")
             shutil.copytree(base.root, fresh(place.root))
-            codes = [answer(lambda c=command, p=place: c(p), self.folder) for command in order]
+            codes = [answer(partial(command, place), self.folder) for command in order]
             if any(codes):
                 raise RuntimeError(f"{pair.name} one after the other: exit codes {codes}")
-            ends[order] = answer(lambda p=place: judge.contents(p), self.folder)
+            ends[order] = answer(partial(judge.contents, place), self.folder)
         both = [ends[pair.stopped, pair.other], ends[pair.other, pair.stopped]]
         return {"operations": operations, "both": both, "other": ends[pair.other,]}
 
@@ -145,7 +145,7 @@ class Writers:
                 problems.append(f"a traceback: {text.strip().splitlines()[-1]}")
         if codes[1]:
             problems.append(f"the one that ran undisturbed failed: {outputs[1].read_text()[-300:]}")
-        problems += answer(lambda: self._judged(place, codes, reference), self.folder)
+        problems += problems_of(lambda: self._judged(place, codes, reference), self.folder)
         at = (fired or len(operations)) - 1
         text = f"{operations[at].call} {operations[at].path}" if operations else "nothing"
         return Outcome(str(case), text, codes[0], problems, bool(fired))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import pickle
@@ -201,7 +202,8 @@ def _formula(data: bytes, folder: Path) -> None:
     formula = fol.parse(string)
     assert fol.parse(fol.text(formula)) == formula
     fol.canonical(formula)
-    translate.fol_to_drs(formula)
+    with contextlib.suppress(ValueError):  # not every formula has clauses
+        translate.fol_to_drs(formula)
     polarity.polarities("fol", string)
 
 

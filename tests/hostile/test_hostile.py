@@ -70,7 +70,7 @@ def test_a_log_that_names_a_file_outside_its_table(lake: str, path: str) -> None
         lambda: upkeep.compact(lake, PAIRS),
         lambda: upkeep.vacuum(lake, PAIRS, timedelta(0)),
     ):
-        with pytest.raises(LakeError, match="outside its folder|cannot be read"):
+        with pytest.raises(LakeError, match=r"outside its folder|cannot be read"):
             read()
 
 
@@ -102,10 +102,9 @@ def test_a_gzip_bomb_is_refused_and_the_bound_is_a_setting(
     path = tmp_path / "bomb.gz"
     path.write_bytes(gzip.compress(b"\0" * (4 << 20)))
     monkeypatch.setattr(files, "_NO_BOMB", 1 << 20)
+    stream = open_input(str(path))
     with pytest.raises(Unreadable, match=r"more than 200 times .* ADNOMINAL_MAX_EXPANSION"):
-        with open_input(str(path)) as stream:
-            while stream.read(1 << 16):
-                pass
+        stream.read()
     monkeypatch.setenv(EXPANSION_VARIABLE, "5000")
     with open_input(str(path)) as stream:
         assert len(stream.read()) == 4 << 20
@@ -121,6 +120,8 @@ def test_a_zip_bomb_in_the_place_of_wordnet(
     archive = tmp_path / "wordnet.zip"
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as written:
         for file in folder.iterdir():
+            if file.name == "index.adv":
+                continue
             written.write(file, f"wordnet/{file.name}")
         written.writestr("wordnet/index.adv", " " * (1 << 20))
     monkeypatch.setattr(wordnet, "_MOST_BYTES", 1 << 19)
