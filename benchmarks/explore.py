@@ -36,7 +36,7 @@ import pyarrow as pa
 import conf
 from benchmarks.results import record, table, verdict, write_section
 from conf import ROOT, JobFailed, UserError, setting
-from etl.amod.association import measures
+from etl.amod.measures import measures
 from etl.lake import arrow
 from etl.lake.tables import table as declaration
 

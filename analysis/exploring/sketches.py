@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 from analysis.exploring.words import ROLES, TABLES, Words, words_of
 from conf import UserError
 from conf.help import nearest
+from etl.amod.measures import MEASURES as FORMULAS
 from etl.lake import arrow
 from etl.lake.lookup import SortedFiles
 from etl.lake.tables import table as declaration
@@ -33,9 +34,14 @@ CLASSES = ("I", "S", "O", "none")
 """Classes of adjectives: intersective, subsective, intensional; and those without one."""
 
 _NAMES = declaration("amod_association").schema.names
-# Of a word's rows the word itself and the corpus are known.
-_READ = {role: tuple(name for name in _NAMES if name not in ("corpus", role)) for role in ROLES}
+# Of a word's rows the word itself, its count and the corpus are known; the measures follow from
+# the counts, in less time than they would be read.
+_READ = {
+    "noun": ("adjective", "count", "adjective_count"),
+    "adjective": ("noun", "count", "noun_count"),
+}
 _RECENT_BYTES = 8 << 20
+_ALL = slice(None)
 
 Numbers = npt.NDArray[Any]
 
@@ -200,44 +206,49 @@ class Sketches:
                 )
         return replace(query, word=query.word.strip(), other=query.other.strip())
 
-    def _rows(self, role: str, corpus: str, word: str, columns: Sequence[str]) -> pa.Table:
-        """All rows of a word in a corpus, with its name, and at least those columns."""
+    def _rows(self, role: str, corpus: str, word: str) -> pa.Table:
+        """All rows of a word in a corpus: `_READ`, the corpus, its pairs and the word's count."""
         recent = self._recent.get((role, corpus, word))
         if recent is not None:
             return recent
-        known = self.words[role]
-        path = known.file(corpus, word)
-        schema = self._files[role].schema
+        known, names = self.words[role], list(_READ[role])
+        path, count = known.file(corpus, word), known.count(corpus, word)
         if path is not None:
-            rows = self._files[role].rows(path, word, columns)
+            rows = self._files[role].rows(path, word, names)
         elif known.complete(corpus):
-            rows = pa.schema([schema.field(name) for name in columns]).empty_table()
+            rows = self._files[role].schema.empty_table()
         else:
             where = [("corpus", "=", corpus), (role, "=", word)]
-            rows = arrow.read(self.lake, TABLES[role], where=where, columns=columns)
-            rows = rows.cast(pa.schema([schema.field(name) for name in columns]))
+            rows = arrow.read(
+                self.lake, TABLES[role], where=where, columns=[*names, f"{role}_count"]
+            )
+            count = pc.max(rows.column(f"{role}_count")).as_py() or 0
+            rows = rows.select(names).cast(self._files[role].schema)
         zeros = pa.array(np.zeros(rows.num_rows, np.int32))
-        names = pa.DictionaryArray.from_arrays(zeros, pa.array([corpus]))
-        rows = rows.add_column(0, "corpus", names)
-        if len(columns) == len(schema):
-            self._recent.put((role, corpus, word), rows)
+        for name, value in (
+            ("corpus", corpus),
+            (f"{role}_count", count),
+            ("total", known.total(corpus)),
+        ):
+            column = pa.DictionaryArray.from_arrays(zeros, pa.array([value]))
+            rows = rows.append_column(name, column)
+        self._recent.put((role, corpus, word), rows)
         return rows
 
-    def _of_word(
-        self, query: Query, word: str, corpus: str, columns: Sequence[str]
-    ) -> tuple[pa.Table, Numbers]:
-        """Rows of a word, and the places of those that the query's filters let through."""
-        names = [corpus] if corpus else sorted(self.corpora)
-        parts = [self._rows(query.role, name, word, columns) for name in names]
-        rows = pa.concat_tables([part.select(["corpus", *columns]) for part in parts])
-        kept = np.ones(rows.num_rows, bool)
-        if query.floor > 1:
-            kept &= rows.column("count").to_numpy() >= query.floor
-        if query.classes and query.role == "adjective":
-            kept &= self.lexicon.of(word) in query.classes
-        elif query.classes:
-            kept &= self.lexicon.among(rows.column("adjective"), query.classes)
-        return rows, np.flatnonzero(kept)
+    def _of_word(self, query: Query, word: str, corpus: str) -> pa.Table:
+        """Rows of a word that the query's filters let through."""
+        parts = []
+        for name in [corpus] if corpus else sorted(self.corpora):
+            rows = self._rows(query.role, name, word)
+            kept = np.ones(rows.num_rows, bool)
+            if query.floor > 1:
+                kept &= rows.column("count").to_numpy() >= query.floor
+            if query.classes and query.role == "adjective":
+                kept &= self.lexicon.of(word) in query.classes
+            elif query.classes:
+                kept &= self.lexicon.among(rows.column("adjective"), query.classes)
+            parts.append(rows if kept.all() else rows.filter(pa.array(kept)))
+        return pa.concat_tables(parts)
 
     def sketch(self, query: Query) -> dict[str, Any]:
         """A word's collocates, the best by the measure first; equal ones by name.
@@ -246,19 +257,19 @@ class Sketches:
         count in each corpus. An unknown word has no rows, and `nearest` those spelt like it.
         """
         query = self.checked(query)
-        rows, kept = self._of_word(query, query.word, query.corpus, _READ[query.role])
+        rows = self._of_word(query, query.word, query.corpus)
         partner = ROLES[1 - ROLES.index(query.role)]
-        best = kept[_best(rows.column(query.measure).to_numpy()[kept], query.limit)]
-        numbers = rows.drop_columns(["corpus", partner]).take(pa.array(best)).to_pylist()
-        shown = [
-            {
-                query.role: query.word,
-                # One by one: taken together, the dictionaries of all row groups would be merged.
-                **{name: rows.column(name)[place].as_py() for name in ("corpus", partner)},
-                **row,
-            }
-            for place, row in zip(best.tolist(), numbers, strict=True)
-        ]
+        best = _best(_values(rows, query.measure), query.limit)
+        shown = []
+        for place in best.tolist():
+            # One by one: taken together, the dictionaries of all row groups would be merged.
+            row = {name: rows.column(name)[place].as_py() for name in rows.column_names}
+            row[query.role] = query.word
+            shown.append(row)
+        for name in MEASURES[:-1]:
+            values = _values(rows, name, best)
+            for row, value in zip(shown, values.tolist(), strict=True):
+                row[name] = value
         shown.sort(key=lambda row: (-row[query.measure], row[partner], row["corpus"]))
         counts = self._counts(query.role, query.word)
         return {
@@ -269,7 +280,7 @@ class Sketches:
                 }
                 for row in (shown[: query.limit] if query.limit else shown)
             ],
-            "total": len(kept),
+            "total": rows.num_rows,
             "words": counts,
             "nearest": [] if counts else self.words[query.role].nearest(query.word),
             "command": query.command(self.lake),
@@ -285,14 +296,11 @@ class Sketches:
         query = self.checked(query)
         second_word = query.other or query.word
         partner = ROLES[1 - ROLES.index(query.role)]
-        columns = list(dict.fromkeys([partner, "count", query.measure]))
         sides = (
-            self._of_word(query, query.word, query.corpus, columns),
-            self._of_word(query, second_word, query.other_corpus or query.corpus, columns),
+            self._of_word(query, query.word, query.corpus),
+            self._of_word(query, second_word, query.other_corpus or query.corpus),
         )
-        words, values, counts = _beside(
-            *(_by_word(*side, partner, query.measure) for side in sides)
-        )
+        words, values, counts = _beside(*(_by_word(side, partner, query.measure) for side in sides))
         difference = np.nan_to_num(values[0]) - np.nan_to_num(values[1])
         best = _best(np.abs(difference), query.limit).tolist()
         differing = sorted(
@@ -341,14 +349,19 @@ def _best(values: Numbers, limit: int) -> Numbers:
     return np.flatnonzero(values >= least)
 
 
-def _by_word(rows: pa.Table, kept: Numbers, partner: str, measure: str) -> _Side:
+def _values(rows: pa.Table, measure: str, places: Numbers | slice = _ALL) -> Numbers:
+    """One of `MEASURES` of some of the rows."""
+    names = ("count", "adjective_count", "noun_count", "total")
+    c, a, n, total = (rows.column(name).to_numpy()[places] for name in names)
+    values: Numbers = c if measure == "count" else FORMULAS[measure](c, a, n, total)
+    return values
+
+
+def _by_word(rows: pa.Table, partner: str, measure: str) -> _Side:
     """Measure and count by the other word; of several corpora the greatest measure."""
-    words = rows.column(partner)
-    if len(kept) < rows.num_rows:
-        words = words.take(pa.array(kept))
-    words = words.cast(pa.string()).combine_chunks()
-    values = rows.column(measure).to_numpy()[kept].astype(np.float64)
-    counts = rows.column("count").to_numpy()[kept]
+    words = rows.column(partner).cast(pa.string()).combine_chunks()
+    values = _values(rows, measure).astype(np.float64)
+    counts = rows.column("count").to_numpy()
     if len(rows.column("corpus").unique()) < 2:  # each word has one row
         return _Side(words, values, counts)
     coded = words.dictionary_encode()

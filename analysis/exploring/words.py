@@ -9,6 +9,7 @@ from __future__ import annotations
 import bisect
 import difflib
 import hashlib
+import json
 import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,6 +39,8 @@ _PATHS = pa.dictionary(pa.int32(), pa.string())
 _SCHEMA = pa.schema(
     [("corpus", pa.string()), ("word", pa.string()), ("count", pa.int64()), ("file", _PATHS)]
 )
+_TOTALS = b"adnominal.totals"  # in a list's metadata: the count of all words of each corpus
+_FORMAT = 2  # of stored lists; those of another one are made anew
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,7 @@ class Words:
 
     def __init__(self, table: pa.Table) -> None:
         """Of a table of the words (`words_of`), a row a corpus and word, sorted by both."""
+        self._totals: dict[str, int] = json.loads((table.schema.metadata or {})[_TOTALS])
         self.corpora: dict[str, _Corpus] = {}
         for corpus in table.column("corpus").unique().to_pylist():
             rows = table.filter(pc.equal(table.column("corpus"), corpus))
@@ -103,6 +107,10 @@ class Words:
         known = self.corpora.get(corpus)
         place = known.place(word) if known else None
         return 0 if known is None or place is None else int(known.counts[place])
+
+    def total(self, corpus: str) -> int:
+        """How many pairs the corpus has in all; 0 for an unknown corpus."""
+        return self._totals.get(corpus, 0)
 
     def file(self, corpus: str, word: str) -> str | None:
         """The path of the file that has the word's rows; None where the word is not kept."""
@@ -176,7 +184,8 @@ def words_of(root: str, role: str, cache: Path) -> Words:
     """
     table = TABLES[role]
     files = [file.path for file in arrow.files(root, table)]
-    key = hashlib.sha256("\n".join([table_uri(root, table), *sorted(files)]).encode()).hexdigest()
+    made_of = [str(_FORMAT), table_uri(root, table), *sorted(files)]
+    key = hashlib.sha256("\n".join(made_of).encode()).hexdigest()
     stored = cache / f"{role}s-{key[:16]}.parquet"
     if stored.is_file():
         return Words(pq.read_table(stored))
@@ -192,10 +201,12 @@ def words_of(root: str, role: str, cache: Path) -> Words:
 
 
 def _most_frequent(words: pa.Table) -> pa.Table:
-    kept = []
+    kept, totals = [], {}
     for corpus in words.column("corpus").unique().to_pylist():
         rows = words.filter(pc.equal(words.column("corpus"), corpus))
+        totals[corpus] = pc.sum(rows.column("count")).as_py()
         if rows.num_rows > _MOST:
             rows = rows.sort_by([("count", "descending")]).slice(0, _MOST)
         kept.append(rows)
-    return pa.concat_tables(kept) if kept else words
+    stored = pa.concat_tables(kept) if kept else words
+    return stored.replace_schema_metadata({_TOTALS: json.dumps(totals)})

@@ -1,9 +1,8 @@
 """Measures of association of pairs, a part at a time.
 
 Marginals are those of the relation itself: ``adjective_count`` is the number of amod pairs with
-the adjective, ``noun_count`` with the noun, both before any floor on the count of a pair. PMI is
-in bits (the PLANE paper's appendix A leaves the base open; its cut-off of 15 fits base 2), NPMI is
-Bouma's (2009) normalisation, logDice Rychlý's (2008).
+the adjective, ``noun_count`` with the noun, both before any floor on the count of a pair. The
+measures are those of `etl.amod.measures`.
 
 A file of ``amod_pairs`` has all pairs of its nouns (`etl.amod.sums`), so that only the counts of
 adjectives have to come from elsewhere: a row for each of them, which every task reads once. No pair
@@ -13,7 +12,7 @@ is sorted, joined or shuffled for them by an engine.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -22,14 +21,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from etl.amod.kernel import PAIRS
+from etl.amod.measures import measures
 from etl.lake.blocks import Blocks, as_dictionary, read_files
 from etl.lake.scratch import load
 from etl.lake.tables import table as declaration
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-
-Counts: TypeAlias = "npt.NDArray[np.int64]"
 
 ADJECTIVES = pa.schema([("adjective", pa.string()), ("count", pa.int64()), ("nouns", pa.int64())])
 """How many pairs each adjective of a corpus has, and with how many different nouns."""
@@ -44,10 +42,6 @@ def adjectives_of(pairs: DataFrame) -> DataFrame:
 
 def association_of(pairs: pa.Table, adjectives: pa.Table, corpus: str) -> pa.Table:
     """Rows of ``amod_association`` for some nouns' pairs, in the order of the pairs.
-
-    With N the corpus's pairs, c the pair's count and a, n the marginals: PMI = log2(c N / (a n)),
-    NPMI = PMI / -log2(c / N) (1 where the pair is the whole corpus, its limit there),
-    logDice = 14 + log2(2 c / (a + n)).
 
     Args:
         pairs: adjective, noun, count: all pairs of the nouns that occur in it; words may be
@@ -74,18 +68,6 @@ def association_of(pairs: pa.Table, adjectives: pa.Table, corpus: str) -> pa.Tab
         **measures(counts, a, n, total),
     }
     return pa.table([columns[name] for name in declared.names], names=declared.names)
-
-
-def measures(
-    counts: Counts, a: Counts, n: Counts, total: int
-) -> dict[str, npt.NDArray[np.float64]]:
-    """PMI, NPMI and logDice of pairs by their counts and those of their adjectives and nouns."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        c = counts.astype(np.float64)
-        pmi = np.log2(c / (a.astype(np.float64) * n.astype(np.float64)) * total)
-        npmi = np.where(counts == total, 1.0, pmi / -np.log2(c / total))
-        log_dice = 14 + np.log2(2 * c / (a + n).astype(np.float64))
-    return {"pmi": pmi, "npmi": npmi, "log_dice": log_dice}
 
 
 def _counts_of(words: pa.StringArray, adjectives: pa.Table) -> npt.NDArray[np.int64]:

@@ -1,6 +1,6 @@
 """Measured pairs turned around: sorted by adjective, for look-ups from the adjective's side.
 
-The files of ``amod_association`` have all pairs of their nouns. Those of ``amod_by_adjective`` each
+The files of ``amod_pairs`` have all pairs of their nouns. Those of ``amod_by_adjective`` each
 have a range of adjectives with all of their pairs, so that the bounds in the table's log name the
 one file that an adjective is in. The ranges follow from the counts of the adjectives alone, which
 every task reads: any machine and any engine makes the same files.
@@ -9,7 +9,7 @@ every task reads: any machine and any engine makes the same files.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -17,34 +17,32 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from etl.amod.association import measures, stored_adjectives
-from etl.amod.sums import PART_PAIRS, PARTS, placed
+from etl.amod.association import stored_adjectives
+from etl.amod.kernel import PAIRS
+from etl.amod.measures import measures
+from etl.amod.sums import PACKED_PAIRS, PART_PAIRS, PARTS, Places, placed
 from etl.engine import group_arrow
 from etl.lake.blocks import Blocks, as_dictionary, read_files
 from etl.lake.tables import table as declaration
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-# The adjective's count and the measures follow from these and from the counts of the adjectives.
-CARRIED = ["adjective", "noun", "count", "noun_count"]
+# A row is a noun with its pairs in one part: adjectives by their place among all, which is their
+# order. So a noun is stored once, and adjectives are numbers until the rows are written.
 _PACKED = pa.schema(
     [
-        ("adjective", pa.string()),
         ("noun", pa.string()),
-        ("count", pa.int64()),
         ("noun_count", pa.int64()),
+        ("adjective", pa.list_(pa.int32())),
+        ("count", pa.list_(pa.int64())),
     ]
 )
-_PACKED_ROWS = 1 << 12  # of one value, as `etl.amod.sums.PACKED_PAIRS`
 
 
 class Ranges(NamedTuple):
     """The adjectives of a corpus in their order, with their counts and the part each is in."""
 
     adjectives: pa.StringArray
-    counts: npt.NDArray[np.int64]
-    parts: npt.NDArray[np.int64]
+    counts: Places
+    parts: Places
 
 
 def ranges_of(adjectives: pa.Table, part_pairs: int = PART_PAIRS) -> Ranges:
@@ -64,22 +62,45 @@ def ranges_of(adjectives: pa.Table, part_pairs: int = PART_PAIRS) -> Ranges:
     )
 
 
-def dealt(rows: pa.Table, ranges: Ranges) -> pa.Table:
-    """Pairs (`CARRIED`) packed by the part of their adjective (schema `etl.amod.sums.PARTS`)."""
-    places = _places(rows.column("adjective"), ranges.adjectives)
-    part = ranges.parts[places]
-    order = np.argsort(part, kind="stable")
-    plain = rows.select(CARRIED).cast(_PACKED).take(pa.array(order))
-    numbers, starts = np.unique(part[order], return_index=True)
-    ends = np.append(starts, len(order))[1:]
-    packed: list[tuple[int, bytes]] = []
-    for number, start, end in zip(numbers, starts, ends, strict=True):
-        for first in range(start, end, _PACKED_ROWS):
-            piece = plain.slice(first, min(_PACKED_ROWS, end - first)).combine_chunks()
-            packed.append((int(number), piece.to_batches()[0].serialize().to_pybytes()))
-    return pa.table(
-        [[number for number, _ in packed], [value for _, value in packed]], schema=PARTS
+def dealt(pairs: pa.Table, ranges: Ranges) -> pa.Table:
+    """Pairs packed by the part of their adjective (schema `etl.amod.sums.PARTS`).
+
+    Args:
+        pairs: adjective, noun, count: all pairs of the nouns that occur in them.
+        ranges: those of the corpus.
+    """
+    if not pairs.num_rows:
+        return PARTS.empty_table()
+    nouns = as_dictionary(pairs.column("noun"))
+    noun = nouns.indices.to_numpy().astype(np.int64)
+    count = pairs.column("count").to_numpy()
+    noun_count = np.zeros(len(nouns.dictionary), np.int64)
+    np.add.at(noun_count, noun, count)
+    adjective = _places(pairs.column("adjective"), ranges.adjectives)
+    part = ranges.parts[adjective]
+    order = np.argsort(part * len(noun_count) + noun)
+    part, noun = part[order], noun[order]
+    starts = np.flatnonzero(np.diff(part, prepend=-1) | np.diff(noun, prepend=-1))
+    offsets = pa.array(np.append(starts, len(noun)).astype(np.int32))
+    part, noun = part[starts], noun[starts]
+    rows = pa.RecordBatch.from_arrays(
+        [
+            nouns.dictionary.take(pa.array(noun)),
+            pa.array(noun_count[noun]),
+            pa.ListArray.from_arrays(offsets, pa.array(adjective[order].astype(np.int32))),
+            pa.ListArray.from_arrays(offsets, pa.array(count[order])),
+        ],
+        schema=_PACKED,
     )
+    # A value begins with a part, and with each row that begins another `PACKED_PAIRS` of pairs.
+    is_first = np.diff(part, prepend=-1) | np.diff(starts // PACKED_PAIRS, prepend=-1)
+    firsts = np.flatnonzero(is_first)
+    lengths = np.diff(firsts, append=len(part))
+    packed = [
+        rows.slice(first, length).serialize().to_pybytes()
+        for first, length in zip(firsts, lengths, strict=True)
+    ]
+    return pa.table([part[firsts].astype(np.int32), packed], schema=PARTS)
 
 
 def measured(part: pa.Table, ranges: Ranges, corpus: str) -> pa.Table:
@@ -88,37 +109,41 @@ def measured(part: pa.Table, ranges: Ranges, corpus: str) -> pa.Table:
         pa.ipc.read_record_batch(value.as_buffer(), _PACKED) for value in part.column("packed")
     ]
     rows = pa.Table.from_batches(pieces, schema=_PACKED)
-    # Numbers are sorted, not words: an adjective's is its place among all, which is their order.
-    adjective = _places(rows.column("adjective"), ranges.adjectives)
-    nouns, noun = placed(rows.column("noun"))
-    order = np.argsort(adjective * len(nouns) + noun)
-    adjective, noun = adjective[order], noun[order]
-    first = int(adjective[0]) if len(adjective) else 0
-    known = ranges.adjectives[first : int(adjective[-1]) + 1] if len(adjective) else nouns
-    counts, n = (rows.column(name).to_numpy()[order] for name in ("count", "noun_count"))
-    a = ranges.counts[adjective]
+    nouns, place = placed(rows.column("noun"))
+    # Numbers are sorted, not words.
+    noun = np.repeat(place, pc.list_value_length(rows.column("count")).to_numpy())
+    adjective, count = (
+        pc.list_flatten(rows.column(name)).to_numpy() for name in ("adjective", "count")
+    )
+    first = int(adjective.min()) if len(adjective) else 0
+    last = int(adjective.max()) if len(adjective) else -1
+    order = np.argsort((adjective - first) * np.int64(len(nouns)) + noun)
+    adjective, noun, count = adjective[order], noun[order], count[order]
+    noun_counts = np.zeros(len(nouns), np.int64)
+    noun_counts[place] = rows.column("noun_count").to_numpy()
+    a, n = ranges.counts[adjective], noun_counts[noun]
     columns = {
-        "corpus": pa.repeat(corpus, rows.num_rows),
-        "adjective": _coded(adjective - first, known),
+        "corpus": pa.repeat(corpus, len(count)),
+        "adjective": _coded(adjective - first, ranges.adjectives[first : last + 1]),
         "noun": _coded(noun, nouns),
-        "count": counts,
+        "count": count,
         "adjective_count": a,
         "noun_count": n,
-        **measures(counts, a, n, int(ranges.counts.sum())),
+        **measures(count, a, n, int(ranges.counts.sum())),
     }
     declared = declaration("amod_by_adjective").schema
     return pa.table([columns[name] for name in declared.names], names=declared.names)
 
 
-def _coded(places: npt.NDArray[np.int64], words: pa.StringArray) -> pa.DictionaryArray:
+def _coded(places: Places, words: pa.StringArray) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(pa.array(places.astype(np.int32)), words)
 
 
-def _places(words: pa.ChunkedArray, known: pa.StringArray) -> npt.NDArray[np.int64]:
+def _places(words: pa.ChunkedArray, known: pa.StringArray) -> Places:
     """The place of each word among the known ones, each different word being looked up once."""
     coded = as_dictionary(words)
     among = pc.index_in(coded.dictionary, value_set=known).to_numpy(zero_copy_only=False)
-    places: npt.NDArray[np.int64] = np.asarray(among, np.int64)[coded.indices.to_numpy()]
+    places: Places = np.asarray(among, np.int64)[coded.indices.to_numpy()]
     return places
 
 
@@ -128,20 +153,21 @@ def _stored_ranges(uri: str) -> Ranges:
     return ranges_of(stored_adjectives(uri))
 
 
-def rows_of(association: DataFrame, adjectives: str, corpus: str) -> Blocks:
+def rows_of(pairs: DataFrame, adjectives: str, corpus: str) -> Blocks:
     """Rows of ``amod_by_adjective``, a file a range of adjectives.
 
     Args:
-        association: the corpus's files of ``amod_association`` (`etl.lake.spark.Lake.files`).
+        pairs: the files of the corpus's pairs (`etl.lake.spark.Lake.files`), each of which has all
+            pairs of its nouns, as those that `etl.amod.sums` makes.
         adjectives: address of the stored `etl.amod.association.ADJECTIVES` of the corpus.
         corpus: its name.
     """
 
     def deal(file: pa.Table) -> pa.Table:
-        return dealt(read_files(file, CARRIED), _stored_ranges(adjectives))
+        return dealt(read_files(file, PAIRS.names), _stored_ranges(adjectives))
 
     def make(part: pa.Table) -> pa.Table:
         return measured(part, _stored_ranges(adjectives), corpus)
 
-    packed = group_arrow(association, "file", deal, from_arrow_schema(PARTS))
+    packed = group_arrow(pairs, "file", deal, from_arrow_schema(PARTS))
     return Blocks(packed, make, group_by="part")

@@ -500,8 +500,7 @@ class Extraction:
             files = self.lake.files("amod_pairs", self.corpus)
             rows = association.rows_of(files, adjectives, corpus)
             distinct = self.lake.replace("amod_association", rows, self.corpus, **commit).rows
-            measured = self.lake.files("amod_association", self.corpus)
-            turned = by_adjective.rows_of(measured, adjectives, corpus)
+            turned = by_adjective.rows_of(files, adjectives, corpus)
             self.lake.replace("amod_by_adjective", turned, self.corpus, **commit)
         return distinct or self._rows_in("amod_association")
 

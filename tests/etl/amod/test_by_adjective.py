@@ -26,11 +26,13 @@ COUNTED = [
 ]
 
 
+PAIRS_COUNTED = pa.table(list(map(list, zip(*COUNTED, strict=True))), schema=PAIRS)
+
+
 def measured_pairs() -> tuple[pa.Table, pa.Table]:
     """Rows of the association, and the counts of their adjectives."""
-    pairs = pa.table(list(map(list, zip(*COUNTED, strict=True))), schema=PAIRS)
     adjectives = pa.table([["small", "false", "old"], [3, 4, 5], [2, 1, 2]], schema=ADJECTIVES)
-    rows = association_of(pairs, adjectives, "c").cast(table("amod_association").schema)
+    rows = association_of(PAIRS_COUNTED, adjectives, "c").cast(table("amod_association").schema)
     return rows, adjectives
 
 
@@ -45,7 +47,7 @@ def test_an_adjective_is_in_one_part_and_parts_follow_each_other() -> None:
 def test_rows_are_those_of_the_association_sorted_by_adjective() -> None:
     rows, adjectives = measured_pairs()
     ranges = by_adjective.ranges_of(adjectives, part_pairs=2)
-    packed = by_adjective.dealt(rows, ranges)
+    packed = by_adjective.dealt(PAIRS_COUNTED, ranges)
     made = []
     for number in (0, 1):
         part = packed.filter(pa.compute.equal(packed.column("part"), number))
@@ -54,10 +56,23 @@ def test_rows_are_those_of_the_association_sorted_by_adjective() -> None:
     assert found.equals(rows.sort_by([("adjective", "ascending"), ("noun", "ascending")]))
 
 
-def test_no_rows() -> None:
-    rows, adjectives = measured_pairs()
+def test_values_hold_so_many_pairs_that_engines_carry_them_lightly() -> None:
+    count = 3 * by_adjective.PACKED_PAIRS
+    pairs = pa.table(
+        [["old"] * count, [f"n{i:06d}" for i in range(count)], [1] * count], schema=PAIRS
+    )
+    adjectives = pa.table([["old"], [count], [count]], schema=ADJECTIVES)
     ranges = by_adjective.ranges_of(adjectives)
-    assert by_adjective.dealt(rows.slice(0, 0), ranges).num_rows == 0
+    packed = by_adjective.dealt(pairs, ranges)
+    assert packed.num_rows == 3
+    expected = association_of(pairs, adjectives, "c").cast(table("amod_by_adjective").schema)
+    assert by_adjective.measured(packed, ranges, "c").cast(expected.schema).equals(expected)
+
+
+def test_no_rows() -> None:
+    _, adjectives = measured_pairs()
+    ranges = by_adjective.ranges_of(adjectives)
+    assert by_adjective.dealt(PAIRS_COUNTED.slice(0, 0), ranges).num_rows == 0
 
 
 def test_the_job_writes_it_and_makes_it_up_where_it_is_missing(tmp_path: Path) -> None:

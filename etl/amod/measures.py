@@ -1,0 +1,51 @@
+"""Measures of association of pairs by their counts.
+
+PMI is in bits (the PLANE paper's appendix A leaves the base open; its cut-off of 15 fits base 2),
+NPMI is Bouma's (2009) normalisation, logDice Rychlý's (2008). Of a pair, c is its count, a and n
+are those of its adjective and its noun, and N is that of all pairs of the corpus.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Counts: TypeAlias = npt.NDArray[np.int64]
+    Total: TypeAlias = int | Counts  # of one corpus, or for each pair that of its corpus
+    Values: TypeAlias = npt.NDArray[np.float64]
+
+
+def pmi(c: Counts, a: Counts, n: Counts, total: Total) -> Values:
+    """log2(c N / (a n)), in bits."""
+    found: Values = np.log2(c / (a.astype(np.float64) * n.astype(np.float64)) * total)
+    return found
+
+
+def npmi(c: Counts, a: Counts, n: Counts, total: Total) -> Values:
+    """PMI / -log2(c / N); 1, its limit, where the pair is the whole corpus."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(c == total, 1.0, pmi(c, a, n, total) / -np.log2(c / total))
+
+
+def log_dice(c: Counts, a: Counts, n: Counts, total: Total) -> Values:
+    """14 + log2(2 c / (a + n)), whatever N is."""
+    found: Values = 14 + np.log2(2 * c / (a + n))
+    return found
+
+
+MEASURES: Mapping[str, Callable[[Counts, Counts, Counts, Total], Values]] = {
+    "pmi": pmi,
+    "npmi": npmi,
+    "log_dice": log_dice,
+}
+"""By the name of their column in ``amod_association``."""
+
+
+def measures(c: Counts, a: Counts, n: Counts, total: Total) -> dict[str, Values]:
+    """All `MEASURES` of some pairs."""
+    return {name: measure(c, a, n, total) for name, measure in MEASURES.items()}
