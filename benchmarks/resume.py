@@ -107,7 +107,9 @@ def page(kept: Mapping[str, Mapping[str, float]]) -> str:
             f"(below: by two) that was not killed. {exact} of {number} runs resumed by the same "
             f"number of processes are equal to the last digit; "
             f"{results.verdict(exact, number)}: all. Another number of processes adds numbers in "
-            "another order, as a run by one process does that is never killed.",
+            "another order, as a run by one process does that is never killed. A single weight can "
+            "then differ by more than any loss: AdamW divides gradients by their own size, so that "
+            "a weight without influence follows the rounding.",
         ]
     )
 
