@@ -26,8 +26,6 @@ from training.files import replace_json, replace_text
 from training.tasks import Source
 from training.tracking import Run, Tracker
 
-__all__ = ["Outcome", "Plan", "Runs", "folder_name"]
-
 _RESULT, _PREDICTIONS = "result.json", "predictions.parquet"
 log = logging.getLogger("adnominal")
 
@@ -81,8 +79,12 @@ class Runs:
         self.tracker = Tracker(settings.tracking, experiment, job)
 
     @contextmanager
-    def group(self, name: str, kept: Path) -> Iterator[Run]:
-        """A run that others are nested in; file `kept` names it for the next start."""
+    def group(self, name: str, kept: Path, size: int) -> Iterator[Run | None]:
+        """A run that others are nested in, unless their number is 1; file `kept` names it for the
+        next start."""
+        if size == 1:
+            yield None
+            return
         kept.parent.mkdir(parents=True, exist_ok=True)
         with _ended(self.tracker.run(name, kept)) as run:
             run.settings(conf.to_dict(self.settings), conf.as_yaml(self.settings))
