@@ -7,7 +7,7 @@ are handed on as they stand, in Arrow: whoever parses them makes documents of th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -44,6 +44,11 @@ class Texts(NamedTuple):
     names: pa.Array
     texts: pa.Array
     first: int
+
+    def take(self, rows: Sequence[int]) -> Texts:
+        """Some of the rows, by their places here."""
+        places = pa.array(rows, pa.int64())
+        return Texts(self.names.take(places), self.texts.take(places), self.first)
 
 
 def format_of(path: str, head: bytes) -> str | None:
