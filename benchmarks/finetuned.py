@@ -1,11 +1,12 @@
 """Small models fine-tuned on the releases of ADEPT and PLANE, at sizes that a CPU takes.
 
-    python -m benchmarks.finetuned [CASE …]
+    python -m benchmarks.finetuned [page] [CASE …]
 
 Each case is a command of ``training/finetune.py`` on a lake with the releases, in the folder
 ``FINETUNED`` (``./finetuned`` if not set): it goes on where it was stopped, and what is finished is
 not run again. ``adnominal report lake=FOLDER/lake tracking=sqlite:///FOLDER/mlflow.db`` shows the
-same runs in the report. Without names all cases are run; the page has those that are finished.
+same runs in the report. Without names all cases are run; the page has those that are finished, and
+with ``page`` nothing is trained.
 """
 
 from __future__ import annotations
@@ -148,15 +149,16 @@ def main(names: list[str]) -> None:
     """Run the cases named, or all; write the page."""
     from training import finetune
 
-    prepare()
-    for case in names or CASES:
-        if finetune.main(arguments(case)):
+    train = names[:1] != ["page"]
+    if train:
+        prepare()
+    for case in names[not train :] or CASES:
+        if train and finetune.main(arguments(case)):
             raise SystemExit(f"{case}: failed")
-        kept = dict(results.recorded().get(KEY, {}))
         found = finished(case)
-        assert found is not None
-        results.record(KEY, {**kept, case: found})
-        results.write_section(KEY, page(results.recorded()[KEY]), packages=PACKAGES)
+        if found is not None:
+            results.record(KEY, {**results.recorded().get(KEY, {}), case: found})
+            results.write_section(KEY, page(results.recorded()[KEY]), packages=PACKAGES)
 
 
 if __name__ == "__main__":

@@ -214,8 +214,10 @@ def page(kept: Mapping[str, Mapping[str, Any]]) -> str:
     for case, own in kept.items():
         for number, peaks in enumerate(own["ranks"]):
             rows.append((names[case], f"process {number}", *(_gb(peaks, p) for p in PHASES)))
-            growth = own["growth"][number]
-            rows.append((names[case], "its growth in the phase", *(_gb(growth, p) for p in PHASES)))
+            if case == "full":
+                growth = own["growth"][number]
+                cells = (_gb(growth, phase) for phase in PHASES)
+                rows.append((names[case], "its growth in the phase", *cells))
         rows.append((names[case], "both, PSS", *(_gb(own["together"], p) for p in PHASES)))
         notes.append(f"{names[case]}: {own['weights'] / 1e9:.2f} GB of weights.")
         if case == "full":

@@ -25,7 +25,7 @@ from training import launch
 from training.files import replace_text
 from training.settings import Training
 
-__all__ = ["Task", "environments", "spread"]
+__all__ = ["QueuedRun", "environments", "spread"]
 
 # Seconds between looks at the processes.
 EVERY = 0.2
@@ -33,8 +33,8 @@ log = logging.getLogger("adnominal")
 
 
 @dataclass(frozen=True)
-class Task:
-    """A run to do: the script of its job, the settings of its point, its folder."""
+class QueuedRun:
+    """A run that waits: the script of its job, the settings of its point, its folder."""
 
     job: str
     label: str
@@ -83,34 +83,34 @@ def _visible_gpus() -> list[str]:
 
 
 def spread(
-    tasks: Sequence[Task],
+    runs: Sequence[QueuedRun],
     devices: Sequence[Mapping[str, str]],
-    begin: Callable[[Task], Any] = lambda task: None,
+    begin: Callable[[QueuedRun], Any] = lambda run: None,
 ) -> dict[Path, str]:
-    """Do every task, one at a time on each device; why those failed that did, by their folders.
+    """Do every run, one at a time on each device; why those failed that did, by their folders.
 
-    `begin` is called before a task starts. The output of each is in ``log.txt`` of its folder.
+    `begin` is called before a run starts. The output of each is in ``log.txt`` of its folder.
     """
-    waiting, free = deque(tasks), deque(range(len(devices)))
-    running: dict[int, tuple[Task, subprocess.Popen[bytes]]] = {}
+    waiting, free = deque(runs), deque(range(len(devices)))
+    running: dict[int, tuple[QueuedRun, subprocess.Popen[bytes]]] = {}
     failed: dict[Path, str] = {}
     try:
         while waiting or running:
             while waiting and free:
-                device, task = free.popleft(), waiting.popleft()
-                done = len(tasks) - len(waiting)
-                log.info("run %d of %d on device %d: %s", done, len(tasks), device, task.label)
-                begin(task)
-                running[device] = task, _start(task, devices[device])
+                device, run = free.popleft(), waiting.popleft()
+                done = len(runs) - len(waiting)
+                log.info("run %d of %d on device %d: %s", done, len(runs), device, run.label)
+                begin(run)
+                running[device] = run, _start(run, devices[device])
             time.sleep(EVERY)
-            for device, (task, process) in list(running.items()):
+            for device, (run, process) in list(running.items()):
                 if process.poll() is None:
                     continue
                 del running[device]
                 free.append(device)
                 if process.returncode:
-                    failed[task.folder] = _reason(task.folder, process.returncode)
-                log.info("%s: %s", task.label, failed.get(task.folder, "finished"))
+                    failed[run.folder] = _reason(run.folder, process.returncode)
+                log.info("%s: %s", run.label, failed.get(run.folder, "finished"))
     finally:
         for _, process in running.values():
             process.send_signal(signal.SIGINT)
@@ -119,12 +119,12 @@ def spread(
     return failed
 
 
-def _start(task: Task, device: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    task.folder.mkdir(parents=True, exist_ok=True)
-    settings = task.folder / "settings.yaml"
-    replace_text(settings, conf.as_yaml(task.settings))
-    script = conf.ROOT / "training" / f"{task.job}.py"
-    with (task.folder / "log.txt").open("wb") as output:
+def _start(run: QueuedRun, device: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    run.folder.mkdir(parents=True, exist_ok=True)
+    settings = run.folder / "settings.yaml"
+    replace_text(settings, conf.as_yaml(run.settings))
+    script = conf.ROOT / "training" / f"{run.job}.py"
+    with (run.folder / "log.txt").open("wb") as output:
         return subprocess.Popen(
             [sys.executable, os.fspath(script), os.fspath(settings), "devices=1"],
             env={**os.environ, **device, launch.PARENT: str(os.getpid())},

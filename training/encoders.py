@@ -378,9 +378,8 @@ def load_pretrained(
     base = adapted(Path(path)) if adapters.is_file() else path
     try:
         with quiet():
-            quantisation = _quantisation(config, auto_class)
-            cls = getattr(transformers, auto_class)
-            cls, source = loading(cls, config, base, whole=quantisation is not None)
+            bits = _quantisation(config, auto_class)
+            cls, source = loading(getattr(transformers, auto_class), config, base, whole=bool(bits))
             model, info = cls.from_pretrained(
                 **source,
                 config=config,
@@ -389,7 +388,7 @@ def load_pretrained(
                 ignore_mismatched_sizes=True,
                 attn_implementation=attention,
                 device_map=device_map,
-                quantization_config=quantisation,
+                quantization_config=bits,
                 output_loading_info=True,
             )
             if adapters.is_file():

@@ -116,17 +116,17 @@ def _spread(
 ) -> dict[Path, str]:
     """Do the unfinished runs of a grid on the devices at hand, where there are several; why those
     failed that did, by their folders."""
-    tasks = [
-        devices.Task(one.job, one.point.label, one.point.settings, one.folder)
+    waiting = [
+        devices.QueuedRun(one.job, one.point.label, one.point.settings, one.folder)
         for one in work
         if not runs.is_finished(one.folder)
     ]
     environments = devices.environments(settings)
-    if min(len(environments), len(tasks)) < 2:
+    if min(len(environments), len(waiting)) < 2:
         return {}
     plans = {one.folder: _plan(one) for one in work}
     return devices.spread(
-        tasks, environments, lambda task: runs.announce(plans[task.folder], parent)
+        waiting, environments, lambda run: runs.announce(plans[run.folder], parent)
     )
 
 

@@ -21,7 +21,7 @@ from transformers.utils.hub import get_checkpoint_shard_files
 __all__ = ["lazy_weights", "loading"]
 
 
-class _OnDisk(torch.Tensor):
+class _OnDisk(torch.Tensor):  # type: ignore[misc]
     """A tensor of a safetensors file: every operation reads it and keeps nothing of it."""
 
     file: str

@@ -30,8 +30,9 @@ __all__ = [
 ]
 
 DEEPSPEED = conf.ROOT / "conf" / "deepspeed"
-# Bytes of a file of weights: what the first process holds at a time while it writes.
-SHARD = 2_000_000_000
+# Weights are written in files of an eighth of them, within these bytes: the first process holds one
+# file's while it writes.
+PIECES, SMALLEST, LARGEST = 8, 50_000_000, 2_000_000_000
 
 
 def precision_of(settings: Training) -> str:
@@ -227,21 +228,25 @@ def gathered(model: Any, *, trained: bool = False) -> dict[str, Any]:
 def write_shards(model: Any, folder: Path) -> None:
     """Write the weights of a model under ZeRO 3 as safetensors, a file at a time.
 
-    The first process gathers weights one by one and writes a file when it has `SHARD` bytes, so
+    The first process gathers weights one by one and writes a file when it has an eighth of them, so
     that no process ever holds all weights. Every process has to call this.
     """
     from safetensors.torch import save_file
 
-    parameters = list(model.named_parameters())
+    sizes = {
+        name: int(getattr(parameter, "ds_numel", parameter.numel())) * parameter.element_size()
+        for name, parameter in model.named_parameters()
+    }
+    total = sum(sizes.values())
+    most = min(max(total // PIECES, SMALLEST), LARGEST)
     files: list[list[tuple[str, Any]]] = [[]]
-    size = total = 0
-    for name, parameter in parameters:
-        bytes_ = int(getattr(parameter, "ds_numel", parameter.numel())) * parameter.element_size()
-        if files[-1] and size + bytes_ > SHARD:
+    size = 0
+    for name, parameter in model.named_parameters():
+        if files[-1] and size + sizes[name] > most:
             files.append([])
             size = 0
         files[-1].append((name, parameter))
-        size, total = size + bytes_, total + bytes_
+        size += sizes[name]
     saved = set(model.state_dict())
     buffers = {name: buffer for name, buffer in model.named_buffers() if name in saved}
     places: dict[str, str] = {}

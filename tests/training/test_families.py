@@ -47,7 +47,7 @@ def test_a_cell(
     adept_lake, family_models, tmp_path, monkeypatch, family, rank, precision, zero, checkpointing
 ):
     # Weights in several files, where ZeRO 3 writes them piece by piece.
-    monkeypatch.setattr(sharding, "SHARD", 20_000)
+    monkeypatch.setattr(sharding, "LARGEST", 20_000)
     folder = run(
         adept_lake,
         family_models[family],
