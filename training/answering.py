@@ -127,7 +127,7 @@ def classifier(
         model = load()
         if torch.cuda.is_available():
             model = model.cuda()
-    return Classifier(source, model.eval(), learner, sharded)
+    return Classifier(source, model, learner, sharded)
 
 
 def _learner(source: ModelSource, max_length: int | None) -> PairLearner:

@@ -372,20 +372,24 @@ def load_pretrained(
     """
     import transformers
 
+    from training.lazy_weights import loading
+
     adapters = Path(path) / ADAPTERS
     base = adapted(Path(path)) if adapters.is_file() else path
     try:
         with quiet():
-            model, info = getattr(transformers, auto_class).from_pretrained(
-                base,
+            quantisation = _quantisation(config, auto_class)
+            cls = getattr(transformers, auto_class)
+            cls, source = loading(cls, config, base, whole=quantisation is not None)
+            model, info = cls.from_pretrained(
+                **source,
                 config=config,
                 dtype=dtype,
-                use_safetensors=True,
                 trust_remote_code=False,
                 ignore_mismatched_sizes=True,
                 attn_implementation=attention,
                 device_map=device_map,
-                quantization_config=_quantisation(config, auto_class),
+                quantization_config=quantisation,
                 output_loading_info=True,
             )
             if adapters.is_file():

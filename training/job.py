@@ -20,7 +20,7 @@ import pyarrow as pa
 
 import conf
 from conf import JobFailed, UserError
-from training import grid, launch, metrics, predictions, tasks
+from training import devices, grid, launch, metrics, predictions, tasks
 from training.estimates import estimate
 from training.evaluation import Evaluation, figures_line
 from training.files import check_space, replace_json, replace_text
@@ -89,10 +89,13 @@ def execute(settings: Training, work: Sequence[Work]) -> None:
     name = settings.run_name or f"{first.dataset.task}: {len(work)} runs"
     results, failed = [], []
     with runs.group(name, out / "mlflow.json", len(work)) as parent:
+        reasons = _spread(settings, work, runs, parent)
         for number, one in enumerate(work, 1):
             if parent is not None and launch.rank() == 0:
                 log.info("run %d of %d: %s", number, len(work), one.point.label)
             try:
+                if one.folder in reasons:
+                    raise JobFailed(reasons[one.folder])
                 result = runs.once(_plan(one), functools.partial(_trained, one), parent)
                 # The same run may stand in another grid, with other axes.
                 results.append({**result, "changes": dict(one.point.changes)})
@@ -106,6 +109,25 @@ def execute(settings: Training, work: Sequence[Work]) -> None:
             _summarise(settings, out, results, parent)
         if failed:
             raise JobFailed(f"{len(failed)} of {len(work)} runs failed: {'; '.join(failed)}")
+
+
+def _spread(
+    settings: Training, work: Sequence[Work], runs: Runs, parent: Run | None
+) -> dict[Path, str]:
+    """Do the unfinished runs of a grid on the devices at hand, where there are several; why those
+    failed that did, by their folders."""
+    tasks = [
+        devices.Task(one.job, one.point.label, one.point.settings, one.folder)
+        for one in work
+        if not runs.is_finished(one.folder)
+    ]
+    environments = devices.environments(settings)
+    if min(len(environments), len(tasks)) < 2:
+        return {}
+    plans = {one.folder: _plan(one) for one in work}
+    return devices.spread(
+        tasks, environments, lambda task: runs.announce(plans[task.folder], parent)
+    )
 
 
 def prepare(settings: Settings) -> list[Work]:

@@ -96,6 +96,20 @@ class Runs:
         """The result of the run: as it was kept, or made now by `work`."""
         return self.finished(plan.folder) or self.start(plan, work, parent)
 
+    def is_finished(self, folder: Path) -> bool:
+        """Whether the run of a folder has ended well."""
+        return (folder / _RESULT).exists()
+
+    def announce(self, plan: Plan, parent: Run | None) -> None:
+        """Name a run in MLflow, nested in `parent`, that another process is to do."""
+        plan.folder.mkdir(parents=True, exist_ok=True)
+        self._begin(plan, parent)
+
+    def _begin(self, plan: Plan, parent: Run | None) -> Run:
+        return self.tracker.run(
+            plan.name, plan.folder / "mlflow.json", parent=parent.id if parent else None
+        )
+
     def finished(
         self, folder: Path, complete: Callable[[Mapping[str, Any]], bool] = lambda result: True
     ) -> dict[str, Any] | None:
@@ -122,10 +136,7 @@ class Runs:
     ) -> dict[str, Any]:
         """Do a run that is not finished, recorded in MLflow from its begin to its end."""
         plan.folder.mkdir(parents=True, exist_ok=True)
-        begun = self.tracker.run(
-            plan.name, plan.folder / "mlflow.json", parent=parent.id if parent else None
-        )
-        with _ended(begun) as run:
+        with _ended(self._begin(plan, parent)) as run:
             if launch.rank() == 0:
                 yaml = conf.as_yaml(plan.settings)
                 replace_text(plan.folder / "settings.yaml", yaml)

@@ -207,6 +207,13 @@ class Training(Recorded):
     keep_checkpoints: bool = setting(
         False, help="keep optimizer states of finished runs", identity=False
     )
+    devices: int | None = setting(
+        None,
+        help="runs of a grid at a time, each a process on a device of its own: so many GPUs (all "
+        "that are visible if not given), or shares of the cores (1)",
+        example="devices=4",
+        identity=False,
+    )
     out: str | None = setting(
         None,
         help="folder of the runs; runs/TASK if not given",
@@ -241,7 +248,7 @@ class Training(Recorded):
     def __post_init__(self) -> None:
         check_least(self, 1, "epochs", "batch_size", "micro_batch_size", "eval_batch_size")
         check_least(self, 1, "max_length", "bucket", "evaluate_every", "checkpoint_every")
-        check_least(self, 1, "log_every", "dry_run")
+        check_least(self, 1, "log_every", "dry_run", "devices")
         check_least(self, 0, "weight_decay", "clip", "patience")
         check_distinct(self, "seeds", "train_size")
         if not self.learning_rate > 0:

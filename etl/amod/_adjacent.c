@@ -1,6 +1,7 @@
 /* Counting a list of word pairs in running text: `etl.amod.adjacent` defines what is counted.
  *
- * One pass over the UTF-8 bytes. A word is hashed while it is lower-cased; a filter of 64 Ki bits
+ * One pass over the UTF-8 bytes. A word of up to 15 ASCII letters is found, lower-cased and hashed in
+ * one step where the processor has SSE2; any other is read byte by byte. A filter of 64 Ki bits
  * tells nearly every word that no pair has, so that the table of words is looked at for the few
  * others. A pair is looked up where a word follows a listed first word.
  */
@@ -8,10 +9,13 @@
 #include <Python.h>
 #include <stdint.h>
 #include <string.h>
+#if defined(__SSE2__) && defined(__GNUC__)
+#include <emmintrin.h>
+#define WITH_SSE2
+#endif
 
 #define LONGEST 255         /* bytes of a word; of a longer one the first are kept, and no match */
 #define FILTER_BITS 16
-#define BASIS 14695981039346656037ull
 #define PRIME 1099511628211ull
 
 typedef struct {
@@ -88,20 +92,37 @@ static inline int begins_word(const unsigned char *at, const unsigned char *end)
     return decoded(at, end, &character) && Py_UNICODE_ISALNUM(character);
 }
 
-typedef struct { uint64_t hash; size_t size; unsigned char bytes[LONGEST + 8]; } Current;
+typedef struct { uint64_t hash; size_t size; unsigned char bytes[LONGEST + 17]; } Current;
+
+static inline uint64_t hash_of(uint64_t one, uint64_t two) {
+    one *= 0x9e3779b97f4a7c15ull;
+    two *= 0xc2b2ae3d27d4eb4full;
+    return (one ^ (one >> 29)) + (two ^ (two >> 31));
+}
+
+/* The hash of a word that was read byte by byte: of its bytes by sixteens, zeros behind the last. */
+static inline void add_hash(Current *word) {
+    size_t size = word->size < LONGEST ? word->size : LONGEST;
+    memset(word->bytes + size, 0, 16);
+    uint64_t hash = 0;
+    for (size_t at = 0; at < size; at += 16) {
+        uint64_t half[2];
+        memcpy(half, word->bytes + at, 16);
+        hash = hash * PRIME + hash_of(half[0], half[1]);
+    }
+    word->hash = hash;
+}
 
 static inline void add(Current *word, unsigned char byte) {
-    word->hash = (word->hash ^ byte) * PRIME;
     if (word->size < LONGEST) word->bytes[word->size] = byte;
     word->size++;
 }
 
-/* The word that begins at `at`; the byte behind it. */
-static const unsigned char *read_word(
+/* The word that begins at `at`, without its hash; the byte behind it. */
+static const unsigned char *read_bytes(
     const Counter *self, const unsigned char *at, const unsigned char *end, Current *word
 ) {
     const unsigned char *table = self->lowercase ? lower : same;
-    word->hash = BASIS;
     word->size = 0;
     for (;;) {
         unsigned char byte;
@@ -129,6 +150,53 @@ static const unsigned char *read_word(
         }
         at += size;
     }
+}
+
+#ifdef WITH_SSE2
+/* Where a byte of sixteen lies between two others, both of ASCII: all ones. */
+static inline __m128i between(__m128i bytes, char least, char most) {
+    return _mm_and_si128(_mm_cmpgt_epi8(bytes, _mm_set1_epi8((char)(least - 1))),
+                         _mm_cmplt_epi8(bytes, _mm_set1_epi8((char)(most + 1))));
+}
+
+/* A word of up to 15 ASCII letters and digits that no hyphen and no other character goes on. */
+static inline size_t short_word(const Counter *self, const unsigned char *at, Current *word) {
+    __m128i bytes = _mm_loadu_si128((const __m128i *)at);
+    __m128i capital = between(bytes, 'A', 'Z');
+    __m128i lowered = _mm_or_si128(bytes, _mm_and_si128(capital, _mm_set1_epi8(32)));
+    __m128i letter = _mm_or_si128(between(lowered, 'a', 'z'), between(bytes, '0', '9'));
+    unsigned other = ~(unsigned)_mm_movemask_epi8(letter) & 0xffff;
+    if (!other) return 0;
+    size_t size = (size_t)__builtin_ctz(other);
+    if (!size || at[size] >= 0x80 || at[size] == '-') return 0;
+    _mm_storeu_si128((__m128i *)word->bytes, self->lowercase ? lowered : bytes);
+    uint64_t half[2];
+    memcpy(half, word->bytes, 16);
+    if (size < 8) {
+        half[0] &= ((uint64_t)1 << (8 * size)) - 1;
+        half[1] = 0;
+    } else {
+        half[1] &= ((uint64_t)1 << (8 * (size - 8))) - 1;
+    }
+    word->size = size;
+    word->hash = hash_of(half[0], half[1]);
+    return size;
+}
+#endif
+
+/* The word that begins at `at`; the byte behind it. */
+static inline const unsigned char *read_word(
+    const Counter *self, const unsigned char *at, const unsigned char *end, Current *word
+) {
+#ifdef WITH_SSE2
+    if (end - at >= 17) {
+        size_t size = short_word(self, at, word);
+        if (size) return at + size;
+    }
+#endif
+    at = read_bytes(self, at, end, word);
+    add_hash(word);
+    return at;
 }
 
 /* The place of a word in the table: its own, or the free one where it would stand. */
@@ -178,6 +246,106 @@ static void scan(Counter *self, const unsigned char *at, const unsigned char *en
             previous = -1;
         at += size ? size : 1;
     }
+}
+
+/* Characters of more than a byte that no normal form changes, and that break no line: up to U+02FF
+ * but for U+0085, and the dashes, quotes, dots and currencies of running text. */
+static inline int is_inert(Py_UCS4 character) {
+    return (character >= 0xa0 && character < 0x300) ||
+           (character >= 0x2010 && character < 0x2028) ||
+           (character >= 0x2030 && character < 0x205f) ||
+           (character >= 0x20a0 && character < 0x20c0);
+}
+
+#define LEAST_WIDTH 40      /* of a wrapped block's longest line, in characters */
+#define MOST_WIDTH 120
+
+/* A block of lines, to tell whether it was wrapped: see `etl.corpora.text`. */
+typedef struct {
+    int lines, last;        /* characters of the last line */
+    int width, room;        /* of the longest; the least that a line and the next's first word take */
+} Block;
+
+static inline int was_wrapped(const Block *block) {
+    return block->lines > 1 && block->width >= LEAST_WIDTH && block->width <= MOST_WIDTH &&
+           block->room > block->width;
+}
+
+/* Takes in a line of inert characters; whether it ended a block that was wrapped. */
+static int add_line(Block *block, const unsigned char *at, const unsigned char *end) {
+    if (block->width > MOST_WIDTH) {
+        /* Nothing more to be known of the block but where it ends. */
+        while (at < end && (*at == ' ' || *at == '\t')) at++;
+        if (at < end && *at != 0xc2) return 0;
+    }
+    int length = 0, first = 0, in_word = 0, words = 0;
+    while (at < end && length <= MOST_WIDTH) {
+        int is_space = *at == ' ' || *at == '\t';
+        if (*at == 0xc2 && at[1] == 0xa0) { is_space = 1; at++; }
+        if (is_space) {
+            in_word = 0;
+        } else if ((*at & 0xc0) != 0x80) {
+            if (!in_word && words++) length++;  /* the space between two words */
+            in_word = 1;
+            length++;
+            first += words == 1;
+        }
+        at++;
+    }
+    int wrapped = 0;
+    if (!length) {
+        wrapped = was_wrapped(block);
+        *block = (Block){0, 0, 0, 0};
+        return wrapped;
+    }
+    if (block->lines) {
+        int takes = block->last + 1 + first;
+        if (block->lines == 1 || takes < block->room) block->room = takes;
+    }
+    if (length > block->width) block->width = length;
+    block->last = length;
+    block->lines++;
+    return 0;
+}
+
+/* Whether a text counts as the document that `etl.corpora.text.text_events` makes of it: it holds
+ * something, no NUL, nothing that a normal form changes, no block of lines that was wrapped. A no
+ * may be wrong, a yes never is. */
+static int is_plain(const unsigned char *at, const unsigned char *end) {
+    const unsigned char *start = at, *line = at;
+    Block block = {0, 0, 0, 0};
+    int holds = 0, lines = 0;
+    if (end - at > 1000000) return 0;
+    while (at < end) {
+#ifdef WITH_SSE2
+        while (end - at >= 16) {
+            __m128i bytes = _mm_loadu_si128((const __m128i *)at);
+            /* As signed numbers, all but ASCII lies below the control characters. */
+            unsigned special = (unsigned)_mm_movemask_epi8(_mm_cmplt_epi8(bytes, _mm_set1_epi8(32)));
+            if (special) {
+                at += __builtin_ctz(special);
+                break;
+            }
+            at += 16;
+        }
+        if (at >= end) break;
+#endif
+        if (*at >= ' ' && *at < 0x80) { at++; continue; }
+        if (*at == '\n') {
+            if (add_line(&block, line, at)) return 0;
+            line = ++at;
+            lines++;
+            continue;
+        }
+        if (*at == '\t') { at++; continue; }
+        Py_UCS4 character;
+        int size = *at < 0x80 ? 0 : decoded(at, end, &character);
+        if (!size || !is_inert(character)) return 0;
+        at += size;
+    }
+    if (lines && (add_line(&block, line, end) || was_wrapped(&block))) return 0;
+    for (at = start; at < end && !holds; at++) holds = *at > ' ' && *at < 0x7f;
+    return holds;
 }
 
 static void dealloc(PyObject *object) {
@@ -272,6 +440,41 @@ static PyObject *feed(PyObject *object, PyObject *text) {
     Py_RETURN_NONE;
 }
 
+/* Counts the texts that are plain; the rows of the others, for documents to be made of them. */
+static PyObject *feed_texts(PyObject *object, PyObject *args) {
+    Counter *self = (Counter *)object;
+    Py_buffer offsets, data;
+    Py_ssize_t first, rows;
+    if (!PyArg_ParseTuple(args, "y*y*nn", &offsets, &data, &first, &rows)) return NULL;
+    const int32_t *ends = (const int32_t *)offsets.buf + first;
+    PyObject *others = NULL;
+    if (first < 0 || rows < 0 || offsets.len / 4 < first + rows + 1) {
+        PyErr_SetString(PyExc_ValueError, "fewer offsets than rows");
+        goto done;
+    }
+    others = PyList_New(0);
+    for (Py_ssize_t row = 0; others && row < rows; row++) {
+        if (ends[row] < 0 || ends[row] > ends[row + 1] || ends[row + 1] > data.len) {
+            PyErr_SetString(PyExc_ValueError, "offsets outside of the data");
+            Py_CLEAR(others);
+            break;
+        }
+        const unsigned char *start = (const unsigned char *)data.buf + ends[row];
+        const unsigned char *end = (const unsigned char *)data.buf + ends[row + 1];
+        if (is_plain(start, end)) {
+            scan(self, start, end);
+            continue;
+        }
+        PyObject *number = PyLong_FromSsize_t(row);
+        if (!number || PyList_Append(others, number)) Py_CLEAR(others);
+        Py_XDECREF(number);
+    }
+done:
+    PyBuffer_Release(&offsets);
+    PyBuffer_Release(&data);
+    return others;
+}
+
 static PyObject *counts(PyObject *object, PyObject *unused) {
     Counter *self = (Counter *)object;
     PyObject *list = PyList_New(self->size);
@@ -285,6 +488,8 @@ static PyObject *counts(PyObject *object, PyObject *unused) {
 
 static PyMethodDef methods[] = {
     {"feed", feed, METH_O, "Count the pairs of a text (str, or bytes in UTF-8)."},
+    {"feed_texts", feed_texts, METH_VARARGS,
+     "Count texts of Arrow's layout (offsets, data, first row, rows); the rows that are not plain."},
     {"counts", counts, METH_NOARGS, "The counts so far, in the order of the list."},
     {NULL, NULL, 0, NULL}};
 
