@@ -71,7 +71,7 @@ class InstructionLearner(PairLearner):
             texts = prompts_of(
                 self.dataset.instruction, self.dataset.labels, examples.first, examples.second
             )
-            prompts = self.tokenizer(texts)["input_ids"]
+            prompts = self.tokenizer(texts)["input_ids"] if texts else []
             self._cut[part] = sum(len(own) > most for own, most in zip(prompts, room, strict=True))
             self._prompts[part] = [cut(own, most) for own, most in zip(prompts, room, strict=True)]
             self._answers[part] = answers
@@ -243,7 +243,7 @@ def completion_logits(model: Any, batch: Mapping[str, Any]) -> Any:
     more = {"position_ids": batch["position_ids"], "use_cache": False, "logits_to_keep": most + 1}
     module = getattr(model, "module", model)
     module = getattr(module, "_orig_mod", module)
-    takes = inspect.signature(unadapted(module).forward).parameters
+    takes = inspect.signature(type(unadapted(module)).forward).parameters
     inputs |= {name: value for name, value in more.items() if name in takes}
     # The logits of a place tell the token one to the right.
     return model(**inputs).logits[:, -most - 1 : -1]

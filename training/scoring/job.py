@@ -283,6 +283,7 @@ def _answers(
     cache = Path(settings.cache).expanduser() if settings.cache else None
     encoded = model.encode(cell.dataset.parts[cell.target.part], limit, cache)
     found = model.answer(encoded, settings.batch_size, advance)
+    assert found.scores is not None
     if not np.isfinite(found.scores).all():
         raise JobFailed(f"{cell.label}: scores that are not numbers; try precision=fp32")
     return found, sum(encoded.truncated().values())
