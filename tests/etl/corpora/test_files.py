@@ -19,13 +19,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conf import UserError
+from etl.corpora.decompression import compression_of
 from etl.corpora.files import (
     InputFile,
     Unit,
     UnitStream,
     Unreadable,
     _remote_file,
-    compression_of,
     list_inputs,
     open_input,
     units,
@@ -221,10 +221,10 @@ class TestOpenInput:
         )
 
     @pytest.mark.parametrize("kind", COMPRESS)
-    @pytest.mark.parametrize("keep", [6, 0.5, -1, -5])
-    def test_truncated(self, tmp_path, kind, keep):
-        whole = COMPRESS[kind](NOISE)
-        path = put(tmp_path / "a", whole[: int(len(whole) * keep) if keep == 0.5 else int(keep)])
+    @pytest.mark.parametrize("length", [6, 0.5, -1, -5])
+    def test_truncated(self, tmp_path, kind, length):
+        complete = COMPRESS[kind](NOISE)
+        path = put(tmp_path / "a", complete[: int(len(complete) * length) if length == 0.5 else int(length)])
         with pytest.raises(Unreadable, match=f"truncated: .* {kind}") as caught:
             open_input(path).read()
         assert caught.value.path == path
@@ -303,13 +303,13 @@ class TestUnitStream:
         data = b"".join(map(bz2.compress, STREAMS))
         path = put(tmp_path / "a", data)
         ends = sorted({0, len(data), *(border % len(data) for border in borders)})
-        own = b""
+        covered = b""
         for start, end in itertools.pairwise(ends):
             with UnitStream(Unit(path, len(data), start, end)) as stream:
                 read = stream.read(10**6)
                 assert b"".join(STREAMS).endswith(read)
-                own += read if stream.limit is None else read[: stream.limit]
-        assert own == b"".join(STREAMS)
+                covered += read if stream.limit is None else read[: stream.limit]
+        assert covered == b"".join(STREAMS)
 
     def test_a_range_without_a_beginning_is_empty(self, tmp_path):
         data = bz2.compress(NOISE)
