@@ -58,7 +58,7 @@ __all__ = [
 
 ROOT = Path(__file__).resolve().parent.parent
 
-_T = TypeVar("_T")
+SettingsType = TypeVar("_T")
 log = logging.getLogger("adnominal")
 
 
@@ -141,7 +141,7 @@ def _is_list(hint: Any) -> bool:
     origin = typing.get_origin(hint)
     if origin in (list, tuple):
         return True
-    return any(_is_list(a) for a in typing.get_args(hint)) if origin is typing.Union else False
+    return origin is typing.Union and any(map(_is_list, typing.get_args(hint)))
 
 
 def _unknown(key: str, known: Sequence[str]) -> UserError:
@@ -228,7 +228,7 @@ def _read_yaml(path: str) -> dict[str, Any]:
     return {str(key): value for key, value in loaded.items()}
 
 
-def load(cls: type[_T], argv: Sequence[str]) -> _T:
+def load(cls: type[SettingsType], argv: Sequence[str]) -> SettingsType:
     """The settings that a command line asks for.
 
     Raises `UserError` for an unknown key, a value of the wrong type, a value outside `choices`, a
@@ -236,35 +236,35 @@ def load(cls: type[_T], argv: Sequence[str]) -> _T:
     """
     files, pairs = _split_arguments(argv, cls)
 
-    given: dict[str, Any] = {}
+    assigned: dict[str, Any] = {}
     for path in files:
         values = _read_yaml(path)
         try:
             _check_keys(cls, values)
         except UserError as error:
             raise UserError(f"--config {path}: {error}") from error
-        given.update(values)
-    seen: set[str] = set()
+        assigned.update(values)
+    command_line_keys: set[str] = set()
     for key, raw in pairs:
         hint = _hint(cls, key)
         if _is_list(hint):
-            before = given[key] if key in seen else []
-            given[key] = [*before, *_list_items(key, raw)]
+            previous_items = assigned[key] if key in command_line_keys else []
+            assigned[key] = [*previous_items, *_list_items(key, raw)]
         elif hint is Any:
-            given[key] = _any_value(key, raw)
+            assigned[key] = _any_value(key, raw)
         else:
-            given[key] = None if raw in ("null", "none", "") and _optional(hint) else raw
-        seen.add(key)
-    return _layered(cls, given)
+            assigned[key] = None if raw in ("null", "none", "") and _optional(hint) else raw
+        command_line_keys.add(key)
+    return _with_presets(cls, assigned)
 
 
-def from_dict(cls: type[_T], values: Mapping[str, Any]) -> _T:
+def from_dict(cls: type[SettingsType], values: Mapping[str, Any]) -> SettingsType:
     """The settings that a mapping asks for, as a YAML file with its content would.
 
     Raises `UserError` as `load` does.
     """
     _check_keys(cls, values)
-    return _layered(cls, values)
+    return _with_presets(cls, values)
 
 
 def _check_keys(cls: type, values: Mapping[str, Any]) -> None:
@@ -274,20 +274,20 @@ def _check_keys(cls: type, values: Mapping[str, Any]) -> None:
             _hint(cls, f"{key}.{inner}")
 
 
-def _layered(cls: type[_T], given: Mapping[str, Any]) -> _T:
+def _with_presets(cls: type[SettingsType], values: Mapping[str, Any]) -> SettingsType:
     """What is given, over the preset that it names, over the defaults."""
     fields = {f.name: f for f in dataclasses.fields(cls)}  # type: ignore[arg-type]
     presets: Mapping[str, Mapping[str, Any]] = getattr(cls, "PRESETS", {})
     layers: dict[str, Any] = {}
     if "preset" in fields and presets:
         default = fields["preset"].default
-        chosen = str(given.get("preset", default))
-        if chosen not in presets:
+        preset = str(values.get("preset", default))
+        if preset not in presets:
             raise UserError(
-                f"preset={chosen}: expected one of {', '.join(presets)}{nearest(chosen, presets)}"
+                f"preset={preset}: expected one of {', '.join(presets)}{nearest(preset, presets)}"
             )
-        layers.update(presets[chosen])
-    layers.update(given)
+        layers.update(presets[preset])
+    layers.update(values)
     missing = [
         f.name
         for f in fields.values()
@@ -298,18 +298,18 @@ def _layered(cls: type[_T], given: Mapping[str, Any]) -> _T:
     if missing:
         example = fields[missing[0]].metadata.get("example") or f"{missing[0]}=…"
         raise UserError(f"missing setting {missing[0]!r}; write {example}")
-    return _filled(cls, OmegaConf.structured(cls), layers)
+    return _with_values(cls, OmegaConf.structured(cls), layers)
 
 
-def _filled(cls: type[_T], config: Any, values: Mapping[str, Any]) -> _T:
+def _with_values(cls: type[SettingsType], config: Any, values: Mapping[str, Any]) -> SettingsType:
     _make_writable(config)
     for key, value in values.items():
         try:
             OmegaConf.update(config, key, value, merge=True)
         except OmegaConfBaseException as error:
             hint = _hint(cls, key)
-            wanted = "group of settings" if dataclasses.is_dataclass(hint) else type_name(hint)
-            raise UserError(f"{key}={value}: expected a {wanted}") from error
+            expected = "group of settings" if dataclasses.is_dataclass(hint) else type_name(hint)
+            raise UserError(f"{key}={value}: expected a {expected}") from error
     for key, field, hint in fields_of(cls):
         choices = field.metadata.get("choices") or ()
         value = OmegaConf.select(config, key)
@@ -320,14 +320,14 @@ def _filled(cls: type[_T], config: Any, values: Mapping[str, Any]) -> _T:
                     f"{key}={member}: expected one of {', '.join(choices)}"
                     f"{nearest(member, choices)}"
                 )
-    return typing.cast(_T, OmegaConf.to_object(config))
+    return typing.cast(SettingsType, OmegaConf.to_object(config))
 
 
-def replaced(settings: _T, changes: Mapping[str, Any]) -> _T:
+def replaced(settings: SettingsType, changes: Mapping[str, Any]) -> SettingsType:
     """The settings with those values, nested ones by dotted key, checked as `load` checks them."""
     for key in changes:
         _hint(type(settings), key)
-    return _filled(type(settings), OmegaConf.structured(settings), changes)
+    return _with_values(type(settings), OmegaConf.structured(settings), changes)
 
 
 def _make_writable(config: Any) -> None:
@@ -376,8 +376,8 @@ def settings_hash(settings: Any, only: Sequence[str] | None = None) -> str:
 
 
 def run(
-    cls: type[_T],
-    job: Callable[[_T], object],
+    cls: type[SettingsType],
+    job: Callable[[SettingsType], object],
     argv: Sequence[str] | None = None,
     then: str = "",
 ) -> int:

@@ -15,25 +15,25 @@ from typing import TextIO
 
 __all__ = ["Progress", "duration", "reported"]
 
-_EVERY = 5.0  # seconds between two lines of a log
-_REST = "{n_fmt} of {total_fmt}  {rate_fmt}  {remaining} left{postfix}"
-_BAR = f"{{desc}}: {{percentage:3.0f}}% |{{bar}}| {_REST}"
-_LINE = f"{{desc}}: {{percentage:3.0f}}%  {_REST}"
+_LOG_INTERVAL = 5.0  # seconds between two lines of a log
+_COUNTS = "{n_fmt} of {total_fmt}  {rate_fmt}  {remaining} left{postfix}"
+_BAR = f"{{desc}}: {{percentage:3.0f}}% |{{bar}}| {_COUNTS}"
+_LOG_LINE = f"{{desc}}: {{percentage:3.0f}}%  {_COUNTS}"
 
 log = logging.getLogger("adnominal")
 
 
 def duration(seconds: float) -> str:
     """``47 s``, ``3 min 10 s`` or ``2 h 05 min``."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    rounded = round(seconds)
+    if rounded < 60:
+        return f"{rounded} s"
+    if rounded < 3600:
+        return f"{rounded // 60} min {rounded % 60:02d} s"
+    return f"{rounded // 3600} h {rounded % 3600 // 60:02d} min"
 
 
-class _Lines:
+class _LogStream:
     """A stream whose texts become lines of the log."""
 
     def write(self, text: str) -> None:
@@ -52,7 +52,7 @@ class Progress:
         self,
         label: str,
         total: int,
-        done: int = 0,
+        initial: int = 0,
         unit: str = "samples",
         *,
         silent: bool = False,
@@ -61,7 +61,7 @@ class Progress:
         """Args:
         label: what is being done.
         total: how many units there are.
-        done: how many were done before.
+        initial: how many of them were done before.
         unit: their name in the plural; ``B`` for bytes, which get prefixes.
         silent: another process reports the same work.
         stream: where a bar is drawn, if it is a terminal; standard error.
@@ -74,18 +74,18 @@ class Progress:
         self._stack = ExitStack()
         self._bar = tqdm(
             total=total,
-            initial=done,
+            initial=initial,
             desc=label,
             unit="B" if unit == "B" else f" {unit}",
             unit_scale=unit == "B",
-            file=stream if self._terminal else _Lines(),
-            mininterval=0.1 if self._terminal else _EVERY,
-            delay=0 if self._terminal else _EVERY,
+            file=stream if self._terminal else _LogStream(),
+            mininterval=0.1 if self._terminal else _LOG_INTERVAL,
+            delay=0 if self._terminal else _LOG_INTERVAL,
             miniters=1,
             maxinterval=float("inf"),
             leave=False,
             dynamic_ncols=self._terminal,
-            bar_format=_BAR if self._terminal else _LINE,
+            bar_format=_BAR if self._terminal else _LOG_LINE,
             disable=silent,
         )
 
@@ -95,9 +95,9 @@ class Progress:
             self._bar.set_postfix_str(note, refresh=False)
         self._bar.update(units)
 
-    def reach(self, done: int) -> None:
+    def reach(self, total_units: int) -> None:
         """Have `done` units counted in all; fewer than before count as no change."""
-        self._bar.update(max(0, min(done, self._bar.total) - self._bar.n))
+        self._bar.update(max(0, min(total_units, self._bar.total) - self._bar.n))
 
     def __enter__(self) -> Progress:
         if self._terminal and not self._bar.disable:

@@ -31,13 +31,13 @@ def exports(listing: str) -> dict[str, str]:
         if name in NAMES and (scope == ":env:" or NAMES[name] not in values):
             words = str(ast.literal_eval(value)).split()
             paths = [word.removeprefix("file://") for word in words]
-            kept = [
+            existing = [
                 word
                 for word, path in zip(words, paths, strict=True)
                 if not path.startswith("/") or os.path.exists(path)
             ]
-            if kept:
-                values[NAMES[name]] = " ".join(kept)
+            if existing:
+                values[NAMES[name]] = " ".join(existing)
     if "UV_INDEX" in values:
         # pip takes the best version of all of its indexes; uv would look no further than the first.
         values["UV_INDEX_STRATEGY"] = "unsafe-best-match"
@@ -46,6 +46,6 @@ def exports(listing: str) -> dict[str, str]:
 
 if __name__ == "__main__":
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "config", "list"]
-    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    for name, value in exports(shown).items():
+    listing = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    for name, value in exports(listing).items():
         print(f"export {name}={shlex.quote(value)}")

@@ -114,21 +114,21 @@ def planned(settings: Settings) -> list[Step]:
                 f"step {number}: got {names}; expected one job with its settings, as "
                 "- build_asp: {seed: 1}"
             )
-        ((name, given),) = written.items()
+        ((name, options),) = written.items()
         label = f"step {number} of {len(settings.steps)}, {name}"
         if name not in JOBS:
             raise UserError(f"{label}: no such job; expected one of {', '.join(JOBS)}")
-        if given is not None and not isinstance(given, Mapping):
-            raise UserError(f"{label}: got {given!r}; expected its settings, as {{seed: 1}}")
+        if options is not None and not isinstance(options, Mapping):
+            raise UserError(f"{label}: got {options!r}; expected its settings, as {{seed: 1}}")
         job = JOBS[name]
         try:
             shared: dict[str, Any] = {"lake": settings.lake}
             if issubclass(job.settings, EngineSettings):
                 shared |= {"engine": settings.engine, "memory": settings.memory}
-            own: Any = conf.from_dict(job.settings, {**shared, **(given or {})})
+            job_settings: Any = conf.from_dict(job.settings, {**shared, **(options or {})})
         except UserError as error:
             raise UserError(f"{label}: {error}") from error
-        steps.append(Step(number, label, job, own))
+        steps.append(Step(number, label, job, job_settings))
     return steps[settings.first - 1 :]
 
 
@@ -144,16 +144,16 @@ def run_steps(settings: Settings) -> None:
     steps = planned(settings)
     start("pipeline", settings)
     started = time.monotonic()
-    for done, step in enumerate(steps, 1):
+    for step_count, step in enumerate(steps, 1):
         log.info("== %s\n%s", step.label, conf.as_yaml(step.settings).rstrip())
-        begun = time.monotonic()
+        step_start = time.monotonic()
         _run(step)
         now = time.monotonic()
         log.info(
             "== %s: done in %s; %d of %d in %s",
             step.label,
-            duration(now - begun),
-            done,
+            duration(now - step_start),
+            step_count,
             len(steps),
             duration(now - started),
         )
@@ -161,13 +161,13 @@ def run_steps(settings: Settings) -> None:
 
 def _run(step: Step) -> None:
     """Run a step; what it raises names it, and how to go on."""
-    again = f"(mended, go on with first={step.number})"
+    resume_hint = f"(mended, go on with first={step.number})"
     try:
         step.job.run(step.settings)
     except UserError as error:
-        raise UserError(f"{step.label}: {error} {again}") from error
+        raise UserError(f"{step.label}: {error} {resume_hint}") from error
     except JobFailed as error:
-        raise JobFailed(f"{step.label}: {error} {again}") from error
+        raise JobFailed(f"{step.label}: {error} {resume_hint}") from error
     except Exception:
-        log.error("%s failed %s", step.label, again)
+        log.error("%s failed %s", step.label, resume_hint)
         raise

@@ -41,7 +41,7 @@ def blocks(
     start: int = 0,
     end: int | None = None,
 ) -> Iterator[memoryview]:
-    """The bytes of `stream`, in order, as blocks of about `size` bytes that contain whole sentences.
+    """The bytes of `stream`, in order, as blocks of about `size` bytes with whole sentences.
 
     A block is valid until the next one is requested, because all share one buffer. `start` and
     `end` (bytes) restrict the reading to a range of a file that can seek: it begins at the first

@@ -55,8 +55,8 @@ def detect(head: bytes) -> Dialect:
             else f"no row of tokens in the first {len(head)} bytes"
         )
         raise UnknownDialect(
-            f"not a layout that can be read: {description}; expected {COLUMNS} tab-separated columns "
-            f"in one of the layouts {', '.join(DIALECTS)}"
+            f"not a layout that can be read: {description}; expected {COLUMNS} tab-separated "
+            f"columns in one of the layouts {', '.join(DIALECTS)}"
         )
     if depcc <= conllu:
         return CONLLU

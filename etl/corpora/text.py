@@ -62,7 +62,7 @@ def read_unit(unit: Unit, text_field: str = "text", id_field: str | None = None)
     """The documents of a unit (see `etl.corpora.files.units`, kind ``lines``), in order.
 
     `Rejected` reasons: ``invalid_utf8``, ``nul``, ``line_too_long``, ``too_long``; in JSON lines
-    also ``bad_json`` (not a JSON object), ``no_field``, ``not_text``, ``invalid_unicode`` (half of a
+    also ``bad_json`` (not a JSON object), ``no_field``, ``not_text``, ``invalid_unicode`` (half a
     surrogate pair). In plain text a bad line rejects its whole block, because a sentence with a gap
     would yield wrong pairs. `LeftOut` reason: ``empty``. CRLF line ends and a byte order mark are
     removed.
@@ -145,7 +145,7 @@ def _file_offset(unit: Unit, start: int) -> int:
 
 def _plain_documents(unit: Unit, stream: UnitStream) -> Iterator[Event]:
     # Two units that meet at byte x are separated at the first line that begins after x and is
-    # blank, or that begins more than _BLANK_WITHIN after x. Both find this line from the file alone.
+    # blank, or that begins more than _BLANK_WITHIN after x. Both find it from the file alone.
     inside = stream.from_start
     block: list[_Line] = []
     size = 0

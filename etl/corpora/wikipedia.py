@@ -52,7 +52,7 @@ def read_unit(unit: Unit) -> Iterator[Event]:
 
 
 def _pages_of_unit(stream: UnitStream) -> Iterator[tuple[int, bytes, str]]:
-    """The offset in the stream, the bytes and the fault (empty if none) of each page of the unit."""
+    """Offset in the stream, bytes and fault (empty if none) of each page of the unit."""
     buffer = bytearray()
     base = 0  # offset of the buffer in the stream
     while True:

@@ -59,7 +59,7 @@ TOLERATED = (OTHER_LANGUAGE, ODD_SURFACE, REPEATED)
 _ENGLISH = b"/c/en/"
 _TWO_ARGUMENTS = re.compile(r"[^\[\]]*\[\[[^\[\]]+\]\][^\[\]]*\[\[[^\[\]]+\]\][^\[\]]*")
 _NEGATED = re.compile(r"Not(?=[A-Z])")
-_SAMPLE = 200  # characters of a line that are shown
+_SAMPLE_LENGTH = 200  # characters of a line that are shown
 
 
 class Edge(NamedTuple):
@@ -111,21 +111,21 @@ def parse_5(line: bytes) -> Outcome:
         return None, NO_WEIGHT
     relation = _NEGATED.sub("", path[3:], count=1) if path.startswith("/r/Not") else path[3:]
     surface = _text(data, "surfaceText")
-    odd = surface is not None and not _TWO_ARGUMENTS.fullmatch(surface)
+    malformed_surface = surface is not None and not _TWO_ARGUMENTS.fullmatch(surface)
     edge = Edge(
         relation,
         start,
         end,
         _text(data, "surfaceStart") or _words(start),
         _text(data, "surfaceEnd") or _words(end),
-        None if odd else surface,
+        None if malformed_surface else surface,
         weight if relation == path[3:] else -abs(weight),
         _text(data, "dataset"),
         _text(data, "license"),
         uri,
         "5",
     )
-    return edge, ODD_SURFACE if odd else None
+    return edge, ODD_SURFACE if malformed_surface else None
 
 
 def _text(data: dict[str, object], name: str) -> str | None:
@@ -157,13 +157,13 @@ def parse_4(line: bytes) -> Outcome:
     if line == HEADER_4.encode():
         return None, None
     try:
-        weight, often = float(score), float(frequency)
+        weight, frequency_value = float(score), float(frequency)
     except ValueError:
         return None, NO_NUMBERS
-    if not (math.isfinite(weight) and math.isfinite(often)):
+    if not (math.isfinite(weight) and math.isfinite(frequency_value)):
         return None, NO_NUMBERS
     start, end = head.replace(" ", "_"), tail.replace(" ", "_")
-    path = f"/r/{'Not' if often < 0 else ''}{relation}"
+    path = f"/r/{'Not' if frequency_value < 0 else ''}{relation}"
     edge = Edge(
         relation,
         start,
@@ -171,7 +171,7 @@ def parse_4(line: bytes) -> Outcome:
         head,
         tail,
         None,
-        -abs(weight) if often < 0 else weight,
+        -abs(weight) if frequency_value < 0 else weight,
         "/d/conceptnet/4/en",
         "cc:by/4.0",
         f"/a/[{path}/,/c/en/{start}/,/c/en/{end}/]",
@@ -275,31 +275,31 @@ def _parse_units(
     for unit in work:
         name = unit.path.rpartition("/")[2]
         for lines in _lines(unit):
-            found: list[Edge] = []
+            unit_edges: list[Edge] = []
             for line in lines:
                 line = line.rstrip(b"\r")
                 if not line:
                     continue
                 edge, reason = parse(line)
                 if edge is not None:
-                    found.append(edge)
+                    unit_edges.append(edge)
                 if reason is not None:
                     counts[reason] += 1
-                    sample = (line[:_SAMPLE], name)
+                    sample = (line[:_SAMPLE_LENGTH], name)
                     samples[reason] = min(samples.get(reason, sample), sample)
-            if found:
-                columns = [list(column) for column in zip(*found, strict=True)]
-                empty = [None] * len(found)
+            if unit_edges:
+                columns = [list(column) for column in zip(*unit_edges, strict=True)]
+                empty = [None] * len(unit_edges)
                 yield _batch([*columns, empty, empty, empty])
         progress.advance(unit.end - unit.start)
     if counts:
-        none = [None] * len(counts)
+        nulls = [None] * len(counts)
         # Joined by the least character, texts are in the order of the pairs.
         texts = [
             f"{line.decode('utf-8', 'replace')}\0{name}"
             for line, name in (samples[reason] for reason in counts)
         ]
-        yield _batch([*[none] * len(Edge._fields), list(counts), list(counts.values()), texts])
+        yield _batch([*[nulls] * len(Edge._fields), list(counts), list(counts.values()), texts])
 
 
 def _batch(columns: Sequence[Sequence[object]]) -> pa.RecordBatch:
@@ -330,8 +330,8 @@ def edges(rows: DataFrame) -> DataFrame:
 def repeated(frame: DataFrame) -> str | None:
     """The first URI of edges that stands several times; None where none does."""
     twice = frame.groupBy("uri").count().where("count > 1").agg(F.min("uri").alias("uri"))
-    found: str | None = twice.collect()[0]["uri"]
-    return found
+    uri: str | None = twice.collect()[0]["uri"]
+    return uri
 
 
 def distinct(frame: DataFrame) -> DataFrame:
@@ -340,9 +340,11 @@ def distinct(frame: DataFrame) -> DataFrame:
     ConceptNet 4 has an edge once a frequency (*usually*, *always*); files may overlap. Ties are
     decided by all columns, so that nothing depends on the order of lines.
     """
-    others = [F.col(name) for name in sorted(frame.columns) if name not in ("uri", "relation")]
+    tie_breakers = [
+        F.col(name) for name in sorted(frame.columns) if name not in ("uri", "relation")
+    ]
     # Partitioned by relation alone: one exchange serves the window and the files of the table.
-    place = Window.partitionBy("relation", "uri").orderBy(F.abs("weight").desc(), *others)
+    place = Window.partitionBy("relation", "uri").orderBy(F.abs("weight").desc(), *tie_breakers)
     return (
         frame.repartition("relation")
         .withColumn("place", F.row_number().over(place))

@@ -31,7 +31,7 @@ _NUMBER = re.compile(r"\d[\d,]*")
 _SPELT_WITH_VOWEL = frozenset("aefhilmnorsx")
 
 # Written with a vowel, spoken with the consonant of "you" or "one".
-_GLIDE = re.compile(
+_CONSONANT_SOUND = re.compile(
     r"""
     eu(?!$) | ewe | ewing | ewart
     | one (?: $ | s$ | self | ness | time | [^a-z] ) | once | oui | ouag
@@ -93,14 +93,14 @@ def article(phrase: str, rule: ArticleRule = "sound") -> str:
     """
     if rule == "letter":
         first = next((c for c in phrase if c.isalnum()), "")
-        return "an" if _plain(first) in tuple("aeiou") else "a"
+        return "an" if _without_accents(first) in tuple("aeiou") else "a"
     if rule != "sound":
         raise ValueError(f"rule {rule!r}: expected one of {', '.join(ARTICLE_RULES)}")
-    found = _TOKEN.search(phrase)
-    return "an" if found and _begins_with_vowel(found[0]) else "a"
+    token = _TOKEN.search(phrase)
+    return "an" if token and _begins_with_vowel(token[0]) else "a"
 
 
-def _plain(text: str) -> str:
+def _without_accents(text: str) -> str:
     """Lower-cased and without accents."""
     decomposed = unicodedata.normalize("NFKD", text.lower())
     return "".join(c for c in decomposed if not unicodedata.combining(c)).replace("’", "'")
@@ -109,7 +109,7 @@ def _plain(text: str) -> str:
 @lru_cache(maxsize=1 << 16)
 def _begins_with_vowel(token: str) -> bool:
     """Whether a token, cut at its first hyphen or space, is spoken with a vowel first."""
-    word = _plain(token)
+    word = _without_accents(token)
     if word[0].isdigit():
         return _number_begins_with_vowel(word)
     if _is_spelt_out(token, word):
@@ -120,13 +120,13 @@ def _begins_with_vowel(token: str) -> bool:
         return _VOCALIC.match(word) is not None
     if word[0] not in "aeiou":
         return False
-    return _UN_I.match(word) is not None or _GLIDE.match(word) is None
+    return _UN_I.match(word) is not None or _CONSONANT_SOUND.match(word) is None
 
 
 def _number_begins_with_vowel(word: str) -> bool:
     """Eight, eighty and so on; eleven and eighteen, also of thousands and of years."""
-    found = _NUMBER.match(word)
-    digits = found[0] if found else word
+    number = _NUMBER.match(word)
+    digits = number[0] if number else word
     if digits[0] == "8":
         return True
     # 11,000 and 11000 are eleven thousand, 1812 is eighteen hundred; 1,100 is one thousand.
@@ -145,14 +145,14 @@ def _is_spelt_out(token: str, word: str) -> bool:
         return True
     if re.fullmatch(r"[A-Z]{2,5}\d*(?:['’]?s)?", token):
         return letters not in _READ_AS_WORDS and (
-            letters in _SPELT_OUT_IN_CAPITALS or len(letters) < 3 or not _known(letters)
+            letters in _SPELT_OUT_IN_CAPITALS or len(letters) < 3 or not _is_in_dictionary(letters)
         )
     return letters not in _SHORT_FORMS and not re.search(r"[aeiouy]", letters)
 
 
 # ---------------------------------------------------------------------------------------- verbs
 
-_THIRD = {
+_IRREGULAR_THIRD_PERSON = {
     "be": "is",
     "have": "has",
     "disco": "discos",
@@ -197,11 +197,11 @@ def third_person(phrase: str) -> str:
     verb = 0
     while verb < len(words) - 1 and _is_adverb(words[verb]):
         verb += 1
-    words[verb] = _third(words[verb])
+    words[verb] = _third_person_of_verb(words[verb])
     if words[verb + 1 : verb + 2] in (["and"], ["or"]) and len(words) > verb + 2:
-        joined = words[verb + 2]
-        if _lemmas(joined.lower(), "VERB")[:1] == (joined.lower(),):
-            words[verb + 2] = _third(joined)
+        second_verb = words[verb + 2]
+        if _lemmas(second_verb.lower(), "VERB")[:1] == (second_verb.lower(),):
+            words[verb + 2] = _third_person_of_verb(second_verb)
     return " ".join(words)
 
 
@@ -210,10 +210,10 @@ def _is_adverb(word: str) -> bool:
     return word in _ADVERBS or (word.endswith("ly") and word not in _VERBS_IN_LY)
 
 
-def _third(verb: str) -> str:
+def _third_person_of_verb(verb: str) -> str:
     lower = verb.lower()
-    if lower in _THIRD:
-        return _THIRD[lower]
+    if lower in _IRREGULAR_THIRD_PERSON:
+        return _IRREGULAR_THIRD_PERSON[lower]
     if re.search(r"(?:s|x|z|ch|sh|[^aeiou]o)$", lower):
         return verb + "es"
     if re.search(r"(?:[^aeiou]|qu)y$", lower):
@@ -290,8 +290,8 @@ def is_plural(noun: str) -> bool:
     Words that are the same in both numbers (*sheep*, *series*) count as singular.
     """
     word = _head(noun.lower().split())[1]
-    if inner := _HEAD_FIRST.fullmatch(word):
-        word = inner[1]
+    if compound := _HEAD_FIRST.fullmatch(word):
+        word = compound[1]
     if word in _ALWAYS_PLURAL:
         return True
     if word in _SINGULAR_IN_S:
@@ -312,17 +312,17 @@ def singular(noun: str) -> str:
     Of several words the head is changed, as `is_plural` finds it.
     """
     words = noun.lower().split()
-    at, word = _head(words)
+    position, word = _head(words)
     if is_plural(word):
-        words[at] = _singular(word)
+        words[position] = _singular(word)
     return " ".join(words)
 
 
 def _singular(word: str) -> str:
     if word in _SINGULARS:
         return _SINGULARS[word]
-    if inner := _HEAD_FIRST.fullmatch(word):
-        return _singular(inner[1]) + inner[2]
+    if compound := _HEAD_FIRST.fullmatch(word):
+        return _singular(compound[1]) + compound[2]
     lemmas = _lemmas(word, "NOUN")
     if lemmas:
         return next((lemma for lemma in lemmas if lemma != word), word)
@@ -346,16 +346,16 @@ def plural(noun: str) -> str:
     Of several words the head is changed, as `is_plural` finds it; so in *mothers-in-law*.
     """
     words = noun.lower().split()
-    at, word = _head(words)
-    words[at] = _plural(word)
+    position, word = _head(words)
+    words[position] = _plural(word)
     return " ".join(words)
 
 
 def _plural(word: str) -> str:
     if word in _PLURALS:
         return _PLURALS[word]
-    if inner := _HEAD_FIRST.fullmatch(word):
-        return _plural(inner[1]) + inner[2]
+    if compound := _HEAD_FIRST.fullmatch(word):
+        return _plural(compound[1]) + compound[2]
     if word in _INVARIABLE or is_plural(word):
         return word
     # The dictionary calls mass nouns invariable; if a plural is wanted (e-mails), it is regular.
@@ -378,9 +378,13 @@ def _head(words: list[str]) -> tuple[int, str]:
     """Place and text of the head of a noun phrase without article."""
     if not words:
         raise ValueError("a noun without letters")
-    stops = [at for at, word in enumerate(words) if at and word in ("of", "in", "for", "with")]
-    at = (stops[0] if stops else len(words)) - 1
-    return at, words[at]
+    stops = [
+        position
+        for position, word in enumerate(words)
+        if position and word in ("of", "in", "for", "with")
+    ]
+    position = (stops[0] if stops else len(words)) - 1
+    return position, words[position]
 
 
 @lru_cache(maxsize=1 << 16)
@@ -391,7 +395,7 @@ def _lemmas(word: str, pos: str) -> tuple[str, ...]:
     return tuple(getAllLemmas(word, pos).get(pos, ()))
 
 
-def _known(word: str) -> bool:
+def _is_in_dictionary(word: str) -> bool:
     """Whether the dictionary has a lower-cased word."""
     from etl.knowledge.inflection import getAllLemmas
 

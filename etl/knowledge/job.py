@@ -18,7 +18,7 @@ from conf import JobFailed, UserError, setting, settings_hash
 from etl.corpora.files import InputFile, list_inputs, units
 from etl.engine import EngineSettings, running, start
 from etl.knowledge import conceptnet, wordnet
-from etl.knowledge.lexicons import WordList, class_list, class_rows
+from etl.knowledge.lexicons import class_list, class_rows
 from etl.lake.scratch import Scratch, scratch
 from etl.lake.spark import Lake
 from etl.lake.tables import table
@@ -70,34 +70,29 @@ def import_knowledge(settings: Settings) -> None:
     """
     # Every mistake in a path or a list is found before a session starts.
     words = class_list(settings.classes)
-    found = None if settings.wordnet == "none" else wordnet.find(settings.wordnet)
+    files_of_wordnet = None if settings.wordnet == "none" else wordnet.find(settings.wordnet)
     releases: dict[str, list[InputFile]] = defaultdict(list)
     for file in list_inputs(settings.conceptnet) if settings.conceptnet else ():
         releases[conceptnet.release_of(file)].append(file)
     lake = Lake(start(JOB, settings).spark, settings.lake)
-    _classes(lake, words)
-    if found is not None:
-        _wordnet(lake, found)
+    _replace(lake, "adjective_classes", class_rows(words), {"lexicon": words.source})
+    if files_of_wordnet is not None:
+        _wordnet(lake, files_of_wordnet)
     for release, files in sorted(releases.items()):
         with scratch(settings.lake) as folder:
             _conceptnet(lake, folder, release, files, settings.max_rejected)
 
 
-def _classes(lake: Lake, words: WordList) -> None:
-    rows = class_rows(words)
-    _replace(lake, "adjective_classes", rows, {"lexicon": words.source})
-
-
-def _wordnet(lake: Lake, found: wordnet.WordNet) -> None:
+def _wordnet(lake: Lake, files: wordnet.WordNet) -> None:
     started = time.monotonic()
-    metadata = {"wordnet": found.version, "place": found.place}
+    metadata = {"wordnet": files.version, "place": files.place}
     for name, rows in (
         ("wordnet_lemmas", wordnet.lemmas),
         ("wordnet_exceptions", wordnet.exceptions),
         ("wordnet_hypernyms", wordnet.hypernyms),
     ):
-        _replace(lake, name, rows(found), metadata)
-    log.info("WordNet %s from %s in %.1f s", found.version, found.place, time.monotonic() - started)
+        _replace(lake, name, rows(files), metadata)
+    log.info("WordNet %s from %s in %.1f s", files.version, files.place, time.monotonic() - started)
 
 
 def _replace(lake: Lake, name: str, rows: pa.Table, metadata: dict[str, str]) -> None:
@@ -130,7 +125,7 @@ def _conceptnet(
             paths = ", ".join(file.path for file in files)
             raise JobFailed(f"{paths}: an archive is cut off or damaged; fetch it again") from error
         raise
-    total, kept, counted = _counted(rows, release, max_rejected)
+    total, edge_count, reason_counts = _line_counts(rows, release, max_rejected)
     log.info("%d lines read after %.1f s", total, time.monotonic() - started)
     stated = [(file.path, file.bytes, file.modified.isoformat()) for file in files]
     commit = lake.replace(
@@ -140,8 +135,8 @@ def _conceptnet(
         job=job,
         metadata={"input_fingerprint": settings_hash({"files": stated})},
     )
-    dropped = [_drop(job, row["reason"], row["count"], row["sample"]) for row in counted]
-    if repeated := kept - commit.rows:
+    dropped = [_drop(job, row["reason"], row["count"], row["sample"]) for row in reason_counts]
+    if repeated := edge_count - commit.rows:
         sample = conceptnet.repeated(conceptnet.edges(rows))
         dropped.append(_drop(job, conceptnet.REPEATED, repeated, sample))
     left_out = pa.Table.from_pylist(dropped, table("dropped").schema)
@@ -149,18 +144,20 @@ def _conceptnet(
     _report(lake, release, dropped, commit.rows, total, time.monotonic() - started)
 
 
-def _counted(rows: DataFrame, release: str, max_rejected: float) -> tuple[int, int, list[Any]]:
+def _line_counts(rows: DataFrame, release: str, max_rejected: float) -> tuple[int, int, list[Any]]:
     """Lines, edges among them, and the others by reason.
 
     Raises:
         JobFailed: more malformed lines than allowed; no edge at all.
     """
-    counted = conceptnet.tally(rows).orderBy("reason").collect()
-    kept = conceptnet.edges(rows).count()
-    malformed = [row for row in counted if row["reason"] not in conceptnet.TOLERATED]
+    reason_counts = conceptnet.tally(rows).orderBy("reason").collect()
+    edge_count = conceptnet.edges(rows).count()
+    malformed = [row for row in reason_counts if row["reason"] not in conceptnet.TOLERATED]
     bad = sum(row["count"] for row in malformed)
-    others = sum(row["count"] for row in counted if row["reason"] == conceptnet.OTHER_LANGUAGE)
-    total = int(kept + bad + others)
+    other_languages = sum(
+        row["count"] for row in reason_counts if row["reason"] == conceptnet.OTHER_LANGUAGE
+    )
+    total = int(edge_count + bad + other_languages)
     if bad > max_rejected * total:
         worst = max(malformed, key=lambda row: (row["count"], row["reason"]))
         raise JobFailed(
@@ -168,11 +165,11 @@ def _counted(rows: DataFrame, release: str, max_rejected: float) -> tuple[int, i
             f"max_rejected={max_rejected:g}; most often {worst['reason']} ({worst['count']}), as "
             f"{worst['sample']}; nothing was imported of it"
         )
-    if not kept:
+    if not edge_count:
         raise JobFailed(
             f"ConceptNet {release}: no English edge in {total} lines; nothing was imported of it"
         )
-    return total, kept, counted
+    return total, edge_count, reason_counts
 
 
 def _drop(job: str, reason: str, count: int, sample: str | None) -> dict[str, Any]:

@@ -43,7 +43,7 @@ SUBCLASSES = ("privative", "plain", "extra")
 GROUPS = ("gender", "age", "origin", "faith", "health")
 OFFENCES = ("profane", "sexual", "slur", "vile")
 FORMS = ("verb", "participle", "adjective", "noun", "any")
-_SHOWN = 10  # faults of a file that an error lists
+_MAX_REPORTED_FAULTS = 10  # faults of a file that an error lists
 
 
 @dataclass(frozen=True)
@@ -132,13 +132,17 @@ def read_words(path: Path, columns: tuple[str, str], kinds: Sequence[str]) -> Wo
     if not words and not faults:
         faults.append(f"{path}: no words; expected lines of {' and '.join(columns)}")
     if faults:
-        more = f"; and {len(faults) - _SHOWN} more" if len(faults) > _SHOWN else ""
-        raise UserError("; ".join(faults[:_SHOWN]) + more)
+        more = (
+            f"; and {len(faults) - _MAX_REPORTED_FAULTS} more"
+            if len(faults) > _MAX_REPORTED_FAULTS
+            else ""
+        )
+        raise UserError("; ".join(faults[:_MAX_REPORTED_FAULTS]) + more)
     return WordList(path.stem, version, MappingProxyType(words))
 
 
 @cache
-def _own(name: str, column: str, second: str, kinds: tuple[str, ...]) -> WordList:
+def _project_list(name: str, column: str, second: str, kinds: tuple[str, ...]) -> WordList:
     return read_words(FOLDER / f"{name}.tsv", (column, second), kinds)
 
 
@@ -148,7 +152,7 @@ def nonsubsective() -> Mapping[str, str]:
     *dead* is extra: it is none of the sixty, but without it ADEPT's share of non-subsective items
     (section 3, 1:4) is not reached. Prefixes keep their hyphen (*anti-*, *ex-*, *pseudo-*).
     """
-    return _own("nonsubsective", "adjective", "kind", SUBCLASSES).words
+    return _project_list("nonsubsective", "adjective", "kind", SUBCLASSES).words
 
 
 def class_list(path: str | Path | None = None) -> WordList:
@@ -160,7 +164,7 @@ def class_list(path: str | Path | None = None) -> WordList:
         UserError: as `read_words`; so for an adjective of two classes.
     """
     if path is None:
-        return _own("adjective_classes", "adjective", "class", CLASSES)
+        return _project_list("adjective_classes", "adjective", "class", CLASSES)
     return read_words(Path(path), ("adjective", "class"), CLASSES)
 
 
@@ -180,13 +184,13 @@ def class_rows(words: WordList) -> pa.Table:
 
 def offensive() -> frozenset[str]:
     """Words that no item is made of: profane, sexual, slurs, vile."""
-    return frozenset(_own("offensive", "word", "kind", OFFENCES).words)
+    return frozenset(_project_list("offensive", "word", "kind", OFFENCES).words)
 
 
 def identity() -> Mapping[str, str]:
     """Adjectives that say who somebody is, with what they speak of: gender, age, origin, faith,
     health. ADEPT's ethics section names the harm that such adjectives can do in its items."""
-    return _own("identity", "adjective", "group", GROUPS).words
+    return _project_list("identity", "adjective", "group", GROUPS).words
 
 
 # ------------------------------------------------------------------------------------ templates
@@ -207,11 +211,11 @@ def parse_templates(data: Any, source: str) -> Mapping[str, tuple[Template, ...]
     """
     if not isinstance(data, dict) or not isinstance(data.get("relations"), dict):
         raise UserError(f"{source}: expected a mapping with version and relations")
-    found: dict[str, tuple[Template, ...]] = {}
+    templates: dict[str, tuple[Template, ...]] = {}
     faults: list[str] = []
-    for relation, listed in data["relations"].items():
-        own = []
-        for entry in listed if isinstance(listed, list) else [listed]:
+    for relation, entries in data["relations"].items():
+        of_relation = []
+        for entry in entries if isinstance(entries, list) else [entries]:
             if not isinstance(entry, dict) or set(entry) != {"end", "text"}:
                 faults.append(f"{relation}: got {entry!r}, expected end and text")
                 continue
@@ -224,8 +228,8 @@ def parse_templates(data: Any, source: str) -> Mapping[str, tuple[Template, ...]
                 faults.append(
                     f"{relation}: end {entry['end']!r}: expected one of {', '.join(FORMS)}"
                 )
-            own.append(Template(entry["text"], entry["end"]))
-        found[relation] = tuple(own)
+            of_relation.append(Template(entry["text"], entry["end"]))
+        templates[relation] = tuple(of_relation)
     if faults:
-        raise UserError(f"{source}: {'; '.join(faults[:_SHOWN])}")
-    return MappingProxyType(found)
+        raise UserError(f"{source}: {'; '.join(faults[:_MAX_REPORTED_FAULTS])}")
+    return MappingProxyType(templates)

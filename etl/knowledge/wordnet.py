@@ -28,17 +28,17 @@ VERSION = "3.0"
 Pos = Literal["n", "v", "a", "r"]
 POS: dict[Pos, str] = {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}
 # What is read; a folder that has these is taken for WordNet.
-_NEEDED = ("data.noun", *(f"index.{name}" for name in POS.values()))
+_REQUIRED_FILES = ("data.noun", *(f"index.{name}" for name in POS.values()))
 _COPYRIGHT = re.compile(r"WordNet (\S+) Copyright")
 DEBIAN = Path("/usr/share/wordnet")
 # Hypernyms of a kind (@) and of an instance (@i), as PLANE takes them.
-_UP = ("@", "@i")
-DISTANCE = 3
+_HYPERNYM_POINTERS = ("@", "@i")
+MAX_DISTANCE = 3
 
 log = logging.getLogger("adnominal")
 
 # Endings that morphy detaches, in its order (7WN, "Rules of Detachment").
-_DETACHED: dict[Pos, tuple[tuple[str, str], ...]] = {
+_DETACHMENT_RULES: dict[Pos, tuple[tuple[str, str], ...]] = {
     "n": (
         ("s", ""),
         ("ses", "s"),
@@ -74,10 +74,11 @@ def base_forms(form: str, pos: Pos, exceptions: Mapping[str, Sequence[str]]) -> 
     wordnet_lemmas therefore does what morphy does.
     """
     if form in exceptions:
-        found = list(exceptions[form])
+        candidates = list(exceptions[form])
     else:
-        found = [form[: -len(old)] + new for old, new in _DETACHED[pos] if form.endswith(old)]
-    return list(dict.fromkeys(candidate for candidate in (form, *found) if candidate))
+        rules = _DETACHMENT_RULES[pos]
+        candidates = [form[: -len(old)] + new for old, new in rules if form.endswith(old)]
+    return list(dict.fromkeys(candidate for candidate in (form, *candidates) if candidate))
 
 
 # -------------------------------------------------------------------------------------- finding
@@ -132,7 +133,7 @@ def _read(folder: str, archive: Path | None, name: str) -> bytes:
         return opened.read(f"{folder}/{name}")
 
 
-def find(where: str = "auto") -> WordNet:
+def find(location: str = "auto") -> WordNet:
     """The database files at `where`, a folder or zip archive; ``auto`` looks in the usual places.
 
     These are NLTK's data path (``NLTK_DATA``, ``nltk_data`` in the home folder and elsewhere),
@@ -143,54 +144,55 @@ def find(where: str = "auto") -> WordNet:
     Raises:
         UserError: no WordNet there; the message names each place and how to get the files.
     """
-    if where != "auto":
-        path = Path(where).expanduser()
+    if location != "auto":
+        path = Path(location).expanduser()
         if not path.exists():
-            raise UserError(f"wordnet={where}: no such folder or archive")
-        found = _open(path)
-        if found is None:
+            raise UserError(f"wordnet={location}: no such folder or archive")
+        wordnet = _open(path)
+        if wordnet is None:
             raise UserError(
-                f"wordnet={where}: no WordNet there; expected a folder, or NLTK's wordnet.zip, "
-                f"with {', '.join(_NEEDED)}"
+                f"wordnet={location}: no WordNet there; expected a folder, or NLTK's wordnet.zip, "
+                f"with {', '.join(_REQUIRED_FILES)}"
             )
-        if found.version != VERSION:
+        if wordnet.version != VERSION:
             log.warning(
                 "WordNet %s at %s, where 3.0 is expected: senses, their order and hypernyms differ "
                 "from those of the published datasets",
-                found.version,
-                where,
+                wordnet.version,
+                location,
             )
-        return found
-    passed: list[str] = []
+        return wordnet
+    rejected: list[str] = []
     for place in _places():
-        found = _open(place)
-        if found is not None and found.version == VERSION:
-            return found
-        passed.append(f"{place} ({f'version {found.version}' if found else 'none'})")
+        wordnet = _open(place)
+        if wordnet is not None and wordnet.version == VERSION:
+            return wordnet
+        rejected.append(f"{place} ({f'version {wordnet.version}' if wordnet else 'none'})")
     raise UserError(
-        f"no WordNet 3.0; looked in {', '.join(passed)}. Install it (Debian: apt-get install "
-        "wordnet-base; NLTK: python -m nltk.downloader wordnet), set WNHOME or WNSEARCHDIR, or "
+        f"no WordNet 3.0; looked in {', '.join(rejected)}. Install it (Debian: apt-get "
+        "install wordnet-base; NLTK: python -m nltk.downloader wordnet), set WNHOME or WNSEARCHDIR, or "
         "give wordnet=FOLDER"
     )
 
 
 def _places() -> list[Path]:
     """The usual places, each once."""
-    data = [part for part in os.environ.get("NLTK_DATA", "").split(os.pathsep) if part]
-    data += ["~/nltk_data"]
-    data += [f"{sys.prefix}/{inside}nltk_data" for inside in ("", "share/", "lib/")]
-    data += [f"{root}/nltk_data" for root in ("/usr/share", "/usr/local/share")]
-    data += [f"{root}/nltk_data" for root in ("/usr/lib", "/usr/local/lib")]
-    found = [
+    nltk_path = os.environ.get("NLTK_DATA", "")
+    nltk_data_folders = [folder for folder in nltk_path.split(os.pathsep) if folder]
+    nltk_data_folders += ["~/nltk_data"]
+    nltk_data_folders += [f"{sys.prefix}/{inside}nltk_data" for inside in ("", "share/", "lib/")]
+    nltk_data_folders += [f"{root}/nltk_data" for root in ("/usr/share", "/usr/local/share")]
+    nltk_data_folders += [f"{root}/nltk_data" for root in ("/usr/lib", "/usr/local/lib")]
+    places = [
         Path(root).expanduser() / "corpora" / name
-        for root in data
+        for root in nltk_data_folders
         for name in ("wordnet", "wordnet.zip")
     ]
     if search := os.environ.get("WNSEARCHDIR"):
-        found.append(Path(search))
+        places.append(Path(search))
     if home := os.environ.get("WNHOME"):
-        found += [Path(home) / "dict", Path(home)]
-    return list(dict.fromkeys([*found, DEBIAN]))
+        places += [Path(home) / "dict", Path(home)]
+    return list(dict.fromkeys([*places, DEBIAN]))
 
 
 def _open(path: Path) -> WordNet | None:
@@ -204,7 +206,7 @@ def _open(path: Path) -> WordNet | None:
                 return None
             return WordNet(folders[0], path, _version(folders[0], path))
         for folder in (path, path / "dict"):
-            if all((folder / name).is_file() for name in _NEEDED):
+            if all((folder / name).is_file() for name in _REQUIRED_FILES):
                 return WordNet(str(folder), None, _version(str(folder), None))
     except OSError as error:
         raise UserError(f"wordnet={path}: cannot be read: {error.strerror or error}") from error
@@ -213,8 +215,8 @@ def _open(path: Path) -> WordNet | None:
 
 def _version(folder: str, archive: Path | None) -> str:
     head = _read(folder, archive, "data.noun")[:4096].decode("utf-8", "replace")
-    found = _COPYRIGHT.search(head)
-    return found[1] if found else "of unknown version"
+    copyright_line = _COPYRIGHT.search(head)
+    return copyright_line[1] if copyright_line else "of unknown version"
 
 
 # -------------------------------------------------------------------------------------- reading
@@ -244,23 +246,23 @@ def exceptions(wordnet: WordNet) -> pa.Table:
         if not wordnet.has(f"{name}.exc"):
             log.warning("no %s.exc at %s: irregular forms stay unknown", name, wordnet.place)
             continue
-        found: dict[str, list[str]] = {}
+        lemmas_of_form: dict[str, list[str]] = {}
         for number, line in wordnet.lines(f"{name}.exc"):
-            form, *listed = (_spaced(part) for part in line.split())
-            if not listed:
+            form, *base_lemmas = (_spaced(part) for part in line.split())
+            if not base_lemmas:
                 raise wordnet.fault(f"{name}.exc", number, f"the form {form!r} without a lemma")
             # Of five forms with two lines the last counts, as in NLTK.
-            found[form] = list(dict.fromkeys(listed))
+            lemmas_of_form[form] = list(dict.fromkeys(base_lemmas))
         rows += [
             (form, pos, place, lemma)
-            for form, listed in found.items()
-            for place, lemma in enumerate(listed)
+            for form, base_lemmas in lemmas_of_form.items()
+            for place, lemma in enumerate(base_lemmas)
         ]
     schema = table("wordnet_exceptions").schema
     return _table(schema, [(form, lemma, pos, place) for form, pos, place, lemma in sorted(rows)])
 
 
-def hypernyms(wordnet: WordNet, distance: int = DISTANCE) -> pa.Table:
+def hypernyms(wordnet: WordNet, distance: int = MAX_DISTANCE) -> pa.Table:
     """Rows of table ``wordnet_hypernyms``: what each sense of each noun is a kind or instance of.
 
     Both relations lead up, as in PLANE, whose published hypernyms they give. A synset that several
@@ -283,8 +285,8 @@ def hypernyms(wordnet: WordNet, distance: int = DISTANCE) -> pa.Table:
     above: list[tuple[int, str, str, str, bool]] = []
     spans: dict[str, range] = {}
     nouns: list[tuple[str, int]] = []
-    left: list[int] = []
-    right: list[int] = []
+    noun_rows: list[int] = []
+    hypernym_rows: list[int] = []
     for lemma in sorted(senses):
         for sense, offset in enumerate(senses[lemma], 1):
             if offset not in synsets:
@@ -296,19 +298,22 @@ def hypernyms(wordnet: WordNet, distance: int = DISTANCE) -> pa.Table:
                 start = len(above)
                 above += [
                     (steps, word, names[offset], names[higher], place == 0)
-                    for steps, higher in _above(offset, synsets, distance)
+                    for steps, higher in _ancestors(offset, synsets, distance)
                     for place, word in enumerate(synsets[higher][0])
                 ]
                 spans[offset] = range(start, len(above))
-            left += [len(nouns)] * len(spans[offset])
-            right += spans[offset]
+            noun_rows += [len(nouns)] * len(spans[offset])
+            hypernym_rows += spans[offset]
             nouns.append((_spaced(lemma), sense))
     schema = table("wordnet_hypernyms").schema
-    own = [schema.field(name) for name in ("noun", "sense")]
-    joined = [field for field in schema if field not in own]
-    one = _table(pa.schema(own), nouns).take(left)
-    two = _table(pa.schema(joined), above).take(right)
-    return pa.table([(one if field in own else two)[field.name] for field in schema], schema=schema)
+    noun_fields = [schema.field(name) for name in ("noun", "sense")]
+    hypernym_fields = [field for field in schema if field not in noun_fields]
+    noun_columns = _table(pa.schema(noun_fields), nouns).take(noun_rows)
+    hypernym_columns = _table(pa.schema(hypernym_fields), above).take(hypernym_rows)
+    columns = {
+        name: part[name] for part in (noun_columns, hypernym_columns) for name in part.column_names
+    }
+    return pa.table([columns[name] for name in schema.names], schema=schema)
 
 
 _Synsets = dict[str, tuple[tuple[str, ...], tuple[str, ...]]]
@@ -316,7 +321,7 @@ _Synsets = dict[str, tuple[tuple[str, ...], tuple[str, ...]]]
 
 def _nouns(wordnet: WordNet) -> _Synsets:
     """The noun synsets by offset: their lemmas, lower-cased, and the offsets of their hypernyms."""
-    found: _Synsets = {}
+    synsets: _Synsets = {}
     for number, line in wordnet.lines("data.noun"):
         fields = line.partition(" | ")[0].split(" ")
         try:
@@ -325,22 +330,22 @@ def _nouns(wordnet: WordNet) -> _Synsets:
             end = start + 1 + 4 * int(fields[start])
             words = tuple(dict.fromkeys(_spaced(word.lower()) for word in fields[4:start:2]))
             pointers = fields[start + 1 : end]
-            up = tuple(
+            hypernym_offsets = tuple(
                 target
                 for kind, target in zip(pointers[::4], pointers[1::4], strict=True)
-                if kind in _UP
+                if kind in _HYPERNYM_POINTERS
             )
         except (ValueError, IndexError) as error:
             raise wordnet.fault("data.noun", number, "no synset as the format has it") from error
         if not words or len(pointers) != end - start - 1:
             raise wordnet.fault("data.noun", number, "fewer words or pointers than it says")
-        found[fields[0]] = (words, up)
-    return found
+        synsets[fields[0]] = (words, hypernym_offsets)
+    return synsets
 
 
 def _senses(wordnet: WordNet) -> dict[str, list[str]]:
     """The offsets of each noun's synsets, most frequent first."""
-    found = {}
+    offsets_of_noun = {}
     for number, line in wordnet.lines("index.noun"):
         fields = line.split()
         try:
@@ -349,21 +354,21 @@ def _senses(wordnet: WordNet) -> dict[str, list[str]]:
                 raise ValueError
         except (ValueError, IndexError) as error:
             raise wordnet.fault("index.noun", number, "no entry as the format has it") from error
-        found[fields[0]] = offsets
-    return found
+        offsets_of_noun[fields[0]] = offsets
+    return offsets_of_noun
 
 
-def _above(start: str, synsets: _Synsets, distance: int) -> list[tuple[int, str]]:
+def _ancestors(start: str, synsets: _Synsets, distance: int) -> list[tuple[int, str]]:
     """(distance, offset) of what lies above a synset, nearest first, in the file's order."""
-    seen = {start}
-    found: list[tuple[int, str]] = []
+    visited = {start}
+    ancestors: list[tuple[int, str]] = []
     level = [start]
     for steps in range(1, distance + 1):
         higher = [target for offset in level for target in synsets[offset][1]]
-        level = [offset for offset in dict.fromkeys(higher) if offset not in seen]
-        seen.update(level)
-        found += [(steps, offset) for offset in level]
-    return found
+        level = [offset for offset in dict.fromkeys(higher) if offset not in visited]
+        visited.update(level)
+        ancestors += [(steps, offset) for offset in level]
+    return ancestors
 
 
 def _table(schema: pa.Schema, rows: Sequence[tuple[object, ...]]) -> pa.Table:

@@ -9,9 +9,9 @@ are run over the paragraph, as spaCy does. The lemmas are the full pipeline's.
 A pipeline that is built otherwise (trained lemmatizer, morphologizer, rulers that rewrite tags) is
 run as it is, without its named entities.
 
-A worker process holds one pipeline. spaCy's vocabulary remembers every word it has seen, which on
-web text never ends; once it has grown to `VOCABULARY` words, further batches are parsed in memory
-zones, at the end of which their new words are forgotten.
+A worker process holds one pipeline. spaCy's vocabulary keeps every word that it has read, which
+grows without end on web text; once it has `MAX_VOCABULARY` words, further batches are parsed in
+memory zones, which forget their new words at their end.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from etl.parsing.tokens import SENTENCES, TOKENS, Parsed, paragraphs
 
 DEFAULT_MODEL = "en_core_web_sm"
 # Paragraphs that spaCy takes through its components together; larger batches leave the caches.
-PARAGRAPHS_AT_ONCE = 64
+PARAGRAPHS_PER_BATCH = 64
 # Characters parsed before a batch of columns is handed on, and before a memory zone ends.
 BATCH_CHARACTERS = 500_000
 # Words that the vocabulary may keep, and lemmas.
-VOCABULARY = 200_000
+MAX_VOCABULARY = 200_000
 
 _ATTRIBUTES = ["ORTH", "TAG", "DEP", "HEAD", "SENT_START", "LENGTH", "SPACY", "IS_SPACE"]
 _ORTH, _TAG, _DEP, _HEAD, _SENT_START, _LENGTH, _SPACY, _IS_SPACE = range(len(_ATTRIBUTES))
@@ -56,14 +56,14 @@ def find_model(model: str | None) -> str:
     name = model or DEFAULT_MODEL
     if importlib.util.find_spec("spacy") is None:
         raise UserError("parser=spacy: spaCy is not installed; pip install 'spacy>=3.8,<3.9'")
-    found, folder = _folder_of(name)
+    loadable_name, folder = _folder_of(name)
     missing = {"tagger", "parser"} - _components(folder)
     if missing:
         raise UserError(
             f"parser=spacy: model {name!r} lacks {' and '.join(sorted(missing))}; "
             f"take one that has both, such as {DEFAULT_MODEL}"
         )
-    return found
+    return loadable_name
 
 
 def _folder_of(name: str) -> tuple[str, Path]:
@@ -109,7 +109,7 @@ class SpacyParser:
             import spacy
 
         self._nlp = spacy.load(name, exclude=["ner", "senter"])
-        self._lemmas = _Lemmas.of(self._nlp) if lean else None
+        self._lemmas = _Lemmatizer.of(self._nlp) if lean else None
         self._settled = False  # whether the vocabulary has its size
 
     @property
@@ -120,35 +120,35 @@ class SpacyParser:
     def parse(self, texts: Iterable[str]) -> Iterator[Parsed]:
         """See `etl.parsing.tokens.Parser`; batches hold about 500,000 characters."""
         pieces: list[tuple[int, str]] = []
-        held = 0
-        before = (-1, 0)  # the last document, and how many sentences it has had
+        characters = 0
+        last_position = (-1, 0)  # the last document, and how many sentences it has had
         for document, text in enumerate(texts):
             for paragraph in paragraphs(text):
                 pieces.append((document, paragraph))
-                held += len(paragraph)
-                if held >= BATCH_CHARACTERS:
-                    parsed, before = self._batch(pieces, before)
+                characters += len(paragraph)
+                if characters >= BATCH_CHARACTERS:
+                    parsed, last_position = self._batch(pieces, last_position)
                     yield parsed
-                    pieces, held = [], 0
+                    pieces, characters = [], 0
         if pieces:
-            yield self._batch(pieces, before)[0]
+            yield self._batch(pieces, last_position)[0]
 
     def _batch(
-        self, pieces: list[tuple[int, str]], before: tuple[int, int]
+        self, pieces: list[tuple[int, str]], last_position: tuple[int, int]
     ) -> tuple[Parsed, tuple[int, int]]:
         """The columns of some paragraphs (document, text), and where their sentences end."""
-        self._settled = self._settled or len(self._nlp.vocab) > VOCABULARY
+        self._settled = self._settled or len(self._nlp.vocab) > MAX_VOCABULARY
         with self._nlp.memory_zone() if self._settled else nullcontext():
             texts = [text for _, text in pieces]
-            docs = list(self._nlp.pipe(texts, batch_size=PARAGRAPHS_AT_ONCE))
-            parsed, before = self._columns(docs, pieces, before)
+            docs = list(self._nlp.pipe(texts, batch_size=PARAGRAPHS_PER_BATCH))
+            parsed, last_position = self._columns(docs, pieces, last_position)
             del docs
         if self._lemmas is not None:
             self._lemmas.trim()
-        return parsed, before
+        return parsed, last_position
 
     def _columns(
-        self, docs: list[Any], pieces: list[tuple[int, str]], before: tuple[int, int]
+        self, docs: list[Any], pieces: list[tuple[int, str]], last_position: tuple[int, int]
     ) -> tuple[Parsed, tuple[int, int]]:
         strings = self._nlp.vocab.strings
         lengths = np.array([len(doc) for doc in docs])
@@ -158,76 +158,93 @@ class SpacyParser:
         piece = np.repeat(np.arange(len(docs)), lengths)
         document = np.array([d for d, _ in pieces], dtype=np.int32)[piece]
         row = np.arange(len(table))
-        kept = table[:, _IS_SPACE] == 0
+        is_word = table[:, _IS_SPACE] == 0
 
         # Sentences: SENT_START is 1 at starts, -1 (as unsigned) elsewhere.
         opens = table[:, _SENT_START] == 1
         opens[starts] = True
-        run = np.cumsum(opens) - 1
+        sentence = np.cumsum(opens) - 1
         first = np.flatnonzero(opens)
-        has_tokens = np.bincount(run[kept], minlength=len(first)) > 0
-        of_document = document[first]
-        numbers = _sentence_ordinals(of_document, has_tokens, before)
+        has_words = np.bincount(sentence[is_word], minlength=len(first)) > 0
+        numbers = _sentence_ordinals(document[first], has_words, last_position)
 
         head = row + table[:, _HEAD].view(np.int64)
         if self._lemmas is None:
-            lemma, has_lemma = np.concatenate([doc.to_array("LEMMA") for doc in docs]), kept
+            lemma, has_lemma = np.concatenate([doc.to_array("LEMMA") for doc in docs]), is_word
         else:
-            amod = kept & (table[:, _DEP] == strings["amod"])
+            amod = is_word & (table[:, _DEP] == strings["amod"])
             has_lemma = amod.copy()
             has_lemma[head[amod]] = True
             lemma = self._lemmas.of_rows(np.flatnonzero(has_lemma), table, docs, piece, starts)
 
-        # Where each token begins in its paragraph, for the text of sentences.
-        width = (table[:, _LENGTH] + table[:, _SPACY]).astype(np.int64)
-        begin = np.cumsum(width) - width
-        begin -= begin[starts][piece]
-        end = begin + table[:, _LENGTH].astype(np.int64)
-
         next_is_space = np.append(table[1:, _IS_SPACE] != 0, True)
         next_is_space[starts[1:] - 1] = True
         space_after = (table[:, _SPACY] != 0) | next_is_space
-
+        head_id = np.where(head == row, 0, head - first[sentence] + 1)
         tokens = pa.RecordBatch.from_arrays(
             [
-                pa.array(document[kept]),
-                pa.array(numbers[run][kept].astype(np.int32)),
-                pa.array((row - first[run] + 1)[kept].astype(np.int32)),
-                _words(table[kept, _ORTH], strings),
-                _words(lemma[kept], strings, has_lemma[kept]),
-                _words(table[kept, _TAG], strings),
-                pa.array(np.where(head == row, 0, head - first[run] + 1)[kept].astype(np.int32)),
-                _words(table[kept, _DEP], strings),
-                pa.array(space_after[kept]),
+                pa.array(document[is_word]),
+                pa.array(numbers[sentence][is_word].astype(np.int32)),
+                pa.array((row - first[sentence] + 1)[is_word].astype(np.int32)),
+                _words(table[is_word, _ORTH], strings),
+                _words(lemma[is_word], strings, has_lemma[is_word]),
+                _words(table[is_word, _TAG], strings),
+                pa.array(head_id[is_word].astype(np.int32)),
+                _words(table[is_word, _DEP], strings),
+                pa.array(space_after[is_word]),
             ],
             schema=TOKENS,
         )
-        at = np.flatnonzero(kept)
-        changes = np.flatnonzero(np.diff(run[at], prepend=-1))
-        first_kept = at[changes]
-        last_kept = at[np.append(changes[1:], len(at)) - 1] if len(at) else first_kept
-        texts = [
-            pieces[p][1][b:e]
-            for p, b, e in zip(
-                piece[first_kept].tolist(),
-                begin[first_kept].tolist(),
-                end[last_kept].tolist(),
-                strict=True,
-            )
-        ]
+        paragraph_texts = [text for _, text in pieces]
         sentences = pa.RecordBatch.from_arrays(
             [
-                pa.array(of_document[has_tokens]),
-                pa.array(numbers[has_tokens].astype(np.int32)),
-                pa.array(texts, type=pa.string()),
+                pa.array(document[first][has_words]),
+                pa.array(numbers[has_words].astype(np.int32)),
+                pa.array(
+                    _sentence_texts(table, paragraph_texts, piece, starts, sentence),
+                    type=pa.string(),
+                ),
             ],
             schema=SENTENCES,
         )
-        return Parsed(tokens, sentences), (int(of_document[-1]), int(numbers[-1]) + 1)
+        return Parsed(tokens, sentences), (int(document[-1]), int(numbers[-1]) + 1)
+
+
+def _sentence_texts(
+    table: npt.NDArray[np.uint64],
+    paragraph_texts: list[str],
+    piece: npt.NDArray[np.intp],
+    starts: npt.NDArray[np.intp],
+    sentence: npt.NDArray[np.intp],
+) -> list[str]:
+    """The text of each sentence that has words, from its first to its last word.
+
+    `piece` and `sentence` are the numbers of the paragraph and the sentence of each row of `table`;
+    `starts` is the first row of each paragraph.
+    """
+    width = (table[:, _LENGTH] + table[:, _SPACY]).astype(np.int64)
+    begin = np.cumsum(width) - width
+    begin -= begin[starts][piece]
+    end = begin + table[:, _LENGTH].astype(np.int64)
+    words = np.flatnonzero(table[:, _IS_SPACE] == 0)
+    changes = np.flatnonzero(np.diff(sentence[words], prepend=-1))
+    first_words = words[changes]
+    last_words = words[np.append(changes[1:], len(words)) - 1] if len(words) else first_words
+    return [
+        paragraph_texts[number][start:stop]
+        for number, start, stop in zip(
+            piece[first_words].tolist(),
+            begin[first_words].tolist(),
+            end[last_words].tolist(),
+            strict=True,
+        )
+    ]
 
 
 def _sentence_ordinals(
-    document: npt.NDArray[np.int32], has_tokens: npt.NDArray[np.bool_], before: tuple[int, int]
+    document: npt.NDArray[np.int32],
+    has_tokens: npt.NDArray[np.bool_],
+    last_position: tuple[int, int],
 ) -> npt.NDArray[np.int64]:
     """The ordinal within its document of each sentence that has tokens.
 
@@ -237,7 +254,7 @@ def _sentence_ordinals(
     counted = np.cumsum(has_tokens)
     first = np.searchsorted(document, document)  # each document's first sentence
     numbers = counted - 1 - (counted - has_tokens)[first]
-    numbers[document == before[0]] += before[1]
+    numbers[document == last_position[0]] += last_position[1]
     return numbers
 
 
@@ -251,7 +268,7 @@ def _words(
     return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32), mask=mask), words)
 
 
-class _Lemmas:
+class _Lemmatizer:
     """The lemmas that a pipeline's attribute ruler and rule lemmatizer would give."""
 
     def __init__(self, nlp: Any, ruler: Any, lemmatizer: Any) -> None:
@@ -262,12 +279,14 @@ class _Lemmas:
         # One token of each pattern that spans several, the one it changes.
         self._spanning = Matcher(nlp.vocab)
         for i, pattern in enumerate(ruler.patterns):
-            wide = [[tokens[pattern["index"]]] for tokens in pattern["patterns"] if len(tokens) > 1]
-            if wide:
-                self._spanning.add(f"spanning-{i}", wide)
+            changed_tokens = [
+                [tokens[pattern["index"]]] for tokens in pattern["patterns"] if len(tokens) > 1
+            ]
+            if changed_tokens:
+                self._spanning.add(f"spanning-{i}", changed_tokens)
 
     @classmethod
-    def of(cls, nlp: Any) -> _Lemmas | None:
+    def of(cls, nlp: Any) -> _Lemmatizer | None:
         """Take ruler and lemmatizer out of `nlp`; None, and `nlp` as it was, where that would
         change what the pipeline gives."""
         from spacy.pipeline import AttributeRuler, Lemmatizer
@@ -329,7 +348,7 @@ class _Lemmas:
 
     def trim(self) -> None:
         """Forget the lemmas when there are too many of them."""
-        if len(self._cache) > VOCABULARY:
+        if len(self._cache) > MAX_VOCABULARY:
             self._cache.clear()
             self._lemmatizer.cache.clear()
 

@@ -211,5 +211,5 @@ def _lemmas(form: pa.DictionaryArray, xpos: pa.DictionaryArray) -> pa.Dictionary
 def _noun_lemma(form: str, upos: str) -> str:
     from etl.knowledge.inflection import getLemma
 
-    found: tuple[Any, ...] = getLemma(form.lower() if upos == "NOUN" else form, upos=upos)
-    return str(found[0]) if found else form
+    lemmas: tuple[Any, ...] = getLemma(form.lower() if upos == "NOUN" else form, upos=upos)
+    return str(lemmas[0]) if lemmas else form

@@ -36,8 +36,8 @@ def find_model(model: str | None) -> str:
     if importlib.util.find_spec("stanza") is None:
         raise UserError("parser=stanza: Stanza is not installed; pip install stanza")
     folder = Path(model) if model else _default_folder()
-    wanted = ["resources.json", *(f"en/{processor}" for processor in PROCESSORS)]
-    missing = [name for name in wanted if not (folder / name).exists()]
+    required = ["resources.json", *(f"en/{processor}" for processor in PROCESSORS)]
+    missing = [name for name in required if not (folder / name).exists()]
     if missing:
         where = f", model_dir={os.fspath(folder)!r}" if model else ""
         raise UserError(
@@ -74,7 +74,7 @@ class StanzaParser:
     def parse(self, texts: Iterable[str]) -> Iterator[Parsed]:
         """See `etl.parsing.tokens.Parser`; batches hold about 50,000 characters."""
         pieces: list[tuple[int, str]] = []
-        held = 0
+        characters = 0
         last, sentences = -1, 0  # the last document, and how many sentences it has had
 
         def batch() -> Parsed:
@@ -85,19 +85,21 @@ class StanzaParser:
         for document, text in enumerate(texts):
             for paragraph in paragraphs(text):
                 pieces.append((document, paragraph))
-                held += len(paragraph)
-                if held >= BATCH_CHARACTERS:
+                characters += len(paragraph)
+                if characters >= BATCH_CHARACTERS:
                     parsed = batch()
                     yield parsed
                     if parsed.sentences.num_rows:
                         last = parsed.sentences.column("document")[-1].as_py()
                         sentences = parsed.sentences.column("sentence")[-1].as_py() + 1
-                    pieces, held = [], 0
+                    pieces, characters = [], 0
         if pieces:
             yield batch()
 
 
-def columns(documents: Iterable[tuple[int, Any]], before: tuple[int, int] = (-1, 0)) -> Parsed:
+def columns(
+    documents: Iterable[tuple[int, Any]], last_position: tuple[int, int] = (-1, 0)
+) -> Parsed:
     """Stanza documents, each with the ordinal of its text, as columns.
 
     Several documents with the same ordinal are paragraphs of one text; `before` is the ordinal of
@@ -106,7 +108,7 @@ def columns(documents: Iterable[tuple[int, Any]], before: tuple[int, int] = (-1,
     """
     tokens: dict[str, list[Any]] = {name: [] for name in TOKENS.names}
     sentences: dict[str, list[Any]] = {name: [] for name in SENTENCES.names}
-    ordinal, number = before
+    ordinal, number = last_position
     for document, parsed in documents:
         if document != ordinal:
             ordinal, number = document, 0

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from conf import UserError, setting
@@ -15,7 +14,7 @@ from etl.lake import arrow
 from etl.lake.tables import table
 from etl.published import adept, asp, nli, plane, sygns
 from etl.published.adept import DUPLICATES
-from etl.published.reading import Reading
+from etl.published.reading import Reading, write_dropped
 
 __all__ = ["Settings", "import_published"]
 
@@ -67,14 +66,14 @@ class Settings:
 
     def __post_init__(self) -> None:
         if not self.releases:
-            wanted = ", ".join(f"{name}=FOLDER" for name in READERS)
-            raise UserError(f"nothing to import; expected {wanted}")
+            expected = ", ".join(f"{name}=FOLDER" for name in READERS)
+            raise UserError(f"nothing to import; expected {expected}")
 
     @property
     def releases(self) -> dict[str, Path]:
         """The folders given, by dataset."""
-        given = {name: getattr(self, name) for name in READERS}
-        return {name: Path(path) for name, path in given.items() if path is not None}
+        folders = {name: getattr(self, name) for name in READERS}
+        return {name: Path(path) for name, path in folders.items() if path is not None}
 
 
 def import_published(settings: Settings) -> None:
@@ -99,17 +98,10 @@ def import_published(settings: Settings) -> None:
             # The edition, or what stands for it: each value that the release has is replaced.
             column = table(name).partition_by[0]
             for value in pc.unique(rows[column]).to_pylist():
-                own = rows.filter(pc.equal(rows[column], value))
-                arrow.replace(settings.lake, name, own, {column: value}, job=job)
-                log.info("%s: %d rows of %s", name, own.num_rows, value)
-        dropped = [
-            {"job": job, "table": name, "reason": reason, "count": count, "sample": sample}
-            for (name, reason), (count, sample) in sorted(reading.dropped.items())
-        ]
-        for row in dropped:
-            log.info("dropped from %(table)s: %(count)d, %(reason)s, as %(sample)s", row)
-        left_out = pa.Table.from_pylist(dropped, table("dropped").schema)
-        arrow.replace(settings.lake, "dropped", left_out, {"job": job}, job=job, allow_empty=True)
+                edition_rows = rows.filter(pc.equal(rows[column], value))
+                arrow.replace(settings.lake, name, edition_rows, {column: value}, job=job)
+                log.info("%s: %d rows of %s", name, edition_rows.num_rows, value)
+        write_dropped(settings.lake, job, reading)
     for dataset, reading in readings.items():
         for line in reading.account():
             log.info("%s: %s", dataset, line)

@@ -59,14 +59,16 @@ class _Columns:
 
     def __init__(self) -> None:
         self.values: dict[str, list[str]] = {name: [] for name in table("nli").schema.names}
-        self._seen: Counter[str] = Counter()
+        self._occurrences: Counter[str] = Counter()
 
     def add(self, source: str, split: str, premise: str, hypothesis: str, label: str) -> None:
-        first = item_id(source, premise, hypothesis)
-        again = self._seen[first]
-        self._seen[first] += 1
+        default_id = item_id(source, premise, hypothesis)
+        occurrence = self._occurrences[default_id]
+        self._occurrences[default_id] += 1
         row = {
-            "item_id": item_id(source, premise, hypothesis, again) if again else first,
+            "item_id": item_id(source, premise, hypothesis, occurrence)
+            if occurrence
+            else default_id,
             "source": source,
             "premise": premise,
             "hypothesis": hypothesis,
@@ -94,12 +96,12 @@ def read(path: Path) -> Reading:
         raise UserError(f"nli={path}: no such folder; expected the folder of MultiNLI or SNLI")
     parts: dict[tuple[str, str], Path] = {}
     for file in sorted(path.rglob("*")):
-        if named := _FILE.fullmatch(file.name):
+        if name_match := _FILE.fullmatch(file.name):
             # jsonl comes before txt in the order of names, and stays.
-            source = "mnli" if named["source"] == "multinli" else "snli"
-            parts.setdefault((source, _SPLITS[named["split"]]), file)
-        elif (named := _GLUE.fullmatch(file.name)) and file.parent.name.lower() == "mnli":
-            parts.setdefault(("mnli", _SPLITS[named["split"]]), file)
+            source = "mnli" if name_match["source"] == "multinli" else "snli"
+            parts.setdefault((source, _SPLITS[name_match["split"]]), file)
+        elif (name_match := _GLUE.fullmatch(file.name)) and file.parent.name.lower() == "mnli":
+            parts.setdefault(("mnli", _SPLITS[name_match["split"]]), file)
     if not parts:
         raise UserError(
             f"nli={path}: no file of MultiNLI (multinli_1.0_train.jsonl or .txt, MNLI/train.tsv) "

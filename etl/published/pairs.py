@@ -24,7 +24,7 @@ from conf import UserError, setting
 from etl.lake import arrow
 from etl.lake.tables import table
 from etl.published.nli import LABELS, NOT_ENTAILMENT, item_id
-from etl.published.reading import Reading
+from etl.published.reading import Reading, write_dropped
 
 __all__ = ["SPLITS", "Settings", "import_pairs", "read"]
 
@@ -40,7 +40,7 @@ _SPLIT_OF = {
 }  # fmt: skip
 _KINDS = (".csv", ".tsv", ".jsonl", ".parquet")
 # Sources that import_published.py writes.
-_TAKEN = ("mnli", "snli", "addone")
+_RESERVED_SOURCES = ("mnli", "snli", "addone")
 
 
 @dataclass(frozen=True)
@@ -87,10 +87,10 @@ class Settings:
                 "expected either premise=, hypothesis= and label= (pairs of sentences) or "
                 "adjective=, noun= and score= (rated pairs of words), each with its column"
             )
-        if not self.source.strip() or self.source in _TAKEN:
+        if not self.source.strip() or self.source in _RESERVED_SOURCES:
             raise UserError(
-                f"source={self.source}: expected a name other than {', '.join(_TAKEN)}, which "
-                "etl/import_published.py writes"
+                f"source={self.source}: expected a name other than {', '.join(_RESERVED_SOURCES)}, "
+                "which etl/import_published.py writes"
             )
         if self.labels is not None and not self.label:
             raise UserError("labels= is given without label=; rated pairs have a score= instead")
@@ -105,7 +105,7 @@ class Settings:
         """
         if self.labels is None:
             return {label: label for label in (*LABELS, NOT_ENTAILMENT)}
-        found = {}
+        our_labels = {}
         for entry in self.labels.split(","):
             theirs, colon, ours = (part.strip() for part in entry.rpartition(":"))
             if not colon or ours not in THREE_WAY | TWO_WAY:
@@ -113,12 +113,12 @@ class Settings:
                     f"labels={self.labels}: got {entry!r}; expected THEIRS:OURS, ours one of "
                     f"{', '.join((*LABELS, NOT_ENTAILMENT))}"
                 )
-            found[theirs] = ours
-        _reading(set(found.values()), f"labels={self.labels}")
-        return found
+            our_labels[theirs] = ours
+        _label_scheme(set(our_labels.values()), f"labels={self.labels}")
+        return our_labels
 
 
-def _reading(labels: set[str], where: str) -> str:
+def _label_scheme(labels: set[str], where: str) -> str:
     """``two-way`` or ``three-way``.
 
     Raises:
@@ -141,8 +141,8 @@ def _rows(file: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
         UserError: no such file, another kind of file, or one that cannot be read.
     """
     if not file.is_file() or file.suffix.lower() not in _KINDS:
-        what = "no such file" if not file.is_file() else f"a file {file.suffix or 'without ending'}"
-        raise UserError(f"file={file}: {what}; expected one of {', '.join(_KINDS)}")
+        got = "no such file" if not file.is_file() else f"a file {file.suffix or 'without ending'}"
+        raise UserError(f"file={file}: {got}; expected one of {', '.join(_KINDS)}")
     try:
         if file.suffix == ".parquet":
             yield from enumerate(pq.read_table(file).to_pylist(), 1)
@@ -177,18 +177,18 @@ def read(settings: Settings) -> Reading:
     columns = [settings.adjective, settings.noun, settings.score]
     if not graded:
         columns = [settings.premise, settings.hypothesis, settings.label]
-    wanted = [str(column) for column in columns]
+    required = [str(column) for column in columns]
     by_row = settings.split not in SPLITS
     mapping = {} if graded else settings.mapping()
-    reading, seen, rows = Reading(), Counter[str](), []
+    reading, occurrences, rows = Reading(), Counter[str](), []
     counts = reading.rows_of(file.name)
     for number, row in _rows(file):
-        missing = [c for c in [*wanted, *([settings.split] if by_row else [])] if c not in row]
+        missing = [c for c in [*required, *([settings.split] if by_row else [])] if c not in row]
         if missing:
             raise UserError(
                 f"file={file}, line {number}: no column {', '.join(missing)}; got {', '.join(row)}"
             )
-        first, second, value = (str(row[c]).strip() if row[c] is not None else "" for c in wanted)
+        first, second, value = (str(row[c]).strip() if row[c] is not None else "" for c in required)
         part = str(row[settings.split]).strip() if by_row else settings.split
         split = _SPLIT_OF.get(part.lower())
         reason = "" if first and second else "empty text"
@@ -202,40 +202,50 @@ def read(settings: Settings) -> Reading:
             reading.drop(name, reason, f"{file.name}:{number} {first} {second}", file.name)
             continue
         counts.read += 1
+        occurrence = occurrences[f"{first}\t{second}"]
+        occurrences[f"{first}\t{second}"] += 1
         if graded:
-            key = f"{settings.source}\t{first}\t{second}"
-            text = f"{key}\t{seen[key]}" if seen[key] else key
-            own: dict[str, Any] = {
-                "pair_id": hashlib.blake2b(f"graded\t{text}".encode(), digest_size=8).hexdigest(),
-                "source": settings.source,
-                "adjective": first.lower(),
-                "noun": second.lower(),
-                "score": _number(value),
-            }
+            columns_of_row = _graded_row(settings.source, first, second, value, occurrence)
         else:
-            key = item_id(settings.source, first, second)
-            own = {
-                "item_id": item_id(settings.source, first, second, seen[key]),
+            columns_of_row = {
+                "item_id": item_id(settings.source, first, second, occurrence),
                 "source": settings.source,
                 "premise": first,
                 "hypothesis": second,
                 "label": mapping[value],
             }
-        seen[key] += 1
-        rows.append({**own, "split": split})
+        rows.append({**columns_of_row, "split": split})
     if not rows:
         reasons = ", ".join(reason for _, reason in reading.dropped) or "it is empty"
         raise UserError(f"file={file}: no row can be read: {reasons}")
-    parts = Counter(row["split"] for row in rows)
-    listed = ", ".join(f"{parts[part]} {part}" for part in SPLITS if parts[part])
-    if graded:
-        reading.notes.append(f"rated pairs: {listed}")
-    else:
-        kind = _reading({row["label"] for row in rows}, f"file={file}")
-        without = "" if parts["train"] else "; no training rows, so it can be scored alone"
-        reading.notes.append(f"{kind} labels: {listed}{without}")
+    reading.notes.append(_summary(rows, graded, f"file={file}"))
     reading.tables[name] = pa.Table.from_pylist(rows, table(name).schema)
     return reading
+
+
+def _graded_row(
+    source: str, adjective: str, noun: str, score: str, occurrence: int
+) -> dict[str, Any]:
+    """A row of the table graded_pairs, without its split."""
+    key = f"graded\t{source}\t{adjective}\t{noun}" + (f"\t{occurrence}" if occurrence else "")
+    return {
+        "pair_id": hashlib.blake2b(key.encode(), digest_size=8).hexdigest(),
+        "source": source,
+        "adjective": adjective.lower(),
+        "noun": noun.lower(),
+        "score": _number(score),
+    }
+
+
+def _summary(rows: list[dict[str, Any]], graded: bool, where: str) -> str:
+    """The number of rows of each part, and the label scheme of pairs of sentences."""
+    parts = Counter(row["split"] for row in rows)
+    part_counts = ", ".join(f"{parts[part]} {part}" for part in SPLITS if parts[part])
+    if graded:
+        return f"rated pairs: {part_counts}"
+    scheme = _label_scheme({row["label"] for row in rows}, where)
+    without = "" if parts["train"] else "; no training rows, so it can be scored alone"
+    return f"{scheme} labels: {part_counts}{without}"
 
 
 def _number(text: str) -> float | None:
@@ -258,11 +268,6 @@ def import_pairs(settings: Settings) -> None:
     for name, rows in reading.tables.items():
         arrow.replace(settings.lake, name, rows, {"source": settings.source}, job=job)
         log.info("%s: %d rows of %s", name, rows.num_rows, settings.source)
-    dropped = [
-        {"job": job, "table": name, "reason": reason, "count": count, "sample": sample}
-        for (name, reason), (count, sample) in sorted(reading.dropped.items())
-    ]
-    rows = pa.Table.from_pylist(dropped, table("dropped").schema)
-    arrow.replace(settings.lake, "dropped", rows, {"job": job}, job=job, allow_empty=True)
+    write_dropped(settings.lake, job, reading)
     for line in [*reading.notes, *reading.account()]:
         log.info("%s: %s", settings.source, line)

@@ -37,7 +37,7 @@ _NAME = re.compile(
     re.IGNORECASE,
 )
 _PICKLES = ("pkl", "pickle", "p")
-_ONE_IT = ("one", "it3")
+_ONE_IT_PREFIXES = ("one", "it3")
 _WORDS = ("adjective", "noun", "hypernym")
 _FOLDS = 5
 
@@ -71,15 +71,15 @@ def read(path: Path) -> Reading:
         raise UserError(f"plane={path}: no row of the files can be read: {reasons or 'all empty'}")
     reading.notes += _missing(files)
     reading.pass_over_others(path, set(files.values()))
-    first = rows.append_column("at", pa.array(range(rows.num_rows)))
-    distinct = first.group_by("item_id").aggregate([("at", "min")])["at_min"].sort()
+    numbered = rows.append_column("at", pa.array(range(rows.num_rows)))
+    distinct = numbered.group_by("item_id").aggregate([("at", "min")])["at_min"].sort()
     items = table("plane_items").schema
     reading.tables["plane_items"] = rows.take(distinct).select(items.names).cast(items)
     splits = table("plane_splits").schema
     reading.tables["plane_splits"] = rows.select(splits.names).cast(splits)
     for scheme in pc.unique(rows["scheme"]).to_pylist():
-        own = rows.filter(pc.equal(rows["scheme"], scheme))
-        folds = check(own, _WORDS, label="label", identity=["item_id"], alike=_WORDS[1:])
+        scheme_rows = rows.filter(pc.equal(rows["scheme"], scheme))
+        folds = check(scheme_rows, _WORDS, label="label", identity=["item_id"], alike=_WORDS[1:])
         log.info("what scheme %s shares\n%s", scheme, text(folds))
     return reading
 
@@ -89,7 +89,7 @@ def _files(path: Path, reading: Reading) -> dict[tuple[str, str, str], Path]:
     files: dict[tuple[str, str, str], Path] = {}
     named = [(file, name) for file in path.rglob("*") if (name := _NAME.fullmatch(file.name))]
     for file, name in sorted(named, key=lambda f: (f[1]["form"].lower() in _PICKLES, f[0])):
-        scheme = "one_it" if name["kind"].lower().startswith(_ONE_IT) else "published"
+        scheme = "one_it" if name["kind"].lower().startswith(_ONE_IT_PREFIXES) else "published"
         key = (scheme, name["fold"], name["part"].lower())
         if key in files:
             reading.pass_over(file, path, f"the same split is read from {files[key].name}")

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import gzip
+import logging
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
 
+from etl.lake import arrow
+from etl.lake.tables import table
+
 __all__ = ["EDITION", "FileRows", "Reading"]
+
+log = logging.getLogger("adnominal")
 
 EDITION = "published"
 # Files of a release that can hold rows; programs and texts about them cannot.
@@ -77,19 +83,32 @@ class Reading:
             for name, rows in self.files.items()
             if not rows.reason
         ]
-        others = [(name, rows) for name, rows in self.files.items() if rows.reason]
+        unread_files = [(name, rows) for name, rows in self.files.items() if rows.reason]
         lines += [
-            f"{name}: not read, {r.not_read} lines ({r.reason})" for name, r in others[:_LISTED]
+            f"{name}: not read, {r.not_read} lines ({r.reason})"
+            for name, r in unread_files[:_LISTED]
         ]
-        if len(others) > _LISTED:
-            lines.append(f"{len(others) - _LISTED} more files not read")
-        counted = [rows for rows in self.files.values() if not rows.reason]
+        if len(unread_files) > _LISTED:
+            lines.append(f"{len(unread_files) - _LISTED} more files not read")
+        read_files = [rows for rows in self.files.values() if not rows.reason]
         lines.append(
-            f"in all {sum(rows.read for rows in counted)} rows read and "
-            f"{sum(rows.not_read for rows in counted)} not read, of {len(counted)} files; "
-            f"{len(others)} other files not read"
+            f"in all {sum(rows.read for rows in read_files)} rows read and "
+            f"{sum(rows.not_read for rows in read_files)} not read, of {len(read_files)} files; "
+            f"{len(unread_files)} other files not read"
         )
         return lines
+
+
+def write_dropped(lake: str, job: str, reading: Reading) -> None:
+    """Replace the rows of `job` in the table ``dropped`` by those of the reading."""
+    rows = [
+        {"job": job, "table": name, "reason": reason, "count": count, "sample": sample}
+        for (name, reason), (count, sample) in sorted(reading.dropped.items())
+    ]
+    for row in rows:
+        log.info("dropped from %(table)s: %(count)d, %(reason)s, as %(sample)s", row)
+    dropped = pa.Table.from_pylist(rows, table("dropped").schema)
+    arrow.replace(lake, "dropped", dropped, {"job": job}, job=job, allow_empty=True)
 
 
 def relative(file: Path, root: Path) -> str:

@@ -28,8 +28,8 @@ __all__ = ["read"]
 
 COLUMNS = ("id", "depth", "sentence", "fol", "folpol", "vf", "vfpol", "tags", "drs")
 # Rows of the smallest training set of the paper; a release with fewer is a sample.
-_SET = 1000
-_OTHERS = {
+_MIN_FULL_SET = 1000
+_INTERMEDIATE_FILES = {
     "results.tmp.tsv": "what results.tsv was made from: no column folpol and drs",
     "vocab.yaml": "the words of the grammar; conf/sygns has them",
     "scheme.txt": "templates of the grammar; etl/build_sygns.py makes them",
@@ -64,28 +64,28 @@ def read(path: Path, seed: int = 0) -> Reading:
             for row in reader:
                 where = f"{name}:{reader.line_num} {row['sentence']}"
                 try:
-                    own = _row(row)
+                    sentence_row = _row(row)
                 except ValueError as error:
                     reading.drop("sygns", str(error), where, name)
                     continue
-                if own["sentence_id"] in rows:
+                if sentence_row["sentence_id"] in rows:
                     reading.drop("sygns", "repeated sentence", where, name)
                     continue
                 counts.read += 1
-                rows[own["sentence_id"]] = own
+                rows[sentence_row["sentence_id"]] = sentence_row
     if not used:
         raise UserError(
             f"sygns={path}: no TSV file with the columns {', '.join(COLUMNS)}; expected the "
             "release's results.tsv or a folder that holds it"
         )
-    if len(rows) < _SET:
+    if len(rows) < _MIN_FULL_SET:
         reading.notes.append(
             f"a sample of {len(rows)} sentences and no training rows; "
             "etl/build_sygns.py preset=paper makes the full set"
         )
     if path.is_dir():
         for file in sorted(path.rglob("*")):
-            for ending, reason in _OTHERS.items():
+            for ending, reason in _INTERMEDIATE_FILES.items():
                 if file not in used and file.name.endswith(ending):
                     reading.pass_over(file, path, reason)
         reading.pass_over_others(path, used)

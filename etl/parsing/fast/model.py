@@ -60,7 +60,7 @@ TAGS = (
     ",",
     ":",
 )
-_READ_AS = {
+_MERGED_TAGS = {
     "PDT": "DT",
     "NNPS": "NNP",
     "RBS": "RBR",
@@ -93,11 +93,11 @@ _READ_AS = {
     ),
 }
 CLASS_OF = {tag: number for number, tag in enumerate(TAGS)} | {
-    tag: TAGS.index(read) for tag, read in _READ_AS.items()
+    tag: TAGS.index(read) for tag, read in _MERGED_TAGS.items()
 }
 
 # The bits of a word's parts of speech in the lexicon; _fast.c reads that of JJ.
-_BITS = ("NN", "NNS", "JJ", "JJR", "JJS", "RB", "RBR", "VB", "VBD", "VBG", "VBN", "VBZ", "NNP")
+_MASK_TAGS = ("NN", "NNS", "JJ", "JJR", "JJS", "RB", "RBR", "VB", "VBD", "VBG", "VBN", "VBZ", "NNP")
 
 
 def checksum(content: bytes) -> str:
@@ -172,7 +172,7 @@ def characters() -> dict[str, bytes]:
 
 @cache
 def word_masks() -> dict[str, int]:
-    """The parts of speech of lemminflect's lower-cased words (`_BITS`)."""
+    """The parts of speech of lemminflect's lower-cased words (`_MASK_TAGS`)."""
     package = importlib.util.find_spec("lemminflect")
     if package is None or package.origin is None:
         raise UserError("training parser=fast needs lemminflect; pip install lemminflect")
@@ -186,7 +186,7 @@ def word_masks() -> dict[str, int]:
 
     def add(word: str, tag: str) -> None:
         if word:
-            masks[word.lower()] = masks.get(word.lower(), 0) | 1 << _BITS.index(tag)
+            masks[word.lower()] = masks.get(word.lower(), 0) | 1 << _MASK_TAGS.index(tag)
 
     for line in gzip.decompress(table.read_bytes()).decode().splitlines():
         lemma, part, *forms = line.split(",")
@@ -219,10 +219,10 @@ def lemma_exceptions() -> dict[str, bytes]:
     from etl.parsing.fast import _fast
 
     empty = {"words": b"", "word_hash": b"", "word_at": b""}
-    ruled = _fast.Extractor({**characters(), **lexicon(), **empty})
+    rules_only = _fast.Extractor({**characters(), **lexicon(), **empty})
     entries = []
     for kind, tag, form, lemma in inflected_forms():
-        if ruled.lemmatize(form.encode(), CLASS_OF[tag]) != lemma:
+        if rules_only.lemmatize(form.encode(), CLASS_OF[tag]) != lemma:
             number = _fast.word_hash(form.encode(), kind)
             entries.append((number, f"{kind}{form}\0{lemma}\0".encode()))
     entries.sort()
@@ -235,23 +235,23 @@ def lemma_exceptions() -> dict[str, bytes]:
 
 
 # Degrees of "much" and "little" are words of their own in the treebanks, and to spaCy.
-_OWN_LEMMA = ("more", "most", "less", "least")
+_COMPARATIVE_LEMMAS = ("more", "most", "less", "least")
 
 
 def inflected_forms() -> list[tuple[str, str, str, str]]:
     """(kind, tag, form, lemma) of the plurals, comparatives and superlatives of lemminflect.
 
-    A form of several lemmas has the first that lemminflect names for it, but for `_OWN_LEMMA`.
+    A form with several lemmas has the first that lemminflect names, except `_COMPARATIVE_LEMMAS`.
     """
     from etl.knowledge.inflection import getAllLemmas
 
     forms = []
     for word, mask in sorted(word_masks().items()):
         for kind, tag, part in (("n", "NNS", "NOUN"), ("r", "JJR", "ADJ"), ("s", "JJS", "ADJ")):
-            if mask >> _BITS.index(tag) & 1:
+            if mask >> _MASK_TAGS.index(tag) & 1:
                 lemmas = getAllLemmas(word, upos=part).get(part, ())
                 if lemmas:
-                    lemma = word if word in _OWN_LEMMA else lemmas[0].lower()
+                    lemma = word if word in _COMPARATIVE_LEMMAS else lemmas[0].lower()
                     forms.append((kind, tag, word, lemma))
     return forms
 

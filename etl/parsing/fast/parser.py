@@ -37,13 +37,13 @@ class FastParser:
     def parse(self, texts: Iterable[str]) -> Iterator[Parsed]:
         """See `etl.parsing.tokens.Parser`; batches hold about 500,000 characters."""
         batch: list[tuple[int, str]] = []
-        held = 0
+        characters = 0
         for entry in enumerate(texts):
             batch.append(entry)
-            held += len(entry[1])
-            if held >= BATCH_CHARACTERS:
+            characters += len(entry[1])
+            if characters >= BATCH_CHARACTERS:
                 yield self._batch(batch)
-                batch, held = [], 0
+                batch, characters = [], 0
         if batch:
             yield self._batch(batch)
 
@@ -67,8 +67,8 @@ def encoded(text: str) -> bytes:
 
 
 def _joined(batches: list[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:
-    whole = pa.Table.from_batches(batches, schema).unify_dictionaries().combine_chunks()
-    batch = whole.to_batches()
+    table = pa.Table.from_batches(batches, schema).unify_dictionaries().combine_chunks()
+    batch = table.to_batches()
     return batch[0] if batch else pa.RecordBatch.from_pylist([], schema=schema)
 
 

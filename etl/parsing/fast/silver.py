@@ -240,10 +240,10 @@ def is_held_out(document: str) -> bool:
 def gather(settings: Settings) -> Iterator[tuple[str, str, bool]]:
     """Source, paragraph, and whether it is set aside; equal paragraphs come once."""
     folder = Path(settings.folder)
-    found = {"wikipedia": _articles(settings.wikipedia)} if settings.wikipedia else {}
-    found |= {source.package: _documents(folder, source) for source in SOURCES}
+    documents_by_source = {"wikipedia": _articles(settings.wikipedia)} if settings.wikipedia else {}
+    documents_by_source |= {source.package: _documents(folder, source) for source in SOURCES}
     known: set[bytes] = set()
-    for name, documents in found.items():
+    for name, documents in documents_by_source.items():
         words = 0
         for document, paragraphs in documents:
             for paragraph in paragraphs:

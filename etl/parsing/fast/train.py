@@ -32,8 +32,8 @@ from etl.parsing.fast.model import CLASS_OF, quantised
 UNKNOWN_TAG = 255
 # How far below the best tag an adjective's, a common noun's and a name's may score for the head
 # finder to consider it, in units of the tagger's table.
-NEAR = (120, 120, 60)
-NO_HEAD, UNKNOWN_HEAD, NAME = -1, -2, 1 << 30
+TAG_MARGINS = (120, 120, 60)
+NO_HEAD, UNKNOWN_HEAD, NAME_FLAG = -1, -2, 1 << 30
 ADJECTIVES, NOUNS, NAMES = ("JJ", "JJR", "JJS"), ("NN", "NNS"), ("NNP", "NNPS")
 
 log = logging.getLogger("adnominal")
@@ -166,7 +166,7 @@ def _head(row: Row, rows: list[Row], first: int) -> int:
         return UNKNOWN_HEAD
     if rows[place][1] in NOUNS:
         return first + place
-    return first + place + NAME if rows[place][1] in NAMES else NO_HEAD
+    return first + place + NAME_FLAG if rows[place][1] in NAMES else NO_HEAD
 
 
 # ------------------------------------------------------------------------------------ labels
@@ -197,10 +197,12 @@ def align(extractor: Any, treebank: Treebank) -> Labels:
     number = np.full(len(treebank.begin), -1, dtype=np.int64)
     number[place[same]] = np.flatnonzero(same)
     gold = treebank.head[place]
-    is_name = gold >= NAME
-    noun = np.where(is_name, gold - NAME, gold)
+    is_name = gold >= NAME_FLAG
+    noun = np.where(is_name, gold - NAME_FLAG, gold)
     mapped = number[np.maximum(noun, 0)]
-    heads = np.where(noun < 0, gold, np.where(mapped < 0, UNKNOWN_HEAD, mapped + is_name * NAME))
+    heads = np.where(
+        noun < 0, gold, np.where(mapped < 0, UNKNOWN_HEAD, mapped + is_name * NAME_FLAG)
+    )
     heads[~same] = UNKNOWN_HEAD
     return Labels(
         tags,
@@ -230,7 +232,7 @@ def gold_pairs(path: Path) -> tuple[list[str], Counter[tuple[str, str]]]:
     return texts, pairs
 
 
-def found_pairs(tables: dict[str, bytes], texts: Sequence[str]) -> Counter[tuple[str, str]]:
+def extracted_pairs(tables: dict[str, bytes], texts: Sequence[str]) -> Counter[tuple[str, str]]:
     """The pairs that the extractor finds in texts, each read by itself."""
     from etl.parsing.fast._fast import Extractor
 
@@ -253,12 +255,12 @@ def found_pairs(tables: dict[str, bytes], texts: Sequence[str]) -> Counter[tuple
 def score(tables: dict[str, bytes], path: Path) -> dict[str, float]:
     """Precision, recall and F1 of the pairs of a treebank."""
     texts, gold = gold_pairs(path)
-    found = found_pairs(tables, texts)
-    both = (gold & found).total()
+    extracted = extracted_pairs(tables, texts)
+    common = (gold & extracted).total()
     return {
-        "precision": both / max(1, found.total()),
-        "recall": both / max(1, gold.total()),
-        "f1": 2 * both / max(1, gold.total() + found.total()),
+        "precision": common / max(1, extracted.total()),
+        "recall": common / max(1, gold.total()),
+        "f1": 2 * common / max(1, gold.total() + extracted.total()),
     }
 
 
@@ -287,9 +289,9 @@ def train(settings: Settings) -> None:
     started = time.monotonic()
     fixed = {**model.characters(), **model.lexicon(), **model.lemma_exceptions()}
     gold, silver = read_treebank(gold_files), read_treebank(silver_files)
-    whole = _joined(gold, silver)
+    corpus = _joined(gold, silver)
     extractor = Extractor(fixed)
-    labels = align(extractor, whole)
+    labels = align(extractor, corpus)
     is_gold = labels.begin[labels.opens] < len(gold.text)
     log.info(
         "%s tokens, %.1f %% as the treebanks have them, in %.0f s",
@@ -299,7 +301,7 @@ def train(settings: Settings) -> None:
     )
     tables = {**fixed, "tag": train_tagger(extractor, labels, is_gold, settings)}
     log.info("tagger after %.0f s", time.monotonic() - started)
-    tables |= train_heads(tables, whole, is_gold, settings)
+    tables |= train_heads(tables, corpus, is_gold, settings)
     about = {
         "settings": {
             name: value
@@ -307,7 +309,7 @@ def train(settings: Settings) -> None:
             if name not in ("out", "dev", "gold", "silver")
         },
         "gold_files": [path.name for path in gold_files],
-        "text_sha256": model.checksum(whole.text),
+        "text_sha256": model.checksum(corpus.text),
         "tokens": len(labels.tags),
     }
     model.save(Path(settings.out), tables, about)
@@ -373,7 +375,7 @@ def _quantised(weights: npt.NDArray[np.float32]) -> bytes:
 
 def train_heads(
     tables: dict[str, bytes],
-    whole: Treebank,
+    corpus: Treebank,
     is_gold: npt.NDArray[np.bool_],
     settings: Settings,
 ) -> dict[str, bytes]:
@@ -381,10 +383,10 @@ def train_heads(
     from etl.parsing.fast._fast import HEAD_ROWS, Extractor
 
     random = np.random.default_rng(settings.seed)
-    limits = np.array([*NEAR, settings.bias], dtype=np.int32)
+    limits = np.array([*TAG_MARGINS, settings.bias], dtype=np.int32)
     empty = {"head": bytes(HEAD_ROWS), "limits": limits.tobytes()}
     extractor = Extractor({**tables, **empty})
-    labels = align(extractor, whole)
+    labels = align(extractor, corpus)
     order = np.concatenate(
         [random.permutation(len(is_gold)).astype(np.uint32) for _ in range(settings.head_epochs)]
     )

@@ -190,7 +190,12 @@ PATH={tmp_path}:$PATH COMP_LINE={json.dumps(line)} COMP_POINT={len(line)}
 _adnominal; printf '%s\\n' "${{COMPREPLY[@]}}"
 """
     process = subprocess.run(
-        ["bash", "-c", bash_script], capture_output=True, text=True, check=True, cwd=ROOT, timeout=60
+        ["bash", "-c", bash_script],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+        timeout=60,
     )
     assert process.stdout.strip() == "wikipedia"
 

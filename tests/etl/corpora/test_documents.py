@@ -37,7 +37,11 @@ def test_no_word_is_lost_before_a_rejection(words, limit):
     assert all(len(e.text) <= limit for e in documents)
     document_letters = "".join("".join(e.text for e in documents).split())
     letters = "".join(words.split())
-    assert letters == document_letters if len(documents) == len(events) else letters.startswith(document_letters)
+    assert (
+        letters == document_letters
+        if len(documents) == len(events)
+        else letters.startswith(document_letters)
+    )
 
 
 @pytest.mark.parametrize(

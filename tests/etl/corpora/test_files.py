@@ -224,7 +224,10 @@ class TestOpenInput:
     @pytest.mark.parametrize("length", [6, 0.5, -1, -5])
     def test_truncated(self, tmp_path, kind, length):
         complete = COMPRESS[kind](NOISE)
-        path = put(tmp_path / "a", complete[: int(len(complete) * length) if length == 0.5 else int(length)])
+        path = put(
+            tmp_path / "a",
+            complete[: int(len(complete) * length) if length == 0.5 else int(length)],
+        )
         with pytest.raises(Unreadable, match=f"truncated: .* {kind}") as caught:
             open_input(path).read()
         assert caught.value.path == path

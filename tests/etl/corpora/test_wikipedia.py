@@ -184,7 +184,9 @@ def test_units_of_bz2_streams_give_each_page_once(tmp_path, target, borders):
 def test_the_sample_of_the_english_wikipedia(shared_data):
     file = list_inputs([str(shared_data / "wikipedia" / "enwiki-sample.xml.bz2")])[0]
     page_events = [event for unit in units(file, "xml") for event in read_unit(unit)]
-    counts = Counter("article" if isinstance(event, Document) else event.reason for event in page_events)
+    counts = Counter(
+        "article" if isinstance(event, Document) else event.reason for event in page_events
+    )
     # One of the 106 articles is a list of names alone.
     assert counts == {"article": 105, "empty": 1, "redirect": 99, "namespace": 1}
     assert len(page_events) == 206

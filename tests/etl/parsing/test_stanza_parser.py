@@ -63,8 +63,8 @@ def test_columns():
 
 
 def test_pairs():
-    found = pairs(occurrences(stanza_parser.columns([(0, document(WEB))]).tokens, CLEAN))
-    assert [tuple(row.values()) for row in found.to_pylist()] == [
+    rows = pairs(occurrences(stanza_parser.columns([(0, document(WEB))]).tokens, CLEAN))
+    assert [tuple(row.values()) for row in rows.to_pylist()] == [
         (0, 0, "big", "gun"),
         (0, 1, "old", "mouse"),
     ]

@@ -145,8 +145,8 @@ def test_published_label_shares(rows):
         kind = "dead" if word == "dead" else "the 60" if word in words else "others"
         kinds[kind][row["label"]] += 1
     shares = {
-        kind: [round(own[label] / own.total(), 3) for label in range(5)]
-        for kind, own in kinds.items()
+        kind: [round(counts[label] / counts.total(), 3) for label in range(5)]
+        for kind, counts in kinds.items()
     }
     assert shares == {
         "the 60": [0.250, 0.254, 0.468, 0.025, 0.003],

@@ -50,8 +50,8 @@ def test_snli(tmp_path):
 def test_multinli(tmp_path, name):
     for split in SPLITS:
         tsv(tmp_path / name.format(split), [{**ROW, "sentence2": f'A "{split} dog.'}])
-    found = {row["split"]: row["hypothesis"] for row in rows(read(tmp_path))}
-    assert found == {
+    hypotheses = {row["split"]: row["hypothesis"] for row in rows(read(tmp_path))}
+    assert hypotheses == {
         "train": 'A "train dog.',
         "val": 'A "dev_matched dog.',
         "val_mismatched": 'A "dev_mismatched dog.',
@@ -107,8 +107,8 @@ def test_addone(tmp_path):
     addone(tmp_path, "train", 4.0, 3.0, 3.5)
     addone(tmp_path, "test", 3.5, 3.4)
     reading = read_addone(tmp_path)
-    found = [(row["split"], row["label"]) for row in rows(reading)]
-    assert found == [
+    labels_by_split = [(row["split"], row["label"]) for row in rows(reading)]
+    assert labels_by_split == [
         ("train", "entailment"),
         ("train", "not_entailment"),
         ("test", "entailment"),

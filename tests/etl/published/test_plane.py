@@ -69,4 +69,6 @@ def test_the_published_rows(shared_data):
     rows = reading.tables["plane_items"]
     assert rows.num_rows == len(rows["item_id"].unique())
     columns = (rows[name].to_pylist() for name in ("class", "inference_type", "label"))
-    assert all(label(kind, inference) == own for kind, inference, own in zip(*columns, strict=True))
+    assert all(
+        label(kind, inference) == gold for kind, inference, gold in zip(*columns, strict=True)
+    )

@@ -39,8 +39,8 @@ def test_a_row(tmp_path):
     ]
     assert row["phenomena"] == ["sbj_quant", "negation"]
     assert reading.dropped == {}
-    found = {(s["scheme"], s["primitive"]) for s in reading.tables["sygns_splits"].to_pylist()}
-    assert ("systematicity", "one") in found and ("productivity", "") in found
+    schemes = {(s["scheme"], s["primitive"]) for s in reading.tables["sygns_splits"].to_pylist()}
+    assert ("systematicity", "one") in schemes and ("productivity", "") in schemes
 
 
 @pytest.mark.parametrize(

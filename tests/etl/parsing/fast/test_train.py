@@ -71,8 +71,8 @@ def test_training_learns_its_sentences_and_is_reproducible(tmp_path, capsys):
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
     assert "f1 1.0000" in capsys.readouterr().out
     tables = model.load(tmp_path / "one")
-    found = train.found_pairs(tables, ["The red dog barked.", "Cafés sold good tea."])
-    assert found == {("red", "dog"): 1, ("good", "tea"): 1}
+    pairs = train.extracted_pairs(tables, ["The red dog barked.", "Cafés sold good tea."])
+    assert pairs == {("red", "dog"): 1, ("good", "tea"): 1}
 
 
 def test_a_damaged_model_is_refused(tmp_path):
