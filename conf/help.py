@@ -1,7 +1,7 @@
-"""What ``--help`` prints of a class of settings: those that matter first, then the rest by groups.
+"""The text of ``--help`` for a class of settings: important ones first, then the rest by groups.
 
-A class names the settings that matter most in ``FIRST``; without it they are those that must be
-given, then those that it declares itself, in their order. No more than ten come first.
+A class names its most important settings in ``FIRST``. Without it they are the required settings,
+then those that the class declares itself, in their order. At most ten are printed first.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ Setting = tuple[str, dataclasses.Field[Any], Any]
 
 
 def hints(cls: type) -> dict[str, Any]:
-    """The types of a class's own settings."""
+    """The types of the settings of a class."""
     return typing.get_type_hints(cls)
 
 
 def fields_of(cls: type, inside: str = "") -> list[Setting]:
-    """(key, field, type) of every setting, those of nested dataclasses in the place of these."""
+    """(key, field, type) of every setting; a nested dataclass is replaced by its settings."""
     settings: list[Setting] = []
     types = hints(cls)
     for field in dataclasses.fields(cls):
@@ -51,7 +51,7 @@ def type_name(hint: Any) -> str:
 
 
 def nearest(word: object, known: Iterable[str]) -> str:
-    """``; did you mean 'x'?`` for a word that is close to a known one, else nothing."""
+    """``; did you mean 'x'?`` for a word that is close to a known one, else an empty text."""
     near = difflib.get_close_matches(str(word), list(known), n=1)
     return f"; did you mean {near[0]!r}?" if near else ""
 
@@ -61,7 +61,7 @@ def _required(field: dataclasses.Field[Any]) -> bool:
 
 
 def _by_group(cls: type) -> list[tuple[str, list[Setting]]]:
-    """The settings by groups, the most important ones first; every setting is in one group."""
+    """The settings by groups, the most important ones first; each setting is in one group."""
     settings = fields_of(cls)
     inherited = {
         field.name
@@ -109,7 +109,7 @@ def _lines_of(key: str, field: dataclasses.Field[Any], hint: Any) -> list[str]:
 
 
 def help_text(cls: type, doc: str = "") -> str:
-    """What ``--help`` prints: each setting with its meaning, type, default and an example."""
+    """The text of ``--help``: each setting with its meaning, type, default and an example."""
     lines = [
         inspect.cleandoc(doc),
         "",

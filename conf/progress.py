@@ -1,6 +1,6 @@
-"""How far long work is: a bar on a terminal, a line every few seconds in a log.
+"""Progress of long work: a bar on a terminal, a line every few seconds in a log.
 
-Both have the share that is done, the rate and the time left, and both are tqdm's.
+Both show the share that is done, the rate and the time left, and both are written by tqdm.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TextIO
 
 __all__ = ["Progress", "duration", "reported"]
 
-_LOG_INTERVAL = 5.0  # seconds between two lines of a log
+_LOG_INTERVAL = 5.0  # seconds between two lines
 _COUNTS = "{n_fmt} of {total_fmt}  {rate_fmt}  {remaining} left{postfix}"
 _BAR = f"{{desc}}: {{percentage:3.0f}}% |{{bar}}| {_COUNTS}"
 _LOG_LINE = f"{{desc}}: {{percentage:3.0f}}%  {_COUNTS}"
@@ -34,7 +34,7 @@ def duration(seconds: float) -> str:
 
 
 class _LogStream:
-    """A stream whose texts become lines of the log."""
+    """A stream that writes each text as a line of the log."""
 
     def write(self, text: str) -> None:
         line = text.strip("\r\n ")
@@ -42,7 +42,7 @@ class _LogStream:
             log.info("%s", line)
 
     def flush(self) -> None:
-        """Nothing is held back."""
+        """Do nothing: nothing is buffered."""
 
 
 class Progress:
@@ -59,14 +59,14 @@ class Progress:
         stream: TextIO | None = None,
     ) -> None:
         """Args:
-        label: what is being done.
-        total: how many units there are.
+        label: the name of the work.
+        total: the number of units.
         initial: how many of them were done before.
-        unit: their name in the plural; ``B`` for bytes, which get prefixes.
-        silent: another process reports the same work.
-        stream: where a bar is drawn, if it is a terminal; standard error.
+        unit: the name of the units in the plural; ``B`` for bytes, which get prefixes.
+        silent: whether to write nothing, because another process reports the same work.
+        stream: the stream for the bar, if it is a terminal; standard error by default.
         """
-        # Not at the top: the length of a run is told without it, also on executors of a cluster.
+        # Imported here because `duration` is used without it on the executors of a cluster.
         from tqdm import tqdm
 
         stream = stream or sys.stderr
@@ -90,20 +90,20 @@ class Progress:
         )
 
     def advance(self, units: int, note: str = "") -> None:
-        """Count further units; the note stands at the end of the bar or line."""
+        """Count further units; the note is shown at the end of the bar or line."""
         if note:
             self._bar.set_postfix_str(note, refresh=False)
         self._bar.update(units)
 
     def reach(self, total_units: int) -> None:
-        """Have `done` units counted in all; fewer than before count as no change."""
+        """Set the number of units done in all; a number smaller than before changes nothing."""
         self._bar.update(max(0, min(total_units, self._bar.total) - self._bar.n))
 
     def __enter__(self) -> Progress:
         if self._terminal and not self._bar.disable:
             from tqdm.contrib.logging import logging_redirect_tqdm
 
-            # Lines of the log are written above the bar.
+            # Log lines are written above the bar.
             self._stack.enter_context(logging_redirect_tqdm())
         return self
 
@@ -119,9 +119,9 @@ def reported(label: str, size: int, share: Callable[[], float]) -> Iterator[None
     """Report the progress of work on `size` bytes while the block runs.
 
     Args:
-        label: what is being done.
-        size: of the input, in bytes, for the rate.
-        share: gives the share of it that is done, 0 to 1; asked about once a second.
+        label: the name of the work.
+        size: size of the input in bytes, for the rate.
+        share: returns the share of the work that is done, 0 to 1; called about once a second.
     """
     ended = threading.Event()
     with Progress(label, size, unit="B") as progress:

@@ -1,4 +1,4 @@
-"""uv's environment variables for the indexes and certificates that pip is set up with.
+"""uv's environment variables for the indexes and certificates of pip's configuration.
 
 Prints lines for a shell to evaluate: uv does not read pip's configuration.
 """
@@ -20,9 +20,9 @@ NAMES = {
 
 
 def exports(listing: str) -> dict[str, str]:
-    """uv's variables by the lines of ``pip config list``; those of pip's environment win.
+    """uv's variables from the lines of ``pip config list``; pip's environment has priority.
 
-    Indexes in folders that are not there are left out: pip passes over them, uv does not.
+    Indexes in folders that do not exist are dropped: pip ignores them, uv does not.
     """
     values: dict[str, str] = {}
     for line in listing.splitlines():
@@ -39,7 +39,7 @@ def exports(listing: str) -> dict[str, str]:
             if existing:
                 values[NAMES[name]] = " ".join(existing)
     if "UV_INDEX" in values:
-        # pip takes the best version of all of its indexes; uv would look no further than the first.
+        # pip takes the best version in all of its indexes; by default uv stops at the first index.
         values["UV_INDEX_STRATEGY"] = "unsafe-best-match"
     return values
 

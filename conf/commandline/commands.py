@@ -1,8 +1,8 @@
 """The commands by name: where each one's script is, and which settings it takes.
 
-A command is its script: the module is imported, and its ``main`` gets the words that follow.
-Nothing of a job is imported before its command is chosen, so that help and mistakes answer at once
-and the core runs without the packages of the extras.
+A command runs its script: the module is imported, and its ``main`` gets the words that follow. The
+modules of a job are imported only when its command is chosen, so that help and errors appear at
+once and the core runs without the packages of the extras.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ class Command:
 
     @property
     def script(self) -> str:
-        """The same as a user would start it without ``adnominal``."""
+        """The command that starts the script without ``adnominal``."""
         if self.module.startswith("analysis") or self.module.endswith("__main__"):
             return f"python -m {self.module.removesuffix('.__main__')}"
         return f"python {self.module.replace('.', '/')}.py"
 
 
-_PAIRS, _DATA, _MODELS, _LOOK = (
+_PAIRS, _DATA, _MODELS, _RESULTS = (
     "From corpora to pairs",
     "From pairs to datasets",
     "Models",
@@ -184,42 +184,42 @@ _ALL = (
         "analysis.explore",
         "analysis.exploring.job:Settings",
         "word sketches in a browser, in a folder, or as rows",
-        _LOOK,
+        _RESULTS,
     ),
     Command(
         "report",
         "analysis.report",
         "analysis.reporting.job:Settings",
         "the papers' tables and figures, ours beside them",
-        _LOOK,
+        _RESULTS,
     ),
     Command(
         "graded",
         "analysis.graded",
         "analysis.graded:Settings",
         "people's ratings of pairs beside counts, association and scores",
-        _LOOK,
+        _RESULTS,
     ),
     Command(
         "semantics",
         "analysis.semantics.__main__",
         "analysis.semantics.job:Settings",
         "SyGNS's predictions by provers and clause matching",
-        _LOOK,
+        _RESULTS,
     ),
     Command(
         "export",
         "analysis.export.__main__",
         "analysis.export.job:Settings",
         "a dataset for Hugging Face, lm-eval or Croissant",
-        _LOOK,
+        _RESULTS,
     ),
     Command(
         "lake",
         "etl.lake.__main__",
         "etl.lake.__main__:COMMANDS",
         "tables: list, show, history, export, why",
-        _LOOK,
+        _RESULTS,
     ),
 )
 
@@ -234,5 +234,6 @@ def settings_of(command: Command) -> dict[str, type]:
     if dataclasses.is_dataclass(value):
         return {"": value if isinstance(value, type) else type(value)}
     return {
-        verb: next(one for one in parts if isinstance(one, type)) for verb, parts in value.items()
+        verb: next(part for part in parts if isinstance(part, type))
+        for verb, parts in value.items()
     }

@@ -37,17 +37,17 @@ class Settings(EngineSettings):
 
     conceptnet: list[str] = setting(
         [],
-        help="assertions of ConceptNet 5 or tables of ConceptNet 4, .gz or not; none if empty",
+        help="assertions of ConceptNet 5 or tables of ConceptNet 4, .gz or not; none by default",
         example="conceptnet=conceptnet-assertions-5.7.0.csv",
     )
     wordnet: str = setting(
         "auto",
-        help="folder or zip archive of WordNet's files; auto looks in the usual places; or none",
+        help="folder or zip archive of WordNet's files; auto searches the usual places; or none",
         example="wordnet=/usr/share/wordnet",
     )
     classes: str | None = setting(
         None,
-        help="adjective classes in place of conf/lexicons/adjective_classes.tsv, same layout",
+        help="adjective classes instead of conf/lexicons/adjective_classes.tsv, in the same layout",
         example="classes=mine.tsv",
     )
     max_rejected: float = setting(
@@ -61,12 +61,11 @@ class Settings(EngineSettings):
 
 
 def import_knowledge(settings: Settings) -> None:
-    """What the builders know of words: WordNet, ConceptNet and adjective classes, as tables.
+    """Import WordNet, ConceptNet and the adjective classes as tables for the builders.
 
     Writes wordnet_lemmas, wordnet_exceptions and wordnet_hypernyms (unless wordnet=none),
-    conceptnet_edges (with conceptnet=FILES; the edges of a release that is given take the place of
-    its former ones, the other release stays) and adjective_classes; what was left out is counted
-    in dropped.
+    conceptnet_edges (with conceptnet=FILES; the new edges of a release replace its old ones, the
+    other release stays) and adjective_classes; dropped lines are counted in dropped.
     """
     # Every mistake in a path or a list is found before a session starts.
     words = class_list(settings.classes)
@@ -105,8 +104,8 @@ def _conceptnet(
 ) -> None:
     """Replace the edges of a release by those of the files.
 
-    Nothing is committed of files with more malformed lines than allowed. Edges and counts are
-    stored between the two looks at them, so that the lines are read and parsed once.
+    If more lines are malformed than allowed, nothing is committed. Edges and counts are stored
+    between their two uses, so that the lines are read and parsed once.
     """
     started = time.monotonic()
     job = f"{JOB}/conceptnet{release}"
@@ -114,7 +113,9 @@ def _conceptnet(
     log.info("ConceptNet %s: %d files, %.1f MB", release, len(files), size / 1e6)
     work = [unit for file in files for unit in units(file, "lines", _TASK_BYTES)]
     if len(work) == len(files) and size > len(files) * _TASK_BYTES:
-        log.info("compressed files cannot be cut: one task reads each; unpacked, many do")
+        log.info(
+            "compressed files are not cut: one task reads each; decompress them for more tasks"
+        )
     engine = running()
     tasks = engine.partitions(len(work), len(work))
     try:
@@ -145,7 +146,7 @@ def _conceptnet(
 
 
 def _line_counts(rows: DataFrame, release: str, max_rejected: float) -> tuple[int, int, list[Any]]:
-    """Lines, edges among them, and the others by reason.
+    """The number of lines and of edges, and the counts of other lines by reason.
 
     Raises:
         JobFailed: more malformed lines than allowed; no edge at all.
@@ -205,5 +206,5 @@ def _report(
     )
     log.info("conceptnet_edges, release %s: %d edges: %s", release, edges, listed)
     for row in dropped:
-        log.info("left out: %(count)d, %(reason)s, as %(sample)s", row)
+        log.info("dropped: %(count)d, %(reason)s, as %(sample)s", row)
     log.info("%d lines in %.1f s (%.0f lines/s)", total, seconds, total / seconds)

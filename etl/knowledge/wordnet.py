@@ -1,8 +1,8 @@
 """WordNet 3.0's database files: finding them, their lemmas, exceptional forms and hypernyms.
 
-The files are read as the WordNet manual has them (wndb(5WN), morphy(7WN)), from a folder or from
-the zip archive that NLTK downloads. Synsets are named as NLTK names them: first lemma, part of
-speech, number of the sense (dog.n.01).
+The formats are those of the WordNet manual (wndb(5WN), morphy(7WN)); the files are in a folder or
+in the zip archive that NLTK downloads. Synsets have NLTK's names: first lemma, part of speech,
+number of the sense (dog.n.01).
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ __all__ = ["POS", "WordNet", "base_forms", "exceptions", "find", "hypernyms", "l
 VERSION = "3.0"
 Pos = Literal["n", "v", "a", "r"]
 POS: dict[Pos, str] = {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}
-# What is read; a folder that has these is taken for WordNet.
+# A folder that has these files is recognised as WordNet.
 _REQUIRED_FILES = ("data.noun", *(f"index.{name}" for name in POS.values()))
 _COPYRIGHT = re.compile(r"WordNet (\S+) Copyright")
 DEBIAN = Path("/usr/share/wordnet")
-# Hypernyms of a kind (@) and of an instance (@i), as PLANE takes them.
+# Hypernyms of a kind (@) and of an instance (@i), both of which PLANE uses.
 _HYPERNYM_POINTERS = ("@", "@i")
 MAX_DISTANCE = 3
 
 log = logging.getLogger("adnominal")
 
-# Endings that morphy detaches, in its order (7WN, "Rules of Detachment").
+# Endings that morphy replaces, in its order (7WN, "Rules of Detachment").
 _DETACHMENT_RULES: dict[Pos, tuple[tuple[str, str], ...]] = {
     "n": (
         ("s", ""),
@@ -66,12 +66,12 @@ _DETACHMENT_RULES: dict[Pos, tuple[tuple[str, str], ...]] = {
 
 
 def base_forms(form: str, pos: Pos, exceptions: Mapping[str, Sequence[str]]) -> list[str]:
-    """What a lower-cased `form` may be an inflection of, best first, itself in the first place.
+    """The possible base forms of a lower-cased `form`, best first; the first is `form` itself.
 
-    `exceptions` are the irregular forms of `pos` with their lemmas, as table wordnet_exceptions has
-    them. The first candidate that WordNet has as a lemma of `pos` is what morphy (and NLTK's
-    ``morphy``) gives; where it has none of them, so does morphy. A join of the candidates with
-    wordnet_lemmas therefore does what morphy does.
+    `exceptions` are the irregular forms of `pos` with their lemmas, as in table wordnet_exceptions.
+    The first candidate that is a lemma of `pos` in WordNet is the result of morphy (and of NLTK's
+    ``morphy``); if no candidate is a lemma, morphy has no result either. Therefore a join of the
+    candidates with wordnet_lemmas is equivalent to morphy.
     """
     if form in exceptions:
         candidates = list(exceptions[form])
@@ -86,7 +86,7 @@ def base_forms(form: str, pos: Pos, exceptions: Mapping[str, Sequence[str]]) -> 
 
 @dataclass(frozen=True)
 class WordNet:
-    """Where the files lie: `folder`, or inside the zip archive `archive`; and their version."""
+    """The place of the files, a folder or one inside the zip file `archive`, and their version."""
 
     folder: str
     archive: Path | None
@@ -98,7 +98,7 @@ class WordNet:
         return str(self.archive or self.folder)
 
     def lines(self, name: str) -> Iterator[tuple[int, str]]:
-        """Number and text of a file's lines, those of the licence at its head left out.
+        """Number and text of the lines of a file, without the licence at its beginning.
 
         Raises:
             UserError: the file cannot be read.
@@ -115,14 +115,14 @@ class WordNet:
         return _read(self.folder, self.archive, name).decode("utf-8")
 
     def has(self, name: str) -> bool:
-        """Whether a file is there."""
+        """Whether a file exists."""
         if self.archive is None:
             return (Path(self.folder) / name).is_file()
         with zipfile.ZipFile(self.archive) as opened:
             return f"{self.folder}/{name}" in opened.namelist()
 
     def fault(self, name: str, line: int, problem: str) -> UserError:
-        """The error on a line that is not as the format has it."""
+        """The error for a line that violates the format."""
         return UserError(f"{self.place}: {name}:{line}: {problem}; the file is damaged")
 
 
@@ -138,7 +138,7 @@ def find(location: str = "auto") -> WordNet:
 
     These are NLTK's data path (``NLTK_DATA``, ``nltk_data`` in the home folder and elsewhere),
     ``WNSEARCHDIR``, ``WNHOME`` and Debian's ``/usr/share/wordnet``. Releases differ in synsets and
-    their order, so ``auto`` takes version 3.0 alone; another version is read on request, with a
+    their order, so ``auto`` accepts only version 3.0; another version is read on request, with a
     warning that results will differ.
 
     Raises:
@@ -170,8 +170,8 @@ def find(location: str = "auto") -> WordNet:
         rejected.append(f"{place} ({f'version {wordnet.version}' if wordnet else 'none'})")
     raise UserError(
         f"no WordNet 3.0; looked in {', '.join(rejected)}. Install it (Debian: apt-get "
-        "install wordnet-base; NLTK: python -m nltk.downloader wordnet), set WNHOME or WNSEARCHDIR, or "
-        "give wordnet=FOLDER"
+        "install wordnet-base; NLTK: python -m nltk.downloader wordnet), set WNHOME or "
+        "WNSEARCHDIR, or give wordnet=FOLDER"
     )
 
 
@@ -196,7 +196,7 @@ def _places() -> list[Path]:
 
 
 def _open(path: Path) -> WordNet | None:
-    """The WordNet in a folder, its folder ``dict``, or an archive; None where there is none."""
+    """The WordNet in a folder, in its folder ``dict``, or in an archive; None if there is none."""
     try:
         if zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as opened:
@@ -239,7 +239,7 @@ def lemmas(wordnet: WordNet) -> pa.Table:
 def exceptions(wordnet: WordNet) -> pa.Table:
     """Rows of table ``wordnet_exceptions``, sorted by form and place.
 
-    Releases without lists of exceptions (npm's) give an empty table, with a warning.
+    Releases without lists of exceptions (npm's) yield an empty table and a warning.
     """
     rows: list[tuple[str, str, int, str]] = []
     for pos, name in POS.items():
@@ -251,7 +251,7 @@ def exceptions(wordnet: WordNet) -> pa.Table:
             form, *base_lemmas = (_spaced(part) for part in line.split())
             if not base_lemmas:
                 raise wordnet.fault(f"{name}.exc", number, f"the form {form!r} without a lemma")
-            # Of five forms with two lines the last counts, as in NLTK.
+            # Five forms have two lines; the last one is used, as in NLTK.
             lemmas_of_form[form] = list(dict.fromkeys(base_lemmas))
         rows += [
             (form, pos, place, lemma)
@@ -263,15 +263,15 @@ def exceptions(wordnet: WordNet) -> pa.Table:
 
 
 def hypernyms(wordnet: WordNet, distance: int = MAX_DISTANCE) -> pa.Table:
-    """Rows of table ``wordnet_hypernyms``: what each sense of each noun is a kind or instance of.
+    """Rows of table ``wordnet_hypernyms``: the hypernyms of each sense of each noun.
 
-    Both relations lead up, as in PLANE, whose published hypernyms they give. A synset that several
-    ways lead to stands once, at its shortest distance. Words are lower-cased, as there; those of
-    several parts are the reader's to leave out.
+    Hypernyms of kinds and of instances are used, as in PLANE, whose published hypernyms result. A
+    synset that is reached by several paths has one row, with its shortest distance. Words are
+    lower-cased, as in PLANE; the reader of the table drops words of several parts.
     """
     synsets = _nouns(wordnet)
     senses = _senses(wordnet)
-    # A synset is named by its first lemma and the number of the sense that it is of that lemma.
+    # The name of a synset has its first lemma and the number of its sense of that lemma.
     places = {
         (lemma, offset): place
         for lemma, offsets in senses.items()
@@ -281,7 +281,7 @@ def hypernyms(wordnet: WordNet, distance: int = MAX_DISTANCE) -> pa.Table:
     for offset, (words, _) in synsets.items():
         first = words[0].replace(" ", "_")
         names[offset] = f"{first}.n.{places.get((first, offset), 0):02d}"
-    # What lies above each synset is listed once; the rows then only say which noun takes which.
+    # The hypernyms of each synset are listed once; row numbers then assign them to the nouns.
     above: list[tuple[int, str, str, str, bool]] = []
     spans: dict[str, range] = {}
     nouns: list[tuple[str, int]] = []
@@ -359,7 +359,7 @@ def _senses(wordnet: WordNet) -> dict[str, list[str]]:
 
 
 def _ancestors(start: str, synsets: _Synsets, distance: int) -> list[tuple[int, str]]:
-    """(distance, offset) of what lies above a synset, nearest first, in the file's order."""
+    """(distance, offset) of the hypernyms of a synset, nearest first, in the order of the file."""
     visited = {start}
     ancestors: list[tuple[int, str]] = []
     level = [start]

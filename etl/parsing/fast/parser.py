@@ -1,8 +1,9 @@
 """`parser=fast` as a parser of texts: the columns that every parser yields (`etl.parsing.tokens`).
 
 Only adjectives that modify a noun have a head and a relation (`amod`), and only they and their
-nouns have a lemma: the extractor computes no other relation. What is only counted goes by another
-way, straight from bytes to counts (`etl.parsing.fast.counting`); both give the same pairs.
+nouns have a lemma: the extractor computes no other relation. Plain counting does not use these
+columns but goes directly from bytes to counts (`etl.parsing.fast.counting`); both yield the same
+pairs.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from etl.parsing.fast.extractor import new_extractor
 from etl.parsing.fast.model import TAGS
 from etl.parsing.tokens import SENTENCES, TOKENS, Parsed
 
-# Characters parsed before a batch of columns is handed on.
+# Characters parsed before a batch of columns is yielded.
 BATCH_CHARACTERS = 500_000
-# Written for the tokens that modify no noun; the extractor does not tell what relation they have.
+# The relation of tokens that modify no noun; the extractor does not compute it.
 NO_RELATION = "dep"
 RELATIONS = [NO_RELATION, "amod"]
 
@@ -28,7 +29,7 @@ RELATIONS = [NO_RELATION, "amod"]
 class FastParser:
     """The compiled extractor as a `Parser`; `model` is a file, None for the one of the package.
 
-    Raises `conf.UserError` where the extension was not built or the model cannot be read.
+    Raises `conf.UserError` if the extension was not built or the model cannot be read.
     """
 
     def __init__(self, model: str | None = None) -> None:
@@ -59,7 +60,7 @@ class FastParser:
 
 
 def encoded(text: str) -> bytes:
-    """UTF-8 bytes; lone surrogates, which have none, become U+FFFD."""
+    """The text in UTF-8; lone surrogates, which cannot be encoded, become U+FFFD."""
     try:
         return text.encode()
     except UnicodeEncodeError:
