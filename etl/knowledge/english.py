@@ -125,7 +125,7 @@ def _begins_with_vowel(token: str) -> bool:
 
 
 def _number_begins_with_vowel(word: str) -> bool:
-    """True for eight, eighty and so on, and for eleven and eighteen, also as thousands and years."""
+    """True for eight, eighty and so on; for eleven and eighteen, also in thousands and years."""
     number = _NUMBER.match(word)
     digits = number[0] if number else word
     if digits[0] == "8":

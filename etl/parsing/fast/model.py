@@ -1,8 +1,8 @@
 """The model of `parser=fast` as data: one file of named tables, checked when it is read.
 
 The file is a line of JSON (names, lengths and checksums of the tables, and how the model was
-trained) and the tables, compressed together; it contains no code. `MODEL` is the one that ships with the
-package; its card is ``MODEL_CARD.md`` beside it.
+trained) and the tables, compressed together; it contains no code. `MODEL` is the model of the
+package; its card is ``MODEL_CARD.md`` in the same folder.
 """
 
 from __future__ import annotations
