@@ -1,8 +1,8 @@
-"""``etl/import_pairs.py``: any file of labelled pairs of sentences, or of rated pairs of words.
+"""``etl/import_pairs.py``: import of labelled pairs of sentences or of rated pairs of words.
 
-Sentences (``premise=``, ``hypothesis=``, ``label=``) become a source of the table nli, with two
-labels (entailment, not_entailment) or three (entailment, neutral, contradiction), never a mixture;
-words (``adjective=``, ``noun=``, ``score=``) a source of the table graded_pairs.
+Sentences (``premise=``, ``hypothesis=``, ``label=``) become a source of the table nli, either with
+two labels (entailment, not_entailment) or with three (entailment, neutral, contradiction). Words
+(``adjective=``, ``noun=``, ``score=``) become a source of the table graded_pairs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ log = logging.getLogger("adnominal")
 THREE_WAY = frozenset(LABELS)
 TWO_WAY = frozenset({"entailment", NOT_ENTAILMENT})
 SPLITS = ("train", "val", "test")
-# Names that files commonly give their parts.
+# Usual names of the parts of a dataset.
 _SPLIT_OF = {
     "train": "train", "training": "train", "val": "val", "dev": "val", "valid": "val",
     "validation": "val", "test": "test",
@@ -48,7 +48,7 @@ class Settings:
     """Settings of ``etl/import_pairs.py``."""
 
     file: str = setting(
-        help="CSV (with quotes), TSV (without), JSON lines or Parquet, by the ending of its name",
+        help="CSV (with quotes), TSV (without), JSON lines or Parquet, by the suffix of its name",
         example="file=sick.tsv",
     )
     source: str = setting(help="name of the data in the table", example="source=sick")
@@ -62,7 +62,7 @@ class Settings:
     labels: str | None = setting(
         None,
         help="the file's labels and ours: entailment, neutral, contradiction, or entailment, "
-        "not_entailment; the same names if not given",
+        "not_entailment; the same names by default",
         example="labels=ENTAILMENT:entailment,NEUTRAL:neutral,CONTRADICTION:contradiction",
     )
     adjective: str | None = setting(
@@ -74,7 +74,7 @@ class Settings:
     )
     split: str = setting(
         "test",
-        help="train, val or test for all rows, or the column that says it of each",
+        help="train, val or test for all rows, or the column with the split of each row",
         example="split=SemEval_set",
     )
     lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
@@ -101,7 +101,7 @@ class Settings:
         """Our label for each label of the file.
 
         Raises:
-            UserError: an entry that is no ``theirs:ours``, or labels of both readings.
+            UserError: an entry that is not ``theirs:ours``, or labels of both schemes.
         """
         if self.labels is None:
             return {label: label for label in (*LABELS, NOT_ENTAILMENT)}
@@ -119,10 +119,10 @@ class Settings:
 
 
 def _label_scheme(labels: set[str], where: str) -> str:
-    """``two-way`` or ``three-way``.
+    """The scheme of the labels, ``two-way`` or ``three-way``.
 
     Raises:
-        UserError: labels of both.
+        UserError: labels of both schemes.
     """
     if labels <= TWO_WAY and NOT_ENTAILMENT in labels:
         return "two-way"
@@ -138,7 +138,7 @@ def _rows(file: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Number and fields of each row.
 
     Raises:
-        UserError: no such file, another kind of file, or one that cannot be read.
+        UserError: the file does not exist, has another format, or cannot be read.
     """
     if not file.is_file() or file.suffix.lower() not in _KINDS:
         got = "no such file" if not file.is_file() else f"a file {file.suffix or 'without ending'}"
@@ -169,7 +169,8 @@ def read(settings: Settings) -> Reading:
     """The rows of the file in the table nli or graded_pairs.
 
     Raises:
-        UserError: a file that cannot be read or lacks a column; labels of two readings; no row.
+        UserError: the file cannot be read, lacks a column, has labels of both schemes, or has no
+            valid row.
     """
     file = Path(settings.file)
     graded = settings.score is not None
@@ -257,11 +258,11 @@ def _number(text: str) -> float | None:
 
 
 def import_pairs(settings: Settings) -> None:
-    """Labelled pairs of sentences into the table nli, rated pairs of words into graded_pairs.
+    """Import labelled pairs of sentences into the table nli, rated pairs into graded_pairs.
 
-    Replaces the rows of source=; what cannot be read is dropped by reason. Sources without training
-    rows are scored by training/score.py; rated pairs are correlated in the report with counts, PMI
-    and the scores of models.
+    The rows of source= are replaced; rows that cannot be read are dropped by reason. Sources
+    without training rows are scored by training/score.py; the report correlates rated pairs with
+    counts, PMI and the scores of models.
     """
     reading = read(settings)
     job = f"import_pairs/{settings.source}"

@@ -1,13 +1,13 @@
 """The release of PLANE: the splits of two schemes, one file for each part of each fold.
 
-As its authors lay it out: ``supervised_learning/OoD/OOV_Train_N.pkl`` and ``OOV_test_N.pkl``,
-``supervised_learning/One-IT/IT3_OoV_Train_N.pkl`` and ``IT3_OoV_test_N.pkl``, N from 1 to 5,
-pickles of lists of texts and integers that a reader without any class or function reads
-(`etl.published.pickles`). The same under these names, or ``ood_train_1`` and ``one_it_test_1``, as
-text under a header (``.tsv``, ``.csv`` or ``.txt``, packed or not) is read too, and before a pickle
-of the same split. Columns sentence, label, adj_class (subsective is N there), adjective, noun,
-hypernym; a seventh, noun_hypernym, is not needed. Sentences stay as they are ("A artificial load
-is a load").
+The release has ``supervised_learning/OoD/OOV_Train_N.pkl`` and ``OOV_test_N.pkl``,
+``supervised_learning/One-IT/IT3_OoV_Train_N.pkl`` and ``IT3_OoV_test_N.pkl``, N from 1 to 5:
+pickles of lists of texts and integers, which are read without any class or function
+(`etl.published.pickles`). Text files with a header under these names, or named ``ood_train_1`` and
+``one_it_test_1`` (``.tsv``, ``.csv`` or ``.txt``, compressed or not), are read too, and have
+priority over a pickle of the same split. The columns are sentence, label, adj_class (N means
+subsective), adjective, noun, hypernym; a seventh, noun_hypernym, is not needed. Sentences stay
+unchanged ("A artificial load is a load").
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ log = logging.getLogger("adnominal")
 
 
 def read(path: Path) -> Reading:
-    """The rows of a release, as items and splits; what its splits share is logged.
+    """The rows of a release as items and splits; a report on overlaps of the splits is logged.
 
-    Items that several files have are in plane_items once; plane_splits has a row for every row of
-    the files, repeated ones too. Labels are the published ones.
+    Each item is in plane_items once, even if several files have it; plane_splits has a row for
+    every row of the files, also repeated ones. Labels are the published ones.
 
     Raises:
-        UserError: no such folder, no file named as the release names them, a pickle that names a
-            class or function, or a file without the columns.
+        UserError: no such folder, no file with a name of the release, a pickle that names a class
+            or function, or a file without the columns.
     """
     if not path.is_dir():
         raise UserError(f"plane={path}: no such folder; expected the folder of the release")
@@ -85,7 +85,7 @@ def read(path: Path) -> Reading:
 
 
 def _files(path: Path, reading: Reading) -> dict[tuple[str, str, str], Path]:
-    """The file of each (scheme, fold, part): text before a pickle, the first name of several."""
+    """The file of each (scheme, fold, part): text before a pickle, then the first name."""
     files: dict[tuple[str, str, str], Path] = {}
     named = [(file, name) for file in path.rglob("*") if (name := _NAME.fullmatch(file.name))]
     for file, name in sorted(named, key=lambda f: (f[1]["form"].lower() in _PICKLES, f[0])):
@@ -152,7 +152,7 @@ _HEADER = ("sentence", "label")
 
 
 def _rows(file: Path, root: Path, key: tuple[str, str, str], reading: Reading) -> pa.Table:
-    """A file's rows with the columns of both tables."""
+    """The rows of a file with the columns of both tables."""
     scheme, fold, part = key
     name = relative(file, root)
     counts = reading.rows_of(name)

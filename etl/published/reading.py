@@ -1,4 +1,4 @@
-"""What a release gives: tables, what was dropped and why, and the rows of every file."""
+"""The result of reading a release: tables, dropped rows by reason, and the rows of every file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["EDITION", "FileRows", "Reading"]
 log = logging.getLogger("adnominal")
 
 EDITION = "published"
-# Files of a release that can hold rows; programs and texts about them cannot.
+# Suffixes of files that may contain rows.
 _DATA = {".csv", ".tsv", ".txt", ".json", ".jsonl", ".pkl", ".pickle", ".parquet", ".yaml"}
 _PACKED = {".gz", ".bz2", ".zst", ".xz"}
 _LISTED = 20
@@ -26,7 +26,7 @@ _LISTED = 20
 
 @dataclass
 class FileRows:
-    """Rows of one file that were read and that were not; `reason` where none was looked at."""
+    """Rows of one file that were read and not read; `reason` if the whole file was not read."""
 
     read: int = 0
     not_read: int = 0
@@ -35,9 +35,9 @@ class FileRows:
 
 @dataclass
 class Reading:
-    """Rows by table in the declared schemas; count and sample of what is dropped, by reason.
+    """Rows by table in the declared schemas; count and sample of dropped rows by table and reason.
 
-    `notes` are lines of a validation report: what the release is like, faults that are kept.
+    `notes` are lines of a validation report: properties of the release, and faults that are kept.
     `files` counts the rows of every file, by its path within the release.
     """
 
@@ -47,7 +47,7 @@ class Reading:
     files: dict[str, FileRows] = field(default_factory=dict)
 
     def rows_of(self, name: str) -> FileRows:
-        """The counts of a file, to be added to."""
+        """The counts of a file, which the caller increments."""
         return self.files.setdefault(name, FileRows())
 
     def drop(self, table: str, reason: str, sample: str, file: str | None = None) -> None:
@@ -63,7 +63,7 @@ class Reading:
         counts.not_read, counts.reason = _lines(file), reason
 
     def pass_over_others(self, root: Path, files: Collection[Path]) -> None:
-        """Count the lines of the data files below `root` that are none of `files`."""
+        """Count the lines of the data files below `root` that are not in `files`."""
         known = {file.resolve() for file in files}
         for file in sorted(root.rglob("*")):
             hidden = any(part.startswith(".") for part in file.relative_to(root).parts)
@@ -76,7 +76,7 @@ class Reading:
                 self.pass_over(file, root, "not a file of the release's layout")
 
     def account(self) -> list[str]:
-        """A line for each file with its rows read and not read, and a line of their sums."""
+        """A line for each file with its rows read and not read, and a line with the sums."""
         lines = [
             f"{name}: {rows.read} rows read, {rows.not_read} not read"
             + (f" ({rows.reason})" if rows.reason else "")
@@ -112,14 +112,14 @@ def write_dropped(lake: str, job: str, reading: Reading) -> None:
 
 
 def relative(file: Path, root: Path) -> str:
-    """The path of a file within its release, or its name where it is the release."""
+    """The path of a file within its release, or its name if it is the release."""
     return (
         file.relative_to(root).as_posix() if root.is_dir() and root in file.parents else file.name
     )
 
 
 def _lines(file: Path) -> int:
-    """Lines of a text file; 0 of a binary one."""
+    """The number of lines of a text file; 0 for a binary file."""
     try:
         with gzip.open(file) if file.suffix == ".gz" else file.open("rb") as stream:
             count = 0

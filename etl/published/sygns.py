@@ -1,8 +1,11 @@
-"""The release of SyGNS: TSV files with the columns id, depth, sentence, fol, folpol, vf, vfpol,
-tags, drs. Meanings are stored as they stand, their faults included (docs/sygns.md).
+"""The release of SyGNS: TSV files with sentences and their meanings.
+
+The columns are id, depth, sentence, fol, folpol, vf, vfpol, tags, drs. Meanings are stored
+unchanged, including their faults (docs/sygns.md).
 
 A clone of the repository has one such file, ``scripts/tmp_results/results.tsv`` with ten rows of
-each depth, and what it was made from: ``scripts/vocab.yaml``, ``scripts/tmp/depthD.scheme.txt``,
+each depth, and the files from which it was made: ``scripts/vocab.yaml``,
+``scripts/tmp/depthD.scheme.txt``,
 ``results.tmp.tsv``. It has no training set; ``build_sygns.py preset=paper`` makes one.
 """
 
@@ -30,7 +33,7 @@ COLUMNS = ("id", "depth", "sentence", "fol", "folpol", "vf", "vfpol", "tags", "d
 # Rows of the smallest training set of the paper; a release with fewer is a sample.
 _MIN_FULL_SET = 1000
 _INTERMEDIATE_FILES = {
-    "results.tmp.tsv": "what results.tsv was made from: no column folpol and drs",
+    "results.tmp.tsv": "the input of results.tsv: no columns folpol and drs",
     "vocab.yaml": "the words of the grammar; conf/sygns has them",
     "scheme.txt": "templates of the grammar; etl/build_sygns.py makes them",
 }
@@ -41,8 +44,8 @@ _VF_WORD = re.compile(r"\[(\w+),(pos|neg)\]")
 def read(path: Path, seed: int = 0) -> Reading:
     """The rows of a file, or of every file of a folder that has the columns, with their splits.
 
-    Rows without formula, with a polarity or depth that cannot be read, and sentences that came
-    before at the same depth are dropped by reason. `seed` chooses the tenth for validation.
+    Rows without a formula, with an invalid polarity or depth, and sentences that are repeated at
+    the same depth are dropped by reason. `seed` selects the tenth for validation.
 
     Raises:
         UserError: no such path, or no file with the columns.

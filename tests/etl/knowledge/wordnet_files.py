@@ -76,11 +76,11 @@ def _data(pos: str, synsets: Sequence[tuple[str, tuple[tuple[str, int], ...]]], 
         data_lines = []
         for offset, (words, pointers) in zip(offsets, synsets, strict=True):
             lemmas = words.split()
-            words_field = "".join(f"{lemma} 0 " for lemma in lemmas)
+            fields = "".join(f"{lemma} 0 " for lemma in lemmas)
             up = "".join(f"{kind} {offsets[at]:08d} {pos} 0000 " for kind, at in pointers)
             verb = "01 + 02 00 " if pos == "v" else ""
             data_lines.append(
-                f"{offset:08d} 03 {pos} {len(lemmas):02x} {words_field}{len(pointers):03d} {up}{verb}"
+                f"{offset:08d} 03 {pos} {len(lemmas):02x} {fields}{len(pointers):03d} {up}{verb}"
                 "| what it is  \n"
             )
         return data_lines
