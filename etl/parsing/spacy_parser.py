@@ -177,7 +177,7 @@ class SpacyParser:
             has_lemma[head[amod]] = True
             lemma = self._lemmas.of_rows(np.flatnonzero(has_lemma), table, docs, piece, starts)
 
-        next_is_space = np.append(table[1:, _IS_SPACE] != 0, True)
+        next_is_space = np.append(~is_word[1:], True)
         next_is_space[starts[1:] - 1] = True
         space_after = (table[:, _SPACY] != 0) | next_is_space
         head_id = np.where(head == row, 0, head - first[sentence] + 1)
@@ -195,13 +195,12 @@ class SpacyParser:
             ],
             schema=TOKENS,
         )
-        paragraph_texts = [text for _, text in pieces]
         sentences = pa.RecordBatch.from_arrays(
             [
                 pa.array(document[first][has_words]),
                 pa.array(numbers[has_words].astype(np.int32)),
                 pa.array(
-                    _sentence_texts(table, paragraph_texts, piece, starts, sentence),
+                    _sentence_texts(table, [text for _, text in pieces], piece, starts, sentence),
                     type=pa.string(),
                 ),
             ],

@@ -48,7 +48,7 @@ def test_lines_in_a_log(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptu
     assert all("\r" not in record.message for record in caplog.records)
 
 
-def test_the_share_of_bytes_is_asked(
+def test_the_share_of_bytes_is_reported(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(progress, "_LOG_INTERVAL", 0.01)
@@ -57,7 +57,7 @@ def test_the_share_of_bytes_is_asked(
     assert "reading:  50%  1.00M of 2.00M" in caplog.text and "B/s" in caplog.text
 
 
-def test_more_than_all_is_all_and_less_than_before_is_nothing() -> None:
+def test_progress_stays_in_range_and_never_decreases() -> None:
     terminal = Terminal()
     with Progress("work", 10, stream=terminal) as bar:
         bar.reach(20)

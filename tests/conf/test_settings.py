@@ -35,7 +35,7 @@ class Settings:
     grid: Grid = setting(Grid(), help="nested")
 
 
-def test_a_list_is_given_by_commas_brackets_repetition_or_bare_words() -> None:
+def test_lists_by_commas_brackets_repetition_or_bare_words() -> None:
     for words in (["input=a,b"], ["input=[a,b]"], ["input=a", "input=b"], ["input=a", "b"]):
         assert load(Settings, words).input == ["a", "b"]
 
@@ -87,7 +87,7 @@ def test_local_rank_of_the_launcher_is_ignored() -> None:
         (["input=a", "--config", "/no/such.yaml"], "no such file"),
     ],
 )
-def test_mistakes_are_named(words: list[str], says: str) -> None:
+def test_mistakes_are_reported(words: list[str], says: str) -> None:
     with pytest.raises(UserError, match=says.replace("[", r"\[").replace("*", r"\*")):
         load(Settings, words)
 
@@ -100,14 +100,14 @@ def test_a_bad_settings_file_is_named(tmp_path: Path, text: str) -> None:
         load(Settings, ["input=a", "--config", str(file)])
 
 
-def test_resolved_settings_read_back_as_they_are(tmp_path: Path) -> None:
+def test_resolved_settings_can_be_read_back(tmp_path: Path) -> None:
     loaded = load(Settings, ["input=a,b", "share=0.25", "name=x: y"])
     file = tmp_path / "resolved.yaml"
     file.write_text(conf.as_yaml(loaded))
     assert load(Settings, ["--config", str(file)]) == loaded
 
 
-def test_the_hash_follows_the_values_that_count() -> None:
+def test_the_hash_depends_on_the_selected_values() -> None:
     first, second = load(Settings, ["input=a"]), load(Settings, ["input=b"])
     assert conf.settings_hash(first) != conf.settings_hash(second)
     assert conf.settings_hash(first, only=["count"]) == conf.settings_hash(second, only=["count"])
@@ -218,7 +218,7 @@ def test_importing_settings_imports_neither_spark_nor_torch() -> None:
     assert out.stdout.strip() == "False"
 
 
-def test_a_mapping_gives_what_a_file_of_its_content_gives(tmp_path: Path) -> None:
+def test_a_mapping_equals_a_file_with_its_content(tmp_path: Path) -> None:
     file = tmp_path / "s.yaml"
     file.write_text("input: [a]\npreset: paper\ngrid: {rate: 0.5}\n")
     values = {"input": ["a"], "preset": "paper", "grid": {"rate": 0.5}}

@@ -85,7 +85,7 @@ def test_damage_of_every_kind_has_its_count_and_makes_no_wrong_pair(
     assert all(f"most often {expected[name]} (" in reason for name, reason in failed.items())
 
 
-def test_mistakes_are_told_before_spark_starts(tmp_path: Path) -> None:
+def test_mistakes_are_reported_before_spark_starts(tmp_path: Path) -> None:
     empty = tmp_path / "empty.gz"
     empty.write_bytes(b"")
     part = write_part(tmp_path / "part.gz", [("old", "key")])
@@ -146,9 +146,7 @@ def start(*words: str, folder: Path) -> subprocess.Popen[bytes]:
 
 
 @pytest.mark.slow
-def test_killed_in_the_middle_and_run_again_the_tables_are_the_same(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_killed_run_is_resumed_with_the_same_tables(spark: SparkSession, tmp_path: Path) -> None:
     parts = tmp_path / "parts"
     parts.mkdir()
     for i in range(2):

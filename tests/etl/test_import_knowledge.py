@@ -55,7 +55,7 @@ def test_the_tables(lake):
     assert [(r["weight"], r["start_label"]) for r in edges if r["release"] == "4"] == [(2.0, "dog")]
 
 
-def test_what_is_left_out_is_counted(lake):
+def test_dropped_lines_are_counted(lake):
     rows = {(row["job"], row["reason"]): row for row in rows_of(lake, "dropped")}
     assert {row["table"] for row in rows.values()} == {"conceptnet_edges"}
     five, four = "import_knowledge/conceptnet5", "import_knowledge/conceptnet4"
@@ -67,7 +67,9 @@ def test_what_is_left_out_is_counted(lake):
     assert (repeated["count"], repeated["sample"]) == (1, "/a/[/r/IsA/,/c/en/dog/,/c/en/animal/]")
 
 
-def test_a_release_is_replaced_whole_and_the_other_stays(spark, lake, files, tmp_path, monkeypatch):
+def test_an_import_replaces_one_release_and_keeps_the_other(
+    spark, lake, files, tmp_path, monkeypatch
+):
     monkeypatch.setenv("WNHOME", "unused")
     other = write(tmp_path / "other.csv", [line("HasA", "/c/en/cat", "/c/en/fur")])
     classes = tmp_path / "mine.tsv"
@@ -92,7 +94,7 @@ def test_a_release_is_replaced_whole_and_the_other_stays(spark, lake, files, tmp
     assert arrow.version(lake, "conceptnet_edges") == version
 
 
-def test_an_archive_that_is_cut_off(spark, tmp_path):
+def test_a_truncated_archive(spark, tmp_path):
     lines = [line("HasA", f"/c/en/cat{n}", "/c/en/fur", weight=n / 7) for n in range(3000)]
     packed = gzip.compress("\n".join(lines).encode())
     (tmp_path / "cut.csv.gz").write_bytes(packed[: len(packed) // 2])

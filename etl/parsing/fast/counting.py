@@ -58,13 +58,13 @@ class TextCounter:
 
     def drain(self) -> pa.RecordBatch:
         """The distinct pairs counted since the last drain (schema `PAIRS`), in arbitrary order."""
-        n, *buffers = self._extractor.drain()
+        count, *buffers = self._extractor.drain()
         buffers = [pa.py_buffer(buffer) for buffer in buffers]
         return pa.RecordBatch.from_arrays(
             [
-                pa.Array.from_buffers(pa.string(), n, [None, buffers[0], buffers[1]]),
-                pa.Array.from_buffers(pa.string(), n, [None, buffers[2], buffers[3]]),
-                pa.Array.from_buffers(pa.int64(), n, [None, buffers[4]]),
+                pa.Array.from_buffers(pa.string(), count, [None, buffers[0], buffers[1]]),
+                pa.Array.from_buffers(pa.string(), count, [None, buffers[2], buffers[3]]),
+                pa.Array.from_buffers(pa.int64(), count, [None, buffers[4]]),
             ],
             schema=PAIRS,
         )

@@ -128,10 +128,10 @@ def load(path: Path = MODEL) -> dict[str, bytes]:
         body = zlib.decompressobj().decompress(path.read_bytes(), 64 << 20)
         line, _, content = body.partition(b"\n")
         head = json.loads(line)
-        tables, at = {}, 0
+        tables, offset = {}, 0
         for name, (size, digest) in head["tables"].items():
-            tables[name] = content[at : at + size]
-            at += size
+            tables[name] = content[offset : offset + size]
+            offset += size
             if checksum(tables[name]) != digest:
                 raise UserError(f"parser=fast: table {name} of {path} is damaged; get it again")
     except (OSError, ValueError, KeyError, TypeError, AttributeError, zlib.error) as error:

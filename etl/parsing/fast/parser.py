@@ -92,18 +92,18 @@ class _Columns:
         self.lemma = extractor.lemma
 
     def tokens(self, document: int) -> pa.RecordBatch:
-        n = len(self.begin)
-        number = np.arange(n, dtype=np.int32)
+        count = len(self.begin)
+        number = np.arange(count, dtype=np.int32)
         modifies = self.head >= 0
         noun = self.first[modifies] + self.head[modifies]
-        lemmas: list[str | None] = [None] * n
+        lemmas: list[str | None] = [None] * count
         for place in [*np.flatnonzero(modifies).tolist(), *noun.tolist()]:
             lemmas[place] = self.lemma(place)
         forms = [self._text(b, e) for b, e in zip(self.begin, self.end, strict=True)]
         head = np.where(modifies, self.head + 1, 0).astype(np.int32)
         return pa.RecordBatch.from_arrays(
             [
-                pa.array(np.full(n, document, dtype=np.int32)),
+                pa.array(np.full(count, document, dtype=np.int32)),
                 pa.array(self.sentence),
                 pa.array(number - self.first + 1, type=pa.int32()),
                 pa.array(forms, type=pa.string()).dictionary_encode(),
@@ -117,14 +117,14 @@ class _Columns:
         )
 
     def sentences(self, document: int) -> pa.RecordBatch:
-        n = len(self.opens)
-        last = np.append(self.opens[1:], len(self.end))[:n] - 1
+        count = len(self.opens)
+        last = np.append(self.opens[1:], len(self.end))[:count] - 1
         begin: npt.NDArray[np.int32] = self.begin[self.opens]
         texts = [self._text(b, e) for b, e in zip(begin, self.end[last], strict=True)]
         return pa.RecordBatch.from_arrays(
             [
-                pa.array(np.full(n, document, dtype=np.int32)),
-                pa.array(np.arange(n, dtype=np.int32)),
+                pa.array(np.full(count, document, dtype=np.int32)),
+                pa.array(np.arange(count, dtype=np.int32)),
                 pa.array(texts, type=pa.string()),
             ],
             schema=SENTENCES,

@@ -18,6 +18,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -148,13 +149,13 @@ def read_treebank(paths: Sequence[Path]) -> Treebank:
 
 def _places(text: str, rows: list[Row]) -> list[tuple[int, int]] | None:
     """Begin and end of each token in the text, in bytes of UTF-8."""
-    places, at = [], 0
+    places, position = [], 0
     for form, *_ in rows:
-        start = text.find(form, at)
-        if start < 0 or text[at:start].strip():
+        start = text.find(form, position)
+        if start < 0 or text[position:start].strip():
             return None
-        at = start + len(form)
-        places.append((start, at))
+        position = start + len(form)
+        places.append((start, position))
     if not text.isascii():
         bytes_at = np.cumsum([0, *(len(character.encode()) for character in text)]).tolist()
         places = [(bytes_at[start], bytes_at[stop]) for start, stop in places]
@@ -243,18 +244,23 @@ def extracted_pairs(tables: dict[str, bytes], texts: Sequence[str]) -> Counter[t
 
     extractor = Extractor(tables)
     extractor.feed("\n".join(texts).encode(), True)
-    n, adjective_at, adjectives, noun_at, nouns, counts = extractor.drain()
-    at = [np.frombuffer(offsets, dtype=np.int32) for offsets in (adjective_at, noun_at)]
-    number = np.frombuffer(counts, dtype=np.int64)
+    _, adjective_offsets, adjectives, noun_offsets, nouns, counts = extractor.drain()
     return Counter(
-        {
-            (
-                adjectives[at[0][i] : at[0][i + 1]].decode("utf-8", "replace"),
-                nouns[at[1][i] : at[1][i + 1]].decode("utf-8", "replace"),
-            ): int(number[i])
-            for i in range(n)
-        }
+        dict(
+            zip(
+                zip(
+                    _texts(adjective_offsets, adjectives), _texts(noun_offsets, nouns), strict=True
+                ),
+                np.frombuffer(counts, dtype=np.int64).tolist(),
+                strict=True,
+            )
+        )
     )
+
+
+def _texts(offsets: bytes, content: bytes) -> list[str]:
+    borders = np.frombuffer(offsets, dtype=np.int32).tolist()
+    return [content[start:end].decode("utf-8", "replace") for start, end in pairwise(borders)]
 
 
 def score(tables: dict[str, bytes], path: Path) -> dict[str, float]:

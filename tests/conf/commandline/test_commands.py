@@ -130,20 +130,20 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("line", "way_out"), WRONG, ids=[line or "nothing" for line, _ in WRONG])
-def test_wrong_commands_get_one_line_with_the_way_out(
+@pytest.mark.parametrize(("line", "solution"), WRONG, ids=[line or "nothing" for line, _ in WRONG])
+def test_wrong_commands_get_one_line_with_the_solution(
     line: str,
-    way_out: str,
+    solution: str,
     folder: Path,
     taken_port: int,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     words = line.format(folder=folder, port=taken_port).split()
     assert main(words) == 2
-    errors = [one for one in capsys.readouterr().err.splitlines() if one]
-    assert len([one for one in errors if one.startswith("error: ")]) == 1
-    assert errors[-1].startswith("error: ") and way_out in errors[-1]
-    assert not any("Traceback" in one for one in errors)
+    lines = [line for line in capsys.readouterr().err.splitlines() if line]
+    assert len([line for line in lines if line.startswith("error: ")]) == 1
+    assert lines[-1].startswith("error: ") and solution in lines[-1]
+    assert not any("Traceback" in line for line in lines)
 
 
 def test_a_missing_package_of_an_extra_is_named(capsys: pytest.CaptureFixture[str]) -> None:

@@ -189,7 +189,7 @@ def test_flipped_bytes_are_found_where_pages_have_checksums(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["x.parquet", "x.arrow"])
-def test_a_file_of_another_form_is_told_by_its_first_bytes(tmp_path, name):
+def test_a_file_of_another_format_is_recognised_by_its_first_bytes(tmp_path, name):
     (tmp_path / name).write_bytes(b"plain text\n" * 20)
     with pytest.raises(Unreadable, match="whatever its name: it begins with b'plain te'"):
         rows(tmp_path / name)

@@ -25,7 +25,7 @@ def test_paragraphs_before_sentences():
     ]
 
 
-def test_what_has_no_border_is_rejected():
+def test_text_without_sentence_ends_is_rejected():
     parts = list(pieces(Document("a", "One. " + "x" * 30), 10, offset=3))
     assert parts == [Document("a#part=1", "One."), Rejected("too_long", "x" * 30, None, 3)]
 

@@ -68,14 +68,14 @@ class TestPlainText:
             "the many small boats of the people of the town had gone out."
         ]
 
-    def test_lines_with_room_left_are_not(self, plain):
+    def test_lines_with_room_left_are_not_joined(self, plain):
         sentences = (
             b"The old man looked at the wide sea and he saw it.\nIt was old.\n"
             b"The many small boats of the people of the town had gone out.\n"
         )
         assert texts(plain(sentences))[0].count("\n") == 2
 
-    def test_a_bad_line_takes_its_block_along(self, plain):
+    def test_a_bad_line_rejects_its_block(self, plain):
         documents = plain(b"One.\n\nTwo\ncaf\xe9\nthree.\n\nFour\0.\n\nFive.\n")
         assert texts(documents) == ["One.", "Five."]
         assert faults(documents) == [("invalid_utf8", 4, 10), ("nul", 7, 23)]
@@ -140,7 +140,7 @@ class TestJsonLines:
     def test_text_field(self, lines):
         assert texts(lines(b'{"body": "One."}\n', text_field="body")) == ["One."]
 
-    def test_what_is_rejected_or_left_out(self, lines):
+    def test_rejected_and_skipped_lines(self, lines):
         rows = [
             b'{"text": "Good."}',
             b'{"text": "cut',

@@ -57,7 +57,7 @@ def test_no_entity_of_a_hostile_file_is_expanded(tmp_path):
     assert page_events == [Document("Sea", "One &a; and &f; two words.")]
 
 
-def test_what_is_left_out(read):
+def test_skipped_pages(read):
     assert read(
         page("Talk:Sea", ns="<ns>1</ns>"),
         page("Ocean", rest='<redirect title="Sea" />'),
@@ -75,7 +75,7 @@ def test_what_is_left_out(read):
     ]
 
 
-def test_what_is_rejected_and_that_the_rest_is_read(read):
+def test_rejected_pages_do_not_stop_the_reading(read):
     good = page("Good")
     page_events = read(
         page("").replace(b"<title></title>", b""),

@@ -187,7 +187,7 @@ def test_time_is_linear_for_each_mark(mark):
         ("Plain text (with this), it's 1 < 2; R&D.", {}),
     ],
 )
-def test_residual_markup_sees_what_is_left(text, kinds):
+def test_residual_markup_is_counted_by_kind(text, kinds):
     assert residual_markup(text) == Counter(kinds)
 
 

@@ -98,7 +98,7 @@ def test_lines_that_are_no_edges(case):
     assert parse(text) == ({}, reason)
 
 
-def test_bytes_that_are_no_text():
+def test_bytes_that_are_not_utf8():
     damaged = GOOD["negated"].encode("latin-1")
     assert conceptnet.parse_5(damaged) == (None, conceptnet.NO_TEXT)
     assert conceptnet.parse_4(damaged) == (None, conceptnet.NO_TEXT)
@@ -110,7 +110,7 @@ WORD = st.text(
 
 
 @given(WORD, WORD, st.floats(allow_nan=False, allow_infinity=False), st.booleans())
-def test_what_is_written_is_read(start, end, weight, ascii):
+def test_written_lines_are_read_back(start, end, weight, ascii):
     has = line("HasA", "/c/en/cat", "/c/en/x_y", ascii, surfaceStart=start, weight=weight)
     edge = parse(has)[0]
     assert (edge["start_label"], edge["end_label"], edge["weight"]) == (start, "x y", weight)
@@ -157,7 +157,7 @@ def test_lines_of_files(spark, tmp_path):
         assert samples[conceptnet.NO_WORD].startswith("a.csv: /a/[/r/IsA/,/c/en//,")
 
 
-def test_an_edge_stands_once_whatever_the_order_and_the_parts(spark, tmp_path):
+def test_each_edge_is_kept_once_for_any_order_and_partitions(spark, tmp_path):
     weak = line("HasA", "/c/en/cat", "/c/en/tail", weight=0.5, surfaceText="[[a cat]] has [[tail]]")
     strong = line("HasA", "/c/en/cat", "/c/en/tail", weight=3)
     equal = line("HasA", "/c/en/cat", "/c/en/tail", weight=3, license="other")

@@ -56,7 +56,7 @@ def test_article_by_sound(expected, table):
     assert [p for p in phrases(table) if article(p) != expected] == []
 
 
-def test_article_by_the_first_letter_as_adept_has_it():
+def test_article_by_the_first_letter_as_in_adept():
     got = {p: article(p, "letter") for p in ("useful idea", "hour", "8th", "MRI", "old", "")}
     assert got == {"useful idea": "an", "hour": "a", "8th": "a", "MRI": "a", "old": "an", "": "a"}
     with pytest.raises(ValueError, match="expected one of sound, letter"):
@@ -108,7 +108,7 @@ def test_numbers():
          "ninjas goods Women", True),
     ],
 )  # fmt: skip
-def test_words_that_spelling_does_not_tell(words, number):
+def test_words_that_spelling_does_not_decide(words, number):
     assert [w for w in words.split() if is_plural(w) is not number] == []
 
 

@@ -111,7 +111,7 @@ def test_nltk_has_the_same_hypernyms(small, nltk_reader):
         st.text(alphabet="abdegilmnorsvwxyz", min_size=1, max_size=6),
     ),
 )
-def test_candidates_and_lemmas_do_what_morphy_does(small, nltk_reader, pos, form):
+def test_candidates_and_lemmas_are_equivalent_to_morphy(small, nltk_reader, pos, form):
     known_lemmas = {row["lemma"] for row in wordnet.lemmas(small).to_pylist() if row["pos"] == pos}
     candidates = [c for c in base_forms(form, pos, forms_by_pos(small)[pos]) if c in known_lemmas]
     assert (candidates[0] if candidates else None) == nltk_reader.morphy(form, pos)

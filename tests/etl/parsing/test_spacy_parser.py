@@ -99,7 +99,7 @@ def test_nothing_to_parse(lean):
     assert list(lean.parse(["", " \n "])) == []
 
 
-def test_sentences_run_on_over_batches(lean, monkeypatch):
+def test_sentence_numbers_continue_over_batches(lean, monkeypatch):
     texts = ["Old dogs bark. Cats purr.\n\nMice squeak."] * 3
     batch_of_all = parse(lean, texts)
     monkeypatch.setattr(spacy_parser, "BATCH_CHARACTERS", 1)
@@ -225,12 +225,12 @@ def test_the_parser_is_loaded_once(lean):
         ("no/such/folder", "python -m spacy download"),
     ],
 )
-def test_a_missing_model_is_the_users_to_get(model, command):
+def test_a_missing_model_is_reported_with_a_command(model, command):
     with pytest.raises(UserError, match=command):
         spacy_parser.find_model(model)
 
 
-def test_the_default_model_is_had_by_pip(monkeypatch):
+def test_the_default_model_is_installed_by_pip(monkeypatch):
     find_spec = importlib.util.find_spec
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name: None if "en_core" in name else find_spec(name)
@@ -249,7 +249,7 @@ def test_a_folder_is_a_model_if_it_has_tagger_and_parser(tmp_path: Path):
     assert spacy_parser.find_model(str(tmp_path)) == str(tmp_path)
 
 
-def test_a_pipeline_built_otherwise_is_run_as_it_is(lean):
+def test_a_pipeline_with_other_components_is_run_unchanged(lean):
     import spacy
 
     nlp = spacy.load(spacy_parser.find_model(None), exclude=["ner"])

@@ -70,7 +70,7 @@ def test_pairs():
     ]
 
 
-def test_paragraphs_of_one_text_go_on():
+def test_sentence_numbers_continue_over_paragraphs():
     parsed = stanza_parser.columns(
         [(1, document(WEB[1:])), (1, document([])), (1, document(WEB)), (2, document(WEB[1:]))],
         before=(1, 5),
@@ -80,7 +80,7 @@ def test_paragraphs_of_one_text_go_on():
     assert stanza_parser.columns([]).tokens.num_rows == 0
 
 
-def test_missing_models_are_the_users_to_get(tmp_path):
+def test_missing_models_are_reported_with_a_command(tmp_path):
     with pytest.raises(UserError, match=r"stanza\.download\('en', model_dir="):
         check_parser("stanza", str(tmp_path))
     (tmp_path / "resources.json").touch()
@@ -89,7 +89,7 @@ def test_missing_models_are_the_users_to_get(tmp_path):
     assert stanza_parser.find_model(str(tmp_path)) == str(tmp_path)
 
 
-def test_torch_is_imported_for_stanza_alone():
+def test_torch_is_imported_only_for_stanza():
     code = (
         "import sys; from etl.parsing import stanza_parser, spacy_parser, sparknlp_parser;"
         "sys.exit('torch' in sys.modules or 'spacy' in sys.modules)"

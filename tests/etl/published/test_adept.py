@@ -60,7 +60,7 @@ def test_rows_and_ids(tmp_path):
         ({"label": "2"}, "label is not one of 0 to 4"),
     ],
 )
-def test_what_cannot_be_read_is_dropped_by_reason(tmp_path, change, reason):
+def test_invalid_rows_are_dropped_by_reason(tmp_path, change, reason):
     put(tmp_path, "val.json", [ROW, {**ROW, **change}])
     reading = read(tmp_path)
     assert reading.tables["adept"].num_rows == 1

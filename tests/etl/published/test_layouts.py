@@ -194,7 +194,7 @@ def test_plane(shared_data, tmp_path):
     )
 
 
-def test_plane_text_goes_before_pickles_and_gaps_are_reported(tmp_path):
+def test_plane_text_has_priority_over_pickles_and_gaps_are_reported(tmp_path):
     write_plane(tmp_path / "OOV_Train_2.tsv", ROWS)
     (tmp_path / "OOV_Train_2.pkl").write_bytes(pickle.dumps([list(ROWS[0])]))
     (tmp_path / "IT3_OoV_test_2.pkl").write_bytes(pickle.dumps([list(ROWS[2]), ["short"], 3]))

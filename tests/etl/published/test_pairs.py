@@ -58,7 +58,7 @@ def test_every_kind_of_file_gives_the_same_rows(tmp_path, ending):
     )
 
 
-def test_a_source_to_test_on_alone_says_so(tmp_path):
+def test_a_source_without_training_rows_is_reported(tmp_path):
     file = put(tmp_path / "pairs.tsv", ROWS[:2])
     reading = read(conf.load(Settings, [f"file={file}", "source=mine", *COLUMNS]))
     assert reading.notes == ["two-way labels: 2 test; no training rows, so it can be scored alone"]

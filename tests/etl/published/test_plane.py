@@ -49,7 +49,7 @@ def test_a_small_release(tmp_path, caplog):
     assert "what scheme one_it shares" in caplog.text
 
 
-def test_what_is_no_release(tmp_path):
+def test_folders_that_are_no_release(tmp_path):
     with pytest.raises(UserError, match="no such folder"):
         read(tmp_path / "none")
     with pytest.raises(UserError, match="no file named as supervised_learning/OoD/OOV_Train_1"):

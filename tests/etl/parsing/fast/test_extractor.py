@@ -254,7 +254,7 @@ def test_long_texts_are_cut_and_forgotten_without_effect():
     assert by_counting(unbroken) == by_columns(unbroken)
 
 
-def test_what_it_cannot_do_is_refused(tmp_path):
+def test_unsupported_rules_are_rejected(tmp_path):
     with pytest.raises(UserError, match="dependent=any"):
         TextCounter(PAPER)
     damaged = tmp_path / "x.model"

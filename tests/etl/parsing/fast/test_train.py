@@ -41,7 +41,7 @@ def treebank(path: Path, times: int = 1) -> Path:
     return path
 
 
-def test_labels_stand_at_the_extractors_own_tokens(tmp_path):
+def test_labels_are_aligned_with_the_extractors_tokens(tmp_path):
     bank = train.read_treebank([treebank(tmp_path / "a.conllu")])
     labels = train.align(
         train_extractor(),
