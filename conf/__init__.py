@@ -58,7 +58,7 @@ __all__ = [
 
 ROOT = Path(__file__).resolve().parent.parent
 
-SettingsType = TypeVar("_T")
+SettingsType = TypeVar("SettingsType")
 log = logging.getLogger("adnominal")
 
 

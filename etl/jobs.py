@@ -147,7 +147,7 @@ def run_steps(settings: Settings) -> None:
     steps = planned(settings)
     start("pipeline", settings)
     started = time.monotonic()
-    for step_count, step in enumerate(steps, 1):
+    for steps_done, step in enumerate(steps, 1):
         log.info("== %s\n%s", step.label, conf.as_yaml(step.settings).rstrip())
         step_start = time.monotonic()
         _run(step)
@@ -156,7 +156,7 @@ def run_steps(settings: Settings) -> None:
             "== %s: done in %s; %d of %d in %s",
             step.label,
             duration(now - step_start),
-            step_count,
+            steps_done,
             len(steps),
             duration(now - started),
         )

@@ -142,8 +142,8 @@ def read_words(path: Path, columns: tuple[str, str], kinds: Sequence[str]) -> Wo
 
 
 @cache
-def _project_list(name: str, column: str, second: str, kinds: tuple[str, ...]) -> WordList:
-    return read_words(FOLDER / f"{name}.tsv", (column, second), kinds)
+def _project_list(name: str, column: str, kind_column: str, kinds: tuple[str, ...]) -> WordList:
+    return read_words(FOLDER / f"{name}.tsv", (column, kind_column), kinds)
 
 
 def nonsubsective() -> Mapping[str, str]:

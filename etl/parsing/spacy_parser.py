@@ -248,7 +248,7 @@ def _sentence_ordinals(
     """The ordinal within its document of each sentence that has tokens.
 
     `document` is the document of each sentence, ascending; a sentence without tokens is not
-    counted. `before` is the last document of the batch before and how many sentences it had there.
+    counted. `last_position` is the last document of the previous batch and its number of sentences.
     """
     counted = np.cumsum(has_tokens)
     first = np.searchsorted(document, document)  # each document's first sentence
