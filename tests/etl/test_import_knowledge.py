@@ -28,9 +28,11 @@ def files(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def lake(spark, files, tmp_path_factory) -> str:
     root = str(tmp_path_factory.mktemp("lake"))
-    given = [str(files / "five.csv"), str(files / "four.tsv.gz")]
+    conceptnet_files = [str(files / "five.csv"), str(files / "four.tsv.gz")]
     import_knowledge(
-        Settings(conceptnet=given, wordnet=str(files / "wordnet"), max_rejected=0.5, lake=root)
+        Settings(
+            conceptnet=conceptnet_files, wordnet=str(files / "wordnet"), max_rejected=0.5, lake=root
+        )
     )
     return root
 
@@ -75,12 +77,12 @@ def test_an_import_replaces_one_release_and_keeps_the_other(
     classes = tmp_path / "mine.tsv"
     classes.write_text("# version: 2\nadjective\tclass\nred\tI\n")
     settings = Settings(conceptnet=[str(other)], wordnet="none", classes=str(classes), lake=lake)
-    before = arrow.version(lake, "wordnet_lemmas")
+    lemmas_version = arrow.version(lake, "wordnet_lemmas")
     import_knowledge(settings)
     edges = {(row["release"], row["start"]) for row in rows_of(lake, "conceptnet_edges")}
     assert edges == {("4", "dog"), ("5", "cat")}
     assert {r["job"] for r in rows_of(lake, "dropped")} == {"import_knowledge/conceptnet4"}
-    assert arrow.version(lake, "wordnet_lemmas") == before
+    assert arrow.version(lake, "wordnet_lemmas") == lemmas_version
     assert rows_of(lake, "adjective_classes") == [
         {"adjective": "red", "class": "I", "source": "mine 2"}
     ]
@@ -110,12 +112,12 @@ def test_mistakes_are_found_before_work_starts(tmp_path):
     root = str(tmp_path / "lake")
     with pytest.raises(UserError, match="expected a share from 0 to 1"):
         conf.load(Settings, ["max_rejected=2"])
-    for given, message in (
+    for name, message in (
         ("wordnet", "no such folder"),
         ("classes", "no word list"),
         ("conceptnet", "no such file"),
     ):
-        arguments = ["wordnet=none", f"lake={root}", f"{given}={tmp_path / 'gone'}"]
+        arguments = ["wordnet=none", f"lake={root}", f"{name}={tmp_path / 'gone'}"]
         settings = conf.load(Settings, arguments)
         with pytest.raises(UserError, match=message):
             import_knowledge(settings)

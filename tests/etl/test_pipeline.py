@@ -95,5 +95,5 @@ def test_unexpected_failures_name_their_step(spark, monkeypatch, caplog, raised,
     monkeypatch.setattr(jobs, "JOBS", {"fails": Job(Nothing, fail)})
     with pytest.raises(becomes) as caught:
         run_steps(pipeline({"fails": None}))
-    told = str(caught.value) + caplog.text
-    assert "step 1 of 1, fails" in told and "first=1" in told
+    messages = str(caught.value) + caplog.text
+    assert "step 1 of 1, fails" in messages and "first=1" in messages
