@@ -11,30 +11,14 @@ _SENTENCE_END = frozenset(".!?…")
 _MIN_WORDS = 5
 _WORK_CITED = re.compile(r"\bISBN\b|\bISSN\b|\bOCLC\b|\bdoi:", re.IGNORECASE)
 # Sections that list works and links; their list items are not running text.
-_SECTIONS_OF_WORKS = {
-    "references",
-    "reference",
-    "notes",
-    "footnotes",
-    "citations",
-    "sources",
-    "bibliography",
-    "selected bibliography",
-    "further reading",
-    "external links",
-    "see also",
-    "works cited",
-    "literature",
-    "notes and references",
-    "references and notes",
-    "references and further reading",
-    "publications",
-    "primary sources",
-    "secondary sources",
-    "filmography",
-    "discography",
-    "gallery",
-}
+_WORKS_HEADINGS = (
+    "references; reference; notes; footnotes; citations; sources; bibliography; "
+    "selected bibliography; further reading; external links; see also; works cited; "
+    "literature; notes and references; references and notes; references and further "
+    "reading; publications; primary sources; secondary sources; filmography; "
+    "discography; gallery"
+)
+_SECTIONS_OF_WORKS = frozenset(_WORKS_HEADINGS.split("; "))
 
 
 def _ends_sentence(text: str) -> bool:

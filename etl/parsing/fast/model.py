@@ -26,40 +26,12 @@ FORMAT = "adnominal-fast-1"
 
 # The Penn tags that the model distinguishes, in the order of the numbers in _model.h, and the tags
 # with which rarer ones are merged.
-TAGS = (
-    "CC",
-    "CD",
-    "DT",
-    "EX",
-    "FW",
-    "IN",
-    "JJ",
-    "JJR",
-    "JJS",
-    "MD",
-    "NN",
-    "NNS",
-    "NNP",
-    "POS",
-    "PRP",
-    "PRP$",
-    "RB",
-    "RBR",
-    "RP",
-    "TO",
-    "UH",
-    "VB",
-    "VBD",
-    "VBG",
-    "VBN",
-    "VBP",
-    "VBZ",
-    "WDT",
-    "WRB",
-    ".",
-    ",",
-    ":",
+_TAG_LIST = (
+    "CC CD DT EX FW IN JJ JJR JJS MD NN NNS NNP POS PRP PRP$ RB RBR RP TO UH VB VBD "
+    "VBG VBN VBP VBZ WDT WRB . , :"
 )
+TAGS = tuple(_TAG_LIST.split())
+_PUNCTUATION_AND_SYMBOLS = "`` '' ( ) -LRB- -RRB- -LSB- -RSB- -LCB- -RCB- HYPH NFP SYM # $"
 _MERGED_TAGS = {
     "PDT": "DT",
     "NNPS": "NNP",
@@ -71,26 +43,7 @@ _MERGED_TAGS = {
     "AFX": "FW",
     "ADD": "FW",
     "LS": "CD",
-    **dict.fromkeys(
-        [
-            "``",
-            "''",
-            "(",
-            ")",
-            "-LRB-",
-            "-RRB-",
-            "-LSB-",
-            "-RSB-",
-            "-LCB-",
-            "-RCB-",
-            "HYPH",
-            "NFP",
-            "SYM",
-            "#",
-            "$",
-        ],
-        ":",
-    ),
+    **dict.fromkeys(_PUNCTUATION_AND_SYMBOLS.split(), ":"),
 }
 CLASS_OF = {tag: number for number, tag in enumerate(TAGS)} | {
     tag: TAGS.index(read) for tag, read in _MERGED_TAGS.items()

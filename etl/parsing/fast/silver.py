@@ -33,63 +33,12 @@ from etl.parsing.tokens import Parsed
 PART_WORDS = 100_000
 MIN_WORDS = 6
 # Running English has many of these; lists, code and other languages have few.
-_COMMON = frozenset(
-    [
-        "the",
-        "of",
-        "and",
-        "to",
-        "a",
-        "in",
-        "is",
-        "that",
-        "for",
-        "it",
-        "as",
-        "was",
-        "with",
-        "be",
-        "by",
-        "on",
-        "not",
-        "he",
-        "i",
-        "this",
-        "are",
-        "or",
-        "his",
-        "from",
-        "at",
-        "which",
-        "but",
-        "have",
-        "an",
-        "had",
-        "they",
-        "you",
-        "were",
-        "their",
-        "one",
-        "all",
-        "we",
-        "can",
-        "her",
-        "has",
-        "there",
-        "been",
-        "if",
-        "more",
-        "when",
-        "will",
-        "would",
-        "who",
-        "so",
-        "no",
-        "she",
-        "my",
-        "your",
-    ]
+_COMMON_WORDS = (
+    "the of and to a in is that for it as was with be by on not he i this are or his "
+    "from at which but have an had they you were their one all we can her has there "
+    "been if more when will would who so no she my your"
 )
+_COMMON = frozenset(_COMMON_WORDS.split())
 MIN_COMMON = 0.25
 
 log = logging.getLogger("adnominal")
