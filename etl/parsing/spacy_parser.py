@@ -30,7 +30,7 @@ import pyarrow as pa
 
 from conf import UserError
 from etl.imports import hidden
-from etl.parsing.tokens import SENTENCES, TOKENS, Parsed, paragraphs
+from etl.parsing.tokens import SENTENCES, TOKENS, Parsed, paragraph_batches
 
 DEFAULT_MODEL = "en_core_web_sm"
 # Paragraphs that spaCy processes together; larger batches do not fit the caches.
@@ -119,19 +119,10 @@ class SpacyParser:
 
     def parse(self, texts: Iterable[str]) -> Iterator[Parsed]:
         """See `etl.parsing.tokens.Parser`; batches hold about 500,000 characters."""
-        pieces: list[tuple[int, str]] = []
-        characters = 0
         last_position = (-1, 0)  # the last document, and its number of sentences so far
-        for document, text in enumerate(texts):
-            for paragraph in paragraphs(text):
-                pieces.append((document, paragraph))
-                characters += len(paragraph)
-                if characters >= BATCH_CHARACTERS:
-                    parsed, last_position = self._batch(pieces, last_position)
-                    yield parsed
-                    pieces, characters = [], 0
-        if pieces:
-            yield self._batch(pieces, last_position)[0]
+        for pieces in paragraph_batches(texts, BATCH_CHARACTERS):
+            parsed, last_position = self._batch(pieces, last_position)
+            yield parsed
 
     def _batch(
         self, pieces: list[tuple[int, str]], last_position: tuple[int, int]

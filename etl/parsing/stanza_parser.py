@@ -21,7 +21,7 @@ from typing import Any
 import pyarrow as pa
 
 from conf import UserError
-from etl.parsing.tokens import SENTENCES, TOKENS, Parsed, paragraphs
+from etl.parsing.tokens import SENTENCES, TOKENS, Parsed, paragraph_batches
 
 PROCESSORS = ("tokenize", "pos", "lemma", "depparse")
 # Characters parsed before a batch of columns is yielded.
@@ -74,28 +74,15 @@ class StanzaParser:
 
     def parse(self, texts: Iterable[str]) -> Iterator[Parsed]:
         """See `etl.parsing.tokens.Parser`; batches hold about 50,000 characters."""
-        pieces: list[tuple[int, str]] = []
-        characters = 0
-        last, sentences = -1, 0  # the last document, and its number of sentences so far
-
-        def batch() -> Parsed:
+        last_position = (-1, 0)  # the last document, and its number of sentences so far
+        for pieces in paragraph_batches(texts, BATCH_CHARACTERS):
             documents = self._pipeline.bulk_process([text for _, text in pieces])
             ordinals = [document for document, _ in pieces]
-            return columns(list(zip(ordinals, documents, strict=True)), (last, sentences))
-
-        for document, text in enumerate(texts):
-            for paragraph in paragraphs(text):
-                pieces.append((document, paragraph))
-                characters += len(paragraph)
-                if characters >= BATCH_CHARACTERS:
-                    parsed = batch()
-                    yield parsed
-                    if parsed.sentences.num_rows:
-                        last = parsed.sentences.column("document")[-1].as_py()
-                        sentences = parsed.sentences.column("sentence")[-1].as_py() + 1
-                    pieces, characters = [], 0
-        if pieces:
-            yield batch()
+            parsed = columns(zip(ordinals, documents, strict=True), last_position)
+            if parsed.sentences.num_rows:
+                last = parsed.sentences.slice(parsed.sentences.num_rows - 1).to_pylist()[0]
+                last_position = (last["document"], last["sentence"] + 1)
+            yield parsed
 
 
 def columns(

@@ -106,6 +106,24 @@ def paragraphs(text: str) -> list[str]:
     return pieces
 
 
+def paragraph_batches(texts: Iterable[str], characters: int) -> Iterator[list[tuple[int, str]]]:
+    """The paragraphs of texts, each with the ordinal of its text, in batches.
+
+    A batch ends with the paragraph that brings it to `characters` characters.
+    """
+    batch: list[tuple[int, str]] = []
+    size = 0
+    for document, text in enumerate(texts):
+        for paragraph in paragraphs(text):
+            batch.append((document, paragraph))
+            size += len(paragraph)
+            if size >= characters:
+                yield batch
+                batch, size = [], 0
+    if batch:
+        yield batch
+
+
 def _cut(text: str) -> int:
     """Where to cut a paragraph of more than `PARAGRAPH_CHARACTERS`: an index into it."""
     half, limit = PARAGRAPH_CHARACTERS // 2, PARAGRAPH_CHARACTERS

@@ -18,7 +18,6 @@ also be named ``fine_tuning``.
 
 from __future__ import annotations
 
-import csv
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,7 +35,7 @@ from etl.asp.lexicon import DIMENSIONS, Lexicon, lexicon
 from etl.asp.templates import item_id, parse
 from etl.lake.tables import table
 from etl.published import pickles
-from etl.published.reading import EDITION, Reading, relative
+from etl.published.reading import EDITION, Reading, relative, tsv_rows
 
 __all__ = ["TUNING", "WIDER", "read"]
 
@@ -217,21 +216,9 @@ def _training_adjectives(tuning: Path | None) -> set[str]:
 
 
 def _lines(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Line number and fields of each row of a file."""
-    try:
-        with path.open(encoding="utf-8", newline="") as lines:
-            reader = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-            missing = [name for name in columns if name not in (reader.fieldnames or ())]
-            if missing:
-                raise UserError(
-                    f"{path}:1: no column {', '.join(missing)}; expected {', '.join(columns)} "
-                    f"separated by tabs, got {', '.join(reader.fieldnames or ()) or 'nothing'}"
-                )
-            for row in reader:
-                # Some rows of a labelled file have no third field; further fields have no name.
-                yield reader.line_num, {n: (row[n] or "").strip() for n in row if n is not None}
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: no UTF-8 text: {error}") from error
+    """Line number and fields, without white space around them, of each row of a file."""
+    for number, row in tsv_rows(path, columns):
+        yield number, {name: text.strip() for name, text in row.items()}
 
 
 @dataclass

@@ -7,7 +7,6 @@ derive two labels, entailment and not_entailment.
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 import re
@@ -20,7 +19,7 @@ import pyarrow as pa
 
 from conf import UserError
 from etl.lake.tables import table
-from etl.published.reading import Reading, relative
+from etl.published.reading import Reading, relative, tsv_rows
 
 __all__ = ["item_id", "read", "read_addone"]
 
@@ -111,7 +110,7 @@ def read(path: Path) -> Reading:
     for (source, split), file in sorted(parts.items()):
         name = relative(file, path)
         counts = reading.rows_of(name)
-        for line, row in _jsonl(file) if file.suffix == ".jsonl" else _tsv(file):
+        for line, row in _jsonl(file) if file.suffix == ".jsonl" else tsv_rows(file, _FIELDS):
             where = f"{name}:{line} {row['sentence1']} {row['sentence2']}"
             label = row["gold_label"]
             premise, hypothesis = row["sentence1"].strip(), row["sentence2"].strip()
@@ -141,19 +140,6 @@ def _jsonl(file: Path) -> Iterator[tuple[int, Mapping[str, str]]]:
                     f"{file}:{number}: no JSON object with {', '.join(_FIELDS)} ({error!r}); "
                     "is the file complete?"
                 ) from None
-
-
-def _tsv(file: Path) -> Iterator[tuple[int, Mapping[str, str]]]:
-    with file.open(encoding="utf-8", newline="") as lines:
-        reader = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-        missing = set(_FIELDS) - set(reader.fieldnames or ())
-        if missing:
-            raise UserError(
-                f"{file}:1: no column {', '.join(sorted(missing))}; got "
-                f"{', '.join(reader.fieldnames or ()) or 'nothing'}"
-            )
-        for row in reader:
-            yield reader.line_num, {name: row[name] or "" for name in _FIELDS}
 
 
 def read_addone(path: Path) -> Reading:

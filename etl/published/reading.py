@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
 
+from conf import UserError
 from etl.lake import arrow
 from etl.lake.tables import table
 
@@ -109,6 +111,28 @@ def write_dropped(lake: str, job: str, reading: Reading) -> None:
         log.info("dropped from %(table)s: %(count)d, %(reason)s, as %(sample)s", row)
     dropped = pa.Table.from_pylist(rows, table("dropped").schema)
     arrow.replace(lake, "dropped", dropped, {"job": job}, job=job, allow_empty=True)
+
+
+def tsv_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    """Line number and fields of each row of a TSV file.
+
+    Raises:
+        UserError: a missing column, or a file that is not UTF-8.
+    """
+    try:
+        with path.open(encoding="utf-8", newline="") as lines:
+            reader = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+            missing = [name for name in columns if name not in (reader.fieldnames or ())]
+            if missing:
+                raise UserError(
+                    f"{path}:1: no column {', '.join(missing)}; expected {', '.join(columns)} "
+                    f"separated by tabs, got {', '.join(reader.fieldnames or ()) or 'nothing'}"
+                )
+            for row in reader:
+                # Missing fields at the end of a row are None; surplus fields have no name.
+                yield reader.line_num, {n: row[n] or "" for n in row if n is not None}
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: no UTF-8 text: {error}") from error
 
 
 def relative(file: Path, root: Path) -> str:
