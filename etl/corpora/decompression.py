@@ -10,9 +10,15 @@ from __future__ import annotations
 
 import bz2
 import io
+import os
 from typing import Any, BinaryIO, Literal, cast
 
 import zstandard
+
+from conf import UserError
+
+EXPANSION_VARIABLE = "ADNOMINAL_MAX_EXPANSION"
+"""Environment variable: how many times its stored size a file may decompress to (200)."""
 
 Compression = Literal["gzip", "bz2", "zstd", "plain"]
 
@@ -34,6 +40,18 @@ def compression_of(first_bytes: bytes) -> Compression:
     ):
         return "zstd"
     return "plain"
+
+
+def max_expansion() -> int:
+    """How many times its stored size a file may decompress to, from `EXPANSION_VARIABLE`.
+
+    Raises:
+        UserError: the variable holds no whole number above 0.
+    """
+    text = os.environ.get(EXPANSION_VARIABLE, "200")
+    if not text.isascii() or not text.isdigit() or not int(text):
+        raise UserError(f"{EXPANSION_VARIABLE}={text}: expected a whole number above 0")
+    return int(text)
 
 
 def _only_padding_follows(rest: bytes, stored: BinaryIO) -> bool:

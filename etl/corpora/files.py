@@ -12,6 +12,7 @@ import io
 import itertools
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -27,7 +28,17 @@ from isal.igzip_lib import IsalError
 from isal.isal_zlib import _GzipReader
 
 from conf import UserError
-from etl.corpora.decompression import BLOCK, Bz2Reader, Compression, ZstdReader, compression_of
+from etl.corpora.decompression import (
+    BLOCK,
+    EXPANSION_VARIABLE,
+    Bz2Reader,
+    Compression,
+    ZstdReader,
+    compression_of,
+    max_expansion,
+)
+
+_HARMLESS_BYTES = 1 << 30  # less decompressed data than this is never refused
 
 
 class Unreadable(Exception):
@@ -279,7 +290,11 @@ def _head(path: str, stored: BinaryIO, size: int) -> bytes:
 
 
 class _CheckedReader(io.RawIOBase):
-    """The reader `inner`, with every error of reading or decompressing turned into `Unreadable`."""
+    """The reader `inner`, with every error of reading or decompressing turned into `Unreadable`.
+
+    Data that decompresses to more than text does (gigabytes from megabytes of zeros) is such an
+    error too.
+    """
 
     def __init__(self, path: str, inner: Any, stored: BinaryIO, compression: Compression) -> None:
         self._path = path
@@ -288,6 +303,9 @@ class _CheckedReader(io.RawIOBase):
         self._compression = compression
         # Looked up once, because it is called for every block.
         self._fill: Callable[[Any], int | None] = inner.readinto
+        self._bytes_read = 0
+        self._next_check = _HARMLESS_BYTES if compression != "plain" else sys.maxsize
+        self._max_expansion = max_expansion()
 
     def readable(self) -> bool:
         return True
@@ -309,7 +327,7 @@ class _CheckedReader(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         try:
-            return self._fill(buffer) or 0
+            size = self._fill(buffer) or 0
         except EOFError as error:
             reason = f"truncated: the file ends in the middle of its {self._compression} data"
             raise Unreadable(self._path, reason) from error
@@ -319,6 +337,21 @@ class _CheckedReader(io.RawIOBase):
             else:
                 reason = f"damaged {self._compression} data: {_error_text(error)}"
             raise Unreadable(self._path, reason) from error
+        self._bytes_read += size
+        if self._bytes_read > self._next_check:
+            self._refuse_bomb()
+        return size
+
+    def _refuse_bomb(self) -> None:
+        stored_bytes = max(self._stored.tell(), 1)
+        if self._bytes_read > self._max_expansion * stored_bytes:
+            raise Unreadable(
+                self._path,
+                f"{self._bytes_read} bytes unpacked from {stored_bytes}, more than "
+                f"{self._max_expansion} times as much: no text is so repetitive; where it is meant, "
+                f"set {EXPANSION_VARIABLE}",
+            )
+        self._next_check = self._bytes_read + _HARMLESS_BYTES
 
     def close(self) -> None:
         if not self.closed:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
-from etl.sygns.fol import ParseError
+from etl.sygns.fol import ParseError, check_depth
 
 __all__ = [
     "SEPARATOR",
@@ -163,9 +163,9 @@ def boxes(items: Sequence[Clause]) -> Box:
     """The structure that the clauses describe.
 
     Raises:
-        ParseError: a box opened twice or never, boxes inside each other in a circle, more than one
-            outermost box, a referent introduced twice in a box, or a variable without a referent
-            in its own box or one that it can see.
+        ParseError: a box opened twice or never, boxes inside each other in a circle or deeper than
+            `etl.sygns.fol.DEEPEST`, more than one outermost box, a referent introduced twice in a
+            box, or a variable without a referent in its own box or one that it can see.
     """
     by_box: dict[str, list[Clause]] = {}
     children: list[str] = []
@@ -181,7 +181,8 @@ def boxes(items: Sequence[Clause]) -> Box:
         raise ParseError(f"outermost boxes: {', '.join(roots) or 'none'}; expected one")
     used: set[str] = set()
 
-    def build(name: str, visible: frozenset[str]) -> Box:
+    def build(name: str, visible: frozenset[str], depth: int) -> Box:
+        check_depth(depth)
         used.add(name)
         own = by_box.get(name)
         if own is None:
@@ -194,14 +195,14 @@ def boxes(items: Sequence[Clause]) -> Box:
         for clause in own:
             arguments = clause.arguments
             if clause.symbol == "NOT":
-                conditions.append(Negation(build(arguments[0], seen)))
+                conditions.append(Negation(build(arguments[0], seen, depth + 1)))
             elif clause.symbol == "IMP":
-                left = build(arguments[0], seen)
-                conditions.append(
-                    Implication(left, build(arguments[1], seen | frozenset(left.referents)))
-                )
+                left = build(arguments[0], seen, depth + 1)
+                seen_right = seen | frozenset(left.referents)
+                conditions.append(Implication(left, build(arguments[1], seen_right, depth + 1)))
             elif clause.symbol == "DIS":
-                conditions.append(Disjunction(build(arguments[0], seen), build(arguments[1], seen)))
+                parts = [build(argument, seen, depth + 1) for argument in arguments]
+                conditions.append(Disjunction(parts[0], parts[1]))
             elif clause.symbol != "REF":
                 unbound = [a for a in arguments if a not in seen]
                 if unbound:
@@ -209,7 +210,7 @@ def boxes(items: Sequence[Clause]) -> Box:
                 conditions.append(Predication(clause.symbol, arguments))
         return Box(referents, tuple(conditions))
 
-    box = build(roots[0], frozenset())
+    box = build(roots[0], frozenset(), 1)
     if len(used) != len(by_box):
         raise ParseError(f"{', '.join(sorted(set(by_box) - used))}: not inside {roots[0]}")
     return box

@@ -38,6 +38,20 @@ class ParseError(ValueError):
     """The text is not a formula of the form asked for; says where and what was expected."""
 
 
+DEEPEST = 100
+"""Levels of a formula, term or structure that is read; those of SyGNS have up to thirty.
+
+What takes meanings apart goes down level by level: without a bound, a text of a few kilobytes would
+exhaust the stack of whatever comes after the parser.
+"""
+
+
+def check_depth(depth: int) -> None:
+    """Raise `ParseError` for a level below `DEEPEST`."""
+    if depth > DEEPEST:
+        raise ParseError(f"nested more than {DEEPEST} levels deep")
+
+
 @dataclass(frozen=True, slots=True)
 class Atom:
     """A predicate over variables or constants: ``chase(x1,x2)``."""
@@ -160,6 +174,7 @@ class _Parser:
             self.items.append(found.group(1))
             position = found.end()
         self.at = 0
+        self.depth = 0
 
     def peek(self) -> str:
         return self.items[self.at] if self.at < len(self.items) else ""
@@ -173,11 +188,14 @@ class _Parser:
         return item
 
     def formula(self) -> Formula:
-        left = self.either()
+        self.depth += 1
+        check_depth(self.depth)
+        result = self.either()
         if self.peek() == "->":
             self.take()
-            return Implies(left, self.formula())
-        return left
+            result = Implies(result, self.formula())
+        self.depth -= 1
+        return result
 
     def either(self) -> Formula:
         parts = [self.both()]
@@ -194,6 +212,13 @@ class _Parser:
         return conjunction(parts)
 
     def unit(self) -> Formula:
+        self.depth += 1
+        check_depth(self.depth)
+        result = self.part()
+        self.depth -= 1
+        return result
+
+    def part(self) -> Formula:
         item = self.take()
         if item == "-":
             return Not(self.unit())
@@ -229,14 +254,12 @@ def parse(string: str) -> Formula:
     """The formula that `string` writes.
 
     Raises:
-        ParseError: no formula, or a formula with a variable (a letter and digits) that no
-            quantifier binds: what has free variables is no meaning of a sentence.
+        ParseError: no formula, one nested deeper than `DEEPEST`, or a formula with a variable (a
+            letter and digits) that no quantifier binds: what has free variables is no meaning of a
+            sentence.
     """
     parser = _Parser(string)
-    try:
-        formula = parser.formula()
-    except RecursionError:
-        raise ParseError("nested too deeply to be a formula") from None
+    formula = parser.formula()
     if parser.peek():
         raise ParseError(f"token {parser.at + 1}: got {parser.peek()!r}, expected the end")
     free = free_variables(formula)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from etl.sygns.fol import ParseError
+from etl.sygns.fol import ParseError, check_depth
 
 __all__ = ["ARITY", "QUANTIFIERS", "Operation", "Term", "Word", "parse", "text", "words"]
 
@@ -57,11 +57,13 @@ def parse(string: str) -> Term:
     """The term that `string` writes.
 
     Raises:
-        ParseError: an argument missing, words left over, or a word not in capitals.
+        ParseError: an argument missing, words left over, a word not in capitals, or a term nested
+            deeper than `etl.sygns.fol.DEEPEST`.
     """
     items = string.split()
     # From the right, an operator finds its arguments on a stack: no recursion, whatever the length.
     stack: list[Term] = []
+    depths: list[int] = []
     for position in range(len(items) - 1, -1, -1):
         item = items[position]
         arity = ARITY.get(item)
@@ -69,12 +71,15 @@ def parse(string: str) -> Term:
             if not item.isidentifier() or item != item.upper():
                 raise ParseError(f"word {position + 1}: got {item!r}, expected a word in capitals")
             stack.append(Word(item))
+            depths.append(1)
         else:
             if len(stack) < arity:
                 raise ParseError(
                     f"word {position + 1}: {item} has {len(stack)} arguments, expected {arity}"
                 )
             arguments = tuple([stack.pop() for _ in range(arity)])
+            depths.append(1 + max([depths.pop() for _ in range(arity)]))
+            check_depth(depths[-1])
             stack.append(Operation(item, arguments))
     if len(stack) != 1:
         raise ParseError(f"{len(stack)} terms, expected one: {string!r}")
