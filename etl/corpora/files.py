@@ -348,8 +348,8 @@ class _CheckedReader(io.RawIOBase):
             raise Unreadable(
                 self._path,
                 f"{self._bytes_read} bytes unpacked from {stored_bytes}, more than "
-                f"{self._max_expansion} times as much: no text is so repetitive; where it is meant, "
-                f"set {EXPANSION_VARIABLE}",
+                f"{self._max_expansion} times as much: no text is so repetitive; where it is "
+                f"meant, set {EXPANSION_VARIABLE}",
             )
         self._next_check = self._bytes_read + _HARMLESS_BYTES
 
