@@ -108,7 +108,7 @@ class Bz2Reader(io.RawIOBase):
                 self._bytes_written += len(data)
                 return len(data)
 
-    def _begin(self) -> bool:
+    def _begin_stream(self) -> bool:
         """Begin the next stream, if there is one."""
         while len(self._unread) < 4 and (more := self._stored.read(BLOCK)):
             self._unread += more
