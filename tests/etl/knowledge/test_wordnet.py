@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from conf import UserError
 from etl.knowledge import wordnet
 from etl.knowledge.wordnet import POS, base_forms
-from tests.etl.knowledge.wordnet_files import EXCEPTIONS, NOUNS, OTHERS, write
+from tests.etl.knowledge.wordnet_files import EXCEPTIONS, NOUNS, OTHER_LEMMAS, write
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def test_lemmas_are_lower_cased_and_spaced(small):
     rows = {(row["lemma"], row["pos"]) for row in wordnet.lemmas(small).to_pylist()}
     nouns = {word.lower().replace("_", " ") for words, _ in NOUNS for word in words.split()}
     assert rows == {(word, "n") for word in nouns} | {
-        (word, pos) for pos, words in OTHERS.items() for word in words
+        (word, pos) for pos, words in OTHER_LEMMAS.items() for word in words
     }
     assert "canis familiaris" in nouns
 

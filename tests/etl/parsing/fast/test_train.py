@@ -12,7 +12,7 @@ from conf import UserError
 pytest.importorskip("etl.parsing.fast._fast", reason="the compiled extractor was not built")
 
 from etl.parsing.fast import model, silver, train
-from etl.parsing.fast.train import NAME, NO_HEAD, UNKNOWN_HEAD
+from etl.parsing.fast.train import NAME_FLAG, NO_HEAD, UNKNOWN_HEAD
 
 SENTENCES = [
     ["The/DT/2", "red/JJ/3/amod", "dog/NN/4", "barked/VBD/0", "././4"],
@@ -52,7 +52,7 @@ def test_labels_are_aligned_with_the_extractors_tokens(tmp_path):
     assert tags[:5] == ["DT", "JJ", "NN", "VBD", "."]
     assert labels.heads[1] == 2
     assert labels.heads[0] == NO_HEAD
-    assert labels.heads[11] == 12 + NAME
+    assert labels.heads[11] == 12 + NAME_FLAG
     assert UNKNOWN_HEAD not in labels.heads
 
 
