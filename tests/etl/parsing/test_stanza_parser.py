@@ -73,7 +73,7 @@ def test_pairs():
 def test_sentence_numbers_continue_over_paragraphs():
     parsed = stanza_parser.columns(
         [(1, document(WEB[1:])), (1, document([])), (1, document(WEB)), (2, document(WEB[1:]))],
-        before=(1, 5),
+        last_position=(1, 5),
     )
     numbers = [(s["document"], s["sentence"]) for s in parsed.sentences.to_pylist()]
     assert numbers == [(1, 5), (1, 6), (1, 7), (2, 0)]
