@@ -175,7 +175,7 @@ class Annotations:
         found = human_figures(self.of("human"), self.labels)
         cells: Cells = {}
         for condition, row in _HUMAN.items():
-            own = found.get(condition)
+            own = found.get(condition, {})
             for classes in (3, 5) if own else ():
                 low, high = own[f"interval {classes}"]
                 share = own[f"accuracy {classes}"]

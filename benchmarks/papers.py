@@ -244,13 +244,14 @@ def _experiment_lines(rows: Sequence[dict[str, Any]]) -> list[str]:
             state = f"{own['finished']} finished, one at {100 * own['share']:.0f} %"
             hours = f"{own['begun_hours']:.2f} so far"
         else:
-            state = f"{own['finished']} finished" if own["finished"] else "not run"
+            state = f"{own['finished']} finished" if own["finished"] else "none"
             hours = f"{own['estimate']:.1f} estimated"
         table.append((own["name"], own["cells"], own["runs"], state, hours))
         if own["finished"] < own["runs"]:
             commands.append(own["command"])
     lines = ["", "Experiments of `benchmarks/papers.yaml`:", "", results.table(table), ""]
     lines.append(
+        "State: runs in the tracking store read last; figures above can be of an earlier one. "
         "Hours of the clock of runs, on a machine that other work shared; estimates are CPU hours "
         "of one core."
     )
@@ -361,13 +362,13 @@ def main(settings: Settings) -> None:
     """Do what is missing (run=true), read the runs, record their scores, write the page.
 
     Raises:
-        JobFailed: no finished run on the releases.
+        JobFailed: no run on the releases that is finished or begun.
     """
     chosen = experiments(settings.only)
     if settings.run:
-        for progress in states(settings.tracking, chosen):
-            if not progress.done:
-                do(progress, settings.lake, settings.tracking, settings.models, settings.out)
+        for own in states(settings.tracking, chosen):
+            if not own.done:
+                do(own, settings.lake, settings.tracking, settings.models, settings.out)
     runs = find_runs(settings.tracking)
     found = {
         "classified": classified(runs),
@@ -375,9 +376,10 @@ def main(settings: Settings) -> None:
         "transferred": transferred(settings.lake, runs),
         "prompted": prompted(settings.lake, runs),
     }
-    if not any(found.values()):
+    progress = states(settings.tracking, chosen)
+    if not any(found.values()) and not any(own.finished or own.share for own in progress):
         raise JobFailed(f"tracking={settings.tracking}: no finished run. {runs.note}")
-    found["experiments"] = [_experiment(own) for own in states(settings.tracking, chosen)]
+    found["experiments"] = [_experiment(own) for own in progress]
     kept = merged(results.recorded().get(KEY, {}), found)
     results.record(KEY, kept)
     text = page(kept)

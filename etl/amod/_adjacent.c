@@ -248,6 +248,106 @@ static void scan(Counter *self, const unsigned char *at, const unsigned char *en
     }
 }
 
+/* Characters of more than a byte that no normal form changes, and that break no line: up to U+02FF
+ * but for U+0085, and the dashes, quotes, dots and currencies of running text. */
+static inline int is_inert(Py_UCS4 character) {
+    return (character >= 0xa0 && character < 0x300) ||
+           (character >= 0x2010 && character < 0x2028) ||
+           (character >= 0x2030 && character < 0x205f) ||
+           (character >= 0x20a0 && character < 0x20c0);
+}
+
+#define LEAST_WIDTH 40      /* of a wrapped block's longest line, in characters */
+#define MOST_WIDTH 120
+
+/* A block of lines, to tell whether it was wrapped: see `etl.corpora.text`. */
+typedef struct {
+    int lines, last;        /* characters of the last line */
+    int width, room;        /* of the longest; the least that a line and the next's first word take */
+} Block;
+
+static inline int was_wrapped(const Block *block) {
+    return block->lines > 1 && block->width >= LEAST_WIDTH && block->width <= MOST_WIDTH &&
+           block->room > block->width;
+}
+
+/* Takes in a line of inert characters; whether it ended a block that was wrapped. */
+static int add_line(Block *block, const unsigned char *at, const unsigned char *end) {
+    if (block->width > MOST_WIDTH) {
+        /* Nothing more to be known of the block but where it ends. */
+        while (at < end && (*at == ' ' || *at == '\t')) at++;
+        if (at < end && *at != 0xc2) return 0;
+    }
+    int length = 0, first = 0, in_word = 0, words = 0;
+    while (at < end && length <= MOST_WIDTH) {
+        int is_space = *at == ' ' || *at == '\t';
+        if (*at == 0xc2 && at[1] == 0xa0) { is_space = 1; at++; }
+        if (is_space) {
+            in_word = 0;
+        } else if ((*at & 0xc0) != 0x80) {
+            if (!in_word && words++) length++;  /* the space between two words */
+            in_word = 1;
+            length++;
+            first += words == 1;
+        }
+        at++;
+    }
+    int wrapped = 0;
+    if (!length) {
+        wrapped = was_wrapped(block);
+        *block = (Block){0, 0, 0, 0};
+        return wrapped;
+    }
+    if (block->lines) {
+        int takes = block->last + 1 + first;
+        if (block->lines == 1 || takes < block->room) block->room = takes;
+    }
+    if (length > block->width) block->width = length;
+    block->last = length;
+    block->lines++;
+    return 0;
+}
+
+/* Whether a text counts as the document that `etl.corpora.text.text_events` makes of it: it holds
+ * something, no NUL, nothing that a normal form changes, no block of lines that was wrapped. A no
+ * may be wrong, a yes never is. */
+static int is_plain(const unsigned char *at, const unsigned char *end) {
+    const unsigned char *start = at, *line = at;
+    Block block = {0, 0, 0, 0};
+    int holds = 0, lines = 0;
+    if (end - at > 1000000) return 0;
+    while (at < end) {
+#ifdef WITH_SSE2
+        while (end - at >= 16) {
+            __m128i bytes = _mm_loadu_si128((const __m128i *)at);
+            /* As signed numbers, all but ASCII lies below the control characters. */
+            unsigned special = (unsigned)_mm_movemask_epi8(_mm_cmplt_epi8(bytes, _mm_set1_epi8(32)));
+            if (special) {
+                at += __builtin_ctz(special);
+                break;
+            }
+            at += 16;
+        }
+        if (at >= end) break;
+#endif
+        if (*at >= ' ' && *at < 0x80) { at++; continue; }
+        if (*at == '\n') {
+            if (add_line(&block, line, at)) return 0;
+            line = ++at;
+            lines++;
+            continue;
+        }
+        if (*at == '\t') { at++; continue; }
+        Py_UCS4 character;
+        int size = *at < 0x80 ? 0 : decoded(at, end, &character);
+        if (!size || !is_inert(character)) return 0;
+        at += size;
+    }
+    if (lines && (add_line(&block, line, end) || was_wrapped(&block))) return 0;
+    for (at = start; at < end && !holds; at++) holds = *at > ' ' && *at < 0x7f;
+    return holds;
+}
+
 static void dealloc(PyObject *object) {
     Counter *self = (Counter *)object;
     PyMem_Free(self->bytes);
@@ -340,6 +440,41 @@ static PyObject *feed(PyObject *object, PyObject *text) {
     Py_RETURN_NONE;
 }
 
+/* Counts the texts that are plain; the rows of the others, for documents to be made of them. */
+static PyObject *feed_texts(PyObject *object, PyObject *args) {
+    Counter *self = (Counter *)object;
+    Py_buffer offsets, data;
+    Py_ssize_t first, rows;
+    if (!PyArg_ParseTuple(args, "y*y*nn", &offsets, &data, &first, &rows)) return NULL;
+    const int32_t *ends = (const int32_t *)offsets.buf + first;
+    PyObject *others = NULL;
+    if (first < 0 || rows < 0 || offsets.len / 4 < first + rows + 1) {
+        PyErr_SetString(PyExc_ValueError, "fewer offsets than rows");
+        goto done;
+    }
+    others = PyList_New(0);
+    for (Py_ssize_t row = 0; others && row < rows; row++) {
+        if (ends[row] < 0 || ends[row] > ends[row + 1] || ends[row + 1] > data.len) {
+            PyErr_SetString(PyExc_ValueError, "offsets outside of the data");
+            Py_CLEAR(others);
+            break;
+        }
+        const unsigned char *start = (const unsigned char *)data.buf + ends[row];
+        const unsigned char *end = (const unsigned char *)data.buf + ends[row + 1];
+        if (is_plain(start, end)) {
+            scan(self, start, end);
+            continue;
+        }
+        PyObject *number = PyLong_FromSsize_t(row);
+        if (!number || PyList_Append(others, number)) Py_CLEAR(others);
+        Py_XDECREF(number);
+    }
+done:
+    PyBuffer_Release(&offsets);
+    PyBuffer_Release(&data);
+    return others;
+}
+
 static PyObject *counts(PyObject *object, PyObject *unused) {
     Counter *self = (Counter *)object;
     PyObject *list = PyList_New(self->size);
@@ -353,6 +488,8 @@ static PyObject *counts(PyObject *object, PyObject *unused) {
 
 static PyMethodDef methods[] = {
     {"feed", feed, METH_O, "Count the pairs of a text (str, or bytes in UTF-8)."},
+    {"feed_texts", feed_texts, METH_VARARGS,
+     "Count texts of Arrow's layout (offsets, data, first row, rows); the rows that are not plain."},
     {"counts", counts, METH_NOARGS, "The counts so far, in the order of the list."},
     {NULL, NULL, 0, NULL}};
 

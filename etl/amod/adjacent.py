@@ -17,6 +17,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from types import ModuleType
 
+import pyarrow as pa
+
 from conf import UserError
 
 MAX_WORD_BYTES = 255
@@ -102,6 +104,16 @@ class AdjacentCounter:
             self._counts += count_words(text, self._pairs, self._lowercase)
         else:
             self._compiled.feed(text)
+
+    def feed_texts(self, texts: pa.StringArray) -> list[int]:
+        """Count texts as they stand, where the document made of one counts the same.
+
+        The rows of the others: documents are to be made of them (`etl.corpora.text.text_events`).
+        """
+        _, offsets, data = texts.buffers()
+        if self._compiled is None or not len(texts) or data is None:
+            return list(range(len(texts)))
+        return list(self._compiled.feed_texts(offsets, data, texts.offset, len(texts)))
 
     def counts(self) -> list[int]:
         """The counts so far, in the order of the list."""

@@ -185,7 +185,12 @@ def _count_documents(
     gathered: tuple[adjacent.AdjacentCounter, Rows, Counter[str]],
 ) -> None:
     counter, rows, numbers = gathered
+    is_filtered = task.language is not None or task.min_characters > 0
     for found in reading.events(unit, task):
+        if isinstance(found, Texts) and not is_filtered and not _holds_nul(found.names):
+            others = counter.feed_texts(found.texts)
+            numbers["lines"] += len(found.texts) - len(others)
+            found = found.take(others)
         for event in reading.text_rows(found, task) if isinstance(found, Texts) else (found,):
             numbers["lines"] += 1
             if isinstance(event, Document):
@@ -193,6 +198,10 @@ def _count_documents(
             else:
                 kind = "rejected" if isinstance(event, Rejected) else "left_out"
                 rows.add(kind, file, reason=event.reason, count=1, text=event.sample)
+
+
+def _holds_nul(names: pa.Array) -> bool:
+    return bool(pc.any(pc.match_substring(names, "\0")).as_py())
 
 
 def _sentence_texts(unit: Unit, task: Task) -> Iterator[str]:

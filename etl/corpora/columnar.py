@@ -7,7 +7,7 @@ yielded unchanged as Arrow arrays; the parser's side makes documents of them (`d
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -43,6 +43,11 @@ class Texts(NamedTuple):
     names: pa.Array
     texts: pa.Array
     first: int
+
+    def take(self, rows: Sequence[int]) -> Texts:
+        """Some of the rows, by their places here."""
+        places = pa.array(rows, pa.int64())
+        return Texts(self.names.take(places), self.texts.take(places), self.first)
 
 
 def format_of(path: str, head: bytes) -> str | None:

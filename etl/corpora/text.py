@@ -43,7 +43,6 @@ _BLOCK = 1 << 20
 _BOM = b"\xef\xbb\xbf"
 _JSON_NAME = re.compile(r"\.(?:jsonl|ndjson|json)(?:\.\w+)?$", re.IGNORECASE)
 _WARC_NAME = re.compile(r"\.(?:warc|wet)(?:\.wet)?(?:\.(?:gz|zst|bz2))?$", re.IGNORECASE)
-_SURROGATE = re.compile("[\ud800-\udfff]")
 ID_FIELDS = ("id", "url", "title")
 """The fields that may contain the id of a record, in this order, if no field is named."""
 
@@ -286,7 +285,9 @@ def text_events(name: str, text: str, sample: str) -> Iterator[Event]:
     if "\0" in text or "\0" in name:
         yield Rejected("nul", sample)
         return
-    if _SURROGATE.search(text) or _SURROGATE.search(name):
+    try:
+        (text + name).encode()
+    except UnicodeEncodeError:  # half a surrogate pair
         yield Rejected("invalid_unicode", sample)
         return
     paragraphs: list[str] = []

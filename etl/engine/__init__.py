@@ -9,6 +9,7 @@ does in its own way stands in its module here:
     spark.py     Spark in a JVM of the job's own
     connect.py   a Spark Connect server
     workers.py   Python functions in processes, for the embedded engine
+    exchange.py  large values between tasks of the embedded engine
     progress.py  what long work reports of itself
 
 A process has one engine: the jobs of a pipeline and the tests of a run share it.

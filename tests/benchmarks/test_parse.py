@@ -8,16 +8,13 @@ import pytest
 
 from benchmarks.parse import (
     COMPARED,
-    Job,
     Settings,
-    check_jobs,
     check_readings,
     make_dumps,
     residue_of,
     summary,
 )
 from benchmarks.parse_sides import Reading, documents_of, full, read, texts_of
-from benchmarks.processes import Usage
 from conf import UserError, load
 
 DEMO = Settings().input
@@ -81,29 +78,15 @@ def test_sides_that_differ_are_told():
     for other in (replace(one, digest="bb"), replace(one, tokens=99)):
         with pytest.raises(AssertionError, match="the sides differ"):
             check_readings({"a": one, "b": other})
-    used = Usage(0, 1.0, 1.0, 0.5, 1.0, "", "")
-    check_jobs(one, Job(used, 100, "aa"))
-    with pytest.raises(AssertionError, match="the job found 100 tokens and pairs cc"):
-        check_jobs(one, Job(used, 100, "aa"), Job(used, 100, "cc"))
 
 
-def test_what_the_jvm_uses_more_on_more_text_is_the_jobs(dumps):
+def test_rates_of_the_tasks(dumps):
     task = Reading(10.0, 1600, 5, "aa", {"pipe": 9.0, "pairs": 1.0})
-    one = {
-        times: [Job(Usage(0, wall, cpu, jvm, 1.0, "", ""), 100 * times, "aa")]
-        for times, wall, cpu, jvm in (
-            (1, 30.0, 30.0, 20.0),
-            (4, 31.0, 31.0, 20.5),
-            (16, 40, 40, 22),
-        )
-    }
     pipe = Reading(8.0, 1600)
-    found = summary(dumps, {side: [pipe] for side in COMPARED}, pipe, task, one, one[16][0])
-    # 1.5 s more for 1,200 tokens more are 2 s for 1,600.
-    assert found["job_over_pipe"] == pytest.approx(9 / 12)
-    assert found["job_tokens_per_second"] == pytest.approx(1600 / 12)
-    assert found["job_cpu_seconds_start"] == pytest.approx(28)
-    assert found["stages"] == pytest.approx({"pipe": 9 / 12, "pairs": 1 / 12, "spark": 2 / 12})
+    found = summary(dumps[16], {side: [pipe] for side in COMPARED}, pipe, task)
+    assert found["job_over_pipe"] == pytest.approx(0.9)
+    assert found["job_tokens_per_second"] == pytest.approx(160)
+    assert found["stages"] == pytest.approx({"pipe": 0.9, "pairs": 0.1})
 
 
 def test_residue_is_counted_in_all_articles(tmp_path):

@@ -17,26 +17,45 @@ EXTRACT = {
     "part_tokens": 2_000_000,
     "part_pairs": 100_000,
     "part_distinct_pairs": 50_000,
-    "mb_per_second": {"compiled": 500.0},
-    "job_cpu_seconds_per_gb_warm": 3.0,
-    "shuffle_share": 0.01,
 }
-FIGURES = {"extract": EXTRACT, "parse": {"job_words_per_second": 10_000.0}}
+# A million pairs, counted a million and a half times in waves: 6 CPU seconds after these.
+SCALED = {
+    "pairs": 2_000_000,
+    "rows": 1_000_000,
+    "counted": 1_500_000,
+    "cores": 2,
+    "wall": 600.0,
+    "cpu": 900.0,
+    "memory": 4000.0,
+    "disk": 8e9,
+    "stages": {name: {"cpu": 2.0} for name in sizing.TABLES},
+    "tables": dict.fromkeys(sizing.TABLES, 6_000_000),
+}
+FIGURES = {
+    "extract": EXTRACT,
+    "engines": {
+        "many-sail": {"cpu_a_gb": 3.0},
+        "wikipedia-sail": {"words": 1_000_000, "one_core_cpu": 100.0},
+    },
+    "scale": {"extraction-1": SCALED | {"rows": 10}, "extraction-10": SCALED, "adept-1": {}},
+}
 
 
-def test_depcc_follows_from_a_part():
-    whole = depcc(EXTRACT)
+def test_depcc_follows_from_a_part_and_from_scale():
+    whole = depcc(FIGURES)
     assert whole.plain == pytest.approx(252e9 * 50)
     assert whole.parts == 1260
     assert whole.pairs == pytest.approx(12.6e9)
-    assert whole.compiled == pytest.approx(12_600 * 3.0)
-    assert whole.shuffle == pytest.approx(126e9)
+    assert whole.counting == pytest.approx(12_600 * 3.0)
     assert whole.staged_part == pytest.approx(50_000 * 100 * 11.4)
     assert whole.distinct == pytest.approx(50_000 * 126_000**0.7)
+    assert whole.deriving == pytest.approx(whole.distinct * 6e-6)
+    assert whole.tables["amod_pairs"] == pytest.approx(6 * whole.distinct)
+    assert whole.tables["amod_counts"] == pytest.approx(4 * whole.distinct)
 
 
 def test_a_wave_holds_four_parts_a_core_and_never_more_than_there_are():
-    whole = depcc(EXTRACT)
+    whole = depcc(FIGURES)
     assert whole.wave_parts(16) == 64
     assert whole.wave_parts(1024) == whole.parts
 
@@ -74,7 +93,9 @@ def test_the_page_keeps_what_stands_around_the_tables(tmp_path):
 def test_a_page_without_markers_and_missing_figures_are_said(tmp_path):
     figures, page = tmp_path / "figures.json", tmp_path / "page.md"
     page.write_text("nothing")
-    with pytest.raises(UserError, match=r"no shuffle_share of benchmarks.extract; run `python"):
+    with pytest.raises(
+        UserError, match=r"no part_distinct_pairs of benchmarks.extract; run `python"
+    ):
         main(Settings(page=str(page), figures=str(figures)))
     figures.write_text(json.dumps(FIGURES))
     with pytest.raises(UserError, match="expected the lines"):

@@ -2,18 +2,18 @@ from __future__ import annotations
 
 from collections import Counter
 
-from benchmarks import sources
+from benchmarks import sources, web_texts
 from etl.amod.adjacent import count_words
 
 
 def test_texts_are_the_same_for_a_seed_and_as_long_as_asked():
-    texts = list(sources.documents(0.2))
-    assert texts == list(sources.documents(0.2))
+    texts = list(web_texts.documents(0.2))
+    assert texts == list(web_texts.documents(0.2))
     assert 0.2e6 <= sum(len(text.encode()) for text in texts) < 0.3e6
 
 
 def test_the_naive_count_is_that_of_the_definition():
-    texts = list(sources.documents(0.1))
+    texts = list(web_texts.documents(0.1))
     words = Counter(word for text in texts for word in text.lower().split())
     frequent = [word for word, _ in words.most_common(60) if word.isalpha()]
     pairs = {(one, two) for one in frequent for two in frequent}

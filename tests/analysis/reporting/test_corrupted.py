@@ -65,7 +65,7 @@ def other_labels(rows: list[Row]) -> list[Row]:
     return drop("split_random")(rows)
 
 
-def annotations(rows: list[Row]) -> list[Row]:
+def other_answers(rows: list[Row]) -> list[Row]:
     """One label in four turned, in each round and condition by itself."""
     for own in ([r for r in rows if (r["round"], r["condition"]) == key] for key in _rounds(rows)):
         for row in own[::4]:
@@ -85,11 +85,10 @@ def entailed(rows: list[Row]) -> list[Row]:
 
 
 def one_flipped(rows: list[Row]) -> list[Row]:
-    """One label of each class and inference type, and a noun and an adjective less."""
+    """One label of each class and inference type, and a noun and an adjective more."""
     for row in first_of(rows, "class", "inference_type"):
         row["label"] = 1 - row["label"]
-    last = rows[-1]
-    return [r for r in rows if r["noun"] != last["noun"] and r["adjective"] != last["adjective"]]
+    return [*rows, {**rows[0], "item_id": "odd cup 1", "adjective": "odd", "noun": "cup"}]
 
 
 def all_right(rows: list[Row]) -> list[Row]:
@@ -186,14 +185,17 @@ class Lake:
 
     def __init__(self, root: str, runs: Runs, folder: Path) -> None:
         self.root, self.runs, self.folder = Path(root), runs, folder
+        self.whole: dict[str, dict[Cell, str]] = {}
 
-    def pages(self, names: Iterable[str], root: Path | None = None) -> dict[Cell, str]:
-        lake = open_lake(str(root or self.root))
-        return {
-            key: text
-            for name in names
-            for key, text in numbers(_PAGES[name](lake, self.runs)).items()
-        }
+    def page(self, name: str, root: Path) -> dict[Cell, str]:
+        """The cells of a page, of the lake at `root`."""
+        return numbers(_PAGES[name](open_lake(str(root)), self.runs))
+
+    def before(self, name: str) -> dict[Cell, str]:
+        """The cells of a page where nothing is corrupted."""
+        if name not in self.whole:
+            self.whole[name] = self.page(name, self.root)
+        return self.whole[name]
 
     def corrupted(self, name: str, change: Callable[[list[Row]], list[Row]], root: Path) -> Path:
         root.mkdir()
@@ -228,7 +230,7 @@ PAPERS: Mapping[str, list[Case]] = {
         ("adept_entries", drop("edition"), ("adept-figure-1",)),
         (
             "adept_annotations",
-            annotations,
+            other_answers,
             ("adept-table-4", "adept-section-4-2", "adept-table-5"),
         ),
         ("adept_batches", drop("batch"), ("adept-table-4", "adept-section-4-2", "adept-table-5")),
@@ -269,12 +271,12 @@ def changed(before: Mapping[Cell, str], after: Mapping[Cell, str]) -> set[Cell]:
 
 @pytest.mark.parametrize("page", list(PAPERS))
 def test_every_cell_of_a_paper_reads_the_lake(page: str, papers: Lake) -> None:
-    before = papers.pages([page])
+    before = papers.before(page)
     cases: list[Case] = [*PAPERS[page]]
     cases += [("predictions", all_right, ()), ("predictions", all_wrong, ())]
     touched: set[Cell] = set()
     for name, change, sections in cases:
-        found = changed(before, papers.pages([page], _once(papers, name, change)))
+        found = changed(before, papers.page(page, _once(papers, name, change)))
         assert set(sections) <= {section for section, *_ in found}, name
         touched |= found
     constant = {key: text for key, text in before.items() if ours(text) and key not in touched}
@@ -294,11 +296,13 @@ def test_every_section_changes_with_its_table(
     sections: tuple[str, ...],
     crossed: Lake,
 ) -> None:
-    before = crossed.pages(pages)
-    found = changed(before, crossed.pages(pages, _once(crossed, name, change)))
+    root = _once(crossed, name, change)
+    found = {
+        cell for page in pages for cell in changed(crossed.before(page), crossed.page(page, root))
+    }
     assert set(sections) <= {section for section, *_ in found}
     if name == "plane_items":
         # A tenth of the labels turned is no 1 that rounding gives back.
-        rules = {key: text for key, text in before.items() if key[0] == "plane-table-1"}
-        printed = {key for key, text in rules.items() if ours(text)}
+        own_cells = crossed.before("plane").items()
+        printed = {key for key, text in own_cells if key[0] == "plane-table-1" and ours(text)}
         assert len(printed) == 9 and printed <= found

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from analysis.reporting.html import html
 from analysis.reporting.overview import overview
-from analysis.reporting.page import NotRun, Part, Report, RunsText, Section, Table, Text
+from analysis.reporting.page import Block, NotRun, Part, Report, RunsText, Section, Table, Text
 from analysis.reporting.summary import summary
 
 RESULTS = pa.table(
@@ -57,11 +57,12 @@ def test_what_was_not_run_is_folded_and_the_page_can_be_searched() -> None:
 
 def test_what_every_printed_table_is():
     counted = Table("cells", RESULTS, printed={"recomputed": 2, "not run": 3})
-    by_run = [counted, RunsText("Runs: MiniLM 1f.", (("MiniLM", "1f"),)), NotRun("c", "train")]
+    named = RunsText("Runs: MiniLM 1f.", (("MiniLM", "1f"),))
+    by_run: list[Block] = [counted, named, NotRun("c", "train")]
     sections = [
         Section("a-1", "Table 1: counts", [NotRun("counts", "build")]),
         Section("a-2", "Table 2: models", by_run),
-        Section("a-3", "Figure 1: shares", [Table("rows of the lake", RESULTS)]),
+        Section("a-3", "Figure 2: shares", [Table("rows of the lake", RESULTS)]),
         Section("a-4", "Artefacts", [Table("ours alone", RESULTS)]),
         Section("a-5", "Section 4: people", [Table("p", RESULTS, printed={"not recomputable": 4})]),
         # A baseline beside a model that was not run is not a run.

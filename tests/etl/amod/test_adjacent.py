@@ -2,12 +2,15 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import pyarrow as pa
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from conf import UserError
 from etl.amod.adjacent import AdjacentCounter, check_words, count_words, words
+from etl.corpora.documents import Document
+from etl.corpora.text import text_events
 
 PAIRS = [("false", "key"), ("key", "false"), ("false", "false"), ("old", "key-ring"), ("é", "ß")]
 
@@ -118,3 +121,63 @@ def test_members_that_are_not_one_word_are_refused(word):
 def test_the_compiled_counter_checks_its_words():
     with pytest.raises(ValueError, match="'a b' is not one word"):
         AdjacentCounter([("a b", "c")])
+
+
+WIDE = "word " * 22 + "false"
+LINES = st.sampled_from(
+    [
+        *(
+            "",
+            " ",
+            "false",
+            "key-ring old",
+            " the\tfalse  key",
+            "old key\u00a0ring",
+            "False\u2019s",
+        ),
+        *(
+            "x" * 40,
+            "word " * 9 + "false",
+            "key " + "word " * 8,
+            WIDE,
+            WIDE + " much too wide here",
+        ),
+        *("\u00a0" * 130, "e\u0301", "\u65e5\u672c", "\0", "\x85", "a\rb", "-"),
+    ]
+)
+
+
+@given(st.lists(LINES, max_size=6), st.integers(0, 2))
+@example(["key " + "word " * 8 + "false", "key " + "word " * 8], 0)
+@example([WIDE, "key"], 1)
+def test_texts_that_count_as_they_stand_count_as_their_documents(
+    lines: list[str], skipped: int
+) -> None:
+    texts = pa.array(["x", "\n".join(lines), "\n".join(lines[::-1]), "a false key"])[skipped:]
+    counter, expected = AdjacentCounter(PAIRS), AdjacentCounter(PAIRS, implementation="reference")
+    others = counter.feed_texts(texts)
+    for row, text in enumerate(texts.to_pylist()):
+        events = list(text_events("name", text, text))
+        if row in others:
+            continue
+        (document,) = events
+        assert isinstance(document, Document)
+        expected.feed(document.text)
+    assert counter.counts() == expected.counts()
+
+
+def test_what_cannot_count_as_it_stands() -> None:
+    wrapped = "word " * 9 + "false\nkey " + "word " * 7
+    texts = [
+        "",
+        " \n ",
+        "a\0b",
+        "e\u0301",
+        "plain",
+        wrapped,
+        "short\nlines",
+        f"{wrapped}\n{WIDE} on",
+    ]
+    assert AdjacentCounter(PAIRS).feed_texts(pa.array(texts)) == [0, 1, 2, 3, 5]
+    reference = AdjacentCounter(PAIRS, implementation="reference")
+    assert reference.feed_texts(pa.array(texts)) == list(range(len(texts)))

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import gzip
+import os
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks import conceptnet_generator, pairs_generator, scale
+from benchmarks.processes import Sample
+from conf import UserError, load
+from etl.amod.kernel import PairCounter
+from etl.amod.rules import CLEAN
+from etl.knowledge.conceptnet import NOT_FIVE, OTHER_LANGUAGE, parse_5
+
+
+def test_ranks_have_words_of_their_own_and_frequent_ones_are_short() -> None:
+    words = pairs_generator.words_of(np.arange(20_000)).to_pylist()
+    assert len(set(words)) == 20_000
+    assert {len(word) for word in words[:100]} == {2}
+    lengths = [len(word) for word in words]
+    assert all(one <= two for one, two in pairwise(lengths))
+
+
+def test_words_follow_two_laws_of_zipf_and_do_not_end() -> None:
+    ranks = pairs_generator.NOUNS.draw(np.random.default_rng(0), 400_000)
+    first, tenth = ((ranks < 10).sum(), (ranks < 100).sum())
+    # The integral of 1/(r + 40) to 10 and to 100: 0.22 and 1.25.
+    assert tenth / first == pytest.approx(5.6, rel=0.1)
+    assert len(np.unique(ranks)) > 1.5 * len(np.unique(ranks[:200_000]))
+
+
+def test_parts_are_the_same_for_a_seed_and_the_kernel_counts_every_pair(tmp_path: Path) -> None:
+    one, again, other = (tmp_path / name for name in ("one.gz", "again.gz", "other.gz"))
+    for path, seed in ((one, 1), (again, 1), (other, 2)):
+        pairs_generator.write(path, seed, 2_000)
+    contents = [gzip.decompress(path.read_bytes()) for path in (one, again, other)]
+    assert contents[0] == contents[1] != contents[2]
+    counter = PairCounter("depcc", CLEAN)
+    counter.feed(contents[0])
+    assert counter.stats().pairs == 2_000
+    assert not counter.stats().rejected
+    assert counter.drain().num_rows > 1_900
+
+
+def test_lines_take_every_way_through_the_parser(tmp_path: Path) -> None:
+    path = tmp_path / "assertions.csv"
+    conceptnet_generator.write(path, 5_000)
+    lines = path.read_bytes().splitlines()
+    found = [parse_5(line) for line in lines]
+    edges = [edge for edge, _ in found if edge is not None]
+    reasons = {reason for _, reason in found}
+    assert len(lines) == 5_000 and 400 < len(edges) < 600
+    assert OTHER_LANGUAGE in reasons and NOT_FIVE not in reasons
+    assert any(edge.surface_text for edge in edges) and any(edge.weight < 0 for edge in edges)
+
+
+def test_the_course_of_a_job_is_cut_at_the_commits_of_its_tables(tmp_path: Path) -> None:
+    course = [Sample(100 + t, 2 * t, 10 * t, t) for t in range(0, 51, 2)]
+    for number, table in enumerate(scale.STAGES, start=1):
+        log = tmp_path / table / "_delta_log"
+        log.mkdir(parents=True)
+        (log / "0.json").touch()
+        os.utime(log / "0.json", (100 + 10 * number, 100 + 10 * number))
+    stages = scale.stages_of(tmp_path, course)
+    assert [stage["wall"] for stage in stages.values()] == [10, 10, 10, 10]
+    assert [stage["cpu"] for stage in stages.values()] == [20, 20, 20, 20]
+    assert stages["amod_pairs"]["memory"] == 220
+
+
+def figures(rows: int, cpu: float) -> dict[str, Any]:
+    stage = {"wall": 5.0, "cpu": cpu / 4, "memory": 100.0, "disk": 1e9}
+    return {
+        "pairs": 2 * rows,
+        "rows": rows,
+        "waves": 10,
+        "load": 1.0,
+        "stages": dict.fromkeys(scale.STAGES, stage),
+        **(stage | {"cpu": cpu}),
+    }
+
+
+def test_the_page_tells_growth_by_row() -> None:
+    page = scale.page(
+        {
+            "extraction-100": figures(100_000_000, 30.0),
+            "extraction-10": figures(10_000_000, 2.0),
+            "adept-1": figures(1_000_000, 4.0),
+        }
+    )
+    assert "| 20.0 M | 10.00 M | all, 10 waves | 5 | 2 | - | 100 | 1.00 | 1.0 |" in page
+    assert "| 200.0 M | 100.00 M | all, 10 waves | 5 | 30 | 1.50 | 100 | 1.00 | 1.0 |" in page
+    assert "| 2.0 M | 1,000,000 | 5 | 4 | - | 100 | 1.00 | 1.0 |" in page
+
+
+def test_mistakes_are_reported() -> None:
+    with pytest.raises(UserError, match=r"cases=\['trees'\]: expected some of extraction"):
+        load(scale.Settings, ["cases=[trees]"])
+    with pytest.raises(UserError, match=r"shares=\[0\]: expected per cents"):
+        load(scale.Settings, ["shares=[0]"])
