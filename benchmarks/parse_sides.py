@@ -32,7 +32,7 @@ from etl.corpora.documents import Document
 from etl.corpora.files import Unit, list_inputs, open_input, units
 from etl.corpora.wikitext import running_text
 from etl.parsing import load_parser
-from etl.parsing.spacy_parser import PARAGRAPHS_AT_ONCE, SpacyParser, find_model
+from etl.parsing.spacy_parser import PARAGRAPHS_PER_BATCH, SpacyParser, find_model
 from etl.parsing.tokens import paragraphs
 
 SIDES = ("pipe", "pipe_documents", "full", "full_without_ner", "lean", "task")
@@ -89,7 +89,7 @@ def pipe(texts: list[str], *, by_document: bool = False) -> Reading:
     nlp = spacy.load(find_model(None), exclude=["ner", "senter", "attribute_ruler", "lemmatizer"])
     pieces = texts if by_document else [p for text in texts for p in paragraphs(text)]
     start = time.process_time()
-    docs = list(nlp.pipe(pieces, batch_size=PARAGRAPHS_AT_ONCE))
+    docs = list(nlp.pipe(pieces, batch_size=PARAGRAPHS_PER_BATCH))
     seconds = time.process_time() - start
     return Reading(seconds, sum(not token.is_space for doc in docs for token in doc))
 
@@ -103,7 +103,7 @@ def full(texts: list[str], rules: ReadingRules = CLEAN) -> Reading:
     start = time.process_time()
     counts: Pairs = Counter()
     tokens = 0
-    for doc in nlp.pipe(pieces, batch_size=PARAGRAPHS_AT_ONCE):
+    for doc in nlp.pipe(pieces, batch_size=PARAGRAPHS_PER_BATCH):
         tokens += sum(not token.is_space for token in doc)
         for token in doc:
             if token.dep_ == "amod" and not token.is_space:

@@ -1,4 +1,4 @@
-"""Settings: one frozen dataclass a job, filled from presets, YAML files and the command line.
+"""Settings: one frozen dataclass per job, filled from presets, YAML files and the command line.
 
 A job declares its settings once::
 
@@ -7,13 +7,13 @@ A job declares its settings once::
         input: list[str] = setting(help="files to read", example="input=dump/*.gz")
         seed: int = setting(0, help="job seed")
 
-and starts with ``sys.exit(conf.run(Settings, job))``. What the user writes as ``key=value`` or
-``--key value`` wins over ``--config FILE``, which wins over ``preset=``, which wins over the
-defaults. An unknown key is an error, never ignored: a setting that silently does nothing costs
-its user a whole run. A first word that ends in ``.yaml`` is a ``--config`` too, and a setting that
-is a dataclass itself has its own written with a dot (``task.classes=3``).
+and starts with ``sys.exit(conf.run(Settings, job))``. A value written as ``key=value`` or
+``--key value`` overrides ``--config FILE``, which overrides ``preset=``, which overrides the
+defaults. An unknown key is an error and is never ignored, because a setting without effect can cost
+a whole run. A first word that ends in ``.yaml`` is treated as ``--config``, and a setting inside a
+nested dataclass is written with a dot (``task.classes=3``).
 
-Exit codes: 0 done, 1 failed, 2 the user's mistake (one line on standard error).
+Exit codes: 0 done, 1 failed, 2 a mistake of the user (one line on standard error).
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ MOST_VALUES = 10_000
 """Values of a settings file, aliases written out: a few lines could stand for billions."""
 ROOT = Path(__file__).resolve().parent.parent
 
-_T = TypeVar("_T")
+SettingsType = TypeVar("SettingsType")
 log = logging.getLogger("adnominal")
 
 
 EXPLAINERS: list[Callable[[Exception], str | None]] = []
-"""Functions that put a library's exception in one line, or give None for one that is not theirs."""
+"""Functions that describe an exception of a library in one line, or return None for others."""
 
 
 EXTRAS: Mapping[str, tuple[str, ...]] = {
@@ -86,15 +86,15 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "sparknlp": ("sparknlp",),
     "semantics": ("cvc5",),
 }
-"""Packages that the core does without, by the extra of setup.py that brings them."""
+"""Packages that the core does not need, by the extra of setup.py that installs them."""
 
 
 class UserError(Exception):
-    """A mistake that the user can mend: what was got, what was expected, what to do (exit 2)."""
+    """A mistake that the user can correct: what was got, what was expected, what to do (exit 2)."""
 
 
 class JobFailed(Exception):
-    """The job ran and did not succeed, for a reason that the message states (exit 1)."""
+    """The job ran and failed, for the reason in the message (exit 1)."""
 
 
 def setting(
@@ -105,11 +105,11 @@ def setting(
     choices: Sequence[str] = (),
     identity: bool = True,
 ) -> Any:
-    """A dataclass field with what ``--help`` says of it.
+    """A dataclass field with its description for ``--help``.
 
-    A field without a default must be given by the user. `choices` limits a text (or each member of
-    a list of texts) to the values named. `identity=False` marks a setting that changes no result:
-    how the work is done, where things go, what they are called (see `identity`).
+    The user must set a field that has no default. `choices` limits a text (or each member of a list
+    of texts) to these values. `identity=False` marks a setting that does not change a result: how
+    the work is done, where files are written, what they are called (see `identity`).
     """
     metadata = {"help": help, "example": example, "choices": tuple(choices), "identity": identity}
     if default is dataclasses.MISSING:
@@ -122,7 +122,7 @@ def setting(
 def _hint(cls: type, key: str) -> Any:
     """The type of the setting `key`, nested ones written with a dot; `Any` inside dictionaries.
 
-    Raises `UserError` for a key that there is not.
+    Raises `UserError` for an unknown key.
     """
     hint: Any = cls
     parts = key.split(".")
@@ -144,7 +144,7 @@ def _is_list(hint: Any) -> bool:
     origin = typing.get_origin(hint)
     if origin in (list, tuple):
         return True
-    return any(_is_list(a) for a in typing.get_args(hint)) if origin is typing.Union else False
+    return origin is typing.Union and any(map(_is_list, typing.get_args(hint)))
 
 
 def _unknown(key: str, known: Sequence[str]) -> UserError:
@@ -153,7 +153,7 @@ def _unknown(key: str, known: Sequence[str]) -> UserError:
 
 
 def _split_arguments(argv: Sequence[str], cls: type) -> tuple[list[str], list[tuple[str, str]]]:
-    """The ``--config`` files and the (key, raw value) pairs, in the order written."""
+    """The ``--config`` files and the (key, raw value) pairs, in their order."""
     types = hints(cls)
     files: list[str] = []
     pairs: list[tuple[str, str]] = []
@@ -179,7 +179,7 @@ def _split_arguments(argv: Sequence[str], cls: type) -> tuple[list[str], list[tu
             files.append(word)
             continue
         elif last_list is not None:
-            # input=a.gz b.gz: what a shell makes of a list of paths
+            # input=a.gz b.gz: a list of paths as a shell expands it
             pairs.append((last_list, word))
             continue
         else:
@@ -205,7 +205,7 @@ def _list_items(key: str, raw: str) -> list[Any]:
 
 
 def _any_value(key: str, raw: str) -> Any:
-    """A value whose type nothing declares, as YAML reads it."""
+    """A value without a declared type, as YAML reads it."""
     if raw.startswith("["):
         return _list_items(key, raw)
     try:
@@ -251,43 +251,43 @@ def _read_yaml(path: str) -> dict[str, Any]:
     return {str(key): value for key, value in loaded.items()}
 
 
-def load(cls: type[_T], argv: Sequence[str]) -> _T:
-    """The settings that a command line asks for.
+def load(cls: type[SettingsType], argv: Sequence[str]) -> SettingsType:
+    """The settings of a command line.
 
     Raises `UserError` for an unknown key, a value of the wrong type, a value outside `choices`, a
-    missing setting, and whatever the class itself refuses in ``__post_init__``.
+    missing setting, and whatever the class itself rejects in ``__post_init__``.
     """
     files, pairs = _split_arguments(argv, cls)
 
-    given: dict[str, Any] = {}
+    assigned: dict[str, Any] = {}
     for path in files:
         values = _read_yaml(path)
         try:
             _check_keys(cls, values)
         except UserError as error:
             raise UserError(f"--config {path}: {error}") from error
-        given.update(values)
-    seen: set[str] = set()
+        assigned.update(values)
+    command_line_keys: set[str] = set()
     for key, raw in pairs:
         hint = _hint(cls, key)
         if _is_list(hint):
-            before = given[key] if key in seen else []
-            given[key] = [*before, *_list_items(key, raw)]
+            previous_items = assigned[key] if key in command_line_keys else []
+            assigned[key] = [*previous_items, *_list_items(key, raw)]
         elif hint is Any:
-            given[key] = _any_value(key, raw)
+            assigned[key] = _any_value(key, raw)
         else:
-            given[key] = None if raw in ("null", "none", "") and _optional(hint) else raw
-        seen.add(key)
-    return _layered(cls, given)
+            assigned[key] = None if raw in ("null", "none", "") and _optional(hint) else raw
+        command_line_keys.add(key)
+    return _with_presets(cls, assigned)
 
 
-def from_dict(cls: type[_T], values: Mapping[str, Any]) -> _T:
-    """The settings that a mapping asks for, as a YAML file with its content would.
+def from_dict(cls: type[SettingsType], values: Mapping[str, Any]) -> SettingsType:
+    """The settings of a mapping, as of a YAML file with the same content.
 
     Raises `UserError` as `load` does.
     """
     _check_keys(cls, values)
-    return _layered(cls, values)
+    return _with_presets(cls, values)
 
 
 def _check_keys(cls: type, values: Mapping[str, Any]) -> None:
@@ -297,20 +297,20 @@ def _check_keys(cls: type, values: Mapping[str, Any]) -> None:
             _hint(cls, f"{key}.{inner}")
 
 
-def _layered(cls: type[_T], given: Mapping[str, Any]) -> _T:
-    """What is given, over the preset that it names, over the defaults."""
+def _with_presets(cls: type[SettingsType], values: Mapping[str, Any]) -> SettingsType:
+    """The settings with `values`, which override the preset that they name and the defaults."""
     fields = {f.name: f for f in dataclasses.fields(cls)}  # type: ignore[arg-type]
     presets: Mapping[str, Mapping[str, Any]] = getattr(cls, "PRESETS", {})
     layers: dict[str, Any] = {}
     if "preset" in fields and presets:
         default = fields["preset"].default
-        chosen = str(given.get("preset", default))
-        if chosen not in presets:
+        preset = str(values.get("preset", default))
+        if preset not in presets:
             raise UserError(
-                f"preset={chosen}: expected one of {', '.join(presets)}{nearest(chosen, presets)}"
+                f"preset={preset}: expected one of {', '.join(presets)}{nearest(preset, presets)}"
             )
-        layers.update(presets[chosen])
-    layers.update(given)
+        layers.update(presets[preset])
+    layers.update(values)
     missing = [
         f.name
         for f in fields.values()
@@ -321,18 +321,18 @@ def _layered(cls: type[_T], given: Mapping[str, Any]) -> _T:
     if missing:
         example = fields[missing[0]].metadata.get("example") or f"{missing[0]}=…"
         raise UserError(f"missing setting {missing[0]!r}; write {example}")
-    return _filled(cls, OmegaConf.structured(cls), layers)
+    return _with_values(cls, OmegaConf.structured(cls), layers)
 
 
-def _filled(cls: type[_T], config: Any, values: Mapping[str, Any]) -> _T:
+def _with_values(cls: type[SettingsType], config: Any, values: Mapping[str, Any]) -> SettingsType:
     _make_writable(config)
     for key, value in values.items():
         try:
             OmegaConf.update(config, key, value, merge=True)
         except OmegaConfBaseException as error:
             hint = _hint(cls, key)
-            wanted = "group of settings" if dataclasses.is_dataclass(hint) else type_name(hint)
-            raise UserError(f"{key}={value}: expected a {wanted}") from error
+            expected = "group of settings" if dataclasses.is_dataclass(hint) else type_name(hint)
+            raise UserError(f"{key}={value}: expected a {expected}") from error
     for key, field, hint in fields_of(cls):
         choices = field.metadata.get("choices") or ()
         value = OmegaConf.select(config, key)
@@ -343,18 +343,18 @@ def _filled(cls: type[_T], config: Any, values: Mapping[str, Any]) -> _T:
                     f"{key}={member}: expected one of {', '.join(choices)}"
                     f"{nearest(member, choices)}"
                 )
-    return typing.cast(_T, OmegaConf.to_object(config))
+    return typing.cast(SettingsType, OmegaConf.to_object(config))
 
 
-def replaced(settings: _T, changes: Mapping[str, Any]) -> _T:
-    """The settings with those values, nested ones by dotted key, checked as `load` checks them."""
+def replaced(settings: SettingsType, changes: Mapping[str, Any]) -> SettingsType:
+    """The settings with these changes, nested ones by dotted key, checked as by `load`."""
     for key in changes:
         _hint(type(settings), key)
-    return _filled(type(settings), OmegaConf.structured(settings), changes)
+    return _with_values(type(settings), OmegaConf.structured(settings), changes)
 
 
 def _make_writable(config: Any) -> None:
-    # The dataclasses are frozen, nested ones too; filling them in is not a change.
+    # The dataclasses and the nested ones are frozen, but they must be filled first.
     OmegaConf.set_readonly(config, False)
     for key in config:
         if OmegaConf.is_dict(config._get_node(key)):
@@ -371,7 +371,7 @@ def to_dict(settings: Any) -> dict[str, Any]:
 
 
 def identity(settings: Any) -> dict[str, Any]:
-    """The settings that decide a result: all but those declared with ``identity=False``."""
+    """The settings that decide a result: all except those declared with ``identity=False``."""
     values = to_dict(settings)
     return {
         f.name: values[f.name]
@@ -381,15 +381,15 @@ def identity(settings: Any) -> dict[str, Any]:
 
 
 def as_yaml(settings: Any) -> str:
-    """The resolved settings as YAML that ``--config`` reads back."""
+    """The resolved settings as YAML that ``--config`` can read."""
     return str(OmegaConf.to_yaml(OmegaConf.create(to_dict(settings))))
 
 
 def settings_hash(settings: Any, only: Sequence[str] | None = None) -> str:
     """16 hex digits that change when a value changes, whatever the order of the keys.
 
-    Of a settings class the fields that are its `identity` count. `only` names the settings that
-    matter; the others (paths of output, say) do not count.
+    For an instance of a settings class only its `identity` is used. `only` restricts the hash to
+    the settings that it names.
     """
     values = identity(settings) if dataclasses.is_dataclass(settings) else dict(settings)
     if only is not None:
@@ -399,18 +399,19 @@ def settings_hash(settings: Any, only: Sequence[str] | None = None) -> str:
 
 
 def run(
-    cls: type[_T],
-    job: Callable[[_T], object],
+    cls: type[SettingsType],
+    job: Callable[[SettingsType], object],
     argv: Sequence[str] | None = None,
     then: str = "",
 ) -> int:
     """Parse, call, and turn the outcome into an exit code (0 done, 1 failed, 2 user's mistake).
 
-    The resolved settings are printed before `job` starts; `then`, the command of the next step
-    with settings of this one in braces (``adnominal explore lake={lake}``), when it is done.
+    The resolved settings are printed before `job` starts. `then` is printed when it is done: the
+    command of the next step, with settings of this one in braces (``adnominal explore
+    lake={lake}``).
     """
-    # A process that ends looks for cycles in all that was imported, which takes it a quarter of a
-    # second; what is frozen it leaves to the system.
+    # At its end a process searches all imported objects for cycles, which takes a quarter of a
+    # second; frozen objects are not searched.
     atexit.register(gc.freeze)
     arguments = list(sys.argv[1:] if argv is None else argv)
     logging.basicConfig(
@@ -429,8 +430,8 @@ def run(
     except UserError as error:
         return complain(error, 2)
     except ModuleNotFoundError as error:
-        if (way_out := missing_package(error)) is not None:
-            return complain(way_out, 2)
+        if (message := missing_package(error)) is not None:
+            return complain(message, 2)
         traceback.print_exc()
         return 1
     except JobFailed as error:
@@ -440,9 +441,9 @@ def run(
     except Exception as error:
         for explain in EXPLAINERS:
             if (line := explain(error)) is not None:
-                log.debug("what failed", exc_info=error)
+                log.debug("the exception", exc_info=error)
                 return complain(line, 1)
-        # A fault of ours, not of the user's: the traceback is what a report of it needs.
+        # A fault of this program, not of the user: a report of it needs the traceback.
         traceback.print_exc()
         return 1
     return 0
@@ -461,7 +462,7 @@ def missing_package(error: ModuleNotFoundError) -> str | None:
 
 
 def complain(error: object, code: int) -> int:
-    """Print the one line of a failed command on standard error; returns the exit code."""
+    """Print the error line of a failed command on standard error; returns the exit code."""
     print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
     sys.stderr.flush()
     return code
@@ -474,22 +475,22 @@ def code_version() -> str:
         import subprocess
 
         try:
-            described = subprocess.run(
+            description = subprocess.run(
                 ["git", "-C", os.fspath(ROOT), "describe", "--always", "--dirty=+", "--abbrev=12"],
                 capture_output=True,
                 text=True,
                 timeout=10,
                 check=True,
             ).stdout.strip()
-            if described:
-                return described
+            if description:
+                return description
         except (OSError, subprocess.SubprocessError):
             pass
     return package_version()
 
 
 def package_version() -> str:
-    """The version that is installed; ``unknown`` in a checkout that is not installed."""
+    """The installed version; ``unknown`` in a checkout that is not installed."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:

@@ -1,7 +1,7 @@
-"""What ``--help`` prints of a class of settings: those that matter first, then the rest by groups.
+"""The text of ``--help`` for a class of settings: important ones first, then the rest by groups.
 
-A class names the settings that matter most in ``FIRST``; without it they are those that must be
-given, then those that it declares itself, in their order. No more than ten come first.
+A class names its most important settings in ``FIRST``. Without it they are the required settings,
+then those that the class declares itself, in their order. At most ten are printed first.
 """
 
 from __future__ import annotations
@@ -15,43 +15,43 @@ from typing import Any
 
 __all__ = ["fields_of", "help_text", "hints", "nearest", "type_name"]
 
-MOST_FIRST = 10
+MAX_FIRST = 10
 
 Setting = tuple[str, dataclasses.Field[Any], Any]
 
 
 def hints(cls: type) -> dict[str, Any]:
-    """The types of a class's own settings."""
+    """The types of the settings of a class."""
     return typing.get_type_hints(cls)
 
 
 def fields_of(cls: type, inside: str = "") -> list[Setting]:
-    """(key, field, type) of every setting, those of nested dataclasses in the place of these."""
-    found: list[Setting] = []
+    """(key, field, type) of every setting; a nested dataclass is replaced by its settings."""
+    settings: list[Setting] = []
     types = hints(cls)
     for field in dataclasses.fields(cls):
         hint = types[field.name]
         if dataclasses.is_dataclass(hint):
-            found += fields_of(typing.cast(type, hint), f"{inside}{field.name}.")
+            settings += fields_of(typing.cast(type, hint), f"{inside}{field.name}.")
         else:
-            found.append((inside + field.name, field, hint))
-    return found
+            settings.append((inside + field.name, field, hint))
+    return settings
 
 
 def type_name(hint: Any) -> str:
     """A type in words: ``whole number``, ``list of text``, …"""
     if typing.get_origin(hint) is list:
         return f"list of {type_name(typing.get_args(hint)[0])}"
-    arguments = [a for a in typing.get_args(hint) if a is not type(None)]
+    arguments = [argument for argument in typing.get_args(hint) if argument is not type(None)]
     if arguments and typing.get_origin(hint) is not dict:
-        return " or ".join(type_name(a) for a in arguments)
+        return " or ".join(type_name(argument) for argument in arguments)
     return {"str": "text", "int": "whole number", "float": "number", "bool": "true or false"}.get(
         getattr(hint, "__name__", str(hint)), str(getattr(hint, "__name__", hint))
     )
 
 
 def nearest(word: object, known: Iterable[str]) -> str:
-    """``; did you mean 'x'?`` for a word that is close to a known one, else nothing."""
+    """``; did you mean 'x'?`` for a word that is close to a known one, else an empty text."""
     near = difflib.get_close_matches(str(word), list(known), n=1)
     return f"; did you mean {near[0]!r}?" if near else ""
 
@@ -60,8 +60,8 @@ def _required(field: dataclasses.Field[Any]) -> bool:
     return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
-def _grouped(cls: type) -> list[tuple[str, list[Setting]]]:
-    """The settings by groups, the most important ones first; every setting is in one group."""
+def _by_group(cls: type) -> list[tuple[str, list[Setting]]]:
+    """The settings by groups, the most important ones first; each setting is in one group."""
     settings = fields_of(cls)
     inherited = {
         field.name
@@ -69,25 +69,27 @@ def _grouped(cls: type) -> list[tuple[str, list[Setting]]]:
         if dataclasses.is_dataclass(base) and not base.__name__.startswith("_")
         for field in dataclasses.fields(base)
     }
-    own = [one for one in settings if "." not in one[0] and one[0] not in inherited]
-    named: Sequence[str] = getattr(cls, "FIRST", ())
-    ranked = [one for name in named for one in settings if one[0] == name]
-    ranked += [one for one in settings if _required(one[1]) and one not in ranked]
-    if not named:
-        ranked += [one for one in own if one not in ranked]
-    first = ranked[:MOST_FIRST]
+    declared_here = [
+        entry for entry in settings if "." not in entry[0] and entry[0] not in inherited
+    ]
+    first_names: Sequence[str] = getattr(cls, "FIRST", ())
+    important = [entry for name in first_names for entry in settings if entry[0] == name]
+    important += [entry for entry in settings if _required(entry[1]) and entry not in important]
+    if not first_names:
+        important += [entry for entry in declared_here if entry not in important]
+    first = important[:MAX_FIRST]
     groups: dict[str, list[Setting]] = {"Most used": first, "Further settings": []}
-    for one in settings:
-        if one in first:
+    for entry in settings:
+        if entry in first:
             continue
-        key = one[0]
+        key = entry[0]
         if "." in key:
             title = f"Settings of {key.rpartition('.')[0]}"
         elif key in inherited:
             title = "Settings that other jobs have too"
         else:
             title = "Further settings"
-        groups.setdefault(title, []).append(one)
+        groups.setdefault(title, []).append(entry)
     return [(title, members) for title, members in groups.items() if members]
 
 
@@ -107,17 +109,17 @@ def _lines_of(key: str, field: dataclasses.Field[Any], hint: Any) -> list[str]:
 
 
 def help_text(cls: type, doc: str = "") -> str:
-    """What ``--help`` prints: each setting with its meaning, type, default and an example."""
+    """The text of ``--help``: each setting with its meaning, type, default and an example."""
     lines = [
         inspect.cleandoc(doc),
         "",
         "Settings (key=value, or the same as --key value; --config FILE adds a YAML file).",
     ]
-    groups = _grouped(cls)
+    groups = _by_group(cls)
     for title, settings in groups:
         lines += ["", f"{title}:" if len(groups) > 1 else "All of them:", ""]
-        for one in settings:
-            lines += _lines_of(*one)
+        for entry in settings:
+            lines += _lines_of(*entry)
     presets = getattr(cls, "PRESETS", {})
     if presets:
         lines += ["", "Presets:"]

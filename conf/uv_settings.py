@@ -1,4 +1,4 @@
-"""uv's environment variables for the indexes and certificates that pip is set up with.
+"""uv's environment variables for the indexes and certificates of pip's configuration.
 
 Prints lines for a shell to evaluate: uv does not read pip's configuration.
 """
@@ -20,9 +20,9 @@ NAMES = {
 
 
 def exports(listing: str) -> dict[str, str]:
-    """uv's variables by the lines of ``pip config list``; those of pip's environment win.
+    """uv's variables from the lines of ``pip config list``; pip's environment has priority.
 
-    Indexes in folders that are not there are left out: pip passes over them, uv does not.
+    Indexes in folders that do not exist are dropped: pip ignores them, uv does not.
     """
     values: dict[str, str] = {}
     for line in listing.splitlines():
@@ -31,21 +31,21 @@ def exports(listing: str) -> dict[str, str]:
         if name in NAMES and (scope == ":env:" or NAMES[name] not in values):
             words = str(ast.literal_eval(value)).split()
             paths = [word.removeprefix("file://") for word in words]
-            kept = [
+            existing = [
                 word
                 for word, path in zip(words, paths, strict=True)
                 if not path.startswith("/") or os.path.exists(path)
             ]
-            if kept:
-                values[NAMES[name]] = " ".join(kept)
+            if existing:
+                values[NAMES[name]] = " ".join(existing)
     if "UV_INDEX" in values:
-        # pip takes the best version of all of its indexes; uv would look no further than the first.
+        # pip takes the best version in all of its indexes; by default uv stops at the first index.
         values["UV_INDEX_STRATEGY"] = "unsafe-best-match"
     return values
 
 
 if __name__ == "__main__":
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "config", "list"]
-    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    for name, value in exports(shown).items():
+    listing = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    for name, value in exports(listing).items():
         print(f"export {name}={shlex.quote(value)}")

@@ -22,14 +22,14 @@ class Settings:
     )
     edition: str = setting("clean", help="edition", example="edition=published")
     lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
-    template: str = setting(str(TEMPLATE), help="Markdown with {{figures}} in it")
-    out: str | None = setting(None, help="file to write; standard output if not given")
+    template: str = setting(str(TEMPLATE), help="Markdown file with {{figures}} in it")
+    out: str | None = setting(None, help="file to write; the default is standard output")
 
 
 def write(settings: Settings) -> None:
-    """A datasheet of one edition of a table, every figure with its source.
+    """Write the datasheet of one edition of a table, with the source of every figure.
 
-    What people have to say (motivation, consent, licence, maintenance) is left to be filled in.
+    The parts that people have to write (motivation, consent, licence, maintenance) stay open.
     """
     text = datasheet(settings.lake, settings.table, settings.edition, Path(settings.template))
     if settings.out is None:

@@ -1,4 +1,4 @@
-"""Imports that a library makes on the side, and that nobody here uses, kept out of a process."""
+"""Suppression of optional imports of libraries that are not used here."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class _NotInstalled(MetaPathFinder):
 
 @contextmanager
 def hidden(*names: str) -> Iterator[None]:
-    """Have imports inside the block find that the modules `names` are not installed.
+    """Make imports inside the block behave as if the modules `names` were not installed.
 
-    For libraries that use another one where it is there and do without it where it is not; a module
-    that was imported before stays in use.
+    For libraries that use another library only if it is installed. Modules that were imported
+    before stay available.
     """
     finder = _NotInstalled(names)
     sys.meta_path.insert(0, finder)

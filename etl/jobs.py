@@ -1,6 +1,6 @@
-"""The jobs by name, and several of them one after another in one session of their engine.
+"""The jobs by name, and pipelines of several jobs in one session of their engine.
 
-A pipeline is written in one file, and its steps share what an engine costs to start::
+A pipeline is described in one file, and its steps share the start of the engine::
 
     lake: /data/lake
     steps:
@@ -8,9 +8,9 @@ A pipeline is written in one file, and its steps share what an engine costs to s
       - import_knowledge: {conceptnet: [conceptnet-assertions-5.7.0.csv]}
       - build_plane: {preset: clean}
 
-Settings are those of the jobs' own command lines, and so is what a job does when it is run again:
-extraction goes on where it stopped, an import or a build replaces what it wrote before. A pipeline
-that was killed is therefore run again by the same command.
+The settings are those of the jobs' command lines, and a job behaves as it does there when it is run
+again: extraction continues where it stopped, an import or a build replaces what it wrote before.
+Therefore a pipeline that was killed is run again by the same command.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ log = logging.getLogger("adnominal")
 
 @dataclass(frozen=True)
 class Job:
-    """A job: its settings, and the function that does it."""
+    """A job: the class of its settings, and the function that runs it."""
 
     settings: type
     run: Callable[[Any], None]
@@ -62,7 +62,7 @@ JOBS: Mapping[str, Job] = {
     "build_asp": Job(Asp, asp.build),
     "build_sygns": Job(Sygns, sygns.build),
 }
-"""By the name of the job's script in ``etl/``."""
+"""The jobs by the names of their scripts in ``etl/``."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,9 @@ class Settings(EngineSettings):
         example="conf/demo/pipeline.yaml (a file with a list of steps: in it)",
     )
     first: int = setting(
-        1, help="number of the step to begin with; those before it are left out", example="first=3"
+        1,
+        help="number of the first step to run; the steps before it are skipped",
+        example="first=3",
     )
     lake: str = setting(
         "lake",
@@ -91,7 +93,7 @@ class Settings(EngineSettings):
 
 @dataclass(frozen=True)
 class Step:
-    """A job with its settings, its place from 1, and what messages call it."""
+    """A job with its settings, its number from 1, and its label in messages."""
 
     number: int
     label: str
@@ -100,11 +102,11 @@ class Step:
 
 
 def planned(settings: Settings) -> list[Step]:
-    """The steps that are to be run, every one with its settings resolved.
+    """The steps to run, each with its resolved settings.
 
     Raises:
-        UserError: a step that is no job, or settings that the job refuses; the message names the
-            step. Steps before `first` are checked too.
+        UserError: a step that is not a job, or settings that the job rejects; the message names
+            the step. Steps before `first` are checked too.
     """
     steps = []
     for number, written in enumerate(settings.steps, 1):
@@ -114,21 +116,21 @@ def planned(settings: Settings) -> list[Step]:
                 f"step {number}: got {names}; expected one job with its settings, as "
                 "- build_asp: {seed: 1}"
             )
-        ((name, given),) = written.items()
+        ((name, options),) = written.items()
         label = f"step {number} of {len(settings.steps)}, {name}"
         if name not in JOBS:
             raise UserError(f"{label}: no such job; expected one of {', '.join(JOBS)}")
-        if given is not None and not isinstance(given, Mapping):
-            raise UserError(f"{label}: got {given!r}; expected its settings, as {{seed: 1}}")
+        if options is not None and not isinstance(options, Mapping):
+            raise UserError(f"{label}: got {options!r}; expected its settings, as {{seed: 1}}")
         job = JOBS[name]
         try:
             shared: dict[str, Any] = {"lake": settings.lake}
             if issubclass(job.settings, EngineSettings):
                 shared |= {"engine": settings.engine, "memory": settings.memory}
-            own: Any = conf.from_dict(job.settings, {**shared, **(given or {})})
+            job_settings: Any = conf.from_dict(job.settings, {**shared, **(options or {})})
         except UserError as error:
             raise UserError(f"{label}: {error}") from error
-        steps.append(Step(number, label, job, own))
+        steps.append(Step(number, label, job, job_settings))
     return steps[settings.first - 1 :]
 
 
@@ -137,37 +139,38 @@ def run_steps(settings: Settings) -> None:
 
     steps= lists them with their settings, in a YAML file; the jobs are extract_amod,
     import_knowledge, import_published, import_pairs, build_adept, build_plane, build_asp and
-    build_sygns, and python -m etl.JOB --help lists the settings of each. All are checked before the
-    first runs, and the first that fails ends the pipeline. Run again, extraction goes on where it
-    stopped, and imports and builds replace what they wrote; first=N leaves out what is done.
+    build_sygns, and python -m etl.JOB --help lists the settings of each. All steps are checked
+    before the first runs, and the first step that fails ends the pipeline. When the pipeline is run
+    again, extraction continues where it stopped, and imports and builds replace what they wrote;
+    first=N skips the steps that are done.
     """
     steps = planned(settings)
     start("pipeline", settings)
     started = time.monotonic()
-    for done, step in enumerate(steps, 1):
+    for steps_done, step in enumerate(steps, 1):
         log.info("== %s\n%s", step.label, conf.as_yaml(step.settings).rstrip())
-        begun = time.monotonic()
+        step_start = time.monotonic()
         _run(step)
         now = time.monotonic()
         log.info(
             "== %s: done in %s; %d of %d in %s",
             step.label,
-            duration(now - begun),
-            done,
+            duration(now - step_start),
+            steps_done,
             len(steps),
             duration(now - started),
         )
 
 
 def _run(step: Step) -> None:
-    """Run a step; what it raises names it, and how to go on."""
-    again = f"(mended, go on with first={step.number})"
+    """Run a step; its errors name the step and tell how to continue."""
+    resume_hint = f"(after correcting it, continue with first={step.number})"
     try:
         step.job.run(step.settings)
     except UserError as error:
-        raise UserError(f"{step.label}: {error} {again}") from error
+        raise UserError(f"{step.label}: {error} {resume_hint}") from error
     except JobFailed as error:
-        raise JobFailed(f"{step.label}: {error} {again}") from error
+        raise JobFailed(f"{step.label}: {error} {resume_hint}") from error
     except Exception:
-        log.error("%s failed %s", step.label, again)
+        log.error("%s failed %s", step.label, resume_hint)
         raise

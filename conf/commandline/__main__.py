@@ -41,10 +41,10 @@ def help_text() -> str:
 
 
 def find(words: Sequence[str]) -> tuple[Command, list[str]]:
-    """The command that the first words name, and the words that are left for it.
+    """The command that the first words name, and the words after them.
 
     Raises:
-        UserError: no such command; the nearest one is named.
+        UserError: no such command; the message names the nearest one.
     """
     for length in (2, 1):
         command = COMMANDS.get(" ".join(words[:length]))
@@ -86,11 +86,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UserError as error:
         return conf.complain(error, 2)
     except ModuleNotFoundError as error:
-        way_out = conf.missing_package(error)
-        if way_out is None:
+        message = conf.missing_package(error)
+        if message is None:
             raise
-        return conf.complain(way_out, 2)
-    # What looks at the command line itself (the name of an application) sees the script's.
+        return conf.complain(message, 2)
+    # Code that reads the command line itself (for the name of an application) sees the script's.
     sys.argv = [str(module.__file__), *rest]
     code: int = module.main(rest)
     return code

@@ -1,15 +1,15 @@
 """The commands by name: where each one's script is, and which settings it takes.
 
-A command is its script: the module is imported, and its ``main`` gets the words that follow.
-Nothing of a job is imported before its command is chosen, so that help and mistakes answer at once
-and the core runs without the packages of the extras.
+A command runs its script: the module is imported, and its ``main`` gets the words that follow. The
+modules of a job are imported only when its command is chosen, so that help and errors appear at
+once and the core runs without the packages of the extras.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import importlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,193 +37,83 @@ class Command:
 
     @property
     def script(self) -> str:
-        """The same as a user would start it without ``adnominal``."""
+        """The command that starts the script without ``adnominal``."""
         if self.module.startswith("analysis") or self.module.endswith("__main__"):
             return f"python -m {self.module.removesuffix('.__main__')}"
         return f"python {self.module.replace('.', '/')}.py"
 
 
-_PAIRS, _DATA, _MODELS, _LOOK = (
-    "From corpora to pairs",
-    "From pairs to datasets",
-    "Models",
-    "Looking at it",
-)
+# fmt: off
+_GROUPS: Mapping[str, Sequence[tuple[str, str, str, str]]] = {
+    "From corpora to pairs": (
+        ("extract", "etl.extract_amod", "etl.amod.settings:Settings",
+         "count the adjective–noun pairs of a corpus"),
+        ("import knowledge", "etl.import_knowledge", "etl.knowledge.job:Settings",
+         "ConceptNet, WordNet and the lexicons"),
+        ("import published", "etl.import_published", "etl.published.job:Settings",
+         "the released datasets, MNLI, SNLI and AddOne"),
+        ("import pairs", "etl.import_pairs", "etl.published.pairs:Settings",
+         "people's ratings of pairs"),
+        ("pipeline", "etl.pipeline", "etl.jobs:Settings",
+         "several jobs from one YAML file"),
+    ),
+    "From pairs to datasets": (
+        ("build adept", "etl.build_adept", "etl.adept.settings:Settings",
+         "ADEPT's items, for annotation"),
+        ("build plane", "etl.build_plane", "etl.plane.settings:Settings",
+         "PLANE's phrases and splits"),
+        ("build asp", "etl.build_asp", "etl.asp.settings:Settings",
+         "ASP's entailment and degree tests"),
+        ("build sygns", "etl.build_sygns", "etl.sygns.settings:Settings",
+         "SyGNS's sentences with their meanings"),
+        ("annotate", "etl.annotate_adept", "etl.adept.annotating:VERBS",
+         "ADEPT's labels: export, import, simulate, finish"),
+        ("judge", "etl.judge_asp", "etl.asp.judge:Settings",
+         "people's judgements of ASP's degrees"),
+        ("audit", "etl.audit_pairs", "etl.asp.auditing:Settings",
+         "an audit of ASP's pairs"),
+        ("check", "etl.check_splits", "etl.plane.checking:Settings",
+         "a check of PLANE's splits"),
+        ("datasheet", "etl.datasheet", "etl.datasheet:Settings",
+         "the datasheet of a dataset"),
+    ),
+    "Models": (
+        ("train", "training.finetune", "training.settings:Settings",
+         "fine-tune a model on a task"),
+        ("pretrain", "training.pretrain_mlm", "training.pretraining:Settings",
+         "a masked language model of the lake's sentences"),
+        ("prompt", "training.prompt", "training.prompting.settings:Settings",
+         "prompt a language model"),
+        ("score", "training.score", "training.scoring.settings:Settings",
+         "a model on labelled rows of a task"),
+        ("predict", "training.predict", "training.predicting.settings:Settings",
+         "a model on the rows of a table"),
+        ("convert", "training.convert", "training.conversion:Settings",
+         "a checkpoint as a model folder"),
+    ),
+    "Looking at it": (
+        ("explore", "analysis.explore", "analysis.exploring.job:Settings",
+         "word sketches in a browser, in a folder, or as rows"),
+        ("report", "analysis.report", "analysis.reporting.job:Settings",
+         "the papers' tables and figures, ours beside them"),
+        ("graded", "analysis.graded", "analysis.graded:Settings",
+         "people's ratings of pairs beside counts, association and scores"),
+        ("semantics", "analysis.semantics.__main__", "analysis.semantics.job:Settings",
+         "SyGNS's predictions by provers and clause matching"),
+        ("export", "analysis.export.__main__", "analysis.export.job:Settings",
+         "a dataset for Hugging Face, lm-eval or Croissant"),
+        ("lake", "etl.lake.__main__", "etl.lake.__main__:COMMANDS",
+         "tables: list, show, history, export, why"),
+    ),
+}
+# fmt: on
+"""By heading of the help: name, module, settings and help of each command."""
 
-_ALL = (
-    Command(
-        "extract",
-        "etl.extract_amod",
-        "etl.amod.settings:Settings",
-        "count the adjective–noun pairs of a corpus",
-        _PAIRS,
-    ),
-    Command(
-        "import knowledge",
-        "etl.import_knowledge",
-        "etl.knowledge.job:Settings",
-        "ConceptNet, WordNet and the lexicons",
-        _PAIRS,
-    ),
-    Command(
-        "import published",
-        "etl.import_published",
-        "etl.published.job:Settings",
-        "the released datasets, MNLI, SNLI and AddOne",
-        _PAIRS,
-    ),
-    Command(
-        "import pairs",
-        "etl.import_pairs",
-        "etl.published.pairs:Settings",
-        "people's ratings of pairs",
-        _PAIRS,
-    ),
-    Command(
-        "pipeline", "etl.pipeline", "etl.jobs:Settings", "several jobs from one YAML file", _PAIRS
-    ),
-    Command(
-        "build adept",
-        "etl.build_adept",
-        "etl.adept.settings:Settings",
-        "ADEPT's items, for annotation",
-        _DATA,
-    ),
-    Command(
-        "build plane",
-        "etl.build_plane",
-        "etl.plane.settings:Settings",
-        "PLANE's phrases and splits",
-        _DATA,
-    ),
-    Command(
-        "build asp",
-        "etl.build_asp",
-        "etl.asp.settings:Settings",
-        "ASP's entailment and degree tests",
-        _DATA,
-    ),
-    Command(
-        "build sygns",
-        "etl.build_sygns",
-        "etl.sygns.settings:Settings",
-        "SyGNS's sentences with their meanings",
-        _DATA,
-    ),
-    Command(
-        "annotate",
-        "etl.annotate_adept",
-        "etl.adept.annotating:VERBS",
-        "ADEPT's labels: export, import, simulate, finish",
-        _DATA,
-    ),
-    Command(
-        "judge",
-        "etl.judge_asp",
-        "etl.asp.judge:Settings",
-        "people's judgements of ASP's degrees",
-        _DATA,
-    ),
-    Command(
-        "audit", "etl.audit_pairs", "etl.asp.auditing:Settings", "an audit of ASP's pairs", _DATA
-    ),
-    Command(
-        "check",
-        "etl.check_splits",
-        "etl.plane.checking:Settings",
-        "a check of PLANE's splits",
-        _DATA,
-    ),
-    Command(
-        "datasheet", "etl.datasheet", "etl.datasheet:Settings", "the datasheet of a dataset", _DATA
-    ),
-    Command(
-        "train",
-        "training.finetune",
-        "training.settings:Settings",
-        "fine-tune a model on a task",
-        _MODELS,
-    ),
-    Command(
-        "pretrain",
-        "training.pretrain_mlm",
-        "training.pretraining:Settings",
-        "a masked language model of the lake's sentences",
-        _MODELS,
-    ),
-    Command(
-        "prompt",
-        "training.prompt",
-        "training.prompting.settings:Settings",
-        "prompt a language model",
-        _MODELS,
-    ),
-    Command(
-        "score",
-        "training.score",
-        "training.scoring.settings:Settings",
-        "a model on labelled rows of a task",
-        _MODELS,
-    ),
-    Command(
-        "predict",
-        "training.predict",
-        "training.predicting.settings:Settings",
-        "a model on the rows of a table",
-        _MODELS,
-    ),
-    Command(
-        "convert",
-        "training.convert",
-        "training.conversion:Settings",
-        "a checkpoint as a model folder",
-        _MODELS,
-    ),
-    Command(
-        "explore",
-        "analysis.explore",
-        "analysis.exploring.job:Settings",
-        "word sketches in a browser, in a folder, or as rows",
-        _LOOK,
-    ),
-    Command(
-        "report",
-        "analysis.report",
-        "analysis.reporting.job:Settings",
-        "the papers' tables and figures, ours beside them",
-        _LOOK,
-    ),
-    Command(
-        "graded",
-        "analysis.graded",
-        "analysis.graded:Settings",
-        "people's ratings of pairs beside counts, association and scores",
-        _LOOK,
-    ),
-    Command(
-        "semantics",
-        "analysis.semantics.__main__",
-        "analysis.semantics.job:Settings",
-        "SyGNS's predictions by provers and clause matching",
-        _LOOK,
-    ),
-    Command(
-        "export",
-        "analysis.export.__main__",
-        "analysis.export.job:Settings",
-        "a dataset for Hugging Face, lm-eval or Croissant",
-        _LOOK,
-    ),
-    Command(
-        "lake",
-        "etl.lake.__main__",
-        "etl.lake.__main__:COMMANDS",
-        "tables: list, show, history, export, why",
-        _LOOK,
-    ),
-)
-
-COMMANDS: Mapping[str, Command] = {command.name: command for command in _ALL}
+COMMANDS: Mapping[str, Command] = {
+    name: Command(name, module, settings, help, group)
+    for group, rows in _GROUPS.items()
+    for name, module, settings, help in rows
+}
 """By their words, in the order of the help."""
 
 
@@ -234,5 +124,6 @@ def settings_of(command: Command) -> dict[str, type]:
     if dataclasses.is_dataclass(value):
         return {"": value if isinstance(value, type) else type(value)}
     return {
-        verb: next(one for one in parts if isinstance(one, type)) for verb, parts in value.items()
+        verb: next(part for part in parts if isinstance(part, type))
+        for verb, parts in value.items()
     }

@@ -1,7 +1,7 @@
-"""Completion for shells: the words that may follow what was typed so far.
+"""Completion for shells: the words that may follow the words typed so far.
 
-The shell asks ``adnominal --complete LINE`` at every key, so that commands, keys and values are
-those of the installed version.
+The shell calls ``adnominal --complete LINE`` at every completion, so that commands, keys and values
+are those of the installed version.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from conf.help import fields_of, nearest
 __all__ = ["SHELLS", "candidates", "script"]
 
 SHELLS = {
-    # Bash takes "=" for the end of a word: what it replaces is the value alone.
+    # Bash treats "=" as the end of a word and replaces only the value.
     "bash": """\
 _adnominal() {
     local IFS=$'\\n'
@@ -43,10 +43,10 @@ complete -c adnominal -a '(adnominal --complete (commandline -cp) 2>/dev/null)'
 
 
 def script(shell: str) -> str:
-    """What a shell's start-up file is to read: ``eval "$(adnominal completion bash)"``.
+    """The code for the start-up file of a shell: ``eval "$(adnominal completion bash)"``.
 
     Raises:
-        UserError: a shell that is not known.
+        UserError: an unknown shell.
     """
     if shell not in SHELLS:
         raise UserError(
@@ -57,9 +57,9 @@ def script(shell: str) -> str:
 
 
 def candidates(line: str) -> list[str]:
-    """The words that the last word of the line may become, the line beginning with the program.
+    """The completions of the last word of a line that begins with the program.
 
-    Values are given whole, as ``key=value``; paths are left to the shell (no candidates).
+    Values are returned as ``key=value``. Paths have no candidates: the shell completes them.
     """
     words = line.split()[1:]
     last = "" if not words or line[-1:].isspace() else words.pop()

@@ -1,1 +1,1 @@
-"""The corpora: a dump in, blocks of parsed lines or documents of plain text out."""
+"""Readers of corpora: they turn a dump into blocks of parsed lines or documents of plain text."""

@@ -1,8 +1,8 @@
-"""Pre-parsed corpora as blocks of bytes that hold whole sentences.
+"""Pre-parsed corpora as blocks of bytes that contain whole sentences.
 
-A block ends where no sentence can be under way: after a blank line, or before a line that begins
-with ``>>>>>`` (the flat layout of DepCC). A file that has neither is cut before a ``#`` line that
-follows a row, which ends a sentence too.
+A block ends between two sentences: after a blank line, or before a line that begins with ``>>>>>``
+(the flat layout of DepCC). A file that has neither is cut before a ``#`` line that follows a row,
+which also ends a sentence.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from typing import Any, Protocol
 
 from etl.corpora.depcc import SENTENCE_MARK
 
-BLOCK = 1 << 20  # fits the second-level cache of a core, so that it is still there when it is read
+BLOCK = 1 << 20  # fits the second-level cache of a core, so that it is still cached when it is read
 LIMIT = 64 << 20
 
-_MARKED = b"\n" + SENTENCE_MARK
+_SENTENCE_MARK_LINE = b"\n" + SENTENCE_MARK
 _BOUNDARY = re.compile(rb"\n(?=(\r?\n)|" + SENTENCE_MARK + rb")")
 _WINDOW = 1 << 16
-_NEAR = 1 << 12  # some sentences
+_FIRST_WINDOW = 1 << 12  # some sentences
 
 
 class NoBoundary(ValueError):
-    """So many bytes without the end of a sentence that they are in no known layout."""
+    """More bytes without the end of a sentence than any known layout has."""
 
 
 class Stream(Protocol):
-    """What is read from: any binary stream; ranges need one that can seek."""
+    """A binary stream; reading ranges needs one that can seek."""
 
     def readinto(self, buffer: Any, /) -> int | None: ...
     def seek(self, offset: int, /) -> int: ...
@@ -41,15 +41,15 @@ def blocks(
     start: int = 0,
     end: int | None = None,
 ) -> Iterator[memoryview]:
-    """The bytes of `stream`, in order, as blocks of about `size` bytes that hold whole sentences.
+    """The bytes of `stream`, in order, as blocks of about `size` bytes with whole sentences.
 
-    A block is valid until the next one is asked for: all share one buffer. `start` and `end`
-    (bytes) confine the reading to a range of a file that can seek: it begins at the first boundary
-    at or after `start` and stops at the first one at or after `end`, so that adjacent ranges read
-    each byte exactly once. Ranges meet only at blank lines and ``>>>>>`` lines, which can be told
-    without looking far back.
+    A block is valid until the next one is requested, because all share one buffer. `start` and
+    `end` (bytes) restrict the reading to a range of a file that can seek: it begins at the first
+    boundary at or after `start` and stops at the first one at or after `end`, so that adjacent
+    ranges read each byte exactly once. Ranges meet only at blank lines and ``>>>>>`` lines, which
+    are recognised without reading far back.
 
-    Raises `NoBoundary` where `limit` bytes hold no boundary, and whatever `stream` raises.
+    Raises `NoBoundary` if `limit` bytes contain no boundary, and whatever `stream` raises.
     """
     stop = None
     if start or end is not None:
@@ -71,11 +71,11 @@ def blocks(
             if left is not None:
                 left -= got
         else:
-            cut = _last_boundary(buffer, filled)
-            if cut:
-                yield view[:cut]
-                view[: filled - cut] = view[cut:filled]
-                filled -= cut
+            boundary = _last_boundary(buffer, filled)
+            if boundary:
+                yield view[:boundary]
+                view[: filled - boundary] = view[boundary:filled]
+                filled -= boundary
                 continue
             if filled >= limit:
                 raise NoBoundary(
@@ -93,20 +93,20 @@ def blocks(
 
 def _last_boundary(buffer: bytearray, stop: int) -> int:
     """The last boundary in the first `stop` bytes, 0 if there is none."""
-    # Near the end first: a search for what does not occur would read the whole buffer.
-    window = _NEAR
+    # The end is searched first: a search for a mark that does not occur reads the whole buffer.
+    window = _FIRST_WINDOW
     while True:
-        low = max(0, stop - window)
-        blank = buffer.rfind(b"\n\n", low, stop)
-        blank_crlf = buffer.rfind(b"\n\r\n", low, stop)
-        marked = buffer.rfind(_MARKED, low, stop)
-        best = max(blank + 2 if blank >= 0 else 0, blank_crlf + 3 if blank_crlf >= 0 else 0)
-        best = max(best, marked + 1)
-        if best or not low:
+        window_start = max(0, stop - window)
+        blank = buffer.rfind(b"\n\n", window_start, stop)
+        blank_crlf = buffer.rfind(b"\n\r\n", window_start, stop)
+        marked = buffer.rfind(_SENTENCE_MARK_LINE, window_start, stop)
+        boundary = max(blank + 2 if blank >= 0 else 0, blank_crlf + 3 if blank_crlf >= 0 else 0)
+        boundary = max(boundary, marked + 1)
+        if boundary or not window_start:
             break
         window *= 8
-    if best:
-        return best
+    if boundary:
+        return boundary
     comment = buffer.rfind(b"\n#", 0, stop)
     while comment >= 0:
         line = buffer.rfind(b"\n", 0, comment) + 1
@@ -117,11 +117,14 @@ def _last_boundary(buffer: bytearray, stop: int) -> int:
 
 
 def _boundary_from(stream: Stream, offset: int) -> int:
-    """The first boundary at or after `offset`: a byte after a blank line, the first byte of a
-    ``>>>>>`` line, the beginning or the end of the file."""
+    """The first boundary at or after `offset`.
+
+    A boundary is the byte after a blank line, the first byte of a ``>>>>>`` line, and the beginning
+    or the end of the file.
+    """
     if offset <= 0:
         return 0
-    # What makes a byte a boundary begins at most 3 bytes before it and ends 5 after.
+    # The bytes that make a boundary begin at most 3 bytes before it and end 5 bytes after it.
     base = max(0, offset - 3)
     stream.seek(base)
     window = bytearray(_WINDOW)
@@ -135,6 +138,6 @@ def _boundary_from(stream: Stream, offset: int) -> int:
                 return boundary
         if not got:
             return max(offset, base + len(data))
-        keep = min(len(data), len(_MARKED))
-        base += len(data) - keep
-        data = data[-keep:]
+        overlap = min(len(data), len(_SENTENCE_MARK_LINE))
+        base += len(data) - overlap
+        data = data[-overlap:]

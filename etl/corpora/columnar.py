@@ -1,8 +1,8 @@
-"""Parquet and Arrow IPC files as texts: one row a document.
+"""Parquet and Arrow IPC files as texts: one document per row.
 
-The column of the texts and that of the ids are read, no other. A unit has the row groups (or
-record batches) whose share of the file begins in it, so that one file keeps all cores busy. Rows
-are handed on as they stand, in Arrow: whoever parses them makes documents of them (`documents_of`).
+Only the column of the texts and that of the ids are read. A unit has the row groups (or record
+batches) whose share of the file begins in it, so that one file keeps all cores busy. Rows are
+yielded unchanged as Arrow arrays; the parser's side makes documents of them (`documents_of`).
 """
 
 from __future__ import annotations
@@ -29,17 +29,16 @@ SUFFIXES = {
     ".feather": "Arrow IPC",
     ".ipc": "Arrow IPC",
 }
-_ROWS = 1024  # of a batch: texts of some kilobytes each
-_TEXTS = (pa.string(), pa.large_string(), pa.string_view())
+_ROWS_PER_BATCH = 1024  # texts have some kilobytes each
+_TEXT_TYPES = (pa.string(), pa.large_string(), pa.string_view())
 
 
 class WrongColumn(Unreadable):
-    """A file that lacks a column named, or has none that can be read under that name."""
+    """A file without the column that a setting names, or with one of the wrong type."""
 
 
 class Texts(NamedTuple):
-    """Rows of a file: their ids and texts (text; null where there is none), `first` the number of
-    the first of them in the file, from 0."""
+    """Rows of a file: their ids and texts; `first` is the number of the first row, from 0."""
 
     names: pa.Array
     texts: pa.Array
@@ -52,7 +51,7 @@ class Texts(NamedTuple):
 
 
 def format_of(path: str, head: bytes) -> str | None:
-    """``Parquet`` or ``Arrow IPC`` where a file's first bytes or its name say so, else None."""
+    """``Parquet`` or ``Arrow IPC``, by the first bytes of a file or its name; else None."""
     if head.startswith(PARQUET):
         return "Parquet"
     if head.startswith((ARROW_FILE, ARROW_STREAM)):
@@ -64,15 +63,15 @@ def format_of(path: str, head: bytes) -> str | None:
 def read_unit(
     unit: Unit, text_field: str = "text", id_field: str | None = None
 ) -> Iterator[Texts | Event]:
-    """The rows of a unit, in order; `LeftOut` with the reason ``no_rows`` where a file has none.
+    """The rows of a unit, in order; `LeftOut` with the reason ``no_rows`` if a file has none.
 
     Raises:
         Unreadable: neither Parquet nor Arrow IPC; truncated or damaged; no column `text_field`, or
-            one that holds no text; no column `id_field`.
+            one that does not contain text; no column `id_field`.
     """
-    with _reported(unit.path), open_stored(unit.path) as stream:
+    with _library_errors_as_unreadable(unit.path), open_stored(unit.path) as stream:
         file = _open(unit.path, stream)
-        columns = _columns(unit.path, file.schema, text_field, id_field)
+        columns = _columns_to_read(unit.path, file.schema, text_field, id_field)
         empty = True
         for batch, first in file.batches(unit, columns):
             empty = empty and not batch.num_rows
@@ -82,19 +81,19 @@ def read_unit(
 
 
 def check_columns(path: str, text_field: str, id_field: str | None) -> None:
-    """Raise `Unreadable` where the file cannot be opened or lacks the columns named."""
-    with _reported(path), open_stored(path) as stream:
-        _columns(path, _open(path, stream).schema, text_field, id_field)
+    """Raise `Unreadable` if the file cannot be opened or lacks one of the columns."""
+    with _library_errors_as_unreadable(path), open_stored(path) as stream:
+        _columns_to_read(path, _open(path, stream).schema, text_field, id_field)
 
 
 def documents_of(names: pa.Array, texts: pa.Array) -> Iterator[Event]:
-    """The documents that rows make, or the reason why a row makes none."""
+    """The documents that the rows contain, or the reason why a row contains none."""
     for name, text in zip(names.to_pylist(), texts.to_pylist(), strict=True):
         yield from text_events(name, text, sample_of(text[:400]))
 
 
 @contextmanager
-def _reported(path: str) -> Iterator[None]:
+def _library_errors_as_unreadable(path: str) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError, ValueError) as error:
@@ -116,10 +115,10 @@ class _Parquet:
         groups = [group for group in range(count) if _in_unit(unit, group, count)]
         if not groups:
             return
-        # Those of a unit follow each other; one reader of all costs less than one for each.
+        # The groups of a unit are adjacent; one reader for all costs less than one for each.
         first = sum(footer.row_group(group).num_rows for group in range(groups[0]))
         for batch in self._file.iter_batches(
-            _ROWS, row_groups=groups, columns=columns, use_threads=False
+            _ROWS_PER_BATCH, row_groups=groups, columns=columns, use_threads=False
         ):
             yield batch, first
             first += batch.num_rows
@@ -134,7 +133,7 @@ class _ArrowFile:
         row = 0
         count = self._reader.num_record_batches
         for number in range(count):
-            batch = self._reader.get_batch(number)  # mapped: what is not looked at is not read
+            batch = self._reader.get_batch(number)  # memory-mapped: other columns are not read
             if _in_unit(unit, number, count):
                 yield batch.select(columns), row
             row += batch.num_rows
@@ -147,7 +146,7 @@ class _ArrowStream:
 
     def batches(self, unit: Unit, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, int]]:
         if not _in_unit(unit, 0, 1):
-            return  # a stream is read from its beginning, by the first unit
+            return  # only the first unit reads a stream, from its beginning
         row = 0
         for batch in self._reader:
             yield batch.select(columns), row
@@ -173,10 +172,12 @@ def _open(path: str, stored: object) -> _Parquet | _ArrowFile | _ArrowStream:
     raise Unreadable(path, f"no {kind} file, whatever its name: it begins with {head!r}")
 
 
-def _columns(path: str, schema: pa.Schema, text_field: str, id_field: str | None) -> list[str]:
-    """The columns to read: that of the text, and that of the ids if there is one."""
+def _columns_to_read(
+    path: str, schema: pa.Schema, text_field: str, id_field: str | None
+) -> list[str]:
+    """The columns to read: that of the texts, and that of the ids if there is one."""
     if id_field is None:
-        id_field = next((name for name in ID_FIELDS if _names_rows(schema, name)), None)
+        id_field = next((name for name in ID_FIELDS if _can_identify_rows(schema, name)), None)
     for setting, name in (("text_field", text_field), ("id_field", id_field)):
         if name is None:
             continue
@@ -184,21 +185,21 @@ def _columns(path: str, schema: pa.Schema, text_field: str, id_field: str | None
             known = ", ".join(schema.names)
             nested = "; nested columns are not read" if "." in name else ""
             raise WrongColumn(path, f"no column {setting}={name}; it has {known}{nested}")
-        kind = _plain(schema.field(name).type)
-        if kind not in _TEXTS and (setting == "text_field" or not pa.types.is_integer(kind)):
-            wanted = "text" if setting == "text_field" else "text or whole numbers"
-            raise WrongColumn(path, f"column {setting}={name} holds {kind}; expected {wanted}")
+        kind = _value_type(schema.field(name).type)
+        if kind not in _TEXT_TYPES and (setting == "text_field" or not pa.types.is_integer(kind)):
+            expected = "text" if setting == "text_field" else "text or whole numbers"
+            raise WrongColumn(path, f"column {setting}={name} holds {kind}; expected {expected}")
     return [text_field] if id_field in (None, text_field) else [text_field, str(id_field)]
 
 
-def _names_rows(schema: pa.Schema, name: str) -> bool:
+def _can_identify_rows(schema: pa.Schema, name: str) -> bool:
     if name not in schema.names:
         return False
-    kind = _plain(schema.field(name).type)
-    return kind in _TEXTS or pa.types.is_integer(kind)
+    kind = _value_type(schema.field(name).type)
+    return kind in _TEXT_TYPES or pa.types.is_integer(kind)
 
 
-def _plain(kind: pa.DataType) -> pa.DataType:
+def _value_type(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
@@ -208,13 +209,13 @@ def _plain(kind: pa.DataType) -> pa.DataType:
 def _texts(
     path: str, batch: pa.RecordBatch, columns: list[str], first: int
 ) -> Iterator[Texts | Event]:
-    """The rows of a batch that are text, and what is wrong with the others."""
+    """The rows of a batch that are text, and an event for each of the others."""
     column = batch.column(columns[0])
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if pa.types.is_string_view(column.type):
         column = column.cast(pa.binary_view()).cast(pa.large_binary()).view(pa.large_string())
-    names = _names(path, batch, columns, first)
+    names = _row_names(path, batch, columns, first)
     faults: dict[int, Rejected] = {}
     if column.null_count:
         for row in pc.indices_nonzero(pc.is_null(column)).to_pylist():
@@ -223,7 +224,7 @@ def _texts(
         lengths = pc.binary_length(column)
         for row in pc.indices_nonzero(pc.greater(lengths, MAX_LINE_BYTES)).to_pylist():
             faults[row] = Rejected("line_too_long", f"row {first + row}: {lengths[row]} bytes")
-    faults |= _not_utf8(column, faults, first)
+    faults |= _invalid_utf8_rows(column, faults, first)
     if faults:
         yield from (faults[row] for row in sorted(faults))
         good = pa.array([row for row in range(len(column)) if row not in faults], pa.int64())
@@ -232,7 +233,9 @@ def _texts(
         yield Texts(names, column.cast(pa.string()), first)
 
 
-def _not_utf8(column: pa.Array, known: dict[int, Rejected], first: int) -> dict[int, Rejected]:
+def _invalid_utf8_rows(
+    column: pa.Array, known: dict[int, Rejected], first: int
+) -> dict[int, Rejected]:
     try:
         column.validate(full=True)
         return {}
@@ -250,7 +253,7 @@ def _not_utf8(column: pa.Array, known: dict[int, Rejected], first: int) -> dict[
     return faults
 
 
-def _names(path: str, batch: pa.RecordBatch, columns: list[str], first: int) -> pa.Array:
+def _row_names(path: str, batch: pa.RecordBatch, columns: list[str], first: int) -> pa.Array:
     """The ids of the rows; ``path#row=N`` where there is none."""
     if len(columns) < 2:
         return _places(path, batch.num_rows, first)

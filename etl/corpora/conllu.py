@@ -1,9 +1,9 @@
-"""CoNLL-U (universaldependencies.org/format.html), and what a dialect of its ten columns is.
+"""CoNLL-U (universaldependencies.org/format.html), and the properties of a dialect of it.
 
 Columns: ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC, tab-separated; an empty field is
 ``_``. Ids count from 1 and the root's head is 0. Multi-word ranges (``3-4``) and empty nodes
-(``3.1``) are rows but no tokens. Sentences end at a blank line; ``# newdoc id = …`` begins a
-document and ``# text = …`` holds the sentence.
+(``3.1``) are rows but not tokens. Sentences end at a blank line; ``# newdoc id = …`` begins a
+document and ``# text = …`` contains the sentence.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ ID, FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, DEPREL, DEPS, MISC = range(COLUMNS)
 class Dialect:
     """A layout of ten tab-separated columns.
 
-    name           what the settings and the tables call it
-    first_id       the smallest id of a token (0 or 1)
-    ranges         whether rows with ids ``3-4`` and ``3.1`` are lawful (they are no tokens)
-    sentence_mark  what begins the line that opens a sentence, where blank lines do not part them
+    Attributes:
+        name: its name in settings and tables.
+        first_id: the smallest id of a token (0 or 1).
+        ranges: whether rows with ids ``3-4`` and ``3.1`` are allowed (they are not tokens).
+        sentence_mark: the beginning of the line that opens a sentence, in a layout that does not
+            separate sentences by blank lines.
     """
 
     name: str

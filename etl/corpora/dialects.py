@@ -1,4 +1,4 @@
-"""Telling the layouts of pre-parsed corpora apart by their first rows."""
+"""Detection of the layout of a pre-parsed corpus by its first rows."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ _NUMBER = re.compile(rb"[0-9]+")
 
 
 class UnknownDialect(ValueError):
-    """The bytes are in none of the layouts that can be read."""
+    """The bytes are in none of the known layouts."""
 
 
 def detect(head: bytes) -> Dialect:
     """The dialect of a file that begins with `head` (some 64 KB; the last line may be cut).
 
-    Rows vote: an id of 0, an empty FEATS column or a row that heads itself speak for DepCC, any
-    other row with a lawful id for CoNLL-U; damaged rows have no vote. Raises `UnknownDialect`
-    where no row can be read.
+    The majority of rows decides: a row with the id 0, an empty FEATS column or itself as its head
+    counts for DepCC, any other row with a valid id for CoNLL-U; damaged rows do not count. Raises
+    `UnknownDialect` if no row can be read.
     """
     lines = head.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     if len(lines) > 1:
         lines.pop()  # cut by the end of `head`, or empty after the last newline
-    rows = depcc = conllu = 0
+    row_count = depcc = conllu = 0
     flat = False
     first = b""
     for line in lines:
@@ -36,7 +36,7 @@ def detect(head: bytes) -> Dialect:
             flat = True
         if not line or line.startswith((b"#", SENTENCE_MARK)):
             continue
-        rows += 1
+        row_count += 1
         first = first or line
         columns = line.split(b"\t")
         if len(columns) != COLUMNS:
@@ -49,14 +49,14 @@ def detect(head: bytes) -> Dialect:
         elif _NUMBER.fullmatch(head_id) or not _NUMBER.fullmatch(identifier):
             conllu += 1
     if not depcc and not conllu:
-        seen = (
+        description = (
             f"the first row is {first[:80].decode('utf-8', 'replace')!r}"
-            if rows
+            if row_count
             else f"no row of tokens in the first {len(head)} bytes"
         )
         raise UnknownDialect(
-            f"not a layout that can be read: {seen}; expected {COLUMNS} tab-separated columns "
-            f"in one of the layouts {', '.join(DIALECTS)}"
+            f"not a layout that can be read: {description}; expected {COLUMNS} tab-separated "
+            f"columns in one of the layouts {', '.join(DIALECTS)}"
         )
     if depcc <= conllu:
         return CONLLU

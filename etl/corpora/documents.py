@@ -1,4 +1,4 @@
-"""What a reader of raw text yields: documents, and whatever it could not or did not read."""
+"""The events that a reader of raw text yields: documents, rejected and skipped input."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ MAX_SAMPLE = 200
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text to parse: `id` names it (title, URL, or path and byte), `text` has one paragraph a
-    line, is in Unicode normal form C and holds at most `MAX_CHARACTERS` characters."""
+    """A text to parse.
+
+    `id` names it (title, URL, or path and byte). `text` has one paragraph per line, is in Unicode
+    normal form C and has at most `MAX_CHARACTERS` characters.
+    """
 
     id: str
     text: str
@@ -24,9 +27,12 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """Malformed input. `sample` shows it (at most `MAX_SAMPLE` characters, never undecodable);
-    `line` is its line from 1 where the file is read from its beginning, `offset` the byte of the
-    decompressed file (of the unit's own data, where a unit is a range of bz2 streams)."""
+    """Malformed input.
+
+    `sample` shows it (at most `MAX_SAMPLE` characters, always decodable). `line` is its line from 1
+    if the file is read from its beginning, `offset` its byte in the decompressed file (in the data
+    of the unit, if the unit is a range of bz2 streams).
+    """
 
     reason: str
     sample: str
@@ -34,7 +40,7 @@ class Rejected:
     offset: int | None = None
 
     def place(self, path: str) -> str:
-        """``path, line 12`` or ``path, byte 345``: what a message shows."""
+        """The place for a message: ``path, line 12`` or ``path, byte 345``."""
         if self.line is not None:
             return f"{path}, line {self.line}"
         return path if self.offset is None else f"{path}, byte {self.offset}"
@@ -42,7 +48,7 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Well-formed input that is left out on purpose; `sample` names it (a page title)."""
+    """Well-formed input that is skipped on purpose; `sample` names it (a page title)."""
 
     reason: str
     sample: str
@@ -61,25 +67,25 @@ def sample_of(data: bytes | str) -> str:
 def normal_form(text: str) -> str:
     """`text` in Unicode normal form C.
 
-    NFC changes no word: it only joins a letter and its combining marks into the one code point that
-    MediaWiki, most keyboards and the parsers' training data use, so that one word is not counted
-    under two encodings. NFKC is not applied: it would change what stands there (``m²`` -> ``m2``).
+    NFC changes no word: it only joins a letter and its combining marks into the single code point
+    that MediaWiki, most keyboards and the training data of parsers use, so that one word is not
+    counted under two encodings. NFKC is not applied: it would change the text (``m²`` -> ``m2``).
     """
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
-# An overlong text is cut at a paragraph, else here; never at a mere space, inside a sentence.
+# A text that is too long is cut at a paragraph, else here; never at a space inside a sentence.
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*\s+")
 
 
 def pieces(
     document: Document, limit: int = MAX_CHARACTERS, offset: int | None = None
 ) -> Iterator[Document | Rejected]:
-    """`document` itself, or where it is longer than `limit` characters, its parts.
+    """`document` itself, or its parts if it is longer than `limit` characters.
 
     Parts are cut at the last paragraph end before the limit, else at the last sentence end; their
-    ids are ``id#part=1``, ``id#part=2`` and so on. A stretch of `limit` characters without either
-    is no prose: the rest of the document is rejected as ``too_long``.
+    ids are ``id#part=1``, ``id#part=2`` and so on. A span of `limit` characters without either is
+    not prose: the rest of the document is rejected as ``too_long``.
     """
     if len(document.text) <= limit:
         yield document
@@ -90,8 +96,8 @@ def pieces(
         if end - start > limit:
             end = text.rfind("\n", start + 1, start + limit + 1)
             if end < 0:
-                for found in _SENTENCE_END.finditer(text, start, start + limit):
-                    end = found.end()
+                for sentence_end in _SENTENCE_END.finditer(text, start, start + limit):
+                    end = sentence_end.end()
             if end < 0:
                 sample = sample_of(text[start : start + MAX_SAMPLE])
                 yield Rejected("too_long", sample, offset=offset)

@@ -1,17 +1,12 @@
 """Input files: finding them, opening them whatever their compression, cutting them into units.
 
-Compression is told by a file's first bytes, never by its name. Every fault of an archive, from
-whatever library, comes out as `Unreadable` with plain words, so that a job can record the file and
-go on with the others.
-
-What follows a complete archive member: another member is read on (gzip members, bz2 streams, zstd
-frames), zero bytes are padding and end the file, and anything else is damage. Readers that ignore
-such a tail, as ``bzip2`` does, lose the rest of a badly joined download without a word.
+The first bytes of a file decide its compression, never its name. Every fault of an archive, from
+whatever library, is raised as `Unreadable` with a plain reason, so that a job can record the file
+and continue with the others.
 """
 
 from __future__ import annotations
 
-import bz2
 import glob
 import io
 import itertools
@@ -33,21 +28,21 @@ from isal.igzip_lib import IsalError
 from isal.isal_zlib import _GzipReader
 
 from conf import UserError
+from etl.corpora.decompression import (
+    BLOCK,
+    EXPANSION_VARIABLE,
+    Bz2Reader,
+    Compression,
+    ZstdReader,
+    compression_of,
+    max_expansion,
+)
 
-Compression = Literal["gzip", "bz2", "zstd", "plain"]
-
-_BLOCK = 1 << 17
-# zstd gives no way to bound what one call puts out, and 4 bytes can stand for 128 KiB: small
-# portions keep a hostile file from taking the memory.
-_ZSTD_PORTION = 1 << 13
-
-EXPANSION_VARIABLE = "ADNOMINAL_MAX_EXPANSION"
-"""Environment variable: how many times its stored size a file may decompress to (200)."""
-_NO_BOMB = 1 << 30  # what so little unpacks to does no harm
+_HARMLESS_BYTES = 1 << 30  # less decompressed data than this is never refused
 
 
 class Unreadable(Exception):
-    """A file that cannot be read to its end: `path`, and `reason` in plain words."""
+    """A file that cannot be read to its end; `reason` states why in plain words."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"{path}: {reason}")
@@ -55,14 +50,14 @@ class Unreadable(Exception):
         self.reason = reason
 
     def __reduce__(self) -> tuple[type[Unreadable], tuple[str, str]]:
-        # Spark sends it between processes; the default would call it with one argument.
+        # Spark sends it between processes; the default would call the class with one argument.
         return type(self), (self.path, self.reason)
 
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
     """A file to read: an absolute path or a URI, its size as stored and its last modification
-    (UTC; 1970-01-01 where the store does not tell)."""
+    (UTC; 1970-01-01 if the store does not report it)."""
 
     path: str
     bytes: int
@@ -73,9 +68,9 @@ class InputFile:
 class Unit:
     """A share of a file for one task: the records that begin in the stored bytes from start to end.
 
-    `bytes` is the size of the whole file. For bz2 the range counts compressed bytes and stands for
-    the streams that begin in it. Readers find the first record behind a border from the file alone,
-    so adjacent units give every record exactly once, wherever the borders fall.
+    `bytes` is the size of the whole file. For bz2 the range is in compressed bytes and selects the
+    streams that begin in it. Readers find the first record after a border from the file alone, so
+    adjacent units yield every record exactly once, wherever the borders are.
     """
 
     path: str
@@ -94,7 +89,7 @@ class Unit:
 _MAGIC_CHARACTERS = re.compile(r"[*?[]")
 _INDEX_NAME = re.compile(r"-multistream-index\d*\.txt(-p\d+p\d+)?(\.bz2)?$")
 _ALIASES = {"s3a": "s3", "s3n": "s3"}
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_UNKNOWN_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def list_inputs(patterns: Sequence[str]) -> list[InputFile]:
@@ -103,62 +98,62 @@ def list_inputs(patterns: Sequence[str]) -> list[InputFile]:
     A pattern is a local path, a glob (``*``, ``**``, ``?``, ``[]``), a folder (every file below it)
     or a URI that fsspec knows (``file://``, ``s3://``, ``s3a://``, ``hdfs://`` ...), with the same
     globs and folders. A path that exists under its literal name is not read as a glob. Below a
-    folder or a wildcard, names that begin with ``.`` or ``_`` are left out (``_SUCCESS``).
-    The index files of multistream Wikipedia dumps are left out everywhere: they hold no text, and
-    a stream's beginning is recognised without them.
+    folder or a wildcard, names that begin with ``.`` or ``_`` are ignored (``_SUCCESS``).
+    The index files of multistream Wikipedia dumps are always ignored: they contain no text, and
+    the beginning of a stream is recognised without them.
 
     Raises `UserError` for a pattern without files, an empty or unreadable file, and a kind of URI
     whose package is not installed.
     """
     if not patterns:
         raise UserError("no input given; write input=PATH, a glob, a folder or a URI")
-    found: dict[str, InputFile] = {}
+    by_path: dict[str, InputFile] = {}
     for pattern in patterns:
         protocol, separator, rest = pattern.partition("://")
         if separator and protocol.lower() not in ("file", "local"):
-            files = _remote(pattern)
+            files = _remote_files(pattern)
         else:
-            files = _local(rest if separator else pattern, pattern)
-        kept = [file for file in files if not _INDEX_NAME.search(file.path)]
-        if not kept:
-            what = "only the index of a dump; give the dump itself" if files else "no file found"
-            raise UserError(f"input {pattern!r}: {what}")
-        for file in kept:
+            files = _local_files(rest if separator else pattern, pattern)
+        dumps = [file for file in files if not _INDEX_NAME.search(file.path)]
+        if not dumps:
+            problem = "only the index of a dump; give the dump itself" if files else "no file found"
+            raise UserError(f"input {pattern!r}: {problem}")
+        for file in dumps:
             if file.bytes == 0:
                 raise UserError(f"input {file.path}: the file is empty; remove it from the input")
-            found[file.path] = file
-    return [found[path] for path in sorted(found)]
+            by_path[file.path] = file
+    return [by_path[path] for path in sorted(by_path)]
 
 
-def _left_out(relative: str) -> bool:
+def _is_hidden(relative: str) -> bool:
     return any(part.startswith((".", "_")) for part in relative.split("/") if part)
 
 
 def _fixed_part(pattern: str) -> str:
     """The folder above the first wildcard of a pattern."""
-    found = _MAGIC_CHARACTERS.search(pattern)
-    return pattern if found is None else pattern[: pattern.rfind("/", 0, found.start()) + 1]
+    wildcard = _MAGIC_CHARACTERS.search(pattern)
+    return pattern if wildcard is None else pattern[: pattern.rfind("/", 0, wildcard.start()) + 1]
 
 
-def _asked_for(pattern: str) -> Callable[[str], bool]:
-    """Whether a match of a glob is meant: hidden names only if the pattern spells them out."""
+def _glob_filter(pattern: str) -> Callable[[str], bool]:
+    """A test of the matches of a glob: hidden names pass only if the pattern spells them out."""
     if re.search(r"(^|/)[._]", pattern[len(_fixed_part(pattern)) :]):
         return lambda path: True
-    return lambda path: not _left_out(path[len(_fixed_part(pattern)) :])
+    return lambda path: not _is_hidden(path[len(_fixed_part(pattern)) :])
 
 
-def _local(path: str, pattern: str) -> list[InputFile]:
+def _local_files(path: str, pattern: str) -> list[InputFile]:
     path = os.path.abspath(os.path.expanduser(path))
     if os.path.lexists(path) or not _MAGIC_CHARACTERS.search(path):
         if not os.path.exists(path):
             raise UserError(f"input {pattern!r}: no such file or folder")
-        return [_local_file(found) for found in _below(path)]
-    meant = _asked_for(path)
-    matches = [match for match in glob.glob(path, recursive=True) if meant(match)]
-    return [_local_file(found) for match in matches for found in _below(match)]
+        return [_local_file(file) for file in _files_below(path)]
+    is_wanted = _glob_filter(path)
+    matches = [match for match in glob.glob(path, recursive=True) if is_wanted(match)]
+    return [_local_file(file) for match in matches for file in _files_below(match)]
 
 
-def _below(path: str) -> Iterator[str]:
+def _files_below(path: str) -> Iterator[str]:
     if not os.path.isdir(path):
         yield path
         return
@@ -168,9 +163,9 @@ def _below(path: str) -> Iterator[str]:
         raise UserError(f"input {error.filename}: the folder cannot be read: {reason}")
 
     for folder, folders, names in os.walk(path, onerror=fail):
-        folders[:] = sorted(name for name in folders if not _left_out(name))
+        folders[:] = sorted(name for name in folders if not _is_hidden(name))
         for name in sorted(names):
-            if not _left_out(name):
+            if not _is_hidden(name):
                 yield os.path.join(folder, name)
 
 
@@ -185,14 +180,14 @@ def _local_file(path: str) -> InputFile:
     return InputFile(path, status.st_size, datetime.fromtimestamp(status.st_mtime, UTC))
 
 
-def _aliased(uri: str) -> str:
+def _with_standard_protocol(uri: str) -> str:
     protocol, separator, rest = uri.partition("://")
     return _ALIASES.get(protocol.lower(), protocol.lower()) + separator + rest
 
 
 def _file_system(uri: str) -> tuple[Any, str]:
-    """The fsspec file system of a URI, and the path in it; `UserError` where there is none."""
-    uri = _aliased(uri)
+    """The fsspec file system of a URI, and the path in it; `UserError` if there is none."""
+    uri = _with_standard_protocol(uri)
     protocol = uri.partition("://")[0]
     try:
         system, path = fsspec.core.url_to_fs(uri)
@@ -206,20 +201,20 @@ def _file_system(uri: str) -> tuple[Any, str]:
     return system, cast("str", path)
 
 
-def _remote(uri: str) -> list[InputFile]:
+def _remote_files(uri: str) -> list[InputFile]:
     system, path = _file_system(uri)
-    # What stands before the path (protocol, host) and comes back in every file's URI: a worker
-    # must reach the same store.
-    plain = _aliased(uri).rstrip("/")
+    # The part before the path (protocol, host) is put into every file's URI, so that a worker
+    # reaches the same store.
+    plain = _with_standard_protocol(uri).rstrip("/")
     prefix = plain.removesuffix(path.rstrip("/"))
     try:
-        # With details, a listing of 100,000 objects costs its pages and no request for each object.
+        # A listing with details needs one request for each page of it, not one for each object.
         if system.exists(path):
             matches = {path: system.info(path)}
         elif _MAGIC_CHARACTERS.search(path):
-            meant = _asked_for(path)
+            is_wanted = _glob_filter(path)
             globbed = system.glob(path, detail=True)
-            matches = {match: info for match, info in globbed.items() if meant(match)}
+            matches = {match: info for match, info in globbed.items() if is_wanted(match)}
         else:
             raise UserError(f"input {uri!r}: no such file or folder")
         infos = {}
@@ -227,24 +222,24 @@ def _remote(uri: str) -> list[InputFile]:
             if info["type"] != "directory":
                 infos[match] = info
                 continue
-            below = system.find(match, detail=True)
-            infos |= {f: below[f] for f in below if not _left_out(f[len(match) :])}
+            nested = system.find(match, detail=True)
+            infos |= {f: nested[f] for f in nested if not _is_hidden(f[len(match) :])}
     except UserError:
         raise
     except Exception as error:
-        # Each store's client raises its own kinds (missing credentials, no such host).
+        # The client of each store raises its own exceptions (missing credentials, no such host).
         raise UserError(f"input {uri}: cannot be listed: {error}") from error
     return [_remote_file(prefix + path, info) for path, info in sorted(infos.items())]
 
 
-# What the clients of S3, Azure, Google, Arrow (HDFS) and the memory store call it.
-_TIMES = ("LastModified", "last_modified", "updated", "mtime", "modified", "created")
+# The key of the time in the clients of S3, Azure, Google, Arrow (HDFS) and the memory store.
+_TIME_KEYS = ("LastModified", "last_modified", "updated", "mtime", "modified", "created")
 
 
 def _remote_file(uri: str, info: dict[str, Any]) -> InputFile:
     if info.get("size") is None:
         raise UserError(f"input {uri}: the store does not tell its size; copy the file first")
-    modified = next((info[key] for key in _TIMES if info.get(key)), _EPOCH)
+    modified = next((info[key] for key in _TIME_KEYS if info.get(key)), _UNKNOWN_TIME)
     if isinstance(modified, str):
         modified = datetime.fromisoformat(modified)
     elif not isinstance(modified, datetime):
@@ -257,177 +252,48 @@ def _remote_file(uri: str, info: dict[str, Any]) -> InputFile:
 # ------------------------------------------------------------------------------------- opening
 
 
-def compression_of(first_bytes: bytes) -> Compression:
-    """The compression that a file's first four bytes (or more) show; a shorter file is plain."""
-    if first_bytes[:2] == b"\x1f\x8b":
-        return "gzip"
-    if first_bytes[:3] == b"BZh" and first_bytes[3:4] in b"123456789" and len(first_bytes) > 3:
-        return "bz2"
-    # A zstd file may begin with a skippable frame (as pzstd's do), magic 184D2A50 to 184D2A5F.
-    if first_bytes[:4] == b"\x28\xb5\x2f\xfd" or (
-        first_bytes[1:4] == b"\x2a\x4d\x18" and first_bytes[0] & 0xF0 == 0x50
-    ):
-        return "zstd"
-    return "plain"
+# The stub of isal declares IsalError as an instance.
+_READ_ERRORS = (OSError, ValueError, cast("type[Exception]", IsalError), zstandard.ZstdError)
 
 
-# isal's stub gives IsalError as an instance.
-_FAULTS = (OSError, ValueError, cast("type[Exception]", IsalError), zstandard.ZstdError)
+def _error_types(path: str) -> tuple[type[Exception], ...]:
+    # The client of each remote store raises its own exceptions.
+    return (Exception,) if "://" in path else _READ_ERRORS
 
 
-def _faults(path: str) -> tuple[type[Exception], ...]:
-    # The clients of remote stores raise exceptions of their own.
-    return (Exception,) if "://" in path else _FAULTS
-
-
-def _words(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
 def open_stored(path: str) -> BinaryIO:
-    """The file's bytes as stored, seekable; `Unreadable` where it cannot be opened."""
+    """The bytes of the file as stored, seekable; raises `Unreadable` if it cannot be opened."""
     try:
         if "://" not in path:
             return open(path, "rb", buffering=0)
         system, inside = _file_system(path)
         return cast("BinaryIO", system.open(inside, "rb"))
-    except _faults(path) as error:
-        raise Unreadable(path, f"cannot be opened: {_words(error)}") from error
+    except _error_types(path) as error:
+        raise Unreadable(path, f"cannot be opened: {_error_text(error)}") from error
 
 
 def _head(path: str, stored: BinaryIO, size: int) -> bytes:
-    """Up to `size` first bytes; the file stands at its beginning afterwards."""
+    """Up to `size` first bytes; afterwards the file is positioned at its beginning."""
     try:
         parts = []
         while size > 0 and (part := stored.read(size)):
             parts.append(part)
             size -= len(part)
         stored.seek(0)
-    except _faults(path) as error:
-        raise Unreadable(path, f"cannot be read: {_words(error)}") from error
+    except _error_types(path) as error:
+        raise Unreadable(path, f"cannot be read: {_error_text(error)}") from error
     return b"".join(parts)
 
 
-def _padding_only(rest: bytes, stored: BinaryIO) -> bool:
-    """Whether nothing but zero bytes follows up to the end of the file."""
-    while not rest.strip(b"\0"):
-        rest = stored.read(_BLOCK)
-        if not rest:
-            return True
-    return False
+class _CheckedReader(io.RawIOBase):
+    """The reader `inner`, with every error of reading or decompressing turned into `Unreadable`.
 
-
-class _Bz2Reader(io.RawIOBase):
-    """All bz2 streams from where `stored` stands; `limit` as in `UnitStream`."""
-
-    def __init__(self, stored: BinaryIO, position: int, end: int | None) -> None:
-        self._stored = stored
-        self._end = end
-        self._next = position  # stored offset behind the bytes read so far
-        self._decompressor: bz2.BZ2Decompressor | None = None
-        self._waiting = b""
-        self._put_out = 0
-        self.limit: int | None = None
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        view = memoryview(buffer).cast("B")
-        while True:
-            if self._decompressor is None and not self._begin():
-                return 0
-            decompressor = cast("bz2.BZ2Decompressor", self._decompressor)
-            if decompressor.needs_input and not self._waiting:
-                self._waiting = self._stored.read(_BLOCK)
-                self._next += len(self._waiting)
-                if not self._waiting:
-                    raise EOFError
-            data = decompressor.decompress(self._waiting, len(view))
-            self._waiting = b""
-            if decompressor.eof:
-                self._waiting = decompressor.unused_data
-                self._decompressor = None
-                if (
-                    self._end is not None
-                    and self.limit is None
-                    and self._next - len(self._waiting) >= self._end
-                ):
-                    self.limit = self._put_out + len(data)
-            if data:
-                view[: len(data)] = data
-                self._put_out += len(data)
-                return len(data)
-
-    def _begin(self) -> bool:
-        """Start on the next stream, if there is one."""
-        while len(self._waiting) < 4 and (more := self._stored.read(_BLOCK)):
-            self._waiting += more
-            self._next += len(more)
-        if not self._waiting:
-            return False
-        if compression_of(self._waiting) != "bz2":
-            if len(self._waiting) < 4 and b"BZh".startswith(self._waiting[:3]):
-                raise EOFError
-            if _padding_only(self._waiting, self._stored):
-                self._waiting = b""
-                return False
-            raise OSError("bytes that are not bz2 follow a complete stream")
-        self._decompressor = bz2.BZ2Decompressor()
-        return True
-
-
-class _ZstdReader(io.RawIOBase):
-    """All zstd frames from where `stored` stands; windows up to 2 GiB (``--long=31``)."""
-
-    def __init__(self, stored: BinaryIO) -> None:
-        self._stored = stored
-        self._decompressor = zstandard.ZstdDecompressor(max_window_size=2**31)
-        self._frame: Any = None
-        self._waiting = b""
-        self._ready = memoryview(b"")
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        view = memoryview(buffer).cast("B")
-        while not self._ready:
-            data = self._waiting or self._stored.read(_ZSTD_PORTION)
-            self._waiting = b""
-            if self._frame is None:
-                if not data.strip(b"\0") and _padding_only(data, self._stored):
-                    return 0
-                self._frame = self._decompressor.decompressobj()
-            if not data:
-                # zstandard itself takes the end of the input for the end of the frame.
-                raise EOFError
-            self._ready = memoryview(self._frame.decompress(data))
-            if self._frame.eof:
-                self._waiting = self._frame.unused_data
-                self._frame = None
-        count = min(len(view), len(self._ready))
-        view[:count] = self._ready[:count]
-        self._ready = self._ready[count:]
-        return count
-
-
-def most_expansion() -> int:
-    """How many times its stored size a file may decompress to, from `EXPANSION_VARIABLE`.
-
-    Raises:
-        UserError: the variable holds no whole number above 0.
-    """
-    text = os.environ.get(EXPANSION_VARIABLE, "200")
-    if not text.isascii() or not text.isdigit() or not int(text):
-        raise UserError(f"{EXPANSION_VARIABLE}={text}: expected a whole number above 0")
-    return int(text)
-
-
-class _Checked(io.RawIOBase):
-    """`inner`, with every fault of reading or decompressing turned into `Unreadable`.
-
-    So is data that unpacks to more than text does: gigabytes out of megabytes of zeros.
+    Data that decompresses to more than text does (gigabytes from megabytes of zeros) is such an
+    error too.
     """
 
     def __init__(self, path: str, inner: Any, stored: BinaryIO, compression: Compression) -> None:
@@ -435,17 +301,17 @@ class _Checked(io.RawIOBase):
         self._inner = inner
         self._stored = stored
         self._compression = compression
-        # Bound once: the call is made for every block read.
+        # Looked up once, because it is called for every block.
         self._fill: Callable[[Any], int | None] = inner.readinto
-        self._put_out = 0
-        self._looked_at = _NO_BOMB if compression != "plain" else sys.maxsize
-        self._most = most_expansion()
+        self._bytes_read = 0
+        self._next_check = _HARMLESS_BYTES if compression != "plain" else sys.maxsize
+        self._max_expansion = max_expansion()
 
     def readable(self) -> bool:
         return True
 
     def seekable(self) -> bool:
-        # Ranges are read of plain files alone; in an archive a byte has no place of its own.
+        # Only plain files are read in ranges: a byte of an archive has no fixed position.
         return self._compression == "plain"
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
@@ -453,8 +319,8 @@ class _Checked(io.RawIOBase):
             raise io.UnsupportedOperation(f"{self._compression} data is read forwards only")
         try:
             return int(self._inner.seek(offset, whence))
-        except _faults(self._path) as error:
-            raise Unreadable(self._path, f"cannot be read: {_words(error)}") from error
+        except _error_types(self._path) as error:
+            raise Unreadable(self._path, f"cannot be read: {_error_text(error)}") from error
 
     def tell(self) -> int:
         return int(self._inner.tell()) if self.seekable() else super().tell()
@@ -465,26 +331,27 @@ class _Checked(io.RawIOBase):
         except EOFError as error:
             reason = f"truncated: the file ends in the middle of its {self._compression} data"
             raise Unreadable(self._path, reason) from error
-        except _faults(self._path) as error:
+        except _error_types(self._path) as error:
             if self._compression == "plain":
-                reason = f"cannot be read: {_words(error)}"
+                reason = f"cannot be read: {_error_text(error)}"
             else:
-                reason = f"damaged {self._compression} data: {_words(error)}"
+                reason = f"damaged {self._compression} data: {_error_text(error)}"
             raise Unreadable(self._path, reason) from error
-        self._put_out += size
-        if self._put_out > self._looked_at:
+        self._bytes_read += size
+        if self._bytes_read > self._next_check:
             self._refuse_bomb()
         return size
 
     def _refuse_bomb(self) -> None:
-        taken = max(self._stored.tell(), 1)
-        if self._put_out > self._most * taken:
+        stored_bytes = max(self._stored.tell(), 1)
+        if self._bytes_read > self._max_expansion * stored_bytes:
             raise Unreadable(
                 self._path,
-                f"{self._put_out} bytes unpacked from {taken}, more than {self._most} times as "
-                f"much: no text is so repetitive; where it is meant, set {EXPANSION_VARIABLE}",
+                f"{self._bytes_read} bytes unpacked from {stored_bytes}, more than "
+                f"{self._max_expansion} times as much: no text is so repetitive; where it is "
+                f"meant, set {EXPANSION_VARIABLE}",
             )
-        self._looked_at = self._put_out + _NO_BOMB
+        self._next_check = self._bytes_read + _HARMLESS_BYTES
 
     def close(self) -> None:
         if not self.closed:
@@ -493,20 +360,19 @@ class _Checked(io.RawIOBase):
 
 
 def open_input(path: str, start: int = 0) -> BinaryIO:
-    """The decompressed bytes of a file, as a buffered stream to be read forwards; that of a plain
-    file can seek.
+    """The decompressed bytes of a file, as a buffered stream that is read forwards.
 
-    gzip, bz2 and zstd are told by the file's first bytes, anything else is read as it stands; all
-    members of an archive are read. `start` is a byte of the stored file: for an archive it must be
-    the beginning of a member. ``readinto`` with a large buffer decompresses gzip right into it.
+    The stream of a plain file can seek. gzip, bz2 and zstd are recognised by the first bytes of the
+    file, anything else is read unchanged; all members of an archive are read. `start` is a byte of
+    the stored file: for an archive it must be the beginning of a member. ``readinto`` with a large
+    buffer decompresses gzip directly into it.
 
-    Raises `Unreadable` here if the file cannot be opened, and on reading if it is truncated or
-    damaged.
+    Raises `Unreadable` if the file cannot be opened, and on reading if it is truncated or damaged.
     """
     return _open(path, start, None)[0]
 
 
-def _open(path: str, start: int, end: int | None) -> tuple[BinaryIO, _Bz2Reader | None]:
+def _open(path: str, start: int, end: int | None) -> tuple[BinaryIO, Bz2Reader | None]:
     stored = open_stored(path)
     compression = compression_of(_head(path, stored, 4))
     if start:
@@ -514,24 +380,24 @@ def _open(path: str, start: int, end: int | None) -> tuple[BinaryIO, _Bz2Reader 
     bz2_reader = None
     inner: Any
     if compression == "gzip":
-        inner = _GzipReader(stored, 4 * _BLOCK)
+        inner = _GzipReader(stored, 4 * BLOCK)
     elif compression == "zstd":
-        inner = _ZstdReader(stored)
+        inner = ZstdReader(stored)
     elif compression == "bz2":
-        inner = bz2_reader = _Bz2Reader(stored, start, end)
+        inner = bz2_reader = Bz2Reader(stored, start, end)
     else:
         inner = stored if hasattr(stored, "readinto") else io.BufferedReader(cast("Any", stored))
-    checked = _Checked(path, inner, stored, compression)
-    return cast("BinaryIO", io.BufferedReader(checked, _BLOCK)), bz2_reader
+    checked = _CheckedReader(path, inner, stored, compression)
+    return cast("BinaryIO", io.BufferedReader(checked, BLOCK)), bz2_reader
 
 
 # --------------------------------------------------------------------------------------- units
 
-# The magic bytes of a stream and of its first block: ten bytes that random data shows once in 2^77.
-_STREAM = re.compile(rb"BZh[1-9]\x31\x41\x59\x26\x53\x59")
+# The magic bytes of a stream and of its first block. Random data has these ten bytes once in 2^77.
+_STREAM_MAGIC = re.compile(rb"BZh[1-9]\x31\x41\x59\x26\x53\x59")
 _STREAM_BYTES = 10
-# A stream of a multistream dump holds 100 pages, well under 1 MB; those of pbzip2 hold 900 kB of
-# text, less when compressed. A file without a second stream in its first 8 MB is taken as one.
+# A stream of a multistream dump contains 100 pages, well under 1 MB; those of pbzip2 contain 900 kB
+# of text. A file without a second stream in its first 8 MB is treated as a single stream.
 _SECOND_STREAM_WITHIN = 8 << 20
 
 
@@ -540,41 +406,39 @@ def units(
 ) -> list[Unit]:
     """`file` as units of about `target_bytes` stored bytes, in order, covering it without overlap.
 
-    ``xml`` (a MediaWiki export) can be cut where it is plain or bz2 of many streams, ``lines``
-    (JSON lines, plain text) where it is plain; everything else is one unit. Costs one read of the
-    file's first bytes, and of up to 8 MB for a bz2 file larger than `target_bytes`.
+    ``xml`` (a MediaWiki export) can be cut if it is plain or bz2 with many streams, ``lines``
+    (JSON lines, plain text) if it is plain; everything else is one unit. The first bytes of the
+    file are read, and up to 8 MB of a bz2 file larger than `target_bytes`.
 
     Raises `Unreadable` if the file cannot be opened.
     """
-    one = [Unit(file.path, file.bytes, 0, file.bytes)]
+    uncut = [Unit(file.path, file.bytes, 0, file.bytes)]
     count = round(file.bytes / max(1, target_bytes))
     if count < 2 or kind == "whole":
-        return one
+        return uncut
     with open_stored(file.path) as stored:
         compression = compression_of(_head(file.path, stored, 4))
         if compression == "bz2" and kind == "xml":
             head = _head(file.path, stored, _SECOND_STREAM_WITHIN)
-            if _STREAM.search(head, 1) is None:
-                return one
+            if _STREAM_MAGIC.search(head, 1) is None:
+                return uncut
         elif compression != "plain":
-            return one
+            return uncut
     borders = [file.bytes * part // count for part in range(count + 1)]
     return [Unit(file.path, file.bytes, start, end) for start, end in itertools.pairwise(borders)]
 
 
 class UnitStream:
-    """The decompressed data of a unit, from its first byte on and past its end.
+    """The decompressed data of a unit, from its first byte to the end of the file.
 
-    A record that begins in the unit may end behind it, so `read` goes on to the end of the file.
-    `limit` is the offset in this stream at which the unit's own data ends: None until it is
-    known, and for ever where the unit ends with the file. It is known before a byte behind it is
-    handed out. `from_start` tells whether the stream begins with the file.
+    A record that begins in the unit may end after it, so `read` continues to the end of the file.
+    `from_start` tells whether the stream begins with the file.
     """
 
     def __init__(self, unit: Unit) -> None:
         self.from_start = unit.start == 0
         self._limit: int | None = None
-        self._bz2: _Bz2Reader | None = None
+        self._bz2: Bz2Reader | None = None
         self._stream: BinaryIO
         start, end = unit.start, None if unit.end >= unit.bytes else unit.end
         if unit.whole:
@@ -583,7 +447,7 @@ class UnitStream:
         with open_stored(unit.path) as stored:
             compression = compression_of(_head(unit.path, stored, 4))
             if compression == "bz2" and start:
-                start = _first_stream(unit, stored)
+                start = _first_stream_offset(unit, stored)
         if compression not in ("plain", "bz2"):
             raise ValueError(f"{unit.path}: {compression} data has no ranges")
         if start >= unit.end:
@@ -596,7 +460,11 @@ class UnitStream:
 
     @property
     def limit(self) -> int | None:
-        """Where in this stream the unit's own data ends, as far as that is known by now."""
+        """The offset in this stream at which the data of the unit ends.
+
+        None until it is known, and always if the unit ends with the file. It is known before `read`
+        returns a byte after it.
+        """
         return self._limit if self._bz2 is None else self._bz2.limit
 
     def read(self, size: int) -> bytes:
@@ -613,19 +481,19 @@ class UnitStream:
         self.close()
 
 
-def _first_stream(unit: Unit, stored: BinaryIO) -> int:
-    """Where the first bz2 stream at or behind `unit.start` begins; `unit.end` if none before it."""
+def _first_stream_offset(unit: Unit, stored: BinaryIO) -> int:
+    """Where the first bz2 stream at or after `unit.start` begins; `unit.end` if none does."""
     try:
         stored.seek(unit.start)
-        position, kept = unit.start, b""
-        # The magic of a stream that begins just before the end reaches behind it.
-        while position < unit.end + _STREAM_BYTES and (data := stored.read(8 * _BLOCK)):
-            window = kept + data
-            found = _STREAM.search(window)
-            if found:
-                return min(unit.end, position - len(kept) + found.start())
+        position, overlap = unit.start, b""
+        # The magic bytes of a stream that begins just before the end extend beyond it.
+        while position < unit.end + _STREAM_BYTES and (data := stored.read(8 * BLOCK)):
+            window = overlap + data
+            match = _STREAM_MAGIC.search(window)
+            if match:
+                return min(unit.end, position - len(overlap) + match.start())
             position += len(data)
-            kept = window[-(_STREAM_BYTES - 1) :]
-    except _faults(unit.path) as error:
-        raise Unreadable(unit.path, f"cannot be read: {_words(error)}") from error
+            overlap = window[-(_STREAM_BYTES - 1) :]
+    except _error_types(unit.path) as error:
+        raise Unreadable(unit.path, f"cannot be read: {_error_text(error)}") from error
     return unit.end

@@ -1,7 +1,7 @@
 """The language of a text: from the header of its record, or identified by py3langid.
 
-py3langid (BSD; Lui and Baldwin's langid.py, 2012, kept up) needs no model file of its own and takes
-about a tenth of a millisecond a text. It looks at the beginning of a text alone.
+py3langid (BSD; a maintained version of Lui and Baldwin's langid.py, 2012) needs no separate model
+file and takes about a tenth of a millisecond per text. Only the beginning of a text is examined.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 
 from conf import UserError
 
-_CHARACTERS = 2000  # of a text, enough to tell its language
+_CHARACTERS = 2000  # of a text, enough to identify its language
 
-# ISO 639-3, as Common Crawl's headers have it, to ISO 639-1, for languages with both; CLD2's own.
+# ISO 639-3, as in Common Crawl's headers, to ISO 639-1, for CLD2's languages that have both codes.
 _CODES = (
     "afr:af amh:am ara:ar asm:as aze:az bak:ba bel:be ben:bn bos:bs bre:br bul:bg cat:ca ces:cs "
     "cym:cy dan:da deu:de dzo:dz ell:el eng:en epo:eo est:et eus:eu fao:fo fas:fa fin:fi fra:fr "
@@ -26,13 +26,13 @@ _CODES = (
     "srp:sr swa:sw swe:sv tam:ta tat:tt tel:te tgk:tg tgl:tl tha:th tuk:tk tur:tr uig:ug ukr:uk "
     "urd:ur uzb:uz vie:vi vol:vo wln:wa xho:xh yor:yo zho:zh zul:zu "
 )
-_SHORT = dict(code.split(":") for code in _CODES.split())
-LANGUAGES = frozenset(_SHORT.values())
-"""The languages that can be asked for, by their ISO 639-1 codes."""
+_ISO_639_1 = dict(code.split(":") for code in _CODES.split())
+LANGUAGES = frozenset(_ISO_639_1.values())
+"""The languages that can be selected, by their ISO 639-1 codes."""
 
 
 def check_language(language: str | None) -> None:
-    """Raise `UserError` for a language that cannot be told, or where py3langid is not installed."""
+    """Raise `UserError` for a language that is not known, or if py3langid is not installed."""
     if language is None:
         return
     if language not in LANGUAGES:
@@ -49,7 +49,7 @@ def check_language(language: str | None) -> None:
 def header_languages(header: str | None) -> list[str]:
     """``eng,fra`` (``WARC-Identified-Content-Language``) as ``["en", "fr"]``, in that order."""
     codes = [code.strip().lower() for code in (header or "").split(",")]
-    return [_SHORT.get(code, code) for code in codes if code]
+    return [_ISO_639_1.get(code, code) for code in codes if code]
 
 
 def identify(text: str) -> str:
@@ -60,7 +60,7 @@ def identify(text: str) -> str:
 
 @cache
 def _identifier() -> Any:
-    # Imported here: the model takes most of a second to unpack.
+    # Imported here because unpacking the model takes most of a second.
     from py3langid import langid
 
     return langid.classify

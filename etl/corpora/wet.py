@@ -1,8 +1,8 @@
-"""Common Crawl's WET files: the text of a page a record, named by its URL.
+"""Common Crawl's WET files: one record per page, with its text, named by its URL.
 
-Records are read by warcio from the decompressed file, so that a damaged archive is told as for
-every other source (`etl.corpora.files.Unreadable`). Of the kinds of records ``conversion`` alone
-holds text.
+Records are read by warcio from the decompressed file, so that a damaged archive is reported as for
+every other source (`etl.corpora.files.Unreadable`). Only records of the kind ``conversion`` contain
+text.
 """
 
 from __future__ import annotations
@@ -13,27 +13,28 @@ from typing import Any
 from warcio.archiveiterator import ArchiveIterator
 from warcio.exceptions import ArchiveLoadFailed
 
+from etl.corpora.decompression import compression_of
 from etl.corpora.documents import Event, LeftOut, Rejected, sample_of
-from etl.corpora.files import Unit, Unreadable, compression_of, open_input
+from etl.corpora.files import Unit, Unreadable, open_input
 from etl.corpora.languages import header_languages, identify
 from etl.corpora.text import MAX_LINE_BYTES, text_events
 
 
 class _Records(ArchiveIterator):  # type: ignore[misc]
-    INC_RECORD = ""  # printed on standard error; `err_count` says the same
+    INC_RECORD = ""  # would be printed on standard error; `err_count` counts the same faults
 
 
 def read_unit(unit: Unit, language: str | None = None) -> Iterator[Event]:
-    """The documents of a file, in order; a file is one unit, whatever its borders.
+    """The documents of a file, in order; the unit that begins the file reads all of it.
 
     `Rejected` reasons: ``bad_header`` (no URL or length), ``truncated_record`` (fewer bytes than
     its header says), ``bad_length`` (more), ``line_too_long`` (a record over 64 MB),
     ``invalid_utf8`` and those of `etl.corpora.text.text_events`. `LeftOut` reasons:
-    ``cut_by_crawler`` (the page was cut when it was fetched), ``language`` (that which its header
-    names first, or which is identified where it names none, is not `language`), ``empty``.
+    ``cut_by_crawler`` (the page was cut when it was fetched), ``language`` (the first language in
+    its header, or the identified language if the header has none, is not `language`), ``empty``.
 
     Raises:
-        Unreadable: truncated or damaged; no WARC; no record that holds text.
+        Unreadable: truncated or damaged; not WARC; no record that contains text.
     """
     if unit.start:
         return
@@ -49,7 +50,7 @@ def read_unit(unit: Unit, language: str | None = None) -> Iterator[Event]:
             for record in records:
                 if record.rec_type == "conversion":
                     texts += 1
-                    yield from _checked(records, record, language)
+                    yield from _checked_events(records, record, language)
         except ArchiveLoadFailed as error:
             words = " ".join(str(error).split())
             raise Unreadable(unit.path, f"damaged WARC data: {words}") from error
@@ -61,8 +62,8 @@ def read_unit(unit: Unit, language: str | None = None) -> Iterator[Event]:
         )
 
 
-def _checked(records: _Records, record: Any, language: str | None) -> Iterator[Event]:
-    """The events of a record, known to end where its header says."""
+def _checked_events(records: _Records, record: Any, language: str | None) -> Iterator[Event]:
+    """The events of a record whose length is that of its header; else its rejection."""
     events = list(_events(record, language))
     faults = records.err_count
     records.read_to_end(record)  # to the first line of the next record

@@ -1,7 +1,7 @@
 """MediaWiki XML exports: the articles of a dump as documents of running text.
 
-The export is split at ``<page>`` and ``</page>``, which is exact: everywhere else in it ``<`` is
-written as an entity. So a task can begin in the middle of a file, no XML parser holds a tree, and
+The export is split at ``<page>`` and ``</page>``, which is exact: everywhere else ``<`` is written
+as an entity. Therefore a task can begin in the middle of a file, no XML tree is held in memory, and
 no entity declaration or external reference in a hostile file is ever followed.
 """
 
@@ -15,7 +15,7 @@ from etl.corpora.files import Unit, UnitStream, Unreadable
 from etl.corpora.wikitext import running_text
 
 MAX_PAGE_BYTES = 64 << 20
-"""A longer page is rejected: MediaWiki takes 2 MB of text, so it is a history or no page."""
+"""A longer page is rejected: MediaWiki accepts 2 MB of text, so it is a history or not a page."""
 
 _BLOCK = 1 << 20
 _OPEN, _CLOSE = b"<page>", b"</page>"
@@ -28,42 +28,42 @@ _ENTITIES = {b"&lt;": b"<", b"&gt;": b">", b"&quot;": b'"', b"&amp;": b"&", b"&a
 
 
 def read_unit(unit: Unit) -> Iterator[Event]:
-    """One event, at least, for each page that begins in `unit`, in the order of the file.
+    """At least one event for each page that begins in `unit`, in the order of the file.
 
-    A page of the main namespace that is no redirect gives a `Document` (id: its title), or several
-    if its text is longer than a parser takes. `LeftOut` reasons: ``namespace``, ``redirect``,
-    ``model`` (the page is not wikitext), ``empty`` (no running text: deleted, or lists alone).
+    A page of the main namespace that is not a redirect yields a `Document` (id: its title), or
+    several if its text is longer than a parser accepts. `LeftOut` reasons: ``namespace``,
+    ``redirect``, ``model`` (not wikitext), ``empty`` (no running text: deleted, or only lists).
     `Rejected` reasons: ``no_title``, ``no_namespace``, ``no_text``, ``invalid_utf8``, ``nul``,
     ``unterminated`` (no ``</page>`` before the next page or the end), ``page_too_long``,
-    ``too_long``. Of a page with several revisions the last is read. Holds one page at a time.
+    ``too_long``. The last revision of a page is read. One page at a time is held in memory.
 
-    Raises `Unreadable` if the file is damaged, or is read whole and has no page.
+    Raises `Unreadable` if the file is damaged, or if the unit is a whole file without a page.
     """
     empty = True
     with UnitStream(unit) as stream:
-        for offset, page, fault in _pages(stream):
+        for offset, page, fault in _pages_of_unit(stream):
             empty = False
             if fault:
-                yield Rejected(fault, _name(page), offset=offset)
+                yield Rejected(fault, _label(page), offset=offset)
             else:
-                yield from _events(page, offset)
+                yield from _events_of_page(page, offset)
     if empty and unit.whole:
         raise Unreadable(unit.path, "no <page> in it: not a MediaWiki XML export")
 
 
-def _pages(stream: UnitStream) -> Iterator[tuple[int, bytes, str]]:
-    """Offset in the stream, bytes, and fault (or nothing) of each page that the unit owns."""
+def _pages_of_unit(stream: UnitStream) -> Iterator[tuple[int, bytes, str]]:
+    """Offset in the stream, bytes and fault (empty if none) of each page of the unit."""
     buffer = bytearray()
     base = 0  # offset of the buffer in the stream
     while True:
         start = buffer.find(_OPEN)
         while start < 0:
-            # The last bytes may be the beginning of a tag.
+            # The last bytes may be the beginning of a tag and are kept.
             passed = max(0, len(buffer) - len(_OPEN) + 1)
             del buffer[:passed]
             base += passed
-            own = None if stream.limit is None else max(0, stream.limit - base)
-            if own is not None and own <= len(buffer) and buffer.find(b"<", 0, own) < 0:
+            left = None if stream.limit is None else max(0, stream.limit - base)
+            if left is not None and left <= len(buffer) and buffer.find(b"<", 0, left) < 0:
                 return
             block = stream.read(_BLOCK)
             if not block:
@@ -77,7 +77,7 @@ def _pages(stream: UnitStream) -> Iterator[tuple[int, bytes, str]]:
 
         searched = len(_OPEN)
         fault = ""
-        first = b""  # the beginning of a page that is too long to keep
+        beginning = b""  # of a page that is too long to be kept
         while True:
             following = buffer.find(_OPEN, searched)
             end = buffer.find(_CLOSE, searched, following if following >= 0 else len(buffer))
@@ -89,7 +89,7 @@ def _pages(stream: UnitStream) -> Iterator[tuple[int, bytes, str]]:
                 break
             if len(buffer) > MAX_PAGE_BYTES:
                 fault = "page_too_long"
-                first = first or bytes(buffer[:4096])
+                beginning = beginning or bytes(buffer[:4096])
                 passed = len(buffer) - len(_CLOSE) + 1
                 del buffer[:passed]
                 base += passed
@@ -99,75 +99,75 @@ def _pages(stream: UnitStream) -> Iterator[tuple[int, bytes, str]]:
                 fault, end = fault or "unterminated", len(buffer)
                 break
             buffer += block
-        yield base, first or bytes(buffer[:end]), fault
+        yield base, beginning or bytes(buffer[:end]), fault
         del buffer[:end]
         base += end
 
 
 def _unescaped(data: bytes) -> bytes:
-    """`data` with XML's own entities decoded, each once; no other is known, none is expanded."""
-    return _ENTITY.sub(_character, data)
+    """`data` with the predefined entities of XML decoded once; no other entity is expanded."""
+    return _ENTITY.sub(_decoded_entity, data)
 
 
-def _character(entity: re.Match[bytes]) -> bytes:
+def _decoded_entity(entity: re.Match[bytes]) -> bytes:
     known = _ENTITIES.get(entity[0])
     if known is not None:
         return known
     code = int(entity[1]) if entity[1] else int(entity[2], 16)
-    # XML has neither NUL nor surrogates.
+    # XML allows neither NUL nor surrogates.
     if 0 < code < 0xD800 or 0xDFFF < code < 0x110000:
         return chr(code).encode()
     return b""
 
 
-def _name(page: bytes) -> str:
-    """A page's title, or its beginning where it has none."""
+def _label(page: bytes) -> str:
+    """The title of a page, or its beginning if it has none."""
     title = _TITLE.search(page, 0, 4096)
     return sample_of(title[1] if title else page)
 
 
-def _events(page: bytes, offset: int) -> Iterator[Event]:
+def _events_of_page(page: bytes, offset: int) -> Iterator[Event]:
     revision = page.find(b"<revision")
     head = page[:revision] if revision >= 0 else page
     title = _TITLE.search(head)
     if title is None or not title[1].strip():
-        yield Rejected("no_title", _name(page), offset=offset)
+        yield Rejected("no_title", _label(page), offset=offset)
         return
     namespace = _NAMESPACE.search(head)
     if namespace is None:
-        yield Rejected("no_namespace", _name(page), offset=offset)
+        yield Rejected("no_namespace", _label(page), offset=offset)
         return
     if int(namespace[1]) != 0:
-        yield LeftOut("namespace", _name(page))
+        yield LeftOut("namespace", _label(page))
         return
     if b"<redirect" in head:
-        yield LeftOut("redirect", _name(page))
+        yield LeftOut("redirect", _label(page))
         return
     opening = page.rfind(b"<text", len(head))
     begin = page.find(b">", opening) + 1
     if opening < 0 or not begin:
-        yield Rejected("no_text", _name(page), offset=offset)
+        yield Rejected("no_text", _label(page), offset=offset)
         return
     if page[begin - 2 : begin] == b"/>":
-        yield LeftOut("empty", _name(page))
+        yield LeftOut("empty", _label(page))
         return
     end = page.find(b"</text>", begin)
     if end < 0:
-        yield Rejected("no_text", _name(page), offset=offset)
+        yield Rejected("no_text", _label(page), offset=offset)
         return
     model = _MODEL.search(page, len(head), opening)
     if model is not None and model[1] != b"wikitext":
-        yield LeftOut("model", _name(page))
+        yield LeftOut("model", _label(page))
         return
     raw = page[begin:end]
     if b"\0" in raw or b"\0" in title[1]:
-        yield Rejected("nul", _name(page), offset=offset)
+        yield Rejected("nul", _label(page), offset=offset)
         return
     try:
         name = _unescaped(title[1]).decode().strip()
         wikitext = _unescaped(raw).decode()
     except UnicodeDecodeError:
-        yield Rejected("invalid_utf8", _name(page), offset=offset)
+        yield Rejected("invalid_utf8", _label(page), offset=offset)
         return
     if _REDIRECT.match(wikitext):
         yield LeftOut("redirect", name)

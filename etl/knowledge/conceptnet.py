@@ -1,12 +1,12 @@
-"""ConceptNet's assertions to rows of ``conceptnet_edges``: which lines become edges, and how.
+"""Rows of ``conceptnet_edges`` from ConceptNet's assertions: which lines become edges, and how.
 
-Two layouts are read, told by a file's first line. ConceptNet 5 publishes five tab-separated
-columns: URI, relation, start, end, and JSON with weight, dataset, licence and often a sentence
-(``surfaceText``). ConceptNet 4 is read as tables of relation, head, tail, score and frequency, as
-its exports with Divisi2 have it; they have no sentences.
+The first line of a file decides between two layouts. ConceptNet 5 has five tab-separated columns:
+URI, relation, start, end, and JSON with weight, dataset, licence and often a sentence
+(``surfaceText``). ConceptNet 4 has tables of relation, head, tail, score and frequency, as exported
+with Divisi2, without sentences.
 
-A line is cut and looked at as bytes: nine of ten of the full dump are of other languages and never
-become text. What is known of a task's rejected lines leaves it as rows of counts.
+A line is split and tested as bytes: nine of ten lines of the full dump are in other languages and
+are never decoded. A task returns its rejected lines as rows of counts.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ NO_WORD = "node without a word"
 NO_WEIGHT = "no JSON with a weight in the last column"
 NO_NUMBERS = "no numbers in the last two columns"
 NO_TEXT = "not UTF-8"
-# Lines that are as they should be; they do not count as malformed.
+# Reasons of well-formed lines, which do not count as malformed.
 OTHER_LANGUAGE = "not English on both sides"
 ODD_SURFACE = "sentence without two [[arguments]]: edge kept, sentence left out"
 REPEATED = "repeated edge"
@@ -59,7 +59,7 @@ TOLERATED = (OTHER_LANGUAGE, ODD_SURFACE, REPEATED)
 _ENGLISH = b"/c/en/"
 _TWO_ARGUMENTS = re.compile(r"[^\[\]]*\[\[[^\[\]]+\]\][^\[\]]*\[\[[^\[\]]+\]\][^\[\]]*")
 _NEGATED = re.compile(r"Not(?=[A-Z])")
-_SAMPLE = 200  # characters of a line that are shown
+_SAMPLE_LENGTH = 200  # bytes of a line in a sample
 
 
 class Edge(NamedTuple):
@@ -78,15 +78,15 @@ class Edge(NamedTuple):
     release: str
 
 
-# An edge, or none; and a reason to count the line: why there is none, or what was left out of it.
+# An edge or None, and the reason why the line is counted: why it is no edge, or what was dropped.
 Outcome = tuple[Edge | None, str | None]
 
 
 def parse_5(line: bytes) -> Outcome:
     """A line of ConceptNet 5.
 
-    A negated relation (*NotCapableOf*) becomes the one that it negates, with a weight below zero.
-    Labels are those of the sentence or, where it has none, the node's words.
+    A negated relation (*NotCapableOf*) becomes the relation that it negates, with a negative
+    weight. Labels are those of the sentence or, if there is none, the words of the node.
     """
     fields = line.split(b"\t")
     if len(fields) != 5:
@@ -111,21 +111,21 @@ def parse_5(line: bytes) -> Outcome:
         return None, NO_WEIGHT
     relation = _NEGATED.sub("", path[3:], count=1) if path.startswith("/r/Not") else path[3:]
     surface = _text(data, "surfaceText")
-    odd = surface is not None and not _TWO_ARGUMENTS.fullmatch(surface)
+    malformed_surface = surface is not None and not _TWO_ARGUMENTS.fullmatch(surface)
     edge = Edge(
         relation,
         start,
         end,
         _text(data, "surfaceStart") or _words(start),
         _text(data, "surfaceEnd") or _words(end),
-        None if odd else surface,
+        None if malformed_surface else surface,
         weight if relation == path[3:] else -abs(weight),
         _text(data, "dataset"),
         _text(data, "license"),
         uri,
         "5",
     )
-    return edge, ODD_SURFACE if odd else None
+    return edge, ODD_SURFACE if malformed_surface else None
 
 
 def _text(data: dict[str, object], name: str) -> str | None:
@@ -138,10 +138,10 @@ def _words(node: str) -> str:
 
 
 def parse_4(line: bytes) -> Outcome:
-    """A line of ConceptNet 4; nothing of the header.
+    """A line of ConceptNet 4; (None, None) for the header.
 
-    The frequency says how often it is so, from -10 (never) to 10 (always): below zero the edge is
-    negated. Edges get the URI that ConceptNet 5 would give them.
+    The frequency tells how often the statement is true, from -10 (never) to 10 (always): an edge
+    with a negative frequency is negated. Edges get the URI that ConceptNet 5 would give them.
     """
     try:
         fields = [field.strip() for field in line.decode().split("\t")]
@@ -157,13 +157,13 @@ def parse_4(line: bytes) -> Outcome:
     if line == HEADER_4.encode():
         return None, None
     try:
-        weight, often = float(score), float(frequency)
+        weight, frequency_value = float(score), float(frequency)
     except ValueError:
         return None, NO_NUMBERS
-    if not (math.isfinite(weight) and math.isfinite(often)):
+    if not (math.isfinite(weight) and math.isfinite(frequency_value)):
         return None, NO_NUMBERS
     start, end = head.replace(" ", "_"), tail.replace(" ", "_")
-    path = f"/r/{'Not' if often < 0 else ''}{relation}"
+    path = f"/r/{'Not' if frequency_value < 0 else ''}{relation}"
     edge = Edge(
         relation,
         start,
@@ -171,7 +171,7 @@ def parse_4(line: bytes) -> Outcome:
         head,
         tail,
         None,
-        -abs(weight) if often < 0 else weight,
+        -abs(weight) if frequency_value < 0 else weight,
         "/d/conceptnet/4/en",
         "cc:by/4.0",
         f"/a/[{path}/,/c/en/{start}/,/c/en/{end}/]",
@@ -186,7 +186,7 @@ _PARSERS: dict[str, Callable[[bytes], Outcome]] = {"4": parse_4, "5": parse_5}
 
 
 def release_of(file: InputFile) -> str:
-    """Which release's layout a file has: ``4`` or ``5``.
+    """The release whose layout a file has: ``4`` or ``5``.
 
     Raises:
         UserError: neither; a file that cannot be read.
@@ -207,14 +207,14 @@ def release_of(file: InputFile) -> str:
 
 
 def _lines(unit: Unit) -> Iterator[list[bytes]]:
-    """The lines that begin in a unit of a file, some thousands at a time."""
+    """The lines that begin in a unit of a file, in lists of some thousands."""
     with UnitStream(unit) as stream:
         rest = b""
         start = 0  # of the rest, in the stream
         partial = not stream.from_start
         while data := stream.read(_BLOCK):
             *lines, rest = (rest + data).split(b"\n")
-            if partial and lines:  # it began in the unit before
+            if partial and lines:  # the first line began in the previous unit
                 start += len(lines[0]) + 1
                 lines, partial = lines[1:], False
             limit = stream.limit
@@ -229,7 +229,7 @@ def _lines(unit: Unit) -> Iterator[list[bytes]]:
 
 
 def _beginning_within(lines: Sequence[bytes], start: int, limit: int) -> Iterator[bytes]:
-    # The line that begins just at the limit is this unit's: the next one passes over its first.
+    # A line that begins exactly at the limit is in this unit: the next unit skips its first line.
     for line in lines:
         if start > limit:
             return
@@ -248,11 +248,11 @@ _PARSED = pa.schema(
 
 
 def parsed(spark: SparkSession, work: Sequence[Unit], release: str, tasks: int) -> DataFrame:
-    """Edges, and counts of the lines that are none or lost their sentence.
+    """Edges, and counts of the lines that are no edges or lost their sentence.
 
-    Columns: those of ``conceptnet_edges``, and reason, count and sample; a row is either an edge
-    (reason null, the others too) or the count of a task's lines of one reason. The files are read
-    in `tasks` tasks, as their units of work allow.
+    Columns: those of ``conceptnet_edges``, and reason, count and sample. A row is either an edge
+    (reason, count and sample are null) or the count of the lines of one reason in a task. The files
+    are read in at most `tasks` tasks.
     """
     count = min(tasks, len(work))
     shares = [list(work[number::count]) for number in range(count)]
@@ -270,36 +270,36 @@ def _parse_units(
     work: Sequence[Unit], parse: Callable[[bytes], Outcome]
 ) -> Iterator[pa.RecordBatch]:
     counts: Counter[str] = Counter()
-    # The least line of each reason with its file, so that samples depend on no order of lines.
+    # The smallest line of each reason with its file: samples do not depend on the order of lines.
     samples: dict[str, tuple[bytes, str]] = {}
     for unit in work:
         name = unit.path.rpartition("/")[2]
         for lines in _lines(unit):
-            found: list[Edge] = []
+            unit_edges: list[Edge] = []
             for line in lines:
                 line = line.rstrip(b"\r")
                 if not line:
                     continue
                 edge, reason = parse(line)
                 if edge is not None:
-                    found.append(edge)
+                    unit_edges.append(edge)
                 if reason is not None:
                     counts[reason] += 1
-                    sample = (line[:_SAMPLE], name)
+                    sample = (line[:_SAMPLE_LENGTH], name)
                     samples[reason] = min(samples.get(reason, sample), sample)
-            if found:
-                columns = [list(column) for column in zip(*found, strict=True)]
-                empty = [None] * len(found)
+            if unit_edges:
+                columns = [list(column) for column in zip(*unit_edges, strict=True)]
+                empty = [None] * len(unit_edges)
                 yield _batch([*columns, empty, empty, empty])
         progress.advance(unit.end - unit.start)
     if counts:
-        none = [None] * len(counts)
-        # Joined by the least character, texts are in the order of the pairs.
+        nulls = [None] * len(counts)
+        # Joined by the smallest character, the texts have the order of the pairs.
         texts = [
             f"{line.decode('utf-8', 'replace')}\0{name}"
             for line, name in (samples[reason] for reason in counts)
         ]
-        yield _batch([*[none] * len(Edge._fields), list(counts), list(counts.values()), texts])
+        yield _batch([*[nulls] * len(Edge._fields), list(counts), list(counts.values()), texts])
 
 
 def _batch(columns: Sequence[Sequence[object]]) -> pa.RecordBatch:
@@ -328,21 +328,23 @@ def edges(rows: DataFrame) -> DataFrame:
 
 
 def repeated(frame: DataFrame) -> str | None:
-    """The first URI of edges that stands several times; None where none does."""
+    """The smallest URI of several edges; None if every URI has one edge."""
     twice = frame.groupBy("uri").count().where("count > 1").agg(F.min("uri").alias("uri"))
-    found: str | None = twice.collect()[0]["uri"]
-    return found
+    uri: str | None = twice.collect()[0]["uri"]
+    return uri
 
 
 def distinct(frame: DataFrame) -> DataFrame:
-    """Each edge once, sorted by relation and URI; of several the strongest is kept.
+    """Each edge once, sorted by relation and URI; the strongest of several is kept.
 
-    ConceptNet 4 has an edge once a frequency (*usually*, *always*); files may overlap. Ties are
-    decided by all columns, so that nothing depends on the order of lines.
+    ConceptNet 4 has one edge for each frequency (*usually*, *always*); files may overlap. Ties are
+    decided by all columns, so that the result does not depend on the order of lines.
     """
-    others = [F.col(name) for name in sorted(frame.columns) if name not in ("uri", "relation")]
-    # Partitioned by relation alone: one exchange serves the window and the files of the table.
-    place = Window.partitionBy("relation", "uri").orderBy(F.abs("weight").desc(), *others)
+    tie_breakers = [
+        F.col(name) for name in sorted(frame.columns) if name not in ("uri", "relation")
+    ]
+    # Partitioned only by relation: one shuffle serves the window and the files of the table.
+    place = Window.partitionBy("relation", "uri").orderBy(F.abs("weight").desc(), *tie_breakers)
     return (
         frame.repartition("relation")
         .withColumn("place", F.row_number().over(place))

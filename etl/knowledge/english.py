@@ -1,9 +1,10 @@
 """English word forms: a or an, verbs of the third person, singular and plural nouns.
 
-Articles and verbs follow rules: letters tell the first sound of an English word, and spelling the
-third person of a verb, but for the exceptions listed here. Which noun is the plural of which takes
-a dictionary, lemminflect's; its guesses at words that it does not have, which take *-s* off all of
-them, are left aside for rules of spelling. docs/knowledge.md says how the rules were judged.
+Articles and verbs follow rules: except for the words listed here, the letters of an English word
+determine its first sound, and the spelling of a verb determines its third person. The plurals of
+nouns are looked up in lemminflect's dictionary. For words that the dictionary does not have,
+spelling rules replace its guesses, which remove *-s* from every word. docs/knowledge.md describes
+how the rules were evaluated.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _NUMBER = re.compile(r"\d[\d,]*")
 _SPELT_WITH_VOWEL = frozenset("aefhilmnorsx")
 
 # Written with a vowel, spoken with the consonant of "you" or "one".
-_GLIDE = re.compile(
+_CONSONANT_SOUND = re.compile(
     r"""
     eu(?!$) | ewe | ewing | ewart
     | one (?: $ | s$ | self | ness | time | [^a-z] ) | once | oui | ouag
@@ -55,7 +56,7 @@ _SILENT_H = re.compile(
 # y and x before a consonant are spoken as a vowel: ytterbium, Xbox.
 _VOCALIC = re.compile(r"y[bcdfghjklmnpqrstvwxz] | x(?![aeiouyh])", re.X)
 
-# Abbreviations that are read as words, of those whose first letter's name begins with a vowel.
+# Abbreviations read as words although the name of their first letter begins with a vowel.
 _READ_AS_WORDS = _words(
     """
     fafsa fema fica fico fifa flac foss fubar hazmat hepa hipaa hud lan lasek laser lasik libor
@@ -64,7 +65,7 @@ _READ_AS_WORDS = _words(
     swift swot
     """
 )
-# Abbreviations that are spelt out although their letters would let them be read.
+# Abbreviations that are spelt out although they could be read as words.
 _SPELT_OUT = _words(
     """
     faq fbi fcc fda fpga fha hiv hoa hvac mba mfa mia mri mvp nba nbc ncaa nea ngo nhl nih nra nsa
@@ -73,34 +74,34 @@ _SPELT_OUT = _words(
 )
 # In capitals only: an LED, but a led march.
 _SPELT_OUT_IN_CAPITALS = frozenset({"led", "mot", "rip", "sat"})
-# Without a vowel letter, and yet read as the words that they stand for.
+# Abbreviations without a vowel letter that are read as the full words.
 _SHORT_FORMS = _words("ft hmm hz lb lbs lt ltd mhz ml mm mr mrs ms msgr mt nd rd sgt shh sq st")
 
 
 def article(phrase: str, rule: ArticleRule = "sound") -> str:
-    """``a`` or ``an``, as the phrase after it asks for.
+    """The article before a phrase: ``a`` or ``an``.
 
     Args:
-        phrase: what follows the article: *useful idea*, *8th day*, *MRI*. Quotation marks and
-            currency signs before the first letter or digit are passed over; a phrase without
-            letter or digit takes ``a``.
-        rule: ``sound`` goes by how the phrase is spoken, in American English (*an herb*): *a useful
-            idea*, *an hour*, *an 8th day*, *an MRI*. ``letter`` goes by the first letter alone, as
-            ADEPT did (*an useful idea*, *a hour*; facts of the release, Emami et al. 2021).
+        phrase: the words after the article: *useful idea*, *8th day*, *MRI*. Quotation marks and
+            currency signs before the first letter or digit are ignored; a phrase without letter or
+            digit takes ``a``.
+        rule: ``sound`` uses the pronunciation in American English (*an herb*): *a useful idea*, *an
+            hour*, *an 8th day*, *an MRI*. ``letter`` uses only the first letter, as ADEPT did (*an
+            useful idea*, *a hour*; facts of the release, Emami et al. 2021).
 
     Raises:
         ValueError: another rule.
     """
     if rule == "letter":
         first = next((c for c in phrase if c.isalnum()), "")
-        return "an" if _plain(first) in tuple("aeiou") else "a"
+        return "an" if _without_accents(first) in tuple("aeiou") else "a"
     if rule != "sound":
         raise ValueError(f"rule {rule!r}: expected one of {', '.join(ARTICLE_RULES)}")
-    found = _TOKEN.search(phrase)
-    return "an" if found and _begins_with_vowel(found[0]) else "a"
+    token = _TOKEN.search(phrase)
+    return "an" if token and _begins_with_vowel(token[0]) else "a"
 
 
-def _plain(text: str) -> str:
+def _without_accents(text: str) -> str:
     """Lower-cased and without accents."""
     decomposed = unicodedata.normalize("NFKD", text.lower())
     return "".join(c for c in decomposed if not unicodedata.combining(c)).replace("’", "'")
@@ -108,8 +109,8 @@ def _plain(text: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def _begins_with_vowel(token: str) -> bool:
-    """Whether a token, cut at its first hyphen or space, is spoken with a vowel first."""
-    word = _plain(token)
+    """Whether a token, cut at its first hyphen or space, is pronounced with a vowel first."""
+    word = _without_accents(token)
     if word[0].isdigit():
         return _number_begins_with_vowel(word)
     if _is_spelt_out(token, word):
@@ -120,13 +121,13 @@ def _begins_with_vowel(token: str) -> bool:
         return _VOCALIC.match(word) is not None
     if word[0] not in "aeiou":
         return False
-    return _UN_I.match(word) is not None or _GLIDE.match(word) is None
+    return _UN_I.match(word) is not None or _CONSONANT_SOUND.match(word) is None
 
 
 def _number_begins_with_vowel(word: str) -> bool:
-    """Eight, eighty and so on; eleven and eighteen, also of thousands and of years."""
-    found = _NUMBER.match(word)
-    digits = found[0] if found else word
+    """True for eight, eighty and so on; for eleven and eighteen, also in thousands and years."""
+    number = _NUMBER.match(word)
+    digits = number[0] if number else word
     if digits[0] == "8":
         return True
     # 11,000 and 11000 are eleven thousand, 1812 is eighteen hundred; 1,100 is one thousand.
@@ -145,14 +146,14 @@ def _is_spelt_out(token: str, word: str) -> bool:
         return True
     if re.fullmatch(r"[A-Z]{2,5}\d*(?:['’]?s)?", token):
         return letters not in _READ_AS_WORDS and (
-            letters in _SPELT_OUT_IN_CAPITALS or len(letters) < 3 or not _known(letters)
+            letters in _SPELT_OUT_IN_CAPITALS or len(letters) < 3 or not _is_in_dictionary(letters)
         )
     return letters not in _SHORT_FORMS and not re.search(r"[aeiouy]", letters)
 
 
 # ---------------------------------------------------------------------------------------- verbs
 
-_THIRD = {
+_IRREGULAR_THIRD_PERSON = {
     "be": "is",
     "have": "has",
     "disco": "discos",
@@ -163,7 +164,7 @@ _THIRD = {
     "stomach": "stomachs",
     "tango": "tangos",
     "whiz": "whizzes",
-    # Forms of the third person stay as they are.
+    # Forms of the third person stay unchanged.
     "is": "is",
     "has": "has",
     "does": "does",
@@ -184,9 +185,9 @@ _VERBS_IN_LY = _words(
 def third_person(phrase: str) -> str:
     """The third person singular of a verb phrase: *try* gives *tries*, *be red* gives *is red*.
 
-    The first word is the verb, after adverbs (*often bark* gives *often barks*); a verb that is
-    joined to it directly follows suit (*eat and drink* gives *eats and drinks*). A hyphen or
-    particle stays where it is.
+    The verb is the first word after adverbs (*often bark* gives *often barks*); a second verb that
+    is joined to it directly is changed too (*eat and drink* gives *eats and drinks*). A hyphen or
+    particle stays in its place.
 
     Raises:
         ValueError: an empty phrase.
@@ -197,11 +198,11 @@ def third_person(phrase: str) -> str:
     verb = 0
     while verb < len(words) - 1 and _is_adverb(words[verb]):
         verb += 1
-    words[verb] = _third(words[verb])
+    words[verb] = _third_person_of_verb(words[verb])
     if words[verb + 1 : verb + 2] in (["and"], ["or"]) and len(words) > verb + 2:
-        joined = words[verb + 2]
-        if _lemmas(joined.lower(), "VERB")[:1] == (joined.lower(),):
-            words[verb + 2] = _third(joined)
+        second_verb = words[verb + 2]
+        if _lemmas(second_verb.lower(), "VERB")[:1] == (second_verb.lower(),):
+            words[verb + 2] = _third_person_of_verb(second_verb)
     return " ".join(words)
 
 
@@ -210,10 +211,10 @@ def _is_adverb(word: str) -> bool:
     return word in _ADVERBS or (word.endswith("ly") and word not in _VERBS_IN_LY)
 
 
-def _third(verb: str) -> str:
+def _third_person_of_verb(verb: str) -> str:
     lower = verb.lower()
-    if lower in _THIRD:
-        return _THIRD[lower]
+    if lower in _IRREGULAR_THIRD_PERSON:
+        return _IRREGULAR_THIRD_PERSON[lower]
     if re.search(r"(?:s|x|z|ch|sh|[^aeiou]o)$", lower):
         return verb + "es"
     if re.search(r"(?:[^aeiou]|qu)y$", lower):
@@ -223,7 +224,7 @@ def _third(verb: str) -> str:
 
 # ---------------------------------------------------------------------------------------- nouns
 
-# Plurals that the dictionary lacks or gives second.
+# Plurals that the dictionary does not have or lists second.
 _PLURALS = {
     "man": "men",
     "ox": "oxen",
@@ -244,7 +245,7 @@ _PLURALS = {
     "octopus": "octopuses",
     "index": "indexes",
 }
-# Singulars that the dictionary gives second, or does not give.
+# Singulars that the dictionary lists second or does not have.
 _SINGULARS = {
     "people": "person",
     "oxen": "ox",
@@ -257,7 +258,7 @@ _SINGULARS = {
     "paparazzi": "paparazzo",
     "selfies": "selfie",
 }
-# Plurals without -s whose singular is another word or none.
+# Plurals without -s whose singular is another word or does not exist.
 _ALWAYS_PLURAL = _words(
     "bacteria cattle clergy dice folk gentry kinfolk media paparazzi people police townsfolk vermin"
 )
@@ -279,19 +280,19 @@ _SINGULAR_IN_S = _words(
 )
 _INFLECTED_PEOPLE = re.compile(r"(?:[^aio]men|women|people|folk|children|oxen)$")
 _REGULAR_S = re.compile(r"(?<![sui])(?<!ic)s$")
-# mother-in-law, man-of-war: what is inflected is the first part.
+# mother-in-law, man-of-war: the first part is inflected.
 _HEAD_FIRST = re.compile(r"(\w+)(-(?:in|of|at)-.+|-to-be)")
 
 
 def is_plural(noun: str) -> bool:
     """Whether a noun takes a verb in the plural: *dogs*, *people*, *scissors*; not *news*, *gas*.
 
-    Of several words the head counts: the last, or the last before *of* or *in* (*glasses of milk*).
-    Words that are the same in both numbers (*sheep*, *series*) count as singular.
+    The head of several words decides: the last word, or the last before *of* or *in* (*glasses of
+    milk*). Words with the same form in both numbers (*sheep*, *series*) count as singular.
     """
     word = _head(noun.lower().split())[1]
-    if inner := _HEAD_FIRST.fullmatch(word):
-        word = inner[1]
+    if compound := _HEAD_FIRST.fullmatch(word):
+        word = compound[1]
     if word in _ALWAYS_PLURAL:
         return True
     if word in _SINGULAR_IN_S:
@@ -301,28 +302,28 @@ def is_plural(noun: str) -> bool:
         return True
     if not word.endswith("s"):
         return not lemmas and _INFLECTED_PEOPLE.search(word) is not None
-    # Left are words that the dictionary does not have, and those that are plural in their base
-    # form, as scissors and clothes.
+    # The remaining words are not in the dictionary or are plural in their base form (scissors,
+    # clothes).
     return _REGULAR_S.search(word) is not None
 
 
 def singular(noun: str) -> str:
     """The singular, lower-cased, of a noun in either number; plurals without one stay (*scissors*).
 
-    Of several words the head is changed, as `is_plural` finds it.
+    The head of several words is changed, as in `is_plural`.
     """
     words = noun.lower().split()
-    at, word = _head(words)
+    position, word = _head(words)
     if is_plural(word):
-        words[at] = _singular(word)
+        words[position] = _singular(word)
     return " ".join(words)
 
 
 def _singular(word: str) -> str:
     if word in _SINGULARS:
         return _SINGULARS[word]
-    if inner := _HEAD_FIRST.fullmatch(word):
-        return _singular(inner[1]) + inner[2]
+    if compound := _HEAD_FIRST.fullmatch(word):
+        return _singular(compound[1]) + compound[2]
     lemmas = _lemmas(word, "NOUN")
     if lemmas:
         return next((lemma for lemma in lemmas if lemma != word), word)
@@ -341,24 +342,24 @@ def _singular(word: str) -> str:
 
 
 def plural(noun: str) -> str:
-    """The plural, lower-cased, of a singular noun; what has none of its own stays (*sheep*).
+    """The plural, lower-cased, of a singular noun; invariable nouns stay unchanged (*sheep*).
 
-    Of several words the head is changed, as `is_plural` finds it; so in *mothers-in-law*.
+    The head of several words is changed, as in `is_plural`, also in *mothers-in-law*.
     """
     words = noun.lower().split()
-    at, word = _head(words)
-    words[at] = _plural(word)
+    position, word = _head(words)
+    words[position] = _plural(word)
     return " ".join(words)
 
 
 def _plural(word: str) -> str:
     if word in _PLURALS:
         return _PLURALS[word]
-    if inner := _HEAD_FIRST.fullmatch(word):
-        return _plural(inner[1]) + inner[2]
+    if compound := _HEAD_FIRST.fullmatch(word):
+        return _plural(compound[1]) + compound[2]
     if word in _INVARIABLE or is_plural(word):
         return word
-    # The dictionary calls mass nouns invariable; if a plural is wanted (e-mails), it is regular.
+    # The dictionary lists mass nouns as invariable; a plural of them (e-mails) is regular.
     for known in _inflected(word)[:1]:
         if known != word:
             return known
@@ -375,23 +376,27 @@ def _plural(word: str) -> str:
 
 
 def _head(words: list[str]) -> tuple[int, str]:
-    """Place and text of the head of a noun phrase without article."""
+    """Position and text of the head of a noun phrase without article."""
     if not words:
         raise ValueError("a noun without letters")
-    stops = [at for at, word in enumerate(words) if at and word in ("of", "in", "for", "with")]
-    at = (stops[0] if stops else len(words)) - 1
-    return at, words[at]
+    stops = [
+        position
+        for position, word in enumerate(words)
+        if position and word in ("of", "in", "for", "with")
+    ]
+    position = (stops[0] if stops else len(words)) - 1
+    return position, words[position]
 
 
 @lru_cache(maxsize=1 << 16)
 def _lemmas(word: str, pos: str) -> tuple[str, ...]:
-    """The dictionary's lemmas of a lower-cased word, best first; none where it has no such word."""
+    """The dictionary's lemmas of a lower-cased word, best first; empty for an unknown word."""
     from etl.knowledge.inflection import getAllLemmas
 
     return tuple(getAllLemmas(word, pos).get(pos, ()))
 
 
-def _known(word: str) -> bool:
+def _is_in_dictionary(word: str) -> bool:
     """Whether the dictionary has a lower-cased word."""
     from etl.knowledge.inflection import getAllLemmas
 

@@ -1,7 +1,7 @@
-"""The dictionary of inflected forms: lemminflect, without what it does for spaCy.
+"""The dictionary of inflected forms: lemminflect without its extensions for spaCy.
 
-On import lemminflect registers extensions with spaCy where that is installed. spaCy would be
-imported for that, and torch by spaCy: seconds of every process, for nothing that is used here.
+On import lemminflect registers extensions with spaCy if it is installed. This would import spaCy,
+and spaCy would import torch: seconds of every process for something that is not used here.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from conf import JobFailed, UserError, setting, settings_hash
 from etl.corpora.files import InputFile, list_inputs, units
 from etl.engine import EngineSettings, running, start
 from etl.knowledge import conceptnet, wordnet
-from etl.knowledge.lexicons import WordList, class_list, class_rows
+from etl.knowledge.lexicons import class_list, class_rows
 from etl.lake.scratch import Scratch, scratch
 from etl.lake.spark import Lake
 from etl.lake.tables import table
@@ -37,17 +37,17 @@ class Settings(EngineSettings):
 
     conceptnet: list[str] = setting(
         [],
-        help="assertions of ConceptNet 5 or tables of ConceptNet 4, .gz or not; none if empty",
+        help="assertions of ConceptNet 5 or tables of ConceptNet 4, .gz or not; none by default",
         example="conceptnet=conceptnet-assertions-5.7.0.csv",
     )
     wordnet: str = setting(
         "auto",
-        help="folder or zip archive of WordNet's files; auto looks in the usual places; or none",
+        help="folder or zip archive of WordNet's files; auto searches the usual places; or none",
         example="wordnet=/usr/share/wordnet",
     )
     classes: str | None = setting(
         None,
-        help="adjective classes in place of conf/lexicons/adjective_classes.tsv, same layout",
+        help="adjective classes instead of conf/lexicons/adjective_classes.tsv, in the same layout",
         example="classes=mine.tsv",
     )
     max_rejected: float = setting(
@@ -61,43 +61,37 @@ class Settings(EngineSettings):
 
 
 def import_knowledge(settings: Settings) -> None:
-    """What the builders know of words: WordNet, ConceptNet and adjective classes, as tables.
+    """Import WordNet, ConceptNet and the adjective classes as tables for the builders.
 
     Writes wordnet_lemmas, wordnet_exceptions and wordnet_hypernyms (unless wordnet=none),
-    conceptnet_edges (with conceptnet=FILES; the edges of a release that is given take the place of
-    its former ones, the other release stays) and adjective_classes; what was left out is counted
-    in dropped.
+    conceptnet_edges (with conceptnet=FILES; the new edges of a release replace its old ones, the
+    other release stays) and adjective_classes; dropped lines are counted in dropped.
     """
     # Every mistake in a path or a list is found before a session starts.
     words = class_list(settings.classes)
-    found = None if settings.wordnet == "none" else wordnet.find(settings.wordnet)
+    files_of_wordnet = None if settings.wordnet == "none" else wordnet.find(settings.wordnet)
     releases: dict[str, list[InputFile]] = defaultdict(list)
     for file in list_inputs(settings.conceptnet) if settings.conceptnet else ():
         releases[conceptnet.release_of(file)].append(file)
     lake = Lake(start(JOB, settings).spark, settings.lake)
-    _classes(lake, words)
-    if found is not None:
-        _wordnet(lake, found)
+    _replace(lake, "adjective_classes", class_rows(words), {"lexicon": words.source})
+    if files_of_wordnet is not None:
+        _wordnet(lake, files_of_wordnet)
     for release, files in sorted(releases.items()):
         with scratch(settings.lake) as folder:
             _conceptnet(lake, folder, release, files, settings.max_rejected)
 
 
-def _classes(lake: Lake, words: WordList) -> None:
-    rows = class_rows(words)
-    _replace(lake, "adjective_classes", rows, {"lexicon": words.source})
-
-
-def _wordnet(lake: Lake, found: wordnet.WordNet) -> None:
+def _wordnet(lake: Lake, files: wordnet.WordNet) -> None:
     started = time.monotonic()
-    metadata = {"wordnet": found.version, "place": found.place}
+    metadata = {"wordnet": files.version, "place": files.place}
     for name, rows in (
         ("wordnet_lemmas", wordnet.lemmas),
         ("wordnet_exceptions", wordnet.exceptions),
         ("wordnet_hypernyms", wordnet.hypernyms),
     ):
-        _replace(lake, name, rows(found), metadata)
-    log.info("WordNet %s from %s in %.1f s", found.version, found.place, time.monotonic() - started)
+        _replace(lake, name, rows(files), metadata)
+    log.info("WordNet %s from %s in %.1f s", files.version, files.place, time.monotonic() - started)
 
 
 def _replace(lake: Lake, name: str, rows: pa.Table, metadata: dict[str, str]) -> None:
@@ -110,8 +104,8 @@ def _conceptnet(
 ) -> None:
     """Replace the edges of a release by those of the files.
 
-    Nothing is committed of files with more malformed lines than allowed. Edges and counts are
-    stored between the two looks at them, so that the lines are read and parsed once.
+    If more lines are malformed than allowed, nothing is committed. Edges and counts are stored
+    between their two uses, so that the lines are read and parsed once.
     """
     started = time.monotonic()
     job = f"{JOB}/conceptnet{release}"
@@ -119,7 +113,9 @@ def _conceptnet(
     log.info("ConceptNet %s: %d files, %.1f MB", release, len(files), size / 1e6)
     work = [unit for file in files for unit in units(file, "lines", _TASK_BYTES)]
     if len(work) == len(files) and size > len(files) * _TASK_BYTES:
-        log.info("compressed files cannot be cut: one task reads each; unpacked, many do")
+        log.info(
+            "compressed files are not cut: one task reads each; decompress them for more tasks"
+        )
     engine = running()
     tasks = engine.partitions(len(work), len(work))
     try:
@@ -130,7 +126,7 @@ def _conceptnet(
             paths = ", ".join(file.path for file in files)
             raise JobFailed(f"{paths}: an archive is cut off or damaged; fetch it again") from error
         raise
-    total, kept, counted = _counted(rows, release, max_rejected)
+    total, edge_count, reason_counts = _line_counts(rows, release, max_rejected)
     log.info("%d lines read after %.1f s", total, time.monotonic() - started)
     stated = [(file.path, file.bytes, file.modified.isoformat()) for file in files]
     commit = lake.replace(
@@ -140,8 +136,8 @@ def _conceptnet(
         job=job,
         metadata={"input_fingerprint": settings_hash({"files": stated})},
     )
-    dropped = [_drop(job, row["reason"], row["count"], row["sample"]) for row in counted]
-    if repeated := kept - commit.rows:
+    dropped = [_drop(job, row["reason"], row["count"], row["sample"]) for row in reason_counts]
+    if repeated := edge_count - commit.rows:
         sample = conceptnet.repeated(conceptnet.edges(rows))
         dropped.append(_drop(job, conceptnet.REPEATED, repeated, sample))
     left_out = pa.Table.from_pylist(dropped, table("dropped").schema)
@@ -149,18 +145,20 @@ def _conceptnet(
     _report(lake, release, dropped, commit.rows, total, time.monotonic() - started)
 
 
-def _counted(rows: DataFrame, release: str, max_rejected: float) -> tuple[int, int, list[Any]]:
-    """Lines, edges among them, and the others by reason.
+def _line_counts(rows: DataFrame, release: str, max_rejected: float) -> tuple[int, int, list[Any]]:
+    """The number of lines and of edges, and the counts of other lines by reason.
 
     Raises:
         JobFailed: more malformed lines than allowed; no edge at all.
     """
-    counted = conceptnet.tally(rows).orderBy("reason").collect()
-    kept = conceptnet.edges(rows).count()
-    malformed = [row for row in counted if row["reason"] not in conceptnet.TOLERATED]
+    reason_counts = conceptnet.tally(rows).orderBy("reason").collect()
+    edge_count = conceptnet.edges(rows).count()
+    malformed = [row for row in reason_counts if row["reason"] not in conceptnet.TOLERATED]
     bad = sum(row["count"] for row in malformed)
-    others = sum(row["count"] for row in counted if row["reason"] == conceptnet.OTHER_LANGUAGE)
-    total = int(kept + bad + others)
+    other_languages = sum(
+        row["count"] for row in reason_counts if row["reason"] == conceptnet.OTHER_LANGUAGE
+    )
+    total = int(edge_count + bad + other_languages)
     if bad > max_rejected * total:
         worst = max(malformed, key=lambda row: (row["count"], row["reason"]))
         raise JobFailed(
@@ -168,11 +166,11 @@ def _counted(rows: DataFrame, release: str, max_rejected: float) -> tuple[int, i
             f"max_rejected={max_rejected:g}; most often {worst['reason']} ({worst['count']}), as "
             f"{worst['sample']}; nothing was imported of it"
         )
-    if not kept:
+    if not edge_count:
         raise JobFailed(
             f"ConceptNet {release}: no English edge in {total} lines; nothing was imported of it"
         )
-    return total, kept, counted
+    return total, edge_count, reason_counts
 
 
 def _drop(job: str, reason: str, count: int, sample: str | None) -> dict[str, Any]:
@@ -208,5 +206,5 @@ def _report(
     )
     log.info("conceptnet_edges, release %s: %d edges: %s", release, edges, listed)
     for row in dropped:
-        log.info("left out: %(count)d, %(reason)s, as %(sample)s", row)
+        log.info("dropped: %(count)d, %(reason)s, as %(sample)s", row)
     log.info("%d lines in %.1f s (%.0f lines/s)", total, seconds, total / seconds)

@@ -1,8 +1,8 @@
-"""The word lists of ``conf/lexicons``: read, checked, and asked.
+"""The word lists of ``conf/lexicons``: reading, checking and look-up.
 
 A list is a file of tab-separated lines: comments that begin with ``#`` and state version and
-source, a line with the names of the two columns, then one word a line. A word stands once; its
-second column is one of the kinds listed here. Faults are reported with file and line, all at once.
+source, a line with the names of the two columns, then one word per line. Each word occurs once; its
+second column is one of the kinds listed here. Faults are reported together, with file and line.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ __all__ = [
 FOLDER = ROOT / "conf" / "lexicons"
 # Intersective, subsective, intensional: PLANE, section 3 (its files write N for S).
 CLASSES = ("I", "S", "O")
-# Nayak et al.'s two kinds, and what ADEPT adds to them.
+# The two kinds of Nayak et al., and the kind that ADEPT adds.
 SUBCLASSES = ("privative", "plain", "extra")
 GROUPS = ("gender", "age", "origin", "faith", "health")
 OFFENCES = ("profane", "sexual", "slur", "vile")
 FORMS = ("verb", "participle", "adjective", "noun", "any")
-_SHOWN = 10  # faults of a file that an error lists
+_MAX_REPORTED_FAULTS = 10  # per error message
 
 
 @dataclass(frozen=True)
 class WordList:
-    """A list with where it is from; `words` maps each word to its kind, in the file's order."""
+    """A list with its name and version; `words` maps each word to its kind, in file order."""
 
     name: str
     version: str
@@ -56,17 +56,17 @@ class WordList:
 
     @property
     def source(self) -> str:
-        """Name and version, as table adjective_classes states them."""
+        """Name and version, as in table adjective_classes."""
         return f"{self.name} {self.version}".rstrip()
 
 
 @dataclass(frozen=True)
 class Template:
-    """A sentence for edges of a relation, in the manner of ConceptNet's surface texts.
+    """A sentence for edges of a relation, in the style of ConceptNet's surface texts.
 
     Attributes:
-        text: holds ``[[{start}]]`` and ``[[{end}]]``.
-        end: which form the end's words must have: verb, participle, adjective, noun or any.
+        text: the sentence with ``[[{start}]]`` and ``[[{end}]]``.
+        end: the form of the words at the end: verb, participle, adjective, noun or any.
     """
 
     text: str
@@ -81,11 +81,11 @@ class Template:
 
 
 def read_words(path: Path, columns: tuple[str, str], kinds: Sequence[str]) -> WordList:
-    """The list in a file whose second column holds one of `kinds`.
+    """The list in a file whose second column contains one of `kinds`.
 
     Raises:
-        UserError: no such file, no text, other columns, another kind, a word that is empty or not
-            lower-cased, a word twice; with file and line, at most ten of them.
+        UserError: no such file, not text, other columns, another kind, a word that is empty or not
+            lower-cased, a repeated word; with file and line, for at most ten faults.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -132,35 +132,39 @@ def read_words(path: Path, columns: tuple[str, str], kinds: Sequence[str]) -> Wo
     if not words and not faults:
         faults.append(f"{path}: no words; expected lines of {' and '.join(columns)}")
     if faults:
-        more = f"; and {len(faults) - _SHOWN} more" if len(faults) > _SHOWN else ""
-        raise UserError("; ".join(faults[:_SHOWN]) + more)
+        more = (
+            f"; and {len(faults) - _MAX_REPORTED_FAULTS} more"
+            if len(faults) > _MAX_REPORTED_FAULTS
+            else ""
+        )
+        raise UserError("; ".join(faults[:_MAX_REPORTED_FAULTS]) + more)
     return WordList(path.stem, version, MappingProxyType(words))
 
 
 @cache
-def _own(name: str, column: str, second: str, kinds: tuple[str, ...]) -> WordList:
-    return read_words(FOLDER / f"{name}.tsv", (column, second), kinds)
+def _project_list(name: str, column: str, kind_column: str, kinds: tuple[str, ...]) -> WordList:
+    return read_words(FOLDER / f"{name}.tsv", (column, kind_column), kinds)
 
 
 def nonsubsective() -> Mapping[str, str]:
     """Non-subsective adjectives: the sixty of Nayak et al. 2014, privative or plain, and *dead*.
 
-    *dead* is extra: it is none of the sixty, but without it ADEPT's share of non-subsective items
-    (section 3, 1:4) is not reached. Prefixes keep their hyphen (*anti-*, *ex-*, *pseudo-*).
+    *dead* is extra: it is not one of the sixty, but without it ADEPT's share of non-subsective
+    items (section 3, 1:4) is not reached. Prefixes keep their hyphen (*anti-*, *ex-*, *pseudo-*).
     """
-    return _own("nonsubsective", "adjective", "kind", SUBCLASSES).words
+    return _project_list("nonsubsective", "adjective", "kind", SUBCLASSES).words
 
 
 def class_list(path: str | Path | None = None) -> WordList:
-    """The adjective classes with name and version: this project's, or those of a user's file.
+    """The adjective classes with name and version: those of this project or of a user's file.
 
-    A user's file takes the place of this project's and has its layout.
+    A user's file replaces the file of this project and has the same layout.
 
     Raises:
-        UserError: as `read_words`; so for an adjective of two classes.
+        UserError: as `read_words`, also for an adjective with two classes.
     """
     if path is None:
-        return _own("adjective_classes", "adjective", "class", CLASSES)
+        return _project_list("adjective_classes", "adjective", "class", CLASSES)
     return read_words(Path(path), ("adjective", "class"), CLASSES)
 
 
@@ -179,14 +183,16 @@ def class_rows(words: WordList) -> pa.Table:
 
 
 def offensive() -> frozenset[str]:
-    """Words that no item is made of: profane, sexual, slurs, vile."""
-    return frozenset(_own("offensive", "word", "kind", OFFENCES).words)
+    """Words that no item may contain: profane, sexual, slurs, vile."""
+    return frozenset(_project_list("offensive", "word", "kind", OFFENCES).words)
 
 
 def identity() -> Mapping[str, str]:
-    """Adjectives that say who somebody is, with what they speak of: gender, age, origin, faith,
-    health. ADEPT's ethics section names the harm that such adjectives can do in its items."""
-    return _own("identity", "adjective", "group", GROUPS).words
+    """Adjectives of identity by group: gender, age, origin, faith, health.
+
+    ADEPT's ethics section names the harm that such adjectives can cause in its items.
+    """
+    return _project_list("identity", "adjective", "group", GROUPS).words
 
 
 # ------------------------------------------------------------------------------------ templates
@@ -200,18 +206,18 @@ def relation_templates() -> Mapping[str, tuple[Template, ...]]:
 
 
 def parse_templates(data: Any, source: str) -> Mapping[str, tuple[Template, ...]]:
-    """The templates that parsed YAML states.
+    """The templates in parsed YAML.
 
     Raises:
         UserError: another layout, an unknown form, a template without one of its arguments.
     """
     if not isinstance(data, dict) or not isinstance(data.get("relations"), dict):
         raise UserError(f"{source}: expected a mapping with version and relations")
-    found: dict[str, tuple[Template, ...]] = {}
+    templates: dict[str, tuple[Template, ...]] = {}
     faults: list[str] = []
-    for relation, listed in data["relations"].items():
-        own = []
-        for entry in listed if isinstance(listed, list) else [listed]:
+    for relation, entries in data["relations"].items():
+        of_relation = []
+        for entry in entries if isinstance(entries, list) else [entries]:
             if not isinstance(entry, dict) or set(entry) != {"end", "text"}:
                 faults.append(f"{relation}: got {entry!r}, expected end and text")
                 continue
@@ -224,8 +230,8 @@ def parse_templates(data: Any, source: str) -> Mapping[str, tuple[Template, ...]
                 faults.append(
                     f"{relation}: end {entry['end']!r}: expected one of {', '.join(FORMS)}"
                 )
-            own.append(Template(entry["text"], entry["end"]))
-        found[relation] = tuple(own)
+            of_relation.append(Template(entry["text"], entry["end"]))
+        templates[relation] = tuple(of_relation)
     if faults:
-        raise UserError(f"{source}: {'; '.join(faults[:_SHOWN])}")
-    return MappingProxyType(found)
+        raise UserError(f"{source}: {'; '.join(faults[:_MAX_REPORTED_FAULTS])}")
+    return MappingProxyType(templates)

@@ -1,8 +1,8 @@
 """WordNet 3.0's database files: finding them, their lemmas, exceptional forms and hypernyms.
 
-The files are read as the WordNet manual has them (wndb(5WN), morphy(7WN)), from a folder or from
-the zip archive that NLTK downloads. Synsets are named as NLTK names them: first lemma, part of
-speech, number of the sense (dog.n.01).
+The formats are those of the WordNet manual (wndb(5WN), morphy(7WN)); the files are in a folder or
+in the zip archive that NLTK downloads. Synsets have NLTK's names: first lemma, part of speech,
+number of the sense (dog.n.01).
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ __all__ = ["POS", "WordNet", "base_forms", "exceptions", "find", "hypernyms", "l
 VERSION = "3.0"
 Pos = Literal["n", "v", "a", "r"]
 POS: dict[Pos, str] = {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}
-# What is read; a folder that has these is taken for WordNet.
-_NEEDED = ("data.noun", *(f"index.{name}" for name in POS.values()))
+# A folder that has these files is recognised as WordNet.
+_REQUIRED_FILES = ("data.noun", *(f"index.{name}" for name in POS.values()))
 _COPYRIGHT = re.compile(r"WordNet (\S+) Copyright")
 _MOST_BYTES = 256 << 20  # of a file in an archive; the largest of WordNet has 15 MB
 DEBIAN = Path("/usr/share/wordnet")
-# Hypernyms of a kind (@) and of an instance (@i), as PLANE takes them.
-_UP = ("@", "@i")
-DISTANCE = 3
+# Hypernyms of a kind (@) and of an instance (@i), both of which PLANE uses.
+_HYPERNYM_POINTERS = ("@", "@i")
+MAX_DISTANCE = 3
 
 log = logging.getLogger("adnominal")
 
-# Endings that morphy detaches, in its order (7WN, "Rules of Detachment").
-_DETACHED: dict[Pos, tuple[tuple[str, str], ...]] = {
+# Endings that morphy replaces, in its order (7WN, "Rules of Detachment").
+_DETACHMENT_RULES: dict[Pos, tuple[tuple[str, str], ...]] = {
     "n": (
         ("s", ""),
         ("ses", "s"),
@@ -67,18 +67,19 @@ _DETACHED: dict[Pos, tuple[tuple[str, str], ...]] = {
 
 
 def base_forms(form: str, pos: Pos, exceptions: Mapping[str, Sequence[str]]) -> list[str]:
-    """What a lower-cased `form` may be an inflection of, best first, itself in the first place.
+    """The possible base forms of a lower-cased `form`, best first; the first is `form` itself.
 
-    `exceptions` are the irregular forms of `pos` with their lemmas, as table wordnet_exceptions has
-    them. The first candidate that WordNet has as a lemma of `pos` is what morphy (and NLTK's
-    ``morphy``) gives; where it has none of them, so does morphy. A join of the candidates with
-    wordnet_lemmas therefore does what morphy does.
+    `exceptions` are the irregular forms of `pos` with their lemmas, as in table wordnet_exceptions.
+    The first candidate that is a lemma of `pos` in WordNet is the result of morphy (and of NLTK's
+    ``morphy``); if no candidate is a lemma, morphy has no result either. Therefore a join of the
+    candidates with wordnet_lemmas is equivalent to morphy.
     """
     if form in exceptions:
-        found = list(exceptions[form])
+        candidates = list(exceptions[form])
     else:
-        found = [form[: -len(old)] + new for old, new in _DETACHED[pos] if form.endswith(old)]
-    return list(dict.fromkeys(candidate for candidate in (form, *found) if candidate))
+        rules = _DETACHMENT_RULES[pos]
+        candidates = [form[: -len(old)] + new for old, new in rules if form.endswith(old)]
+    return list(dict.fromkeys(candidate for candidate in (form, *candidates) if candidate))
 
 
 # -------------------------------------------------------------------------------------- finding
@@ -86,7 +87,7 @@ def base_forms(form: str, pos: Pos, exceptions: Mapping[str, Sequence[str]]) -> 
 
 @dataclass(frozen=True)
 class WordNet:
-    """Where the files lie: `folder`, or inside the zip archive `archive`; and their version."""
+    """The place of the files, a folder or one inside the zip file `archive`, and their version."""
 
     folder: str
     archive: Path | None
@@ -98,7 +99,7 @@ class WordNet:
         return str(self.archive or self.folder)
 
     def lines(self, name: str) -> Iterator[tuple[int, str]]:
-        """Number and text of a file's lines, those of the licence at its head left out.
+        """Number and text of the lines of a file, without the licence at its beginning.
 
         Raises:
             UserError: the file cannot be read.
@@ -115,14 +116,14 @@ class WordNet:
         return _read(self.folder, self.archive, name).decode("utf-8")
 
     def has(self, name: str) -> bool:
-        """Whether a file is there."""
+        """Whether a file exists."""
         if self.archive is None:
             return (Path(self.folder) / name).is_file()
         with zipfile.ZipFile(self.archive) as opened:
             return f"{self.folder}/{name}" in opened.namelist()
 
     def fault(self, name: str, line: int, problem: str) -> UserError:
-        """The error on a line that is not as the format has it."""
+        """The error for a line that violates the format."""
         return UserError(f"{self.place}: {name}:{line}: {problem}; the file is damaged")
 
 
@@ -139,69 +140,70 @@ def _read(folder: str, archive: Path | None, name: str) -> bytes:
         return opened.read(f"{folder}/{name}")
 
 
-def find(where: str = "auto") -> WordNet:
+def find(location: str = "auto") -> WordNet:
     """The database files at `where`, a folder or zip archive; ``auto`` looks in the usual places.
 
     These are NLTK's data path (``NLTK_DATA``, ``nltk_data`` in the home folder and elsewhere),
     ``WNSEARCHDIR``, ``WNHOME`` and Debian's ``/usr/share/wordnet``. Releases differ in synsets and
-    their order, so ``auto`` takes version 3.0 alone; another version is read on request, with a
+    their order, so ``auto`` accepts only version 3.0; another version is read on request, with a
     warning that results will differ.
 
     Raises:
         UserError: no WordNet there; the message names each place and how to get the files.
     """
-    if where != "auto":
-        path = Path(where).expanduser()
+    if location != "auto":
+        path = Path(location).expanduser()
         if not path.exists():
-            raise UserError(f"wordnet={where}: no such folder or archive")
-        found = _open(path)
-        if found is None:
+            raise UserError(f"wordnet={location}: no such folder or archive")
+        wordnet = _open(path)
+        if wordnet is None:
             raise UserError(
-                f"wordnet={where}: no WordNet there; expected a folder, or NLTK's wordnet.zip, "
-                f"with {', '.join(_NEEDED)}"
+                f"wordnet={location}: no WordNet there; expected a folder, or NLTK's wordnet.zip, "
+                f"with {', '.join(_REQUIRED_FILES)}"
             )
-        if found.version != VERSION:
+        if wordnet.version != VERSION:
             log.warning(
                 "WordNet %s at %s, where 3.0 is expected: senses, their order and hypernyms differ "
                 "from those of the published datasets",
-                found.version,
-                where,
+                wordnet.version,
+                location,
             )
-        return found
-    passed: list[str] = []
+        return wordnet
+    rejected: list[str] = []
     for place in _places():
-        found = _open(place)
-        if found is not None and found.version == VERSION:
-            return found
-        passed.append(f"{place} ({f'version {found.version}' if found else 'none'})")
+        wordnet = _open(place)
+        if wordnet is not None and wordnet.version == VERSION:
+            return wordnet
+        rejected.append(f"{place} ({f'version {wordnet.version}' if wordnet else 'none'})")
     raise UserError(
-        f"no WordNet 3.0; looked in {', '.join(passed)}. Install it (Debian: apt-get install "
-        "wordnet-base; NLTK: python -m nltk.downloader wordnet), set WNHOME or WNSEARCHDIR, or "
-        "give wordnet=FOLDER"
+        f"no WordNet 3.0; looked in {', '.join(rejected)}. Install it (Debian: apt-get "
+        "install wordnet-base; NLTK: python -m nltk.downloader wordnet), set WNHOME or "
+        "WNSEARCHDIR, or give wordnet=FOLDER"
     )
 
 
 def _places() -> list[Path]:
     """The usual places, each once."""
-    data = [part for part in os.environ.get("NLTK_DATA", "").split(os.pathsep) if part]
-    data += ["~/nltk_data"]
-    data += [f"{sys.prefix}/{inside}nltk_data" for inside in ("", "share/", "lib/")]
-    data += [f"{root}/nltk_data" for root in ("/usr/share", "/usr/local/share")]
-    data += [f"{root}/nltk_data" for root in ("/usr/lib", "/usr/local/lib")]
-    found = [
+    nltk_path = os.environ.get("NLTK_DATA", "")
+    nltk_data_folders = [folder for folder in nltk_path.split(os.pathsep) if folder]
+    nltk_data_folders += ["~/nltk_data"]
+    nltk_data_folders += [f"{sys.prefix}/{inside}nltk_data" for inside in ("", "share/", "lib/")]
+    nltk_data_folders += [f"{root}/nltk_data" for root in ("/usr/share", "/usr/local/share")]
+    nltk_data_folders += [f"{root}/nltk_data" for root in ("/usr/lib", "/usr/local/lib")]
+    places = [
         Path(root).expanduser() / "corpora" / name
-        for root in data
+        for root in nltk_data_folders
         for name in ("wordnet", "wordnet.zip")
     ]
     if search := os.environ.get("WNSEARCHDIR"):
-        found.append(Path(search))
+        places.append(Path(search))
     if home := os.environ.get("WNHOME"):
-        found += [Path(home) / "dict", Path(home)]
-    return list(dict.fromkeys([*found, DEBIAN]))
+        places += [Path(home) / "dict", Path(home)]
+    return list(dict.fromkeys([*places, DEBIAN]))
 
 
 def _open(path: Path) -> WordNet | None:
-    """The WordNet in a folder, its folder ``dict``, or an archive; None where there is none."""
+    """The WordNet in a folder, in its folder ``dict``, or in an archive; None if there is none."""
     try:
         if zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as opened:
@@ -211,7 +213,7 @@ def _open(path: Path) -> WordNet | None:
                 return None
             return WordNet(folders[0], path, _version(folders[0], path))
         for folder in (path, path / "dict"):
-            if all((folder / name).is_file() for name in _NEEDED):
+            if all((folder / name).is_file() for name in _REQUIRED_FILES):
                 return WordNet(str(folder), None, _version(str(folder), None))
     except OSError as error:
         raise UserError(f"wordnet={path}: cannot be read: {error.strerror or error}") from error
@@ -220,8 +222,8 @@ def _open(path: Path) -> WordNet | None:
 
 def _version(folder: str, archive: Path | None) -> str:
     head = _read(folder, archive, "data.noun")[:4096].decode("utf-8", "replace")
-    found = _COPYRIGHT.search(head)
-    return found[1] if found else "of unknown version"
+    copyright_line = _COPYRIGHT.search(head)
+    return copyright_line[1] if copyright_line else "of unknown version"
 
 
 # -------------------------------------------------------------------------------------- reading
@@ -244,39 +246,39 @@ def lemmas(wordnet: WordNet) -> pa.Table:
 def exceptions(wordnet: WordNet) -> pa.Table:
     """Rows of table ``wordnet_exceptions``, sorted by form and place.
 
-    Releases without lists of exceptions (npm's) give an empty table, with a warning.
+    Releases without lists of exceptions (npm's) yield an empty table and a warning.
     """
     rows: list[tuple[str, str, int, str]] = []
     for pos, name in POS.items():
         if not wordnet.has(f"{name}.exc"):
             log.warning("no %s.exc at %s: irregular forms stay unknown", name, wordnet.place)
             continue
-        found: dict[str, list[str]] = {}
+        lemmas_of_form: dict[str, list[str]] = {}
         for number, line in wordnet.lines(f"{name}.exc"):
-            form, *listed = (_spaced(part) for part in line.split())
-            if not listed:
+            form, *base_lemmas = (_spaced(part) for part in line.split())
+            if not base_lemmas:
                 raise wordnet.fault(f"{name}.exc", number, f"the form {form!r} without a lemma")
-            # Of five forms with two lines the last counts, as in NLTK.
-            found[form] = list(dict.fromkeys(listed))
+            # Five forms have two lines; the last one is used, as in NLTK.
+            lemmas_of_form[form] = list(dict.fromkeys(base_lemmas))
         rows += [
             (form, pos, place, lemma)
-            for form, listed in found.items()
-            for place, lemma in enumerate(listed)
+            for form, base_lemmas in lemmas_of_form.items()
+            for place, lemma in enumerate(base_lemmas)
         ]
     schema = table("wordnet_exceptions").schema
     return _table(schema, [(form, lemma, pos, place) for form, pos, place, lemma in sorted(rows)])
 
 
-def hypernyms(wordnet: WordNet, distance: int = DISTANCE) -> pa.Table:
-    """Rows of table ``wordnet_hypernyms``: what each sense of each noun is a kind or instance of.
+def hypernyms(wordnet: WordNet, distance: int = MAX_DISTANCE) -> pa.Table:
+    """Rows of table ``wordnet_hypernyms``: the hypernyms of each sense of each noun.
 
-    Both relations lead up, as in PLANE, whose published hypernyms they give. A synset that several
-    ways lead to stands once, at its shortest distance. Words are lower-cased, as there; those of
-    several parts are the reader's to leave out.
+    Hypernyms of kinds and of instances are used, as in PLANE, whose published hypernyms result. A
+    synset that is reached by several paths has one row, with its shortest distance. Words are
+    lower-cased, as in PLANE; the reader of the table drops words of several parts.
     """
     synsets = _nouns(wordnet)
     senses = _senses(wordnet)
-    # A synset is named by its first lemma and the number of the sense that it is of that lemma.
+    # The name of a synset has its first lemma and the number of its sense of that lemma.
     places = {
         (lemma, offset): place
         for lemma, offsets in senses.items()
@@ -286,12 +288,12 @@ def hypernyms(wordnet: WordNet, distance: int = DISTANCE) -> pa.Table:
     for offset, (words, _) in synsets.items():
         first = words[0].replace(" ", "_")
         names[offset] = f"{first}.n.{places.get((first, offset), 0):02d}"
-    # What lies above each synset is listed once; the rows then only say which noun takes which.
+    # The hypernyms of each synset are listed once; row numbers then assign them to the nouns.
     above: list[tuple[int, str, str, str, bool]] = []
     spans: dict[str, range] = {}
     nouns: list[tuple[str, int]] = []
-    left: list[int] = []
-    right: list[int] = []
+    noun_rows: list[int] = []
+    hypernym_rows: list[int] = []
     for lemma in sorted(senses):
         for sense, offset in enumerate(senses[lemma], 1):
             if offset not in synsets:
@@ -303,19 +305,22 @@ def hypernyms(wordnet: WordNet, distance: int = DISTANCE) -> pa.Table:
                 start = len(above)
                 above += [
                     (steps, word, names[offset], names[higher], place == 0)
-                    for steps, higher in _above(offset, synsets, distance)
+                    for steps, higher in _ancestors(offset, synsets, distance)
                     for place, word in enumerate(synsets[higher][0])
                 ]
                 spans[offset] = range(start, len(above))
-            left += [len(nouns)] * len(spans[offset])
-            right += spans[offset]
+            noun_rows += [len(nouns)] * len(spans[offset])
+            hypernym_rows += spans[offset]
             nouns.append((_spaced(lemma), sense))
     schema = table("wordnet_hypernyms").schema
-    own = [schema.field(name) for name in ("noun", "sense")]
-    joined = [field for field in schema if field not in own]
-    one = _table(pa.schema(own), nouns).take(left)
-    two = _table(pa.schema(joined), above).take(right)
-    return pa.table([(one if field in own else two)[field.name] for field in schema], schema=schema)
+    noun_fields = [schema.field(name) for name in ("noun", "sense")]
+    hypernym_fields = [field for field in schema if field not in noun_fields]
+    noun_columns = _table(pa.schema(noun_fields), nouns).take(noun_rows)
+    hypernym_columns = _table(pa.schema(hypernym_fields), above).take(hypernym_rows)
+    columns = {
+        name: part[name] for part in (noun_columns, hypernym_columns) for name in part.column_names
+    }
+    return pa.table([columns[name] for name in schema.names], schema=schema)
 
 
 _Synsets = dict[str, tuple[tuple[str, ...], tuple[str, ...]]]
@@ -323,7 +328,7 @@ _Synsets = dict[str, tuple[tuple[str, ...], tuple[str, ...]]]
 
 def _nouns(wordnet: WordNet) -> _Synsets:
     """The noun synsets by offset: their lemmas, lower-cased, and the offsets of their hypernyms."""
-    found: _Synsets = {}
+    synsets: _Synsets = {}
     for number, line in wordnet.lines("data.noun"):
         fields = line.partition(" | ")[0].split(" ")
         try:
@@ -332,22 +337,22 @@ def _nouns(wordnet: WordNet) -> _Synsets:
             end = start + 1 + 4 * int(fields[start])
             words = tuple(dict.fromkeys(_spaced(word.lower()) for word in fields[4:start:2]))
             pointers = fields[start + 1 : end]
-            up = tuple(
+            hypernym_offsets = tuple(
                 target
                 for kind, target in zip(pointers[::4], pointers[1::4], strict=True)
-                if kind in _UP
+                if kind in _HYPERNYM_POINTERS
             )
         except (ValueError, IndexError) as error:
             raise wordnet.fault("data.noun", number, "no synset as the format has it") from error
         if not words or len(pointers) != end - start - 1:
             raise wordnet.fault("data.noun", number, "fewer words or pointers than it says")
-        found[fields[0]] = (words, up)
-    return found
+        synsets[fields[0]] = (words, hypernym_offsets)
+    return synsets
 
 
 def _senses(wordnet: WordNet) -> dict[str, list[str]]:
     """The offsets of each noun's synsets, most frequent first."""
-    found = {}
+    offsets_of_noun = {}
     for number, line in wordnet.lines("index.noun"):
         fields = line.split()
         try:
@@ -356,21 +361,21 @@ def _senses(wordnet: WordNet) -> dict[str, list[str]]:
                 raise ValueError
         except (ValueError, IndexError) as error:
             raise wordnet.fault("index.noun", number, "no entry as the format has it") from error
-        found[fields[0]] = offsets
-    return found
+        offsets_of_noun[fields[0]] = offsets
+    return offsets_of_noun
 
 
-def _above(start: str, synsets: _Synsets, distance: int) -> list[tuple[int, str]]:
-    """(distance, offset) of what lies above a synset, nearest first, in the file's order."""
-    seen = {start}
-    found: list[tuple[int, str]] = []
+def _ancestors(start: str, synsets: _Synsets, distance: int) -> list[tuple[int, str]]:
+    """(distance, offset) of the hypernyms of a synset, nearest first, in the order of the file."""
+    visited = {start}
+    ancestors: list[tuple[int, str]] = []
     level = [start]
     for steps in range(1, distance + 1):
         higher = [target for offset in level for target in synsets[offset][1]]
-        level = [offset for offset in dict.fromkeys(higher) if offset not in seen]
-        seen.update(level)
-        found += [(steps, offset) for offset in level]
-    return found
+        level = [offset for offset in dict.fromkeys(higher) if offset not in visited]
+        visited.update(level)
+        ancestors += [(steps, offset) for offset in level]
+    return ancestors
 
 
 def _table(schema: pa.Schema, rows: Sequence[tuple[object, ...]]) -> pa.Table:

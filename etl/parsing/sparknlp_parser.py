@@ -1,8 +1,8 @@
 """Parsing with Spark NLP, in the JVM, on clusters.
 
-Spark NLP works on DataFrames: `annotate` adds its annotation columns, `with_tokens` turns these
-into one array of tokens a document, by DataFrame functions alone, and `parsed` makes the columns
-of `etl.parsing.tokens` of them, in Python workers (``mapInArrow``).
+Spark NLP works on DataFrames: `annotate` adds its annotation columns, `with_tokens` turns them into
+one array of tokens per document, only with DataFrame functions, and `parsed` converts these to the
+columns of `etl.parsing.tokens` in Python workers (``mapInArrow``).
 
 An annotation is (annotatorType, begin, end, result, metadata, embeddings), `begin` and `end` being
 the first and last character of the token in its document. Of a `dependency` annotation, `result`
@@ -10,11 +10,11 @@ is the form of the head and metadata `head.begin` its first character (-1 for th
 `head` is its index in the sentence, from 1. Typed labels come in the order of the tokens, without
 a reference to them. A head is therefore found by (sentence, head.begin): ids here are begin + 1.
 
-There is no lemma: that of a common or proper noun is lemminflect's, that of any other word its
-form. It is another lemmatizer than spaCy's, so that counts differ in rare plurals.
+Spark NLP yields no lemma: the lemma of a common or proper noun is lemminflect's, other words keep
+their form. This lemmatizer is not spaCy's, so counts differ for rare plurals.
 
-Not run: `annotate`, which needs Spark NLP's jar and models. The converter is tested on DataFrames
-of the documented schema.
+`annotate` has not been run, because it needs Spark NLP's jar and models. The converter is tested on
+DataFrames of the documented schema.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 JVM_CLASS = "com.johnsnowlabs.nlp.DocumentAssembler"
-# Where no installed package says which version is meant.
+# Used in messages if the package is not installed.
 VERSION = "7.0.0"
 
 ANNOTATIONS = ("sentence", "token", "pos", "dependency", "dependency_type")
-"""The annotation columns that `annotate` adds and `with_tokens` takes away."""
+"""The annotation columns that `annotate` adds and `with_tokens` removes."""
 
 TOKENS_TYPE = (
     "array<struct<sentence:int,id:int,form:string,xpos:string,head:int,deprel:string,"
@@ -50,9 +50,9 @@ _LEMMINFLECT_TAGS = {"NN": "NOUN", "NNS": "NOUN", "NNP": "PROPN", "NNPS": "PROPN
 
 
 def check(model: str | None) -> None:
-    """Raise `UserError` where Spark NLP's Python package, its jar or the `model` is missing.
+    """Raise `UserError` if Spark NLP's Python package, its jar or the `model` is missing.
 
-    The jar is looked for in the running Spark session; before there is one, only the package is.
+    The jar is searched in the running Spark session; before it starts, only the package is checked.
     """
     if importlib.util.find_spec("sparknlp") is None:
         raise UserError(
@@ -88,7 +88,7 @@ def _coordinates(version: str) -> str:
 
 
 def annotate(frame: DataFrame, model: str | None = None) -> DataFrame:
-    """`frame`, whose column `text` holds documents, with the columns `ANNOTATIONS`.
+    """`frame`, whose column `text` contains documents, with the columns `ANNOTATIONS`.
 
     `model` is a folder with a saved pipeline that makes these columns; by default the pretrained
     perceptron tagger and the dependency parsers trained on UD English are used, which Spark NLP
@@ -131,10 +131,10 @@ def annotate(frame: DataFrame, model: str | None = None) -> DataFrame:
 
 
 def with_tokens(annotated: DataFrame) -> DataFrame:
-    """`annotated` with `tokens` (`TOKENS_TYPE`) and `sentences` in place of its annotations.
+    """`annotated` with `tokens` (`TOKENS_TYPE`) and `sentences` instead of its annotations.
 
-    `sentences` is an array of (sentence, text). Both are null for a document whose annotations
-    are not parallel, that is, not of one token each: which label is whose cannot be told there.
+    `sentences` is an array of (sentence, text). Both are null for a document whose annotations are
+    not parallel (one per token), because then the labels cannot be assigned to tokens.
     """
     from pyspark.sql import functions as f
 
@@ -170,8 +170,8 @@ def with_tokens(annotated: DataFrame) -> DataFrame:
 def parsed(documents: pa.RecordBatch) -> Parsed:
     """The columns `tokens` and `sentences` of documents (`with_tokens`), as `Parsed`.
 
-    `document` counts the rows of `documents`, those whose tokens are null included. Nouns are
-    given their lemmas; other words have none.
+    `document` counts all rows of `documents`, also those whose tokens are null. Nouns have lemmas;
+    other words have none.
     """
     tokens = documents.column("tokens")
     of_document = pc.list_parent_indices(tokens).cast(pa.int32())
@@ -211,5 +211,5 @@ def _lemmas(form: pa.DictionaryArray, xpos: pa.DictionaryArray) -> pa.Dictionary
 def _noun_lemma(form: str, upos: str) -> str:
     from etl.knowledge.inflection import getLemma
 
-    found: tuple[Any, ...] = getLemma(form.lower() if upos == "NOUN" else form, upos=upos)
-    return str(found[0]) if found else form
+    lemmas: tuple[Any, ...] = getLemma(form.lower() if upos == "NOUN" else form, upos=upos)
+    return str(lemmas[0]) if lemmas else form

@@ -1,12 +1,13 @@
-"""Parsing with Stanza (Qi et al. 2020), the parser that ADEPT's corpus was made with.
+"""Parsing with Stanza (Qi et al. 2020), the parser of ADEPT's corpus.
 
-Slower than spaCy by one to two orders of magnitude on a CPU; for small corpora, and GPUs. torch is
-imported here alone, and only when the parser is asked for. Models are never downloaded by a
-worker: `find_model` names the command.
+On a CPU it is slower than spaCy by one to two orders of magnitude; it suits small corpora and GPUs.
+torch is imported only when this parser is used. Workers never download models: `find_model` names
+the command.
 
-Not run: the pipeline itself, whose models are not on the Python package index. The converter is
-tested on Stanza's own `Document`. Stanza pads the sentences of a batch together, so that the last
-digits of its scores may depend on a sentence's neighbours; ties apart, the parse does not.
+The pipeline itself has not been run, because its models are not on the Python package index. The
+converter is tested on Stanza's own `Document`. Stanza pads the sentences of a batch together, so
+the last digits of its scores may depend on the neighbours of a sentence; except for ties, the parse
+does not.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from typing import Any
 import pyarrow as pa
 
 from conf import UserError
-from etl.parsing.tokens import SENTENCES, TOKENS, Parsed, paragraphs
+from etl.parsing.tokens import SENTENCES, TOKENS, Parsed, paragraph_batches
 
 PROCESSORS = ("tokenize", "pos", "lemma", "depparse")
-# Characters parsed before a batch of columns is handed on.
+# Characters parsed before a batch of columns is yielded.
 BATCH_CHARACTERS = 50_000
 
 
@@ -36,8 +37,8 @@ def find_model(model: str | None) -> str:
     if importlib.util.find_spec("stanza") is None:
         raise UserError("parser=stanza: Stanza is not installed; pip install stanza")
     folder = Path(model) if model else _default_folder()
-    wanted = ["resources.json", *(f"en/{processor}" for processor in PROCESSORS)]
-    missing = [name for name in wanted if not (folder / name).exists()]
+    required = ["resources.json", *(f"en/{processor}" for processor in PROCESSORS)]
+    missing = [name for name in required if not (folder / name).exists()]
     if missing:
         where = f", model_dir={os.fspath(folder)!r}" if model else ""
         raise UserError(
@@ -54,14 +55,14 @@ def _default_folder() -> Path:
 
 
 class StanzaParser:
-    """Stanza as a `Parser`, on the GPU where there is one. Raises `UserError` as `find_model`."""
+    """Stanza as a `Parser`, on the GPU if there is one. Raises `UserError` as `find_model` does."""
 
     def __init__(self, model: str | None = None) -> None:
         folder = find_model(model)
         import stanza
         import torch
 
-        # One thread a process: tasks share the cores among them.
+        # One thread per process, because tasks share the cores.
         torch.set_num_threads(1)
         self._pipeline = stanza.Pipeline(
             "en",
@@ -73,40 +74,29 @@ class StanzaParser:
 
     def parse(self, texts: Iterable[str]) -> Iterator[Parsed]:
         """See `etl.parsing.tokens.Parser`; batches hold about 50,000 characters."""
-        pieces: list[tuple[int, str]] = []
-        held = 0
-        last, sentences = -1, 0  # the last document, and how many sentences it has had
-
-        def batch() -> Parsed:
+        last_position = (-1, 0)  # the last document, and its number of sentences so far
+        for pieces in paragraph_batches(texts, BATCH_CHARACTERS):
             documents = self._pipeline.bulk_process([text for _, text in pieces])
             ordinals = [document for document, _ in pieces]
-            return columns(list(zip(ordinals, documents, strict=True)), (last, sentences))
-
-        for document, text in enumerate(texts):
-            for paragraph in paragraphs(text):
-                pieces.append((document, paragraph))
-                held += len(paragraph)
-                if held >= BATCH_CHARACTERS:
-                    parsed = batch()
-                    yield parsed
-                    if parsed.sentences.num_rows:
-                        last = parsed.sentences.column("document")[-1].as_py()
-                        sentences = parsed.sentences.column("sentence")[-1].as_py() + 1
-                    pieces, held = [], 0
-        if pieces:
-            yield batch()
+            parsed = columns(zip(ordinals, documents, strict=True), last_position)
+            if parsed.sentences.num_rows:
+                last = parsed.sentences.slice(parsed.sentences.num_rows - 1).to_pylist()[0]
+                last_position = (last["document"], last["sentence"] + 1)
+            yield parsed
 
 
-def columns(documents: Iterable[tuple[int, Any]], before: tuple[int, int] = (-1, 0)) -> Parsed:
+def columns(
+    documents: Iterable[tuple[int, Any]], last_position: tuple[int, int] = (-1, 0)
+) -> Parsed:
     """Stanza documents, each with the ordinal of its text, as columns.
 
-    Several documents with the same ordinal are paragraphs of one text; `before` is the ordinal of
-    the text that went before and how many sentences it has had. Words of a multi-word token
-    ("don't") touch each other.
+    Several documents with the same ordinal are paragraphs of one text; `last_position` is the
+    ordinal of the previous text and its number of sentences. No white space is between the words of
+    a multi-word token ("don't").
     """
     tokens: dict[str, list[Any]] = {name: [] for name in TOKENS.names}
     sentences: dict[str, list[Any]] = {name: [] for name in SENTENCES.names}
-    ordinal, number = before
+    ordinal, number = last_position
     for document, parsed in documents:
         if document != ordinal:
             ordinal, number = document, 0

@@ -1,9 +1,9 @@
-"""The columns that every parser yields, and the pieces of text that parsers are given.
+"""The columns that every parser yields, and the pieces of text that parsers get.
 
-A document is parsed paragraph by paragraph: a blank line ends a sentence. A parser that is given
-the whole document builds relations across headings and list items ("See also", "Solar radiation");
-on encyclopedic text 0.5 % of the amod relations that spaCy found were of that kind. Short pieces
-are also faster, since parsers step through the pieces of a batch together.
+A document is parsed paragraph by paragraph: a blank line ends a sentence. A parser that gets the
+whole document builds relations across headings and list items ("See also", "Solar radiation"); on
+encyclopedic text 0.5 % of spaCy's amod relations were of this kind. Short pieces are also faster,
+because parsers process the pieces of a batch together.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ TOKENS = pa.schema(
         pa.field("space_after", pa.bool_(), nullable=False),
     ]
 )
-"""One row a token, in the order of the text; white space is no token.
+"""One row per token, in the order of the text; white space is not a token.
 
 document     ordinal of the text within the call, from 0
 sentence     ordinal of the sentence within the document, from 0
 id, head     from 1 within the sentence, head 0 for its root; ids ascend and may have gaps, so a
              head is found by its id, never by its position
-lemma        null where it was not computed; `amod` tokens and their heads always have one
+lemma        null if it was not computed; `amod` tokens and their heads always have one
 xpos         Penn Treebank tag
 space_after  whether white space, or the end of the paragraph, follows
 """
@@ -48,14 +48,14 @@ SENTENCES = pa.schema(
         pa.field("text", pa.string(), nullable=False),
     ]
 )
-"""One row a sentence that has tokens, in the order of the text; ordinals as in `TOKENS`."""
+"""One row per sentence with tokens, in the order of the text; ordinals as in `TOKENS`."""
 
 
 @dataclass(frozen=True)
 class Parsed:
     """A batch of whole sentences: `tokens` (`TOKENS`) and `sentences` (`SENTENCES`).
 
-    A long document may go on in the next batch; its sentence ordinals run on.
+    A long document may continue in the next batch, and so do its sentence ordinals.
     """
 
     tokens: pa.RecordBatch
@@ -63,12 +63,12 @@ class Parsed:
 
 
 class Parser(Protocol):
-    """Plain text in, parsed tokens out. An instance is used by one thread at a time."""
+    """A parser of plain text. An instance is used by one thread at a time."""
 
     def parse(self, texts: Iterable[str]) -> Iterator[Parsed]:
         """Parsed batches of bounded size, in the order of `texts`, which is read as needed.
 
-        What a text is parsed to depends on that text alone, not on its neighbours.
+        The result for a text depends only on that text, not on its neighbours.
         """
         ...
 
@@ -86,9 +86,9 @@ def paragraphs(text: str) -> list[str]:
 
     A paragraph ends at a blank line. A longer one is cut at the end of a sentence if there is one
     in its second half, else at a line break, else at white space. A string of more than 500
-    characters without white space (encoded data, rows of punctuation) is cut too: tokenizers that
-    peel off punctuation take time quadratic in its length. Lone surrogates, which no encoder
-    takes, become U+FFFD.
+    characters without white space (encoded data, rows of punctuation) is cut too, because
+    tokenizers that strip punctuation take time quadratic in its length. Lone surrogates, which
+    cannot be encoded, become U+FFFD.
     """
     try:
         text.encode()
@@ -106,6 +106,24 @@ def paragraphs(text: str) -> list[str]:
     return pieces
 
 
+def paragraph_batches(texts: Iterable[str], characters: int) -> Iterator[list[tuple[int, str]]]:
+    """The paragraphs of texts, each with the ordinal of its text, in batches.
+
+    A batch ends with the paragraph that brings it to `characters` characters.
+    """
+    batch: list[tuple[int, str]] = []
+    size = 0
+    for document, text in enumerate(texts):
+        for paragraph in paragraphs(text):
+            batch.append((document, paragraph))
+            size += len(paragraph)
+            if size >= characters:
+                yield batch
+                batch, size = [], 0
+    if batch:
+        yield batch
+
+
 def _cut(text: str) -> int:
     """Where to cut a paragraph of more than `PARAGRAPH_CHARACTERS`: an index into it."""
     half, limit = PARAGRAPH_CHARACTERS // 2, PARAGRAPH_CHARACTERS
@@ -115,5 +133,5 @@ def _cut(text: str) -> int:
     line = text.rfind("\n", half, limit)
     if line >= 0:
         return line + 1
-    # `_UNBROKEN` has seen to it that there is white space.
+    # There is white space, because `_UNBROKEN` was replaced before.
     return max(i for i in range(half, limit) if text[i].isspace()) + 1

@@ -1,5 +1,5 @@
-"""Published releases of the datasets, read into the tables that our builds fill.
+"""Published releases of the datasets, read into the tables of our builds.
 
-One module a dataset, each with ``read(path) -> Reading``: the release's rows in the declared
-schemas, edition ``published``, and what could not be read. `job` lists the modules and writes.
+Each dataset has a module with ``read(path) -> Reading``: the rows of the release in the declared
+schemas, edition ``published``, and counts of what could not be read. `job` writes the tables.
 """

@@ -12,13 +12,12 @@ Files are tab-separated under a header and named ``.csv``. A user names the repo
 - ``human/pkl/TEST_pos.pkl`` and ``TEST_neg.pkl``, arrays of NumPy, or
   ``human/human_scale_curves.tsv``: the table asp_human, source ``published``.
 
-Sentences stay as they are, missing full stops included (docs/asp.md). ``fine_tuning`` is read as
-``ASP_fine-tuning`` is.
+Sentences stay unchanged, even without full stops (docs/asp.md). The folder ``ASP_fine-tuning`` may
+also be named ``fine_tuning``.
 """
 
 from __future__ import annotations
 
-import csv
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,7 +35,7 @@ from etl.asp.lexicon import DIMENSIONS, Lexicon, lexicon
 from etl.asp.templates import item_id, parse
 from etl.lake.tables import table
 from etl.published import pickles
-from etl.published.reading import EDITION, Reading, relative
+from etl.published.reading import EDITION, Reading, relative, tsv_rows
 
 __all__ = ["TUNING", "WIDER", "read"]
 
@@ -52,16 +51,16 @@ _NUMBERS, _WIDER_NUMBERS = 40, 60
 _UNITS = {"m": "length", "cm": "length", "g": "mass", "kg": "mass", "°C": "temperature"}
 _FIGURE = r"-?\d+(?:\.\d+)?"
 _QUANTITY = rf"(?:\$(?P<price>{_FIGURE})|(?P<size>{_FIGURE}) ?(?P<unit>cm|m|kg|g|°[cC]))"
-_ASKED = re.compile(rf"A {_QUANTITY} (?P<noun>.+?) is (?P<rest>.+?)\.?")
+_HYPOTHESIS = re.compile(rf"A {_QUANTITY} (?P<noun>.+?) is (?P<rest>.+?)\.?")
 _NUMBER = re.compile(rf"\$?({_FIGURE})")
-_FIRST = re.compile(rf"A {_QUANTITY} (?P<noun>.+?) is .+")
+_PREMISE = re.compile(rf"A {_QUANTITY} (?P<noun>.+?) is .+")
 _MODIFIERS = {"booster": "very ", "diminisher": "relatively ", "negation": "not "}
-_LOGS = "answers of the experiment; their shares are read from human/pkl"
+_LOG_REASON = "answers of the experiment; their shares are read from human/pkl"
 
 
 @dataclass(frozen=True)
 class Folders:
-    """Where the parts of a release are; None for what it lacks."""
+    """The folders of the parts of a release; None for a part that it lacks."""
 
     root: Path
     tasks: Mapping[str, Path | None]
@@ -83,7 +82,7 @@ class Folders:
 
 @dataclass
 class _Rows:
-    """What is read so far: rows of the three tables, and the ids of each edition's rows."""
+    """The rows of the three tables read so far, and the ids of the rows of each edition."""
 
     entailment: list[dict[str, Any]] = field(default_factory=list)
     degree: list[dict[str, Any]] = field(default_factory=list)
@@ -91,7 +90,7 @@ class _Rows:
     ids: set[tuple[str, str]] = field(default_factory=set)
 
     def add(self, row: dict[str, Any], split: tuple[str, str, str] | None = None) -> None:
-        """A row, once in its table however many files have it, and its split for every file."""
+        """Add a row, once to its table however many files have it, and its split for every file."""
         key = (row["edition"], row["item_id"])
         if key not in self.ids:
             self.ids.add(key)
@@ -104,13 +103,13 @@ class _Rows:
 def read(path: Path) -> Reading:
     """The rows of a release, in the tables of ASP.
 
-    Rows that are not of their test's templates are dropped by reason. Degree files without labels
-    get those of the human curves, where the release has them, else of their thresholds; dimension
-    and argument those of their rule.
+    Rows that do not match the templates of their test are dropped by reason. Degree files without
+    labels get those of the human curves if the release has them, else those of the published
+    thresholds; the tests dimension and argument get the labels of their rules.
 
     Raises:
         UserError: no such folder, nothing of the layout in it, a file without its columns, or a
-            pickle of something else than numbers.
+            pickle that does not contain numbers.
     """
     folders = Folders.of(path)
     if folders.tuning is None and not any(folders.tasks.values()):
@@ -125,43 +124,48 @@ def read(path: Path) -> Reading:
     if human:
         reading.tables["asp_human"] = pa.Table.from_pylist(human, table("asp_human").schema)
         gold = Gold("sigmoid", {(r["test"], r["polarity"]): r["threshold"] for r in human})
-    trained = _training_adjectives(folders.tuning)
+    training_adjectives = _training_adjectives(folders.tuning)
     for task, folder in folders.tasks.items():
         for test in TESTS if folder else ():
             file = folder / f"{test}.csv"  # type: ignore[operator]
             if task == _TASKS[0]:
                 for row in reader.entailment(file, test, words, EDITION):
-                    rows.add(row, ("adjectives", "published", _part(row, trained)))
+                    rows.add(row, ("adjectives", "published", _part(row, training_adjectives)))
             else:
                 for row in reader.degree(file, test, gold, EDITION, _NUMBERS):
                     rows.add(row)
     if folders.tuning is not None:
-        _tuning(folders.tuning, words, gold, trained, reader, rows)
+        _tuning(folders.tuning, words, gold, training_adjectives, reader, rows)
     _notes(folders, reader)
     reading.pass_over_others(folders.root, reader.files)
-    for name, found in (
+    for name, table_rows in (
         ("asp_entailment", rows.entailment),
         ("asp_degree", rows.degree),
         ("asp_splits", rows.splits),
     ):
-        if found:
-            reading.tables[name] = pa.Table.from_pylist(found, table(name).schema)
+        if table_rows:
+            reading.tables[name] = pa.Table.from_pylist(table_rows, table(name).schema)
     return reading
 
 
 def _tuning(
-    folder: Path, words: Lexicon, gold: Gold, trained: set[str], reader: _Files, rows: _Rows
+    folder: Path,
+    words: Lexicon,
+    gold: Gold,
+    training_adjectives: set[str],
+    reader: _Files,
+    rows: _Rows,
 ) -> None:
-    """The files of the fine-tuning experiments: training, validation, tests, the wider range."""
+    """The files of the fine-tuning experiments: training, validation, tests and wider range."""
     for name, part in _PARTS.items():
         for file in sorted((folder / name).glob("leave_*.csv")):
-            held = file.stem.removeprefix("leave_")
-            split = ("adjectives", "published") if held == "ei" else ("dimension", held)
+            held_out = file.stem.removeprefix("leave_")
+            split = ("adjectives", "published") if held_out == "ei" else ("dimension", held_out)
             for row in reader.training(file, words, gold):
                 rows.add(row, (*split, part))
     for test in TESTS:
         for row in reader.entailment(folder / "test" / "ei" / f"{test}.csv", test, words, TUNING):
-            rows.add(row, ("adjectives", "published", _part(row, trained)))
+            rows.add(row, ("adjectives", "published", _part(row, training_adjectives)))
         for number, dimension in enumerate(DIMENSIONS):
             for name, edition, size in (
                 ("test", TUNING, _NUMBERS),
@@ -172,13 +176,13 @@ def _tuning(
                     rows.add(row, ("dimension", dimension, "test"))
 
 
-def _part(row: Mapping[str, Any], trained: set[str]) -> str:
-    """``leaking`` where an adjective of the row is trained on, else ``test``.
+def _part(row: Mapping[str, Any], training_adjectives: set[str]) -> str:
+    """``leaking`` if an adjective of the row occurs in the training rows, else ``test``.
 
-    Of the adjectives that the release tests, half are in its training rows.
+    Half of the adjectives that the release tests are in its training rows.
     """
-    used = {row["adjective"], row["other_adjective"] or row["adjective"]}
-    return "test" if used.isdisjoint(trained) else "leaking"
+    adjectives = {row["adjective"], row["other_adjective"] or row["adjective"]}
+    return "test" if adjectives.isdisjoint(training_adjectives) else "leaking"
 
 
 def _notes(folders: Folders, reader: _Files) -> None:
@@ -202,31 +206,19 @@ def _notes(folders: Folders, reader: _Files) -> None:
 
 def _training_adjectives(tuning: Path | None) -> set[str]:
     """The adjectives of the release's training rows of entailment inference."""
-    found = set()
+    adjectives = set()
     file = tuning / "train" / "leave_ei.csv" if tuning else None
     if file is not None and file.exists():
         for _, row in _lines(file, _TRAINING):
             for text in (row["sentence1"], row["sentence2"]):
-                found.add(text.rstrip(".").partition(" is ")[2])
-    return found
+                adjectives.add(text.rstrip(".").partition(" is ")[2])
+    return adjectives
 
 
 def _lines(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Line number and fields of each row of a file."""
-    try:
-        with path.open(encoding="utf-8", newline="") as lines:
-            reader = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-            missing = [name for name in columns if name not in (reader.fieldnames or ())]
-            if missing:
-                raise UserError(
-                    f"{path}:1: no column {', '.join(missing)}; expected {', '.join(columns)} "
-                    f"separated by tabs, got {', '.join(reader.fieldnames or ()) or 'nothing'}"
-                )
-            for row in reader:
-                # Some rows of a labelled file have no third field; further fields have no name.
-                yield reader.line_num, {n: (row[n] or "").strip() for n in row if n is not None}
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: no UTF-8 text: {error}") from error
+    """Line number and fields, without white space around them, of each row of a file."""
+    for number, row in tsv_rows(path, columns):
+        yield number, {name: text.strip() for name, text in row.items()}
 
 
 @dataclass
@@ -240,7 +232,7 @@ class _Files:
     curves: bool = False
 
     def lines(self, path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
-        """The rows of a file, if it is there; what is missing beside others is noted."""
+        """The rows of a file; a missing file is noted if its folder exists."""
         if not path.exists():
             if path.parent.is_dir():
                 self.absent.add(relative(path, self.root))
@@ -259,7 +251,7 @@ class _Files:
         self.reading.rows_of(self.name(path)).read += rows
 
     def drop(self, name: str, reason: object, path: Path, line: int, texts: Sequence[str]) -> None:
-        """Count a row that was not."""
+        """Count a row that was not read."""
         file = self.name(path)
         self.reading.drop(name, str(reason), f"{file}:{line} {' '.join(texts)}", file)
 
@@ -267,51 +259,51 @@ class _Files:
         self, path: Path, test: str, words: Lexicon, edition: str
     ) -> Iterator[dict[str, Any]]:
         """The rows of a test of entailment inference."""
-        seen: Counter[tuple[str, str]] = Counter()
+        occurrences: Counter[tuple[str, str]] = Counter()
         for line, row in self.lines(path, (*_PAIR, "label")):
             texts = (row["premise"], row["hypothesis"])
             try:
                 if row["label"] not in (ENTAILMENT, NOT_ENTAILMENT):
                     raise ValueError(f"label {row['label']!r}" if row["label"] else "no label")
-                own = _entailment_row(test, texts, row["label"], words, seen[texts], edition)
+                parsed_row = _entailment_row(test, texts, row["label"], words)
             except ValueError as error:
                 self.drop("asp_entailment", error, path, line, texts)
             else:
                 self.take(path)
-                yield own
-            seen[texts] += 1
+                yield _with_id(parsed_row, occurrences[texts], edition)
+            occurrences[texts] += 1
 
     def degree(
         self, path: Path, test: str, gold: Gold, edition: str, size: int, dimension: int = 0
     ) -> Iterator[dict[str, Any]]:
-        """The rows of a test of degree estimation; groups of dimensions are numbered apart."""
-        seen: Counter[tuple[str, str]] = Counter()
+        """The rows of a test of degree estimation; each dimension has its own group numbers."""
+        occurrences: Counter[tuple[str, str]] = Counter()
         for number, (line, row) in enumerate(self.lines(path, _PAIR)):
             texts = (row["premise"], row["hypothesis"])
             group = 1000 * dimension + number // size
             try:
-                own = _degree_row(test, texts, row.get("label"), gold, seen[texts], group, edition)
+                parsed_row = _degree_row(test, texts, row.get("label"), gold)
             except ValueError as error:
                 self.drop("asp_degree", error, path, line, texts)
             else:
                 self.take(path)
-                yield own
-            seen[texts] += 1
+                yield {**_with_id(parsed_row, occurrences[texts], edition), "group": group}
+            occurrences[texts] += 1
 
     def training(self, path: Path, words: Lexicon, gold: Gold) -> Iterator[dict[str, Any]]:
-        """The rows of a file that is trained or validated on."""
+        """The rows of a training or validation file."""
         name = "asp_entailment" if path.stem == "leave_ei" else "asp_degree"
-        seen: Counter[tuple[str, str]] = Counter()
+        occurrences: Counter[tuple[str, str]] = Counter()
         for line, row in self.lines(path, _TRAINING):
             texts, label = (row["sentence1"], row["sentence2"]), row["gold_label"]
             try:
-                own = _tuning_row(name, texts, label, words, gold, seen[texts])
+                parsed_row = _tuning_row(name, texts, label, words, gold)
             except ValueError as error:
                 self.drop(name, error, path, line, texts)
             else:
                 self.take(path)
-                yield own
-            seen[texts] += 1
+                yield _with_id(parsed_row, occurrences[texts], TUNING)
+            occurrences[texts] += 1
 
 
 def _human(folder: Path | None, reader: _Files) -> list[dict[str, Any]]:
@@ -319,14 +311,14 @@ def _human(folder: Path | None, reader: _Files) -> list[dict[str, Any]]:
     if folder is None:
         return []
     curves: dict[tuple[str, str], dict[float, float]] = {}
-    listed = folder / "human_scale_curves.tsv"
-    for _, row in reader.lines(listed, ("scale_value",)) if listed.exists() else ():
-        reader.take(listed)
+    curve_file = folder / "human_scale_curves.tsv"
+    for _, row in reader.lines(curve_file, ("scale_value",)) if curve_file.exists() else ():
+        reader.take(curve_file)
         for test in HUMAN:
             for polarity in POLARITIES:
                 if share := row.get(f"{test}_{polarity[:3]}"):
-                    own = curves.setdefault((test, polarity), {})
-                    own[float(row["scale_value"])] = float(share)
+                    curve = curves.setdefault((test, polarity), {})
+                    curve[float(row["scale_value"])] = float(share)
     for test in HUMAN:
         for polarity in POLARITIES:
             file = folder / "pkl" / f"{test}_{polarity[:3]}.pkl"
@@ -336,7 +328,7 @@ def _human(folder: Path | None, reader: _Files) -> list[dict[str, Any]]:
                 reader.take(file, len(shares))
     for name in ("cloze.csv", "result.csv"):
         if (folder / name).exists():
-            reader.reading.pass_over(folder / name, reader.root, _LOGS)
+            reader.reading.pass_over(folder / name, reader.root, _LOG_REASON)
     reader.curves = bool(curves)
     missing = [f"{t}_{p[:3]}" for t in HUMAN for p in POLARITIES if (t, p) not in curves]
     if curves and missing:
@@ -346,7 +338,7 @@ def _human(folder: Path | None, reader: _Files) -> list[dict[str, Any]]:
 
 
 def _shares(file: Path) -> list[float]:
-    """The shares of yes that a pickle of the release holds, one for each number of the scale."""
+    """The shares of yes in a pickle of the release, one for each number of the scale."""
     values = pickles.array(file)
     if values.ndim == 2 and 1 in values.shape:
         values = values.reshape(-1)
@@ -358,13 +350,18 @@ def _shares(file: Path) -> list[float]:
     return [float(value) for value in values]
 
 
+def _with_id(row: dict[str, Any], occurrence: int, edition: str) -> dict[str, Any]:
+    """A row with its id, which counts the occurrences of its texts in the file, and its edition."""
+    identifier = item_id(row["test"], row["premise"], row["hypothesis"], occurrence)
+    return {**row, "item_id": identifier, "edition": edition}
+
+
 def _entailment_row(
-    test: str, texts: tuple[str, str], label: str, words: Lexicon, occurrence: int, edition: str
+    test: str, texts: tuple[str, str], label: str, words: Lexicon
 ) -> dict[str, Any]:
     pair = parse(test, *texts, words)
     marked = test in ("booster", "diminisher")
     return {
-        "item_id": item_id(test, *texts, occurrence),
         "test": test,
         "premise": texts[0],
         "hypothesis": texts[1],
@@ -376,29 +373,20 @@ def _entailment_row(
         "other_noun": pair.other_noun,
         "modifier": (pair.premise_mark or pair.hypothesis_mark) if marked else None,
         "adjective_type": words.standards.get(pair.adjective),
-        "edition": edition,
     }
 
 
-def _degree_row(
-    test: str,
-    texts: tuple[str, str],
-    label: str | None,
-    gold: Gold,
-    occurrence: int,
-    group: int | None,
-    edition: str,
-) -> dict[str, Any]:
+def _degree_row(test: str, texts: tuple[str, str], label: str | None, gold: Gold) -> dict[str, Any]:
     premise, hypothesis = texts
-    asked = _ASKED.fullmatch(hypothesis)
+    question = _HYPOTHESIS.fullmatch(hypothesis)
     numbers = [float(figure) for figure in _NUMBER.findall(premise)]
     sentences = premise.rstrip(".").split(". ")
-    if asked is None or len(numbers) != 2 or len(sentences) != 2:
+    if question is None or len(numbers) != 2 or len(sentences) != 2:
         raise ValueError("not of the form of degree estimation")
-    adjective = asked["rest"].removeprefix(_MODIFIERS.get(test, ""))
-    alpha = float(asked["price"] or asked["size"])
-    unit = "$" if asked["price"] else asked["unit"].replace("°c", "°C")
-    # In superlative the forms are superlatives: the hypothesis's adjective is told by its letters.
+    adjective = question["rest"].removeprefix(_MODIFIERS.get(test, ""))
+    alpha = float(question["price"] or question["size"])
+    unit = "$" if question["price"] else question["unit"].replace("°c", "°C")
+    # Superlative has superlative forms: the adjective of the hypothesis is matched by its letters.
     polarity, other = _polarity(test, adjective, sentences)
     a, b = numbers
     if a == b:
@@ -412,23 +400,21 @@ def _degree_row(
     if not label and judged:
         label = labels.name(gold.entails(test, polarity, z))
     elif not label:
-        # The premise's own number: whether it carries over is not what the test asks.
+        # The number of the premise itself: the test does not ask whether it carries over.
         label = DISCARD if alpha == (a if polarity == "positive" else b) else NOT_ENTAILMENT
     elif label not in (ENTAILMENT, NOT_ENTAILMENT, DISCARD):
         raise ValueError(f"label {label!r}")
-    noun = _FIRST.fullmatch(sentences[0])
-    own = noun["noun"] if noun else asked["noun"]
+    noun = _PREMISE.fullmatch(sentences[0])
+    premise_noun = noun["noun"] if noun else question["noun"]
     return {
-        "item_id": item_id(test, premise, hypothesis, occurrence),
         "test": test,
         "variant": "base",
-        "group": group,
         "dimension": "price" if unit == "$" else _UNITS[unit],
         "unit": unit,
         "adjective": adjective,
         "other_adjective": other,
-        "noun": own,
-        "other_noun": asked["noun"] if asked["noun"] != own else None,
+        "noun": premise_noun,
+        "other_noun": question["noun"] if question["noun"] != premise_noun else None,
         "polarity": polarity,
         "positive_value": a,
         "negative_value": b,
@@ -440,25 +426,24 @@ def _degree_row(
         "label3": labels.label3(test, label),
         "gold": gold.kind if judged else "rule",
         "extrapolated": judged and gold.extrapolated(test, polarity, z),
-        "edition": edition,
     }
 
 
 def _polarity(test: str, adjective: str, sentences: list[str]) -> tuple[str, str | None]:
-    """Which of the two sentences the adjective is of, and the other's adjective."""
+    """The sentence of the premise that has the adjective, and the adjective of the other one."""
     if test == "superlative":
         # Tallest, heaviest, hottest, most expensive: the stem is the start of the form.
         stems = [s.split(" in the world")[0].removeprefix("The ") for s in sentences]
         start = adjective[:-1] if adjective.endswith("y") else adjective
-        hits = [stem.removeprefix("most ").startswith(start) for stem in stems]
+        matches = [stem.removeprefix("most ").startswith(start) for stem in stems]
         other = None
     else:
-        own = [re.split(r" (?:is|are) ", sentence)[-1] for sentence in sentences]
-        hits = [name == adjective for name in own]
-        other = own[0] if hits[1] else own[1]
-    if sum(hits) != 1:
+        adjectives = [re.split(r" (?:is|are) ", sentence)[-1] for sentence in sentences]
+        matches = [name == adjective for name in adjectives]
+        other = adjectives[0] if matches[1] else adjectives[1]
+    if sum(matches) != 1:
         raise ValueError("adjective is not of one sentence of the premise")
-    return ("positive" if hits[0] else "negative"), other
+    return ("positive" if matches[0] else "negative"), other
 
 
 def _tuning_row(
@@ -467,19 +452,18 @@ def _tuning_row(
     label: str,
     words: Lexicon,
     gold: Gold,
-    occurrence: int,
 ) -> dict[str, Any]:
     if label not in (ENTAILMENT, CONTRADICTION, NEUTRAL):
         raise ValueError("no label")
     two_way = ENTAILMENT if label == ENTAILMENT else NOT_ENTAILMENT
-    # Neutral rows are of dimension or argument; which, the noun tells.
+    # Neutral rows are of dimension or argument; the noun decides which.
     tests = ("dimension", "argument") if label == NEUTRAL else ("ordering",)
     for test in tests:
         try:
             if name == "asp_entailment":
-                row = _entailment_row(test, texts, two_way, words, occurrence, TUNING)
+                row = _entailment_row(test, texts, two_way, words)
             else:
-                row = _degree_row(test, texts, two_way, gold, occurrence, None, TUNING)
+                row = _degree_row(test, texts, two_way, gold)
                 if (test == "argument") != (row["other_noun"] is not None):
                     raise ValueError("not of the form of degree estimation")
         except ValueError:

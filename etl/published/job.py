@@ -1,4 +1,4 @@
-"""``etl/import_published.py``: releases to tables, edition ``published``."""
+"""``etl/import_published.py``: import of releases as tables, edition ``published``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from conf import UserError, setting
@@ -15,13 +14,13 @@ from etl.lake import arrow
 from etl.lake.tables import table
 from etl.published import adept, asp, nli, plane, sygns
 from etl.published.adept import DUPLICATES
-from etl.published.reading import Reading
+from etl.published.reading import Reading, write_dropped
 
 __all__ = ["Settings", "import_published"]
 
 log = logging.getLogger("adnominal")
 
-# A dataset's setting names its folder; a new dataset is a module, a line here and a setting.
+# A new dataset needs a module, a line here, and a setting with its name for its folder.
 READERS: dict[str, Callable[..., Reading]] = {
     "adept": adept.read,
     "asp": asp.read,
@@ -41,19 +40,19 @@ class Settings:
     )
     adept_duplicates: str = setting(
         "keep",
-        help="ADEPT's repeated sentence pairs: all rows, or one with the label of most",
+        help="ADEPT's repeated sentence pairs: all rows, or one row with the most frequent label",
         choices=DUPLICATES,
     )
     asp: str | None = setting(
         None,
-        help="release of ASP: its repository, or the data/ in it",
+        help="release of ASP: its repository, or the folder data/ in it",
         example="asp=AdjectiveScaleProbe/",
     )
     sygns: str | None = setting(
         None, help="release of SyGNS: its repository, or a TSV file", example="sygns=SyGNS/"
     )
     nli: str | None = setting(
-        None, help="MultiNLI, SNLI, or a folder that holds both", example="nli=multinli_1.0/"
+        None, help="MultiNLI, SNLI, or a folder with both", example="nli=multinli_1.0/"
     )
     addone: str | None = setting(
         None, help="AddOne: the folder of its splits", example="addone=addone-entailment/splits/"
@@ -67,25 +66,25 @@ class Settings:
 
     def __post_init__(self) -> None:
         if not self.releases:
-            wanted = ", ".join(f"{name}=FOLDER" for name in READERS)
-            raise UserError(f"nothing to import; expected {wanted}")
+            expected = ", ".join(f"{name}=FOLDER" for name in READERS)
+            raise UserError(f"nothing to import; expected {expected}")
 
     @property
     def releases(self) -> dict[str, Path]:
-        """The folders given, by dataset."""
-        given = {name: getattr(self, name) for name in READERS}
-        return {name: Path(path) for name, path in given.items() if path is not None}
+        """The folders in the settings, by dataset."""
+        folders = {name: getattr(self, name) for name in READERS}
+        return {name: Path(path) for name, path in folders.items() if path is not None}
 
 
 def import_published(settings: Settings) -> None:
-    """Published releases of the datasets into the lake's tables, as edition published.
+    """Import published releases of the datasets into the tables of the lake, as edition published.
 
-    Reads each release that is given, replaces its editions in their tables (published, and for what
-    a release trains on published_tuning), and notes in the table dropped what could not be read.
-    Each release is named as its authors lay it out, a clone of their repository as it is; the rows
-    read and not read of every file end the import.
+    Reads each release, replaces its editions in their tables (published, and published_tuning for
+    the training data of a release), and counts in the table dropped what could not be read. Each
+    setting names a release in the layout of its authors, such as an unchanged clone of their
+    repository. The last lines of the log are the rows read and not read of every file.
     """
-    # Everything is read, and every mistake in a path found, before a session starts.
+    # Everything is read, and every mistake in a path is found, before anything is written.
     options = {"adept": {"duplicates": settings.adept_duplicates}}
     readings = {
         name: READERS[name](path, **options.get(name, {}))
@@ -96,20 +95,13 @@ def import_published(settings: Settings) -> None:
         for line in reading.notes:
             log.info("%s: %s", dataset, line)
         for name, rows in reading.tables.items():
-            # The edition, or what stands for it: each value that the release has is replaced.
+            # The partition column is the edition or its equivalent; each of its values is replaced.
             column = table(name).partition_by[0]
             for value in pc.unique(rows[column]).to_pylist():
-                own = rows.filter(pc.equal(rows[column], value))
-                arrow.replace(settings.lake, name, own, {column: value}, job=job)
-                log.info("%s: %d rows of %s", name, own.num_rows, value)
-        dropped = [
-            {"job": job, "table": name, "reason": reason, "count": count, "sample": sample}
-            for (name, reason), (count, sample) in sorted(reading.dropped.items())
-        ]
-        for row in dropped:
-            log.info("dropped from %(table)s: %(count)d, %(reason)s, as %(sample)s", row)
-        left_out = pa.Table.from_pylist(dropped, table("dropped").schema)
-        arrow.replace(settings.lake, "dropped", left_out, {"job": job}, job=job, allow_empty=True)
+                edition_rows = rows.filter(pc.equal(rows[column], value))
+                arrow.replace(settings.lake, name, edition_rows, {column: value}, job=job)
+                log.info("%s: %d rows of %s", name, edition_rows.num_rows, value)
+        write_dropped(settings.lake, job, reading)
     for dataset, reading in readings.items():
         for line in reading.account():
             log.info("%s: %s", dataset, line)

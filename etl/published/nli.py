@@ -1,13 +1,12 @@
-"""Natural-language inference as MultiNLI, SNLI and AddOne publish it, into the table ``nli``.
+"""Natural-language inference data of MultiNLI, SNLI and AddOne for the table ``nli``.
 
-PLANE's transfer experiments take models trained on these (Bertolini et al. 2022, section 5). Labels
-are entailment, neutral and contradiction; AddOne has people's mean scores, of which its authors
-make two labels, entailment and not_entailment.
+PLANE's transfer experiments use models trained on these (Bertolini et al. 2022, section 5). Labels
+are entailment, neutral and contradiction; AddOne has mean scores of people, from which its authors
+derive two labels, entailment and not_entailment.
 """
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 import re
@@ -20,14 +19,14 @@ import pyarrow as pa
 
 from conf import UserError
 from etl.lake.tables import table
-from etl.published.reading import Reading, relative
+from etl.published.reading import Reading, relative, tsv_rows
 
 __all__ = ["item_id", "read", "read_addone"]
 
 LABELS = ("entailment", "neutral", "contradiction")
 NOT_ENTAILMENT = "not_entailment"
 
-# Names of files as they are released: by source, then by split.
+# Names of the released files.
 _FILE = re.compile(
     r"(?P<source>multinli|snli)_[\d.]+_"
     r"(?P<split>train|dev|test|dev_matched|dev_mismatched)\.(?P<kind>jsonl|txt)"
@@ -49,24 +48,26 @@ _TAG = re.compile(r"<[^<>]*>")
 
 
 def item_id(source: str, premise: str, hypothesis: str, occurrence: int = 0) -> str:
-    """16 hex digits that stand for the row; repetitions have their own."""
+    """16 hex digits that identify a row; repeated rows have different ones."""
     text = f"nli\t{source}\t{premise}\t{hypothesis}" + (f"\t{occurrence}" if occurrence else "")
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 class _Columns:
-    """Rows of the table ``nli``, by column: the releases have half a million."""
+    """Rows of the table ``nli``, by column, because the releases have half a million rows."""
 
     def __init__(self) -> None:
         self.values: dict[str, list[str]] = {name: [] for name in table("nli").schema.names}
-        self._seen: Counter[str] = Counter()
+        self._occurrences: Counter[str] = Counter()
 
     def add(self, source: str, split: str, premise: str, hypothesis: str, label: str) -> None:
-        first = item_id(source, premise, hypothesis)
-        again = self._seen[first]
-        self._seen[first] += 1
+        default_id = item_id(source, premise, hypothesis)
+        occurrence = self._occurrences[default_id]
+        self._occurrences[default_id] += 1
         row = {
-            "item_id": item_id(source, premise, hypothesis, again) if again else first,
+            "item_id": item_id(source, premise, hypothesis, occurrence)
+            if occurrence
+            else default_id,
             "source": source,
             "premise": premise,
             "hypothesis": hypothesis,
@@ -83,23 +84,23 @@ class _Columns:
 def read(path: Path) -> Reading:
     """MultiNLI and SNLI below a folder: their jsonl or txt files, or GLUE's tsv files of MNLI.
 
-    Where jsonl and txt of the same part lie side by side the jsonl is read. Rows without a label
-    (test files, and pairs on which the annotators do not agree) are dropped by reason.
+    If a part has both jsonl and txt, the jsonl is read. Rows without a label (test files, and pairs
+    on which the annotators disagree) are dropped by reason.
 
     Raises:
-        UserError: no such folder or no such file in it; a line that is no JSON, or a file without
-            the columns, by file and line.
+        UserError: no such folder or no such file in it; a line that is not JSON, or a file without
+            the columns, with file and line.
     """
     if not path.is_dir():
         raise UserError(f"nli={path}: no such folder; expected the folder of MultiNLI or SNLI")
     parts: dict[tuple[str, str], Path] = {}
     for file in sorted(path.rglob("*")):
-        if named := _FILE.fullmatch(file.name):
-            # jsonl comes before txt in the order of names, and stays.
-            source = "mnli" if named["source"] == "multinli" else "snli"
-            parts.setdefault((source, _SPLITS[named["split"]]), file)
-        elif (named := _GLUE.fullmatch(file.name)) and file.parent.name.lower() == "mnli":
-            parts.setdefault(("mnli", _SPLITS[named["split"]]), file)
+        if name_match := _FILE.fullmatch(file.name):
+            # jsonl comes before txt in the order of names and is kept.
+            source = "mnli" if name_match["source"] == "multinli" else "snli"
+            parts.setdefault((source, _SPLITS[name_match["split"]]), file)
+        elif (name_match := _GLUE.fullmatch(file.name)) and file.parent.name.lower() == "mnli":
+            parts.setdefault(("mnli", _SPLITS[name_match["split"]]), file)
     if not parts:
         raise UserError(
             f"nli={path}: no file of MultiNLI (multinli_1.0_train.jsonl or .txt, MNLI/train.tsv) "
@@ -109,7 +110,7 @@ def read(path: Path) -> Reading:
     for (source, split), file in sorted(parts.items()):
         name = relative(file, path)
         counts = reading.rows_of(name)
-        for line, row in _jsonl(file) if file.suffix == ".jsonl" else _tsv(file):
+        for line, row in _jsonl(file) if file.suffix == ".jsonl" else tsv_rows(file, _FIELDS):
             where = f"{name}:{line} {row['sentence1']} {row['sentence2']}"
             label = row["gold_label"]
             premise, hypothesis = row["sentence1"].strip(), row["sentence2"].strip()
@@ -141,29 +142,16 @@ def _jsonl(file: Path) -> Iterator[tuple[int, Mapping[str, str]]]:
                 ) from None
 
 
-def _tsv(file: Path) -> Iterator[tuple[int, Mapping[str, str]]]:
-    with file.open(encoding="utf-8", newline="") as lines:
-        reader = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-        missing = set(_FIELDS) - set(reader.fieldnames or ())
-        if missing:
-            raise UserError(
-                f"{file}:1: no column {', '.join(sorted(missing))}; got "
-                f"{', '.join(reader.fieldnames or ()) or 'nothing'}"
-            )
-        for row in reader:
-            yield reader.line_num, {name: row[name] or "" for name in _FIELDS}
-
-
 def read_addone(path: Path) -> Reading:
     """AddOne (Pavlick and Callison-Burch 2016): ``data.train``, ``data.dev`` and ``data.test``.
 
-    Seven columns a row: mean score of one to five, a two-way label, id, adjective, noun, and the
-    two sentences with the added word in HTML tags, which are taken off. As its authors have it,
-    scores of at most 3 are not entailed and of at least 4 entailed, what lies between is left out
-    of training and development data; test data are cut at 3.5.
+    A row has seven columns: mean score from one to five, a two-way label, id, adjective, noun, and
+    the two sentences with the added word in HTML tags, which are removed. As in the publication,
+    scores of at most 3 mean not entailed and scores of at least 4 entailed; rows with scores
+    between them are dropped from training and development data. Test data are divided at 3.5.
 
     Raises:
-        UserError: no such folder or file, or a line of other columns, by file and line.
+        UserError: no such folder or file, or a line with other columns, with file and line.
     """
     files = [file for name in _ADDONE_FILES for file in sorted(path.rglob(name))]
     if not files:
@@ -197,7 +185,7 @@ def read_addone(path: Path) -> Reading:
 
 
 def _score(fields: list[str]) -> float | None:
-    """The mean score of a row of AddOne; None if it is no such row."""
+    """The mean score of a row of AddOne; None if the row is malformed."""
     if len(fields) != _ADDONE_COLUMNS:
         return None
     try:

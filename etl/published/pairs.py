@@ -1,8 +1,8 @@
-"""``etl/import_pairs.py``: any file of labelled pairs of sentences, or of rated pairs of words.
+"""``etl/import_pairs.py``: import of labelled pairs of sentences or of rated pairs of words.
 
-Sentences (``premise=``, ``hypothesis=``, ``label=``) become a source of the table nli, with two
-labels (entailment, not_entailment) or three (entailment, neutral, contradiction), never a mixture;
-words (``adjective=``, ``noun=``, ``score=``) a source of the table graded_pairs.
+Sentences (``premise=``, ``hypothesis=``, ``label=``) become a source of the table nli, either with
+two labels (entailment, not_entailment) or with three (entailment, neutral, contradiction). Words
+(``adjective=``, ``noun=``, ``score=``) become a source of the table graded_pairs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from conf import UserError, setting
 from etl.lake import arrow
 from etl.lake.tables import table
 from etl.published.nli import LABELS, NOT_ENTAILMENT, item_id
-from etl.published.reading import Reading
+from etl.published.reading import Reading, write_dropped
 
 __all__ = ["SPLITS", "Settings", "import_pairs", "read"]
 
@@ -33,14 +33,14 @@ log = logging.getLogger("adnominal")
 THREE_WAY = frozenset(LABELS)
 TWO_WAY = frozenset({"entailment", NOT_ENTAILMENT})
 SPLITS = ("train", "val", "test")
-# Names that files commonly give their parts.
+# Usual names of the parts of a dataset.
 _SPLIT_OF = {
     "train": "train", "training": "train", "val": "val", "dev": "val", "valid": "val",
     "validation": "val", "test": "test",
 }  # fmt: skip
 _KINDS = (".csv", ".tsv", ".jsonl", ".parquet")
 # Sources that import_published.py writes.
-_TAKEN = ("mnli", "snli", "addone")
+_RESERVED_SOURCES = ("mnli", "snli", "addone")
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Settings:
     """Settings of ``etl/import_pairs.py``."""
 
     file: str = setting(
-        help="CSV (with quotes), TSV (without), JSON lines or Parquet, by the ending of its name",
+        help="CSV (with quotes), TSV (without), JSON lines or Parquet, by the suffix of its name",
         example="file=sick.tsv",
     )
     source: str = setting(help="name of the data in the table", example="source=sick")
@@ -62,7 +62,7 @@ class Settings:
     labels: str | None = setting(
         None,
         help="the file's labels and ours: entailment, neutral, contradiction, or entailment, "
-        "not_entailment; the same names if not given",
+        "not_entailment; the same names by default",
         example="labels=ENTAILMENT:entailment,NEUTRAL:neutral,CONTRADICTION:contradiction",
     )
     adjective: str | None = setting(
@@ -74,7 +74,7 @@ class Settings:
     )
     split: str = setting(
         "test",
-        help="train, val or test for all rows, or the column that says it of each",
+        help="train, val or test for all rows, or the column with the split of each row",
         example="split=SemEval_set",
     )
     lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
@@ -87,10 +87,10 @@ class Settings:
                 "expected either premise=, hypothesis= and label= (pairs of sentences) or "
                 "adjective=, noun= and score= (rated pairs of words), each with its column"
             )
-        if not self.source.strip() or self.source in _TAKEN:
+        if not self.source.strip() or self.source in _RESERVED_SOURCES:
             raise UserError(
-                f"source={self.source}: expected a name other than {', '.join(_TAKEN)}, which "
-                "etl/import_published.py writes"
+                f"source={self.source}: expected a name other than {', '.join(_RESERVED_SOURCES)}, "
+                "which etl/import_published.py writes"
             )
         if self.labels is not None and not self.label:
             raise UserError("labels= is given without label=; rated pairs have a score= instead")
@@ -101,11 +101,11 @@ class Settings:
         """Our label for each label of the file.
 
         Raises:
-            UserError: an entry that is no ``theirs:ours``, or labels of both readings.
+            UserError: an entry that is not ``theirs:ours``, or labels of both schemes.
         """
         if self.labels is None:
             return {label: label for label in (*LABELS, NOT_ENTAILMENT)}
-        found = {}
+        our_labels = {}
         for entry in self.labels.split(","):
             theirs, colon, ours = (part.strip() for part in entry.rpartition(":"))
             if not colon or ours not in THREE_WAY | TWO_WAY:
@@ -113,16 +113,16 @@ class Settings:
                     f"labels={self.labels}: got {entry!r}; expected THEIRS:OURS, ours one of "
                     f"{', '.join((*LABELS, NOT_ENTAILMENT))}"
                 )
-            found[theirs] = ours
-        _reading(set(found.values()), f"labels={self.labels}")
-        return found
+            our_labels[theirs] = ours
+        _label_scheme(set(our_labels.values()), f"labels={self.labels}")
+        return our_labels
 
 
-def _reading(labels: set[str], where: str) -> str:
-    """``two-way`` or ``three-way``.
+def _label_scheme(labels: set[str], where: str) -> str:
+    """The scheme of the labels, ``two-way`` or ``three-way``.
 
     Raises:
-        UserError: labels of both.
+        UserError: labels of both schemes.
     """
     if labels <= TWO_WAY and NOT_ENTAILMENT in labels:
         return "two-way"
@@ -138,11 +138,11 @@ def _rows(file: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Number and fields of each row.
 
     Raises:
-        UserError: no such file, another kind of file, or one that cannot be read.
+        UserError: the file does not exist, has another format, or cannot be read.
     """
     if not file.is_file() or file.suffix.lower() not in _KINDS:
-        what = "no such file" if not file.is_file() else f"a file {file.suffix or 'without ending'}"
-        raise UserError(f"file={file}: {what}; expected one of {', '.join(_KINDS)}")
+        got = "no such file" if not file.is_file() else f"a file {file.suffix or 'without ending'}"
+        raise UserError(f"file={file}: {got}; expected one of {', '.join(_KINDS)}")
     try:
         if file.suffix == ".parquet":
             yield from enumerate(pq.read_table(file).to_pylist(), 1)
@@ -169,7 +169,8 @@ def read(settings: Settings) -> Reading:
     """The rows of the file in the table nli or graded_pairs.
 
     Raises:
-        UserError: a file that cannot be read or lacks a column; labels of two readings; no row.
+        UserError: the file cannot be read, lacks a column, has labels of both schemes, or has no
+            valid row.
     """
     file = Path(settings.file)
     graded = settings.score is not None
@@ -177,18 +178,18 @@ def read(settings: Settings) -> Reading:
     columns = [settings.adjective, settings.noun, settings.score]
     if not graded:
         columns = [settings.premise, settings.hypothesis, settings.label]
-    wanted = [str(column) for column in columns]
+    required = [str(column) for column in columns]
     by_row = settings.split not in SPLITS
     mapping = {} if graded else settings.mapping()
-    reading, seen, rows = Reading(), Counter[str](), []
+    reading, occurrences, rows = Reading(), Counter[str](), []
     counts = reading.rows_of(file.name)
     for number, row in _rows(file):
-        missing = [c for c in [*wanted, *([settings.split] if by_row else [])] if c not in row]
+        missing = [c for c in [*required, *([settings.split] if by_row else [])] if c not in row]
         if missing:
             raise UserError(
                 f"file={file}, line {number}: no column {', '.join(missing)}; got {', '.join(row)}"
             )
-        first, second, value = (str(row[c]).strip() if row[c] is not None else "" for c in wanted)
+        first, second, value = (str(row[c]).strip() if row[c] is not None else "" for c in required)
         part = str(row[settings.split]).strip() if by_row else settings.split
         split = _SPLIT_OF.get(part.lower())
         reason = "" if first and second else "empty text"
@@ -202,40 +203,50 @@ def read(settings: Settings) -> Reading:
             reading.drop(name, reason, f"{file.name}:{number} {first} {second}", file.name)
             continue
         counts.read += 1
+        occurrence = occurrences[f"{first}\t{second}"]
+        occurrences[f"{first}\t{second}"] += 1
         if graded:
-            key = f"{settings.source}\t{first}\t{second}"
-            text = f"{key}\t{seen[key]}" if seen[key] else key
-            own: dict[str, Any] = {
-                "pair_id": hashlib.blake2b(f"graded\t{text}".encode(), digest_size=8).hexdigest(),
-                "source": settings.source,
-                "adjective": first.lower(),
-                "noun": second.lower(),
-                "score": _number(value),
-            }
+            columns_of_row = _graded_row(settings.source, first, second, value, occurrence)
         else:
-            key = item_id(settings.source, first, second)
-            own = {
-                "item_id": item_id(settings.source, first, second, seen[key]),
+            columns_of_row = {
+                "item_id": item_id(settings.source, first, second, occurrence),
                 "source": settings.source,
                 "premise": first,
                 "hypothesis": second,
                 "label": mapping[value],
             }
-        seen[key] += 1
-        rows.append({**own, "split": split})
+        rows.append({**columns_of_row, "split": split})
     if not rows:
         reasons = ", ".join(reason for _, reason in reading.dropped) or "it is empty"
         raise UserError(f"file={file}: no row can be read: {reasons}")
-    parts = Counter(row["split"] for row in rows)
-    listed = ", ".join(f"{parts[part]} {part}" for part in SPLITS if parts[part])
-    if graded:
-        reading.notes.append(f"rated pairs: {listed}")
-    else:
-        kind = _reading({row["label"] for row in rows}, f"file={file}")
-        without = "" if parts["train"] else "; no training rows, so it can be scored alone"
-        reading.notes.append(f"{kind} labels: {listed}{without}")
+    reading.notes.append(_summary(rows, graded, f"file={file}"))
     reading.tables[name] = pa.Table.from_pylist(rows, table(name).schema)
     return reading
+
+
+def _graded_row(
+    source: str, adjective: str, noun: str, score: str, occurrence: int
+) -> dict[str, Any]:
+    """A row of the table graded_pairs, without its split."""
+    key = f"graded\t{source}\t{adjective}\t{noun}" + (f"\t{occurrence}" if occurrence else "")
+    return {
+        "pair_id": hashlib.blake2b(key.encode(), digest_size=8).hexdigest(),
+        "source": source,
+        "adjective": adjective.lower(),
+        "noun": noun.lower(),
+        "score": _number(score),
+    }
+
+
+def _summary(rows: list[dict[str, Any]], graded: bool, where: str) -> str:
+    """The number of rows of each part, and the label scheme of pairs of sentences."""
+    parts = Counter(row["split"] for row in rows)
+    part_counts = ", ".join(f"{parts[part]} {part}" for part in SPLITS if parts[part])
+    if graded:
+        return f"rated pairs: {part_counts}"
+    scheme = _label_scheme({row["label"] for row in rows}, where)
+    without = "" if parts["train"] else "; no training rows, so it can be scored alone"
+    return f"{scheme} labels: {part_counts}{without}"
 
 
 def _number(text: str) -> float | None:
@@ -247,22 +258,17 @@ def _number(text: str) -> float | None:
 
 
 def import_pairs(settings: Settings) -> None:
-    """Labelled pairs of sentences into the table nli, rated pairs of words into graded_pairs.
+    """Import labelled pairs of sentences into the table nli, rated pairs into graded_pairs.
 
-    Replaces the rows of source=; what cannot be read is dropped by reason. Sources without training
-    rows are scored by training/score.py; rated pairs are correlated in the report with counts, PMI
-    and the scores of models.
+    The rows of source= are replaced; rows that cannot be read are dropped by reason. Sources
+    without training rows are scored by training/score.py; the report correlates rated pairs with
+    counts, PMI and the scores of models.
     """
     reading = read(settings)
     job = f"import_pairs/{settings.source}"
     for name, rows in reading.tables.items():
         arrow.replace(settings.lake, name, rows, {"source": settings.source}, job=job)
         log.info("%s: %d rows of %s", name, rows.num_rows, settings.source)
-    dropped = [
-        {"job": job, "table": name, "reason": reason, "count": count, "sample": sample}
-        for (name, reason), (count, sample) in sorted(reading.dropped.items())
-    ]
-    rows = pa.Table.from_pylist(dropped, table("dropped").schema)
-    arrow.replace(settings.lake, "dropped", rows, {"job": job}, job=job, allow_empty=True)
+    write_dropped(settings.lake, job, reading)
     for line in [*reading.notes, *reading.account()]:
         log.info("%s: %s", settings.source, line)

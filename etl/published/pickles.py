@@ -1,9 +1,9 @@
-"""The pickles of two releases, read without running what a pickle can name.
+"""Safe readers for the pickles of two releases.
 
-Loading a pickle imports and calls whatever its bytes name. The readers here refuse every name
-but those listed, before anything is imported: `plain` allows none at all (lists of strings and
-integers need none), `array` the three that a NumPy array is made of. No other pickle is read
-anywhere in the project (CONTRIBUTING.md, Security).
+Loading a pickle imports and calls whatever its bytes name. These readers reject every name that is
+not allowed, before anything is imported: `plain` allows no names (lists of strings and integers
+need none), `array` allows the three names of which a NumPy array consists. No other pickle is read
+in this project (CONTRIBUTING.md, Security).
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ __all__ = ["array", "plain"]
 
 # The module of NumPy 1 and that of NumPy 2 for the same function.
 _RECONSTRUCT = ("numpy.core.multiarray", "numpy._core.multiarray")
-# Far above any file of the releases (the largest has 6 MB), and far below what fills a memory.
+# The largest file of the releases has 6 MB.
 _MOST_BYTES = 256 << 20
 
 
 class _Plain(pickle.Unpickler):
-    """Refuses every class and function."""
+    """Rejects every class and function."""
 
     def __init__(self, file: Path) -> None:
         super().__init__(io.BytesIO(_bytes(file)))
@@ -50,13 +50,13 @@ class _Plain(pickle.Unpickler):
             return self.load()
         except UserError:
             raise
-        except Exception as error:  # whatever bytes of another kind provoke
+        except Exception as error:  # damaged bytes can raise any exception
             text = " ".join(str(error).split())
             raise UserError(f"{self._file}: not readable as a pickle: {text}") from error
 
 
 class _Array(_Plain):
-    """Allows what a NumPy array consists of."""
+    """Allows the parts of a NumPy array."""
 
     def find_class(self, module: str, name: str) -> Any:
         if module in _RECONSTRUCT and name == "_reconstruct":
@@ -76,20 +76,20 @@ def _bytes(file: Path) -> bytes:
 
 
 def plain(file: Path) -> Any:
-    """What the pickle holds, made of lists, tuples, dicts, texts and numbers alone.
+    """The content of a pickle of only lists, tuples, dicts, texts and numbers.
 
     Raises:
-        UserError: the pickle names a class or function (which is not loaded), or is none.
+        UserError: the pickle names a class or function (which is not loaded), or is damaged.
     """
     return _Plain(file).read()
 
 
 def array(file: Path) -> npt.NDArray[np.float64]:
-    """The array of numbers that the pickle holds.
+    """The array of numbers in a pickle.
 
     Raises:
-        UserError: the pickle names anything but an array's three parts (which is not loaded), is
-            none, or holds something else than numbers.
+        UserError: the pickle names anything except the three parts of an array (which is not
+            loaded), is damaged, or does not contain numbers.
     """
     value = _Array(file).read()
     try:

@@ -1,13 +1,13 @@
 """The release of PLANE: the splits of two schemes, one file for each part of each fold.
 
-As its authors lay it out: ``supervised_learning/OoD/OOV_Train_N.pkl`` and ``OOV_test_N.pkl``,
-``supervised_learning/One-IT/IT3_OoV_Train_N.pkl`` and ``IT3_OoV_test_N.pkl``, N from 1 to 5,
-pickles of lists of texts and integers that a reader without any class or function reads
-(`etl.published.pickles`). The same under these names, or ``ood_train_1`` and ``one_it_test_1``, as
-text under a header (``.tsv``, ``.csv`` or ``.txt``, packed or not) is read too, and before a pickle
-of the same split. Columns sentence, label, adj_class (subsective is N there), adjective, noun,
-hypernym; a seventh, noun_hypernym, is not needed. Sentences stay as they are ("A artificial load
-is a load").
+The release has ``supervised_learning/OoD/OOV_Train_N.pkl`` and ``OOV_test_N.pkl``,
+``supervised_learning/One-IT/IT3_OoV_Train_N.pkl`` and ``IT3_OoV_test_N.pkl``, N from 1 to 5:
+pickles of lists of texts and integers, which are read without any class or function
+(`etl.published.pickles`). Text files with a header under these names, or named ``ood_train_1`` and
+``one_it_test_1`` (``.tsv``, ``.csv`` or ``.txt``, compressed or not), are read too, and have
+priority over a pickle of the same split. The columns are sentence, label, adj_class (N means
+subsective), adjective, noun, hypernym; a seventh, noun_hypernym, is not needed. Sentences stay
+unchanged ("A artificial load is a load").
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _NAME = re.compile(
     re.IGNORECASE,
 )
 _PICKLES = ("pkl", "pickle", "p")
-_ONE_IT = ("one", "it3")
+_ONE_IT_PREFIXES = ("one", "it3")
 _WORDS = ("adjective", "noun", "hypernym")
 _FOLDS = 5
 
@@ -45,14 +45,14 @@ log = logging.getLogger("adnominal")
 
 
 def read(path: Path) -> Reading:
-    """The rows of a release, as items and splits; what its splits share is logged.
+    """The rows of a release as items and splits; a report on overlaps of the splits is logged.
 
-    Items that several files have are in plane_items once; plane_splits has a row for every row of
-    the files, repeated ones too. Labels are the published ones.
+    Each item is in plane_items once, even if several files have it; plane_splits has a row for
+    every row of the files, also repeated ones. Labels are the published ones.
 
     Raises:
-        UserError: no such folder, no file named as the release names them, a pickle that names a
-            class or function, or a file without the columns.
+        UserError: no such folder, no file with a name of the release, a pickle that names a class
+            or function, or a file without the columns.
     """
     if not path.is_dir():
         raise UserError(f"plane={path}: no such folder; expected the folder of the release")
@@ -71,25 +71,25 @@ def read(path: Path) -> Reading:
         raise UserError(f"plane={path}: no row of the files can be read: {reasons or 'all empty'}")
     reading.notes += _missing(files)
     reading.pass_over_others(path, set(files.values()))
-    first = rows.append_column("at", pa.array(range(rows.num_rows)))
-    distinct = first.group_by("item_id").aggregate([("at", "min")])["at_min"].sort()
+    numbered = rows.append_column("at", pa.array(range(rows.num_rows)))
+    distinct = numbered.group_by("item_id").aggregate([("at", "min")])["at_min"].sort()
     items = table("plane_items").schema
     reading.tables["plane_items"] = rows.take(distinct).select(items.names).cast(items)
     splits = table("plane_splits").schema
     reading.tables["plane_splits"] = rows.select(splits.names).cast(splits)
     for scheme in pc.unique(rows["scheme"]).to_pylist():
-        own = rows.filter(pc.equal(rows["scheme"], scheme))
-        folds = check(own, _WORDS, label="label", identity=["item_id"], alike=_WORDS[1:])
+        scheme_rows = rows.filter(pc.equal(rows["scheme"], scheme))
+        folds = check(scheme_rows, _WORDS, label="label", identity=["item_id"], alike=_WORDS[1:])
         log.info("what scheme %s shares\n%s", scheme, text(folds))
     return reading
 
 
 def _files(path: Path, reading: Reading) -> dict[tuple[str, str, str], Path]:
-    """The file of each (scheme, fold, part): text before a pickle, the first name of several."""
+    """The file of each (scheme, fold, part): text before a pickle, then the first name."""
     files: dict[tuple[str, str, str], Path] = {}
     named = [(file, name) for file in path.rglob("*") if (name := _NAME.fullmatch(file.name))]
     for file, name in sorted(named, key=lambda f: (f[1]["form"].lower() in _PICKLES, f[0])):
-        scheme = "one_it" if name["kind"].lower().startswith(_ONE_IT) else "published"
+        scheme = "one_it" if name["kind"].lower().startswith(_ONE_IT_PREFIXES) else "published"
         key = (scheme, name["fold"], name["part"].lower())
         if key in files:
             reading.pass_over(file, path, f"the same split is read from {files[key].name}")
@@ -152,7 +152,7 @@ _HEADER = ("sentence", "label")
 
 
 def _rows(file: Path, root: Path, key: tuple[str, str, str], reading: Reading) -> pa.Table:
-    """A file's rows with the columns of both tables."""
+    """The rows of a file with the columns of both tables."""
     scheme, fold, part = key
     name = relative(file, root)
     counts = reading.rows_of(name)

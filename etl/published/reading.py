@@ -1,18 +1,26 @@
-"""What a release gives: tables, what was dropped and why, and the rows of every file."""
+"""The result of reading a release: tables, dropped rows by reason, and the rows of every file."""
 
 from __future__ import annotations
 
+import csv
 import gzip
-from collections.abc import Collection
+import logging
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
 
+from conf import UserError
+from etl.lake import arrow
+from etl.lake.tables import table
+
 __all__ = ["EDITION", "FileRows", "Reading"]
 
+log = logging.getLogger("adnominal")
+
 EDITION = "published"
-# Files of a release that can hold rows; programs and texts about them cannot.
+# Suffixes of files that may contain rows.
 _DATA = {".csv", ".tsv", ".txt", ".json", ".jsonl", ".pkl", ".pickle", ".parquet", ".yaml"}
 _PACKED = {".gz", ".bz2", ".zst", ".xz"}
 _LISTED = 20
@@ -20,7 +28,7 @@ _LISTED = 20
 
 @dataclass
 class FileRows:
-    """Rows of one file that were read and that were not; `reason` where none was looked at."""
+    """Rows of one file that were read and not read; `reason` if the whole file was not read."""
 
     read: int = 0
     not_read: int = 0
@@ -29,9 +37,9 @@ class FileRows:
 
 @dataclass
 class Reading:
-    """Rows by table in the declared schemas; count and sample of what is dropped, by reason.
+    """Rows by table in the declared schemas; count and sample of dropped rows by table and reason.
 
-    `notes` are lines of a validation report: what the release is like, faults that are kept.
+    `notes` are lines of a validation report: properties of the release, and faults that are kept.
     `files` counts the rows of every file, by its path within the release.
     """
 
@@ -41,7 +49,7 @@ class Reading:
     files: dict[str, FileRows] = field(default_factory=dict)
 
     def rows_of(self, name: str) -> FileRows:
-        """The counts of a file, to be added to."""
+        """The counts of a file, which the caller increments."""
         return self.files.setdefault(name, FileRows())
 
     def drop(self, table: str, reason: str, sample: str, file: str | None = None) -> None:
@@ -57,7 +65,7 @@ class Reading:
         counts.not_read, counts.reason = _lines(file), reason
 
     def pass_over_others(self, root: Path, files: Collection[Path]) -> None:
-        """Count the lines of the data files below `root` that are none of `files`."""
+        """Count the lines of the data files below `root` that are not in `files`."""
         known = {file.resolve() for file in files}
         for file in sorted(root.rglob("*")):
             hidden = any(part.startswith(".") for part in file.relative_to(root).parts)
@@ -70,37 +78,72 @@ class Reading:
                 self.pass_over(file, root, "not a file of the release's layout")
 
     def account(self) -> list[str]:
-        """A line for each file with its rows read and not read, and a line of their sums."""
+        """A line for each file with its rows read and not read, and a line with the sums."""
         lines = [
             f"{name}: {rows.read} rows read, {rows.not_read} not read"
             + (f" ({rows.reason})" if rows.reason else "")
             for name, rows in self.files.items()
             if not rows.reason
         ]
-        others = [(name, rows) for name, rows in self.files.items() if rows.reason]
+        unread_files = [(name, rows) for name, rows in self.files.items() if rows.reason]
         lines += [
-            f"{name}: not read, {r.not_read} lines ({r.reason})" for name, r in others[:_LISTED]
+            f"{name}: not read, {r.not_read} lines ({r.reason})"
+            for name, r in unread_files[:_LISTED]
         ]
-        if len(others) > _LISTED:
-            lines.append(f"{len(others) - _LISTED} more files not read")
-        counted = [rows for rows in self.files.values() if not rows.reason]
+        if len(unread_files) > _LISTED:
+            lines.append(f"{len(unread_files) - _LISTED} more files not read")
+        read_files = [rows for rows in self.files.values() if not rows.reason]
         lines.append(
-            f"in all {sum(rows.read for rows in counted)} rows read and "
-            f"{sum(rows.not_read for rows in counted)} not read, of {len(counted)} files; "
-            f"{len(others)} other files not read"
+            f"in all {sum(rows.read for rows in read_files)} rows read and "
+            f"{sum(rows.not_read for rows in read_files)} not read, of {len(read_files)} files; "
+            f"{len(unread_files)} other files not read"
         )
         return lines
 
 
+def write_dropped(lake: str, job: str, reading: Reading) -> None:
+    """Replace the rows of `job` in the table ``dropped`` by those of the reading."""
+    rows = [
+        {"job": job, "table": name, "reason": reason, "count": count, "sample": sample}
+        for (name, reason), (count, sample) in sorted(reading.dropped.items())
+    ]
+    for row in rows:
+        log.info("dropped from %(table)s: %(count)d, %(reason)s, as %(sample)s", row)
+    dropped = pa.Table.from_pylist(rows, table("dropped").schema)
+    arrow.replace(lake, "dropped", dropped, {"job": job}, job=job, allow_empty=True)
+
+
+def tsv_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    """Line number and fields of each row of a TSV file.
+
+    Raises:
+        UserError: a missing column, or a file that is not UTF-8.
+    """
+    try:
+        with path.open(encoding="utf-8", newline="") as lines:
+            reader = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+            missing = [name for name in columns if name not in (reader.fieldnames or ())]
+            if missing:
+                raise UserError(
+                    f"{path}:1: no column {', '.join(missing)}; expected {', '.join(columns)} "
+                    f"separated by tabs, got {', '.join(reader.fieldnames or ()) or 'nothing'}"
+                )
+            for row in reader:
+                # Missing fields at the end of a row are None; surplus fields have no name.
+                yield reader.line_num, {n: row[n] or "" for n in row if n is not None}
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: no UTF-8 text: {error}") from error
+
+
 def relative(file: Path, root: Path) -> str:
-    """The path of a file within its release, or its name where it is the release."""
+    """The path of a file within its release, or its name if it is the release."""
     return (
         file.relative_to(root).as_posix() if root.is_dir() and root in file.parents else file.name
     )
 
 
 def _lines(file: Path) -> int:
-    """Lines of a text file; 0 of a binary one."""
+    """The number of lines of a text file; 0 for a binary file."""
     try:
         with gzip.open(file) if file.suffix == ".gz" else file.open("rb") as stream:
             count = 0

@@ -1,8 +1,11 @@
-"""The release of SyGNS: TSV files with the columns id, depth, sentence, fol, folpol, vf, vfpol,
-tags, drs. Meanings are stored as they stand, their faults included (docs/sygns.md).
+"""The release of SyGNS: TSV files with sentences and their meanings.
+
+The columns are id, depth, sentence, fol, folpol, vf, vfpol, tags, drs. Meanings are stored
+unchanged, including their faults (docs/sygns.md).
 
 A clone of the repository has one such file, ``scripts/tmp_results/results.tsv`` with ten rows of
-each depth, and what it was made from: ``scripts/vocab.yaml``, ``scripts/tmp/depthD.scheme.txt``,
+each depth, and the files from which it was made: ``scripts/vocab.yaml``,
+``scripts/tmp/depthD.scheme.txt``,
 ``results.tmp.tsv``. It has no training set; ``build_sygns.py preset=paper`` makes one.
 """
 
@@ -28,9 +31,9 @@ __all__ = ["read"]
 
 COLUMNS = ("id", "depth", "sentence", "fol", "folpol", "vf", "vfpol", "tags", "drs")
 # Rows of the smallest training set of the paper; a release with fewer is a sample.
-_SET = 1000
-_OTHERS = {
-    "results.tmp.tsv": "what results.tsv was made from: no column folpol and drs",
+_MIN_FULL_SET = 1000
+_INTERMEDIATE_FILES = {
+    "results.tmp.tsv": "the input of results.tsv: no columns folpol and drs",
     "vocab.yaml": "the words of the grammar; conf/sygns has them",
     "scheme.txt": "templates of the grammar; etl/build_sygns.py makes them",
 }
@@ -41,8 +44,8 @@ _VF_WORD = re.compile(r"\[(\w+),(pos|neg)\]")
 def read(path: Path, seed: int = 0) -> Reading:
     """The rows of a file, or of every file of a folder that has the columns, with their splits.
 
-    Rows without formula, with a polarity or depth that cannot be read, and sentences that came
-    before at the same depth are dropped by reason. `seed` chooses the tenth for validation.
+    Rows without a formula, with an invalid polarity or depth, and sentences that are repeated at
+    the same depth are dropped by reason. `seed` selects the tenth for validation.
 
     Raises:
         UserError: no such path, no file with the columns, or one that is not UTF-8.
@@ -64,14 +67,14 @@ def read(path: Path, seed: int = 0) -> Reading:
             f"sygns={path}: no TSV file with the columns {', '.join(COLUMNS)}; expected the "
             "release's results.tsv or a folder that holds it"
         )
-    if len(rows) < _SET:
+    if len(rows) < _MIN_FULL_SET:
         reading.notes.append(
             f"a sample of {len(rows)} sentences and no training rows; "
             "etl/build_sygns.py preset=paper makes the full set"
         )
     if path.is_dir():
         for file in sorted(path.rglob("*")):
-            for ending, reason in _OTHERS.items():
+            for ending, reason in _INTERMEDIATE_FILES.items():
                 if file not in used and file.name.endswith(ending):
                     reading.pass_over(file, path, reason)
         reading.pass_over_others(path, used)
@@ -93,15 +96,15 @@ def _add_rows(file: Path, path: Path, reading: Reading, rows: dict[str, dict[str
         for row in reader:
             where = f"{name}:{reader.line_num} {row['sentence']}"
             try:
-                own = _row(row)
+                sentence_row = _row(row)
             except ValueError as error:
                 reading.drop("sygns", str(error), where, name)
                 continue
-            if own["sentence_id"] in rows:
+            if sentence_row["sentence_id"] in rows:
                 reading.drop("sygns", "repeated sentence", where, name)
                 continue
             counts.read += 1
-            rows[own["sentence_id"]] = own
+            rows[sentence_row["sentence_id"]] = sentence_row
     return True
 
 

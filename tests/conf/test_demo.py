@@ -59,7 +59,7 @@ def part():
     return gzip.decompress((DEMO / "depcc-part.gz").read_bytes()).decode()
 
 
-def test_words_leave_out_what_is_no_running_text():
+def test_words_are_only_those_of_running_text():
     wikitext = (
         "{{Infobox x\n| a = {{convert|1|m}}\n}}\n== See also ==\n{|\n| cell\n|}\n"
         "[[File:a.jpg|thumb|A [[fine|caption]]]]\n'''Two''' [[word|words]]<ref>none</ref>"

@@ -37,27 +37,27 @@ def test_a_bar_has_share_rate_and_time_left() -> None:
 
 
 def test_lines_in_a_log(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    monkeypatch.setattr(progress, "_EVERY", 0.05)
-    with caplog.at_level(logging.INFO), Progress("work", 4, 1, unit="rows") as lines:
-        lines.advance(0)
+    monkeypatch.setattr(progress, "_LOG_INTERVAL", 0.05)
+    with caplog.at_level(logging.INFO), Progress("work", 4, 1, unit="rows") as progress_lines:
+        progress_lines.advance(0)
         time.sleep(0.06)
-        lines.advance(1)
-        lines.advance(1)  # too soon for another line
+        progress_lines.advance(1)
+        progress_lines.advance(1)  # too soon for another line
     assert [record.message for record in caplog.records if "2 of 4" in record.message]
     assert not [record for record in caplog.records if "3 of 4" in record.message]
     assert all("\r" not in record.message for record in caplog.records)
 
 
-def test_the_share_of_bytes_is_asked(
+def test_the_share_of_bytes_is_reported(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(progress, "_EVERY", 0.01)
+    monkeypatch.setattr(progress, "_LOG_INTERVAL", 0.01)
     with caplog.at_level(logging.INFO), reported("reading", 2_000_000, lambda: 0.5):
         time.sleep(1.2)
     assert "reading:  50%  1.00M of 2.00M" in caplog.text and "B/s" in caplog.text
 
 
-def test_more_than_all_is_all_and_less_than_before_is_nothing() -> None:
+def test_progress_stays_in_range_and_never_decreases() -> None:
     terminal = Terminal()
     with Progress("work", 10, stream=terminal) as bar:
         bar.reach(20)

@@ -28,14 +28,14 @@ class Settings:
     input: list[str] = setting(help="files to read", example="input=dump/*.gz")
     count: int = setting(1, help="least count")
     share: float | None = setting(None, help="share")
-    keep: bool = setting(False, help="keep the text")
+    keep_text: bool = setting(False, help="keep the text")
     name: str = setting("x", help="a name")
     kind: str = setting("a", help="a kind", choices=("a", "b"))
     preset: str = setting("clean", help="preset")
     grid: Grid = setting(Grid(), help="nested")
 
 
-def test_a_list_is_given_by_commas_brackets_repetition_or_bare_words() -> None:
+def test_lists_by_commas_brackets_repetition_or_bare_words() -> None:
     for words in (["input=a,b"], ["input=[a,b]"], ["input=a", "input=b"], ["input=a", "b"]):
         assert load(Settings, words).input == ["a", "b"]
 
@@ -50,8 +50,8 @@ def test_command_line_wins_over_file_over_preset_over_default(tmp_path: Path) ->
     assert load(Settings, ["input=a"]).count == 1
     assert load(Settings, ["input=a", "preset=paper"]).count == 10
     assert load(Settings, ["input=a", "preset=paper", "--config", str(file)]).count == 20
-    given = load(Settings, ["input=a", "--config", str(file), "count=30"])
-    assert (given.count, given.name) == (30, "from file")
+    loaded = load(Settings, ["input=a", "--config", str(file), "count=30"])
+    assert (loaded.count, loaded.name) == (30, "from file")
 
 
 def test_texts_that_look_like_numbers_stay_texts() -> None:
@@ -60,9 +60,9 @@ def test_texts_that_look_like_numbers_stay_texts() -> None:
 
 
 def test_nested_settings_and_null() -> None:
-    given = load(Settings, ["input=a", "grid.rate=0.5", "share=0.2"])
-    assert given.grid == Grid(0.5)
-    assert given.share == 0.2
+    loaded = load(Settings, ["input=a", "grid.rate=0.5", "share=0.2"])
+    assert loaded.grid == Grid(0.5)
+    assert loaded.share == 0.2
     assert load(Settings, ["input=a", "share=null"]).share is None
 
 
@@ -78,7 +78,7 @@ def test_local_rank_of_the_launcher_is_ignored() -> None:
         (["input=a", "grid.rat=1"], "grid.rat"),
         (["count=3"], "missing setting 'input'; write input=dump/*.gz"),
         (["input=a", "count=three"], "expected a whole number"),
-        (["input=a", "keep=perhaps"], "expected a true or false"),
+        (["input=a", "keep_text=perhaps"], "expected a true or false"),
         (["input=a", "kind=c"], "expected one of a, b"),
         (["input=a", "preset=cleen"], "expected one of clean, paper"),
         (["stray"], "expected key=value"),
@@ -87,7 +87,7 @@ def test_local_rank_of_the_launcher_is_ignored() -> None:
         (["input=a", "--config", "/no/such.yaml"], "no such file"),
     ],
 )
-def test_mistakes_are_named(words: list[str], says: str) -> None:
+def test_mistakes_are_reported(words: list[str], says: str) -> None:
     with pytest.raises(UserError, match=says.replace("[", r"\[").replace("*", r"\*")):
         load(Settings, words)
 
@@ -100,17 +100,17 @@ def test_a_bad_settings_file_is_named(tmp_path: Path, text: str) -> None:
         load(Settings, ["input=a", "--config", str(file)])
 
 
-def test_resolved_settings_read_back_as_they_are(tmp_path: Path) -> None:
-    given = load(Settings, ["input=a,b", "share=0.25", "name=x: y"])
+def test_resolved_settings_can_be_read_back(tmp_path: Path) -> None:
+    loaded = load(Settings, ["input=a,b", "share=0.25", "name=x: y"])
     file = tmp_path / "resolved.yaml"
-    file.write_text(conf.as_yaml(given))
-    assert load(Settings, ["--config", str(file)]) == given
+    file.write_text(conf.as_yaml(loaded))
+    assert load(Settings, ["--config", str(file)]) == loaded
 
 
-def test_the_hash_follows_the_values_that_count() -> None:
-    one, two = load(Settings, ["input=a"]), load(Settings, ["input=b"])
-    assert conf.settings_hash(one) != conf.settings_hash(two)
-    assert conf.settings_hash(one, only=["count"]) == conf.settings_hash(two, only=["count"])
+def test_the_hash_depends_on_the_selected_values() -> None:
+    first, second = load(Settings, ["input=a"]), load(Settings, ["input=b"])
+    assert conf.settings_hash(first) != conf.settings_hash(second)
+    assert conf.settings_hash(first, only=["count"]) == conf.settings_hash(second, only=["count"])
 
 
 def test_help_lists_every_setting_with_its_default() -> None:
@@ -164,15 +164,15 @@ class Outer:
 
 def test_nested_settings_are_written_with_a_dot() -> None:
     words = ["inner.rate=0.5", "inner.words=a,b", "free.x=[1,2.5,y]", "free.y.z=true", "size=none"]
-    found = load(Outer, words)
-    assert found.inner == Inner(0.5, ["a", "b"])
-    assert found.free == {"x": [1, 2.5, "y"], "y": {"z": True}}
-    assert found.size is None
+    loaded = load(Outer, words)
+    assert loaded.inner == Inner(0.5, ["a", "b"])
+    assert loaded.free == {"x": [1, 2.5, "y"], "y": {"z": True}}
+    assert loaded.size is None
     assert "inner.rate" in conf.help_text(Outer)
 
 
 @pytest.mark.parametrize(
-    ("word", "said"),
+    ("word", "message"),
     [
         ("inner.rte=1", "did you mean 'inner.rate'"),
         ("inner.rate=x", "inner.rate=x: expected a number"),
@@ -181,8 +181,8 @@ def test_nested_settings_are_written_with_a_dot() -> None:
         ("inner=3", "inner=3: expected a group of settings"),
     ],
 )
-def test_nested_mistakes_are_told(word: str, said: str) -> None:
-    with pytest.raises(UserError, match=said):
+def test_nested_mistakes_are_reported(word: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
         load(Outer, [word])
 
 
@@ -195,14 +195,14 @@ def test_the_first_word_may_be_a_file(tmp_path: Path) -> None:
         load(Outer, [str(path)])
 
 
-def test_replaced_settings_are_checked_as_given_ones() -> None:
-    before = Outer(Inner(0.25, ["a"]), {"x": 1}, 3)
-    after = conf.replaced(before, {"inner.rate": "0.5", "free.y": 2})
-    assert after == Outer(Inner(0.5, ["a"]), {"x": 1, "y": 2}, 3)
-    assert before.free == {"x": 1}
+def test_replaced_settings_are_checked_as_loaded_ones() -> None:
+    original = Outer(Inner(0.25, ["a"]), {"x": 1}, 3)
+    replaced = conf.replaced(original, {"inner.rate": "0.5", "free.y": 2})
+    assert replaced == Outer(Inner(0.5, ["a"]), {"x": 1, "y": 2}, 3)
+    assert original.free == {"x": 1}
     for changes in ({"inner.rate": "x"}, {"nothing": 1}, {"inner.words": ["c"]}):
         with pytest.raises(UserError):
-            conf.replaced(before, changes)
+            conf.replaced(original, changes)
 
 
 def test_resolved_settings_are_printed(caplog: pytest.LogCaptureFixture) -> None:
@@ -218,7 +218,7 @@ def test_importing_settings_imports_neither_spark_nor_torch() -> None:
     assert out.stdout.strip() == "False"
 
 
-def test_a_mapping_gives_what_a_file_of_its_content_gives(tmp_path: Path) -> None:
+def test_a_mapping_equals_a_file_with_its_content(tmp_path: Path) -> None:
     file = tmp_path / "s.yaml"
     file.write_text("input: [a]\npreset: paper\ngrid: {rate: 0.5}\n")
     values = {"input": ["a"], "preset": "paper", "grid": {"rate": 0.5}}

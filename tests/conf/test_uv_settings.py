@@ -5,7 +5,7 @@ from __future__ import annotations
 from conf.uv_settings import exports
 
 
-def test_what_pip_is_set_up_with_becomes_uvs(tmp_path):
+def test_pip_configuration_becomes_uv_variables(tmp_path):
     (tmp_path / "wheels").mkdir()
     listing = (
         f":env:.find-links='{tmp_path}/wheels'\n"
@@ -22,6 +22,6 @@ def test_what_pip_is_set_up_with_becomes_uvs(tmp_path):
     }
 
 
-def test_nothing_is_set_where_pip_has_nothing():
+def test_no_variables_without_pip_configuration():
     assert exports("") == {}
     assert exports("global.extra-index-url='file:///no/such/index'\n") == {}

@@ -61,8 +61,8 @@ def test_damage_of_every_kind_has_its_count_and_makes_no_wrong_pair(
         (row["adjective"], row["noun"]): row["count"]
         for row in arrow.read(lake, "amod_pairs").to_pylist()
     }
-    kept = sum(sound for _, _, sound in DAMAGE.values())
-    assert pairs == {("old", "key"): len(DAMAGE), ("odd", "key"): kept}
+    sound_count = sum(sound for _, _, sound in DAMAGE.values())
+    assert pairs == {("old", "key"): len(DAMAGE), ("odd", "key"): sound_count}
     dropped = {row["reason"]: row for row in arrow.read(lake, "dropped").to_pylist()}
     for name, (_, reason, _) in DAMAGE.items():
         if reason:
@@ -85,7 +85,7 @@ def test_damage_of_every_kind_has_its_count_and_makes_no_wrong_pair(
     assert all(f"most often {expected[name]} (" in reason for name, reason in failed.items())
 
 
-def test_mistakes_are_told_before_spark_starts(tmp_path: Path) -> None:
+def test_mistakes_are_reported_before_spark_starts(tmp_path: Path) -> None:
     empty = tmp_path / "empty.gz"
     empty.write_bytes(b"")
     part = write_part(tmp_path / "part.gz", [("old", "key")])
@@ -110,7 +110,7 @@ def test_mistakes_are_told_before_spark_starts(tmp_path: Path) -> None:
         "from etl import engine\n"
         "print(engine._running is None)\n"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code, json.dumps(list(cases))],
         capture_output=True,
         text=True,
@@ -118,21 +118,21 @@ def test_mistakes_are_told_before_spark_starts(tmp_path: Path) -> None:
         timeout=120,
         check=True,
     )
-    assert done.stdout.split() == ["2"] * len(cases) + ["True"]
-    assert "Traceback" not in done.stderr
-    for said, expected in zip(done.stderr.split("---"), cases.values(), strict=False):
-        errors = [line for line in said.splitlines() if line.startswith("error:")]
-        assert len(errors) == 1, said
+    assert process.stdout.split() == ["2"] * len(cases) + ["True"]
+    assert "Traceback" not in process.stderr
+    for message, expected in zip(process.stderr.split("---"), cases.values(), strict=False):
+        errors = [line for line in message.splitlines() if line.startswith("error:")]
+        assert len(errors) == 1, message
         assert expected in errors[0]
 
 
 def test_help_lists_every_setting_from_any_folder(tmp_path: Path) -> None:
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, str(SCRIPT), "--help"], capture_output=True, text=True, cwd=tmp_path
     )
-    assert done.returncode == 0
+    assert process.returncode == 0
     for name in (field.name for field in dataclasses.fields(Settings)):
-        assert f"\n  {name}  (" in done.stdout
+        assert f"\n  {name}  (" in process.stdout
 
 
 def start(*words: str, folder: Path) -> subprocess.Popen[bytes]:
@@ -146,9 +146,7 @@ def start(*words: str, folder: Path) -> subprocess.Popen[bytes]:
 
 
 @pytest.mark.slow
-def test_killed_in_the_middle_and_run_again_the_tables_are_the_same(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_killed_run_is_resumed_with_the_same_tables(spark: SparkSession, tmp_path: Path) -> None:
     parts = tmp_path / "parts"
     parts.mkdir()
     for i in range(2):
@@ -166,8 +164,8 @@ def test_killed_in_the_middle_and_run_again_the_tables_are_the_same(
         time.sleep(0.02)
     os.killpg(job.pid, signal.SIGKILL)
     job.communicate()
-    before = {row["path"]: row for row in arrow.read(str(lake), "amod_files").to_pylist()}
-    assert {row["status"] for row in before.values()} >= {"planned"}
+    ledger = {row["path"]: row for row in arrow.read(str(lake), "amod_files").to_pylist()}
+    assert {row["status"] for row in ledger.values()} >= {"planned"}
 
     assert run(*words, f"lake={lake}") == 0
     assert contents(lake) == contents(tmp_path / "whole")

@@ -28,9 +28,11 @@ def files(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def lake(spark, files, tmp_path_factory) -> str:
     root = str(tmp_path_factory.mktemp("lake"))
-    given = [str(files / "five.csv"), str(files / "four.tsv.gz")]
+    conceptnet_files = [str(files / "five.csv"), str(files / "four.tsv.gz")]
     import_knowledge(
-        Settings(conceptnet=given, wordnet=str(files / "wordnet"), max_rejected=0.5, lake=root)
+        Settings(
+            conceptnet=conceptnet_files, wordnet=str(files / "wordnet"), max_rejected=0.5, lake=root
+        )
     )
     return root
 
@@ -55,7 +57,7 @@ def test_the_tables(lake):
     assert [(r["weight"], r["start_label"]) for r in edges if r["release"] == "4"] == [(2.0, "dog")]
 
 
-def test_what_is_left_out_is_counted(lake):
+def test_dropped_lines_are_counted(lake):
     rows = {(row["job"], row["reason"]): row for row in rows_of(lake, "dropped")}
     assert {row["table"] for row in rows.values()} == {"conceptnet_edges"}
     five, four = "import_knowledge/conceptnet5", "import_knowledge/conceptnet4"
@@ -67,18 +69,20 @@ def test_what_is_left_out_is_counted(lake):
     assert (repeated["count"], repeated["sample"]) == (1, "/a/[/r/IsA/,/c/en/dog/,/c/en/animal/]")
 
 
-def test_a_release_is_replaced_whole_and_the_other_stays(spark, lake, files, tmp_path, monkeypatch):
+def test_an_import_replaces_one_release_and_keeps_the_other(
+    spark, lake, files, tmp_path, monkeypatch
+):
     monkeypatch.setenv("WNHOME", "unused")
     other = write(tmp_path / "other.csv", [line("HasA", "/c/en/cat", "/c/en/fur")])
     classes = tmp_path / "mine.tsv"
     classes.write_text("# version: 2\nadjective\tclass\nred\tI\n")
     settings = Settings(conceptnet=[str(other)], wordnet="none", classes=str(classes), lake=lake)
-    before = arrow.version(lake, "wordnet_lemmas")
+    lemmas_version = arrow.version(lake, "wordnet_lemmas")
     import_knowledge(settings)
     edges = {(row["release"], row["start"]) for row in rows_of(lake, "conceptnet_edges")}
     assert edges == {("4", "dog"), ("5", "cat")}
     assert {r["job"] for r in rows_of(lake, "dropped")} == {"import_knowledge/conceptnet4"}
-    assert arrow.version(lake, "wordnet_lemmas") == before
+    assert arrow.version(lake, "wordnet_lemmas") == lemmas_version
     assert rows_of(lake, "adjective_classes") == [
         {"adjective": "red", "class": "I", "source": "mine 2"}
     ]
@@ -92,7 +96,7 @@ def test_a_release_is_replaced_whole_and_the_other_stays(spark, lake, files, tmp
     assert arrow.version(lake, "conceptnet_edges") == version
 
 
-def test_an_archive_that_is_cut_off(spark, tmp_path):
+def test_a_truncated_archive(spark, tmp_path):
     lines = [line("HasA", f"/c/en/cat{n}", "/c/en/fur", weight=n / 7) for n in range(3000)]
     packed = gzip.compress("\n".join(lines).encode())
     (tmp_path / "cut.csv.gz").write_bytes(packed[: len(packed) // 2])
@@ -108,12 +112,12 @@ def test_mistakes_are_found_before_work_starts(tmp_path):
     root = str(tmp_path / "lake")
     with pytest.raises(UserError, match="expected a share from 0 to 1"):
         conf.load(Settings, ["max_rejected=2"])
-    for given, message in (
+    for name, message in (
         ("wordnet", "no such folder"),
         ("classes", "no word list"),
         ("conceptnet", "no such file"),
     ):
-        arguments = ["wordnet=none", f"lake={root}", f"{given}={tmp_path / 'gone'}"]
+        arguments = ["wordnet=none", f"lake={root}", f"{name}={tmp_path / 'gone'}"]
         settings = conf.load(Settings, arguments)
         with pytest.raises(UserError, match=message):
             import_knowledge(settings)

@@ -84,7 +84,7 @@ def lake(store: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> str
     ]
     file = tmp_path_factory.mktemp("pipeline") / "steps.yaml"
     file.write_text(yaml.safe_dump({"lake": LAKE, "steps": steps}))
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, str(ROOT / "etl" / "pipeline.py"), str(file), "engine=sail"],
         env={**os.environ, **store},
         capture_output=True,
@@ -92,7 +92,7 @@ def lake(store: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> str
         timeout=200,
         check=False,
     )
-    assert done.returncode == 0, done.stderr[-3000:]
+    assert process.returncode == 0, process.stderr[-3000:]
     return LAKE
 
 

@@ -58,13 +58,13 @@ def test_the_demo_is_a_pipeline():
         ([{"extract_amod": {"input": ["a"]}}], "missing setting 'source'"),
     ],
 )
-def test_what_cannot_run_is_refused_before_anything_runs(steps, says):
+def test_invalid_steps_are_rejected_before_the_first_runs(steps, says):
     with pytest.raises(UserError, match=says):
         run_steps(pipeline(*steps))
 
 
 @pytest.mark.parametrize("first", [0, 2])
-def test_a_step_that_there_is_not(first):
+def test_an_unknown_first_step(first):
     with pytest.raises(UserError, match="expected 1 to 1"):
         pipeline({"build_asp": {}}, first=first)
 
@@ -84,7 +84,7 @@ def test_steps_run_in_order_until_one_fails(spark, tmp_path):
 @pytest.mark.parametrize(
     ("raised", "becomes"), [(JobFailed("half of it"), JobFailed), (OSError("full"), OSError)]
 )
-def test_other_failures_name_their_step(spark, monkeypatch, caplog, raised, becomes):
+def test_unexpected_failures_name_their_step(spark, monkeypatch, caplog, raised, becomes):
     @dataclasses.dataclass(frozen=True)
     class Nothing:
         lake: str
@@ -95,5 +95,5 @@ def test_other_failures_name_their_step(spark, monkeypatch, caplog, raised, beco
     monkeypatch.setattr(jobs, "JOBS", {"fails": Job(Nothing, fail)})
     with pytest.raises(becomes) as caught:
         run_steps(pipeline({"fails": None}))
-    told = str(caught.value) + caplog.text
-    assert "step 1 of 1, fails" in told and "first=1" in told
+    messages = str(caught.value) + caplog.text
+    assert "step 1 of 1, fails" in messages and "first=1" in messages

@@ -22,7 +22,8 @@ from conf import ROOT, UserError, setting
 from etl.adept.annotation import Question
 from etl.adept.forms import batch_files, page_html
 from etl.corpora import files
-from etl.corpora.files import EXPANSION_VARIABLE, Unreadable, open_input
+from etl.corpora.decompression import EXPANSION_VARIABLE
+from etl.corpora.files import Unreadable, open_input
 from etl.knowledge import wordnet
 from etl.lake import arrow, log, upkeep
 from etl.lake.errors import LakeError
@@ -101,7 +102,7 @@ def test_a_gzip_bomb_is_refused_and_the_bound_is_a_setting(
 ) -> None:
     path = tmp_path / "bomb.gz"
     path.write_bytes(gzip.compress(b"\0" * (4 << 20)))
-    monkeypatch.setattr(files, "_NO_BOMB", 1 << 20)
+    monkeypatch.setattr(files, "_HARMLESS_BYTES", 1 << 20)
     stream = open_input(str(path))
     with pytest.raises(Unreadable, match=r"more than 200 times .* ADNOMINAL_MAX_EXPANSION"):
         stream.read()

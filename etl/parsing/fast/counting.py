@@ -1,7 +1,7 @@
 """Counting with `parser=fast`: from text to pair counts in one compiled pass.
 
-The same pairs as `etl.amod.columns.occurrences` makes of the columns of
-`etl.parsing.fast.parser.FastParser`, without the columns.
+The pairs are those that `etl.amod.columns.occurrences` finds in the columns of
+`etl.parsing.fast.parser.FastParser`, but the columns are not built.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ def check_rules(rules: ReadingRules) -> None:
 
 
 class TextCounter:
-    """Counts the pairs of texts, each with one paragraph a line.
+    """Counts the pairs of texts, each with one paragraph per line.
 
-    Counts are the same however texts are dealt out over counters. Raises `UserError` where the
-    extension was not built, the model cannot be read, or the rules are none that it can follow.
+    Counts do not depend on how texts are distributed over counters. Raises `UserError` if the
+    extension was not built, the model cannot be read, or the extractor cannot follow the rules.
     """
 
     def __init__(self, rules: ReadingRules, model: str | None = None) -> None:
@@ -53,24 +53,24 @@ class TextCounter:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory that the pairs hold."""
+        """Bytes of memory that the pairs occupy."""
         return int(self._extractor.nbytes)
 
     def drain(self) -> pa.RecordBatch:
-        """The distinct pairs counted since the last drain (schema `PAIRS`), in no set order."""
-        n, *buffers = self._extractor.drain()
+        """The distinct pairs counted since the last drain (schema `PAIRS`), in arbitrary order."""
+        count, *buffers = self._extractor.drain()
         buffers = [pa.py_buffer(buffer) for buffer in buffers]
         return pa.RecordBatch.from_arrays(
             [
-                pa.Array.from_buffers(pa.string(), n, [None, buffers[0], buffers[1]]),
-                pa.Array.from_buffers(pa.string(), n, [None, buffers[2], buffers[3]]),
-                pa.Array.from_buffers(pa.int64(), n, [None, buffers[4]]),
+                pa.Array.from_buffers(pa.string(), count, [None, buffers[0], buffers[1]]),
+                pa.Array.from_buffers(pa.string(), count, [None, buffers[2], buffers[3]]),
+                pa.Array.from_buffers(pa.int64(), count, [None, buffers[4]]),
             ],
             schema=PAIRS,
         )
 
     def drain_buckets(self) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """As `drain`, the pairs of each bucket (`etl.amod.kernel.bucket_of`) that has any."""
+        """As `drain`, but by bucket (`etl.amod.kernel.bucket_of`); empty buckets are skipped."""
         pairs = self.drain()
         nouns = pairs.column("noun").dictionary_encode()
         of_noun = np.array([bucket_of(noun) for noun in nouns.dictionary.to_pylist()], np.int32)
@@ -82,7 +82,7 @@ class TextCounter:
             yield int(bucket[start]), pairs.slice(start, end - start)
 
     def stats(self) -> Stats:
-        """What was read so far, drained or not."""
+        """The statistics of all texts read so far, drained or not."""
         counts = self._extractor.stats()
         left_out = counts.pop("left_out")
         stats = Stats(**counts)

@@ -1,4 +1,4 @@
-"""The compiled extractor with its model: checked before work starts, loaded once a process."""
+"""The compiled extractor with its model: checked before work starts, loaded once per process."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def compiled() -> ModuleType:
 
 @cache
 def tables(model: str | None = None) -> dict[str, bytes]:
-    """The tables of a model's file, read once a process; None is the package's own."""
+    """The tables of a model file, read once per process; None is the model of the package."""
     return load(Path(model) if model else MODEL)
 
 

@@ -1,8 +1,8 @@
 """The model of `parser=fast` as data: one file of named tables, checked when it is read.
 
-The file is a line of JSON (names, lengths, checksums of the tables, how the model was trained) and
-the tables, compressed together; nothing in it is code. `MODEL` is the one that ships with the
-package; its card is ``MODEL_CARD.md`` beside it.
+The file is a line of JSON (names, lengths and checksums of the tables, and how the model was
+trained) and the tables, compressed together; it contains no code. `MODEL` is the model of the
+package; its card is ``MODEL_CARD.md`` in the same folder.
 """
 
 from __future__ import annotations
@@ -24,43 +24,15 @@ from conf import UserError
 MODEL = Path(__file__).with_name("english.model")
 FORMAT = "adnominal-fast-1"
 
-# The Penn tags that the model tells apart, in the order of the numbers in _model.h, and what
-# rarer tags are read as.
-TAGS = (
-    "CC",
-    "CD",
-    "DT",
-    "EX",
-    "FW",
-    "IN",
-    "JJ",
-    "JJR",
-    "JJS",
-    "MD",
-    "NN",
-    "NNS",
-    "NNP",
-    "POS",
-    "PRP",
-    "PRP$",
-    "RB",
-    "RBR",
-    "RP",
-    "TO",
-    "UH",
-    "VB",
-    "VBD",
-    "VBG",
-    "VBN",
-    "VBP",
-    "VBZ",
-    "WDT",
-    "WRB",
-    ".",
-    ",",
-    ":",
+# The Penn tags that the model distinguishes, in the order of the numbers in _model.h, and the tags
+# with which rarer ones are merged.
+_TAG_LIST = (
+    "CC CD DT EX FW IN JJ JJR JJS MD NN NNS NNP POS PRP PRP$ RB RBR RP TO UH VB VBD "
+    "VBG VBN VBP VBZ WDT WRB . , :"
 )
-_READ_AS = {
+TAGS = tuple(_TAG_LIST.split())
+_PUNCTUATION_AND_SYMBOLS = "`` '' ( ) -LRB- -RRB- -LSB- -RSB- -LCB- -RCB- HYPH NFP SYM # $"
+_MERGED_TAGS = {
     "PDT": "DT",
     "NNPS": "NNP",
     "RBS": "RBR",
@@ -71,42 +43,23 @@ _READ_AS = {
     "AFX": "FW",
     "ADD": "FW",
     "LS": "CD",
-    **dict.fromkeys(
-        [
-            "``",
-            "''",
-            "(",
-            ")",
-            "-LRB-",
-            "-RRB-",
-            "-LSB-",
-            "-RSB-",
-            "-LCB-",
-            "-RCB-",
-            "HYPH",
-            "NFP",
-            "SYM",
-            "#",
-            "$",
-        ],
-        ":",
-    ),
+    **dict.fromkeys(_PUNCTUATION_AND_SYMBOLS.split(), ":"),
 }
 CLASS_OF = {tag: number for number, tag in enumerate(TAGS)} | {
-    tag: TAGS.index(read) for tag, read in _READ_AS.items()
+    tag: TAGS.index(read) for tag, read in _MERGED_TAGS.items()
 }
 
 # The bits of a word's parts of speech in the lexicon; _fast.c reads that of JJ.
-_BITS = ("NN", "NNS", "JJ", "JJR", "JJS", "RB", "RBR", "VB", "VBD", "VBG", "VBN", "VBZ", "NNP")
+_MASK_TAGS = ("NN", "NNS", "JJ", "JJR", "JJS", "RB", "RBR", "VB", "VBD", "VBG", "VBN", "VBZ", "NNP")
 
 
 def checksum(content: bytes) -> str:
-    """SHA-256, which says whether a table is the one that was written."""
+    """SHA-256, which detects a damaged table."""
     return hashlib.sha256(content).hexdigest()
 
 
 def save(path: Path, tables: dict[str, bytes], about: dict[str, Any]) -> None:
-    """Write a model's tables, with what is to be known `about` them."""
+    """Write the tables of a model, with information `about` it."""
     tables = dict(sorted(tables.items()))
     head = {
         "format": FORMAT,
@@ -121,17 +74,17 @@ def load(path: Path = MODEL) -> dict[str, bytes]:
     """The tables of a model.
 
     Raises:
-        UserError: the file is not there, no model of this format, or damaged.
+        UserError: the file does not exist, is not a model of this format, or is damaged.
     """
     try:
-        # No model is longer; a hostile file does not fill the memory.
+        # No model is longer: a hostile file must not exhaust the memory.
         body = zlib.decompressobj().decompress(path.read_bytes(), 64 << 20)
         line, _, content = body.partition(b"\n")
         head = json.loads(line)
-        tables, at = {}, 0
+        tables, offset = {}, 0
         for name, (size, digest) in head["tables"].items():
-            tables[name] = content[at : at + size]
-            at += size
+            tables[name] = content[offset : offset + size]
+            offset += size
             if checksum(tables[name]) != digest:
                 raise UserError(f"parser=fast: table {name} of {path} is damaged; get it again")
     except (OSError, ValueError, KeyError, TypeError, AttributeError, zlib.error) as error:
@@ -172,7 +125,7 @@ def characters() -> dict[str, bytes]:
 
 @cache
 def word_masks() -> dict[str, int]:
-    """The parts of speech of lemminflect's lower-cased words (`_BITS`)."""
+    """The parts of speech of lemminflect's lower-cased words (`_MASK_TAGS`)."""
     package = importlib.util.find_spec("lemminflect")
     if package is None or package.origin is None:
         raise UserError("training parser=fast needs lemminflect; pip install lemminflect")
@@ -186,7 +139,7 @@ def word_masks() -> dict[str, int]:
 
     def add(word: str, tag: str) -> None:
         if word:
-            masks[word.lower()] = masks.get(word.lower(), 0) | 1 << _BITS.index(tag)
+            masks[word.lower()] = masks.get(word.lower(), 0) | 1 << _MASK_TAGS.index(tag)
 
     for line in gzip.decompress(table.read_bytes()).decode().splitlines():
         lemma, part, *forms = line.split(",")
@@ -215,14 +168,14 @@ def lexicon() -> dict[str, bytes]:
 
 
 def lemma_exceptions() -> dict[str, bytes]:
-    """The inflected forms that the rules of _fast.c give another lemma than lemminflect has."""
+    """The inflected forms whose lemma by the rules of _fast.c differs from lemminflect's."""
     from etl.parsing.fast import _fast
 
     empty = {"words": b"", "word_hash": b"", "word_at": b""}
-    ruled = _fast.Extractor({**characters(), **lexicon(), **empty})
+    rules_only = _fast.Extractor({**characters(), **lexicon(), **empty})
     entries = []
     for kind, tag, form, lemma in inflected_forms():
-        if ruled.lemmatize(form.encode(), CLASS_OF[tag]) != lemma:
+        if rules_only.lemmatize(form.encode(), CLASS_OF[tag]) != lemma:
             number = _fast.word_hash(form.encode(), kind)
             entries.append((number, f"{kind}{form}\0{lemma}\0".encode()))
     entries.sort()
@@ -234,29 +187,29 @@ def lemma_exceptions() -> dict[str, bytes]:
     }
 
 
-# Degrees of "much" and "little" are words of their own in the treebanks, and to spaCy.
-_OWN_LEMMA = ("more", "most", "less", "least")
+# Degrees of "much" and "little" are their own lemmas in the treebanks and in spaCy.
+_COMPARATIVE_LEMMAS = ("more", "most", "less", "least")
 
 
 def inflected_forms() -> list[tuple[str, str, str, str]]:
     """(kind, tag, form, lemma) of the plurals, comparatives and superlatives of lemminflect.
 
-    A form of several lemmas has the first that lemminflect names for it, but for `_OWN_LEMMA`.
+    A form with several lemmas has the first that lemminflect names, except `_COMPARATIVE_LEMMAS`.
     """
     from etl.knowledge.inflection import getAllLemmas
 
     forms = []
     for word, mask in sorted(word_masks().items()):
         for kind, tag, part in (("n", "NNS", "NOUN"), ("r", "JJR", "ADJ"), ("s", "JJS", "ADJ")):
-            if mask >> _BITS.index(tag) & 1:
+            if mask >> _MASK_TAGS.index(tag) & 1:
                 lemmas = getAllLemmas(word, upos=part).get(part, ())
                 if lemmas:
-                    lemma = word if word in _OWN_LEMMA else lemmas[0].lower()
+                    lemma = word if word in _COMPARATIVE_LEMMAS else lemmas[0].lower()
                     forms.append((kind, tag, word, lemma))
     return forms
 
 
 def quantised(weights: npt.NDArray[np.float32], scale: float) -> bytes:
-    """Weights as whole numbers from -127 to 127, `scale` to the unit."""
+    """Weights times `scale` as whole numbers from -127 to 127."""
     units: npt.NDArray[np.int8] = np.clip(np.rint(weights * scale), -127, 127).astype(np.int8)
     return units.tobytes()

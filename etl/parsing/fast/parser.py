@@ -1,8 +1,9 @@
 """`parser=fast` as a parser of texts: the columns that every parser yields (`etl.parsing.tokens`).
 
 Only adjectives that modify a noun have a head and a relation (`amod`), and only they and their
-nouns have a lemma: the extractor computes no other relation. What is only counted goes by another
-way, straight from bytes to counts (`etl.parsing.fast.counting`); both give the same pairs.
+nouns have a lemma: the extractor computes no other relation. Plain counting does not use these
+columns but goes directly from bytes to counts (`etl.parsing.fast.counting`); both yield the same
+pairs.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from etl.parsing.fast.extractor import new_extractor
 from etl.parsing.fast.model import TAGS
 from etl.parsing.tokens import SENTENCES, TOKENS, Parsed
 
-# Characters parsed before a batch of columns is handed on.
+# Characters parsed before a batch of columns is yielded.
 BATCH_CHARACTERS = 500_000
-# Written for the tokens that modify no noun; the extractor does not tell what relation they have.
+# The relation of tokens that modify no noun; the extractor does not compute it.
 NO_RELATION = "dep"
 RELATIONS = [NO_RELATION, "amod"]
 
@@ -28,7 +29,7 @@ RELATIONS = [NO_RELATION, "amod"]
 class FastParser:
     """The compiled extractor as a `Parser`; `model` is a file, None for the one of the package.
 
-    Raises `conf.UserError` where the extension was not built or the model cannot be read.
+    Raises `conf.UserError` if the extension was not built or the model cannot be read.
     """
 
     def __init__(self, model: str | None = None) -> None:
@@ -37,13 +38,13 @@ class FastParser:
     def parse(self, texts: Iterable[str]) -> Iterator[Parsed]:
         """See `etl.parsing.tokens.Parser`; batches hold about 500,000 characters."""
         batch: list[tuple[int, str]] = []
-        held = 0
+        characters = 0
         for entry in enumerate(texts):
             batch.append(entry)
-            held += len(entry[1])
-            if held >= BATCH_CHARACTERS:
+            characters += len(entry[1])
+            if characters >= BATCH_CHARACTERS:
                 yield self._batch(batch)
-                batch, held = [], 0
+                batch, characters = [], 0
         if batch:
             yield self._batch(batch)
 
@@ -59,7 +60,7 @@ class FastParser:
 
 
 def encoded(text: str) -> bytes:
-    """UTF-8 bytes; lone surrogates, which have none, become U+FFFD."""
+    """The text in UTF-8; lone surrogates, which cannot be encoded, become U+FFFD."""
     try:
         return text.encode()
     except UnicodeEncodeError:
@@ -67,8 +68,8 @@ def encoded(text: str) -> bytes:
 
 
 def _joined(batches: list[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:
-    whole = pa.Table.from_batches(batches, schema).unify_dictionaries().combine_chunks()
-    batch = whole.to_batches()
+    table = pa.Table.from_batches(batches, schema).unify_dictionaries().combine_chunks()
+    batch = table.to_batches()
     return batch[0] if batch else pa.RecordBatch.from_pylist([], schema=schema)
 
 
@@ -91,18 +92,18 @@ class _Columns:
         self.lemma = extractor.lemma
 
     def tokens(self, document: int) -> pa.RecordBatch:
-        n = len(self.begin)
-        number = np.arange(n, dtype=np.int32)
+        count = len(self.begin)
+        number = np.arange(count, dtype=np.int32)
         modifies = self.head >= 0
         noun = self.first[modifies] + self.head[modifies]
-        lemmas: list[str | None] = [None] * n
+        lemmas: list[str | None] = [None] * count
         for place in [*np.flatnonzero(modifies).tolist(), *noun.tolist()]:
             lemmas[place] = self.lemma(place)
         forms = [self._text(b, e) for b, e in zip(self.begin, self.end, strict=True)]
         head = np.where(modifies, self.head + 1, 0).astype(np.int32)
         return pa.RecordBatch.from_arrays(
             [
-                pa.array(np.full(n, document, dtype=np.int32)),
+                pa.array(np.full(count, document, dtype=np.int32)),
                 pa.array(self.sentence),
                 pa.array(number - self.first + 1, type=pa.int32()),
                 pa.array(forms, type=pa.string()).dictionary_encode(),
@@ -116,14 +117,14 @@ class _Columns:
         )
 
     def sentences(self, document: int) -> pa.RecordBatch:
-        n = len(self.opens)
-        last = np.append(self.opens[1:], len(self.end))[:n] - 1
+        count = len(self.opens)
+        last = np.append(self.opens[1:], len(self.end))[:count] - 1
         begin: npt.NDArray[np.int32] = self.begin[self.opens]
         texts = [self._text(b, e) for b, e in zip(begin, self.end[last], strict=True)]
         return pa.RecordBatch.from_arrays(
             [
-                pa.array(np.full(n, document, dtype=np.int32)),
-                pa.array(np.arange(n, dtype=np.int32)),
+                pa.array(np.full(count, document, dtype=np.int32)),
+                pa.array(np.arange(count, dtype=np.int32)),
                 pa.array(texts, type=pa.string()),
             ],
             schema=SENTENCES,

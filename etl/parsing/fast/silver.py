@@ -2,15 +2,15 @@
 
     python -m etl.parsing.fast.silver folder=FOLDER [wikipedia=DUMP] [words=450000]
 
-`FOLDER` holds the unpacked packages, one folder each, as `SOURCES` names them (the model card says
-how to fetch them). The text is cut into paragraphs, those that are not running English are dropped,
-equal paragraphs are kept once, and each source gives at most `words` words, so that no style
-dominates. One document in twenty, chosen by a hash of its name, is set aside and never parsed here:
-it is the text that nobody trains on.
+`FOLDER` contains the unpacked packages, one folder each, with the names in `SOURCES` (the model
+card describes how to fetch them). The text is cut into paragraphs, paragraphs that are not running
+English are dropped, equal paragraphs are kept once, and each source contributes at most `words`
+words, so that no style dominates. One document in twenty, selected by a hash of its name, is held
+out and never parsed here, so that no parser is trained on it.
 
-Written into `FOLDER/silver`: ``heldout.txt`` and ``part-NNN.conllu.gz``, sentences as spaCy parses
-them with the columns ID, FORM, XPOS, HEAD and DEPREL. Parts that exist are not parsed again, so a
-stopped run goes on where it stopped.
+`FOLDER/silver` gets ``heldout.txt`` and ``part-NNN.conllu.gz``, sentences as parsed by spaCy with
+the columns ID, FORM, XPOS, HEAD and DEPREL. Existing parts are not parsed again, so an interrupted
+run continues where it stopped.
 """
 
 from __future__ import annotations
@@ -33,63 +33,12 @@ from etl.parsing.tokens import Parsed
 PART_WORDS = 100_000
 MIN_WORDS = 6
 # Running English has many of these; lists, code and other languages have few.
-_COMMON = frozenset(
-    [
-        "the",
-        "of",
-        "and",
-        "to",
-        "a",
-        "in",
-        "is",
-        "that",
-        "for",
-        "it",
-        "as",
-        "was",
-        "with",
-        "be",
-        "by",
-        "on",
-        "not",
-        "he",
-        "i",
-        "this",
-        "are",
-        "or",
-        "his",
-        "from",
-        "at",
-        "which",
-        "but",
-        "have",
-        "an",
-        "had",
-        "they",
-        "you",
-        "were",
-        "their",
-        "one",
-        "all",
-        "we",
-        "can",
-        "her",
-        "has",
-        "there",
-        "been",
-        "if",
-        "more",
-        "when",
-        "will",
-        "would",
-        "who",
-        "so",
-        "no",
-        "she",
-        "my",
-        "your",
-    ]
+_COMMON_WORDS = (
+    "the of and to a in is that for it as was with be by on not he i this are or his "
+    "from at which but have an had they you were their one all we can her has there "
+    "been if more when will would who so no she my your"
 )
+_COMMON = frozenset(_COMMON_WORDS.split())
 MIN_COMMON = 0.25
 
 log = logging.getLogger("adnominal")
@@ -97,7 +46,7 @@ log = logging.getLogger("adnominal")
 
 @dataclass(frozen=True)
 class Source:
-    """A package that ships text: where its files lie, how they are read, and its licence."""
+    """A package with text: the pattern and reader of its files, and its licence."""
 
     package: str
     files: str
@@ -202,7 +151,7 @@ SOURCES = (
 
 
 def running_text(paragraph: str) -> str | None:
-    """A paragraph on one line; None where it is not running English."""
+    """A paragraph on one line; None if it is not running English."""
     text = " ".join(paragraph.split())
     words = text.lower().split()
     if len(words) < MIN_WORDS or not text.isprintable():
@@ -232,18 +181,18 @@ def _articles(dump: str) -> Iterator[tuple[str, Iterator[str]]]:
 
 
 def is_held_out(document: str) -> bool:
-    """Whether a document is set aside: one in twenty, of Wikipedia one in four."""
+    """Whether a document is held out: one in twenty, but one in four of Wikipedia."""
     share = 4 if document.startswith("wikipedia/") else 20
     return hashlib.sha256(document.encode()).digest()[0] % share == 0
 
 
 def gather(settings: Settings) -> Iterator[tuple[str, str, bool]]:
-    """Source, paragraph, and whether it is set aside; equal paragraphs come once."""
+    """(source, paragraph, whether it is held out); equal paragraphs are yielded once."""
     folder = Path(settings.folder)
-    found = {"wikipedia": _articles(settings.wikipedia)} if settings.wikipedia else {}
-    found |= {source.package: _documents(folder, source) for source in SOURCES}
+    documents_by_source = {"wikipedia": _articles(settings.wikipedia)} if settings.wikipedia else {}
+    documents_by_source |= {source.package: _documents(folder, source) for source in SOURCES}
     known: set[bytes] = set()
-    for name, documents in found.items():
+    for name, documents in documents_by_source.items():
         words = 0
         for document, paragraphs in documents:
             for paragraph in paragraphs:
@@ -262,7 +211,7 @@ def gather(settings: Settings) -> Iterator[tuple[str, str, bool]]:
 
 
 def conllu(parsed: Parsed) -> Iterator[str]:
-    """The sentences of a batch in the columns that training reads."""
+    """The sentences of a batch with the columns that training reads."""
     texts = parsed.sentences.to_pydict()["text"]
     names = ("document", "sentence", "id", "form", "xpos", "head", "deprel", "space_after")
     columns = [parsed.tokens.column(name).to_pylist() for name in names]
@@ -283,7 +232,7 @@ class Settings:
 
     folder: str = setting(help="folder of the unpacked packages", example="folder=/data/silver")
     wikipedia: str | None = setting(None, help="a MediaWiki export whose articles are parsed too")
-    words: int = setting(450_000, help="words of one source, at most")
+    words: int = setting(450_000, help="maximum number of words of one source")
 
     def __post_init__(self) -> None:
         if self.words < 1:
@@ -310,8 +259,8 @@ def build(settings: Settings) -> None:
         temporary.rename(path)
         log.info("%s", path)
 
-    for _, text, is_aside in gather(settings):
-        if is_aside:
+    for _, text, excluded in gather(settings):
+        if excluded:
             held_out.append(text)
             continue
         paragraphs.append(text)

@@ -2,11 +2,11 @@
 
     python -m etl.parsing.fast.train gold=TRAIN.conllu silver=FOLDER/silver dev=DEV.conllu out=MODEL
 
-Both are learned from CoNLL-U: `gold` from treebanks, `silver` from what spaCy made of plain text
-(`python -m etl.parsing.fast.silver`). Texts are cut by the extractor itself, and a token learns
-from the treebank's where both have the same ends; other tokens are context alone. Features are
-listed by the C code that lists them at run time. The settings were chosen on `dev`, whose scores
-are printed; the same files and seed give the same model.
+Both are trained on CoNLL-U: `gold` are treebanks, `silver` is plain text parsed by spaCy
+(`python -m etl.parsing.fast.silver`). The extractor itself tokenizes the texts, and a token is
+trained on the treebank's token with the same begin and end; other tokens serve only as context. The
+features are computed by the same C code as at run time. The settings were chosen on `dev`, whose
+scores are printed; the same files and seed yield the same model.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +31,10 @@ from etl.parsing.fast import model
 from etl.parsing.fast.model import CLASS_OF, quantised
 
 UNKNOWN_TAG = 255
-# How far below the best tag an adjective's, a common noun's and a name's may score for the head
-# finder to consider it, in units of the tagger's table.
-NEAR = (120, 120, 60)
-NO_HEAD, UNKNOWN_HEAD, NAME = -1, -2, 1 << 30
+# The head finder considers a token whose score as adjective, common noun or proper noun is at most
+# this far below its best tag, in units of the tagger's table.
+TAG_MARGINS = (120, 120, 60)
+NO_HEAD, UNKNOWN_HEAD, NAME_FLAG = -1, -2, 1 << 30
 ADJECTIVES, NOUNS, NAMES = ("JJ", "JJR", "JJS"), ("NN", "NNS"), ("NNP", "NNPS")
 
 log = logging.getLogger("adnominal")
@@ -49,11 +50,15 @@ class Settings:
         [], help="parsed text in CoNLL-U: files, or folders of part-*.conllu.gz"
     )
     dev: list[str] = setting([], help="treebanks to print scores of")
-    epochs: int = setting(3, help="readings of the silver text by the tagger")
-    gold_readings: int = setting(2, help="readings of the treebanks for each reading of silver")
-    head_epochs: int = setting(3, help="readings by the head finder")
-    head_gold_weight: float = setting(2.0, help="weight of a treebank's sentence in head finding")
-    rate: float = setting(0.1, help="step of the head finder's learning")
+    epochs: int = setting(3, help="passes of the tagger over the silver text")
+    gold_readings: int = setting(
+        2, help="passes over the treebanks for each pass over the silver text"
+    )
+    head_epochs: int = setting(3, help="passes of the head finder")
+    head_gold_weight: float = setting(
+        2.0, help="weight of a sentence of the treebanks in head finding"
+    )
+    rate: float = setting(0.1, help="learning rate of the head finder")
     bias: int = setting(
         60, help="added to the score of no noun, in units of the head finder's table"
     )
@@ -72,12 +77,13 @@ class Settings:
 
 @dataclass
 class Treebank:
-    """Sentences as one text, a line each, and their tokens.
+    """Sentences as one text, one per line, and their tokens.
 
-    begin, end  bytes of the text
-    tag         number of the tag's class
-    head        the token (of the whole) that an adjective modifies, `NAME` added where that is a
-                proper noun; `NO_HEAD`; `UNKNOWN_HEAD`
+    Attributes:
+        begin, end: bytes of the text.
+        tag: number of the tag's class.
+        head: number of the token that an adjective modifies, plus `NAME_FLAG` if that is a proper
+            noun; else `NO_HEAD` or `UNKNOWN_HEAD`.
     """
 
     text: bytes
@@ -91,7 +97,7 @@ Row = tuple[str, str, str, str]  # form, tag, head, relation
 
 
 def sentences(path: Path) -> Iterator[tuple[str, list[Row]]]:
-    """The text and rows of each sentence of a CoNLL-U file; ranges and empty nodes left out."""
+    """The text and rows of each sentence of a CoNLL-U file, without ranges and empty nodes."""
     with (
         gzip.open(path, "rt", encoding="utf-8")
         if path.suffix == ".gz"
@@ -113,7 +119,7 @@ def sentences(path: Path) -> Iterator[tuple[str, list[Row]]]:
 
 
 def read_treebank(paths: Sequence[Path]) -> Treebank:
-    """The sentences of CoNLL-U files whose tokens can be found in their text."""
+    """The sentences of CoNLL-U files whose tokens all occur in their text."""
     lines: list[str] = []
     begin: list[int] = []
     end: list[int] = []
@@ -142,14 +148,14 @@ def read_treebank(paths: Sequence[Path]) -> Treebank:
 
 
 def _places(text: str, rows: list[Row]) -> list[tuple[int, int]] | None:
-    """Where each token stands in the text, in bytes of UTF-8."""
-    places, at = [], 0
+    """Begin and end of each token in the text, in bytes of UTF-8."""
+    places, position = [], 0
     for form, *_ in rows:
-        start = text.find(form, at)
-        if start < 0 or text[at:start].strip():
+        start = text.find(form, position)
+        if start < 0 or text[position:start].strip():
             return None
-        at = start + len(form)
-        places.append((start, at))
+        position = start + len(form)
+        places.append((start, position))
     if not text.isascii():
         bytes_at = np.cumsum([0, *(len(character.encode()) for character in text)]).tolist()
         places = [(bytes_at[start], bytes_at[stop]) for start, stop in places]
@@ -166,7 +172,7 @@ def _head(row: Row, rows: list[Row], first: int) -> int:
         return UNKNOWN_HEAD
     if rows[place][1] in NOUNS:
         return first + place
-    return first + place + NAME if rows[place][1] in NAMES else NO_HEAD
+    return first + place + NAME_FLAG if rows[place][1] in NAMES else NO_HEAD
 
 
 # ------------------------------------------------------------------------------------ labels
@@ -174,7 +180,7 @@ def _head(row: Row, rows: list[Row], first: int) -> int:
 
 @dataclass
 class Labels:
-    """What the extractor's own tokens are to be: see `Treebank` and _train.h."""
+    """The gold labels of the extractor's own tokens: see `Treebank` and _train.h."""
 
     tags: npt.NDArray[np.uint8]
     heads: npt.NDArray[np.int32]
@@ -184,7 +190,7 @@ class Labels:
 
 
 def align(extractor: Any, treebank: Treebank) -> Labels:
-    """Tags and heads of the extractor's tokens where the treebank has tokens of the same ends."""
+    """Tags and heads of the extractor's tokens that the treebank has with the same ends."""
     extractor.split_lines(treebank.text, True)
     begin, end, _, _, _, opens = extractor.tokens()
     begin = np.frombuffer(begin, dtype=np.uint32).astype(np.int64)
@@ -193,14 +199,16 @@ def align(extractor: Any, treebank: Treebank) -> Labels:
     place = np.minimum(place, len(treebank.begin) - 1)
     same = (treebank.begin[place] == begin) & (treebank.end[place] == end)
     tags = np.where(same, treebank.tag[place], UNKNOWN_TAG).astype(np.uint8)
-    # The other way round: the extractor's number of each of the treebank's tokens.
+    # The inverse: the number in the extractor of each token of the treebank.
     number = np.full(len(treebank.begin), -1, dtype=np.int64)
     number[place[same]] = np.flatnonzero(same)
     gold = treebank.head[place]
-    is_name = gold >= NAME
-    noun = np.where(is_name, gold - NAME, gold)
+    is_name = gold >= NAME_FLAG
+    noun = np.where(is_name, gold - NAME_FLAG, gold)
     mapped = number[np.maximum(noun, 0)]
-    heads = np.where(noun < 0, gold, np.where(mapped < 0, UNKNOWN_HEAD, mapped + is_name * NAME))
+    heads = np.where(
+        noun < 0, gold, np.where(mapped < 0, UNKNOWN_HEAD, mapped + is_name * NAME_FLAG)
+    )
     heads[~same] = UNKNOWN_HEAD
     return Labels(
         tags,
@@ -230,35 +238,40 @@ def gold_pairs(path: Path) -> tuple[list[str], Counter[tuple[str, str]]]:
     return texts, pairs
 
 
-def found_pairs(tables: dict[str, bytes], texts: Sequence[str]) -> Counter[tuple[str, str]]:
-    """The pairs that the extractor finds in texts, each read by itself."""
+def extracted_pairs(tables: dict[str, bytes], texts: Sequence[str]) -> Counter[tuple[str, str]]:
+    """The pairs that the extractor finds in texts, which are read separately."""
     from etl.parsing.fast._fast import Extractor
 
     extractor = Extractor(tables)
     extractor.feed("\n".join(texts).encode(), True)
-    n, adjective_at, adjectives, noun_at, nouns, counts = extractor.drain()
-    at = [np.frombuffer(offsets, dtype=np.int32) for offsets in (adjective_at, noun_at)]
-    number = np.frombuffer(counts, dtype=np.int64)
+    _, adjective_offsets, adjectives, noun_offsets, nouns, counts = extractor.drain()
     return Counter(
-        {
-            (
-                adjectives[at[0][i] : at[0][i + 1]].decode("utf-8", "replace"),
-                nouns[at[1][i] : at[1][i + 1]].decode("utf-8", "replace"),
-            ): int(number[i])
-            for i in range(n)
-        }
+        dict(
+            zip(
+                zip(
+                    _texts(adjective_offsets, adjectives), _texts(noun_offsets, nouns), strict=True
+                ),
+                np.frombuffer(counts, dtype=np.int64).tolist(),
+                strict=True,
+            )
+        )
     )
+
+
+def _texts(offsets: bytes, content: bytes) -> list[str]:
+    borders = np.frombuffer(offsets, dtype=np.int32).tolist()
+    return [content[start:end].decode("utf-8", "replace") for start, end in pairwise(borders)]
 
 
 def score(tables: dict[str, bytes], path: Path) -> dict[str, float]:
     """Precision, recall and F1 of the pairs of a treebank."""
     texts, gold = gold_pairs(path)
-    found = found_pairs(tables, texts)
-    both = (gold & found).total()
+    extracted = extracted_pairs(tables, texts)
+    common = (gold & extracted).total()
     return {
-        "precision": both / max(1, found.total()),
-        "recall": both / max(1, gold.total()),
-        "f1": 2 * both / max(1, gold.total() + found.total()),
+        "precision": common / max(1, extracted.total()),
+        "recall": common / max(1, gold.total()),
+        "f1": 2 * common / max(1, gold.total() + extracted.total()),
     }
 
 
@@ -287,9 +300,9 @@ def train(settings: Settings) -> None:
     started = time.monotonic()
     fixed = {**model.characters(), **model.lexicon(), **model.lemma_exceptions()}
     gold, silver = read_treebank(gold_files), read_treebank(silver_files)
-    whole = _joined(gold, silver)
+    corpus = _joined(gold, silver)
     extractor = Extractor(fixed)
-    labels = align(extractor, whole)
+    labels = align(extractor, corpus)
     is_gold = labels.begin[labels.opens] < len(gold.text)
     log.info(
         "%s tokens, %.1f %% as the treebanks have them, in %.0f s",
@@ -299,7 +312,7 @@ def train(settings: Settings) -> None:
     )
     tables = {**fixed, "tag": train_tagger(extractor, labels, is_gold, settings)}
     log.info("tagger after %.0f s", time.monotonic() - started)
-    tables |= train_heads(tables, whole, is_gold, settings)
+    tables |= train_heads(tables, corpus, is_gold, settings)
     about = {
         "settings": {
             name: value
@@ -307,7 +320,7 @@ def train(settings: Settings) -> None:
             if name not in ("out", "dev", "gold", "silver")
         },
         "gold_files": [path.name for path in gold_files],
-        "text_sha256": model.checksum(whole.text),
+        "text_sha256": model.checksum(corpus.text),
         "tokens": len(labels.tags),
     }
     model.save(Path(settings.out), tables, about)
@@ -341,7 +354,7 @@ def _order(
     silver: npt.NDArray[np.uint32],
     settings: Settings,
 ) -> npt.NDArray[np.uint32]:
-    """Sentences in the order of reading: each epoch silver once and gold some times, mixed."""
+    """The sentences in training order: each epoch has silver once and gold several times, mixed."""
     readings = settings.gold_readings if len(silver) else 1
     return np.concatenate(
         [
@@ -366,25 +379,25 @@ def train_tagger(
 
 
 def _quantised(weights: npt.NDArray[np.float32]) -> bytes:
-    """Weights as whole numbers; the one in two thousand that are larger are cut."""
+    """Weights as whole numbers; the largest one in two thousand are clipped."""
     nonzero = np.abs(weights[weights != 0])
     return quantised(weights, 127 / float(np.quantile(nonzero, 0.9995)) if len(nonzero) else 1.0)
 
 
 def train_heads(
     tables: dict[str, bytes],
-    whole: Treebank,
+    corpus: Treebank,
     is_gold: npt.NDArray[np.bool_],
     settings: Settings,
 ) -> dict[str, bytes]:
-    """The head finder's table, learned on the tags that the tagger gives, and its limits."""
+    """The head finder's table, trained on the tags of the tagger, and its limits."""
     from etl.parsing.fast._fast import HEAD_ROWS, Extractor
 
     random = np.random.default_rng(settings.seed)
-    limits = np.array([*NEAR, settings.bias], dtype=np.int32)
+    limits = np.array([*TAG_MARGINS, settings.bias], dtype=np.int32)
     empty = {"head": bytes(HEAD_ROWS), "limits": limits.tobytes()}
     extractor = Extractor({**tables, **empty})
-    labels = align(extractor, whole)
+    labels = align(extractor, corpus)
     order = np.concatenate(
         [random.permutation(len(is_gold)).astype(np.uint32) for _ in range(settings.head_epochs)]
     )

@@ -130,30 +130,30 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("line", "way_out"), WRONG, ids=[line or "nothing" for line, _ in WRONG])
-def test_wrong_commands_get_one_line_with_the_way_out(
+@pytest.mark.parametrize(("line", "solution"), WRONG, ids=[line or "nothing" for line, _ in WRONG])
+def test_wrong_commands_get_one_line_with_the_solution(
     line: str,
-    way_out: str,
+    solution: str,
     folder: Path,
     taken_port: int,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     words = line.format(folder=folder, port=taken_port).split()
     assert main(words) == 2
-    errors = [one for one in capsys.readouterr().err.splitlines() if one]
-    assert len([one for one in errors if one.startswith("error: ")]) == 1
-    assert errors[-1].startswith("error: ") and way_out in errors[-1]
-    assert not any("Traceback" in one for one in errors)
+    lines = [line for line in capsys.readouterr().err.splitlines() if line]
+    assert len([line for line in lines if line.startswith("error: ")]) == 1
+    assert lines[-1].startswith("error: ") and solution in lines[-1]
+    assert not any("Traceback" in line for line in lines)
 
 
 def test_a_missing_package_of_an_extra_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    said = conf.missing_package(ModuleNotFoundError(name="torch"))
-    assert said is not None and "adnominal[train]" in said
+    message = conf.missing_package(ModuleNotFoundError(name="torch"))
+    assert message is not None and "adnominal[train]" in message
     assert conf.missing_package(ModuleNotFoundError(name="etl.gone")) is None
 
 
 @pytest.mark.parametrize(
-    ("line", "some"),
+    ("line", "words"),
     [
         ("adnominal b", ["build"]),
         ("adnominal build ", ["adept", "asp", "plane", "sygns"]),
@@ -169,8 +169,8 @@ def test_a_missing_package_of_an_extra_is_named(capsys: pytest.CaptureFixture[st
         ("adnominal extract input=", []),
     ],
 )
-def test_completion(line: str, some: list[str]) -> None:
-    assert candidates(line) == some
+def test_completion(line: str, words: list[str]) -> None:
+    assert candidates(line) == words
 
 
 def test_an_unknown_shell_is_refused() -> None:
@@ -184,15 +184,20 @@ def test_bash_completes_values_after_the_equals_sign(tmp_path: Path) -> None:
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m conf.commandline "$@"\n')
     program.chmod(0o755)
     line = "adnominal extract source=w"
-    asked = f"""
+    bash_script = f"""
 {script("bash")}
 PATH={tmp_path}:$PATH COMP_LINE={json.dumps(line)} COMP_POINT={len(line)}
 _adnominal; printf '%s\\n' "${{COMPREPLY[@]}}"
 """
-    done = subprocess.run(
-        ["bash", "-c", asked], capture_output=True, text=True, check=True, cwd=ROOT, timeout=60
+    process = subprocess.run(
+        ["bash", "-c", bash_script],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+        timeout=60,
     )
-    assert done.stdout.strip() == "wikipedia"
+    assert process.stdout.strip() == "wikipedia"
 
 
 def test_the_command_line_alone_imports_neither_spark_nor_torch() -> None:

@@ -59,7 +59,7 @@ def test_no_boundary_within_the_limit_is_an_error():
     assert read(b"x" * 63, size=16, limit=64) == [b"x" * 63]
 
 
-def test_nothing():
+def test_an_empty_file_has_no_blocks():
     assert read(b"") == []
 
 

@@ -34,35 +34,35 @@ def write_stream(path, table, group=2):
         writer.write_table(table, max_chunksize=group)
 
 
-FORMS = {"x.parquet": write_parquet, "x.arrow": write_file, "y.arrow": write_stream}
+WRITERS = {"x.parquet": write_parquet, "x.arrow": write_file, "y.arrow": write_stream}
 
 
-def whole(path):
+def whole_file_unit(path):
     size = path.stat().st_size
     return Unit(str(path), size, 0, size)
 
 
 def rows(path, **fields):
     """(name, text) of each row of text, and the other events."""
-    found: list[tuple[str, str]] = []
-    others = []
-    for event in columnar.read_unit(whole(path), **fields):
+    texts: list[tuple[str, str]] = []
+    events = []
+    for event in columnar.read_unit(whole_file_unit(path), **fields):
         if isinstance(event, Texts):
-            found += zip(event.names.to_pylist(), event.texts.to_pylist(), strict=True)
+            texts += zip(event.names.to_pylist(), event.texts.to_pylist(), strict=True)
         else:
-            others.append(event)
-    return found, others
+            events.append(event)
+    return texts, events
 
 
-@pytest.fixture(params=FORMS)
-def form(request, tmp_path):
+@pytest.fixture(params=WRITERS)
+def file_format(request, tmp_path):
     """A path, and a function that writes a table there in one of the forms."""
     path = tmp_path / request.param
-    return path, lambda table, group=2: FORMS[request.param](path, table, group)
+    return path, lambda table, group=2: WRITERS[request.param](path, table, group)
 
 
-def test_rows_are_named_by_their_id_else_by_their_place(form):
-    path, write = form
+def test_rows_are_named_by_their_id_else_by_their_place(file_format):
+    path, write = file_format
     write(ROWS)
     names = ["http://a/", f"{path}#row=1", "http://c/", "http://d/"]
     assert rows(path) == (list(zip(names, ROWS["text"].to_pylist(), strict=True)), [])
@@ -86,24 +86,24 @@ def test_every_kind_of_text_column_is_read(tmp_path, kind):
     column = ROWS["text"].combine_chunks()
     column = column.dictionary_encode() if pa.types.is_dictionary(kind) else column.cast(kind)
     write_file(tmp_path / "x.arrow", pa.table({"body": column, "id": [7, 8, 9, 10]}))
-    found, _ = rows(tmp_path / "x.arrow", text_field="body")
-    assert found == list(zip(["7", "8", "9", "10"], ROWS["text"].to_pylist(), strict=True))
+    named_texts, _ = rows(tmp_path / "x.arrow", text_field="body")
+    assert named_texts == list(zip(["7", "8", "9", "10"], ROWS["text"].to_pylist(), strict=True))
 
 
 @pytest.mark.parametrize("borders", [(), (1,), (0, 2), (1, 2, 3, 4)])
-def test_units_give_every_row_once(form, borders):
-    path, write = form
+def test_units_give_every_row_once(file_format, borders):
+    path, write = file_format
     table = pa.table({"text": [f"text {i}" for i in range(23)]})
     write(table, group=3)
     size = path.stat().st_size
     cuts = [0, *(size * border // 5 for border in borders), size]
-    found = []
+    texts = []
     for start, end in itertools.pairwise(cuts):
         for event in columnar.read_unit(Unit(str(path), size, start, end)):
             assert isinstance(event, Texts)
             assert event.names[0].as_py() == f"{path}#row={event.first}"
-            found += event.texts.to_pylist()
-    assert found == table["text"].to_pylist()
+            texts += event.texts.to_pylist()
+    assert texts == table["text"].to_pylist()
 
 
 def test_a_file_of_many_groups_is_cut_into_units(tmp_path):
@@ -135,8 +135,8 @@ def test_other_columns_are_not_read(tmp_path):
         ({"id_field": "nested"}, "column id_field=nested holds struct"),
     ],
 )
-def test_columns_that_cannot_be_read_are_refused_by_name(form, fields, message):
-    path, write = form
+def test_columns_that_cannot_be_read_are_refused_by_name(file_format, fields, message):
+    path, write = file_format
     write(ROWS)
     with pytest.raises(WrongColumn, match=message):
         rows(path, **fields)
@@ -144,36 +144,36 @@ def test_columns_that_cannot_be_read_are_refused_by_name(form, fields, message):
         columnar.check_columns(str(path), fields.get("text_field", "text"), fields.get("id_field"))
 
 
-def test_null_and_overlong_texts_are_rejected(form, monkeypatch):
-    path, write = form
+def test_null_and_overlong_texts_are_rejected(file_format, monkeypatch):
+    path, write = file_format
     monkeypatch.setattr(columnar, "MAX_LINE_BYTES", 20)
     write(pa.table({"text": ["A red apple.", None, "x" * 21, "An old tree."]}))
-    found, others = rows(path)
-    assert [text for _, text in found] == ["A red apple.", "An old tree."]
-    assert others == [
+    named_texts, events = rows(path)
+    assert [text for _, text in named_texts] == ["A red apple.", "An old tree."]
+    assert events == [
         Rejected("not_text", "row 1: null"),
         Rejected("line_too_long", "row 2: 21 bytes"),
     ]
 
 
-def test_invalid_utf8_is_rejected_by_row(form):
-    path, write = form
+def test_invalid_utf8_is_rejected_by_row(file_format):
+    path, write = file_format
     texts = pa.array([b"A red apple.", b"bad \xff", b"An old tree."]).view(pa.string())
     write(pa.table({"text": texts}), group=9)
-    found, others = rows(path)
-    assert [text for _, text in found] == ["A red apple.", "An old tree."]
-    assert others == [Rejected("invalid_utf8", "row 1: bad \\xff")]
+    named_texts, events = rows(path)
+    assert [text for _, text in named_texts] == ["A red apple.", "An old tree."]
+    assert events == [Rejected("invalid_utf8", "row 1: bad \\xff")]
 
 
-def test_a_file_without_rows_is_left_out(form):
-    path, write = form
+def test_a_file_without_rows_is_left_out(file_format):
+    path, write = file_format
     write(ROWS.schema.empty_table())
     assert rows(path) == ([], [LeftOut("no_rows", str(path))])
 
 
 @pytest.mark.parametrize("share", [0.02, 0.5, 0.97])
-def test_truncated_files_are_unreadable(form, share):
-    path, write = form
+def test_truncated_files_are_unreadable(file_format, share):
+    path, write = file_format
     write(pa.table({"text": [f"text {i} " * 50 for i in range(2000)]}), group=100)
     path.write_bytes(path.read_bytes()[: int(path.stat().st_size * share)])
     with pytest.raises(Unreadable, match="damaged or truncated"):
@@ -189,7 +189,7 @@ def test_flipped_bytes_are_found_where_pages_have_checksums(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["x.parquet", "x.arrow"])
-def test_a_file_of_another_form_is_told_by_its_first_bytes(tmp_path, name):
+def test_a_file_of_another_format_is_recognised_by_its_first_bytes(tmp_path, name):
     (tmp_path / name).write_bytes(b"plain text\n" * 20)
     with pytest.raises(Unreadable, match="whatever its name: it begins with b'plain te'"):
         rows(tmp_path / name)

@@ -38,7 +38,7 @@ def test_detect(head, dialect):
 
 
 @pytest.mark.parametrize(
-    ("head", "seen"),
+    ("head", "message"),
     [
         (b"", "no row of tokens in the first 0 bytes"),
         (b"# only comments\n\n", "no row of tokens in the first 17 bytes"),
@@ -48,8 +48,8 @@ def test_detect(head, dialect):
         (b"1\tBig\tbig\tADJ\tJJ\t_\tx\tamod\t_\t_\n", "depcc, depcc-flat, conllu"),
     ],
 )
-def test_an_unknown_layout_is_refused(head, seen):
-    with pytest.raises(UnknownDialect, match=seen):
+def test_an_unknown_layout_is_refused(head, message):
+    with pytest.raises(UnknownDialect, match=message):
         detect(head)
 
 

@@ -17,27 +17,31 @@ def test_short_texts_stay_as_they_are():
 
 
 def test_paragraphs_before_sentences():
-    found = list(pieces(Document("a", "One. Two.\nThree. Four.\nFive."), 16))
-    assert found == [
+    parts = list(pieces(Document("a", "One. Two.\nThree. Four.\nFive."), 16))
+    assert parts == [
         Document("a#part=1", "One. Two."),
         Document("a#part=2", "Three. Four."),
         Document("a#part=3", "Five."),
     ]
 
 
-def test_what_has_no_border_is_rejected():
-    found = list(pieces(Document("a", "One. " + "x" * 30), 10, offset=3))
-    assert found == [Document("a#part=1", "One."), Rejected("too_long", "x" * 30, None, 3)]
+def test_text_without_sentence_ends_is_rejected():
+    parts = list(pieces(Document("a", "One. " + "x" * 30), 10, offset=3))
+    assert parts == [Document("a#part=1", "One."), Rejected("too_long", "x" * 30, None, 3)]
 
 
 @given(st.text(st.sampled_from("ab .\n!"), max_size=80), st.integers(1, 30))
 def test_no_word_is_lost_before_a_rejection(words, limit):
-    found = list(pieces(Document("a", words), limit))
-    kept = [e for e in found if isinstance(e, Document)]
-    assert all(len(e.text) <= limit for e in kept)
-    joined = "".join("".join(e.text for e in kept).split())
-    whole = "".join(words.split())
-    assert whole == joined if len(kept) == len(found) else whole.startswith(joined)
+    events = list(pieces(Document("a", words), limit))
+    documents = [e for e in events if isinstance(e, Document)]
+    assert all(len(e.text) <= limit for e in documents)
+    document_letters = "".join("".join(e.text for e in documents).split())
+    letters = "".join(words.split())
+    assert (
+        letters == document_letters
+        if len(documents) == len(events)
+        else letters.startswith(document_letters)
+    )
 
 
 @pytest.mark.parametrize(

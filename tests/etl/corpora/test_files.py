@@ -19,13 +19,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conf import UserError
+from etl.corpora.decompression import compression_of
 from etl.corpora.files import (
     InputFile,
     Unit,
     UnitStream,
     Unreadable,
     _remote_file,
-    compression_of,
     list_inputs,
     open_input,
     units,
@@ -82,7 +82,7 @@ class TestListInputs:
         assert paths(str(tmp_path)) == [a, b]
         assert paths(f"{tmp_path}/**") == [a, b]
 
-    def test_hidden_names_can_be_asked_for(self, tmp_path):
+    def test_hidden_names_can_be_selected(self, tmp_path):
         path = put(tmp_path / "_odd.txt")
         assert paths(path) == paths(f"{tmp_path}/_*.txt") == [path]
 
@@ -107,7 +107,7 @@ class TestListInputs:
             list_inputs([index])
 
     @pytest.mark.parametrize("pattern", ["none.gz", "*.gz", "sub"])
-    def test_nothing_found(self, tmp_path, pattern):
+    def test_a_pattern_without_files(self, tmp_path, pattern):
         (tmp_path / "sub").mkdir()
         with pytest.raises(UserError, match=pattern.replace("*", r"\*")):
             list_inputs([f"{tmp_path}/{pattern}"])
@@ -160,7 +160,7 @@ class TestListInputs:
         expected = InputFile("s3://b/x", 5, datetime(2020, 1, 2, 3, tzinfo=UTC))
         assert _remote_file("s3://b/x", {"size": 5, **when}) == expected
 
-    def test_a_store_that_tells_no_time_or_size(self):
+    def test_a_store_without_time_or_size(self):
         assert _remote_file("http://x", {"size": 5}).modified == datetime(1970, 1, 1, tzinfo=UTC)
         with pytest.raises(UserError, match="does not tell its size"):
             _remote_file("http://x", {"size": None})
@@ -221,10 +221,13 @@ class TestOpenInput:
         )
 
     @pytest.mark.parametrize("kind", COMPRESS)
-    @pytest.mark.parametrize("keep", [6, 0.5, -1, -5])
-    def test_truncated(self, tmp_path, kind, keep):
-        whole = COMPRESS[kind](NOISE)
-        path = put(tmp_path / "a", whole[: int(len(whole) * keep) if keep == 0.5 else int(keep)])
+    @pytest.mark.parametrize("length", [6, 0.5, -1, -5])
+    def test_truncated(self, tmp_path, kind, length):
+        complete = COMPRESS[kind](NOISE)
+        path = put(
+            tmp_path / "a",
+            complete[: int(len(complete) * length) if length == 0.5 else int(length)],
+        )
         with pytest.raises(Unreadable, match=f"truncated: .* {kind}") as caught:
             open_input(path).read()
         assert caught.value.path == path
@@ -237,7 +240,7 @@ class TestOpenInput:
             open_input(put(tmp_path / "a", bytes(data))).read()
 
     @pytest.mark.parametrize("kind", COMPRESS)
-    def test_what_follows_a_member_must_be_one(self, tmp_path, kind):
+    def test_only_members_may_follow_a_member(self, tmp_path, kind):
         path = put(tmp_path / "a", COMPRESS[kind](b"text") + b"some trailing words")
         with pytest.raises(Unreadable, match=f"damaged {kind} data"):
             open_input(path).read()
@@ -303,13 +306,13 @@ class TestUnitStream:
         data = b"".join(map(bz2.compress, STREAMS))
         path = put(tmp_path / "a", data)
         ends = sorted({0, len(data), *(border % len(data) for border in borders)})
-        own = b""
+        covered = b""
         for start, end in itertools.pairwise(ends):
             with UnitStream(Unit(path, len(data), start, end)) as stream:
                 read = stream.read(10**6)
                 assert b"".join(STREAMS).endswith(read)
-                own += read if stream.limit is None else read[: stream.limit]
-        assert own == b"".join(STREAMS)
+                covered += read if stream.limit is None else read[: stream.limit]
+        assert covered == b"".join(STREAMS)
 
     def test_a_range_without_a_beginning_is_empty(self, tmp_path):
         data = bz2.compress(NOISE)

@@ -33,12 +33,12 @@ def lines(tmp_path):
     return lambda data, **settings_: events(tmp_path / "a.jsonl", data, **settings_)
 
 
-def texts(found: list[Event]) -> list[str]:
-    return [event.text for event in found if isinstance(event, Document)]
+def texts(events: list[Event]) -> list[str]:
+    return [event.text for event in events if isinstance(event, Document)]
 
 
-def faults(found: list[Event]) -> list[tuple[str, int | None, int | None]]:
-    return [(e.reason, e.line, e.offset) for e in found if isinstance(e, Rejected)]
+def faults(events: list[Event]) -> list[tuple[str, int | None, int | None]]:
+    return [(e.reason, e.line, e.offset) for e in events if isinstance(e, Rejected)]
 
 
 class TestPlainText:
@@ -50,9 +50,9 @@ class TestPlainText:
         ]
 
     def test_line_ends_and_byte_order_mark(self, plain, tmp_path):
-        found = plain(b"\xef\xbb\xbfOne.\r\nTwo.\r\n\r\nThree.\r\n")
-        assert texts(found) == ["One.\nTwo.", "Three."]
-        assert found[0].id == f"{tmp_path}/a.txt#byte=3"
+        documents = plain(b"\xef\xbb\xbfOne.\r\nTwo.\r\n\r\nThree.\r\n")
+        assert texts(documents) == ["One.\nTwo.", "Three."]
+        assert documents[0].id == f"{tmp_path}/a.txt#byte=3"
 
     def test_normal_form_c(self, plain):
         assert texts(plain("cafe\u0301\n".encode())) == ["café"]
@@ -68,40 +68,40 @@ class TestPlainText:
             "the many small boats of the people of the town had gone out."
         ]
 
-    def test_lines_with_room_left_are_not(self, plain):
+    def test_lines_with_room_left_are_not_joined(self, plain):
         sentences = (
             b"The old man looked at the wide sea and he saw it.\nIt was old.\n"
             b"The many small boats of the people of the town had gone out.\n"
         )
         assert texts(plain(sentences))[0].count("\n") == 2
 
-    def test_a_bad_line_takes_its_block_along(self, plain):
-        found = plain(b"One.\n\nTwo\ncaf\xe9\nthree.\n\nFour\0.\n\nFive.\n")
-        assert texts(found) == ["One.", "Five."]
-        assert faults(found) == [("invalid_utf8", 4, 10), ("nul", 7, 23)]
-        assert [e.sample for e in found if isinstance(e, Rejected)] == ["caf\\xe9", "Four\\0."]
+    def test_a_bad_line_rejects_its_block(self, plain):
+        documents = plain(b"One.\n\nTwo\ncaf\xe9\nthree.\n\nFour\0.\n\nFive.\n")
+        assert texts(documents) == ["One.", "Five."]
+        assert faults(documents) == [("invalid_utf8", 4, 10), ("nul", 7, 23)]
+        assert [e.sample for e in documents if isinstance(e, Rejected)] == ["caf\\xe9", "Four\\0."]
 
     def test_blank_file(self, plain):
         assert plain(b"\n \n\r\n") == []
 
     def test_long_blocks_are_cut_at_lines(self, plain, tmp_path, monkeypatch):
         monkeypatch.setattr(text, "MAX_CHARACTERS", 20)
-        found = plain(b"One sea.\nTwo seas.\nThree seas.\n")
-        assert texts(found) == ["One sea.\nTwo seas.", "Three seas."]
-        assert [e.id.partition("#")[2] for e in found] == ["byte=0", "byte=19"]
+        documents = plain(b"One sea.\nTwo seas.\nThree seas.\n")
+        assert texts(documents) == ["One sea.\nTwo seas.", "Three seas."]
+        assert [e.id.partition("#")[2] for e in documents] == ["byte=0", "byte=19"]
 
     def test_long_lines_are_cut_at_sentences_or_rejected(self, plain):
-        found = plain(b"It is so. " * 150_000 + b"\n\n" + b"x" * 1_500_000 + b"\n\nEnd.\n")
-        assert [len(t) <= 1_000_000 for t in texts(found)] == [True, True, True]
-        assert sum(t.count("so.") for t in texts(found)) == 150_000
-        assert faults(found) == [("too_long", 3, 1_500_002)]
+        documents = plain(b"It is so. " * 150_000 + b"\n\n" + b"x" * 1_500_000 + b"\n\nEnd.\n")
+        assert [len(t) <= 1_000_000 for t in texts(documents)] == [True, True, True]
+        assert sum(t.count("so.") for t in texts(documents)) == 150_000
+        assert faults(documents) == [("too_long", 3, 1_500_002)]
 
     def test_very_long_lines_are_rejected_in_bounded_memory(self, plain, monkeypatch):
         monkeypatch.setattr(text, "MAX_LINE_BYTES", 2000)
         monkeypatch.setattr(text, "_BLOCK", 256)
-        found = plain(b"One.\n\n" + b"long " * 5000 + b"\n\nTwo.\n")
-        assert texts(found) == ["One.", "Two."]
-        assert faults(found) == [("line_too_long", 3, 6)]
+        documents = plain(b"One.\n\n" + b"long " * 5000 + b"\n\nTwo.\n")
+        assert texts(documents) == ["One.", "Two."]
+        assert faults(documents) == [("line_too_long", 3, 6)]
 
     @pytest.mark.parametrize(
         "pack", [gzip.compress, bz2.compress, zstandard.ZstdCompressor().compress]
@@ -140,7 +140,7 @@ class TestJsonLines:
     def test_text_field(self, lines):
         assert texts(lines(b'{"body": "One."}\n', text_field="body")) == ["One."]
 
-    def test_what_is_rejected_or_left_out(self, lines):
+    def test_rejected_and_skipped_lines(self, lines):
         rows = [
             b'{"text": "Good."}',
             b'{"text": "cut',
@@ -155,9 +155,9 @@ class TestJsonLines:
             b"[" * 100_000,
             b'{"text": "Last."}',
         ]
-        found = lines(b"\n".join(rows))
-        assert texts(found) == ["Good.", "Last."]
-        assert [(reason, line) for reason, line, _ in faults(found)] == [
+        documents = lines(b"\n".join(rows))
+        assert texts(documents) == ["Good.", "Last."]
+        assert [(reason, line) for reason, line, _ in faults(documents)] == [
             ("bad_json", 2),
             ("bad_json", 3),
             ("no_field", 4),
@@ -168,15 +168,15 @@ class TestJsonLines:
             ("invalid_unicode", 9),
             ("bad_json", 11),
         ]
-        assert [e.reason for e in found if isinstance(e, LeftOut)] == ["empty"]
-        first = next(e for e in found if isinstance(e, Rejected))
+        assert [e.reason for e in documents if isinstance(e, LeftOut)] == ["empty"]
+        first = next(e for e in documents if isinstance(e, Rejected))
         assert first.place("a.jsonl") == "a.jsonl, line 2"
         assert first.sample == '{"text": "cut'
 
     def test_long_texts_are_cut(self, lines):
         row = {"id": "x", "text": "\n".join(["It is so. " * 1000] * 150)}
-        found = lines(json.dumps(row).encode())
-        assert [e.id for e in found] == ["x#part=1", "x#part=2"]
+        documents = lines(json.dumps(row).encode())
+        assert [e.id for e in documents] == ["x#part=1", "x#part=2"]
 
 
 def read_in_units(path: Path, target: int) -> list[Event]:
@@ -187,11 +187,11 @@ def read_in_units(path: Path, target: int) -> list[Event]:
 LINE = st.sampled_from(["", "", " ", "\r", "a", "One sea.", "Two wide seas.\r", "é" * 9, "x" * 40])
 
 
-def without_lines(found: list[Event]) -> list[Event]:
+def without_lines(events: list[Event]) -> list[Event]:
     """Line numbers are known only where a file is read from its beginning."""
     return [
         Rejected(e.reason, e.sample, None, e.offset) if isinstance(e, Rejected) else e
-        for e in found
+        for e in events
     ]
 
 
@@ -220,5 +220,5 @@ class TestUnits:
         path.write_text("\n".join(rows))
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(text, "_BLANK_WITHIN", within)
-            found = read_in_units(path, target)
-        assert "\n".join(texts(found)).split("\n") == rows
+            documents = read_in_units(path, target)
+        assert "\n".join(texts(documents)).split("\n") == rows

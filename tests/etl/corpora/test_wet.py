@@ -66,7 +66,7 @@ def test_a_last_record_that_is_cut_short_is_rejected(read):
     assert events[1] == Rejected("truncated_record", "6 of 12 bytes: http://b/")
 
 
-def test_pages_that_the_crawler_cut_and_empty_ones_are_left_out(read):
+def test_pages_cut_by_the_crawler_and_empty_pages_are_skipped(read):
     cut = record("http://c/", "A fake gu", more="WARC-Truncated: length")
     empty = record("http://e/", " \n ")
     assert read(ONE + cut + empty)[1:] == [
@@ -100,7 +100,7 @@ def test_other_files_are_refused_with_the_reason(read, data, message):
         read(data)
 
 
-def test_a_truncated_archive_is_told_as_everywhere(read, tmp_path):
+def test_a_truncated_archive_is_reported_as_in_other_formats(read, tmp_path):
     with pytest.raises(Unreadable, match="truncated: the file ends in the middle of its gzip"):
         read(gzip.compress(ONE + TWO * 50)[:-20], compressed=False)
 

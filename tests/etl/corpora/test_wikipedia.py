@@ -53,11 +53,11 @@ def test_entities_are_decoded_once(read):
 
 def test_no_entity_of_a_hostile_file_is_expanded(tmp_path):
     bomb = b'<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY f SYSTEM "file:///etc/passwd">]>' + HEAD
-    found = events(tmp_path / "a", bomb + page(text="One &a; and &f; two words.") + TAIL)
-    assert found == [Document("Sea", "One &a; and &f; two words.")]
+    page_events = events(tmp_path / "a", bomb + page(text="One &a; and &f; two words.") + TAIL)
+    assert page_events == [Document("Sea", "One &a; and &f; two words.")]
 
 
-def test_what_is_left_out(read):
+def test_skipped_pages(read):
     assert read(
         page("Talk:Sea", ns="<ns>1</ns>"),
         page("Ocean", rest='<redirect title="Sea" />'),
@@ -75,9 +75,9 @@ def test_what_is_left_out(read):
     ]
 
 
-def test_what_is_rejected_and_that_the_rest_is_read(read):
+def test_rejected_pages_do_not_stop_the_reading(read):
     good = page("Good")
-    found = read(
+    page_events = read(
         page("").replace(b"<title></title>", b""),
         page("No namespace", ns=""),
         page("No text").replace(b"<text", b"<test"),
@@ -87,7 +87,7 @@ def test_what_is_rejected_and_that_the_rest_is_read(read):
         page("Open page").replace(b"</page>", b""),
         good,
     )
-    assert [(e.reason, e.sample) for e in found if isinstance(e, Rejected)][1:] == [
+    assert [(e.reason, e.sample) for e in page_events if isinstance(e, Rejected)][1:] == [
         ("no_namespace", "No namespace"),
         ("no_text", "No text"),
         ("no_text", "Open text"),
@@ -95,23 +95,23 @@ def test_what_is_rejected_and_that_the_rest_is_read(read):
         ("nul", "Nul"),
         ("unterminated", "Open page"),
     ]
-    assert isinstance(found[0], Rejected)
-    assert found[0].reason == "no_title"
-    assert found[-1] == Document("Good", PROSE)
+    assert isinstance(page_events[0], Rejected)
+    assert page_events[0].reason == "no_title"
+    assert page_events[-1] == Document("Good", PROSE)
 
 
 def test_a_rejected_page_has_its_place(read):
-    found = read(page(), page("Bad", ns=""))[1]
-    assert isinstance(found, Rejected)
-    assert found.offset == len(HEAD) + len(page()) + 2
-    assert found.place("dump.xml") == f"dump.xml, byte {found.offset}"
+    rejected = read(page(), page("Bad", ns=""))[1]
+    assert isinstance(rejected, Rejected)
+    assert rejected.offset == len(HEAD) + len(page()) + 2
+    assert rejected.place("dump.xml") == f"dump.xml, byte {rejected.offset}"
 
 
 def test_an_export_that_ends_in_a_page(tmp_path):
-    found = events(tmp_path / "a", HEAD + page() + page("Cut")[:-30])
-    assert found[0] == Document("Sea", PROSE)
-    assert isinstance(found[1], Rejected)
-    assert (found[1].reason, found[1].sample) == ("unterminated", "Cut")
+    page_events = events(tmp_path / "a", HEAD + page() + page("Cut")[:-30])
+    assert page_events[0] == Document("Sea", PROSE)
+    assert isinstance(page_events[1], Rejected)
+    assert (page_events[1].reason, page_events[1].sample) == ("unterminated", "Cut")
 
 
 def test_the_last_revision_counts(read):
@@ -122,16 +122,16 @@ def test_the_last_revision_counts(read):
 def test_a_page_too_long_is_rejected_in_bounded_memory(read, monkeypatch):
     monkeypatch.setattr(wikipedia, "MAX_PAGE_BYTES", 2000)
     monkeypatch.setattr(wikipedia, "_BLOCK", 512)
-    found = read(page("Long", "word " * 5000), page("Good"))
-    assert isinstance(found[0], Rejected)
-    assert (found[0].reason, found[0].sample) == ("page_too_long", "Long")
-    assert found[1:] == [Document("Good", PROSE)]
+    page_events = read(page("Long", "word " * 5000), page("Good"))
+    assert isinstance(page_events[0], Rejected)
+    assert (page_events[0].reason, page_events[0].sample) == ("page_too_long", "Long")
+    assert page_events[1:] == [Document("Good", PROSE)]
 
 
 def test_an_article_longer_than_a_parser_takes_is_cut(read):
     paragraph = "The sea is wide. " * 20_000
-    found = read(page("Long", "\n\n".join([paragraph] * 4)))
-    assert [e.id for e in found if isinstance(e, Document)] == ["Long#part=1", "Long#part=2"]
+    page_events = read(page("Long", "\n\n".join([paragraph] * 4)))
+    assert [e.id for e in page_events if isinstance(e, Document)] == ["Long#part=1", "Long#part=2"]
 
 
 def test_a_file_without_pages_is_no_export(tmp_path):
@@ -153,11 +153,11 @@ def expected(pages: list[bytes]) -> Counter[str]:
 
 def names(path: Path, target: int) -> Counter[str]:
     file = list_inputs([str(path)])[0]
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for unit in units(file, "xml", target):
         for event in read_unit(unit):
-            found[event.id if isinstance(event, Document) else event.sample] += 1
-    return found
+            counts[event.id if isinstance(event, Document) else event.sample] += 1
+    return counts
 
 
 @settings(max_examples=30)
@@ -183,8 +183,10 @@ def test_units_of_bz2_streams_give_each_page_once(tmp_path, target, borders):
 
 def test_the_sample_of_the_english_wikipedia(shared_data):
     file = list_inputs([str(shared_data / "wikipedia" / "enwiki-sample.xml.bz2")])[0]
-    found = [event for unit in units(file, "xml") for event in read_unit(unit)]
-    counts = Counter("article" if isinstance(event, Document) else event.reason for event in found)
+    page_events = [event for unit in units(file, "xml") for event in read_unit(unit)]
+    counts = Counter(
+        "article" if isinstance(event, Document) else event.reason for event in page_events
+    )
     # One of the 106 articles is a list of names alone.
     assert counts == {"article": 105, "empty": 1, "redirect": 99, "namespace": 1}
-    assert len(found) == 206
+    assert len(page_events) == 206

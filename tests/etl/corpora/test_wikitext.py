@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from etl.corpora.wikitext import residual_markup, running_text
+from etl.corpora.residual_markup import residual_markup
+from etl.corpora.wikitext import running_text
 
 
 @pytest.mark.parametrize(
@@ -125,9 +126,9 @@ def test_running_text(wikitext, text):
 )
 def test_broken_markup_costs_no_further_paragraph(broken):
     text = f"The first sentence is here.\n\n{broken}\n\n== Next ==\nThe last sentence is here."
-    found = running_text(text)
-    assert found.startswith("The first sentence is here.")
-    assert found.endswith("The last sentence is here.")
+    article = running_text(text)
+    assert article.startswith("The first sentence is here.")
+    assert article.endswith("The last sentence is here.")
 
 
 MARKUP = [
@@ -186,7 +187,7 @@ def test_time_is_linear_for_each_mark(mark):
         ("Plain text (with this), it's 1 < 2; R&D.", {}),
     ],
 )
-def test_residual_markup_sees_what_is_left(text, kinds):
+def test_residual_markup_is_counted_by_kind(text, kinds):
     assert residual_markup(text) == Counter(kinds)
 
 
@@ -196,9 +197,9 @@ def test_the_sample_of_the_english_wikipedia_is_clean(shared_data):
     words = 0
     residual: Counter[str] = Counter()
     for page in pages[1:]:
-        found = re.search(r"<text[^>]*>(.*?)</text>", page, re.DOTALL)
-        if found and "<redirect" not in page:
-            text = running_text(html.unescape(found[1]))
+        source = re.search(r"<text[^>]*>(.*?)</text>", page, re.DOTALL)
+        if source and "<redirect" not in page:
+            text = running_text(html.unescape(source[1]))
             words += len(text.split())
             residual += residual_markup(text)
     assert words > 400_000

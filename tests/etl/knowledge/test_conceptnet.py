@@ -16,10 +16,11 @@ from etl.knowledge import conceptnet
 
 def line(relation: str, start: str, end: str, ascii: bool = False, **metadata: object) -> str:
     """A line of ConceptNet 5; metadata without a weight gets 1.0, ``weight=None`` none."""
-    given = {"dataset": "/d/x", "license": "cc:by/4.0", "sources": [{}], "weight": 1.0, **metadata}
-    shown = json.dumps({k: v for k, v in given.items() if v is not None}, ensure_ascii=ascii)
+    fields = {"dataset": "/d/x", "license": "cc:by/4.0", "sources": [{}], "weight": 1.0, **metadata}
+    stated = {name: value for name, value in fields.items() if value is not None}
+    metadata_json = json.dumps(stated, ensure_ascii=ascii)
     path = f"/r/{relation}"
-    return "\t".join((f"/a/[{path}/,{start}/,{end}/]", path, start, end, shown))
+    return "\t".join((f"/a/[{path}/,{start}/,{end}/]", path, start, end, metadata_json))
 
 
 GOOD = {
@@ -97,7 +98,7 @@ def test_lines_that_are_no_edges(case):
     assert parse(text) == ({}, reason)
 
 
-def test_bytes_that_are_no_text():
+def test_bytes_that_are_not_utf8():
     damaged = GOOD["negated"].encode("latin-1")
     assert conceptnet.parse_5(damaged) == (None, conceptnet.NO_TEXT)
     assert conceptnet.parse_4(damaged) == (None, conceptnet.NO_TEXT)
@@ -109,10 +110,10 @@ WORD = st.text(
 
 
 @given(WORD, WORD, st.floats(allow_nan=False, allow_infinity=False), st.booleans())
-def test_what_is_written_is_read(start, end, weight, ascii):
-    own = line("HasA", "/c/en/cat", "/c/en/x_y", ascii, surfaceStart=start, weight=weight)
-    got = parse(own)[0]
-    assert (got["start_label"], got["end_label"], got["weight"]) == (start, "x y", weight)
+def test_written_lines_are_read_back(start, end, weight, ascii):
+    has = line("HasA", "/c/en/cat", "/c/en/x_y", ascii, surfaceStart=start, weight=weight)
+    edge = parse(has)[0]
+    assert (edge["start_label"], edge["end_label"], edge["weight"]) == (start, "x y", weight)
     assert parse(line("IsA", f"/c/en/{start}", f"/c/en/{end}"))[0]["end"] == end
 
 
@@ -145,8 +146,8 @@ def test_lines_of_files(spark, tmp_path):
     frame = read(spark, one)
     rows = {tuple(row) for row in conceptnet.edges(frame).collect()}
     assert rows == {conceptnet.parse_5(text.encode())[0] for text in GOOD.values()}
-    wanted = Counter(reason for _, reason in BAD.values()) + Counter([conceptnet.ODD_SURFACE])
-    assert {r["reason"]: r["count"] for r in conceptnet.tally(frame).collect()} == wanted
+    reasons = Counter(reason for _, reason in BAD.values()) + Counter([conceptnet.ODD_SURFACE])
+    assert {r["reason"]: r["count"] for r in conceptnet.tally(frame).collect()} == reasons
     # The least line is the sample, whichever file and task it was in.
     for unit_bytes, tasks in ((1 << 20, 1), (100, 3)):
         frame = read(spark, one, two, unit_bytes=unit_bytes, tasks=tasks)
@@ -156,7 +157,7 @@ def test_lines_of_files(spark, tmp_path):
         assert samples[conceptnet.NO_WORD].startswith("a.csv: /a/[/r/IsA/,/c/en//,")
 
 
-def test_an_edge_stands_once_whatever_the_order_and_the_parts(spark, tmp_path):
+def test_each_edge_is_kept_once_for_any_order_and_partitions(spark, tmp_path):
     weak = line("HasA", "/c/en/cat", "/c/en/tail", weight=0.5, surfaceText="[[a cat]] has [[tail]]")
     strong = line("HasA", "/c/en/cat", "/c/en/tail", weight=3)
     equal = line("HasA", "/c/en/cat", "/c/en/tail", weight=3, license="other")
@@ -165,60 +166,60 @@ def test_an_edge_stands_once_whatever_the_order_and_the_parts(spark, tmp_path):
     two = read(spark, write(tmp_path / "b.csv", lines[::-1]))
     assert conceptnet.repeated(conceptnet.edges(one)) == strong.split("\t")[0]
     assert conceptnet.repeated(conceptnet.edges(one).where("relation = 'UsedFor'")) is None
-    found = []
+    tables = []
     for parts, frame in ((1, one), (2, one), (7, two)):
         spread = conceptnet.edges(frame).repartition(parts)
-        found.append(sorted(map(tuple, conceptnet.distinct(spread).collect())))
-    assert found[0] == found[1] == found[2] and len(found[0]) == 3
+        tables.append(sorted(map(tuple, conceptnet.distinct(spread).collect())))
+    assert tables[0] == tables[1] == tables[2] and len(tables[0]) == 3
     assert {row["license"] for row in conceptnet.distinct(conceptnet.edges(one)).collect()} == {
         "cc:by/4.0"
     }
 
 
 def test_layouts_and_archives(tmp_path):
-    def told(name: str, data: bytes) -> str:
+    def release(name: str, data: bytes) -> str:
         (tmp_path / name).write_bytes(data)
         (file,) = list_inputs([str(tmp_path / name)])
         return conceptnet.release_of(file)
 
     plain = GOOD["without"].encode()
-    assert told("a.csv", plain) == "5" and told("a.csv.gz", gzip.compress(plain)) == "5"
-    assert told("four.tsv", conceptnet.HEADER_4.encode() + b"\r\n") == "4"
-    # Compression is told by the first bytes, whatever the name says.
-    assert told("b.csv", gzip.compress(plain)) == told("c.gz", plain) == "5"
+    assert release("a.csv", plain) == "5" and release("a.csv.gz", gzip.compress(plain)) == "5"
+    assert release("four.tsv", conceptnet.HEADER_4.encode() + b"\r\n") == "4"
+    # The first bytes decide the compression, whatever the name is.
+    assert release("b.csv", gzip.compress(plain)) == release("c.gz", plain) == "5"
     with pytest.raises(UserError, match=r"d\.csv:1: got 'a,b'; expected an assertion of Concept"):
-        told("d.csv", b"a,b\n")
+        release("d.csv", b"a,b\n")
     with pytest.raises(UserError, match=r"e\.csv: "):
-        told("e.csv", b"\x28\xb5\x2f\xfd\x00")
+        release("e.csv", b"\x28\xb5\x2f\xfd\x00")
     with pytest.raises(UserError, match=r"f\.csv\.gz: "):
-        told("f.csv.gz", gzip.compress(plain)[:20])
+        release("f.csv.gz", gzip.compress(plain)[:20])
 
 
 def test_the_published_samples(shared_data: Path):
     text = (shared_data / "conceptnet" / "cn5_assertions.csv").read_bytes()
-    counts = Counter(conceptnet.parse_5(own)[1] for own in text.splitlines())
+    counts = Counter(conceptnet.parse_5(row)[1] for row in text.splitlines())
     assert counts == {None: 96, conceptnet.OTHER_LANGUAGE: 668}
     packed = (shared_data / "conceptnet" / "conceptnet4_en_divisi2.tsv.gz").read_bytes()
     lines = gzip.decompress(packed).split(b"\n")
-    outcomes = [conceptnet.parse_4(own) for own in lines if own]
+    outcomes = [conceptnet.parse_4(row) for row in lines if row]
     assert Counter(reason for _, reason in outcomes) == {None: 488_015}
-    kept = [edge for edge, _ in outcomes if edge is not None]
-    assert len(kept) == 488_014 and sum(edge.weight < 0 for edge in kept) == 13_340
+    edges = [edge for edge, _ in outcomes if edge is not None]
+    assert len(edges) == 488_014 and sum(edge.weight < 0 for edge in edges) == 13_340
 
 
 def test_the_demo_file_has_every_frame_of_adept():
     demo = Path(__file__).parents[3] / "conf" / "demo" / "conceptnet.csv"
-    outcomes = [conceptnet.parse_5(own) for own in demo.read_bytes().splitlines()]
+    outcomes = [conceptnet.parse_5(row) for row in demo.read_bytes().splitlines()]
     counts = Counter(reason for _, reason in outcomes)
     assert set(counts) == {None, conceptnet.OTHER_LANGUAGE} and counts[None] > 300
     rows = [edge for edge, _ in outcomes if edge is not None]
-    found = {edge.surface_text for edge in rows if edge.surface_text}
+    surface_texts = {edge.surface_text for edge in rows if edge.surface_text}
     for frame_of in (
         "]] can [[", "]] can be [[", "]] may be [[", "]] is [[", "]] are [[", "]] has [[",
         "]] have [[", "]] is used for [[", "]] is used to [[", "]] is for [[",
         "]] can be used to [[", "]] can be used for [[", "You can use [[", "Sometimes [[",
         "The effect of [[", "as a consequence of [[", "]] cannot [[", "*Something",
     ):  # fmt: skip
-        assert any(frame_of in text for text in found), frame_of
+        assert any(frame_of in text for text in surface_texts), frame_of
     assert sum(edge.surface_text is None for edge in rows) > 20
     assert sum(edge.weight < 0 for edge in rows) == 7

@@ -56,7 +56,7 @@ def test_article_by_sound(expected, table):
     assert [p for p in phrases(table) if article(p) != expected] == []
 
 
-def test_article_by_the_first_letter_as_adept_has_it():
+def test_article_by_the_first_letter_as_in_adept():
     got = {p: article(p, "letter") for p in ("useful idea", "hour", "8th", "MRI", "old", "")}
     assert got == {"useful idea": "an", "hour": "a", "8th": "a", "MRI": "a", "old": "an", "": "a"}
     with pytest.raises(ValueError, match="expected one of sound, letter"):
@@ -108,7 +108,7 @@ def test_numbers():
          "ninjas goods Women", True),
     ],
 )  # fmt: skip
-def test_words_that_spelling_does_not_tell(words, number):
+def test_words_that_spelling_does_not_decide(words, number):
     assert [w for w in words.split() if is_plural(w) is not number] == []
 
 
@@ -125,32 +125,32 @@ def test_invariable_words():
 def test_against_words_in_context(shared_data: Path):
     """A treebank's own forms, lemmas and articles, its writers' slips included."""
     right: Counter[str] = Counter()
-    seen: Counter[str] = Counter()
+    judged: Counter[str] = Counter()
 
-    def judge(what: str, is_right: bool) -> None:
-        seen[what] += 1
-        right[what] += is_right
+    def judge(function: str, is_right: bool) -> None:
+        judged[function] += 1
+        right[function] += is_right
 
-    before = ""
+    previous_form = ""
     path = shared_data / "ud_ewt" / "en_ewt-ud-dev.conllu"
     for line in path.read_text(encoding="utf-8").split("\n"):
         columns = line.split("\t")
         if len(columns) != 10 or not columns[0].isdigit():
             continue
         form, lemma, tag = columns[1], columns[2].lower(), columns[4]
-        if before in ("a", "an") and form[0].isalnum():
-            judge("article", article(form) == before)
-        before = form.lower()
-        if not before.isalpha():
+        if previous_form in ("a", "an") and form[0].isalnum():
+            judge("article", article(form) == previous_form)
+        previous_form = form.lower()
+        if not previous_form.isalpha():
             continue
         if tag in ("NN", "NNS"):
-            judge("is_plural", is_plural(before) is (tag == "NNS"))
-            judge("singular", singular(before) == lemma)
-        if tag == "NNS" and lemma != before:
-            judge("plural", plural(lemma) == before)
-        if tag == "VBZ" and before != "s":
-            judge("third_person", third_person(lemma) == before)
-    shares = {what: right[what] / seen[what] for what in seen}
-    assert min(seen.values()) > 300, seen
+            judge("is_plural", is_plural(previous_form) is (tag == "NNS"))
+            judge("singular", singular(previous_form) == lemma)
+        if tag == "NNS" and lemma != previous_form:
+            judge("plural", plural(lemma) == previous_form)
+        if tag == "VBZ" and previous_form != "s":
+            judge("third_person", third_person(lemma) == previous_form)
+    shares = {function: right[function] / judged[function] for function in judged}
+    assert min(judged.values()) > 300, judged
     # Lemmas there mend misspelling and spell out abbreviations (pm, yrs).
     assert min(shares.values()) > 0.96, shares

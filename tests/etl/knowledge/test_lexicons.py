@@ -47,11 +47,11 @@ def test_identity_and_offensive_words():
 
 
 def test_templates_of_the_relations():
-    found = lexicons.relation_templates()
+    templates = lexicons.relation_templates()
     needed = {"CapableOf", "HasProperty", "ReceivesAction", "HasA", "UsedFor", "Causes"}
-    assert needed | {"HasSubevent"} <= set(found) and all(found.values())
-    assert [t.end for t in found["UsedFor"]] == ["verb", "noun"]
-    assert found["HasA"][0].fill("a dog", "a tail") == "[[a dog]] has [[a tail]]"
+    assert needed | {"HasSubevent"} <= set(templates) and all(templates.values())
+    assert [t.end for t in templates["UsedFor"]] == ["verb", "noun"]
+    assert templates["HasA"][0].fill("a dog", "a tail") == "[[a dog]] has [[a tail]]"
 
 
 def test_a_users_file(tmp_path):

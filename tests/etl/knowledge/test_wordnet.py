@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from conf import UserError
 from etl.knowledge import wordnet
 from etl.knowledge.wordnet import POS, base_forms
-from tests.etl.knowledge.wordnet_files import EXCEPTIONS, NOUNS, OTHERS, write
+from tests.etl.knowledge.wordnet_files import EXCEPTIONS, NOUNS, OTHER_LEMMAS, write
 
 
 @pytest.fixture(scope="module")
@@ -39,20 +39,20 @@ def nltk_reader(folder):
     nltk.data.path.remove(str(folder.parents[1]))
 
 
-def forms_by_pos(own: wordnet.WordNet) -> dict[str, dict[str, list[str]]]:
-    found: dict[str, dict[str, list[str]]] = {pos: {} for pos in POS}
-    for row in wordnet.exceptions(own).to_pylist():
-        places = found[row["pos"]].setdefault(row["form"], [])
+def forms_by_pos(files: wordnet.WordNet) -> dict[str, dict[str, list[str]]]:
+    forms: dict[str, dict[str, list[str]]] = {pos: {} for pos in POS}
+    for row in wordnet.exceptions(files).to_pylist():
+        places = forms[row["pos"]].setdefault(row["form"], [])
         assert row["place"] == len(places)
         places.append(row["lemma"])
-    return found
+    return forms
 
 
 def test_lemmas_are_lower_cased_and_spaced(small):
     rows = {(row["lemma"], row["pos"]) for row in wordnet.lemmas(small).to_pylist()}
     nouns = {word.lower().replace("_", " ") for words, _ in NOUNS for word in words.split()}
     assert rows == {(word, "n") for word in nouns} | {
-        (word, pos) for pos, words in OTHERS.items() for word in words
+        (word, pos) for pos, words in OTHER_LEMMAS.items() for word in words
     }
     assert "canis familiaris" in nouns
 
@@ -81,26 +81,28 @@ def test_nltk_has_the_same_hypernyms(small, nltk_reader):
     ours: dict[tuple[str, str], set[tuple[int, str]]] = {}
     for row in wordnet.hypernyms(small).to_pylist():
         noun = row["noun"].replace(" ", "_")
-        found = ours.setdefault((noun, row["noun_synset"]), set())
-        found.add((row["distance"], row["hypernym_synset"]))
+        ancestors = ours.setdefault((noun, row["noun_synset"]), set())
+        ancestors.add((row["distance"], row["hypernym_synset"]))
     theirs: dict[tuple[str, str], set[tuple[int, str]]] = {}
     for lemma in nltk_reader.all_lemma_names("n"):
         for synset in nltk_reader.synsets(lemma, "n"):
-            level, seen, above = [synset], {synset}, set()
+            level, visited, ancestors = [synset], {synset}, set()
             for steps in (1, 2, 3):
-                up = [u for s in level for u in (*s.hypernyms(), *s.instance_hypernyms())]
-                level = [u for u in up if u not in seen]
-                seen.update(level)
-                above |= {(steps, u.name()) for u in level}
-            if above:
-                theirs[lemma, synset.name()] = above
+                parents = [u for s in level for u in (*s.hypernyms(), *s.instance_hypernyms())]
+                level = [u for u in parents if u not in visited]
+                visited.update(level)
+                ancestors |= {(steps, u.name()) for u in level}
+            if ancestors:
+                theirs[lemma, synset.name()] = ancestors
     assert ours == theirs
 
 
 @given(
     st.sampled_from("nvar"),
     st.one_of(
-        st.sampled_from([form for own in EXCEPTIONS.values() for s in own for form in s.split()]),
+        st.sampled_from(
+            [form for lines in EXCEPTIONS.values() for line in lines for form in line.split()]
+        ),
         st.builds(
             str.__add__,
             st.sampled_from(["dog", "box", "man", "wol", "lad", "gas", "bark", "tr", "hop", "tak"]),
@@ -109,10 +111,10 @@ def test_nltk_has_the_same_hypernyms(small, nltk_reader):
         st.text(alphabet="abdegilmnorsvwxyz", min_size=1, max_size=6),
     ),
 )
-def test_candidates_and_lemmas_do_what_morphy_does(small, nltk_reader, pos, form):
-    there = {row["lemma"] for row in wordnet.lemmas(small).to_pylist() if row["pos"] == pos}
-    found = [c for c in base_forms(form, pos, forms_by_pos(small)[pos]) if c in there]
-    assert (found[0] if found else None) == nltk_reader.morphy(form, pos)
+def test_candidates_and_lemmas_are_equivalent_to_morphy(small, nltk_reader, pos, form):
+    known_lemmas = {row["lemma"] for row in wordnet.lemmas(small).to_pylist() if row["pos"] == pos}
+    candidates = [c for c in base_forms(form, pos, forms_by_pos(small)[pos]) if c in known_lemmas]
+    assert (candidates[0] if candidates else None) == nltk_reader.morphy(form, pos)
 
 
 def test_candidates():
@@ -178,24 +180,26 @@ def test_damaged_files(tmp_path, file, old, new, message):
     text = (damaged / file).read_text()
     assert old in text
     (damaged / file).write_text(text.replace(old, new, 1))
-    own = wordnet.find(str(damaged))
+    files = wordnet.find(str(damaged))
     with pytest.raises(UserError, match=message):
-        wordnet.exceptions(own), wordnet.hypernyms(own)
+        wordnet.exceptions(files), wordnet.hypernyms(files)
 
 
 def test_the_published_hypernyms_are_found(shared_data: Path):
     """Each noun and hypernym of PLANE's published OoD test, by the first sense and first lemma."""
     try:
-        own = wordnet.find()
+        files = wordnet.find()
     except UserError as error:
         pytest.skip(str(error))
-    nouns = {r["lemma"] for r in wordnet.lemmas(own).to_pylist() if r["pos"] == "n"}
-    forms = forms_by_pos(own)["n"]
+    nouns = {r["lemma"] for r in wordnet.lemmas(files).to_pylist() if r["pos"] == "n"}
+    forms = forms_by_pos(files)["n"]
     with gzip.open(shared_data / "plane" / "ood_test_1.tsv.gz", "rt", encoding="utf-8") as lines:
         pairs = {(r["noun"], r["hypernym"]) for r in csv.DictReader(lines, delimiter="\t")}
     bases = {noun: next(b for b in base_forms(noun, "n", forms) if b in nouns) for noun, _ in pairs}
-    wanted = pc.field("first_lemma") & (pc.field("sense") == 1)
-    taken = wordnet.hypernyms(own).filter(wanted & pc.field("noun").isin(list(bases.values())))
-    above = set(zip(taken["noun"].to_pylist(), taken["hypernym"].to_pylist(), strict=True))
+    first_sense = pc.field("first_lemma") & (pc.field("sense") == 1)
+    rows = wordnet.hypernyms(files).filter(
+        first_sense & pc.field("noun").isin(list(bases.values()))
+    )
+    hypernym_pairs = set(zip(rows["noun"].to_pylist(), rows["hypernym"].to_pylist(), strict=True))
     assert len(pairs) == 91
-    assert [pair for pair in pairs if (bases[pair[0]], pair[1]) not in above] == []
+    assert [pair for pair in pairs if (bases[pair[0]], pair[1]) not in hypernym_pairs] == []

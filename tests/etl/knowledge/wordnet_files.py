@@ -26,7 +26,7 @@ NOUNS: tuple[tuple[str, tuple[tuple[str, int], ...]], ...] = (
     ("wolf", (("@", 4),)),
     ("lady", (("@", 1),)),
 )
-OTHERS = {"v": ("bark", "try", "hope", "take"), "a": ("big", "nice", "free"), "r": ("well",)}
+OTHER_LEMMAS = {"v": ("bark", "try", "hope", "take"), "a": ("big", "nice", "free"), "r": ("well",)}
 EXCEPTIONS = {
     "n": ("axes ax axis", "wolves wolf", "teeth tooth", "axes axis"),
     "v": ("took take", "tried try"),
@@ -46,7 +46,7 @@ def write(
     folder.mkdir(parents=True, exist_ok=True)
     senses: list[str] = []
     for pos, name in POS.items():
-        synsets = NOUNS if pos == "n" else tuple((word, ()) for word in OTHERS[pos])
+        synsets = NOUNS if pos == "n" else tuple((word, ()) for word in OTHER_LEMMAS[pos])
         lines = _data(pos, synsets, LICENCE.format(version=version))
         head = LICENCE.format(version=version)
         (folder / f"data.{name}").write_text(head + "".join(lines))
@@ -55,15 +55,15 @@ def write(
             for word in words.lower().split():
                 offsets.setdefault(word, []).append(line[:8])
         index = [
-            f"{word} {pos} {len(own)} 1 @ {len(own)} 0 {' '.join(own)}  \n"
-            for word, own in sorted(offsets.items())
+            f"{word} {pos} {len(of_word)} 1 @ {len(of_word)} 0 {' '.join(of_word)}  \n"
+            for word, of_word in sorted(offsets.items())
         ]
         (folder / f"index.{name}").write_text(head + "".join(index))
         (folder / f"{name}.exc").write_text("".join(f"{line}\n" for line in exceptions[pos]))
         senses += [
             f"{word}%{_TYPES[pos]}:03:{place:02d}:: {offset} {place + 1} 0\n"
-            for word, own in sorted(offsets.items())
-            for place, offset in enumerate(own)
+            for word, of_word in sorted(offsets.items())
+            for place, offset in enumerate(of_word)
         ]
     (folder / "index.sense").write_text("".join(sorted(senses)))
     (folder / "cntlist.rev").write_text("")
@@ -73,17 +73,17 @@ def write(
 
 def _data(pos: str, synsets: Sequence[tuple[str, tuple[tuple[str, int], ...]]], head: str):
     def lines(offsets: Sequence[int]) -> list[str]:
-        found = []
-        for own, (words, pointers) in zip(offsets, synsets, strict=True):
+        data_lines = []
+        for offset, (words, pointers) in zip(offsets, synsets, strict=True):
             lemmas = words.split()
-            listed = "".join(f"{lemma} 0 " for lemma in lemmas)
+            fields = "".join(f"{lemma} 0 " for lemma in lemmas)
             up = "".join(f"{kind} {offsets[at]:08d} {pos} 0000 " for kind, at in pointers)
             verb = "01 + 02 00 " if pos == "v" else ""
-            found.append(
-                f"{own:08d} 03 {pos} {len(lemmas):02x} {listed}{len(pointers):03d} {up}{verb}"
+            data_lines.append(
+                f"{offset:08d} 03 {pos} {len(lemmas):02x} {fields}{len(pointers):03d} {up}{verb}"
                 "| what it is  \n"
             )
-        return found
+        return data_lines
 
     # Offsets have eight digits whatever they are, so the lengths of the lines are known before.
     offsets = [len(head)]

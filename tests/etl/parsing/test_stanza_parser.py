@@ -63,24 +63,24 @@ def test_columns():
 
 
 def test_pairs():
-    found = pairs(occurrences(stanza_parser.columns([(0, document(WEB))]).tokens, CLEAN))
-    assert [tuple(row.values()) for row in found.to_pylist()] == [
+    rows = pairs(occurrences(stanza_parser.columns([(0, document(WEB))]).tokens, CLEAN))
+    assert [tuple(row.values()) for row in rows.to_pylist()] == [
         (0, 0, "big", "gun"),
         (0, 1, "old", "mouse"),
     ]
 
 
-def test_paragraphs_of_one_text_go_on():
+def test_sentence_numbers_continue_over_paragraphs():
     parsed = stanza_parser.columns(
         [(1, document(WEB[1:])), (1, document([])), (1, document(WEB)), (2, document(WEB[1:]))],
-        before=(1, 5),
+        last_position=(1, 5),
     )
     numbers = [(s["document"], s["sentence"]) for s in parsed.sentences.to_pylist()]
     assert numbers == [(1, 5), (1, 6), (1, 7), (2, 0)]
     assert stanza_parser.columns([]).tokens.num_rows == 0
 
 
-def test_missing_models_are_the_users_to_get(tmp_path):
+def test_missing_models_are_reported_with_a_command(tmp_path):
     with pytest.raises(UserError, match=r"stanza\.download\('en', model_dir="):
         check_parser("stanza", str(tmp_path))
     (tmp_path / "resources.json").touch()
@@ -89,7 +89,7 @@ def test_missing_models_are_the_users_to_get(tmp_path):
     assert stanza_parser.find_model(str(tmp_path)) == str(tmp_path)
 
 
-def test_torch_is_imported_for_stanza_alone():
+def test_torch_is_imported_only_for_stanza():
     code = (
         "import sys; from etl.parsing import stanza_parser, spacy_parser, sparknlp_parser;"
         "sys.exit('torch' in sys.modules or 'spacy' in sys.modules)"

@@ -11,7 +11,7 @@ from etl.parsing import check_parser, load_parser
 from etl.parsing.tokens import PARAGRAPH_CHARACTERS, WORD_CHARACTERS, paragraphs
 
 
-def test_blank_lines_part_paragraphs():
+def test_blank_lines_separate_paragraphs():
     text = "  See also\n\nCool roof\n \t\nthe end\nof it\r\n\r\nnext \n"
     assert paragraphs(text) == ["See also", "Cool roof", "the end\nof it", "next"]
 
@@ -29,7 +29,7 @@ def test_lone_surrogates_are_replaced():
     ("unit", "end"),
     [("One two. Three four\n", "two."), ("one two\n", "one two"), ("one two ", "two")],
 )
-def test_long_paragraphs_are_cut_where_it_hurts_least(unit, end):
+def test_long_paragraphs_are_cut_at_the_best_place(unit, end):
     text = unit * (3 * PARAGRAPH_CHARACTERS // len(unit))
     pieces = paragraphs(text)
     assert len(pieces) > 2
@@ -47,7 +47,7 @@ def test_pieces_are_short_and_lose_nothing(text, times):
     assert "".join("".join(pieces).split()) == expected
 
 
-def test_long_unbroken_strings_take_no_time():
+def test_long_unbroken_strings_are_fast():
     start = time.perf_counter()
     assert len(paragraphs("(" * 1_000_000)) == 2000
     assert time.perf_counter() - start < 2

@@ -60,7 +60,7 @@ def test_rows_and_ids(tmp_path):
         ({"label": "2"}, "label is not one of 0 to 4"),
     ],
 )
-def test_what_cannot_be_read_is_dropped_by_reason(tmp_path, change, reason):
+def test_invalid_rows_are_dropped_by_reason(tmp_path, change, reason):
     put(tmp_path, "val.json", [ROW, {**ROW, **change}])
     reading = read(tmp_path)
     assert reading.tables["adept"].num_rows == 1
@@ -145,8 +145,8 @@ def test_published_label_shares(rows):
         kind = "dead" if word == "dead" else "the 60" if word in words else "others"
         kinds[kind][row["label"]] += 1
     shares = {
-        kind: [round(own[label] / own.total(), 3) for label in range(5)]
-        for kind, own in kinds.items()
+        kind: [round(counts[label] / counts.total(), 3) for label in range(5)]
+        for kind, counts in kinds.items()
     }
     assert shares == {
         "the 60": [0.250, 0.254, 0.468, 0.025, 0.003],

@@ -73,10 +73,10 @@ def test_the_published_rows(shared_data):
     words = lexicon()
     entailments = {"dimension": 0, "argument": 0, "negation": 750, "comparative": 334}
     for test in TESTS:
-        own = [r for r in rows if r["test"] == test]
-        assert len(own) == 1000
-        assert sum(r["label"] == "entailment" for r in own) == entailments.get(test, 500)
-        for r in own:
+        test_rows = [r for r in rows if r["test"] == test]
+        assert len(test_rows) == 1000
+        assert sum(r["label"] == "entailment" for r in test_rows) == entailments.get(test, 500)
+        for r in test_rows:
             pair = parse(test, r["premise"], r["hypothesis"], words)
             assert labels.name(labels.entails(pair, words)) == r["label"]
     assert len({r["item_id"] for r in rows}) == 8000

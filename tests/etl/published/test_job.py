@@ -26,6 +26,6 @@ def test_import_writes_the_published_edition(spark, tmp_path):
     )
 
 
-def test_nothing_given():
+def test_no_release_in_the_settings():
     with pytest.raises(UserError, match="nothing to import; expected adept=FOLDER, asp=FOLDER"):
         conf.load(Settings, [])

@@ -163,9 +163,9 @@ def plane_tree(source, root):
                 read = list(csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))[1:]
             rows: list[list[str | int]] = [[row[0], int(row[1]), *row[2:]] for row in read]
             for number in range(1, 6):
-                own = rows if number == 1 else rows[number : number + 36]
+                fold_rows = rows if number == 1 else rows[number : number + 36]
                 file = root / "supervised_learning" / folder / (name.format(part, number) + ".pkl")
-                file.write_bytes(pickle.dumps(own, protocol=4))
+                file.write_bytes(pickle.dumps(fold_rows, protocol=4))
 
 
 def test_plane(shared_data, tmp_path):
@@ -194,7 +194,7 @@ def test_plane(shared_data, tmp_path):
     )
 
 
-def test_plane_text_goes_before_pickles_and_gaps_are_reported(tmp_path):
+def test_plane_text_has_priority_over_pickles_and_gaps_are_reported(tmp_path):
     write_plane(tmp_path / "OOV_Train_2.tsv", ROWS)
     (tmp_path / "OOV_Train_2.pkl").write_bytes(pickle.dumps([list(ROWS[0])]))
     (tmp_path / "IT3_OoV_test_2.pkl").write_bytes(pickle.dumps([list(ROWS[2]), ["short"], 3]))

@@ -50,15 +50,15 @@ def test_snli(tmp_path):
 def test_multinli(tmp_path, name):
     for split in SPLITS:
         tsv(tmp_path / name.format(split), [{**ROW, "sentence2": f'A "{split} dog.'}])
-    found = {row["split"]: row["hypothesis"] for row in rows(read(tmp_path))}
-    assert found == {
+    hypotheses = {row["split"]: row["hypothesis"] for row in rows(read(tmp_path))}
+    assert hypotheses == {
         "train": 'A "train dog.',
         "val": 'A "dev_matched dog.',
         "val_mismatched": 'A "dev_mismatched dog.',
     }
 
 
-def test_jsonl_is_read_where_txt_lies_beside_it(tmp_path):
+def test_jsonl_has_priority_over_txt(tmp_path):
     jsonl(tmp_path / "multinli_1.0_train.jsonl", ROW)
     tsv(tmp_path / "multinli_1.0_train.txt", [ROW, ROW])
     assert len(rows(read(tmp_path))) == 1
@@ -89,7 +89,7 @@ def test_folders_without_a_release(tmp_path):
         read_addone(tmp_path)
 
 
-def test_faults_are_named_by_file_and_line(tmp_path):
+def test_faults_are_reported_with_file_and_line(tmp_path):
     (tmp_path / "snli_1.0_dev.jsonl").write_text(json.dumps(ROW) + '\n{"gold_la')
     with pytest.raises(UserError, match=r"snli_1.0_dev.jsonl:2: no JSON object"):
         read(tmp_path)
@@ -107,8 +107,8 @@ def test_addone(tmp_path):
     addone(tmp_path, "train", 4.0, 3.0, 3.5)
     addone(tmp_path, "test", 3.5, 3.4)
     reading = read_addone(tmp_path)
-    found = [(row["split"], row["label"]) for row in rows(reading)]
-    assert found == [
+    labels_by_split = [(row["split"], row["label"]) for row in rows(reading)]
+    assert labels_by_split == [
         ("train", "entailment"),
         ("train", "not_entailment"),
         ("test", "entailment"),
@@ -120,7 +120,7 @@ def test_addone(tmp_path):
 
 
 @pytest.mark.parametrize("line", ["4.0\tyes\tid", "x\t1\t2\t3\t4\t5\t6", "7\t1\t2\t3\t4\t5\t6"])
-def test_a_line_of_another_kind(tmp_path, line):
+def test_a_line_of_another_format(tmp_path, line):
     addone(tmp_path, "dev", 4.0, line=line)
     with pytest.raises(UserError, match=r"data.dev:1: expected 7 columns"):
         read_addone(tmp_path)

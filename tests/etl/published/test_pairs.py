@@ -58,7 +58,7 @@ def test_every_kind_of_file_gives_the_same_rows(tmp_path, ending):
     )
 
 
-def test_a_source_to_test_on_alone_says_so(tmp_path):
+def test_a_source_without_training_rows_is_reported(tmp_path):
     file = put(tmp_path / "pairs.tsv", ROWS[:2])
     reading = read(conf.load(Settings, [f"file={file}", "source=mine", *COLUMNS]))
     assert reading.notes == ["two-way labels: 2 test; no training rows, so it can be scored alone"]
@@ -75,18 +75,18 @@ def test_rated_pairs(tmp_path):
     lake = str(tmp_path / "lake")
     columns = ["adjective=m", "noun=h", "score=mean"]
     import_pairs(conf.load(Settings, [f"file={file}", "source=mine", *columns, f"lake={lake}"]))
-    found = arrow.read(lake, "graded_pairs").to_pylist()
-    assert [(r["adjective"], r["noun"], r["score"], r["split"]) for r in found] == [
+    graded_rows = arrow.read(lake, "graded_pairs").to_pylist()
+    assert [(r["adjective"], r["noun"], r["score"], r["split"]) for r in graded_rows] == [
         ("red", "apple", 4.5, "test"),
         ("red", "idea", 1.0, "test"),
     ]
-    assert len({r["pair_id"] for r in found}) == 2
+    assert len({r["pair_id"] for r in graded_rows}) == 2
     (dropped,) = arrow.read(lake, "dropped").to_pylist()
     assert (dropped["table"], dropped["reason"]) == ("graded_pairs", "score is no number")
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("options", "message"),
     [
         (["premise=a"], "expected either premise=, hypothesis= and label="),
         ([*COLUMNS, "adjective=a"], "expected either premise="),
@@ -94,9 +94,9 @@ def test_rated_pairs(tmp_path):
         ([*COLUMNS[:3], "labels=a:neutral,b:not_entailment"], "expected those of one reading"),
     ],
 )
-def test_mistakes_in_the_settings(given, message):
+def test_mistakes_in_the_settings(options, message):
     with pytest.raises(UserError, match=message):
-        conf.load(Settings, ["file=x.csv", "source=mine", *given])
+        conf.load(Settings, ["file=x.csv", "source=mine", *options])
 
 
 def test_mistakes_in_the_file(tmp_path):

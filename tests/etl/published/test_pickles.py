@@ -39,7 +39,7 @@ def test_a_pickle_that_names_a_function_is_refused_and_runs_nothing(tmp_path, re
     assert not trace.exists()
 
 
-def test_a_name_that_an_array_has_is_refused_beside_it(tmp_path):
+def test_names_of_arrays_are_rejected_in_plain_pickles(tmp_path):
     file = tmp_path / "load.pkl"
     file.write_bytes(b"cnumpy\nload\n.")
     with pytest.raises(UserError, match=r"names numpy\.load, which"):
@@ -58,7 +58,7 @@ def test_arrays_of_both_generations_of_numpy(tmp_path):
     assert array(file).tolist() == [0.0, 0.25, 1.0]
 
 
-def test_what_is_no_array_of_numbers(tmp_path):
+def test_arrays_without_numbers_are_rejected(tmp_path):
     with pytest.raises(UserError, match="expected an array of numbers"):
         array(put(tmp_path / "texts.pkl", np.array(["a"]), protocol=3))
     with pytest.raises(UserError, match="expected an array of numbers"):

@@ -49,7 +49,7 @@ def test_a_small_release(tmp_path, caplog):
     assert "what scheme one_it shares" in caplog.text
 
 
-def test_what_is_no_release(tmp_path):
+def test_folders_that_are_no_release(tmp_path):
     with pytest.raises(UserError, match="no such folder"):
         read(tmp_path / "none")
     with pytest.raises(UserError, match="no file named as supervised_learning/OoD/OOV_Train_1"):
@@ -69,4 +69,6 @@ def test_the_published_rows(shared_data):
     rows = reading.tables["plane_items"]
     assert rows.num_rows == len(rows["item_id"].unique())
     columns = (rows[name].to_pylist() for name in ("class", "inference_type", "label"))
-    assert all(label(kind, inference) == own for kind, inference, own in zip(*columns, strict=True))
+    assert all(
+        label(kind, inference) == gold for kind, inference, gold in zip(*columns, strict=True)
+    )

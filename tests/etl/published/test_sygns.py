@@ -39,8 +39,8 @@ def test_a_row(tmp_path):
     ]
     assert row["phenomena"] == ["sbj_quant", "negation"]
     assert reading.dropped == {}
-    found = {(s["scheme"], s["primitive"]) for s in reading.tables["sygns_splits"].to_pylist()}
-    assert ("systematicity", "one") in found and ("productivity", "") in found
+    schemes = {(s["scheme"], s["primitive"]) for s in reading.tables["sygns_splits"].to_pylist()}
+    assert ("systematicity", "one") in schemes and ("productivity", "") in schemes
 
 
 @pytest.mark.parametrize(
@@ -55,14 +55,14 @@ def test_a_row(tmp_path):
         ({}, "repeated sentence"),
     ],
 )
-def test_what_cannot_be_read_is_dropped_by_reason(tmp_path, change, reason):
+def test_invalid_rows_are_dropped_by_reason(tmp_path, change, reason):
     write(tmp_path / "results.tsv", [ROW, {**ROW, "id": "2", **change}])
     reading = read(tmp_path / "results.tsv")
     assert reading.tables["sygns"].num_rows == 1
     assert reading.dropped == {("sygns", reason): (1, f"results.tsv:3 {ROW['sentence']}")}
 
 
-def test_files_with_other_columns_are_passed_over(tmp_path):
+def test_files_with_other_columns_are_ignored(tmp_path):
     write(tmp_path / "results.tsv", [ROW])
     (tmp_path / "train_fol.tsv").write_text("id\tsentence\tfol\n1\tann ran\t\n")
     assert read(tmp_path).tables["sygns"].num_rows == 1

@@ -98,8 +98,8 @@ def test_columns_are_those_of_every_parser():
     texts = parsed.sentences.column("text").to_pylist()
     assert texts[0] == "The thief had a false key."
     assert parsed.sentences.column("document").to_pylist()[-1] == 2
-    found = occurrences(parsed.tokens, CLEAN).to_pylist()
-    pairs = {(row["adjective"], row["noun"]) for row in found if row["left_out"] is None}
+    candidates = occurrences(parsed.tokens, CLEAN).to_pylist()
+    pairs = {(row["adjective"], row["noun"]) for row in candidates if row["left_out"] is None}
     assert {("false", "key"), ("old", "key"), ("wooden", "door"), ("older", "dog")} <= pairs
     assert ("red", "ball") in pairs
     assert ("well", "actor") not in pairs
@@ -205,9 +205,9 @@ def test_counting_gives_the_pairs_of_the_columns_on_any_text(text, rules):
 
 @given(st.lists(st.lists(_WORDS, max_size=20).map(" ".join), max_size=6), st.integers(0, 6))
 def test_counts_are_the_same_for_any_cut(texts, cut):
-    whole = by_counting(*texts)
-    assert by_counting(*texts[:cut]) + by_counting(*texts[cut:]) == whole
-    assert by_counting("\n".join(texts)) == whole
+    counts_at_once = by_counting(*texts)
+    assert by_counting(*texts[:cut]) + by_counting(*texts[cut:]) == counts_at_once
+    assert by_counting("\n".join(texts)) == counts_at_once
 
 
 @given(st.binary(max_size=300), st.booleans())
@@ -254,7 +254,7 @@ def test_long_texts_are_cut_and_forgotten_without_effect():
     assert by_counting(unbroken) == by_columns(unbroken)
 
 
-def test_what_it_cannot_do_is_refused(tmp_path):
+def test_unsupported_rules_are_rejected(tmp_path):
     with pytest.raises(UserError, match="dependent=any"):
         TextCounter(PAPER)
     damaged = tmp_path / "x.model"

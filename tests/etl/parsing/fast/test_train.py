@@ -12,7 +12,7 @@ from conf import UserError
 pytest.importorskip("etl.parsing.fast._fast", reason="the compiled extractor was not built")
 
 from etl.parsing.fast import model, silver, train
-from etl.parsing.fast.train import NAME, NO_HEAD, UNKNOWN_HEAD
+from etl.parsing.fast.train import NAME_FLAG, NO_HEAD, UNKNOWN_HEAD
 
 SENTENCES = [
     ["The/DT/2", "red/JJ/3/amod", "dog/NN/4", "barked/VBD/0", "././4"],
@@ -41,7 +41,7 @@ def treebank(path: Path, times: int = 1) -> Path:
     return path
 
 
-def test_labels_stand_at_the_extractors_own_tokens(tmp_path):
+def test_labels_are_aligned_with_the_extractors_tokens(tmp_path):
     bank = train.read_treebank([treebank(tmp_path / "a.conllu")])
     labels = train.align(
         train_extractor(),
@@ -52,7 +52,7 @@ def test_labels_stand_at_the_extractors_own_tokens(tmp_path):
     assert tags[:5] == ["DT", "JJ", "NN", "VBD", "."]
     assert labels.heads[1] == 2
     assert labels.heads[0] == NO_HEAD
-    assert labels.heads[11] == 12 + NAME
+    assert labels.heads[11] == 12 + NAME_FLAG
     assert UNKNOWN_HEAD not in labels.heads
 
 
@@ -71,8 +71,8 @@ def test_training_learns_its_sentences_and_is_reproducible(tmp_path, capsys):
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
     assert "f1 1.0000" in capsys.readouterr().out
     tables = model.load(tmp_path / "one")
-    found = train.found_pairs(tables, ["The red dog barked.", "Cafés sold good tea."])
-    assert found == {("red", "dog"): 1, ("good", "tea"): 1}
+    pairs = train.extracted_pairs(tables, ["The red dog barked.", "Cafés sold good tea."])
+    assert pairs == {("red", "dog"): 1, ("good", "tea"): 1}
 
 
 def test_a_damaged_model_is_refused(tmp_path):
