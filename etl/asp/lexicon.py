@@ -40,42 +40,16 @@ PATH = ROOT / "conf" / "lexicons" / "scales.yaml"
 STANDARDS = ("relative", "minimum", "maximum")
 DIMENSIONS = ("length", "mass", "temperature", "price")
 _FILE_FIELDS = {
-    "version",
-    "nouns",
-    "mass",
-    "plurals",
-    "forms",
-    "boosters",
-    "diminishers",
-    "scales",
-    "measures",
-    "sourced",
-    "attested",
-}
+    "version", "nouns", "mass", "plurals", "forms", "boosters", "diminishers", "scales", "measures",
+    "sourced", "attested",
+}  # fmt: skip
 _SCALE_FIELDS = {
-    "family",
-    "standards",
-    "positive",
-    "negative",
-    "opposites",
-    "complementary",
-    "graded",
-    "ungraded",
-    "nouns",
-    "except",
-    "only",
-}
+    "family", "standards", "positive", "negative", "opposites", "complementary", "graded",
+    "ungraded", "nouns", "except", "only",
+}  # fmt: skip
 _MEASURE_FIELDS = {"dimension", "unit", "adjectives", "related", "nouns"}
 _SOURCED_FIELDS = {"ordering"}
-_ATTESTED_FIELDS = {
-    "ordering",
-    "complements",
-    "contraries",
-    "minimum",
-    "maximum",
-    "relative",
-    "forms",
-}
+_ATTESTED_FIELDS = {"ordering", "complements", "contraries", "forms", *STANDARDS}
 
 
 @dataclass(frozen=True)

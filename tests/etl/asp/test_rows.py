@@ -27,66 +27,24 @@ DEGREE = Degree(LEXICON, 0, published_gold())
 @pytest.mark.parametrize(
     ("pair", "premise", "hypothesis", "entailed"),
     [
-        (
-            Pair("ordering", "bag", "huge", None, "big"),
-            "The bag is huge.",
-            "The bag is big.",
-            True,
-        ),
-        (
-            Pair("ordering", "bag", "big", None, "huge"),
-            "The bag is big.",
-            "The bag is huge.",
-            False,
-        ),
-        (
-            Pair("argument", "bag", "big", "box"),
-            "The bag is big.",
-            "The box is big.",
-            False,
-        ),
-        (
-            Pair("booster", "bag", "big", premise_mark="very"),
-            "The bag is very big.",
-            "The bag is big.",
-            True,
-        ),
-        (
-            Pair("diminisher", "bag", "big", hypothesis_mark="relatively"),
-            "The bag is big.",
-            "The bag is relatively big.",
-            True,
-        ),
-        (
-            Pair("negation", "bag", "small", None, "big", premise_mark="not"),
-            "The bag is not small.",
-            "The bag is big.",
-            False,
-        ),
-        (
-            Pair("negation", "bag", "dirty", None, "clean", premise_mark="not"),
-            "The bag is not dirty.",
-            "The bag is clean.",
-            True,
-        ),
-        (
-            Pair("comparative", "bag", "dirty", "box"),
-            "The bag is dirtier than the box.",
-            "The bag is dirty.",
-            True,
-        ),
-        (
-            Pair("comparative", "bag", "clean", "box", hypothesis_mark="not"),
-            "The bag is cleaner than the box.",
-            "The box is not clean.",
-            True,
-        ),
-        (
-            Pair("comparative", "bag", "expensive", "box"),
-            "The bag is more expensive than the box.",
-            "The bag is expensive.",
-            False,
-        ),
+        (Pair("ordering", "bag", "huge", None, "big"), "The bag is huge.", "The bag is big.", True),
+        (Pair("ordering", "bag", "big", None, "huge"),
+         "The bag is big.", "The bag is huge.", False),
+        (Pair("argument", "bag", "big", "box"), "The bag is big.", "The box is big.", False),
+        (Pair("booster", "bag", "big", premise_mark="very"),
+         "The bag is very big.", "The bag is big.", True),
+        (Pair("diminisher", "bag", "big", hypothesis_mark="relatively"),
+         "The bag is big.", "The bag is relatively big.", True),
+        (Pair("negation", "bag", "small", None, "big", premise_mark="not"),
+         "The bag is not small.", "The bag is big.", False),
+        (Pair("negation", "bag", "dirty", None, "clean", premise_mark="not"),
+         "The bag is not dirty.", "The bag is clean.", True),
+        (Pair("comparative", "bag", "dirty", "box"),
+         "The bag is dirtier than the box.", "The bag is dirty.", True),
+        (Pair("comparative", "bag", "clean", "box", hypothesis_mark="not"),
+         "The bag is cleaner than the box.", "The box is not clean.", True),
+        (Pair("comparative", "bag", "expensive", "box"),
+         "The bag is more expensive than the box.", "The bag is expensive.", False),
         (
             Pair(
                 "superlative",
@@ -100,7 +58,7 @@ DEGREE = Degree(LEXICON, 0, published_gold())
             True,
         ),
     ],
-)
+)  # fmt: skip
 def test_a_pair_is_written_read_and_labelled(pair, premise, hypothesis, entailed):
     assert write(pair, LEXICON) == (premise, hypothesis)
     assert parse(pair.test, premise, hypothesis, LEXICON) == pair
