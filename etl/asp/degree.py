@@ -355,13 +355,13 @@ class Degree:
         if key in self._rotations:
             return self._rotations[key]
         nouns = []
-        for measure in self.lexicon.measures:
-            for noun in measure.nouns if measure.dimension == dimension else ():
+        for measure in [m for m in self.lexicon.measures if m.dimension == dimension]:
+            for noun, (low, high) in measure.nouns.items():
                 if test == "dimension" and (measure, noun) not in self._contrasts:
                     continue
                 if test == "argument" and not self._comparable_nouns(measure, noun):
                     continue
-                premises = self._premises(*measure.nouns[noun])
+                premises = self._premises(low, high)
                 if premises:
                     name = (measure.unit, measure.positive, noun)
                     order = Order(len(premises), self.seed, test, *name)

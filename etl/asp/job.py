@@ -157,7 +157,7 @@ def _recipe(lake: Lake, settings: Settings) -> tuple[Recipe, list[dict[str, Any]
     """The recipe from the settings and the tables of the lake, and the rows of table dropped."""
     pairs, dropped = None, []
     if settings.corpus is not None:
-        pairs = _pairs(lake, settings)
+        pairs = _pairs(lake, settings.corpus, settings.min_count)
         lost = load_lexicon().restricted_to(pairs)[1]
         log.info("%d combinations left out for want of %s", len(lost), settings.corpus)
         if lost:
@@ -188,13 +188,13 @@ def _recipe(lake: Lake, settings: Settings) -> tuple[Recipe, list[dict[str, Any]
     return Recipe(settings, pairs, in_order, tuple(sorted(curves))), dropped
 
 
-def _pairs(lake: Lake, settings: Settings) -> frozenset[tuple[str, str]]:
+def _pairs(lake: Lake, corpus: str, min_count: int) -> frozenset[tuple[str, str]]:
     """The pairs of the lexicon's adjectives and nouns that the corpus has often enough."""
     lexicon = load_lexicon()
     pairs = frozenset(
         (row["adjective"], row["noun"])
-        for row in lake.read("amod_pairs", where={"corpus": settings.corpus})
-        .where(F.col("count") >= settings.min_count)
+        for row in lake.read("amod_pairs", where={"corpus": corpus})
+        .where(F.col("count") >= min_count)
         .where(F.col("adjective").isin(sorted(lexicon.words)))
         .where(F.col("noun").isin(sorted(lexicon.nouns)))
         .select("adjective", "noun")
@@ -202,7 +202,7 @@ def _pairs(lake: Lake, settings: Settings) -> frozenset[tuple[str, str]]:
     )
     if not pairs:
         raise UserError(
-            f"corpus={settings.corpus}: no pair of the lexicon with {settings.min_count} or "
+            f"corpus={corpus}: no pair of the lexicon with {min_count} or "
             "more occurrences in amod_pairs; expected a corpus that "
             "`python -m etl.lake show amod_pairs` lists"
         )
@@ -365,7 +365,9 @@ def _assigned(
             for row in batch.to_pylist()
             for place in places(row)
         ]
-        columns = zip(*rows, strict=True) if rows else [[] for _ in _ASSIGNED]
+        columns: Iterable[Sequence[Any]] = (
+            zip(*rows, strict=True) if rows else [[]] * len(_ASSIGNED)
+        )
         yield pa.RecordBatch.from_arrays(
             [pa.array(column, pa.string()) for column in columns], schema=_ASSIGNED
         )
