@@ -14,7 +14,7 @@ TEST_PROCESSES ?= 2
 export OMP_NUM_THREADS ?= 1
 export OMP_WAIT_POLICY ?= PASSIVE
 
-.PHONY: help setup demo test newer-engine check format bench report ui clean
+.PHONY: help setup demo test newer-engine fuzz sanitize check format bench report ui clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -39,6 +39,12 @@ newer-engine: setup ## the tests of engines and jobs with the newest pysail and 
 	@build/newer/bin/python -m pip list 2>/dev/null | grep -iE '^(pysail|pyspark) '
 	@build/newer/bin/python -m pytest -q tests/etl/engine tests/etl/lake tests/etl/amod
 
+fuzz: setup ## mutated input for every reader, ten minutes
+	@$(BIN)/python -m tests.fuzz seconds=600
+
+sanitize: setup ## the compiled kernel under sanitizers: ten million mutated rows against the reference
+	@$(BIN)/python -m benchmarks.kernel_mutations rows=10000000 keep=false
+
 check: setup ## format, lint and types, changing nothing
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
@@ -52,6 +58,7 @@ bench: setup ## measure against peers; writes benchmarks/RESULTS.md
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.extract
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.parse
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.kill
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.faults
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.sygns
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.asp
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.adept

@@ -108,12 +108,13 @@ def _grams(text: str) -> list[str]:
 
 @lru_cache(maxsize=1 << 17)
 def _letters_of(word: str) -> tuple[str, ...]:
-    """Runs of two to four letters within a word and the spaces around it."""
+    """Runs of two to four letters within a word and the spaces around it, each after a tab."""
     padded = f" {word} "
-    return tuple(padded[i : i + n] for n in (2, 3, 4) for i in range(len(padded) - n + 1))
+    return tuple(f"\t{padded[i : i + n]}" for n in (2, 3, 4) for i in range(len(padded) - n + 1))
 
 
-def _features(text: str) -> set[str]:
+@lru_cache(maxsize=1 << 14)
+def _features(text: str) -> frozenset[str]:
     """Words, pairs of words, the number of words, and the runs of letters of each word.
 
     Runs of letters have something to say of words that were not seen (*un-*, *-al*); they begin
@@ -121,8 +122,8 @@ def _features(text: str) -> set[str]:
     """
     found = set(_grams(text))
     for word in text.lower().split():
-        found.update(f"\t{gram}" for gram in _letters_of(word))
-    return found
+        found.update(_letters_of(word))
+    return frozenset(found)
 
 
 class _Classifier:

@@ -1,9 +1,12 @@
 """Models trained on the releases: what finished runs scored, beside what the papers print.
 
     python -m benchmarks.papers [lake=DIR] [tracking=URI]
+    python -m benchmarks.papers run=true [only=NAME,…] [models=DIR]
 
 Writes a section of the page from the finished runs of an MLflow store and their predictions in the
-lake; nothing is trained here. docs/reproducing.md has the commands that make the runs.
+lake. With run=true the experiments of benchmarks/papers.yaml that have no finished run are done
+first, longest first; one that was killed goes on at its last checkpoint. What another store gave
+earlier stays on the page until a run of the same settings takes its place.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from analysis.reporting.runs import Run, Runs, find_runs, groups
 from analysis.semantics.evaluate import evaluate, summarise
 from analysis.semantics.job import run_items
 from benchmarks import results
+from benchmarks.papers_runs import Progress, do, experiments, states
 from conf import JobFailed, setting
 
 KEY = "papers"
@@ -49,6 +53,10 @@ class Settings:
 
     lake: str = setting("lake", help="folder or URI of the lake")
     tracking: str = setting("sqlite:///mlflow.db", help="MLflow's store")
+    run: bool = setting(False, help="do the experiments that are not finished, longest first")
+    only: list[str] = setting([], help="names in benchmarks/papers.yaml; all if empty")
+    models: str = setting("models", help="folder that training/convert.py wrote models to")
+    out: str = setting("runs/papers", help="folder of the runs")
 
 
 def classified(runs: Runs) -> list[dict[str, Any]]:
@@ -182,6 +190,77 @@ def prompted(lake: str, runs: Runs) -> list[dict[str, Any]]:
     return found
 
 
+# What tells rows of the page apart.
+_KEYS = {
+    "classified": ("task", "settings", "model", "part"),
+    "generated": ("settings",),
+    "transferred": ("model", "task", "scheme", "fold", "edition", "answers"),
+    "prompted": ("scheme", "model", "side"),
+    "experiments": ("name",),
+}
+
+
+def merged(earlier: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+    """The rows found, and those recorded earlier: of two with the same settings the one of more
+    runs, else the one found."""
+    kept: dict[str, Any] = {}
+    for name, keys in _KEYS.items():
+        rows: dict[tuple[str, ...], dict[str, Any]] = {}
+        for row in (*earlier.get(name, ()), *found.get(name, ())):
+            place = tuple(str(row.get(key)) for key in keys)
+            before = rows.get(place)
+            if before is None or name == "experiments" or _runs(row) >= _runs(before):
+                rows[place] = row
+        kept[name] = [rows[place] for place in sorted(rows)]
+    return kept
+
+
+def _runs(row: dict[str, Any]) -> int:
+    return int(row.get("runs", len(row.get("scores", {}).get("valid", ())) or 1))
+
+
+def _experiment(own: Progress) -> dict[str, Any]:
+    return {
+        "name": own.experiment.name,
+        "cells": own.experiment.cells,
+        "command": own.experiment.command,
+        "estimate": own.experiment.hours,
+        "runs": own.experiment.runs(),
+        "finished": own.finished,
+        "hours": own.hours,
+        "begun_hours": own.begun_hours,
+        "share": own.share,
+    }
+
+
+def _experiment_lines(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """What is finished and what is not, with its command and what it took so far."""
+    table: list[tuple[object, ...]] = [("experiment", "printed cells", "runs", "state", "hours")]
+    commands = []
+    for own in sorted(rows, key=lambda own: (-own["estimate"], own["name"])):
+        if own["finished"] >= own["runs"]:
+            state, hours = "finished", f"{own['hours']:.2f}"
+        elif own["share"]:
+            state = f"{own['finished']} finished, one at {100 * own['share']:.0f} %"
+            hours = f"{own['begun_hours']:.2f} so far"
+        else:
+            state = f"{own['finished']} finished" if own["finished"] else "not run"
+            hours = f"{own['estimate']:.1f} estimated"
+        table.append((own["name"], own["cells"], own["runs"], state, hours))
+        if own["finished"] < own["runs"]:
+            commands.append(own["command"])
+    lines = ["", "Experiments of `benchmarks/papers.yaml`:", "", results.table(table), ""]
+    lines.append(
+        "Hours of the clock of runs, on a machine that other work shared; estimates are CPU hours "
+        "of one core."
+    )
+    if commands:
+        told = "What is not finished: `python -m benchmarks.papers run=true`, or one by one"
+        lines += ["", told, ""]
+        lines += ["```bash", *commands, "```"]
+    return lines
+
+
 def mean(values: Sequence[float]) -> str:
     """Shares as percent: the mean, and of several Student's 95 % interval."""
     if len(values) == 1:
@@ -190,91 +269,116 @@ def mean(values: Sequence[float]) -> str:
     return f"{100 * middle:.1f} ± {100 * reach:.1f}"
 
 
+def _classified_lines(kept: Sequence[dict[str, Any]]) -> list[str]:
+    rows: list[tuple[object, ...]] = [
+        ("task", "settings", "model", "examples", "runs", "part", "accuracy %", "macro-F1 %",
+         "majority %", "paper")
+    ]  # fmt: skip
+    rows += [
+        (
+            own["task"],
+            own["settings"],
+            own["model"],
+            f"{own['examples']:,}",
+            own["runs"],
+            own["part"],
+            mean(own["accuracy"]),
+            mean(own["macro_f1"]),
+            f"{100 * own['majority'][0]:.1f}",
+            own["paper"] or "-",
+        )
+        for own in kept
+    ]
+    return [
+        results.table(rows),
+        "",
+        "Of several runs (seeds) the mean and Student's 95 % interval. The paper's models are "
+        "larger; its ADEPT figures are those of its dev part.",
+        "",
+    ]
+
+
+def _generated_lines(kept: Sequence[dict[str, Any]]) -> list[str]:
+    names = (*MEANINGS, "valid")
+    rows: list[tuple[object, ...]] = [("SyGNS", "parameters", "epochs", *names)]
+    for own in kept:
+        cells = [f"{_each(own['scores'][n])} ({own['paper'][n]})" for n in names]
+        rows.append((own["settings"], f"{own['parameters']:,}", own["epochs"], *cells))
+    return [
+        results.table(rows),
+        "",
+        "Exact matches in percent; of several runs (seeds) the mean, and each. In parentheses "
+        "those of the paper's table 4 (10 M parameters, mean of five runs).",
+    ]
+
+
+def _transferred_lines(kept: Sequence[dict[str, Any]]) -> list[str]:
+    cells = pa.Table.from_pylist(list(kept))
+    least = min(cells["rows"].to_pylist())
+    return [
+        "",
+        "Each model on each task, as `training/score.py` asks it (percent right, Wilson's 95 % "
+        f"interval; {least:,} rows a cell or more; how labels are read across tasks: "
+        "docs/scoring.md):",
+        "",
+        transfer.markdown(transfer.grid(cells)),
+    ]
+
+
+def _prompted_lines(kept: Sequence[dict[str, Any]]) -> list[str]:
+    # JSON keeps no order of classes.
+    classes = [name for name in ("I", "S", "O", "average") if name in kept[0]["classes"]]
+    rows: list[tuple[object, ...]] = [("PLANE, prompts", "model", "questions", "answer", *classes)]
+    for own in kept:
+        pairs = [own["classes"][name] for name in classes]
+        scores = [f"{100 * m:.1f} ± {100 * d:.1f}" for m, d in pairs]
+        rows.append((own["scheme"], own["model"], f"{own['questions']:,}", own["side"], *scores))
+    return [
+        "",
+        results.table(rows),
+        "",
+        "Mean F1 and its deviation over templates and verbalisers, in percent.",
+    ]
+
+
 def page(kept: dict[str, Any]) -> str:
     """The section of the page."""
     lines = ["## Models on the published data", ""]
-    if kept["classified"]:
-        rows: list[tuple[object, ...]] = [
-            ("task", "settings", "model", "examples", "runs", "part", "accuracy %", "macro-F1 %",
-             "majority %", "paper")
-        ]  # fmt: skip
-        rows += [
-            (
-                own["task"],
-                own["settings"],
-                own["model"],
-                f"{own['examples']:,}",
-                own["runs"],
-                own["part"],
-                mean(own["accuracy"]),
-                mean(own["macro_f1"]),
-                f"{100 * own['majority'][0]:.1f}",
-                own["paper"] or "-",
-            )
-            for own in kept["classified"]
-        ]
-        lines += [
-            results.table(rows),
-            "",
-            "Of several runs (seeds) the mean and Student's 95 % interval. The paper's models are "
-            "larger; its ADEPT figures are those of its dev part.",
-            "",
-        ]
-    if kept["generated"]:
-        names = (*MEANINGS, "valid")
-        rows = [("SyGNS", "parameters", "epochs", *names)]
-        for own in kept["generated"]:
-            cells = [f"{_each(own['scores'][n])} ({own['paper'][n]})" for n in names]
-            rows.append((own["settings"], f"{own['parameters']:,}", own["epochs"], *cells))
-        lines += [
-            results.table(rows),
-            "",
-            "Exact matches in percent; of several runs (seeds) the mean, and each. In parentheses "
-            "those of the paper's table 4 (10 M parameters, mean of five runs).",
-        ]
-    if kept["transferred"]:
-        cells = pa.Table.from_pylist(kept["transferred"])
-        least = min(cells["rows"].to_pylist())
-        lines += [
-            "",
-            "Each model on each task, as `training/score.py` asks it (percent right, Wilson's 95 % "
-            f"interval; {least:,} rows a cell or more; how labels are read across tasks: "
-            "docs/scoring.md):",
-            "",
-            transfer.markdown(transfer.grid(cells)),
-        ]
-    if kept["prompted"]:
-        classes = list(kept["prompted"][0]["classes"])
-        rows = [("PLANE, prompts", "model", "questions", "answer", *classes)]
-        for own in kept["prompted"]:
-            scores = [f"{100 * m:.1f} ± {100 * d:.1f}" for m, d in own["classes"].values()]
-            rows.append(
-                (own["scheme"], own["model"], f"{own['questions']:,}", own["side"], *scores)
-            )
-        lines += [
-            "",
-            results.table(rows),
-            "",
-            "Mean F1 and its deviation over templates and verbalisers, in percent.",
-        ]
+    parts = {
+        "classified": _classified_lines,
+        "generated": _generated_lines,
+        "transferred": _transferred_lines,
+        "prompted": _prompted_lines,
+        "experiments": _experiment_lines,
+    }
+    for name, told in parts.items():
+        if kept.get(name):
+            lines += told(kept[name])
     return "\n".join(lines)
 
 
 def main(settings: Settings) -> None:
-    """Read the runs, record their scores, write the page.
+    """Do what is missing (run=true), read the runs, record their scores, write the page.
 
     Raises:
         JobFailed: no finished run on the releases.
     """
+    chosen = experiments(settings.only)
+    if settings.run:
+        for progress in states(settings.tracking, chosen):
+            if not progress.done:
+                do(progress, settings.lake, settings.tracking, settings.models, settings.out)
     runs = find_runs(settings.tracking)
-    kept = {
+    found = {
         "classified": classified(runs),
         "generated": generated(settings.lake, runs),
         "transferred": transferred(settings.lake, runs),
         "prompted": prompted(settings.lake, runs),
     }
-    if not any(kept.values()):
+    if not any(found.values()):
         raise JobFailed(f"tracking={settings.tracking}: no finished run. {runs.note}")
+    found["experiments"] = [_experiment(own) for own in states(settings.tracking, chosen)]
+    kept = merged(results.recorded().get(KEY, {}), found)
     results.record(KEY, kept)
     text = page(kept)
     results.write_section(KEY, text, packages=["torch", "transformers", "deepspeed"])

@@ -108,23 +108,22 @@ def bare(lake: str, model: str) -> None:
     """Forward passes for ever; a line of rows done and CPU seconds after each batch."""
     import torch
 
-    from training.answering import classifier
+    from training.answering import classifier, texts
     from training.batching import evaluation_batches, rng
-    from training.encoders import padded
     from training.loading import resolve
 
     own = classifier(resolve(model))
     rows = arrow.read(lake, "adept_items", columns=["sentence", "modified_sentence"], version=0)
     rows = rows.slice(0, BARE)
-    tokens = own.encode(*(rows[name].combine_chunks() for name in rows.column_names))
-    batches = evaluation_batches(tokens.lengths, BATCH, 0, 1)
+    encoded = own.encode(texts(*(rows[name].combine_chunks() for name in rows.column_names)))
+    batches = evaluation_batches(encoded.lengths("rows"), BATCH, 0, 1)
     device = next(own.model.parameters()).device
     done = 0
     with torch.inference_mode():
         while True:
             # Long and short ones mixed, so that a round that is cut off stands for all of them.
             for at in rng("bare").permutation(len(batches)):
-                batch = padded(own.tokenizer, tokens, batches[at])
+                batch = encoded.collate("rows", batches[at])
                 own.model(**{name: value.to(device) for name, value in batch.items()}).logits.cpu()
                 done += len(batches[at])
                 print(json.dumps([done, time.process_time()]), flush=True)
@@ -240,8 +239,7 @@ def _predicted(log: Path) -> int:
 
 def staging(lake: str, folder: Path) -> float:
     """Seconds that the rows take to be read and laid down in chunks, once a run."""
-    from training.predicting.columns import Columns
-    from training.predicting.rows import Query, stage
+    from training.predicting.rows import Columns, Query, stage
 
     columns = Columns("item_id", "edition", "sentence", "modified_sentence")
     version = arrow.version(lake, "adept_items")

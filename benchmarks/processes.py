@@ -1,6 +1,6 @@
 """Commands measured with all the processes that they start: a Spark job is a JVM and its workers.
 
-    python -m benchmarks.processes RESULT.json COMMAND…     (what `measured` runs)
+    python -m benchmarks.processes RESULT.json FOLDER COMMAND…     (what `measured` runs)
 
 Linux only. The CPU time of a process whose parent does not wait for it is lost to the usual
 accounting, and Spark's Python daemon does not always wait for its workers. So every process below
@@ -22,6 +22,7 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import psutil
 
@@ -30,13 +31,27 @@ from conf import ROOT
 _PR_SET_CHILD_SUBREAPER = 36
 EVERY = 0.1
 MEMORY_EVERY = 5  # looks: to add up a process's pages takes longer than to read its times
+COURSE_EVERY = 20  # looks between two samples of the course
+
+
+class Sample(NamedTuple):
+    """A moment of a command's course; see `Usage`."""
+
+    time: float
+    cpu: float
+    memory: float
+    disk: float
 
 
 @dataclass(frozen=True)
 class Usage:
     """What a command used: exit code, seconds from start to end, CPU seconds (user and system, of
     all its processes; of its JVMs), most memory of all its processes at a time in 10^6 bytes (pages
-    that they share counted once), and what it wrote to standard output and standard error."""
+    that they share counted once), and what it wrote to standard output and standard error.
+
+    `course` has its course, a sample every two seconds: time of day (as `time.time`), CPU seconds
+    so far, memory since the sample before at its highest, bytes of the files in the folder watched.
+    """
 
     code: int
     wall: float
@@ -45,6 +60,7 @@ class Usage:
     memory: float
     output: str
     errors: str
+    course: tuple[Sample, ...] = ()
 
     def checked(self) -> Usage:
         """The usage of a command that succeeded; `RuntimeError` with its last lines otherwise."""
@@ -59,16 +75,21 @@ def measured(
     *,
     env: Mapping[str, str] | None = None,
     cores: Collection[int] | None = None,
+    folder: Path | None = None,
 ) -> Usage:
     """Run `command` to its end, on `cores` only if they are given, and say what it used.
 
-    `env` adds to the environment. It is run from the repository's root.
+    `env` adds to the environment. It is run from the repository's root. Of `folder`, if it is
+    given, the size is followed too.
     """
-    with tempfile.TemporaryDirectory(prefix="adnominal-bench-") as folder:
-        result, out, err = (Path(folder) / name for name in ("result.json", "out", "err"))
+    with tempfile.TemporaryDirectory(prefix="adnominal-bench-") as own:
+        result, out, err = (Path(own) / name for name in ("result.json", "out", "err"))
         with out.open("wb") as stdout, err.open("wb") as stderr:
             subprocess.run(
-                [sys.executable, "-m", "benchmarks.processes", str(result), *command],
+                [
+                    *(sys.executable, "-m", "benchmarks.processes"),
+                    *(str(result), str(folder or ""), *command),
+                ],
                 cwd=ROOT,
                 env={**os.environ, **(env or {})},
                 stdout=stdout,
@@ -77,6 +98,7 @@ def measured(
                 preexec_fn=None if cores is None else lambda: os.sched_setaffinity(0, cores),
             )
         used = json.loads(result.read_text())
+        used["course"] = tuple(Sample(*sample) for sample in used["course"])
         return Usage(
             **used,
             output=out.read_text(encoding="utf-8", errors="replace"),
@@ -129,6 +151,18 @@ def _memory() -> float:
     return total * 1024 / 1e6
 
 
+def _disk(folder: str) -> int:
+    """Bytes that the files below a folder take."""
+    size = 0
+    for path, _, names in os.walk(folder):
+        for name in names:
+            try:
+                size += os.lstat(os.path.join(path, name)).st_blocks * 512
+            except OSError:  # it has been deleted
+                continue
+    return size
+
+
 def _reap() -> None:
     """Wait for the orphans that have ended."""
     try:
@@ -138,17 +172,24 @@ def _reap() -> None:
         pass
 
 
-def _main(result: str, command: list[str]) -> None:
+def _main(result: str, folder: str, command: list[str]) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
     seen: dict[tuple[int, float], tuple[float, bool]] = {}
-    started = time.monotonic()
+    started, started_at = time.monotonic(), time.time()
     process = subprocess.Popen(command)
     wall, memory, looks = None, 0.0, 0
+    course: list[Sample] = []
+    since = 0.0  # most memory since the last sample
     while _look(seen):
         if looks % MEMORY_EVERY == 0:
-            memory = max(memory, _memory())
+            since = max(since, _memory())
+            memory = max(memory, since)
+        if looks % COURSE_EVERY == 0:
+            cpu = sum(own for own, _ in seen.values())
+            course.append(Sample(time.time(), cpu, since, _disk(folder) if folder else 0))
+            since = 0.0
         looks += 1
         if wall is None and process.poll() is not None:
             wall = time.monotonic() - started
@@ -162,9 +203,10 @@ def _main(result: str, command: list[str]) -> None:
     # Either misses something: the sum what ends between two looks, the other what nobody waits for.
     cpu = max(sum(own for own, _ in seen.values()), waited_for.ru_utime + waited_for.ru_stime)
     jvm = sum(own for own, java in seen.values() if java)
-    used = {"code": code, "wall": wall, "cpu": cpu, "jvm": jvm, "memory": memory}
+    course.append(Sample(started_at + wall, cpu, since, _disk(folder) if folder else 0))
+    used = {"code": code, "wall": wall, "cpu": cpu, "jvm": jvm, "memory": memory, "course": course}
     Path(result).write_text(json.dumps(used))
 
 
 if __name__ == "__main__":
-    _main(sys.argv[1], sys.argv[2:])
+    _main(sys.argv[1], sys.argv[2], sys.argv[3:])

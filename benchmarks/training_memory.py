@@ -55,6 +55,8 @@ CASES: dict[str, tuple[dict[str, int], list[str]]] = {
         ["lora.rank=8"],
     ),
 }
+# Phases that begin with a process's share of the weights, and those that begin without.
+WITH_SHARE, WITHOUT_SHARE = ("evaluation", "saving"), ("loading", "loading again")
 # 10^9 bytes a process, of the LoRA case: in training, evaluation and saving; while loading.
 TARGETS = {"training": 3.6, "evaluation": 3.6, "saving": 3.6, "loading": 4.2, "loading again": 4.2}
 
@@ -81,13 +83,16 @@ class Phases:
     def __init__(self, folder: Path) -> None:
         self._place = folder / f"phase-{os.environ['RANK']}"
         self.peaks: dict[str, int] = defaultdict(int)
-        self._now = "start"
+        self.growth: dict[str, int] = defaultdict(int)
+        self._now, self._began = "start", 0
 
     def enter(self, name: str) -> str:
         """Begin a phase; gives the one that ends."""
-        self.peaks[self._now] = max(self.peaks[self._now], _peak())
+        peak = _status("VmHWM")
+        self.peaks[self._now] = max(self.peaks[self._now], peak)
+        self.growth[self._now] = max(self.growth[self._now], peak - self._began)
         Path("/proc/self/clear_refs").write_text("5")
-        before, self._now = self._now, name
+        before, self._now, self._began = self._now, name, _status("VmRSS")
         self._place.write_text(name)
         return before
 
@@ -106,10 +111,10 @@ class Phases:
         setattr(owner, method, call)
 
 
-def _peak() -> int:
-    """Bytes of this process at its peak since the last reset."""
+def _status(name: str) -> int:
+    """Bytes of this process: now (VmRSS), or at the peak since the last reset (VmHWM)."""
     status = Path("/proc/self/status").read_text()
-    return int(status.partition("\nVmHWM:")[2].split()[0]) * 1024
+    return int(status.partition(f"\n{name}:")[2].split()[0]) * 1024
 
 
 def worker(folder: Path, arguments: list[str]) -> int:
@@ -131,7 +136,8 @@ def worker(folder: Path, arguments: list[str]) -> int:
     phases.within(PairLearner, "load", "loading again")
     code = launch.run(Settings, finetune, arguments)
     phases.enter("end")
-    (folder / f"peaks-{os.environ['RANK']}").write_text(json.dumps(phases.peaks))
+    figures = {"peaks": phases.peaks, "growth": phases.growth}
+    (folder / f"peaks-{os.environ['RANK']}").write_text(json.dumps(figures))
     return code
 
 
@@ -171,9 +177,14 @@ def measure(case: str) -> dict[str, Any]:
             time.sleep(EVERY)
         if any(rank.returncode for rank in ranks):
             raise SystemExit(f"{case}: exit codes {[rank.returncode for rank in ranks]}")
-        peaks = [json.loads((folder / f"peaks-{rank}").read_text()) for rank in range(RANKS)]
+        figures = [json.loads((folder / f"peaks-{rank}").read_text()) for rank in range(RANKS)]
         weights = sum(f.stat().st_size for f in (folder / "model").glob("*.safetensors"))
-        return {"weights": weights, "ranks": peaks, "together": together}
+        return {
+            "weights": weights,
+            "ranks": [own["peaks"] for own in figures],
+            "growth": [own["growth"] for own in figures],
+            "together": together,
+        }
 
 
 def _shared_once(process: int) -> int:
@@ -185,6 +196,16 @@ def _shared_once(process: int) -> int:
     return int(rollup.partition("\nPss:")[2].split()[0]) * 1024 if "\nPss:" in rollup else 0
 
 
+def held_at_once(own: Mapping[str, Any]) -> dict[str, float]:
+    """Bytes of weights that a process can have held at once in a phase: what it grew by, and its
+    share where it had that before."""
+    return {
+        phase: max(growth[phase] for growth in own["growth"])
+        + (own["weights"] / RANKS if phase in WITH_SHARE else 0)
+        for phase in (*WITHOUT_SHARE[:1], *WITH_SHARE, *WITHOUT_SHARE[1:])
+    }
+
+
 def page(kept: Mapping[str, Mapping[str, Any]]) -> str:
     """The section of the page."""
     names = {"full": "0.4 B in full", "lora": "1.1 B, LoRA of rank 8"}
@@ -193,8 +214,18 @@ def page(kept: Mapping[str, Mapping[str, Any]]) -> str:
     for case, own in kept.items():
         for number, peaks in enumerate(own["ranks"]):
             rows.append((names[case], f"process {number}", *(_gb(peaks, p) for p in PHASES)))
+            growth = own["growth"][number]
+            rows.append((names[case], "its growth in the phase", *(_gb(growth, p) for p in PHASES)))
         rows.append((names[case], "both, PSS", *(_gb(own["together"], p) for p in PHASES)))
         notes.append(f"{names[case]}: {own['weights'] / 1e9:.2f} GB of weights.")
+        if case == "full":
+            held = held_at_once(own)
+            notes.append(
+                "The most of them that a process can have held: "
+                + ", ".join(f"{phase} {value / 1e9:.2f} GB" for phase, value in held.items())
+                + f"; {results.verdict(max(held.values()) / own['weights'], 1, at_least=False)}: "
+                "never all."
+            )
         if case == "lora":
             worst = {p: max(peaks.get(p, 0) for peaks in own["ranks"]) / 1e9 for p in TARGETS}
             notes += [

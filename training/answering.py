@@ -6,7 +6,9 @@ because no process could hold it, and all processes answer the same rows togethe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import copy
+import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,79 +18,68 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from conf import UserError
-from training import launch, sharding
-from training.batching import Ids, evaluation_batches
-from training.encoders import find, load_pretrained, longest, padded, set_template
-from training.evaluation import softmax
-from training.instructions import choice_scores, completed, completions, cut, prompts_of
+from training import sharding
+from training.encoders import PairLearner
+from training.evaluation import Evaluation, evaluate
+from training.instructions import InstructionLearner
 from training.loading import ModelSource
-from training.tokens import Tokens, encode
+from training.settings import Settings
+from training.tasks import Dataset, Examples
 
-__all__ = ["Classifier", "classifier", "forward", "scores"]
+_PART = "rows"
 
 
 @dataclass(frozen=True)
 class Classifier:
     """A model that classifies texts, in evaluation mode, on this process's device.
 
-    `limit` is the number of tokens that texts are cut to; `sharded` tells whether processes hold
-    parts of the weights, and have to be asked together.
+    `learner` makes batches of texts for it; `sharded` tells whether processes hold parts of the
+    weights, and have to be asked together.
     """
 
     source: ModelSource
     model: Any
-    tokenizer: Any
-    limit: int
+    learner: PairLearner
     sharded: bool = False
 
-    def encode(
-        self, first: pa.StringArray, second: pa.StringArray | None = None, cache: Path | None = None
-    ) -> Tokens:
-        """Texts as tokens; `second` for models of two texts."""
-        return encode(self.tokenizer, first, second, self.limit, cache)
-
-    def ask(self, tokens: Tokens, rows: Ids) -> Any:
-        """The logits of some rows, [rows, classes], on the model's device."""
-        return self.model(**_moved(padded(self.tokenizer, tokens, rows), self.model)).logits.float()
-
-    def own(self, count: int) -> Ids:
-        """Which of `count` rows this process is to ask about: every one, of a sharded model."""
-        rows = np.arange(count, dtype=np.int64)
-        return rows if self.sharded else rows[launch.rank() :: launch.world_size()]
-
-
-class InstructedClassifier(Classifier):
-    """A language model that chooses among the names of the classes that it was taught to write."""
+    @property
+    def limit(self) -> int:
+        """How many tokens texts are cut to."""
+        return self.learner.limit
 
     def encode(
-        self, first: pa.StringArray, second: pa.StringArray | None = None, cache: Path | None = None
-    ) -> Tokens:
-        """The prompts of texts as tokens, cut on the left so that each completion has room."""
-        assert self.source.trained is not None and self.source.trained.instruction is not None
-        labels = self.source.labels
-        texts = prompts_of(self.source.trained.instruction, labels, first, second)
-        room = self.limit - max(len(own) for own in completions(self.tokenizer, labels))
-        rows = self.tokenizer(texts)["input_ids"] if texts else []
-        kept = [cut(row, room) for row in rows]
-        ids = np.array([token for row in kept for token in row], dtype=np.int32)
-        offsets = np.cumsum([0, *map(len, kept)]).astype(np.int64)
-        return Tokens(ids, offsets, None, sum(len(row) > room for row in rows))
+        self, examples: Examples, limit: int | None = None, cache: Path | None = None
+    ) -> PairLearner:
+        """Examples as tokens, cut to `limit` or to the model's own; `cache` is a folder of tokens.
 
-    def ask(self, tokens: Tokens, rows: Ids) -> Any:
-        """The log-probability of each class's name."""
-        choices = completions(self.tokenizer, self.source.labels)
-        prompts = [
-            tokens.ids[tokens.offsets[at] : tokens.offsets[at + 1]].tolist()
-            for at in rows
-            for _ in choices
-        ]
-        batch = completed(prompts, [*choices] * len(rows), self.tokenizer.pad_token_id)
-        return choice_scores(self.model, _moved(batch, self.model), len(choices))
+        Their labels, which are of a task, are left out: the model may have others.
+        """
+        learner = copy.copy(self.learner)
+        rows = dataclasses.replace(examples, labels=None, gold=None, targets=None)
+        learner.dataset = dataclasses.replace(learner.dataset, parts={_PART: rows})
+        learner.limit = limit or self.limit
+        learner.cache = cache
+        learner.prepare()
+        return learner
 
+    def answer(
+        self,
+        encoded: PairLearner,
+        batch_size: int,
+        advance: Callable[[int], None] = lambda rows: None,
+        *,
+        together: bool = True,
+    ) -> Evaluation:
+        """Class ids and the probability of each class (rows, classes), in the order of the rows.
 
-def _moved(batch: Mapping[str, Any], model: Any) -> dict[str, Any]:
-    device = next(model.parameters()).device
-    return {name: column.to(device, non_blocking=True) for name, column in batch.items()}
+        Processes share the rows out `together`, and each gets all answers; else each asks about
+        rows of its own, which a sharded model cannot.
+        """
+        together = together or self.sharded
+        if not len(encoded.lengths(_PART)):
+            empty = np.zeros((0, len(self.source.labels)))
+            return Evaluation(np.zeros(0, dtype=np.int64), empty, None)
+        return evaluate(encoded, self.model, _PART, batch_size, advance=advance, together=together)
 
 
 def classifier(
@@ -114,23 +105,12 @@ def classifier(
         raise UserError(f"model={source.name}: it generates texts; expected one that classifies")
     if precision == "fp16" and not torch.cuda.is_available():
         raise UserError("precision=fp16: there is no GPU here; expected fp32 or bf16 on a CPU")
-    found = find(source.path)
-    instructed = source.trained is not None and source.trained.instruction is not None
-    kind = InstructedClassifier if instructed else Classifier
-    if not instructed:
-        set_template(found.tokenizer, found.config)
-    able, special = longest(found), found.tokenizer.num_special_tokens_to_add(pair=True)
-    if max_length is not None and not special < max_length <= able:
-        raise UserError(
-            f"max_length={max_length}: expected {special + 1} to {able} for {source.name}"
-        )
-    learnt = source.trained.max_length if source.trained is not None else None
+    learner = _learner(source, max_length)
     kinds = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
     dtype = kinds.get(precision, "auto")
 
     def load() -> Any:
-        auto_class = f"AutoModelFor{'CausalLM' if instructed else 'SequenceClassification'}"
-        model, missing = load_pretrained(found.path, found.config, dtype, None, auto_class)
+        model, missing = learner.loaded(source.path, dtype)
         if missing:
             raise UserError(
                 f"model={source.name}: without {', '.join(sorted(missing)[:3])}: its "
@@ -141,66 +121,43 @@ def classifier(
 
     sharded = sharding.stage_of(deepspeed) == 3
     if sharded:
-        written = getattr(found.config, "dtype", None) or torch.float32
+        written = getattr(learner.config, "dtype", None) or torch.float32
         model = sharding.sharded(load, deepspeed, written if dtype == "auto" else dtype)
     else:
         model = load()
         if torch.cuda.is_available():
             model = model.cuda()
-    model.eval()
-    limit = min(max_length or learnt or able, able)
-    return kind(source, model, found.tokenizer, limit, sharded)
+    return Classifier(source, model, learner, sharded)
 
 
-def forward(
-    own: Classifier,
-    tokens: Tokens,
-    batch_size: int,
-    advance: Callable[[int], None] = lambda rows: None,
-) -> npt.NDArray[np.float64]:
-    """The probability of each class (rows, classes), in the order of the rows.
-
-    Batches are made by length, so that little is padded; `advance` is told the rows of each. The
-    batches depend on the rows alone, so that any number of processes gives the same figures. Of a
-    sharded model every process passes the same rows, computes its share of the batches and gets
-    all of the answer.
-    """
-    import torch
-
-    if not len(tokens.lengths):
-        return np.zeros((0, len(own.source.labels)))
-    place = (launch.rank(), launch.world_size()) if own.sharded else (0, 1)
-    found, order = [], []
-    # Of a sharded model no inference_mode: ZeRO 3 gathers weights in place.
-    with torch.no_grad() if own.sharded else torch.inference_mode():
-        for rows in evaluation_batches(tokens.lengths, batch_size, *place):
-            # A process that has no batch left takes the step all the same. Logits are left where
-            # they are: a GPU is not waited for before the next batch.
-            logits = own.ask(tokens, rows if len(rows) else np.zeros(1, np.int64))
-            if len(rows):
-                found.append(logits)
-                order.append(rows)
-                advance(len(rows))
-        own_logits = torch.cat(found).cpu().numpy() if found else None
-    shares = [(order, own_logits)]
-    if own.sharded:
-        shares = launch.gather(shares[0])
-    logits = np.concatenate([share for _, share in shares if share is not None])
-    at = np.argsort(np.concatenate([rows for share, _ in shares for rows in share]), kind="stable")
-    return softmax(logits[at].astype(np.float64))
+def _learner(source: ModelSource, max_length: int | None) -> PairLearner:
+    """What makes batches for a model: in its own classes, in the form that it was taught."""
+    trained = source.trained
+    dataset = Dataset("", "", "", "", source.labels, {}, ())
+    learnt = trained.max_length if trained is not None else None
+    settings = Settings(model=source.path, max_length=max_length)
+    if trained is None or trained.instruction is None:
+        return PairLearner(dataclasses.replace(dataset, max_length=learnt), settings)
+    settings = dataclasses.replace(settings, max_length=max_length or learnt)
+    dataset = dataclasses.replace(dataset, instruction=trained.instruction)
+    return InstructionLearner(dataset, settings)
 
 
 def scores(
-    own: Classifier,
+    model: Classifier,
     first: pa.StringArray,
     second: pa.StringArray | None = None,
     *,
     batch_size: int = 64,
-    cache: Path | None = None,
     advance: Callable[[int], None] = lambda rows: None,
 ) -> npt.NDArray[np.float64]:
-    """`forward` of texts: all of them in this process, which shares nothing out.
+    """The probability of each class (rows, classes) of texts; `second` for models of two texts."""
+    found = model.answer(model.encode(texts(first, second)), batch_size, advance, together=False)
+    assert found.scores is not None
+    return found.scores
 
-    `cache` is a folder of tokenised texts (`training.tokens.encode`).
-    """
-    return forward(own, own.encode(first, second, cache), batch_size, advance)
+
+def texts(first: pa.StringArray, second: pa.StringArray | None = None) -> Examples:
+    """Texts as examples without labels."""
+    origin = np.zeros(len(first), dtype=np.int8)
+    return Examples(first, first, second, None, None, None, origin)

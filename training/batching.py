@@ -16,18 +16,6 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "Ids",
-    "Layout",
-    "epoch_steps",
-    "evaluation_batches",
-    "layout",
-    "padding_efficiency",
-    "rng",
-    "seed_of",
-    "shares",
-]
-
 Ids: TypeAlias = npt.NDArray[np.int64]
 
 

@@ -22,8 +22,6 @@ from typing import Any
 from training import launch
 from training.files import replace_json
 
-__all__ = ["Checkpoints", "Pointer", "State", "better", "quietly"]
-
 _POINTER = "latest.json"
 
 

@@ -18,8 +18,6 @@ from conf import JobFailed, UserError, setting
 from training import packaged
 from training.files import replace_json
 
-__all__ = ["Settings", "convert"]
-
 log = logging.getLogger("adnominal")
 
 

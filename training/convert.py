@@ -1,7 +1,7 @@
 """Entry point: ``python training/convert.py model=FOLDER out=FOLDER``."""
 
 import sys
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 if not __package__:
@@ -10,11 +10,8 @@ if not __package__:
 import conf
 from training.conversion import Settings, convert
 
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit code."""
-    return conf.run(Settings, convert, argv)
-
+# Runs the command line `argv`, or this process's; gives the exit code.
+main = partial(conf.run, Settings, convert)
 
 if __name__ == "__main__":
     sys.exit(main())

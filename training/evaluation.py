@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,8 +13,6 @@ import numpy.typing as npt
 from training import launch
 from training.batching import Ids, evaluation_batches
 from training.learner import IGNORED, Learner
-
-__all__ = ["Evaluation", "evaluate", "figures_line", "loss_sum", "softmax"]
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,7 @@ class _Share:
     """What one process has found."""
 
     rows: list[Ids] = field(default_factory=list)
-    logits: list[npt.NDArray[np.float32]] = field(default_factory=list)
+    logits: Any = None
     texts: list[str] = field(default_factory=list)
     loss: float = 0.0
     terms: int = 0
@@ -58,41 +56,53 @@ class _Share:
 
 
 def evaluate(
-    learner: Learner, model: Any, part: str, batch_size: int, *, answers: bool = True
+    learner: Learner,
+    model: Any,
+    part: str,
+    batch_size: int,
+    *,
+    answers: bool = True,
+    advance: Callable[[int], None] = lambda rows: None,
+    together: bool = True,
 ) -> Evaluation:
     """What `model` (a module or an engine) says of a part, in the part's order, in every process.
 
-    All processes take the same number of steps: under ZeRO 3 a forward pass is collective. The
-    loss is the sum over all terms divided by their number, whatever the batches.
+    All processes take the same number of steps: under ZeRO 3 a forward pass is collective. Where
+    they are not asked `together`, each has a part of its own and answers all of it. The loss is the
+    sum over all terms divided by their number, whatever the batches; batches are of like lengths
+    and depend on the rows alone. `advance` is told the rows of each.
     """
     import torch
 
-    kind = learner.dataset.kind
-    lengths = learner.lengths(part)
+    kind = learner.dataset.kind if answers else "masked"
+    place = (launch.rank(), launch.world_size()) if together else (0, 1)
     device = next(model.parameters()).device if not hasattr(model, "device") else model.device
     model.eval()
-    share = _Share()
+    share, scored = _Share(), []
     with torch.no_grad():
-        for rows in evaluation_batches(lengths, batch_size, launch.rank(), launch.world_size()):
+        for rows in evaluation_batches(learner.lengths(part), batch_size, *place):
             batch = learner.collate(part, rows if len(rows) else np.zeros(1, dtype=np.int64))
             batch = {name: value.to(device, non_blocking=True) for name, value in batch.items()}
-            logits = learner.logits(model, batch)
-            texts = learner.texts(model, batch) if answers and kind == "seq2seq" else []
-            scored = logits
-            if answers and kind == "classification":
-                scored = learner.scores(model, batch, logits)
+            labels = batch.get("labels")
+            logits = None if labels is None else learner.logits(model, batch)
+            texts = learner.texts(model, batch) if kind == "seq2seq" else []
+            if kind == "classification":
+                scores = learner.scores(model, batch, logits)
             if not len(rows):
                 continue
             share.rows.append(rows)
             share.texts += texts
-            if "labels" in batch:
-                labels = batch["labels"]
+            if labels is not None:
                 share.loss += float(loss_sum(logits, labels))
                 share.terms += int((labels != IGNORED).sum())
                 share.sums.update(learner.sums(logits, labels))
-            if answers and kind == "classification":
-                share.logits.append(scored.float().cpu().numpy())
-    return _joined(launch.gather(share), kind if answers else "masked")
+            if kind == "classification":
+                # Left where they are: a GPU is not waited for before the next batch.
+                scored.append(scores.float())
+            advance(len(rows))
+    if scored:
+        share.logits = torch.cat(scored).cpu().numpy()
+    return _joined(launch.gather(share) if together else [share], kind)
 
 
 def _joined(shares: Sequence[_Share], kind: str) -> Evaluation:
@@ -108,7 +118,7 @@ def _joined(shares: Sequence[_Share], kind: str) -> Evaluation:
     if kind == "seq2seq":
         texts = [text for own in shares for text in own.texts]
         return Evaluation([texts[at] for at in place], None, loss)
-    logits = np.concatenate([rows for own in shares for rows in own.logits])[place]
+    logits = np.concatenate([own.logits for own in shares if own.logits is not None])[place]
     scores = softmax(logits.astype(np.float64))
     return Evaluation(scores.argmax(axis=1), scores, loss)
 

@@ -11,8 +11,6 @@ from typing import Any
 
 from conf import UserError
 
-__all__ = ["check_space", "replace_json", "replace_text"]
-
 
 def check_space(folder: Path, needed: int) -> None:
     """Raise `UserError` where the disk of `folder` has less than `needed` bytes free."""

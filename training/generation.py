@@ -8,13 +8,12 @@ from typing import Any
 
 from training import launch, seq2seq
 from training.batching import Ids
+from training.learner import Learner
 from training.settings import Settings
 from training.tasks import Dataset
 
-__all__ = ["Seq2SeqLearner"]
 
-
-class Seq2SeqLearner:
+class Seq2SeqLearner(Learner):
     """A model of `training.seq2seq` with its vocabularies and data."""
 
     def __init__(self, dataset: Dataset, settings: Settings) -> None:
@@ -33,23 +32,9 @@ class Seq2SeqLearner:
         """How many weights the model has."""
         return sum(p.numel() for p in self._blank.parameters())
 
-    def trained(self) -> int:
-        """All of them."""
-        return self.parameters()
-
-    def prepare(self) -> None:
-        """Nothing: the words are numbered when the vocabulary is built."""
-
     def lengths(self, part: str) -> Ids:
         """Tokens of source and target."""
         return self._data.lengths(part)
-
-    def begin_epoch(self, epoch: int) -> None:
-        """Nothing: the examples are the same in every epoch."""
-
-    def truncated(self) -> dict[str, int]:
-        """None: models are as long as the longest sequence."""
-        return dict.fromkeys(self.dataset.parts, 0)
 
     def collate(self, part: str, indices: Ids) -> dict[str, Any]:
         """input_ids, attention_mask, labels."""
@@ -63,14 +48,6 @@ class Seq2SeqLearner:
     def logits(self, model: Any, batch: Mapping[str, Any]) -> Any:
         """Of each target token, teacher-forced, and word."""
         return model(**batch).logits
-
-    def sums(self, logits: Any, labels: Any) -> Mapping[str, float]:
-        """None: a task scores what is generated."""
-        return {}
-
-    def scores(self, model: Any, batch: Mapping[str, Any], logits: Any) -> Any:
-        """Nothing: there are no classes."""
-        raise NotImplementedError
 
     def texts(self, model: Any, batch: Mapping[str, Any]) -> list[str]:
         """What the model generates."""

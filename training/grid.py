@@ -22,7 +22,9 @@ __all__ = ["Point", "best", "content", "group", "name", "points", "summary", "su
 _Settings = TypeVar("_Settings", bound=Training)
 
 # Not every setting makes sense as an axis: these would change what the grid itself is.
-_NO_AXIS = ("grid", "seeds", "train_size", "out", "lake", "tracking", "experiment")
+_NO_AXIS = (
+    "grid", "seeds", "train_size", "out", "lake", "tracking", "experiment", "devices", "dry_run"
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

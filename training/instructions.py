@@ -7,6 +7,7 @@ restricted choice: the class whose name is the most probable completion; texts b
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -16,20 +17,9 @@ import pyarrow as pa
 from conf import UserError
 from training import launch
 from training.batching import Ids
-from training.encoders import PairLearner, Pretrained, longest
+from training.encoders import PairLearner, longest, unadapted
 from training.learner import IGNORED
 from training.tasks import Examples
-
-__all__ = [
-    "InstructionLearner",
-    "choice_scores",
-    "completed",
-    "completion_logits",
-    "completions",
-    "cut",
-    "packed",
-    "prompts_of",
-]
 
 # Token ids, a list each.
 Rows: TypeAlias = list[list[int]]
@@ -60,7 +50,7 @@ class InstructionLearner(PairLearner):
         tokenizer.padding_side = "left"
 
     def _limit(self) -> int:
-        able = longest(Pretrained(self._path, self.config, self.tokenizer))
+        able = longest(self)
         wanted = self._settings.max_length or able
         if not 16 <= wanted <= able:
             raise UserError(f"max_length={wanted}: expected 16 to {able} for {self.name}")
@@ -68,7 +58,7 @@ class InstructionLearner(PairLearner):
 
     def prepare(self) -> None:
         """Tokenise prompts and completions."""
-        self._choices = self._completions(self.dataset.labels)
+        self._choices = completions(self.tokenizer, self.dataset.labels)
         self._prompts: dict[str, Rows] = {}
         self._answers: dict[str, Rows] = {}
         self._cut: dict[str, int] = {}
@@ -91,13 +81,10 @@ class InstructionLearner(PairLearner):
     def _gold(self, examples: Examples) -> Rows:
         """The completion of each example; none where it has no label to learn."""
         if examples.targets is not None:
-            return self._completions(examples.targets.to_pylist())
+            return completions(self.tokenizer, examples.targets.to_pylist())
         if examples.labels is None:
             return [[] for _ in range(len(examples))]
         return [self._choices[label] for label in examples.labels]
-
-    def _completions(self, texts: Sequence[str]) -> Rows:
-        return completions(self.tokenizer, texts)
 
     def lengths(self, part: str) -> Ids:
         """Tokens of prompt and completion."""
@@ -118,14 +105,15 @@ class InstructionLearner(PairLearner):
         answers = [self._answers[part][at] for at in indices]
         if part == "train" and self._settings.packed:
             return packed(prompts, answers)
-        batch = self._batch(prompts, answers)
+        padding = self.tokenizer.pad_token_id
+        batch = completed(prompts, answers, padding)
         if part == "train":
             return batch
         if self.dataset.kind == "seq2seq":
-            alone = self._batch(prompts, [[] for _ in prompts])
+            alone = completed(prompts, [[] for _ in prompts], padding)
             return batch | {f"prompt_{name}": value for name, value in alone.items()}
         every = [prompt for prompt in prompts for _ in self._choices]
-        choices = self._batch(every, [*self._choices] * len(prompts))
+        choices = completed(every, [*self._choices] * len(prompts), padding)
         return batch | {f"choice_{name}": value for name, value in choices.items()}
 
     def tokens(self, batch: Mapping[str, Any]) -> tuple[int, int]:
@@ -133,9 +121,6 @@ class InstructionLearner(PairLearner):
         if "places" in batch:
             return batch["input_ids"].numel(), batch["input_ids"].numel()
         return super().tokens(batch)
-
-    def _batch(self, prompts: Rows, answers: Rows) -> dict[str, Any]:
-        return completed(prompts, answers, self.tokenizer.pad_token_id)
 
     def logits(self, model: Any, batch: Mapping[str, Any]) -> Any:
         """Of each place of the completions and token of the vocabulary."""
@@ -196,24 +181,21 @@ def completed(prompts: Rows, answers: Rows, padding: int) -> dict[str, Any]:
     are the completions' tokens, none where all completions are empty.
     """
     import torch
+    from torch.nn.utils.rnn import pad_sequence
+
+    def padded(rows: Rows, value: int) -> Any:
+        tensors = [torch.tensor(row, dtype=torch.long) for row in rows]
+        return pad_sequence(tensors, True, value, padding_side="left")
 
     rows = [[*prompt, *answer] for prompt, answer in zip(prompts, answers, strict=True)]
-    width, most = max(map(len, rows)), max(map(len, answers))
-    ids = np.full((len(rows), width), padding, dtype=np.int64)
-    mask = np.zeros_like(ids)
-    labels = np.full((len(rows), most), IGNORED, dtype=np.int64)
-    for at, (row, answer) in enumerate(zip(rows, answers, strict=True)):
-        ids[at, width - len(row) :] = row
-        mask[at, width - len(row) :] = 1
-        labels[at, most - len(answer) :] = answer
+    mask = padded([[1] * len(row) for row in rows], 0)
+    positions = (mask.cumsum(1) - 1).clamp(min=0)
     batch = {
-        "input_ids": ids,
+        "input_ids": padded(rows, padding),
         "attention_mask": mask,
-        "position_ids": (mask.cumsum(axis=1) - 1).clip(min=0),
+        "position_ids": positions,
     }
-    if most:
-        batch["labels"] = labels
-    return {name: torch.from_numpy(value) for name, value in batch.items()}
+    return batch | {"labels": padded(answers, IGNORED)} if any(answers) else batch
 
 
 def packed(prompts: Rows, answers: Rows) -> dict[str, Any]:
@@ -257,11 +239,14 @@ def completion_logits(model: Any, batch: Mapping[str, Any]) -> Any:
             logits_to_keep=batch["places"],
         ).logits
     most = batch["labels"].shape[1] if "labels" in batch else 1
-    names = ("input_ids", "attention_mask", "position_ids")
-    inputs = {name: batch[name] for name in names}
-    found = model(**inputs, use_cache=False, logits_to_keep=most + 1).logits
+    inputs = {name: batch[name] for name in ("input_ids", "attention_mask")}
+    more = {"position_ids": batch["position_ids"], "use_cache": False, "logits_to_keep": most + 1}
+    module = getattr(model, "module", model)
+    module = getattr(module, "_orig_mod", module)
+    takes = inspect.signature(unadapted(module).forward).parameters
+    inputs |= {name: value for name, value in more.items() if name in takes}
     # The logits of a place tell the token one to the right.
-    return found[:, -most - 1 : -1]
+    return model(**inputs).logits[:, -most - 1 : -1]
 
 
 def choice_scores(model: Any, batch: Mapping[str, Any], classes: int) -> Any:

@@ -5,14 +5,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
 import gc
 import json
 import logging
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ import pyarrow as pa
 
 import conf
 from conf import JobFailed, UserError
-from training import grid, launch, metrics, predictions, tasks
+from training import devices, grid, launch, metrics, predictions, tasks
 from training.estimates import estimate
 from training.evaluation import Evaluation, figures_line
 from training.files import check_space, replace_json, replace_text
@@ -34,8 +33,6 @@ from training.settings import Settings, Training
 from training.sharding import precision_of, read_deepspeed
 from training.tasks import Dataset, Task
 from training.tracking import Run
-
-__all__ = ["Work", "check_room", "execute", "finetune", "prepare"]
 
 JOB = "finetune"
 log = logging.getLogger("adnominal")
@@ -89,16 +86,16 @@ def execute(settings: Training, work: Sequence[Work]) -> None:
     first = work[0]
     out = first.folder.parent
     runs = Runs(first.job, settings, settings.experiment or first.name)
+    name = settings.run_name or f"{first.dataset.task}: {len(work)} runs"
     results, failed = [], []
-    with contextlib.ExitStack() as stack:
-        parent: Run | None = None
-        if len(work) > 1:
-            name = settings.run_name or f"{first.dataset.task}: {len(work)} runs"
-            parent = stack.enter_context(runs.group(name, out / "mlflow.json"))
+    with runs.group(name, out / "mlflow.json", len(work)) as parent:
+        reasons = _spread(settings, work, runs, parent)
         for number, one in enumerate(work, 1):
-            if len(work) > 1 and launch.rank() == 0:
+            if parent is not None and launch.rank() == 0:
                 log.info("run %d of %d: %s", number, len(work), one.point.label)
             try:
+                if one.folder in reasons:
+                    raise JobFailed(reasons[one.folder])
                 result = runs.once(_plan(one), functools.partial(_trained, one), parent)
                 # The same run may stand in another grid, with other axes.
                 results.append({**result, "changes": dict(one.point.changes)})
@@ -114,6 +111,25 @@ def execute(settings: Training, work: Sequence[Work]) -> None:
             raise JobFailed(f"{len(failed)} of {len(work)} runs failed: {'; '.join(failed)}")
 
 
+def _spread(
+    settings: Training, work: Sequence[Work], runs: Runs, parent: Run | None
+) -> dict[Path, str]:
+    """Do the unfinished runs of a grid on the devices at hand, where there are several; why those
+    failed that did, by their folders."""
+    tasks = [
+        devices.Task(one.job, one.point.label, one.point.settings, one.folder)
+        for one in work
+        if not runs.is_finished(one.folder)
+    ]
+    environments = devices.environments(settings)
+    if min(len(environments), len(tasks)) < 2:
+        return {}
+    plans = {one.folder: _plan(one) for one in work}
+    return devices.spread(
+        tasks, environments, lambda task: runs.announce(plans[task.folder], parent)
+    )
+
+
 def prepare(settings: Settings) -> list[Work]:
     """Everything that the runs need, and all mistakes that can be seen before the first of them.
 
@@ -121,30 +137,49 @@ def prepare(settings: Settings) -> list[Work]:
         UserError: what the tasks, the models and the settings refuse; fp16 on a CPU, too little
             room on the disk.
     """
+
+    def load(own: Settings) -> tuple[Task, Dataset]:
+        task = tasks.task(own.task)
+        dataset = task.load(own.lake)
+        if "train" not in dataset.parts:
+            raise UserError(
+                f"task.scheme={dataset.scheme}: {dataset.task} has no rows to train on there; "
+                "it is for training/score.py"
+            )
+        return task, dataset
+
+    return prepared(JOB, settings, ("task",), load, learner)
+
+
+def prepared(
+    job: str,
+    settings: Any,
+    decisive: Sequence[str],
+    load: Callable[[Any], tuple[Task | None, Dataset]],
+    learner: Callable[[Dataset, Any], Learner],
+) -> list[Work]:
+    """The runs that settings ask for, of any job, each with its data and its model.
+
+    `load` reads the data, once for the same values of the `decisive` settings.
+    """
     launch.environment()
     work: list[Work] = []
-    loaded: dict[str, tuple[Task, Dataset, str]] = {}
+    loaded: dict[str, tuple[Task | None, Dataset, str]] = {}
     for point in grid.points(settings):
         own = point.settings
         precision_of(own)
         read_deepspeed(own.deepspeed)
-        key = json.dumps(own.task, sort_keys=True, default=str)
+        values = [getattr(own, name) for name in decisive]
+        key = json.dumps(values, sort_keys=True, default=str)
         if key not in loaded:
-            task = tasks.task(own.task)
-            dataset = task.load(own.lake)
-            if "train" not in dataset.parts:
-                raise UserError(
-                    f"task.scheme={dataset.scheme}: {dataset.task} has no rows to train on there; "
-                    "it is for training/score.py"
-                )
+            task, dataset = load(own)
             loaded[key] = task, dataset, grid.content(dataset)
         task, dataset, data = loaded[key]
         if own.size is not None:
             tasks.nested_subset(dataset.parts["train"].item_ids, own.size, own.seed)
-        out = Path(own.out or f"runs/{task.name}")
-        model = learner(dataset, own)
+        out = Path(own.out or f"runs/{dataset.task if task is None else task.name}")
         folder, group = out / grid.name(point, data), grid.group(point, data)
-        work.append(Work(JOB, point, task, dataset, model, folder, group))
+        work.append(Work(job, point, task, dataset, learner(dataset, own), folder, group))
     check_room(work)
     return work
 
@@ -278,7 +313,7 @@ def _rows(own: Work, found: Mapping[str, Evaluation], run_id: str) -> pa.Table |
     """What the run predicts, as rows of the table predictions."""
     seed, model = own.point.settings.seed, own.learner.name
     parts = [
-        predictions.rows(own.dataset, part, one, run_id=run_id, seed=seed, model=model)
+        predictions.of_part(own.dataset, part, one, run_id=run_id, seed=seed, model=model)
         for part, one in found.items()
         if one.predicted is not None
     ]

@@ -11,6 +11,7 @@ import ctypes
 import gc
 import logging
 import os
+import signal
 import socket
 import sys
 import traceback
@@ -23,6 +24,7 @@ import conf
 from conf import JobFailed, UserError
 
 __all__ = [
+    "PARENT",
     "barrier",
     "broadcast",
     "environment",
@@ -41,6 +43,10 @@ __all__ = [
 _T = TypeVar("_T")
 # M_MMAP_THRESHOLD of malloc.h.
 _MMAP_THRESHOLD = -3
+# Of sys/prctl.h.
+_PR_SET_PDEATHSIG = 1
+# The environment's name for the process that this one is a run of.
+PARENT = "ADNOMINAL_PARENT"
 log = logging.getLogger("adnominal")
 
 
@@ -71,12 +77,24 @@ def run(
     the progress once in all. A traceback is printed by whoever has one. ``--dry-run`` stands for
     ``dry_run=`` with the number of processes.
     """
+    _end_with_parent()
     words = sys.argv[1:] if argv is None else argv
     argv = [f"dry_run={world_size()}" if word == "--dry-run" else word for word in words]
     try:
         return conf.run(cls, job, argv, then) if rank() == 0 else _silent_run(cls, job, argv)
     finally:
         stop()
+
+
+def _end_with_parent() -> None:
+    """Let the kernel end this process with the one that spreads a grid, however that one ends."""
+    parent = os.environ.pop(PARENT, None)
+    if parent is None:
+        return
+    with suppress(AttributeError, OSError):  # Linux alone
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != int(parent):
+        raise SystemExit(1)
 
 
 def _silent_run(cls: type[_T], job: Callable[[_T], object], argv: Sequence[str] | None) -> int:

@@ -3,29 +3,117 @@
 Trained on masked words alone, without next sentences (Liu et al. 2019, section 4.2: they do not
 help), one sentence a row. Only masked places go through the output layer: with 15 % of the tokens
 masked it is the greater part of the work of a small model otherwise.
+
+Which tokens are masked is a function of (seed, epoch, id of the text) and nothing else. Masks are
+drawn anew in each epoch, as Liu et al. (2019, section 4.1, "dynamic masking") have it. Every random
+number is a hash of the text's key and the token's place, so neither the order of the texts, nor the
+batch, nor the number of processes changes what is masked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 import transformers
 from torch import Tensor
 from transformers import BertConfig
 
-from training import masking, wordpiece
-from training.batching import Ids, layout, seed_of
-from training.encoders import quiet
-from training.masking import Keys, Masking
+from training import wordpiece
+from training.batching import Ids, seed_of
+from training.encoders import TokenLearner, padded, quiet
 from training.pretraining import Settings
 from training.tasks import Dataset
-from training.tokens import Tokens, chunks, encode
+from training.tokens import chunks, encode
 
-__all__ = ["BertForMaskedLM", "MaskedLearner"]
+Keys = npt.NDArray[np.uint64]
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+# Of the tokens chosen (Devlin et al. 2019, section 3.1): become the mask; become another token.
+_MASKED, _OTHER = 0.8, 0.1
+
+
+def keys(item_ids: list[str]) -> Keys:
+    """64 bits for each id."""
+    return np.array([seed_of(item) for item in item_ids], dtype=np.uint64)
+
+
+def _mixed(values: Keys) -> Keys:
+    """Each value's bits mixed, one to one (the finaliser of SplitMix64, Steele et al. 2014)."""
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))
+
+
+def draws(rows: Keys, width: int, stream: int) -> npt.NDArray[np.float64]:
+    """Numbers even in [0, 1), shape [rows, width]; each `stream` has its own.
+
+    Number (i, j) depends on key i, j and the stream alone.
+    """
+    places = np.arange(1, width + 1, dtype=np.uint64) + np.uint64(stream << 32)
+    mixed = _mixed(_mixed(rows)[:, None] + _GOLDEN * places[None, :])
+    return (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+@dataclass(frozen=True)
+class Masked:
+    """A batch with masks: what the model reads, and which tokens (true) it is to tell."""
+
+    inputs: Ids
+    chosen: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Masking:
+    """How tokens are chosen and what becomes of them.
+
+    Each word (with `whole_words`; else each token) is chosen with probability `share`, and one of
+    every text at least. In training, of the tokens chosen 80 % become `mask`, 10 % a token drawn
+    from all that are not special and 10 % stay (Devlin et al. 2019, section 3.1). `special[t]` says
+    whether token t is never chosen, `continues[t]` whether it goes on a word.
+    """
+
+    share: float
+    whole_words: bool
+    mask: int
+    special: npt.NDArray[np.bool_]
+    continues: npt.NDArray[np.bool_]
+
+    def chosen(self, ids: Ids, rows: Keys) -> npt.NDArray[np.bool_]:
+        """Which tokens of a batch are to be told; `ids` [rows, width] has special ones as padding.
+
+        `rows` are the keys of the texts, mixed with seed and epoch.
+        """
+        able = ~self.special[ids]
+        numbers = draws(rows, ids.shape[1], 0)
+        if self.whole_words:
+            # A word has the number of its first token.
+            places = np.where(able & self.continues[ids], 0, np.arange(ids.shape[1]))
+            numbers = np.take_along_axis(numbers, np.maximum.accumulate(places, axis=1), axis=1)
+        numbers = np.where(able, numbers, 1.0)
+        least = numbers.min(axis=1, keepdims=True)
+        chosen: npt.NDArray[np.bool_] = able & ((numbers < self.share) | (numbers == least))
+        return chosen
+
+    def masked(self, ids: Ids, rows: Keys, *, training: bool) -> Masked:
+        """The batch with masks; outside of training every chosen token becomes the mask.
+
+        A token that stays is easy to tell: evaluated as they are trained, models look better than
+        they are at telling what is not there.
+        """
+        chosen = self.chosen(ids, rows)
+        if not training:
+            return Masked(np.where(chosen, self.mask, ids), chosen)
+        fates = draws(rows, ids.shape[1], 1)
+        words = np.flatnonzero(~self.special)
+        others = words[(draws(rows, ids.shape[1], 2) * len(words)).astype(np.int64)]
+        changed = np.where(fates < _MASKED, self.mask, np.where(fates < 1 - _OTHER, others, ids))
+        return Masked(np.where(chosen, changed, ids), chosen)
 
 
 class BertForMaskedLM(transformers.BertForMaskedLM):  # type: ignore[misc]
@@ -37,7 +125,7 @@ class BertForMaskedLM(transformers.BertForMaskedLM):  # type: ignore[misc]
         return self.cls(states.flatten(0, 1)[places])
 
 
-class MaskedLearner:
+class MaskedLearner(TokenLearner):
     """A BERT to be trained on the sentences of a dataset.
 
     `tokenizer`, the lengths and the batches are there after `prepare`, which trains the vocabulary
@@ -45,7 +133,7 @@ class MaskedLearner:
     """
 
     def __init__(self, dataset: Dataset, settings: Settings) -> None:
-        self.dataset = dataset
+        super().__init__(dataset, settings.cache)
         self._settings = settings
         self.name = f"bert-{settings.layers}x{settings.hidden}-{dataset.edition}"
         self.config = BertConfig(
@@ -61,7 +149,6 @@ class MaskedLearner:
         )
         self.tokenizer: Any = None
         self._epoch = 0
-        self._tokens: dict[str, Tokens] = {}
         self._keys: dict[str, Keys] = {}
 
     def prepare(self) -> None:
@@ -71,20 +158,19 @@ class MaskedLearner:
             UserError: a vocabulary that the sentences do not support.
         """
         own = self._settings
-        cache = Path(own.cache).expanduser() if own.cache else None
         self.tokenizer = wordpiece.tokenizer(
             self.dataset.parts["train"].first,
             own.vocabulary,
             lowercase=own.lowercase,
             words=own.words,
             limit=own.max_length,
-            cache=cache,
+            cache=self.cache,
         )
         for part, examples in self.dataset.parts.items():
-            self._tokens[part] = encode(self.tokenizer, examples.first, None, own.max_length, cache)
-            self._keys[part] = np.concatenate(
-                [masking.keys(some) for some in chunks(examples.item_ids)]
+            self._tokens[part] = encode(
+                self.tokenizer, examples.first, None, own.max_length, self.cache
             )
+            self._keys[part] = np.concatenate([keys(some) for some in chunks(examples.item_ids)])
         pieces = self.tokenizer.convert_ids_to_tokens(range(own.vocabulary))
         self._masking = Masking(
             share=own.mask,
@@ -122,14 +208,6 @@ class MaskedLearner:
             model = BertForMaskedLM(self.config)
         return sum(p.numel() for p in model.parameters())
 
-    def trained(self) -> int:
-        """All of them."""
-        return self.parameters()
-
-    def lengths(self, part: str) -> Ids:
-        """Tokens of each sentence."""
-        return self._tokens[part].lengths
-
     def begin_epoch(self, epoch: int) -> None:
         """Masks are drawn anew in each epoch."""
         self._epoch = epoch
@@ -139,32 +217,18 @@ class MaskedLearner:
         drawn = (self._settings.seed, self._epoch) if part == "train" else ()
         return self._keys[part][indices] ^ np.uint64(seed_of("mask", *drawn))
 
-    def _ids(self, part: str, indices: Ids) -> tuple[Ids, Any]:
-        tokens = self._tokens[part]
-        multiple = 8 if torch.cuda.is_available() else 1
-        where = layout(tokens.offsets, indices, multiple=multiple)
-        return where.fill(tokens.ids, self.config.pad_token_id), where.mask
-
-    def truncated(self) -> dict[str, int]:
-        """How many sentences of each part are longer than max_length."""
-        return {part: tokens.truncated for part, tokens in self._tokens.items()}
-
     def collate(self, part: str, indices: Ids) -> dict[str, Any]:
         """input_ids, attention_mask; the `places` of masked tokens, and what they are: labels."""
-        ids, inside = self._ids(part, indices)
+        batch = padded(self.tokenizer, self._tokens[part], indices)
+        ids = batch["input_ids"].numpy()
         made = self._masking.masked(ids, self._rows(part, indices), training=part == "train")
         places = np.flatnonzero(made.chosen)
         return {
             "input_ids": torch.from_numpy(made.inputs),
-            "attention_mask": torch.from_numpy(inside.astype(np.int64)),
+            "attention_mask": batch["attention_mask"],
             "places": torch.from_numpy(places),
             "labels": torch.from_numpy(ids.reshape(-1)[places]),
         }
-
-    def tokens(self, batch: Mapping[str, Any]) -> tuple[int, int]:
-        """Tokens of a batch, and the same with padding."""
-        mask = batch["attention_mask"]
-        return int(mask.sum()), mask.numel()
 
     def logits(self, model: Any, batch: Mapping[str, Any]) -> Any:
         """Of each masked token and piece of the vocabulary."""
@@ -178,23 +242,6 @@ class MaskedLearner:
             "majority": float((unigram.argmax() == labels).sum()),
             "unigram_loss": -float(unigram[labels].double().sum()),
         }
-
-    def scores(self, model: Any, batch: Mapping[str, Any], logits: Any) -> Any:
-        """Nothing: there are no classes."""
-        raise NotImplementedError
-
-    def texts(self, model: Any, batch: Mapping[str, Any]) -> list[str]:
-        """Nothing: the model fills gaps."""
-        raise NotImplementedError
-
-    def save(self, model: Any, folder: Path, weights: Mapping[str, Any] | None = None) -> None:
-        """A folder that ``AutoModelForMaskedLM`` and ``AutoTokenizer`` load."""
-        with quiet():
-            if weights is None:
-                model.save_pretrained(folder)
-        self.config.architectures = ["BertForMaskedLM"]
-        self.config.save_pretrained(folder)
-        self.tokenizer.save_pretrained(folder)
 
     def load(self, folder: Path) -> Any:
         """What `save` has written, in the precision it was written in."""

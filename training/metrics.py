@@ -9,15 +9,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = [
-    "classification",
-    "confusion",
-    "exact_match",
-    "metric_name",
-    "perplexities",
-    "precision_recall_f1",
-]
-
 _Ids = npt.NDArray[np.int64]
 
 

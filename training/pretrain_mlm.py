@@ -1,7 +1,7 @@
 """Entry point: ``deepspeed training/pretrain_mlm.py conf/training/mlm.yaml`` (or plain python)."""
 
 import sys
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 if not __package__:
@@ -10,16 +10,13 @@ if not __package__:
 from training import launch
 from training.pretraining import Settings, pretrain
 
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit code."""
-    return launch.run(
-        Settings,
-        pretrain,
-        argv,
-        "adnominal prompt conf/training/plane_prompt.yaml lake={lake} model=…",
-    )
-
+# Runs the command line `argv`, or this process's; gives the exit code.
+main = partial(
+    launch.run,
+    Settings,
+    pretrain,
+    then="adnominal prompt conf/training/plane_prompt.yaml lake={lake} model=…",
+)
 
 if __name__ == "__main__":
     sys.exit(main())

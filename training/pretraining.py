@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 from conf import UserError, setting
-from training import grid, launch, sentences
-from training.job import Work, check_room, execute
-from training.settings import Training
-from training.sharding import precision_of, read_deepspeed
-from training.tasks import Dataset, nested_subset
-
-__all__ = ["JOB", "Settings", "prepare", "pretrain"]
+from training import launch, sentences
+from training.job import Work, execute, prepared
+from training.settings import Training, check_distinct, check_least
+from training.tasks import Dataset
 
 JOB = "pretrain_mlm"
 
@@ -79,15 +75,13 @@ class Settings(Training, _Model):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("min_words", "layers", "hidden", "heads"):
-            if getattr(self, name) < 1:
-                raise UserError(f"{name}={getattr(self, name)}: expected 1 or more")
+        check_least(self, 1, "min_words", "layers", "hidden", "heads")
+        check_least(self, 8, "max_length")
+        check_distinct(self, "corpora")
         if self.hidden % self.heads:
             raise UserError(
                 f"hidden={self.hidden} heads={self.heads}: expected a multiple of heads="
             )
-        if self.max_length < 8:
-            raise UserError(f"max_length={self.max_length}: expected 8 or more")
         if not 0 < self.share <= 1:
             raise UserError(f"share={self.share:g}: expected more than 0, and 1 at most")
         if not 0 < self.validation < 1:
@@ -96,8 +90,6 @@ class Settings(Training, _Model):
             raise UserError(f"mask={self.mask:g}: expected a share between 0 and 1")
         if not 0 <= self.dropout < 1:
             raise UserError(f"dropout={self.dropout:g}: expected 0 or more and less than 1")
-        if len(set(self.corpora)) < len(self.corpora):
-            raise UserError(f"corpora={self.corpora}: the same corpus twice")
 
 
 def pretrain(settings: Settings) -> None:
@@ -122,28 +114,14 @@ def prepare(settings: Settings) -> list[Work]:
     launch.environment()
     from training.masked import MaskedLearner
 
-    work: list[Work] = []
-    loaded: dict[tuple[object, ...], tuple[Dataset, str]] = {}
-    for point in grid.points(settings):
-        own = point.settings
-        precision_of(own)
-        read_deepspeed(own.deepspeed)
-        how = (tuple(own.corpora), own.min_words, own.share, own.validation)
-        if how not in loaded:
-            dataset = sentences.load(
-                own.lake,
-                own.corpora,
-                min_words=own.min_words,
-                share=own.share,
-                validation=own.validation,
-            )
-            loaded[how] = dataset, grid.content(dataset)
-        dataset, data = loaded[how]
-        if own.size is not None:
-            nested_subset(dataset.parts["train"].item_ids, own.size, own.seed)
-        folder = Path(own.out or f"runs/{dataset.task}") / grid.name(point, data)
-        learner = MaskedLearner(dataset, own)
-        group = grid.group(point, data)
-        work.append(Work(JOB, point, None, dataset, learner, folder, group))
-    check_room(work)
-    return work
+    def load(own: Settings) -> tuple[None, Dataset]:
+        return None, sentences.load(
+            own.lake,
+            own.corpora,
+            min_words=own.min_words,
+            share=own.share,
+            validation=own.validation,
+        )
+
+    decisive = ("corpora", "min_words", "share", "validation")
+    return prepared(JOB, settings, decisive, load, MaskedLearner)

@@ -1,7 +1,7 @@
 """Entry point: ``python training/prompt.py conf/training/plane_prompt.yaml`` (or deepspeed)."""
 
 import sys
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 if not __package__:
@@ -11,11 +11,8 @@ from training import launch
 from training.prompting.job import prompt
 from training.prompting.settings import Settings
 
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit code."""
-    return launch.run(Settings, prompt, argv, "adnominal report lake={lake}")
-
+# Runs the command line `argv`, or this process's; gives the exit code.
+main = partial(launch.run, Settings, prompt, then="adnominal report lake={lake}")
 
 if __name__ == "__main__":
     sys.exit(main())

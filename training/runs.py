@@ -26,8 +26,6 @@ from training.files import replace_json, replace_text
 from training.tasks import Source
 from training.tracking import Run, Tracker
 
-__all__ = ["Outcome", "Plan", "Runs", "folder_name"]
-
 _RESULT, _PREDICTIONS = "result.json", "predictions.parquet"
 log = logging.getLogger("adnominal")
 
@@ -81,8 +79,12 @@ class Runs:
         self.tracker = Tracker(settings.tracking, experiment, job)
 
     @contextmanager
-    def group(self, name: str, kept: Path) -> Iterator[Run]:
-        """A run that others are nested in; file `kept` names it for the next start."""
+    def group(self, name: str, kept: Path, size: int) -> Iterator[Run | None]:
+        """A run that others are nested in, unless their number is 1; file `kept` names it for the
+        next start."""
+        if size == 1:
+            yield None
+            return
         kept.parent.mkdir(parents=True, exist_ok=True)
         with _ended(self.tracker.run(name, kept)) as run:
             run.settings(conf.to_dict(self.settings), conf.as_yaml(self.settings))
@@ -93,6 +95,20 @@ class Runs:
     ) -> dict[str, Any]:
         """The result of the run: as it was kept, or made now by `work`."""
         return self.finished(plan.folder) or self.start(plan, work, parent)
+
+    def is_finished(self, folder: Path) -> bool:
+        """Whether the run of a folder has ended well."""
+        return (folder / _RESULT).exists()
+
+    def announce(self, plan: Plan, parent: Run | None) -> None:
+        """Name a run in MLflow, nested in `parent`, that another process is to do."""
+        plan.folder.mkdir(parents=True, exist_ok=True)
+        self._begin(plan, parent)
+
+    def _begin(self, plan: Plan, parent: Run | None) -> Run:
+        return self.tracker.run(
+            plan.name, plan.folder / "mlflow.json", parent=parent.id if parent else None
+        )
 
     def finished(
         self, folder: Path, complete: Callable[[Mapping[str, Any]], bool] = lambda result: True
@@ -120,10 +136,7 @@ class Runs:
     ) -> dict[str, Any]:
         """Do a run that is not finished, recorded in MLflow from its begin to its end."""
         plan.folder.mkdir(parents=True, exist_ok=True)
-        begun = self.tracker.run(
-            plan.name, plan.folder / "mlflow.json", parent=parent.id if parent else None
-        )
-        with _ended(begun) as run:
+        with _ended(self._begin(plan, parent)) as run:
             if launch.rank() == 0:
                 yaml = conf.as_yaml(plan.settings)
                 replace_text(plan.folder / "settings.yaml", yaml)

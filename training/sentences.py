@@ -20,8 +20,6 @@ from etl.lake import arrow
 from training.tasks import reading
 from training.tasks.dataset import Dataset, Examples, Ids, Source
 
-__all__ = ["LEAST", "TABLE", "load"]
-
 TABLE = "sentences"
 # Sentences to train on, and to validate on: with fewer, figures say nothing.
 LEAST = (100, 10)
@@ -91,8 +89,6 @@ def load(
         scheme="text_hash",
         fold=f"{validation:g}",
         labels=(),
-        outcomes=(),
-        outcome_of=np.arange(0),
         parts=parts,
         sources=tuple(sources),
     )

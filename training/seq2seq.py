@@ -10,18 +10,19 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from conf import UserError, setting
-from training.decoding import decode
+from etl.sygns import fol
+from training.batching import layout
 from training.seq2seq_models import (
     BEGIN,
     END,
@@ -31,24 +32,9 @@ from training.seq2seq_models import (
     UNKNOWN,
     Config,
     Transformer,
+    decode,
 )
 from training.tasks.dataset import Dataset, Ids
-from training.tasks.tokens import Splitting, join_tokens, split_tokens
-
-__all__ = [
-    "ARCHITECTURES",
-    "SIZES",
-    "Model",
-    "Seq2Seq",
-    "Seq2SeqData",
-    "Vocabularies",
-    "Vocabulary",
-    "answer",
-    "build",
-    "load",
-    "save",
-    "shape",
-]
 
 log = logging.getLogger("adnominal")
 
@@ -101,10 +87,10 @@ class Vocabulary:
     """The words of one side; `tokens` begins with the four special ones."""
 
     tokens: tuple[str, ...]
-    _ids: dict[str, int] = field(init=False, repr=False, compare=False, default_factory=dict)
 
-    def __post_init__(self) -> None:
-        self._ids.update({token: number for number, token in enumerate(self.tokens)})
+    @cached_property
+    def _ids(self) -> dict[str, int]:
+        return {token: number for number, token in enumerate(self.tokens)}
 
     @classmethod
     def of(cls, texts: Iterable[Sequence[str]]) -> Vocabulary:
@@ -135,7 +121,7 @@ class Vocabularies:
 
     source: Vocabulary
     target: Vocabulary
-    splitting: Splitting
+    splitting: str
 
     @classmethod
     def of(cls, dataset: Dataset) -> Vocabularies:
@@ -154,6 +140,21 @@ class Vocabularies:
         return [join_tokens(self.target.words(row), self.splitting) for row in ids.tolist()]
 
 
+def split_tokens(text: str, how: str) -> list[str]:
+    """The tokens that a model reads or writes (Yanaka et al. 2021, section 4.1).
+
+    ``words`` are split at spaces: sentences, variable-free formulas, and DRS clauses, where
+    ``[SEP]``, every box and every variable are tokens. A first-order ``formula`` is split by
+    `etl.sygns.fol.tokens`, whose operators keep their spaces.
+    """
+    return fol.tokens(text) if how == "formula" else text.split(" ")
+
+
+def join_tokens(tokens: Sequence[str], how: str) -> str:
+    """The text of tokens: ``join_tokens(split_tokens(text, how), how) == text``."""
+    return ("" if how == "formula" else " ").join(tokens)
+
+
 class _Ragged:
     """Id sequences end to end: sequence i is ``values[offsets[i]:offsets[i + 1]]``."""
 
@@ -168,13 +169,8 @@ class _Ragged:
     def sizes(self) -> Ids:
         return np.diff(self.offsets)
 
-    def padded(self, rows: Ids, fill: int) -> npt.NDArray[np.int64]:
-        sizes = self.sizes[rows]
-        result = np.full((len(rows), int(sizes.max())), fill, dtype=np.int64)
-        inside = np.arange(result.shape[1]) < sizes[:, None]
-        places = self.offsets[rows][:, None] + np.arange(result.shape[1])
-        result[inside] = self.values[places[inside]]
-        return result
+    def padded(self, rows: Ids, fill: int) -> Ids:
+        return layout(self.offsets, rows).fill(self.values, fill)
 
 
 class Seq2SeqData:
@@ -183,36 +179,25 @@ class Seq2SeqData:
     def __init__(self, dataset: Dataset, vocabularies: Vocabularies) -> None:
         self.dataset = dataset
         self.vocabularies = vocabularies
-        self._sources: dict[str, _Ragged] = {}
-        self._targets: dict[str, _Ragged] = {}
+        self.sources: dict[str, _Ragged] = {}
+        self.targets: dict[str, _Ragged] = {}
         for part, examples in dataset.parts.items():
             assert examples.targets is not None
             own, how = vocabularies, vocabularies.splitting
-            self._sources[part] = _Ragged(
+            self.sources[part] = _Ragged(
                 [own.source.ids(split_tokens(t, "words")) for t in examples.first.to_pylist()]
             )
-            self._targets[part] = _Ragged(
+            self.targets[part] = _Ragged(
                 [[*own.target.ids(split_tokens(t, how)), END] for t in examples.targets.to_pylist()]
             )
 
-    def longest(self) -> tuple[int, int]:
-        """The longest source and target of any part, in tokens, the end included."""
-        return (
-            max(int(side.sizes.max()) for side in self._sources.values()),
-            max(int(side.sizes.max()) for side in self._targets.values()),
-        )
-
     def lengths(self, part: str) -> Ids:
         """Tokens of each example, source and target together: what a batch is sorted by."""
-        return self._sources[part].sizes + self._targets[part].sizes
-
-    def terms(self, part: str) -> Ids:
-        """Target tokens of each example, the end included: what the mean loss runs over."""
-        return self._targets[part].sizes
+        return self.sources[part].sizes + self.targets[part].sizes
 
     def unknown(self, part: str) -> int:
         """How many targets of a part have a word that training has not."""
-        side = self._targets[part]
+        side = self.targets[part]
         marks = np.concatenate([[0], np.cumsum(side.values == UNKNOWN)])
         return int(np.count_nonzero(marks[side.offsets[1:]] > marks[side.offsets[:-1]]))
 
@@ -222,15 +207,15 @@ class Seq2SeqData:
         Padding is 0 in `input_ids` and -100, which no loss counts, in `labels`.
         """
         rows = np.asarray(indices, dtype=np.int64)
-        ids = self._sources[part].padded(rows, PAD)
+        ids = self.sources[part].padded(rows, PAD)
         return {
             "input_ids": torch.from_numpy(ids),
             "attention_mask": torch.from_numpy((ids != PAD).astype(np.int64)),
-            "labels": torch.from_numpy(self._targets[part].padded(rows, IGNORED)),
+            "labels": torch.from_numpy(self.targets[part].padded(rows, IGNORED)),
         }
 
     def decode(self, model: Model, batch: Mapping[str, Tensor], synced: bool = False) -> list[str]:
-        """The model's answers; `synced` as for `training.decoding.decode`, labels not looked at."""
+        """The model's answers; `synced` as for `seq2seq_models.decode`, labels not looked at."""
         found = decode(model, batch["input_ids"], batch["attention_mask"], synced)
         return self.vocabularies.texts(found)
 
@@ -254,13 +239,6 @@ def shape(
         beam=settings.beam,
         length_penalty=settings.length_penalty,
     )
-
-
-def _model(config: Config) -> Model:
-    model: Model = _MODELS[config.architecture](config)
-    count = sum(p.numel() for p in model.parameters() if p.requires_grad)
-    assert count == config.parameters(), f"{count} parameters, expected {config.parameters()}"
-    return model
 
 
 def build(dataset: Dataset, settings: Seq2Seq, seed: int) -> tuple[Model, Seq2SeqData]:
@@ -287,10 +265,12 @@ def build(dataset: Dataset, settings: Seq2Seq, seed: int) -> tuple[Model, Seq2Se
                 len(examples),
                 part,
             )
-    config = shape(settings, vocabularies, *data.longest())
+    sides = (data.sources.values(), data.targets.values())
+    longest = (max(int(part.sizes.max()) for part in side) for side in sides)
+    config = shape(settings, vocabularies, *longest)
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        return _model(config), data
+        return _MODELS[config.architecture](config), data
 
 
 def save(
@@ -348,7 +328,8 @@ def load(folder: Path) -> tuple[Model, Vocabularies]:
     if missing:
         raise UserError(f"{folder}: no {', '.join(missing)}; expected {', '.join(_FILES)}")
     config, words, tensors = (folder / name for name in _FILES)
-    model = _model(Config(**json.loads(config.read_text(encoding="utf-8"))))
+    shape_of = Config(**json.loads(config.read_text(encoding="utf-8")))
+    model = _MODELS[shape_of.architecture](shape_of)
     own = json.loads(words.read_text(encoding="utf-8"))
     try:
         model.load_state_dict(load_file(tensors))

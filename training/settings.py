@@ -8,9 +8,6 @@ from typing import Any, ClassVar
 from conf import UserError, setting
 from training.seq2seq import Seq2Seq
 
-__all__ = ["ATTENTION", "Lora", "Settings", "Training"]
-
-
 ATTENTION = ("eager", "sdpa", "flash_attention_2", "flex_attention")
 
 
@@ -67,8 +64,76 @@ class _Model:
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Recorded:
+    """Where a run of any job reads, and where it is recorded."""
+
+    lake: str = setting(
+        "lake", help="folder or URI of the lake", example="lake=/data/lake", identity=False
+    )
+    tracking: str | None = setting(
+        "sqlite:///mlflow.db", help="MLflow's store; none to track nothing", identity=False
+    )
+    experiment: str | None = setting(
+        None,
+        help="MLflow experiment; if not given the name of the task, or of the job",
+        identity=False,
+    )
+    run_name: str | None = setting(None, help="name of the MLflow run", identity=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answering(Recorded):
+    """How a trained model answers rows, with labels or without."""
+
+    model: str | None = setting(
+        None,
+        help="a trained model: models:/NAME/VERSION, models:/NAME@ALIAS, runs:/RUN_ID/model, a "
+        "folder (of finetune.py, or any of transformers'), or a name on the hub",
+        example="model=models:/plane/1",
+    )
+    limit: int | None = setting(
+        None,
+        help="rows to draw of those that there are (of each task), by the seed; all if not given",
+        example="limit=2000",
+    )
+    seed: int = setting(0, help="draws the rows of limit=; predict.py shares rows out by it too")
+    max_length: int | None = setting(
+        None,
+        help="tokens of a row; if not given what the model was trained on for its own task, and "
+        "all that it takes for others",
+    )
+    batch_size: int = setting(64, help="rows that a process answers at a time", identity=False)
+    deepspeed: str = setting(
+        "zero0",
+        help="zero3 shares the weights out over the processes, which no device then holds whole",
+        identity=False,
+    )
+    precision: str = setting(
+        "auto",
+        help="what the model computes in; auto: as its weights were written",
+        choices=("auto", "fp32", "bf16", "fp16"),
+    )
+
+
+def check_least(settings: Any, least: int, *names: str) -> None:
+    """Raise `UserError` where one of those settings is given and below `least`."""
+    for name in names:
+        value = getattr(settings, name)
+        if value is not None and value < least:
+            raise UserError(f"{name}={value}: expected {least} or more")
+
+
+def check_distinct(settings: Any, *names: str) -> None:
+    """Raise `UserError` where one of those lists has a value twice."""
+    for name in names:
+        values = getattr(settings, name)
+        if len(set(values)) < len(values):
+            raise UserError(f"{name}={values}: the same value twice")
+
+
 @dataclass(frozen=True)
-class Training:
+class Training(Recorded):
     """How the engine trains, whatever the model: the settings that all kinds of runs share."""
 
     seeds: list[int] = setting([0], help="one run for each", example="seeds=[0,1,2]")
@@ -142,22 +207,19 @@ class Training:
     keep_checkpoints: bool = setting(
         False, help="keep optimizer states of finished runs", identity=False
     )
+    devices: int | None = setting(
+        None,
+        help="runs of a grid at a time, each a process on a device of its own: so many GPUs (all "
+        "that are visible if not given), or shares of the cores (1)",
+        example="devices=4",
+        identity=False,
+    )
     out: str | None = setting(
         None,
         help="folder of the runs; runs/TASK if not given",
         example="out=runs/adept",
         identity=False,
     )
-    lake: str = setting(
-        "lake", help="folder or URI of the lake", example="lake=/data/lake", identity=False
-    )
-    tracking: str | None = setting(
-        "sqlite:///mlflow.db", help="MLflow's store; none to track nothing", identity=False
-    )
-    experiment: str | None = setting(
-        None, help="MLflow experiment; the task's name if not given", identity=False
-    )
-    run_name: str | None = setting(None, help="name of the MLflow run", identity=False)
     log_model: bool = setting(
         True, help="log the best weights to MLflow as a model", identity=False
     )
@@ -184,33 +246,15 @@ class Training:
     )
 
     def __post_init__(self) -> None:
-        positive = (
-            "epochs",
-            "batch_size",
-            "micro_batch_size",
-            "eval_batch_size",
-            "max_length",
-            "bucket",
-            "evaluate_every",
-            "checkpoint_every",
-            "log_every",
-            "dry_run",
-        )
-        for name in positive:
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise UserError(f"{name}={value}: expected 1 or more")
-        for name in ("weight_decay", "clip", "patience"):
-            if getattr(self, name) < 0:
-                raise UserError(f"{name}={getattr(self, name)}: expected 0 or more")
+        check_least(self, 1, "epochs", "batch_size", "micro_batch_size", "eval_batch_size")
+        check_least(self, 1, "max_length", "bucket", "evaluate_every", "checkpoint_every")
+        check_least(self, 1, "log_every", "dry_run", "devices")
+        check_least(self, 0, "weight_decay", "clip", "patience")
+        check_distinct(self, "seeds", "train_size")
         if not self.learning_rate > 0:
             raise UserError(f"learning_rate={self.learning_rate:g}: expected more than 0")
         if not 0 <= self.warmup < 1:
             raise UserError(f"warmup={self.warmup:g}: expected a share, 0 to less than 1")
-        for name in ("seeds", "train_size"):
-            values = getattr(self, name)
-            if len(set(values)) < len(values):
-                raise UserError(f"{name}={values}: the same value twice")
         if self.register is not None and (self.tracking is None or not self.log_model):
             raise UserError(
                 f"register={self.register}: expected tracking= and log_model=true with it; what is "

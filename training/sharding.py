@@ -131,7 +131,12 @@ def release(engine: Any) -> None:
     """
     import torch
 
+    # The optimizer within DeepSpeed's has most of the memory: single-precision weights and moments.
+    inner = engine.basic_optimizer
     engine.destroy()
+    if inner is not None:
+        inner.state.clear()
+        inner.param_groups.clear()
     for parameter in engine.module.parameters():
         vars(parameter).clear()
         parameter.grad = None

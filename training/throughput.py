@@ -6,8 +6,6 @@ import resource
 import time
 from typing import Any
 
-__all__ = ["Window", "flops_per_token"]
-
 # Peak of dense matrix products in half precision, TFLOP/s, as the makers state it.
 PEAKS = {
     "H200": 989.4,

@@ -22,8 +22,6 @@ import pyarrow as pa
 
 from training.batching import Ids
 
-__all__ = ["Tokens", "chunks", "encode", "fingerprint", "key"]
-
 _CHUNK = 16_384
 _VERSION = 1
 

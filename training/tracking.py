@@ -24,15 +24,15 @@ from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any, ParamSpec
 
+import numpy as np
+
 import conf
 from training import launch
 from training.files import replace_json
 from training.tasks import Source
 
-__all__ = ["Run", "Tracker", "environment", "flat", "metric_key"]
-
-# MLflow's limits: characters of a name and of a value, entries of a batch.
-_NAME, _VALUE, _PARAMS, _METRICS = 250, 6000, 100, 1000
+# MLflow's limits: characters of a name and of a value.
+_NAME, _VALUE = 250, 6000
 _FAILURES = 3
 _DIFF = 1_000_000
 SERVED = Path(__file__).with_name("served_model.py")
@@ -241,8 +241,7 @@ class Run:
         client = self.tracker.client
         logged = client.get_run(self.id).data.params
         params = [Param(key, text) for key, text in flat(values).items() if key not in logged]
-        for at in range(0, len(params), _PARAMS):
-            client.log_batch(self.id, params=params[at : at + _PARAMS])
+        client.log_batch(self.id, params=params)
 
     @_guarded
     def inputs(self, lake: str, sources: Sequence[Source]) -> None:
@@ -274,8 +273,7 @@ class Run:
         if any(step <= self._told.get(key, -1) for key in values):
             return
         entries = [Metric(metric_key(k), float(v), now, step) for k, v in values.items()]
-        for at in range(0, len(entries), _METRICS):
-            self.tracker.client.log_batch(self.id, metrics=entries[at : at + _METRICS])
+        self.tracker.client.log_batch(self.id, metrics=entries)
 
     @_guarded
     def tags(self, values: Mapping[str, str]) -> None:
@@ -374,16 +372,10 @@ def draw_confusion(figure: Any, counts: Any, labels: Sequence[str]) -> Any:
     axes.set_yticks(range(len(labels)), labels)
     axes.set_xlabel("predicted")
     axes.set_ylabel("gold")
-    for (row, column), count in _cells(counts):
-        dark = shares[row, column] > 0.5
-        axes.text(column, row, str(count), ha="center", va="center", color="w" if dark else "k")
+    for (row, column), share in np.ndenumerate(shares):
+        color = "w" if share > 0.5 else "k"
+        axes.text(column, row, str(counts[row, column]), ha="center", va="center", color=color)
     return drawn
-
-
-def _cells(counts: Any) -> Iterator[tuple[tuple[int, int], int]]:
-    for row, values in enumerate(counts.tolist()):
-        for column, count in enumerate(values):
-            yield (row, column), count
 
 
 @contextlib.contextmanager

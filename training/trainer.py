@@ -28,8 +28,6 @@ from training.throughput import Window, flops_per_token
 if TYPE_CHECKING:
     from training.loop import TrainingLoop
 
-__all__ = ["LearnerTrainer"]
-
 
 class _Updates:
     """The micro-batches of one process, epoch by epoch: a batch sampler that needs no sharding."""

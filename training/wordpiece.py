@@ -21,8 +21,6 @@ import pyarrow as pa
 from conf import UserError
 from training.tokens import chunks, key
 
-__all__ = ["CONTINUES", "SPECIAL", "backend", "tokenizer", "vocabulary"]
-
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 CONTINUES = "##"
 # Letters of a vocabulary, the most frequent ones; words with others are unknown. A text in English
@@ -32,26 +30,12 @@ _FEWEST = 2  # times that a piece is seen
 _VERSION = 1
 
 
-def backend(pieces: Sequence[str], *, lowercase: bool) -> Any:
-    """BERT's tokenizer (of the library tokenizers) over a vocabulary that begins with `SPECIAL`."""
-    from tokenizers import Tokenizer
-    from tokenizers.decoders import WordPiece as Decoder
-    from tokenizers.models import WordPiece
-    from tokenizers.normalizers import BertNormalizer
-    from tokenizers.pre_tokenizers import BertPreTokenizer
-    from tokenizers.processors import TemplateProcessing
+def bert_tokenizer(pieces: Sequence[str], *, lowercase: bool, limit: int | None = None) -> Any:
+    """BERT's tokenizer over a vocabulary that begins with `SPECIAL`, for `limit` tokens."""
+    from transformers import BertTokenizer
 
     ids = {piece: number for number, piece in enumerate(pieces)}
-    made = Tokenizer(WordPiece(ids, unk_token="[UNK]", continuing_subword_prefix=CONTINUES))
-    made.normalizer = BertNormalizer(lowercase=lowercase)
-    made.pre_tokenizer = BertPreTokenizer()
-    made.decoder = Decoder(prefix=CONTINUES)
-    made.post_processor = TemplateProcessing(
-        single="[CLS] $A [SEP]",
-        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
-        special_tokens=[(name, ids[name]) for name in ("[CLS]", "[SEP]")],
-    )
-    return made
+    return BertTokenizer(ids, do_lower_case=lowercase, model_max_length=limit)
 
 
 def vocabulary(
@@ -68,7 +52,7 @@ def vocabulary(
     """
     from tokenizers.trainers import WordPieceTrainer
 
-    made = backend(SPECIAL, lowercase=lowercase)
+    made = bert_tokenizer(SPECIAL, lowercase=lowercase).backend_tokenizer
     letters = _letters(made, texts, min(max(size // 16, _LETTERS[0]), _LETTERS[1]))
     inside = [c for c in letters if len(made.pre_tokenizer.pre_tokenize_str(f"a{c}")) == 1]
     first = [*SPECIAL, *letters, *(f"{CONTINUES}{c}" for c in inside)]
@@ -142,8 +126,6 @@ def tokenizer(
     Raises:
         UserError: as `vocabulary`.
     """
-    from transformers import PreTrainedTokenizerFast
-
     kept = None
     if cache is not None:
         how = json.dumps([_VERSION, size, lowercase, list(words)])
@@ -159,10 +141,4 @@ def tokenizer(
             fresh = kept.with_name(f"{kept.name}.{uuid.uuid4().hex}.new")
             fresh.write_text("\n".join(pieces), encoding="utf-8")
             os.replace(fresh, kept)
-    names = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
-    return PreTrainedTokenizerFast(
-        tokenizer_object=backend(pieces, lowercase=lowercase),
-        model_max_length=limit,
-        model_input_names=["input_ids", "token_type_ids", "attention_mask"],
-        **dict(zip(names, SPECIAL, strict=True)),
-    )
+    return bert_tokenizer(pieces, lowercase=lowercase, limit=limit)

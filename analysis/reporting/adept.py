@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 from analysis import adept, published, slices
 from analysis.interval import Interval
 from analysis.labels import ADEPT as LABELS
-from analysis.reporting.answers import answered, rows_of
+from analysis.reporting import adept_annotations
+from analysis.reporting.answers import answered, rows_of, runs_text
 from analysis.reporting.examples import bracketed, drawn
 from analysis.reporting.lake import Lake
 from analysis.reporting.numbers import comparison, mean_over_runs, percent
@@ -83,9 +84,17 @@ def sections(lake: Lake, runs: Runs) -> list[Section]:
         section("Table 2", "how an item is made", _BUILD, lambda: _pipeline(lake)),
         section("Table 3", "what annotators label", _IMPORT, lambda: _questions(lake, rows())),
         section("Table 4", "agreement, labels and sizes", _IMPORT, lambda: _labels(lake, rows)),
-        section("Section 4.2", "agreement of experts and crowd", _IMPORT, _kappas),
         section(
-            "Table 5", "accuracy on the development set", _TRAIN, lambda: _accuracy(rows, scored)
+            "Section 4.2",
+            "agreement of experts and crowd",
+            _IMPORT,
+            lambda: adept_annotations.kappas(lake),
+        ),
+        section(
+            "Table 5",
+            "accuracy on the development set",
+            _TRAIN,
+            lambda: _accuracy(lake, rows, scored),
         ),
         section(
             "Figure 2",
@@ -261,6 +270,7 @@ def _labels(lake: Lake, read: Callable[[], pa.Table]) -> list[Block]:
         return [
             *comparison("adept", "table 4", {}, caption="Labels", **told),
             *comparison("adept", "table 4, sizes", {}, caption="Rows", **told),
+            *adept_annotations.agreement(lake),
         ]
     edition = rows.column("edition")[0].as_py()
     data = adept.label_table(rows)
@@ -306,14 +316,11 @@ def _labels(lake: Lake, read: Callable[[], pa.Table]) -> list[Block]:
         ),
         *comparison("adept", "table 4, sizes", sizes, caption="Rows", edition=edition),
         Table("Labels by part of the split", data, digits=3),
+        *adept_annotations.agreement(lake),
     ]
     if others:
         blocks.append(Table("Labels of the other editions", pa.Table.from_pylist(others), digits=3))
     return blocks
-
-
-def _kappas() -> list[Block]:
-    return comparison("adept", "section 4.2", {}, caption="Agreement of experts and crowd")
 
 
 def _scored(lake: Lake, runs: Runs, rows: pa.Table) -> list[_Scored]:
@@ -351,55 +358,45 @@ def _best(found: Sequence[_Scored], classes: int, context: bool = True) -> _Scor
     return max(own, key=lambda one: one.accuracy.estimate, default=None)
 
 
-def _accuracy(read: Callable[[], pa.Table], scored: Callable[[], list[_Scored]]) -> list[Block]:
+def _accuracy(
+    lake: Lake, read: Callable[[], pa.Table], scored: Callable[[], list[_Scored]]
+) -> list[Block]:
+    people, annotators = adept_annotations.human(lake)
     try:
         rows = read()
     except UserError as error:
         caption = "Accuracy on val"
         return comparison(
-            "adept", "table 5", {}, caption=caption, command=_IMPORT, reason=str(error)
+            "adept", "table 5", people, caption=caption, command=_IMPORT, reason=str(error)
         )
     edition = rows.column("edition")[0].as_py()
-    ours: dict[tuple[str, str], float | Interval] = {}
-    four: dict[tuple[str, str], float | Interval] = {}
     baselines = adept.baselines(rows, lexicons.nonsubsective())
-    for (name, classes), share in baselines.items():
-        if classes in (3, 5):
-            ours[name, f"{classes}-class"] = share
     found = scored()
     models = sorted({one.model for one in found})
-    mine = []
-    for model in models:
-        for classes in (5, 4, 3):
-            for context in (True, False):
-                best = _best([one for one in found if one.model == model], classes, context)
-                if best is None:
-                    continue
-                kind = family(model)
-                row = f"{kind}{'' if context else ', no context'}"
-                if kind and classes in (3, 5):
-                    key = (row, f"{classes}-class")
-                    before = ours.get(key)
-                    if not isinstance(before, Interval) or before.estimate < best.accuracy.estimate:
-                        ours[key] = best.accuracy
-                if kind == "RoBERTa" and classes == 4 and context:
-                    four["RoBERTa", "4-class"] = best.accuracy
-                mine.append(
-                    {
-                        "model": model,
-                        "classes": classes,
-                        "input": "sentences" if context else "noun and adjective",
-                        "runs": len(best.runs),
-                        "accuracy (%)": percent(best.accuracy),
-                        "majority (%)": percent(baselines["majority", classes]),
-                        "rule (%)": percent(baselines["normative rule", classes]),
-                        "newest run": best.runs[0].id,
-                    }
-                )
+    best = [
+        own
+        for model in models
+        for classes in (5, 4, 3)
+        for context in (True, False)
+        if (own := _best([one for one in found if one.model == model], classes, context))
+    ]
+    ours: dict[tuple[str, str], float | Interval] = dict(people)
+    ours |= {
+        (name, f"{classes}-class"): share
+        for (name, classes), share in baselines.items()
+        if classes in (3, 5)
+    }
+    ours |= _of_families(best)
+    four: dict[tuple[str, str], float | Interval] = {}
+    for own in best:
+        if family(own.model) == "RoBERTa" and own.classes == 4 and own.context:
+            four["RoBERTa", "4-class"] = own.accuracy
     command = f"{_TRAIN} model=roberta-base task.classes=5 task.context=true"
     blocks = comparison(
         "adept", "table 5", ours, caption="Accuracy on val", edition=edition, command=command
     )
+    if annotators:
+        blocks.append(Text(annotators))
     blocks += comparison(
         "adept",
         "section 7",
@@ -407,12 +404,44 @@ def _accuracy(read: Callable[[], pa.Table], scored: Callable[[], list[_Scored]])
         caption="Without the label impossible",
         command=f"{_TRAIN} model=roberta-base task.classes=4",
     )
-    if mine:
+    if best:
         caption = "Models trained here, each at the settings that are best on val"
-        blocks.append(Table(caption, pa.Table.from_pylist(mine)))
+        blocks.append(Table(caption, _trained(best, baselines)))
     else:
         blocks.append(NotRun("Models trained here", _TRAIN))
+    blocks += runs_text(run for one in found for run in one.runs)
     return [*blocks, *_pairwise(found, models)]
+
+
+def _of_families(best: Sequence[_Scored]) -> dict[tuple[str, str], Interval]:
+    """Cells of table 5: of each of the paper's families the best model of ours."""
+    cells: dict[tuple[str, str], Interval] = {}
+    for own in best:
+        kind = family(own.model)
+        if kind is None or own.classes == 4:
+            continue
+        key = (f"{kind}{'' if own.context else ', no context'}", f"{own.classes}-class")
+        if key not in cells or cells[key].estimate < own.accuracy.estimate:
+            cells[key] = own.accuracy
+    return cells
+
+
+def _trained(best: Sequence[_Scored], baselines: Mapping[tuple[str, int], Interval]) -> pa.Table:
+    """Every model with its accuracy beside the baselines."""
+    rows = [
+        {
+            "model": own.model,
+            "classes": own.classes,
+            "input": "sentences" if own.context else "noun and adjective",
+            "runs": len(own.runs),
+            "accuracy (%)": percent(own.accuracy),
+            "majority (%)": percent(baselines["majority", own.classes]),
+            "rule (%)": percent(baselines["normative rule", own.classes]),
+            "newest run": own.runs[0].id,
+        }
+        for own in best
+    ]
+    return pa.Table.from_pylist(rows)
 
 
 def _pairwise(found: Sequence[_Scored], models: Sequence[str]) -> list[Block]:
@@ -479,7 +508,7 @@ def _confusion(figure: str, classes: int, found: Sequence[_Scored]) -> list[Bloc
         }
         caption = f"Items by true label (rows) and answer: {model} as published, {best.model}"
         blocks += comparison("adept", figure, cells, caption=caption)
-    return blocks
+    return [*blocks, *runs_text(best.runs)]
 
 
 def _by_class(rows: pa.Table) -> list[Block]:
@@ -530,7 +559,8 @@ def _answers(lake: Lake, rows: pa.Table, found: Sequence[_Scored]) -> list[Block
         }
         for row in chosen
     ]
-    return [Table(f"Drawn from the answers of {best.model} on val", pa.Table.from_pylist(data))]
+    caption = f"Drawn from the answers of {best.model} on val"
+    return [Table(caption, pa.Table.from_pylist(data)), *runs_text(best.runs)]
 
 
 def _identity(rows: pa.Table, scored: Callable[[], list[_Scored]]) -> list[Block]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 
 from analysis.reporting.lake import Lake
+from analysis.reporting.page import Block, RunsText
 from analysis.reporting.runs import Run
 from etl.lake import arrow
 from etl.lake.tables import TABLES
 
-__all__ = ["answered", "rows_of"]
+__all__ = ["answered", "rows_of", "runs_text"]
 
 COLUMNS = (
     "task",
@@ -25,6 +26,14 @@ COLUMNS = (
     "seed",
     "model",
 )
+
+
+def runs_text(runs: Iterable[Run]) -> list[Block]:
+    """Which runs the numbers of ours are of; nothing where there are none."""
+    names = tuple(dict.fromkeys((run.model, run.id) for run in runs))
+    if not names:
+        return []
+    return [RunsText(f"Runs: {'; '.join(f'{model} {run}' for model, run in names)}.", names)]
 
 
 def rows_of(lake: Lake, run: Run, columns: Sequence[str] = COLUMNS) -> pa.Table:

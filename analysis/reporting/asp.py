@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from analysis import asp, published
 from analysis.asp import Answers
 from analysis.interval import Interval
-from analysis.reporting.answers import answered, rows_of
+from analysis.reporting.answers import answered, rows_of, runs_text
 from analysis.reporting.examples import drawn
 from analysis.reporting.lake import Lake
 from analysis.reporting.numbers import comparison, mean_over_runs, percent
@@ -61,7 +61,7 @@ class _Answered:
     model: str
     job: str
     settings: Mapping[str, str]
-    runs: Sequence[str]
+    runs: Sequence[Run]
     rows: pa.Table
 
     @property
@@ -259,7 +259,7 @@ def _models(lake: Lake, runs: Runs, jobs: Sequence[str]) -> list[_Answered]:
                 _short(model),
                 members[0].job,
                 members[0].params,
-                [run.id for run in members],
+                members,
                 pa.concat_tables(tables),
             )
             for model, tables in sorted(by_model.items())
@@ -386,7 +386,7 @@ def _table(lake: Lake, number: int, models: Callable[[], list[_Answered]]) -> li
             where = "trained here" if number == 4 else "scored here"
             caption = f"{task.capitalize()}: models {where}, accuracy in percent"
             blocks.append(Table(caption, mine))
-    return blocks
+    return [*blocks, *runs_text(run for model in found for run in model.runs)]
 
 
 def _mine(found: Sequence[_Answered], kind: str) -> pa.Table | None:
@@ -402,7 +402,7 @@ def _mine(found: Sequence[_Answered], kind: str) -> pa.Table | None:
                         t: "–" if s is None else percent(s).replace(" ", "\n", 1)
                         for t, s in scores.items()
                     },
-                    "newest run": model.runs[0],
+                    "newest run": model.runs[0].id,
                 }
             )
     return pa.Table.from_pylist(rows) if rows else None
@@ -440,7 +440,8 @@ def _curves(
 def _model_curves(
     people: pa.Table, number: int, models: Callable[[], list[_Answered]], command: str
 ) -> list[Block]:
-    said = [own for model in models() if (own := _answers(model)) is not None]
+    found = [model for model in models() if _answers(model) is not None]
+    said = [own for model in found if (own := _answers(model)) is not None]
     if not said:
         tests = ", ".join(asp.FIGURES[number])
         return [NotRun(f"Curves of models: {tests}", command)]
@@ -453,7 +454,7 @@ def _model_curves(
         blocks.append(FigureBlock(caption, figure, data))
     if len(said) > _DRAWN:
         blocks.append(Text(f"{len(said) - _DRAWN} further models are in the tables alone."))
-    return blocks
+    return [*blocks, *runs_text(run for own in found for run in own.runs)]
 
 
 def _tuned_curves(lake: Lake, models: Callable[[], list[_Answered]]) -> list[Block]:
@@ -519,7 +520,7 @@ def _numerical(models: Callable[[], list[_Answered]]) -> list[Block]:
         for test in (*tests, "comparative"):
             share = model.accuracy("degree", test)
             if share is not None:
-                mine.setdefault(f"{model.model} {model.runs[0]}", {})[test] = share.estimate
+                mine.setdefault(f"{model.model} {model.runs[0].id}", {})[test] = share.estimate
     rows = []
     for name, accuracies in (("the paper's models, of table 3", scores), ("our models", mine)):
         points = [

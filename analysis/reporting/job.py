@@ -18,6 +18,7 @@ from analysis.published import citation
 from analysis.reporting.html import html
 from analysis.reporting.lake import Lake, open_lake
 from analysis.reporting.markdown import files, markdown
+from analysis.reporting.overview import overview
 from analysis.reporting.page import (
     Block,
     FigureBlock,
@@ -159,6 +160,7 @@ def _opening(lake: Lake, runs: Runs, parts: Sequence[Part]) -> list[Block]:
     return [
         Text(runs.note or f"{len(runs.runs)} finished runs were found in the tracking store."),
         *summary(parts),
+        *overview(parts),
         Text(
             "Every table and figure of the four papers, as published and as this lake and these "
             "runs give it. In tables of numbers the first line of a cell is the published number, "

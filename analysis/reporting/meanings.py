@@ -48,6 +48,7 @@ class Meanings:
         self.lake, self.edition, self.prover, self.cache = lake, edition, prover, cache
         mine = runs.of("finetune", {"task.name": "sygns", "task.edition": edition})
         self.runs = answered(lake, mine)
+        self.used: list[Run] = []
         self._classes: pa.Table | None = None
         self._parts: dict[tuple[str, str], pa.Table] = {}
         self._exact: dict[str, pa.Table] = {}
@@ -61,7 +62,8 @@ class Meanings:
         size: str = "10M",
         train_size: str = "[]",
     ) -> list[Run]:
-        """The newest runs that the paper's table is of: the same but for their seeds."""
+        """The newest runs that the paper's table is of: the same but for their seeds. `used` keeps
+        what was asked for."""
         wanted = {
             "task.scheme": scheme,
             "task.form": form,
@@ -78,6 +80,7 @@ class Meanings:
             if all(run.params.get(key) == value for key, value in wanted.items())
         ]
         found = groups(own)
+        self.used += found[0] if found else []
         return found[0] if found else []
 
     def rows(self, run: Run) -> pa.Table:

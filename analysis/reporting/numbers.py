@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 
@@ -86,7 +87,8 @@ def comparison(
     of = {"percent": ", in percent", "share": ", as shares", "": ""}.get(unit, f", {unit}")
     whose = f"; ours of edition {edition}" if edition else ""
     told = caption + of + (whose if some else " (as published)")
-    blocks: list[Block] = [Table(told, _laid_out(texts))]
+    statuses = Counter(str(row["status"]) for row in beside.values())
+    blocks: list[Block] = [Table(told, _laid_out(texts), printed=dict(statuses))]
     remarks = _remarks(numbers, beside)
     if remarks:
         blocks.append(Text(remarks))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -18,6 +18,7 @@ __all__ = [
     "NotRun",
     "Part",
     "Report",
+    "RunsText",
     "Section",
     "Sections",
     "Table",
@@ -38,16 +39,25 @@ class Text:
 
 
 @dataclass(frozen=True)
+class RunsText(Text):
+    """The runs that a table or figure is of, as (model, id) and in words."""
+
+    runs: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
 class Table:
     """A table as it is to be read: `data` has a row a row, numbers already rounded for print where
     they are text, and rounded by the writer to `digits` where they are floating point. A cell may
     have several lines; names of columns are printed with spaces for underscores. A
-    `folded` table shows its caption alone until it is opened."""
+    `folded` table shows its caption alone until it is opened. `printed` counts the cells of a
+    paper's table by status (`analysis.published.beside`); a table of our own has none."""
 
     caption: str
     data: pa.Table
     digits: int = 2
     folded: bool = False
+    printed: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

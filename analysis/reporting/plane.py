@@ -14,7 +14,7 @@ from analysis import plane, plane_figures, plane_intervals, prompts, transfer
 from analysis.interval import Interval
 from analysis.plane import CLASSES
 from analysis.reporting import plane_supervised
-from analysis.reporting.answers import answered
+from analysis.reporting.answers import answered, runs_text
 from analysis.reporting.lake import Lake
 from analysis.reporting.numbers import comparison
 from analysis.reporting.page import Block, FigureBlock, Section, Table, Text, section_of
@@ -68,8 +68,20 @@ class _Answers:
         return _prompted(self.lake, self.runs, "0", "zero-shot prompts")
 
     @cached_property
-    def nli(self) -> pa.Table:
+    def _nli(self) -> tuple[pa.Table, list[Run]]:
         return _nli(self.lake, self.runs)
+
+    @property
+    def nli(self) -> pa.Table:
+        return self._nli[0]
+
+    def of_prompts(self, shots: str) -> list[Block]:
+        """Names of the runs that answered to prompts."""
+        return runs_text(_newest(self.lake, self.runs, shots))
+
+    def of_nli(self) -> list[Block]:
+        """Names of the runs of models for NLI."""
+        return runs_text(self._nli[1])
 
 
 def sections(lake: Lake, runs: Runs) -> list[Section]:
@@ -89,19 +101,19 @@ def sections(lake: Lake, runs: Runs) -> list[Section]:
             "Figure 5",
             "zero-shot prompts, by template",
             _ZERO_SHOT,
-            lambda: _variance(own.zero_shot),
+            lambda: [*_variance(own.zero_shot), *own.of_prompts("0")],
         ),
         section(
             "Figure 6",
             "two-shot prompts, by template and verbaliser",
             _TWO_SHOT,
-            lambda: _variance(own.two_shot),
+            lambda: [*_variance(own.two_shot), *own.of_prompts("2")],
         ),
         section(
             "Figure 7",
             "two-shot prompts, by order of the examples",
             _TWO_SHOT,
-            lambda: _recency(own.two_shot),
+            lambda: [*_recency(own.two_shot), *own.of_prompts("2")],
         ),
         plane_supervised.in_distribution(lake, runs),
         section("Figure 9", "errors of models for NLI", _SCORE, lambda: _fig_9(own)),
@@ -175,13 +187,18 @@ def _prompted(lake: Lake, runs: Runs, shots: str, what: str) -> pa.Table:
     Raises:
         UserError: no run with answers in the lake.
     """
-    newest: dict[str, Run] = {}
-    for run in answered(lake, runs.of("prompt", {"task.name": "plane", "shots": shots})):
-        newest.setdefault(run.params.get("model_name", run.id), run)
-    tables = [prompts.read(lake.root, run.id) for run in newest.values()]
+    tables = [prompts.read(lake.root, run.id) for run in _newest(lake, runs, shots)]
     if not tables:
         raise UserError(f"no finished run of PLANE's {what} with answers in this lake")
     return pa.concat_tables(tables)
+
+
+def _newest(lake: Lake, runs: Runs, shots: str) -> list[Run]:
+    """The newest run of each model with answers to prompts with so many examples."""
+    newest: dict[str, Run] = {}
+    for run in answered(lake, runs.of("prompt", {"task.name": "plane", "shots": shots})):
+        newest.setdefault(run.params.get("model_name", run.id), run)
+    return list(newest.values())
 
 
 # How answers are read (`prompts.CHOICES`).
@@ -225,12 +242,14 @@ def _ours(lake: Lake, rows: pa.Table) -> dict[tuple[str, str], float | Interval]
 
 def _table_4(own: _Answers) -> list[Block]:
     caption = "F1 of two-shot prompts"
-    return _prompt_table(own.lake, "table 4", caption, _TWO_SHOT, lambda: own.two_shot)
+    blocks = _prompt_table(own.lake, "table 4", caption, _TWO_SHOT, lambda: own.two_shot)
+    return [*blocks, *own.of_prompts("2")]
 
 
 def _table_8(own: _Answers) -> list[Block]:
     caption = "F1 of zero-shot prompts"
-    return _prompt_table(own.lake, "table 8", caption, _ZERO_SHOT, lambda: own.zero_shot)
+    blocks = _prompt_table(own.lake, "table 8", caption, _ZERO_SHOT, lambda: own.zero_shot)
+    return [*blocks, *own.of_prompts("0")]
 
 
 def _prompt_table(
@@ -306,13 +325,13 @@ def _models(rows: pa.Table) -> str:
 # Models for NLI
 
 
-def _nli(lake: Lake, runs: Runs) -> pa.Table:
-    """What models for NLI answered to PLANE, the newest run of each.
+def _nli(lake: Lake, runs: Runs) -> tuple[pa.Table, list[Run]]:
+    """What models for NLI answered to PLANE, the newest run of each, and these runs.
 
     Raises:
         UserError: no run of such a model with answers in the lake.
     """
-    newest: dict[str, pa.Table] = {}
+    newest: dict[str, tuple[pa.Table, Run]] = {}
     for run in answered(lake, runs.of("score")):
         rows = transfer.read(lake.root, [run.id])
         own = rows.filter(
@@ -322,10 +341,10 @@ def _nli(lake: Lake, runs: Runs) -> pa.Table:
             )
         )
         for model in sorted(set(own.column("model").to_pylist())):
-            newest.setdefault(model, own.filter(pc.equal(own.column("model"), model)))
+            newest.setdefault(model, (own.filter(pc.equal(own.column("model"), model)), run))
     if not newest:
         raise UserError("no finished run of a model for NLI on PLANE with answers in this lake")
-    return pa.concat_tables(newest.values())
+    return pa.concat_tables([rows for rows, _ in newest.values()]), [r for _, r in newest.values()]
 
 
 def _table_5(answers: _Answers) -> list[Block]:
@@ -355,6 +374,7 @@ def _table_5(answers: _Answers) -> list[Block]:
     return [
         *comparison("plane", "table 5", ours, caption=caption, command=_SCORE),
         Table(f"Ours, asked {', '.join(asked)}; shares", pa.Table.from_pylist(own), digits=3),
+        *answers.of_nli(),
     ]
 
 
@@ -375,7 +395,8 @@ def _fig_1(answers: _Answers) -> list[Block]:
     figure, plotted = plane_figures.transfer_figure(
         plane_figures.transfer_variance(rows, classes, types)
     )
-    return [FigureBlock("F1 of models for NLI by class and inference type", figure, plotted)]
+    caption = "F1 of models for NLI by class and inference type"
+    return [FigureBlock(caption, figure, plotted), *answers.of_nli()]
 
 
 def _fig_9(answers: _Answers) -> list[Block]:
@@ -386,4 +407,4 @@ def _fig_9(answers: _Answers) -> list[Block]:
         own = rows.filter(pc.equal(rows.column("model"), model))
         figure, plotted = plane_figures.errors_figure(transfer.answers_by_group(own, classes))
         found.append(FigureBlock(f"What {model_name(model)} answered", figure, plotted))
-    return found
+    return [*found, *answers.of_nli()]

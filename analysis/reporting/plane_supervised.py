@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from analysis import frequency, plane, plane_figures
 from analysis.plane import CLASSES
-from analysis.reporting.answers import answered, rows_of
+from analysis.reporting.answers import answered, rows_of, runs_text
 from analysis.reporting.lake import Lake
 from analysis.reporting.numbers import comparison, mean_over_runs, percent
 from analysis.reporting.page import Block, FigureBlock, Section, Table, Text, section_of
@@ -139,6 +139,7 @@ def _table_6(found: Mapping[str, _Answers]) -> list[Block]:
     ours = {}
     blocks: list[Block] = []
     reasons = []
+    used: list[Run] = []
     for scheme, answers in found.items():
         name = _SCHEMES[scheme]
         try:
@@ -146,6 +147,7 @@ def _table_6(found: Mapping[str, _Answers]) -> list[Block]:
         except UserError as error:
             reasons.append((scheme, str(error)))
             continue
+        used += answers.own
         shares = []
         for run in answers.own:
             own = answers.of(run)
@@ -169,6 +171,7 @@ def _table_6(found: Mapping[str, _Answers]) -> list[Block]:
     return [
         *comparison("plane", "table 6", ours, caption=caption, command=command, reason=reason),
         *blocks,
+        *runs_text(used),
     ]
 
 
@@ -211,6 +214,7 @@ def _subwords(answers: _Answers) -> list[Block]:
             "(logistic regression, robust to clusters by adjective)",
             _effects(rows, right, tokenize),
         ),
+        *runs_text(answers.own),
     ]
 
 
@@ -319,4 +323,4 @@ def _lengths(answers: _Answers) -> list[Block]:
         points.append((length, _right(own), own.column("group").to_pylist()))
     figure, plotted = plane_figures.length_figure(plane_figures.lengths(points))
     caption = f"Accuracy by the longest input, band 95 %. {answers.told()}"
-    return [FigureBlock(caption, figure, plotted)]
+    return [FigureBlock(caption, figure, plotted), *runs_text(answers.own)]

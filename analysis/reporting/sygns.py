@@ -15,6 +15,7 @@ import yaml
 
 from analysis import published, sygns
 from analysis.interval import Interval
+from analysis.reporting.answers import runs_text
 from analysis.reporting.examples import drawn
 from analysis.reporting.lake import Lake
 from analysis.reporting.meanings import EPOCHS, Meanings
@@ -85,9 +86,19 @@ def sections(
 
     section = partial(section_of, "sygns")
 
+    def of_runs(build: Callable[[Meanings | None], list[Block]]) -> Callable[[], list[Block]]:
+        """The blocks of `build`, and which runs it took."""
+
+        def blocks() -> list[Block]:
+            if meanings := made():
+                meanings.used.clear()
+            return [*build(meanings), *runs_text(meanings.used if meanings else ())]
+
+        return blocks
+
     def accuracies(number: str) -> Callable[[], list[Block]]:
         names = [n for n in _ACCURACIES if n == number or n.startswith(f"{number}, ")]
-        return lambda: [block for name in names for block in _accuracies(made(), name)]
+        return of_runs(lambda own: [b for name in names for b in _accuracies(own, name)])
 
     return [
         section("Table 1", "what systematicity trains and tests on", _BUILD, lambda: _one(lake)),
@@ -96,13 +107,13 @@ def sections(
         section("Table 3", "polarity, examples", _BUILD, lambda: _polarities(lake, ("fol",))),
         section("Table 4", "accuracy by quantifier", _TRAIN, accuracies("table 4")),
         section("Table 5", "accuracy by modifier", _TRAIN, accuracies("table 5")),
-        section("Figure 2", "learning curves", _TRAIN, lambda: _learning(made())),
-        section("Table 6", "entailment by provers", _TRAIN, lambda: _entailment(made())),
+        section("Figure 2", "learning curves", _TRAIN, of_runs(_learning)),
+        section("Table 6", "entailment by provers", _TRAIN, of_runs(_entailment)),
         section("Table 7", "typical errors", _TRAIN, lambda: _errors(lake, made())),
-        section("Table 8", "polarity of FOL", _TRAIN, lambda: _polarity_f(made())),
+        section("Table 8", "polarity of FOL", _TRAIN, of_runs(_polarity_f)),
         section("Table 9", "productivity", _TRAIN, accuracies("table 9")),
         section("Table 10", "embedded quantifiers", _TRAIN, accuracies("table 10")),
-        section("Table 11", "accuracy by number of parameters", _TRAIN, lambda: _of_size(made())),
+        section("Table 11", "accuracy by number of parameters", _TRAIN, of_runs(_of_size)),
         section("Table 12", "grammar and composition", _BUILD, lambda: _grammar(lake)),
         section(
             "Table 13", "FOL and VF with polarity", _BUILD, lambda: _polarities(lake, ("fol", "vf"))
@@ -110,7 +121,7 @@ def sections(
         section(
             "Table 14", "accuracy by modifier, other primitives", _TRAIN, accuracies("table 14")
         ),
-        section("Table 15", "polarity of FOL and VF", _TRAIN, lambda: _polarity_all(made())),
+        section("Table 15", "polarity of FOL and VF", _TRAIN, of_runs(_polarity_all)),
         section("Table 16", "quantifiers and negation", _TRAIN, accuracies("table 16")),
         section("Table 17", "quantifiers and negation by modifier", _TRAIN, accuracies("table 17")),
         section("Table 18", "clauses of a wrong DRS", _TRAIN, lambda: _clauses(lake, made())),
@@ -447,7 +458,8 @@ def _errors(lake: Lake, made: Meanings | None) -> list[Block]:
     rows = [("Input", _sentence(lake, made, chosen)), ("Gold", _directed(gold))]
     rows += [(f"{model} ({runs[model].id})", _directed(text)) for model, text in answers.items()]
     data = pa.table({"": [a for a, _ in rows], "formula": [b for _, b in rows]})
-    return [Table("A universal sentence that models have wrong, drawn", data)]
+    caption = "A universal sentence that models have wrong, drawn"
+    return [Table(caption, data), *runs_text(runs.values())]
 
 
 def _clauses(lake: Lake, made: Meanings | None) -> list[Block]:
@@ -466,7 +478,8 @@ def _clauses(lake: Lake, made: Meanings | None) -> list[Block]:
         own = drs_matching.match(gold, text)
         columns[f"{model}, F {own.f:.2f}"] = text.replace(" [SEP] ", "\n")
     data = pa.table({name: [text] for name, text in columns.items()})
-    return [*blocks, Table(f"Ours: {_sentence(lake, made, chosen)}", data)]
+    ours = Table(f"Ours: {_sentence(lake, made, chosen)}", data)
+    return [*blocks, ours, *runs_text(runs.values())]
 
 
 def _grammar(lake: Lake) -> list[Block]:

@@ -36,9 +36,9 @@ from etl.adept.annotation import (
     gold_labels,
     shown,
 )
-from etl.adept.answers import Key, detect, fingerprint, match, read_sent
+from etl.adept.answers import Key, detect, fingerprint, match, read_sent, stored_answers
 from etl.adept.draws import draw
-from etl.adept.quality import DENOMINATORS, DROPS, RULES_VERSION, Answer, Rules, filtered
+from etl.adept.quality import DENOMINATORS, DROPS, RULES_VERSION, Rules, filtered
 from etl.lake import arrow
 from etl.lake.tables import table
 
@@ -373,7 +373,7 @@ def finish(settings: FinishSettings) -> None:
             ["item_id", "noun", "adjective", "sentence", "modified_sentence"],
         )
     }
-    everything = _answers(lake)
+    everything = stored_answers(lake)
     used = [a for a in everything if a.round in settings.rounds and a.condition == "context"]
     answers = finishing.relevant(used, items)
     if not answers:
@@ -537,7 +537,7 @@ def _lacking(lake: str, count: int, known: Sequence[Question]) -> set[str]:
 
     Items of a batch that nobody has answered yet are left out: their answers may be on their way.
     """
-    answers = [a for a in _answers(lake) if a.round in _LABELLING]
+    answers = [a for a in stored_answers(lake) if a.round in _LABELLING]
     answered = {a.batch for a in answers}
     asked = {q.item_id for q in known if q.kind == "item" and q.round in _LABELLING}
     waiting = {q.item_id for q in known if q.batch not in answered}
@@ -559,7 +559,7 @@ def _shown(row: dict[str, Any], settings: ExportSettings) -> Shown:
 
 def _gold(settings: ExportSettings, known: Sequence[Question]) -> list[Shown]:
     """The gold items, with the sentences that the pilot showed."""
-    labels = gold_labels(_answers(settings.lake), settings.gold_answers)
+    labels = gold_labels(stored_answers(settings.lake), settings.gold_answers)
     texts = {
         q.item_id: Shown(q.item_id, q.sentence1, q.sentence2, labels[q.item_id])
         for q in known
@@ -579,18 +579,9 @@ def _questions(lake: str) -> tuple[list[Question], int | None]:
     return sorted(found, key=lambda q: (q.batch, q.page, q.place)), version
 
 
-def _answers(lake: str) -> list[Answer]:
-    """Every answer so far, in an order that does not depend on the files."""
-    if arrow.version(lake, "adept_annotations") is None:
-        return []
-    rows = arrow.read(lake, "adept_annotations", columns=list(Answer._fields))
-    found = [Answer(**row) for row in rows.to_pylist()]
-    return sorted(found, key=lambda a: (a.item_id, a.annotator, a.batch, a.page))
-
-
 def _stored(lake: str) -> dict[tuple[str, str, str, str], int]:
     """The labels that the table has, by annotator, batch, page and item."""
-    return {(a.annotator, a.batch, a.page, a.item_id): a.label for a in _answers(lake)}
+    return {(a.annotator, a.batch, a.page, a.item_id): a.label for a in stored_answers(lake)}
 
 
 def _edition(lake: str, name: str, edition: str, columns: list[str]) -> list[dict[str, Any]]:

@@ -25,8 +25,11 @@ from typing import Any, NamedTuple
 
 from conf import UserError
 from etl.adept.annotation import PLATFORMS, Question, options
+from etl.adept.quality import Answer
+from etl.lake import arrow
 
 __all__ = [
+    "SIMULATED",
     "Key",
     "Matched",
     "Read",
@@ -36,9 +39,12 @@ __all__ = [
     "hashed",
     "match",
     "read_sent",
+    "stored_answers",
 ]
 
 _SHOWN = 3  # faults that a message names
+# Begins the id of an annotator of `etl.adept.simulate`, in its files and in the table.
+SIMULATED = "simulated-"
 
 
 class Sent(NamedTuple):
@@ -121,9 +127,20 @@ def fingerprint(secret: bytes) -> str:
 
 
 def hashed(secret: bytes, platform: str, annotator: str) -> str:
-    """The name under which an annotator's answers are stored: 24 hexadecimal digits."""
+    """The name under which an annotator's answers are stored: 24 hexadecimal digits, after
+    `SIMULATED` where the annotator is made up."""
     text = f"{platform}:{annotator}".encode()
-    return hmac.new(secret, text, hashlib.sha256).hexdigest()[:24]
+    digest = hmac.new(secret, text, hashlib.sha256).hexdigest()[:24]
+    return SIMULATED + digest if annotator.startswith(SIMULATED) else digest
+
+
+def stored_answers(lake: str) -> list[Answer]:
+    """Every answer in ``adept_annotations``, in an order that does not depend on the files."""
+    if arrow.version(lake, "adept_annotations") is None:
+        return []
+    rows = arrow.read(lake, "adept_annotations", columns=list(Answer._fields))
+    found = [Answer(**row) for row in rows.to_pylist()]
+    return sorted(found, key=lambda a: (a.item_id, a.annotator, a.batch, a.page))
 
 
 def detect(path: Path) -> str:
@@ -404,4 +421,6 @@ def _tasks(path: Path, text: str) -> Iterator[tuple[int, Any]]:
             task, at = decoder.raw_decode(text, at)
         except json.JSONDecodeError as error:
             raise UserError(f"batch={path}: line {error.lineno}: no JSON ({error.msg})") from error
+        except (ValueError, RecursionError) as error:
+            raise UserError(f"batch={path}: line {line}: no task of a batch ({error})") from error
         yield line, task

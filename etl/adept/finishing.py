@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from itertools import combinations, product
 from typing import Any
 
@@ -28,14 +28,24 @@ from etl.adept.annotation import AUDIT
 from etl.adept.quality import DENOMINATORS, DROPS, Answer, Filtered, Rules, filtered
 from etl.adept.splits import split_columns
 
-__all__ = ["dataset_rows", "relevant", "report", "report_text"]
+__all__ = [
+    "audit_figures",
+    "dataset_rows",
+    "expert_figures",
+    "human_figures",
+    "label_figures",
+    "ratings",
+    "relevant",
+    "report",
+    "report_text",
+]
 
 _LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval")
 # Impossible and less likely, equally likely, more likely and necessarily true (section 5.3).
 _THREE = (0, 0, 1, 2, 2)
 
 
-def relevant(answers: Iterable[Answer], items: Mapping[str, Any]) -> list[Answer]:
+def relevant(answers: Iterable[Answer], items: Container[str]) -> list[Answer]:
     """The answers on pages that have an item of these: with the checks that stand beside it."""
     own = list(answers)
     pages = {(a.batch, a.page) for a in own if a.kind == "item" and a.item_id in items}
@@ -89,7 +99,7 @@ def report(
         "annotators": len({a.annotator for a in answers}),
         "excluded": {rule: len(who) for rule, who in result.excluded.items()},
         "dropped": {reason: count for reason, (count, _) in result.dropped.items()},
-        "labels": _labels(result),
+        "labels": label_figures(result),
         "agreement": {
             "all answers": _coefficients(_by_item(answers).values(), rules.seed, samples),
             "answers that count": _coefficients(
@@ -98,9 +108,9 @@ def report(
         },
         "readings": _readings(answers, labels, rules),
         "models": {model: _model(model, answers, result) for model in models},
-        "experts": _experts([a for a in others if a.round == "expert"], labels),
-        "human": _human([a for a in others if a.round == "human"], labels),
-        "audit": _audit([a for a in others if a.round == "audit"]),
+        "experts": expert_figures([a for a in others if a.round == "expert"], labels),
+        "human": human_figures([a for a in others if a.round == "human"], labels),
+        "audit": audit_figures([a for a in others if a.round == "audit"]),
     }
 
 
@@ -112,7 +122,7 @@ def _by_item(answers: Iterable[Answer]) -> dict[str, list[int]]:
     return dict(found)
 
 
-def _labels(result: Filtered) -> dict[str, Any]:
+def label_figures(result: Filtered) -> dict[str, Any]:
     """Table 4: the labels, and how many of each are unanimous."""
     count = Counter(found.label for found in result.labels.values())
     unanimous = Counter(found.label for found in result.labels.values() if found.unanimous)
@@ -216,7 +226,8 @@ def _kappa(pairs: Sequence[tuple[int, int]]) -> float | None:
     return _number(cohen_kappa(*(list(side) for side in zip(*pairs, strict=True))))
 
 
-def _raters(answers: Iterable[Answer]) -> dict[str, dict[str, int]]:
+def ratings(answers: Iterable[Answer]) -> dict[str, dict[str, int]]:
+    """The labels that each annotator gave to items, by annotator and item."""
     found: defaultdict[str, dict[str, int]] = defaultdict(dict)
     for answer in answers:
         if answer.kind == "item":
@@ -224,9 +235,9 @@ def _raters(answers: Iterable[Answer]) -> dict[str, dict[str, int]]:
     return dict(sorted(found.items()))
 
 
-def _experts(answers: Sequence[Answer], labels: Mapping[str, int]) -> dict[str, Any]:
+def expert_figures(answers: Sequence[Answer], labels: Mapping[str, int]) -> dict[str, Any]:
     """Section 4.2: experts with each other, each with the crowd, and the crowd where they agree."""
-    raters = _raters(answers)
+    raters = ratings(answers)
     if not raters:
         return {}
     pairs = []
@@ -253,7 +264,7 @@ def _experts(answers: Sequence[Answer], labels: Mapping[str, int]) -> dict[str, 
     }
 
 
-def _human(answers: Sequence[Answer], labels: Mapping[str, int]) -> dict[str, Any]:
+def human_figures(answers: Sequence[Answer], labels: Mapping[str, int]) -> dict[str, Any]:
     """Section 5.2: how often somebody new gives the dataset's label, of five and of three."""
     found: dict[str, Any] = {}
     for condition in sorted({a.condition for a in answers}):
@@ -277,7 +288,7 @@ def _human(answers: Sequence[Answer], labels: Mapping[str, int]) -> dict[str, An
     return found
 
 
-def _audit(answers: Sequence[Answer]) -> dict[str, Any]:
+def audit_figures(answers: Sequence[Answer]) -> dict[str, Any]:
     """Section 4.2: what auditors find behind each label."""
     found: dict[str, Any] = {}
     for code, name in enumerate(LABELS):

@@ -158,12 +158,17 @@ def _row(question: Question) -> dict[str, str]:
         "batch": question.batch,
         "page": question.page,
         "question_id": question.question_id,
-        "sentence1": question.sentence1,
-        "sentence2": f"{question.sentence2} [label: {given}]" if given else question.sentence2,
+        "sentence1": _no_formula(question.sentence1),
+        "sentence2": _no_formula(question.sentence2) + (f" [label: {given}]" if given else ""),
         "annotator": "",
         "label": "",
         "seconds": "",
     }
+
+
+def _no_formula(text: str) -> str:
+    """The text, with an apostrophe before what a spreadsheet would take for a formula."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
 def _mturk(pages: Sequence[Sequence[Question]]) -> str:

@@ -4,6 +4,7 @@ Every item has a true label, drawn by its id with the shares of the published la
 annotator sees it nine times in ten and mostly misses by one degree, as people do; a noisy one is
 right two times in three; a spammer does not read: half of them always answer "equally likely", the
 most frequent label, the other half whatever comes. The numbers are assumptions, not measurements.
+Their ids begin with `etl.adept.answers.SIMULATED`, in the files and in the lake.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 from conf import UserError
 from etl.adept import LABELS
 from etl.adept.annotation import Question
+from etl.adept.answers import SIMULATED
 from etl.adept.draws import draw
 from etl.adept.forms import CSV_COLUMNS
 
@@ -151,7 +153,7 @@ def _mturk(text: str, taken: _Taken) -> str:
             row: dict[str, Any] = {
                 "HITId": f"hit-{inputs['page']}",
                 "AssignmentId": f"{inputs['page']}-{person.name}",
-                "WorkerId": person.name,
+                "WorkerId": f"{SIMULATED}{person.name}",
                 "AssignmentStatus": "Approved",
                 "WorkTimeInSeconds": 15 * len(labels),
             }
@@ -171,7 +173,7 @@ def _label_studio(text: str, taken: _Taken) -> str:
     for number, task in enumerate(json.loads(text), 1):
         made = [
             {
-                "completed_by": {"email": f"{person.name}@example.org"},
+                "completed_by": {"email": f"{SIMULATED}{person.name}@example.org"},
                 "was_cancelled": False,
                 "lead_time": 15.0 * len(labels),
                 "result": [
@@ -197,6 +199,10 @@ def _plain(text: str, taken: _Taken) -> str:
         at = places.get(row["page"], 0)
         places[row["page"]] = at + 1
         for person, labels in taken[row["page"]]:
-            filled_in = {"annotator": person.name, "label": str(labels[at]), "seconds": "15"}
+            filled_in = {
+                "annotator": f"{SIMULATED}{person.name}",
+                "label": str(labels[at]),
+                "seconds": "15",
+            }
             rows.append({**row, **filled_in})
     return _written(CSV_COLUMNS, rows)

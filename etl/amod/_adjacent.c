@@ -1,6 +1,7 @@
 /* Counting a list of word pairs in running text: `etl.amod.adjacent` defines what is counted.
  *
- * One pass over the UTF-8 bytes. A word is hashed while it is lower-cased; a filter of 64 Ki bits
+ * One pass over the UTF-8 bytes. A word of up to 15 ASCII letters is found, lower-cased and hashed in
+ * one step where the processor has SSE2; any other is read byte by byte. A filter of 64 Ki bits
  * tells nearly every word that no pair has, so that the table of words is looked at for the few
  * others. A pair is looked up where a word follows a listed first word.
  */
@@ -8,10 +9,13 @@
 #include <Python.h>
 #include <stdint.h>
 #include <string.h>
+#if defined(__SSE2__) && defined(__GNUC__)
+#include <emmintrin.h>
+#define WITH_SSE2
+#endif
 
 #define LONGEST 255         /* bytes of a word; of a longer one the first are kept, and no match */
 #define FILTER_BITS 16
-#define BASIS 14695981039346656037ull
 #define PRIME 1099511628211ull
 
 typedef struct {
@@ -88,20 +92,37 @@ static inline int begins_word(const unsigned char *at, const unsigned char *end)
     return decoded(at, end, &character) && Py_UNICODE_ISALNUM(character);
 }
 
-typedef struct { uint64_t hash; size_t size; unsigned char bytes[LONGEST + 8]; } Current;
+typedef struct { uint64_t hash; size_t size; unsigned char bytes[LONGEST + 17]; } Current;
+
+static inline uint64_t hash_of(uint64_t one, uint64_t two) {
+    one *= 0x9e3779b97f4a7c15ull;
+    two *= 0xc2b2ae3d27d4eb4full;
+    return (one ^ (one >> 29)) + (two ^ (two >> 31));
+}
+
+/* The hash of a word that was read byte by byte: of its bytes by sixteens, zeros behind the last. */
+static inline void add_hash(Current *word) {
+    size_t size = word->size < LONGEST ? word->size : LONGEST;
+    memset(word->bytes + size, 0, 16);
+    uint64_t hash = 0;
+    for (size_t at = 0; at < size; at += 16) {
+        uint64_t half[2];
+        memcpy(half, word->bytes + at, 16);
+        hash = hash * PRIME + hash_of(half[0], half[1]);
+    }
+    word->hash = hash;
+}
 
 static inline void add(Current *word, unsigned char byte) {
-    word->hash = (word->hash ^ byte) * PRIME;
     if (word->size < LONGEST) word->bytes[word->size] = byte;
     word->size++;
 }
 
-/* The word that begins at `at`; the byte behind it. */
-static const unsigned char *read_word(
+/* The word that begins at `at`, without its hash; the byte behind it. */
+static const unsigned char *read_bytes(
     const Counter *self, const unsigned char *at, const unsigned char *end, Current *word
 ) {
     const unsigned char *table = self->lowercase ? lower : same;
-    word->hash = BASIS;
     word->size = 0;
     for (;;) {
         unsigned char byte;
@@ -129,6 +150,53 @@ static const unsigned char *read_word(
         }
         at += size;
     }
+}
+
+#ifdef WITH_SSE2
+/* Where a byte of sixteen lies between two others, both of ASCII: all ones. */
+static inline __m128i between(__m128i bytes, char least, char most) {
+    return _mm_and_si128(_mm_cmpgt_epi8(bytes, _mm_set1_epi8((char)(least - 1))),
+                         _mm_cmplt_epi8(bytes, _mm_set1_epi8((char)(most + 1))));
+}
+
+/* A word of up to 15 ASCII letters and digits that no hyphen and no other character goes on. */
+static inline size_t short_word(const Counter *self, const unsigned char *at, Current *word) {
+    __m128i bytes = _mm_loadu_si128((const __m128i *)at);
+    __m128i capital = between(bytes, 'A', 'Z');
+    __m128i lowered = _mm_or_si128(bytes, _mm_and_si128(capital, _mm_set1_epi8(32)));
+    __m128i letter = _mm_or_si128(between(lowered, 'a', 'z'), between(bytes, '0', '9'));
+    unsigned other = ~(unsigned)_mm_movemask_epi8(letter) & 0xffff;
+    if (!other) return 0;
+    size_t size = (size_t)__builtin_ctz(other);
+    if (!size || at[size] >= 0x80 || at[size] == '-') return 0;
+    _mm_storeu_si128((__m128i *)word->bytes, self->lowercase ? lowered : bytes);
+    uint64_t half[2];
+    memcpy(half, word->bytes, 16);
+    if (size < 8) {
+        half[0] &= ((uint64_t)1 << (8 * size)) - 1;
+        half[1] = 0;
+    } else {
+        half[1] &= ((uint64_t)1 << (8 * (size - 8))) - 1;
+    }
+    word->size = size;
+    word->hash = hash_of(half[0], half[1]);
+    return size;
+}
+#endif
+
+/* The word that begins at `at`; the byte behind it. */
+static inline const unsigned char *read_word(
+    const Counter *self, const unsigned char *at, const unsigned char *end, Current *word
+) {
+#ifdef WITH_SSE2
+    if (end - at >= 17) {
+        size_t size = short_word(self, at, word);
+        if (size) return at + size;
+    }
+#endif
+    at = read_bytes(self, at, end, word);
+    add_hash(word);
+    return at;
 }
 
 /* The place of a word in the table: its own, or the free one where it would stand. */

@@ -12,22 +12,22 @@ is sorted, joined or shuffled for them by an engine.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from etl.amod.kernel import PAIRS
 from etl.amod.measures import measures
+from etl.amod.word_index import WordIndex
 from etl.lake.blocks import Blocks, as_dictionary, read_files
 from etl.lake.scratch import load
 from etl.lake.tables import table as declaration
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
+    from etl.amod.measures import Counts
 
 ADJECTIVES = pa.schema([("adjective", pa.string()), ("count", pa.int64()), ("nouns", pa.int64())])
 """How many pairs each adjective of a corpus has, and with how many different nouns."""
@@ -40,22 +40,38 @@ def adjectives_of(pairs: DataFrame) -> DataFrame:
     )
 
 
-def association_of(pairs: pa.Table, adjectives: pa.Table, corpus: str) -> pa.Table:
+class Adjectives(NamedTuple):
+    """The adjectives of a corpus, sorted, with the counts of `ADJECTIVES`."""
+
+    index: WordIndex
+    counts: Counts
+    nouns: Counts
+
+    @classmethod
+    def of(cls, adjectives: pa.Table) -> Adjectives:
+        """Those of a table with the schema `ADJECTIVES`, in any order."""
+        ordered = adjectives.sort_by("adjective").combine_chunks()
+        words = ordered.column("adjective").cast(pa.string()).combine_chunks()
+        counts, nouns = (ordered.column(name).to_numpy() for name in ("count", "nouns"))
+        return cls(WordIndex(words), counts, nouns)
+
+
+def association_of(pairs: pa.Table, adjectives: Adjectives, corpus: str) -> pa.Table:
     """Rows of ``amod_association`` for some nouns' pairs, in the order of the pairs.
 
     Args:
         pairs: adjective, noun, count: all pairs of the nouns that occur in it; words may be
             dictionaries, as those of the result are.
-        adjectives: `ADJECTIVES` of the whole corpus.
+        adjectives: those of the whole corpus.
         corpus: its name.
     """
     declared = declaration("amod_association").schema
-    total = pc.sum(adjectives.column("count")).as_py() or 0
+    total = int(adjectives.counts.sum())
     counts = pairs.column("count").to_numpy()
     noun, adjective = (as_dictionary(pairs.column(name)) for name in ("noun", "adjective"))
     of_noun = np.zeros(len(noun.dictionary), np.int64)
     np.add.at(of_noun, noun.indices.to_numpy(), counts)
-    of_adjective = _counts_of(adjective.dictionary, adjectives)
+    of_adjective = adjectives.counts[adjectives.index.places(adjective.dictionary)]
     n = of_noun[noun.indices.to_numpy()]
     a = of_adjective[adjective.indices.to_numpy()]
     columns = {
@@ -70,19 +86,10 @@ def association_of(pairs: pa.Table, adjectives: pa.Table, corpus: str) -> pa.Tab
     return pa.table([columns[name] for name in declared.names], names=declared.names)
 
 
-def _counts_of(words: pa.StringArray, adjectives: pa.Table) -> npt.NDArray[np.int64]:
-    """The counts of `words`, which are few beside all adjectives: a hash table of them is made."""
-    place = pc.index_in(adjectives.column("adjective").combine_chunks(), value_set=words)
-    known = pc.is_valid(place).to_numpy(zero_copy_only=False)
-    counts = np.zeros(len(words), np.int64)
-    counts[pc.fill_null(place, 0).to_numpy()[known]] = adjectives.column("count").to_numpy()[known]
-    return counts
-
-
 @lru_cache(maxsize=1)
-def stored_adjectives(uri: str) -> pa.Table:
+def stored_adjectives(uri: str) -> Adjectives:
     """Read once a process."""
-    return load(uri, ADJECTIVES)
+    return Adjectives.of(load(uri, ADJECTIVES))
 
 
 def rows_of(pairs: DataFrame, adjectives: str, corpus: str) -> Blocks:

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from etl.amod.association import stored_adjectives
+from etl.amod.association import Adjectives, stored_adjectives
 from etl.amod.kernel import PAIRS
 from etl.amod.measures import measures
 from etl.amod.sums import PACKED_PAIRS, PART_PAIRS, PARTS, Places, placed
@@ -38,28 +38,21 @@ _PACKED = pa.schema(
 
 
 class Ranges(NamedTuple):
-    """The adjectives of a corpus in their order, with their counts and the part each is in."""
+    """The adjectives of a corpus in their order, and the part each is in."""
 
-    adjectives: pa.StringArray
-    counts: Places
+    adjectives: Adjectives
     parts: Places
 
 
-def ranges_of(adjectives: pa.Table, part_pairs: int = PART_PAIRS) -> Ranges:
+def ranges_of(adjectives: Adjectives, part_pairs: int = PART_PAIRS) -> Ranges:
     """Parts of about `part_pairs` pairs, an adjective with all of its pairs in one of them.
 
     Args:
-        adjectives: `etl.amod.association.ADJECTIVES` of the corpus, in any order.
+        adjectives: those of the corpus.
         part_pairs: how many pairs a part has; more where one adjective has more.
     """
-    ordered = adjectives.sort_by("adjective").combine_chunks()
-    nouns = ordered.column("nouns").to_numpy()
-    starts = np.cumsum(nouns) - nouns
-    return Ranges(
-        ordered.column("adjective").combine_chunks(),
-        ordered.column("count").to_numpy(),
-        starts // part_pairs,
-    )
+    starts = np.cumsum(adjectives.nouns) - adjectives.nouns
+    return Ranges(adjectives, starts // part_pairs)
 
 
 def dealt(pairs: pa.Table, ranges: Ranges) -> pa.Table:
@@ -76,7 +69,9 @@ def dealt(pairs: pa.Table, ranges: Ranges) -> pa.Table:
     count = pairs.column("count").to_numpy()
     noun_count = np.zeros(len(nouns.dictionary), np.int64)
     np.add.at(noun_count, noun, count)
-    adjective = _places(pairs.column("adjective"), ranges.adjectives)
+    adjectives = as_dictionary(pairs.column("adjective"))
+    places = ranges.adjectives.index.places(adjectives.dictionary)
+    adjective = places[adjectives.indices.to_numpy()]
     part = ranges.parts[adjective]
     order = np.argsort(part * len(noun_count) + noun)
     part, noun = part[order], noun[order]
@@ -121,15 +116,15 @@ def measured(part: pa.Table, ranges: Ranges, corpus: str) -> pa.Table:
     adjective, noun, count = adjective[order], noun[order], count[order]
     noun_counts = np.zeros(len(nouns), np.int64)
     noun_counts[place] = rows.column("noun_count").to_numpy()
-    a, n = ranges.counts[adjective], noun_counts[noun]
+    a, n = ranges.adjectives.counts[adjective], noun_counts[noun]
     columns = {
         "corpus": pa.repeat(corpus, len(count)),
-        "adjective": _coded(adjective - first, ranges.adjectives[first : last + 1]),
+        "adjective": _coded(adjective - first, ranges.adjectives.index.words[first : last + 1]),
         "noun": _coded(noun, nouns),
         "count": count,
         "adjective_count": a,
         "noun_count": n,
-        **measures(count, a, n, int(ranges.counts.sum())),
+        **measures(count, a, n, int(ranges.adjectives.counts.sum())),
     }
     declared = declaration("amod_by_adjective").schema
     return pa.table([columns[name] for name in declared.names], names=declared.names)
@@ -137,14 +132,6 @@ def measured(part: pa.Table, ranges: Ranges, corpus: str) -> pa.Table:
 
 def _coded(places: Places, words: pa.StringArray) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(pa.array(places.astype(np.int32)), words)
-
-
-def _places(words: pa.ChunkedArray, known: pa.StringArray) -> Places:
-    """The place of each word among the known ones, each different word being looked up once."""
-    coded = as_dictionary(words)
-    among = pc.index_in(coded.dictionary, value_set=known).to_numpy(zero_copy_only=False)
-    places: Places = np.asarray(among, np.int64)[coded.indices.to_numpy()]
-    return places
 
 
 @lru_cache(maxsize=1)

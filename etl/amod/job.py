@@ -24,7 +24,16 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from conf import JobFailed, UserError, settings_hash
 from conf.progress import duration
-from etl.amod import association, by_adjective, novel, plan, reading, results, tasks
+from etl.amod import (
+    association,
+    by_adjective,
+    novel,
+    plan,
+    reading,
+    relation_association,
+    results,
+    tasks,
+)
 from etl.amod.kernel import NO_COMPILER, PairCounter, available
 from etl.amod.plan import DONE, FAILED, Entry
 from etl.amod.settings import PARSED, RAW, Settings, decisive
@@ -53,6 +62,7 @@ FORGOTTEN = (
     "amod_examples",
     "amod_seen",
     "relation_pairs",
+    "relation_association",
     "dropped",
     "amod_counts",
 )
@@ -502,7 +512,18 @@ class Extraction:
             distinct = self.lake.replace("amod_association", rows, self.corpus, **commit).rows
             turned = by_adjective.rows_of(files, adjectives, corpus)
             self.lake.replace("amod_by_adjective", turned, self.corpus, **commit)
+        self._derive_relations(commit)
         return distinct or self._rows_in("amod_association")
+
+    def _derive_relations(self, commit: Mapping[str, Any]) -> None:
+        """Measure the further relations, where that is asked for or was before."""
+        if not self.settings.further_relations:
+            return
+        name = relation_association.TABLE
+        if self.settings.relation_association or self._rows_in(name):
+            pairs = self.lake.read("relation_pairs", where=self.corpus)
+            rows = relation_association.rows_of(pairs, self.settings.name)
+            self.lake.replace(name, rows, self.corpus, allow_empty=True, **commit)
 
     def _propose_novel(self) -> None:
         settings = self.settings
@@ -522,7 +543,9 @@ class Extraction:
         )
 
     def _rows_in(self, table: str) -> int:
-        """The corpus's rows in a table, from the statistics of its log."""
+        """The corpus's rows in a table, from the statistics of its log; 0 where there is none."""
+        if not self.lake.exists(table):
+            return 0
         files = arrow.files(self.settings.lake, table)
         rows = [file.rows for file in files if file.lies_in(self.corpus)]
         if None in rows:

@@ -92,6 +92,11 @@ class Settings(EngineSettings):
         example="relations=amod,predicative,obj",
         choices=("amod", "predicative", "compound", "obj", "advmod"),
     )
+    relation_association: bool = setting(
+        False,
+        help="with relations=: measure the association of the further relations as well, into "
+        "relation_association",
+    )
     examples: int = setting(0, help="example sentences to keep for each pair (amod_examples)")
     keep_text: bool = setting(False, help="keep all sentences (table sentences)")
     text_field: str = setting(
@@ -185,6 +190,11 @@ class Settings(EngineSettings):
             )
         if self.further_relations and (self.deduplicate != "none" or self.pairs is not None):
             raise UserError("relations= beside amod go with neither deduplicate= nor pairs=")
+        if self.relation_association and not self.further_relations:
+            raise UserError(
+                "relation_association=true: there is no relation beside amod, whose association is "
+                "always measured; give relations=amod,predicative or more"
+            )
 
     @property
     def further_relations(self) -> tuple[str, ...]:

@@ -107,16 +107,17 @@ class _Parquet:
 
     def batches(self, unit: Unit, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, int]]:
         footer = self._file.metadata
-        row = 0
-        for group in range(footer.num_row_groups):
-            if _in_unit(unit, group, footer.num_row_groups):
-                first = row
-                for batch in self._file.iter_batches(
-                    _ROWS, row_groups=[group], columns=columns, use_threads=False
-                ):
-                    yield batch, first
-                    first += batch.num_rows
-            row += footer.row_group(group).num_rows
+        count = footer.num_row_groups
+        groups = [group for group in range(count) if _in_unit(unit, group, count)]
+        if not groups:
+            return
+        # Those of a unit follow each other; one reader of all costs less than one for each.
+        first = sum(footer.row_group(group).num_rows for group in range(groups[0]))
+        for batch in self._file.iter_batches(
+            _ROWS, row_groups=groups, columns=columns, use_threads=False
+        ):
+            yield batch, first
+            first += batch.num_rows
 
 
 class _ArrowFile:

@@ -17,6 +17,7 @@ import io
 import itertools
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -39,6 +40,10 @@ _BLOCK = 1 << 17
 # zstd gives no way to bound what one call puts out, and 4 bytes can stand for 128 KiB: small
 # portions keep a hostile file from taking the memory.
 _ZSTD_PORTION = 1 << 13
+
+EXPANSION_VARIABLE = "ADNOMINAL_MAX_EXPANSION"
+"""Environment variable: how many times its stored size a file may decompress to (200)."""
+_NO_BOMB = 1 << 30  # what so little unpacks to does no harm
 
 
 class Unreadable(Exception):
@@ -407,8 +412,23 @@ class _ZstdReader(io.RawIOBase):
         return count
 
 
+def most_expansion() -> int:
+    """How many times its stored size a file may decompress to, from `EXPANSION_VARIABLE`.
+
+    Raises:
+        UserError: the variable holds no whole number above 0.
+    """
+    text = os.environ.get(EXPANSION_VARIABLE, "200")
+    if not text.isascii() or not text.isdigit() or not int(text):
+        raise UserError(f"{EXPANSION_VARIABLE}={text}: expected a whole number above 0")
+    return int(text)
+
+
 class _Checked(io.RawIOBase):
-    """`inner`, with every fault of reading or decompressing turned into `Unreadable`."""
+    """`inner`, with every fault of reading or decompressing turned into `Unreadable`.
+
+    So is data that unpacks to more than text does: gigabytes out of megabytes of zeros.
+    """
 
     def __init__(self, path: str, inner: Any, stored: BinaryIO, compression: Compression) -> None:
         self._path = path
@@ -417,6 +437,9 @@ class _Checked(io.RawIOBase):
         self._compression = compression
         # Bound once: the call is made for every block read.
         self._fill: Callable[[Any], int | None] = inner.readinto
+        self._put_out = 0
+        self._looked_at = _NO_BOMB if compression != "plain" else sys.maxsize
+        self._most = most_expansion()
 
     def readable(self) -> bool:
         return True
@@ -438,7 +461,7 @@ class _Checked(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         try:
-            return self._fill(buffer) or 0
+            size = self._fill(buffer) or 0
         except EOFError as error:
             reason = f"truncated: the file ends in the middle of its {self._compression} data"
             raise Unreadable(self._path, reason) from error
@@ -448,6 +471,20 @@ class _Checked(io.RawIOBase):
             else:
                 reason = f"damaged {self._compression} data: {_words(error)}"
             raise Unreadable(self._path, reason) from error
+        self._put_out += size
+        if self._put_out > self._looked_at:
+            self._refuse_bomb()
+        return size
+
+    def _refuse_bomb(self) -> None:
+        taken = max(self._stored.tell(), 1)
+        if self._put_out > self._most * taken:
+            raise Unreadable(
+                self._path,
+                f"{self._put_out} bytes unpacked from {taken}, more than {self._most} times as "
+                f"much: no text is so repetitive; where it is meant, set {EXPANSION_VARIABLE}",
+            )
+        self._looked_at = self._put_out + _NO_BOMB
 
     def close(self) -> None:
         if not self.closed:

@@ -14,6 +14,7 @@ import os
 import re
 import shutil
 import tempfile
+import weakref
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from itertools import pairwise
@@ -30,6 +31,7 @@ from pyspark.sql import types as T
 from conf import UserError
 from conf.progress import reported
 from etl.engine import progress
+from etl.engine.exchange import Exchange
 from etl.engine.workers import LocalFunction, Pool
 from etl.imports import hidden
 
@@ -120,13 +122,13 @@ class Sail:
         self.cores = len(os.sched_getaffinity(0))
         self.pool = Pool(self.cores)
         limit = memory_bytes(memory) if memory else machine_memory() // 2
-        self._spill = tempfile.mkdtemp(prefix="adnominal-spill-")
+        self.spill = tempfile.mkdtemp(prefix="adnominal-spill-")
         options = {
             "execution.default_parallelism": str(self.cores),
             "runtime.memory_pool.type": "fair",
             "runtime.memory_pool.fair.max_size": str(limit),
-            "runtime.temporary_files.paths": f'["{self._spill}"]',
-            "runtime.temporary_files.max_size": str(int(shutil.disk_usage(self._spill).free * 0.9)),
+            "runtime.temporary_files.paths": f'["{self.spill}"]',
+            "runtime.temporary_files.max_size": str(int(shutil.disk_usage(self.spill).free * 0.9)),
             "parquet.compression": "zstd(1)",
             "spark.session_timeout_secs": _NEVER,
         }
@@ -159,14 +161,24 @@ class Sail:
     ) -> DataFrame:
         # Not applyInArrow: Sail gathers the rows of all groups as lists, and counts the memory of
         # each list as that of every list it was cut from. Sorted rows stream, and spill.
+        exchange: Exchange | None = None
+        if any(field.dataType == T.BinaryType() for field in frame.schema):
+            exchange = Exchange(tempfile.mkdtemp(prefix="exchange-", dir=self.spill), by)
+            found = T.StructType([frame.schema[by]]).add("file", "string").add("start", "long")
+            frame = self.map_arrow(frame, exchange.write, found, compiled=True)
         place = F.row_number().over(Window.partitionBy(by).orderBy(by))
         ordered = frame.withColumn(_PLACE, place)
 
         def of_groups(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for group in groups_of(batches, by):
-                yield from function(group.drop_columns(_PLACE)).to_batches()
+                rows = group.drop_columns(_PLACE)
+                yield from function(exchange.read(rows) if exchange else rows).to_batches()
 
-        return self.map_arrow(ordered, of_groups, schema, compiled=True)
+        run = LocalFunction(of_groups, None)
+        if exchange:
+            # Plans hold the function; once none does any more, nobody asks for the rows.
+            weakref.finalize(run, shutil.rmtree, exchange.folder, ignore_errors=True)
+        return ordered.mapInArrow(run, schema)
 
     def watch(self, label: str, size: int) -> AbstractContextManager[None]:
         before = progress.done()
@@ -186,4 +198,4 @@ class Sail:
         self.pool.close()
         self.spark.stop()
         self._server.stop()
-        shutil.rmtree(self._spill, ignore_errors=True)
+        shutil.rmtree(self.spill, ignore_errors=True)

@@ -105,7 +105,7 @@ def parse_5(line: bytes) -> Outcome:
     try:
         data = json.loads(metadata)
         weight = float(data["weight"]) if not isinstance(data["weight"], str) else math.nan
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
         return None, NO_WEIGHT
     if not math.isfinite(weight):
         return None, NO_WEIGHT

@@ -30,6 +30,7 @@ POS: dict[Pos, str] = {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}
 # What is read; a folder that has these is taken for WordNet.
 _NEEDED = ("data.noun", *(f"index.{name}" for name in POS.values()))
 _COPYRIGHT = re.compile(r"WordNet (\S+) Copyright")
+_MOST_BYTES = 256 << 20  # of a file in an archive; the largest of WordNet has 15 MB
 DEBIAN = Path("/usr/share/wordnet")
 # Hypernyms of a kind (@) and of an instance (@i), as PLANE takes them.
 _UP = ("@", "@i")
@@ -129,6 +130,12 @@ def _read(folder: str, archive: Path | None, name: str) -> bytes:
     if archive is None:
         return (Path(folder) / name).read_bytes()
     with zipfile.ZipFile(archive) as opened:
+        # No more than this is ever read of a member, whatever it would unpack to.
+        size = opened.getinfo(f"{folder}/{name}").file_size
+        if size > _MOST_BYTES:
+            raise UserError(
+                f"wordnet={archive}: {name} unpacks to {size} bytes; expected at most {_MOST_BYTES}"
+            )
         return opened.read(f"{folder}/{name}")
 
 

@@ -70,6 +70,9 @@ class ExportSettings:
     version: int | None = setting(None, **_VERSION)
     where: str | None = setting(None, **_WHERE)
     overwrite: bool = setting(False, help="replace the file if it is there")
+    formulas: bool = setting(
+        False, help="csv: texts like =1+1 as they are, without an apostrophe before them"
+    )
 
 
 @dataclass(frozen=True)
@@ -160,6 +163,7 @@ def _text(command: str, words: list[str], settings: Any) -> str:
         version=settings.version,
         where=settings.where,
         overwrite=settings.overwrite,
+        formulas=settings.formulas,
     )
     return f"{rows:,} rows of {words[0]} written to {settings.out}"
 
@@ -188,6 +192,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2 if isinstance(error, UserError) else 1
     except KeyboardInterrupt:
         return 130
+    except Exception as error:
+        from etl.lake.errors import storage_failure
+
+        if (reason := storage_failure(error)) is None:
+            raise
+        print(f"error: {reason}", file=sys.stderr)
+        return 1
     return 0
 
 

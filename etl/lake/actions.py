@@ -21,6 +21,8 @@ from obstore.store import LocalStore, from_url
 LOG = "_delta_log"
 LOG_FILE = re.compile(r"(\d{20})\.(json|checkpoint(\..*)?\.parquet|crc)$")
 """A file of the log: its version, and what it is."""
+UNNAMED = re.compile(r"#\d+$|^_commit_.*\.tmp$")
+"""The name that a file of the log has while it is written."""
 
 
 def log_path(version: int) -> str:

@@ -195,6 +195,7 @@ def query(
         LakeError: as `dataset`; or SQL that is not understood, with the reason.
     """
     handle = _open(root, table, version)
+    log.active_files(handle)  # whether all lie within the table's folder
     try:
         stream = QueryBuilder().register(table, handle).execute(sql)
         for batch in pa.RecordBatchReader.from_stream(stream):

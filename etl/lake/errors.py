@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import re
+
+import conf
 from conf import JobFailed, UserError
 
 
@@ -15,3 +20,33 @@ class LakeFailed(JobFailed):
 
 class LakeConflict(LakeFailed):
     """Another writer changed the same partition between our reading it and our commit."""
+
+
+# Faults of disks, file servers and quotas, which neither the user's command nor our code made.
+_STORAGE = {
+    errno.EIO,
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EROFS,
+    errno.ENODEV,
+    errno.ENXIO,
+    errno.ESTALE,
+    errno.ETIMEDOUT,
+}
+
+
+def storage_failure(error: BaseException) -> str | None:
+    """A fault of the storage in one line, whichever library met it; None for any other error."""
+    text = " ".join(str(error).split())
+    number = error.errno if isinstance(error, OSError) else None
+    if number is None:
+        # delta-rs and the engine have their own types, and say the system's number in the text.
+        named = re.search(r"\(os error (\d+)\)", text)
+        number = int(named[1]) if named else None
+    if number not in _STORAGE:
+        return None
+    reason = os.strerror(number)
+    return f"the storage failed ({reason}): {text[:300]}; mend it and run the same command again"
+
+
+conf.EXPLAINERS.append(storage_failure)

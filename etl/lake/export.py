@@ -2,15 +2,20 @@
 
 tsv: a header line; null is ``\\N``; a backslash, tab, line feed or carriage return within a value
 is written ``\\\\``, ``\\t``, ``\\n``, ``\\r``. csv (RFC 4180): a header line; null is an empty
-field, the empty string ``""``. In both, lists and structs are JSON, times ISO 8601, binary is
-hexadecimal. jsonl: an object a line; numbers that JSON does not have (NaN, infinities) are null.
+field, the empty string ``""``; texts that a spreadsheet would take for a formula (``=``, ``+``,
+``-``, ``@``) get an apostrophe before them, unless formulas=true. In both, lists and structs are
+JSON, times ISO 8601, binary is hexadecimal. jsonl: an object a line; numbers that JSON does not
+have (NaN, infinities) are null.
 """
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import json
 import math
 import os
+import time
 from collections.abc import Callable, Iterator
 from datetime import date, datetime
 from pathlib import Path
@@ -23,6 +28,7 @@ import pyarrow.parquet as pq
 from conf import JobFailed, UserError
 from etl.lake import arrow, log
 from etl.lake.show import sql_columns, sql_where
+from etl.lake.staging import LEFTOVER_AGE
 
 FORMATS = ("tsv", "csv", "jsonl", "parquet")
 
@@ -83,17 +89,30 @@ def _csv_field(text: pa.Array) -> pa.Array:
     return pc.fill_null(pc.if_else(special, quoted, text), "")
 
 
+def _harmless(column: pa.Array) -> pa.Array:
+    """A column as text; what a spreadsheet would take for a formula begins with an apostrophe."""
+    text = _as_text(column)
+    if not pa.types.is_string(column.type):
+        return text
+    return pc.if_else(
+        pc.match_substring_regex(text, "^[=+@\t\r-]"),
+        pc.binary_join_element_wise("'", text, ""),
+        text,
+    )
+
+
 def _write_lines(
     out: BinaryIO,
     schema: pa.Schema,
     batches: Iterator[pa.RecordBatch],
     field: Callable[[pa.Array], pa.Array],
     separator: str,
+    text_of: Callable[[pa.Array], pa.Array] = _as_text,
 ) -> int:
     rows = 0
     out.write((separator.join(schema.names) + "\n").encode())
     for batch in batches:
-        columns = [field(_as_text(column)) for column in batch.columns]
+        columns = [field(text_of(column)) for column in batch.columns]
         lines = pc.binary_join_element_wise(*columns, separator)
         whole = pa.ListArray.from_arrays(pa.array([0, len(lines)], pa.int32()), lines)
         out.write(pc.binary_join(whole, "\n")[0].as_buffer())
@@ -119,6 +138,15 @@ def _write_parquet(out: BinaryIO, schema: pa.Schema, batches: Iterator[pa.Record
     return rows
 
 
+def _remove_old_partials(target: Path) -> None:
+    """Delete what exports to the same file left that were killed a day ago or earlier."""
+    limit = time.time() - LEFTOVER_AGE.total_seconds()
+    for path in target.parent.glob(f".{glob.escape(target.name)}.*.partial"):
+        with contextlib.suppress(FileNotFoundError):  # another export may be doing the same
+            if path.stat().st_mtime < limit:
+                path.unlink()
+
+
 def export(
     root: str,
     table: str,
@@ -128,11 +156,13 @@ def export(
     version: int | None = None,
     where: str | None = None,
     overwrite: bool = False,
+    formulas: bool = False,
 ) -> int:
     """Write the table's rows, those that the SQL condition `where` lets through, to file `out`.
 
-    Memory holds a few batches. The file appears under its name when it is complete. Returns the
-    number of rows.
+    csv is what people open in a spreadsheet, which would run a text like ``=1+1``: it gets an
+    apostrophe before it, unless `formulas` is set. Memory holds a few batches. The file appears
+    under its name when it is complete. Returns the number of rows.
 
     Raises:
         UserError: `out` is there already (without `overwrite`) or cannot be written; a condition
@@ -147,6 +177,7 @@ def export(
         raise UserError(f"out={out} is there already; choose another name or overwrite=true")
     if not target.parent.is_dir():
         raise UserError(f"out={out}: no folder {target.parent}; make it first")
+    _remove_old_partials(target)
     partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     batches = _stream(root, table, version, where)
     try:
@@ -156,7 +187,8 @@ def export(
             elif format == "jsonl":
                 rows = _write_jsonl(stream, batches)
             elif format == "csv":
-                rows = _write_lines(stream, schema, batches, _csv_field, ",")
+                text_of = _as_text if formulas else _harmless
+                rows = _write_lines(stream, schema, batches, _csv_field, ",", text_of)
             else:
                 rows = _write_lines(stream, schema, batches, _tsv_field, "\t")
         if not rows:

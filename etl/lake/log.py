@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -27,7 +28,7 @@ from deltalake.transaction import AddAction, create_table_with_add_actions
 import conf
 from conf.help import nearest
 from etl.lake import actions
-from etl.lake.errors import LakeConflict, LakeError, LakeFailed
+from etl.lake.errors import LakeConflict, LakeError, LakeFailed, storage_failure
 from etl.lake.schema import differences, named_types, partition_text
 from etl.lake.storage import filesystem
 from etl.lake.tables import TABLES, Table
@@ -36,6 +37,8 @@ from etl.lake.tables import TABLES, Table
 _READABLE = {"timestampNtz"}
 _WRITABLE = _READABLE | {"appendOnly", "invariants"}
 _ATTEMPTS = 50
+_READINGS = 3
+_T = TypeVar("_T")
 _OURS = ("job", "code_version", "write", "mode", "partition", "rows", "files", "bytes")
 
 
@@ -141,16 +144,19 @@ def open_table(
     Raises:
         LakeError: no such version; a feature that would make its plain files wrong to read
             (deletion vectors, column mapping, …); a schema or partitioning not as declared.
+        LakeFailed: the storage failed.
     """
     if version is not None and version < 0:
         raise LakeError(f"version={version} of {declared.name}: expected 0 or more")
     try:
-        handle = DeltaTable(uri, version=version)
+        handle = consistently(lambda: DeltaTable(uri, version=version))
     except TableNotFoundError:
         if version is not None and DeltaTable.is_deltatable(uri):
             raise _no_version(uri, declared, version) from None
         return None
     except DeltaError as error:
+        if (reason := storage_failure(error)) is not None:
+            raise LakeFailed(f"{declared.name}: {reason}") from error
         if version is not None:
             newest = open_table(uri, declared)
             if newest is not None and version > newest.version():
@@ -179,6 +185,19 @@ def open_table(
     return handle
 
 
+def consistently(read: Callable[[], _T]) -> _T:
+    """What `read` finds in a log; read again where a vacuum took away what had just been listed."""
+    for _ in range(_READINGS - 1):
+        try:
+            return read()
+        except TableNotFoundError:
+            raise
+        except (DeltaError, OSError) as error:
+            if not re.search("not found|No such file", str(error)):
+                raise
+    return read()
+
+
 def _no_version(uri: str, declared: Table, version: int) -> LakeError:
     newest = DeltaTable(uri).version()
     return LakeError(f"{declared.name} has no version {version}; expected 0 to {newest}")
@@ -202,6 +221,20 @@ def _refuse_features(handle: DeltaTable, declared: Table, writing: bool) -> None
         )
 
 
+def inside(path: str) -> str:
+    """`path`, which the log names, once it is known to lie within the table's folder.
+
+    Raises:
+        LakeError: it does not: the log of a lake that someone else made could name any file.
+    """
+    if path.startswith("/") or "://" in path or ".." in path.split("/"):
+        raise LakeError(
+            f"the table's log names {path!r}, which lies outside its folder; expected paths within "
+            "it (a shallow clone has to be written out with its data first)"
+        )
+    return path
+
+
 def active_files(handle: DeltaTable, partition: Mapping[str, str] | None = None) -> list[File]:
     """The files that make up the table, those of `partition` if given."""
     listed = pa.table(handle.get_add_actions())
@@ -216,7 +249,7 @@ def active_files(handle: DeltaTable, partition: Mapping[str, str] | None = None)
         else [None] * listed.num_rows
     )
     files = [
-        File(unquote(path), size, count, tuple((values or {}).items()))
+        File(inside(unquote(path)), size, count, tuple((values or {}).items()))
         for path, size, count, values in zip(
             listed.column("path").to_pylist(),
             listed.column("size_bytes").to_pylist(),
@@ -254,7 +287,7 @@ def guarantees(handle: DeltaTable, schema: pa.Schema) -> Iterator[tuple[str, pc.
                 limit = pa.scalar(value, field_.type)
                 own = column >= limit if low else column <= limit
                 held &= own if nulls == 0 else own | column.is_null()
-        yield unquote(action["path"]), held
+        yield inside(unquote(action["path"])), held
 
 
 def history(handle: DeltaTable, limit: int | None = None) -> list[Record]:
@@ -310,21 +343,38 @@ def done_already(handle: DeltaTable, transaction: tuple[str, int] | None) -> boo
     """Whether the table holds `transaction` (application id, number) or a later one of its id."""
     if transaction is None:
         return False
-    seen = handle.transaction_version(transaction[0])
+    seen = transaction_version(handle, transaction[0])
     return seen is not None and seen >= transaction[1]
+
+
+def transaction_version(handle: DeltaTable, app_id: str) -> int | None:
+    """The number of the newest commit that application `app_id` made; None without one.
+
+    The log is read for it: where a vacuum took away commits that `handle` had listed, anew.
+    """
+    handles = iter([handle])
+
+    def read() -> int | None:
+        current = next(handles, None) or DeltaTable(handle.table_uri)
+        number: int | None = current.transaction_version(app_id)
+        return number
+
+    return consistently(read)
 
 
 def committed_version(uri: str, write: str, since: int | None) -> int | None:
     """The version, later than `since`, that write `write` made; None where it made none."""
-    try:
+
+    def find() -> int | None:
         handle = DeltaTable(uri)
+        later = handle.version() - (-1 if since is None else since)
+        records = history(handle, later) if later > 0 else []
+        return next((record.version for record in records if record.write == write), None)
+
+    try:
+        return consistently(find)
     except TableNotFoundError:
         return None
-    later = handle.version() - (-1 if since is None else since)
-    for record in history(handle, later) if later > 0 else []:
-        if record.write == write:
-            return record.version
-    return None
 
 
 def refuse_stale(
@@ -348,10 +398,12 @@ def refuse_stale(
     changed = [
         version for version in versions if _disturbs(actions.read(files, version), change, touched)
     ]
-    records = [
-        record for record in history(handle, handle.version() - since) if record.version in changed
-    ]
     if changed:
+        records = [
+            record
+            for record in consistently(lambda: history(DeltaTable(handle.table_uri)))
+            if record.version in changed
+        ]
         which = ", ".join(f"{k}={v}" for k, v in partition.items()) or "the partition written"
         by = "; ".join(f"version {r.version} by {r.job or 'another program'}" for r in records[:3])
         by = by or f"version {changed[-1]}"

@@ -168,7 +168,7 @@ class Lake:
     def transaction_version(self, table: str, app_id: str) -> int | None:
         """The number of the newest commit that application `app_id` made; None without one."""
         handle = log.open_table(self.path(table), log.declaration(table))
-        return None if handle is None else handle.transaction_version(app_id)
+        return None if handle is None else log.transaction_version(handle, app_id)
 
     def history(self, table: str, limit: int | None = None) -> list[Record]:
         """The table's commits, newest first; a `LakeError` where there is no table."""

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -73,14 +74,25 @@ def begin(filesystem: pa_fs.FileSystem) -> str:
 
 def finish(filesystem: pa_fs.FileSystem, write: str) -> None:
     """Take the marker away, the files being in the table."""
-    filesystem.delete_file(f"{MARKERS}/{write}")
+    remove(filesystem, f"{MARKERS}/{write}")
 
 
 def discard(filesystem: pa_fs.FileSystem, write: str) -> None:
     """Delete the files of a write that did not come about, then its marker."""
-    if filesystem.get_file_info(f"{DATA}/{write}").type != pa_fs.FileType.NotFound:
-        filesystem.delete_dir(f"{DATA}/{write}")
+    remove(filesystem, f"{DATA}/{write}")
     finish(filesystem, write)
+
+
+def remove(filesystem: pa_fs.FileSystem, path: str) -> None:
+    """Delete a file, or a folder and all in it; another writer may be deleting the same."""
+    while (kind := filesystem.get_file_info(path).type) != pa_fs.FileType.NotFound:
+        try:
+            if kind == pa_fs.FileType.Directory:
+                filesystem.delete_dir(path)
+            else:
+                filesystem.delete_file(path)
+        except FileNotFoundError:
+            continue  # something in it went meanwhile, or all of it: look again
 
 
 def clean(
@@ -122,7 +134,24 @@ def listing(filesystem: pa_fs.FileSystem, folder: str) -> list[pa_fs.FileInfo]:
     except FileNotFoundError:
         # Arrow says so, in spite of the selector, of a folder made while it was looking.
         return []
-    return [info for info in found if info.is_file]
+    return [info for info in _not_by_links(filesystem, found) if info.is_file]
+
+
+def _not_by_links(
+    filesystem: pa_fs.FileSystem, found: Sequence[pa_fs.FileInfo]
+) -> Iterator[pa_fs.FileInfo]:
+    """Those that lie in the table's own folders: Arrow follows links, to where nothing is ours."""
+    if not isinstance(filesystem, pa_fs.SubTreeFileSystem):
+        yield from found
+        return
+    links: list[str] = []
+    for info in sorted(found, key=lambda info: info.path):
+        if any(info.path.startswith(link) for link in links):
+            continue
+        if not info.is_file and os.path.islink(os.path.join(filesystem.base_path, info.path)):
+            links.append(f"{info.path}/")
+            continue
+        yield info
 
 
 def collect(filesystem: pa_fs.FileSystem, declared: Table, staged: Staged) -> list[AddAction]:

@@ -126,6 +126,25 @@ _ALL = (
         sort_by=("head", "dependent"),
     ),
     Table(
+        "relation_association",
+        "Association of the members of each pair of relation_pairs, within its relation.",
+        pa.schema(
+            [
+                _CORPUS,
+                _field("relation", TEXT, "predicative, compound, obj or advmod"),
+                _field("dependent", TEXT, "adjective, modifier, object or adverb"),
+                _field("head", TEXT, "subject, head noun, verb, or what the adverb modifies"),
+                _field("count", COUNT, "occurrences"),
+                _field("dependent_count", COUNT, "pairs of the relation with the dependent"),
+                _field("head_count", COUNT, "pairs of the relation with the head"),
+                *(_ASSOCIATION.field(name) for name in ("pmi", "npmi", "log_dice")),
+            ]
+        ),
+        ("corpus", "relation"),
+        built_by="etl/extract_amod.py relations=… relation_association=true",
+        sort_by=("head", "dependent"),
+    ),
+    Table(
         "listed_counts",
         "Counts of pairs that a list names, those that never occur included.",
         pa.schema(

@@ -22,7 +22,7 @@ from deltalake import DeltaTable
 
 from conf import UserError
 from etl.lake import actions, log, staging
-from etl.lake.actions import LOG, LOG_FILE
+from etl.lake.actions import LOG, LOG_FILE, UNNAMED
 from etl.lake.errors import LakeError, LakeFailed
 from etl.lake.log import Change, File
 from etl.lake.schema import data_schema, partition_text
@@ -243,7 +243,7 @@ def vacuum(root: str, declared: Table, older_than: timedelta, *, dry_run: bool =
     ]
     logs = _old_logs(handle, files, oldest, dry_run)
     for info in () if dry_run else (*doomed, *logs):
-        files.delete_file(info.path)
+        staging.remove(files, info.path)
     if not dry_run:
         _remove_empty_folders(files)
     return Vacuumed(len(doomed), len(logs), sum(info.size for info in (*doomed, *logs)))
@@ -289,23 +289,34 @@ def _named_since(handle: DeltaTable, files: pa_fs.FileSystem, version: int) -> s
 def _old_logs(
     handle: DeltaTable, files: pa_fs.FileSystem, oldest: int, dry_run: bool
 ) -> list[pa_fs.FileInfo]:
-    """Files of the log that no version from `oldest` on needs: those before its checkpoint."""
+    """Files of the log that no version from `oldest` on needs: those before its checkpoint.
+
+    And what commits left that were killed between writing a file and giving it its name.
+    """
     if oldest == handle.version() and not dry_run:
         handle.create_checkpoint()
-    found = []
+    found, unnamed = [], []
+    killed_before = datetime.now(UTC) - staging.LEFTOVER_AGE
     for info in listing(files, LOG):
         match = LOG_FILE.search(info.path)
         if match:
             found.append((int(match[1]), "checkpoint" in match[2], info))
+        elif UNNAMED.search(info.base_name) and info.mtime <= killed_before:
+            unnamed.append(info)
     start = max((v for v, checkpoint, _ in found if checkpoint and v <= oldest), default=0)
-    return [info for version, _, info in found if version < start]
+    # The oldest first: killed in between, the log is one that begins later, without a gap.
+    old = sorted((v, info.path, info) for v, _, info in found if v < start)
+    return [*(info for *_, info in old), *unnamed]
 
 
 def _remove_empty_folders(files: pa_fs.FileSystem) -> None:
     if not isinstance(files, pa_fs.SubTreeFileSystem):
         return  # object stores have none
-    live = {info.path.split("/")[1] for info in listing(files, DATA)}
-    live |= {info.base_name for info in listing(files, MARKERS)}
-    for info in files.get_file_info(pa_fs.FileSelector(DATA, allow_not_found=True)):
+    # In this order: a write that begins after the folders were listed is not among them, one that
+    # has ended before its marker was looked for has its files there.
+    folders = files.get_file_info(pa_fs.FileSelector(DATA, allow_not_found=True))
+    live = {info.base_name for info in listing(files, MARKERS)}
+    live |= {info.path.split("/")[1] for info in listing(files, DATA)}
+    for info in folders:
         if info.type == pa_fs.FileType.Directory and info.base_name not in live:
-            files.delete_dir(info.path)
+            staging.remove(files, info.path)

@@ -71,9 +71,12 @@ def clean(uri: str, declared: Table, older_than: timedelta = staging.LEFTOVER_AG
     files = filesystem(uri)
     if not staging.has_leftovers(files, older_than):
         return []
-    handle = log.open_table(uri, declared)
-    committed: set[str] = set()
-    if handle is not None:
-        committed = staging.written_by([file.path for file in log.active_files(handle)])
-        committed |= {record.write for record in log.history(handle) if record.write}
-    return staging.clean(files, committed, older_than)
+
+    def committed() -> set[str]:
+        handle = log.open_table(uri, declared)
+        if handle is None:
+            return set()
+        writes = staging.written_by([file.path for file in log.active_files(handle)])
+        return writes | {record.write for record in log.history(handle) if record.write}
+
+    return staging.clean(files, log.consistently(committed), older_than)

@@ -32,6 +32,8 @@ from etl.plane.splits import plan
 __all__ = ["Words", "build", "chains_missing", "classes_of", "known_words", "split_rows"]
 
 JOB = "build_plane"
+# Of the paper's dataset (section 3.2), and the share of inflected nouns in its release.
+PAPER_ITEMS, PAPER_NOUNS, PAPER_INFLECTED = 1_900_000, 7_800, 0.29
 
 log = logging.getLogger("adnominal")
 
@@ -94,6 +96,8 @@ def _build(lake: Lake, folder: Scratch, settings: Settings, classes: list[tuple[
     phrases = found.where(F.col("reason").isNull()).drop("reason")
     size = _size(items.numbers_of(phrases, words.words), dropped, settings)
     say("%d items to be built", size)
+    if settings.text == "paper":
+        _beside_paper(phrases, words, size)
     chosen = None
     if settings.schemes:
         pool = pool_of(phrases, words.words, words.chains, classes, words.adjectives, settings.seed)
@@ -209,6 +213,38 @@ def _size(numbers: DataFrame, dropped: Iterable[Mapping[str, Any]], settings: Se
         f"({reasons}); expected more pairs (etl/extract_amod.py), min_count= less than "
         f"{settings.min_count}, or every_class=false"
     )
+
+
+def _beside_paper(phrases: DataFrame, words: Words, size: int) -> None:
+    """Say how many items and nouns there are, and how many of the nouns are inflected, beside the
+    paper's; nouns that are all lemmas are of a corpus that was read otherwise."""
+    forms = words.nouns.select(F.col("word").alias("noun"), "base")
+    counted = (
+        phrases.select("noun")
+        .distinct()
+        .join(forms, "noun")
+        .agg(
+            F.count("*").alias("nouns"),
+            F.sum((F.lower("noun") != F.col("base")).cast("long")).alias("inflected"),
+        )
+        .collect()[0]
+    )
+    nouns, inflected = counted["nouns"], counted["inflected"] or 0
+    log.info(
+        "%d items of %d nouns, %.0f %% of them inflected; the paper has %d items of about %d "
+        "nouns, its release %.0f %% inflected",
+        size,
+        nouns,
+        100 * inflected / max(1, nouns),
+        PAPER_ITEMS,
+        PAPER_NOUNS,
+        100 * PAPER_INFLECTED,
+    )
+    if nouns and not inflected:
+        log.warning(
+            "no noun is inflected: the pairs are of lemmas, the paper's of nouns as the text has "
+            "them; etl/extract_amod.py noun_by=form (conf/plane/paper.yaml) reads them so"
+        )
 
 
 def _left_out(frames: Iterable[DataFrame], settings: Settings) -> list[dict[str, Any]]:

@@ -87,7 +87,7 @@ def read(path: Path, duplicates: str = "keep") -> Reading:
 def _objects(file: Path) -> list[Any]:
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{file}: not readable as JSON: {error}") from error
     if not isinstance(found, list):
         raise UserError(f"{file}: expected a JSON array of objects, got {type(found).__name__}")

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
-from etl.sygns.fol import ParseError
+from etl.sygns.fol import ParseError, check_depth
 
 __all__ = [
     "SEPARATOR",
@@ -165,9 +165,10 @@ def from_clauses(items: Sequence[Clause]) -> Box:
     """The structure that the clauses describe.
 
     Raises:
-        ParseError: a box is opened twice, is opened and empty, or lies outside the outermost box;
-            there is more than one outermost box; a referent is introduced twice in a box; or a
-            variable has no referent in its own box or in one that is accessible from it.
+        ParseError: a box is opened twice, is opened and empty, is not inside the outermost box, or
+            is nested deeper than `etl.sygns.fol.DEEPEST`; there is more than one outermost box; a
+            referent is introduced twice in a box; or a variable has no referent in its own box or
+            in one that is accessible from it.
     """
     by_box: dict[str, list[Clause]] = {}
     embedded: Counter[str] = Counter()
@@ -183,7 +184,8 @@ def from_clauses(items: Sequence[Clause]) -> Box:
         raise ParseError(f"outermost boxes: {', '.join(roots) or 'none'}; expected one")
     reached: set[str] = set()
 
-    def build(name: str, inherited: frozenset[str]) -> Box:
+    def build(name: str, inherited: frozenset[str], depth: int) -> Box:
+        check_depth(depth)
         reached.add(name)
         if name not in by_box:
             raise ParseError(f"{name}: opened but empty")
@@ -197,14 +199,15 @@ def from_clauses(items: Sequence[Clause]) -> Box:
                 case "REF", _:
                     pass
                 case "NOT", (inner,):
-                    conditions.append(Negation(build(inner, accessible)))
+                    conditions.append(Negation(build(inner, accessible, depth + 1)))
                 case "IMP", (antecedent, consequent):
-                    left = build(antecedent, accessible)
-                    right = build(consequent, accessible | frozenset(left.referents))
+                    left = build(antecedent, accessible, depth + 1)
+                    accessible_right = accessible | frozenset(left.referents)
+                    right = build(consequent, accessible_right, depth + 1)
                     conditions.append(Implication(left, right))
-                case "DIS", (first, second):
-                    disjuncts = build(first, accessible), build(second, accessible)
-                    conditions.append(Disjunction(*disjuncts))
+                case "DIS", disjuncts:
+                    left, right = [build(disjunct, accessible, depth + 1) for disjunct in disjuncts]
+                    conditions.append(Disjunction(left, right))
                 case predicate, arguments:
                     unbound = [a for a in arguments if a not in accessible]
                     if unbound:
@@ -214,7 +217,7 @@ def from_clauses(items: Sequence[Clause]) -> Box:
                     conditions.append(Predication(predicate, arguments))
         return Box(referents, tuple(conditions))
 
-    box = build(roots[0], frozenset())
+    box = build(roots[0], frozenset(), 1)
     if len(reached) != len(by_box):
         raise ParseError(f"{', '.join(sorted(set(by_box) - reached))}: not inside {roots[0]}")
     return box

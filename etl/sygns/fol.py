@@ -39,6 +39,20 @@ class ParseError(ValueError):
     """The text does not have the expected form; the message says where, and what was expected."""
 
 
+DEEPEST = 100
+"""The greatest depth of a formula, term or structure that is parsed; those of SyGNS have up to 30.
+
+Functions over meanings recurse level by level. Without a bound, a text of a few kilobytes would
+exhaust the stack of whatever function comes after the parser.
+"""
+
+
+def check_depth(depth: int) -> None:
+    """Raise `ParseError` for a level below `DEEPEST`."""
+    if depth > DEEPEST:
+        raise ParseError(f"nested more than {DEEPEST} levels deep")
+
+
 @dataclass(frozen=True, slots=True)
 class Atom:
     """A predicate over variables or constants: ``chase(x1,x2)``."""
@@ -191,7 +205,20 @@ class TokenReader:
 class _Parser(TokenReader):
     """Recursive descent; binding strength from tight to loose: - all exists, &, |, ->."""
 
+    depth = 0
+
+    def nested(self, read: Callable[[], Formula]) -> Formula:
+        """What `read` returns, one level deeper."""
+        self.depth += 1
+        check_depth(self.depth)
+        formula = read()
+        self.depth -= 1
+        return formula
+
     def implication(self) -> Formula:
+        return self.nested(self.read_implication)
+
+    def read_implication(self) -> Formula:
         left = disjunction(self.separated("|", self.conjunction))
         if self.peek() == "->":
             self.take()
@@ -202,6 +229,9 @@ class _Parser(TokenReader):
         return conjunction(self.separated("&", self.unary))
 
     def unary(self) -> Formula:
+        return self.nested(self.read_unary)
+
+    def read_unary(self) -> Formula:
         """An atom, a negated or quantified formula, or a formula in parentheses."""
         token = self.take()
         if token == "-":
@@ -237,14 +267,12 @@ def parse(string: str) -> Formula:
     """The formula that `string` denotes.
 
     Raises:
-        ParseError: the string is no formula, or the formula has a variable (a letter and digits)
-            that no quantifier binds: an open formula is not the meaning of a sentence.
+        ParseError: the string is no formula, is nested deeper than `DEEPEST`, or has a variable (a
+            letter and digits) that no quantifier binds: an open formula is not the meaning of a
+            sentence.
     """
     parser = _Parser(string, _TOKEN)
-    try:
-        formula = parser.implication()
-    except RecursionError:
-        raise ParseError("nested too deeply to be a formula") from None
+    formula = parser.implication()
     parser.check_end()
     free = free_variables(formula)
     if free:

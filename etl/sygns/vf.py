@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from etl.sygns.fol import ParseError
+from etl.sygns.fol import ParseError, check_depth
 
 __all__ = ["ARITY", "QUANTIFIERS", "Operation", "Term", "Word", "parse", "text", "words"]
 
@@ -58,23 +58,28 @@ def parse(string: str) -> Term:
     """The term that `string` denotes.
 
     Raises:
-        ParseError: an argument is missing, words are left over, or a word is not in capitals.
+        ParseError: an argument is missing, words are left over, a word is not in capitals, or the
+            term is nested deeper than `etl.sygns.fol.DEEPEST`.
     """
     symbols = string.split()
     # Read from the right, an operator finds its arguments on a stack: no recursion at any length.
     stack: list[Term] = []
+    depths: list[int] = []
     for position, symbol in reversed(list(enumerate(symbols, 1))):
         arity = ARITY.get(symbol)
         if arity is None:
             if not symbol.isidentifier() or symbol != symbol.upper():
                 raise ParseError(f"word {position}: got {symbol!r}, expected a word in capitals")
             stack.append(Word(symbol))
+            depths.append(1)
         else:
             if len(stack) < arity:
                 raise ParseError(
                     f"word {position}: {symbol} has {len(stack)} arguments, expected {arity}"
                 )
             arguments = tuple([stack.pop() for _ in range(arity)])
+            depths.append(1 + max([depths.pop() for _ in range(arity)]))
+            check_depth(depths[-1])
             stack.append(Operation(symbol, arguments))
     if len(stack) != 1:
         raise ParseError(f"{len(stack)} terms, expected one: {string!r}")

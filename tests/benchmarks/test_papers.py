@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 from analysis.reporting.runs import Run, Runs
-from benchmarks.papers import Settings, classified, main, mean, page
-from conf import JobFailed
+from benchmarks.papers import Settings, classified, main, mean, merged, page
+from benchmarks.papers_runs import experiments, states
+from conf import JobFailed, UserError
 
 
 def run(seed: int, accuracy: float, **params: str) -> Run:
@@ -65,3 +68,62 @@ def test_mean_of_one_run_has_no_interval():
 def test_a_store_without_runs_is_an_error(tmp_path):
     with pytest.raises(JobFailed, match="no finished run"):
         main(Settings(lake=str(tmp_path), tracking=f"sqlite:///{tmp_path / 'none.db'}"))
+
+
+def test_experiments_are_done_longest_first_and_are_known_by_name():
+    found = experiments()
+    hours = [own.hours for own in found]
+    assert hours == sorted(hours, reverse=True) and len({own.name for own in found}) == len(found)
+    with pytest.raises(UserError, match="only=other: expected one of adept-5-mpnet"):
+        experiments(["other"])
+    (asp,) = experiments(["asp-minilm"])
+    dimensions = {"length", "mass", "temperature", "price"}
+    assert asp.runs() == 4 and asp.parameters()["task.dimension"] == dimensions
+    (mpnet,) = experiments(["adept-5-mpnet"])
+    assert "model=models/all-mpnet-base-v2" in mpnet.command
+    assert mpnet.command.endswith("lake=LAKE")
+
+
+def test_no_experiment_trains_on_what_it_is_tested_on():
+    for own in experiments():
+        words = " ".join(own.settings)
+        # Of ASP the rows of the release's own training files alone.
+        if own.script.endswith("finetune.py") and own.name.startswith("asp"):
+            assert "task.train_edition=published_tuning" in words
+        # What is called zero-shot is prompted, never trained.
+        assert "zero-shot" not in own.name or own.script.endswith("prompt.py")
+
+
+def test_the_progress_is_that_of_the_store(tmp_path, empty_store):
+    from mlflow import MlflowClient
+    from mlflow.entities import Metric, Param
+
+    uri = f"sqlite:///{shutil.copy(empty_store, tmp_path)}"
+    client = MlflowClient(uri)
+    made = client.create_experiment("e", (tmp_path / "runs").as_uri())
+    (own,) = experiments(["sygns-one-vf-gru"])
+    (begun, done) = (client.create_run(made, start).info.run_id for start in (2_000, 1_000))
+    params = {key: min(values) for key, values in own.parameters().items()}
+    params["train_examples"] = "7200"
+    for run_id in (begun, done):
+        client.log_batch(run_id, params=[Param(key, value) for key, value in params.items()])
+    metrics = {"train/epoch": 10.0, "train/samples_per_second": 20.0}
+    client.log_batch(begun, metrics=[Metric(k, v, 3_000, 1) for k, v in metrics.items()])
+    (one,) = states(uri, [own])
+    assert not one.done and one.share == pytest.approx(10 / 25)
+    assert one.begun_hours == pytest.approx(10 * 7_200 / 20 / 3_600)
+    client.set_terminated(done, "FINISHED", 1_000 + 3_600_000)
+    (one,) = states(uri, [own])
+    assert one.done and one.hours == pytest.approx(1.0)
+    assert not states(f"sqlite:///{tmp_path / 'none.db'}", [own])[0].done
+
+
+def test_what_was_recorded_stays_until_as_many_runs_take_its_place():
+    def row(runs: int, accuracy: float, model: str = "a") -> dict[str, object]:
+        same = {"task": "adept", "settings": "s", "model": model, "part": "val"}
+        return {**same, "runs": runs, "accuracy": [accuracy]}
+
+    earlier = {"classified": [row(3, 0.7), row(1, 0.5, "b")]}
+    kept = merged(earlier, {"classified": [row(1, 0.6), row(1, 0.55, "b")]})["classified"]
+    assert [(own["model"], own["accuracy"]) for own in kept] == [("a", [0.7]), ("b", [0.55])]
+    assert merged(earlier, {"classified": [row(3, 0.8)]})["classified"][0]["accuracy"] == [0.8]

@@ -104,6 +104,15 @@ def make_encoder(folder: Path) -> str:
     return os.fspath(folder)
 
 
+def without_dropout(folder: Path, copy: Path) -> str:
+    """A copy of an encoder that drops no units: what is dropped follows the process."""
+    shutil.copytree(folder, copy)
+    config = json.loads((copy / "config.json").read_text())
+    none = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    (copy / "config.json").write_text(json.dumps({**config, **none}))
+    return os.fspath(copy)
+
+
 def losses(folder: Path) -> list[float]:
     """The loss of each update of the one run below `folder`."""
     (path,) = folder.glob("*/steps.jsonl")

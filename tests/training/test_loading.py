@@ -19,6 +19,7 @@ from etl.adept import LABELS
 from tests.training.conftest import adept_rows
 from training import loading
 from training.answering import classifier, scores
+from training.answering import texts as examples
 from training.loading import Trained, resolve
 from training.settings import Settings
 
@@ -124,9 +125,9 @@ def test_scores_do_not_depend_on_batches(own):
 def test_texts_are_cut_where_they_were_in_training(own, tuned):
     long = pa.array(["A dog runs. " * 20])
     assert own.limit == 16
-    assert own.encode(long, long).lengths.tolist() == [16]
+    assert own.encode(examples(long, long)).lengths("rows").tolist() == [16]
     wider = classifier(own.source, max_length=32)
-    assert wider.encode(long, long).lengths.tolist() == [32]
+    assert wider.encode(examples(long, long)).lengths("rows").tolist() == [32]
     with pytest.raises(UserError, match="max_length=33: expected 4 to 32"):
         classifier(own.source, max_length=33)
 

@@ -280,7 +280,7 @@ def test_a_run_that_was_stopped_goes_on_with_the_same_losses(sentence_lake, tmp_
     [
         (["lake=/nowhere"], "keep_text=true"),
         (["corpora=[mine]"], "corpus=mine"),
-        (["corpora=[tiny,tiny]"], "the same corpus twice"),
+        (["corpora=[tiny,tiny]"], "the same value twice"),
         (["min_words=40"], "expected 100 or more"),
         (["hidden=10", "heads=4"], "hidden=10 heads=4"),
         (["layers=0"], "layers=0"),

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -16,14 +14,14 @@ from pathlib import Path
 import pytest
 
 import conf
-from tests.training.conftest import losses
+from tests.training import ranks
+from tests.training.conftest import losses, without_dropout
 from training.checkpoints import Checkpoints
 from training.job import finetune
 from training.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = os.fspath(ROOT / "training" / "finetune.py")
-PATIENCE = 240.0
 
 
 def arguments(lake: str, model: str, out: Path, *more: str) -> list[str]:
@@ -40,56 +38,24 @@ def arguments(lake: str, model: str, out: Path, *more: str) -> list[str]:
     ]
 
 
-def group(size: int) -> list[dict[str, str]]:
-    """What the launcher says to each process, without the launcher, which imports it all too."""
-    one = {"WORLD_SIZE": str(size), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
-    return [{**one, "RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(size)]
-
-
-def killed(command: list[str], ready: Callable[[], bool], size: int = 0) -> None:
-    """Run a command in its own session until `ready`, then kill -9 all of it.
-
-    `size` runs it as each of a group of so many processes.
-    """
-    # This process is in a group of its own already; the others are to make another.
-    environment = {k: v for k, v in os.environ.items() if k not in group(1)[0]}
+def killed(command: list[str], ready: Callable[[], bool]) -> None:
+    """Run a command in its own session until `ready`, then kill -9 all of it."""
+    # This process is in a group of its own already; the launcher is to make another.
+    environment = {k: v for k, v in os.environ.items() if k not in ranks.group(1)[0]}
     log = subprocess.DEVNULL
-    processes = [
-        subprocess.Popen(
-            command,
-            cwd="/",
-            env={**environment, **place},
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
-        for place in (group(size) if size else [{}])
-    ]
-    deadline = time.monotonic() + PATIENCE
+    process = subprocess.Popen(
+        command, cwd="/", env=environment, stdout=log, stderr=log, start_new_session=True
+    )
+    deadline = time.monotonic() + ranks.PATIENCE
     try:
         while not ready():
-            ended = any(process.poll() is not None for process in processes)
-            assert not ended, "it ended before it could be killed"
+            assert process.poll() is None, "it ended before it could be killed"
             assert time.monotonic() < deadline, "nothing to see after minutes"
             time.sleep(0.01)
     finally:
-        for process in processes:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-
-
-def reached(out: Path, updates: int, tag: str = "") -> bool:
-    """Whether a run below `out` has logged so many updates after a checkpoint."""
-    for folder in out.glob("*"):
-        log, pointer = folder / "steps.jsonl", folder / "checkpoints" / "latest.json"
-        if not (log.exists() and pointer.exists()) or (folder / "result.json").exists():
-            continue
-        if tag and tag not in (folder / "settings.yaml").read_text():
-            continue
-        if log.read_text().count("\n") >= updates:
-            return True
-    return False
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 def test_a_killed_run_goes_on_with_the_same_losses(adept_lake, tiny_encoder, tmp_path):
@@ -97,17 +63,29 @@ def test_a_killed_run_goes_on_with_the_same_losses(adept_lake, tiny_encoder, tmp
     more = ("epochs=20", "batch_size=40", "checkpoint_every=4", "log_every=1", "evaluate_every=25")
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     finetune(conf.load(Settings, arguments(adept_lake, tiny_encoder, whole, *more)))
-    command = [sys.executable, SCRIPT, *arguments(adept_lake, tiny_encoder, cut, *more)]
-    killed(command, lambda: reached(cut, 6))
+    words = arguments(adept_lake, tiny_encoder, cut, *more)
+    ranks.kill(words, 1, lambda: ranks.reached(cut, 6))
     (pointer,) = cut.glob("*/checkpoints/latest.json")
     step = json.loads(pointer.read_text())["state"]["step"]
     assert 4 <= step < 100
     assert not list(cut.glob("*/result.json"))
-    finetune(conf.load(Settings, arguments(adept_lake, tiny_encoder, cut, *more)))
+    finetune(conf.load(Settings, words))
     # To the last digit.
-    assert losses(cut) == losses(whole)
+    assert ranks.apart(cut, whole) == {"losses": 0, "weights": 0, "scores": 0}
     results = [json.loads(next(out.glob("*/result.json")).read_text()) for out in (whole, cut)]
     assert results[0]["figures"] == results[1]["figures"]
+
+
+def test_two_processes_that_were_killed_go_on_with_the_same_losses(
+    adept_lake, tiny_encoder, tmp_path
+):
+    more = ("epochs=8", "batch_size=39", "checkpoint_every=3", "log_every=1", "bucket=none")
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    words = arguments(adept_lake, tiny_encoder, cut, *more, "deepspeed=zero2")
+    ranks.finish([*words, f"out={whole}"], 2)
+    ranks.kill(words, 2, lambda: ranks.reached(cut, 7))
+    ranks.finish(words, 2)
+    assert ranks.apart(cut, whole) == {"losses": 0, "weights": 0, "scores": 0}
 
 
 @pytest.mark.slow
@@ -120,9 +98,15 @@ def test_two_processes_and_then_one(adept_lake, tiny_encoder, tmp_path):
     stages = [f"zero{stage}" for stage in range(4)]
     grid = f"grid.deepspeed=[{','.join(stages)}]"
     launcher = os.fspath(Path(sys.executable).with_name("deepspeed"))
-    command = [sys.executable, launcher, "--num_gpus=2", f"--master_port={free_port()}", SCRIPT]
+    command = [
+        sys.executable,
+        launcher,
+        "--num_gpus=2",
+        f"--master_port={ranks.free_port()}",
+        SCRIPT,
+    ]
     two = arguments(adept_lake, model, out, *more, grid)
-    killed([*command, *two], lambda: reached(out, 6, "deepspeed: zero3"))
+    killed([*command, *two], lambda: ranks.reached(out, 6, "deepspeed: zero3"))
     finetune(conf.load(Settings, two))
     finetune(conf.load(Settings, arguments(adept_lake, model, alone, *more)))
     expected = losses(alone)
@@ -136,20 +120,6 @@ def test_two_processes_and_then_one(adept_lake, tiny_encoder, tmp_path):
     assert seen == set(stages)
 
 
-def without_dropout(folder: Path, copy: Path) -> str:
-    shutil.copytree(folder, copy)
-    config = json.loads((copy / "config.json").read_text())
-    none = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
-    (copy / "config.json").write_text(json.dumps({**config, **none}))
-    return os.fspath(copy)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 @pytest.mark.slow
 def test_two_processes_then_one_then_two(adept_lake, tiny_encoder, tmp_path):
     # Each change of their number reads what the other number has written, in the universal form.
@@ -157,11 +127,9 @@ def test_two_processes_then_one_then_two(adept_lake, tiny_encoder, tmp_path):
     model = without_dropout(Path(tiny_encoder), tmp_path / "encoder")
     more = ("epochs=12", "batch_size=39", "log_every=1", "checkpoint_every=2", "evaluate_every=30")
     words = arguments(adept_lake, model, out, *more, "deepspeed=zero3")
-    command = [sys.executable, SCRIPT, *words]
-    killed(command, lambda: reached(out, 8), size=2)
-    killed(command, lambda: reached(out, 24))
-    ended = [subprocess.Popen(command, cwd="/", env={**os.environ, **place}) for place in group(2)]
-    assert [process.wait(PATIENCE) for process in ended] == [0, 0]
+    ranks.kill(words, 2, lambda: ranks.reached(out, 8))
+    ranks.kill(words, 1, lambda: ranks.reached(out, 24))
+    ranks.finish(words, 2)
     finetune(conf.load(Settings, arguments(adept_lake, model, alone, *more)))
     assert losses(out) == pytest.approx(losses(alone), abs=2e-5)
 

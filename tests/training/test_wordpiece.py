@@ -26,11 +26,14 @@ def test_a_vocabulary_is_of_its_texts():
     assert tuple(pieces[:5]) == SPECIAL
     assert "the" in pieces
     assert "unmistakably" in pieces
-    made = wordpiece.backend(pieces, lowercase=True)
+    made = wordpiece.bert_tokenizer(pieces, lowercase=True).backend_tokenizer
     found = made.encode("The fake café, unmistakably!").tokens
     assert found[:3] == ["[CLS]", "the", "fake"]
     assert found[-3:] == ["unmistakably", "[UNK]", "[SEP]"]  # no text has an exclamation mark
-    assert made.decode(made.encode("the fake dog.").ids) == "[CLS] the fake dog. [SEP]"
+    assert (
+        made.decode(made.encode("the fake dog.").ids, skip_special_tokens=False)
+        == "[CLS] the fake dog. [SEP]"
+    )
 
 
 def test_the_order_of_the_texts_does_not_matter():
@@ -56,7 +59,7 @@ def test_words_that_are_asked_for_are_whole():
     pieces = vocabulary(TEXTS, SIZE, lowercase=True, words=own)
     assert len(set(pieces)) == SIZE
     assert pieces[-1] == "implausible"
-    made = wordpiece.backend(pieces, lowercase=True)
+    made = wordpiece.bert_tokenizer(pieces, lowercase=True).backend_tokenizer
     assert made.encode("implausible dog").tokens == ["[CLS]", "implausible", "dog", "[SEP]"]
     # Nothing is lost but the pieces that were found last.
     plain = vocabulary(TEXTS, SIZE, lowercase=True)
@@ -64,7 +67,9 @@ def test_words_that_are_asked_for_are_whole():
 
 
 def test_case_is_kept_on_request():
-    made = wordpiece.backend(vocabulary(TEXTS, 120, lowercase=False), lowercase=False)
+    made = wordpiece.bert_tokenizer(
+        vocabulary(TEXTS, 120, lowercase=False), lowercase=False
+    ).backend_tokenizer
     assert made.encode("A dog").tokens[1] == "A"
     assert "é" in made.get_vocab()
 

@@ -13,6 +13,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from conf import JobFailed, UserError
@@ -20,24 +22,20 @@ from conf.progress import Progress, duration
 from etl.lake import arrow, upkeep
 from etl.lake.errors import LakeFailed
 from etl.lake.tables import table as declaration
-from training import launch
-from training.answering import Classifier, classifier, forward
-from training.batching import evaluation_batches
+from training import launch, predictions
+from training.answering import classifier, texts
+from training.batching import Ids, evaluation_batches
+from training.encoders import PairLearner
 from training.files import replace_json
 from training.loading import ModelSource, resolve
 from training.predicting import rows, selection
-from training.predicting.columns import columns
-from training.predicting.rows import Query
+from training.predicting.rows import Query, columns
 from training.predicting.settings import Settings
-from training.predictions import classified
 from training.runs import Outcome, Plan, Runs, folder_name
 from training.sharding import read_deepspeed, stage_of
 from training.tasks import Source
 from training.tasks.asp import with_full_stop
-from training.tokens import Tokens
 from training.tracking import Run
-
-__all__ = ["predict"]
 
 JOB = "predict"
 
@@ -69,25 +67,6 @@ class _Plan:
         return list(own.values())
 
 
-@dataclass(frozen=True)
-class _Work:
-    """A model and the rows that it is to classify, both checked."""
-
-    source: ModelSource
-    query: Query
-    content: str
-
-
-@dataclass
-class _Speed:
-    """What a process has done, since it began."""
-
-    rows: int = 0
-    tokens: int = 0
-    padded: int = 0
-    seconds: float = 0.0
-
-
 def predict(settings: Settings) -> None:
     """Classifies rows of a table by a model that is there already, and selects items to annotate.
 
@@ -96,157 +75,257 @@ def predict(settings: Settings) -> None:
     """
     runs = list(settings.runs)
     if settings.model is not None:
-        work = prepare(settings)
+        prediction = prepare(settings)
         with launch.group(stage_of(settings.deepspeed) == 3):
-            runs.insert(0, _predicted(settings, work))
+            runs.insert(0, prediction.run_id())
     if settings.select is not None and launch.rank() == 0:
         _select(settings, runs)
 
 
-def prepare(settings: Settings) -> _Work:
+def prepare(settings: Settings) -> _Prediction:
     """The model and the rows, and all mistakes that can be seen before weights are read.
 
     Raises:
         UserError: no such model, table, column or version; a condition that is not SQL or that no
             row fulfils; a model that generates texts.
     """
-    assert settings.model is not None and settings.table is not None
-    read_deepspeed(settings.deepspeed)
-    source = resolve(settings.model, settings.tracking)
+    own = settings
+    assert own.model is not None and own.table is not None
+    read_deepspeed(own.deepspeed)
+    source = resolve(own.model, own.tracking)
     if source.generates:
         raise UserError(f"model={source.name}: it generates texts; expected one that classifies")
-    own = columns(
-        settings.table,
-        source,
-        item=settings.item,
-        first=settings.first,
-        second=settings.second,
-    )
-    version = settings.version
-    if version is None:
-        # The newest; a table that is not there is told by what reads it.
-        version = arrow.version(settings.lake, settings.table) or 0
-    query = Query(settings.lake, settings.table, version, own, settings.where)
+    found = columns(own.table, source, item=own.item, first=own.first, second=own.second)
+    # The newest; a table that is not there is told by what reads it.
+    version = own.version
+    version = (arrow.version(own.lake, own.table) or 0) if version is None else version
+    query = Query(own.lake, own.table, version, found, own.where)
     rows.check(query)
-    return _Work(source, query, source.content())
+    return _Prediction(settings, source, query, source.content())
 
 
-def _predicted(settings: Settings, work: _Work) -> str:
-    """The id of the run whose predictions are all in the table: made now, or kept from before."""
-    # The first process decides: a table may get another version while they all start.
-    folder = Path(settings.folder) / _name(settings, work)
-    folder = launch.broadcast(folder)
-    runs = Runs(JOB, settings, settings.experiment)
-    # Predictions that another lake has, or that somebody has deleted, are made again.
-    kept = runs.finished(folder, lambda _: not _read_plan(folder).pending(settings.lake))
-    if kept is None:
-        model = classifier(
-            work.source,
-            max_length=settings.max_length,
-            precision=settings.precision,
-            deepspeed=settings.deepspeed,
+@dataclass
+class _Prediction:
+    """A model and the rows that it is to classify, both checked."""
+
+    settings: Settings
+    source: ModelSource
+    query: Query
+    content: str
+
+    def run_id(self) -> str:
+        """The id of the run whose predictions are all in the table: made now, or before."""
+        own = self.settings
+        # The first process decides: a table may get another version while they all start.
+        self.folder = launch.broadcast(Path(own.folder) / self._name())
+        runs = Runs(JOB, own, own.experiment or JOB)
+        # Predictions that another lake has, or that somebody has deleted, are made again.
+        kept = runs.finished(self.folder, lambda _: not _read_plan(self.folder).pending(own.lake))
+        if kept is None:
+            self.model = classifier(
+                self.source,
+                max_length=own.max_length,
+                precision=own.precision,
+                deepspeed=own.deepspeed,
+            )
+            name = own.run_name or f"{self.query.table} by {self.source.name}"
+            kept = runs.start(Plan(self.folder, name, own, self._facts()), self._outcome)
+            if launch.rank() == 0:
+                shutil.rmtree(self.folder / "rows", ignore_errors=True)
+        return str(kept["run_id"])
+
+    def _name(self) -> str:
+        """The folder's name: model, rows and settings by a hash, and the version that is read."""
+        own = self.settings
+        lake = own.lake if "://" in own.lake else os.path.abspath(own.lake)
+        content = {"model": self.source.name, "content": self.content, "lake": lake}
+        name = folder_name(own, **content, columns=asdict(self.query.columns))
+        version = self.query.version
+        if own.version is None:
+            # A run that was begun goes on with the version that it began with.
+            for begun in sorted(Path(own.folder).glob(f"{name}-v*/plan.json")):
+                if not begun.with_name("result.json").exists():
+                    version = int(begun.parent.name.rpartition("-v")[2])
+        return f"{name}-v{version}"
+
+    def _facts(self) -> dict[str, Any]:
+        """What the run is known by beside its settings."""
+        return {
+            "model_name": self.source.name,
+            "model_content": self.content,
+            "model_run_id": self.source.run_id,
+            "labels": list(self.source.labels),
+            "columns": asdict(self.query.columns),
+            "tokens": self.model.limit,
+            "processes": launch.world_size(),
+        }
+
+    def _planned(self, run: Run) -> _Plan:
+        """The plan, with the rows written to disk; in the first process."""
+        own, folder, query = self.settings, self.folder, self.query
+        plan = _read_plan(folder) if (folder / "plan.json").exists() else None
+        if plan is not None:
+            query = replace(query, version=plan.version)
+        if plan is None or not (folder / "rows").exists():
+            staged = rows.stage(
+                query, folder / "rows", chunk=own.chunk, seed=own.seed, limit=own.limit
+            )
+            plan = plan or _Plan(run.name, query.version, **asdict(staged))
+            replace_json(folder / "plan.json", asdict(plan))
+        newest = arrow.version(own.lake, query.table)
+        if newest != plan.version and own.version is None:
+            log.info("going on with version %d (the newest is %s)", plan.version, newest)
+        sizes = {"rows": plan.rows, "chunks": len(plan.sizes), "left_out": plan.left_out}
+        run.parameters({"table_version": plan.version, **sizes})
+        editions = plan.editions or [""]
+        run.inputs(own.lake, [Source(query.table, name, plan.version) for name in editions])
+        log.info(
+            "%s version %d: %s rows in %d chunks%s",
+            query.table,
+            plan.version,
+            f"{plan.rows:,}",
+            len(plan.sizes),
+            "".join(f"; {count:,} left out: {reason}" for reason, count in plan.left_out.items()),
         )
-        name = settings.run_name or f"{work.query.table} by {work.source.name}"
-        kept = runs.start(
-            Plan(folder, name, settings, _facts(work, model)),
-            lambda run: _outcome(settings, work, model, folder, run),
+        return plan
+
+    def _outcome(self, run: Run) -> Outcome:
+        """Predict what is left; the figures on the terminal and in MLflow."""
+        plan = launch.broadcast(self._planned(run) if launch.rank() == 0 else None)
+        assert plan is not None
+        left, seconds, figures = self._classified(plan, run)
+        if launch.rank() != 0:
+            return Outcome({})
+        answers = _counts(self.settings.lake, self.query.table, plan.run_id)
+        if sum(answers.values()) != plan.rows:
+            raise JobFailed(
+                f"run {plan.run_id}: {sum(answers.values()):,} predictions in the table, expected "
+                f"{plan.rows:,}; somebody has changed them"
+            )
+        _tidy(self.settings.lake)
+        log.info(
+            "%s rows classified, %s of them now in %s: %s; run %s",
+            f"{plan.rows:,}",
+            f"{left:,}",
+            duration(seconds),
+            ", ".join(f"{label} {count:,}" for label, count in answers.items()),
+            plan.run_id,
         )
-        if launch.rank() == 0:
-            shutil.rmtree(folder / "rows", ignore_errors=True)
-    return str(kept["run_id"])
+        result = {
+            "model": self.source.name,
+            "table": self.query.table,
+            "version": plan.version,
+            "rows": plan.rows,
+            "left_out": plan.left_out,
+            "predicted": answers,
+            "rows_now": left,
+            "seconds_now": seconds,
+            "figures": figures,
+            "run_id": plan.run_id,
+        }
+        final = {f"final/{name}": value for name, value in figures.items()}
+        final |= {f"final/share/{label}": n / plan.rows for label, n in answers.items()}
+        text = json.dumps(result, indent=1) + "\n"
+        return Outcome(result, metrics=final, texts={"result.json": text})
 
+    def _classified(self, plan: _Plan, run: Run) -> tuple[int, float, dict[str, float]]:
+        """Do the chunks that are left, this process its share of them.
 
-def _name(settings: Settings, work: _Work) -> str:
-    """The folder's name: model, rows and settings by a hash, and the version that is read."""
-    lake = settings.lake if "://" in settings.lake else os.path.abspath(settings.lake)
-    content = {"model": work.source.name, "content": work.content, "lake": lake}
-    name = folder_name(settings, **content, columns=asdict(work.query.columns))
-    version = work.query.version
-    if settings.version is None:
-        # A run that was begun goes on with the version that it began with.
-        for begun in sorted(Path(settings.folder).glob(f"{name}-v*/plan.json")):
-            if not begun.with_name("result.json").exists():
-                version = int(begun.parent.name.rpartition("-v")[2])
-    return f"{name}-v{version}"
+        Returns:
+            How many rows were left, the seconds that they took, and the speed of all processes.
+        """
+        # A sharded model is asked by all processes together.
+        world = 1 if self.model.sharded else launch.world_size()
+        first = launch.rank() == 0
+        pending = launch.broadcast(plan.pending(self.settings.lake) if first else [])
+        left = sum(plan.sizes[chunk] for chunk in pending)
+        if first and left < plan.rows:
+            log.info("going on: %s of %s rows are left", f"{left:,}", f"{plan.rows:,}")
+        # Rows, tokens, and tokens with padding that this process has done.
+        done = np.zeros(3)
+        started = time.perf_counter()
+        with Progress(JOB, plan.rows, plan.rows - left, unit="rows", silent=not first) as progress:
+
+            def advance(count: int) -> None:
+                # Chunks are alike: what this process has done, the others have too, about.
+                progress.advance(count * launch.world_size())
+
+            own = pending if world == 1 else pending[launch.rank() :: world]
+            for chunk, lengths in self._chunks(plan, own, advance):
+                batches = evaluation_batches(lengths, self.settings.batch_size, 0, 1)
+                padded = sum(int(lengths[batch].max()) * len(batch) for batch in batches)
+                done += (len(lengths), lengths.sum(), padded)
+                run.metrics(_figures(done * world, time.perf_counter() - started), chunk)
+        seconds = max(launch.gather(time.perf_counter() - started))
+        done = done if world == 1 else np.sum(launch.gather(done), axis=0)
+        return left, seconds, _figures(done, seconds) if left else {}
+
+    def _chunks(
+        self, plan: _Plan, chunks: Sequence[int], advance: Callable[[int], None]
+    ) -> Iterator[tuple[int, Ids]]:
+        """Classify and commit those chunks, one after the other; gives number and lengths of each.
+
+        While the model is at one chunk, the next is tokenised and the one before committed.
+        """
+        with ThreadPoolExecutor(1) as beside:
+            ahead = beside.submit(self._load, chunks[0]) if chunks else None
+            before: tuple[int, Ids, Future[None]] | None = None
+            for at, chunk in enumerate(chunks):
+                assert ahead is not None
+                table, encoded = ahead.result()
+                if at + 1 < len(chunks):
+                    ahead = beside.submit(self._load, chunks[at + 1])
+                size = self.settings.batch_size
+                found = self.model.answer(encoded, size, advance, together=False)
+                if before is not None:
+                    before[2].result()
+                    yield before[:2]
+                (lengths,) = map(encoded.lengths, encoded.dataset.parts)
+                commit = beside.submit(self._commit, plan, chunk, table, found.scores)
+                before = chunk, lengths, commit
+            if before is not None:
+                before[2].result()
+                yield before[:2]
+
+    def _load(self, chunk: int) -> tuple[pa.Table, PairLearner]:
+        """The rows of a chunk, and the same as tokens."""
+        table = rows.read(self.folder / "rows", chunk)
+        first, second = table["first"].combine_chunks(), table["second"].combine_chunks()
+        if self.query.columns.full_stops:
+            first, second = with_full_stop(first), with_full_stop(second)
+        return table, self.model.encode(texts(first, second if self.query.columns.second else None))
+
+    def _commit(self, plan: _Plan, chunk: int, table: pa.Table, scores: Any) -> None:
+        if self.model.sharded and launch.rank() != 0:
+            return
+        names, outcome_of = self.source.outcomes
+        answers = pa.array(outcome_of[scores.argmax(axis=1)])
+        found = predictions.rows(
+            len(scores),
+            item_id=table["item_id"],
+            edition=table["edition"],
+            predicted=pa.array(list(names), pa.string()).take(answers),
+            scores=scores,
+            run_id=plan.run_id,
+            task=self.query.table,
+            scheme=JOB,
+            fold="",
+            seed=self.source.trained.seed if self.source.trained else None,
+            model=self.source.name,
+            table_version=plan.version,
+        )
+        arrow.append(
+            self.settings.lake,
+            "predictions",
+            found,
+            job=JOB,
+            metadata={"run": plan.run_id, "chunk": str(chunk), "model": self.source.name},
+            transaction=plan.transaction(chunk),
+        )
 
 
 def _read_plan(folder: Path) -> _Plan:
     return _Plan(**json.loads((folder / "plan.json").read_text(encoding="utf-8")))
-
-
-def _planned(settings: Settings, work: _Work, folder: Path, run: Run) -> _Plan:
-    """The plan, the same in every process, with the rows written to disk."""
-    if launch.rank() != 0:
-        return launch.broadcast(_NOTHING)
-    plan = _read_plan(folder) if (folder / "plan.json").exists() else None
-    query = work.query if plan is None else replace(work.query, version=plan.version)
-    if plan is None or not (folder / "rows").exists():
-        staged = rows.stage(
-            query,
-            folder / "rows",
-            chunk=settings.chunk,
-            seed=settings.seed,
-            limit=settings.limit,
-        )
-    if plan is None:
-        plan = _Plan(run.name, query.version, staged.sizes, staged.left_out, staged.editions)
-        replace_json(folder / "plan.json", asdict(plan))
-    newest = arrow.version(settings.lake, work.query.table)
-    if newest != plan.version and settings.version is None:
-        log.info("going on with version %d (the newest is %s)", plan.version, newest)
-    sizes = {"rows": plan.rows, "chunks": len(plan.sizes), "left_out": plan.left_out}
-    run.parameters({"table_version": plan.version, **sizes})
-    table = work.query.table
-    run.inputs(settings.lake, [Source(table, name, plan.version) for name in plan.editions or [""]])
-    log.info(
-        "%s version %d: %s rows in %d chunks%s",
-        work.query.table,
-        plan.version,
-        f"{plan.rows:,}",
-        len(plan.sizes),
-        "".join(f"; {count:,} left out: {reason}" for reason, count in plan.left_out.items()),
-    )
-    return launch.broadcast(plan)
-
-
-_NOTHING = _Plan("", 0, [], {}, [])
-
-
-def _facts(work: _Work, model: Classifier) -> dict[str, Any]:
-    """What the run is known by beside its settings."""
-    source = work.source
-    return {
-        "model_name": source.name,
-        "model_content": work.content,
-        "model_run_id": source.run_id,
-        "labels": list(source.labels),
-        "columns": asdict(work.query.columns),
-        "tokens": model.limit,
-        "processes": launch.world_size(),
-    }
-
-
-def _outcome(settings: Settings, work: _Work, model: Classifier, folder: Path, run: Run) -> Outcome:
-    """Predict what is left; the figures on the terminal and in MLflow."""
-    plan = _planned(settings, work, folder, run)
-    result = _classified(settings, work, model, plan, folder, run)
-    if launch.rank() != 0:
-        return Outcome(result)
-    _tidy(settings.lake)
-    answers = result["predicted"]
-    log.info(
-        "%s rows classified, %s of them now in %s: %s; run %s",
-        f"{result['rows']:,}",
-        f"{result['rows_now']:,}",
-        duration(result["seconds_now"]),
-        ", ".join(f"{label} {count:,}" for label, count in answers.items()),
-        plan.run_id,
-    )
-    final = {f"final/{name}": value for name, value in result["figures"].items()}
-    final |= {f"final/share/{label}": n / result["rows"] for label, n in answers.items()}
-    result["run_id"] = plan.run_id
-    texts = {"result.json": json.dumps(result, indent=1) + "\n"}
-    return Outcome(result, metrics=final, texts=texts)
 
 
 def _tidy(lake: str) -> None:
@@ -257,137 +336,11 @@ def _tidy(lake: str) -> None:
         log.warning("the files of the predictions were not merged: %s", error)
 
 
-def _classified(
-    settings: Settings, work: _Work, model: Classifier, plan: _Plan, folder: Path, run: Run
-) -> dict[str, Any]:
-    """Do the chunks that are left, this process its share of them; the result of the run."""
-    world = launch.world_size()
-    pending = launch.broadcast(plan.pending(settings.lake) if launch.rank() == 0 else [])
-    left = sum(plan.sizes[chunk] for chunk in pending)
-    if launch.rank() == 0 and left < plan.rows:
-        log.info("going on: %s of %s rows are left", f"{left:,}", f"{plan.rows:,}")
-    speed = _Speed()
-    started = time.perf_counter()
-    with Progress(
-        JOB, plan.rows, plan.rows - left, unit="rows", silent=launch.rank() != 0
-    ) as progress:
-        # A sharded model is asked by all processes together.
-        own = pending if model.sharded else pending[launch.rank() :: world]
-
-        def advance(count: int) -> None:
-            # Chunks are alike: what this process has done, the others have too, about.
-            progress.advance(count * world)
-
-        for chunk, tokens in _chunks(settings, work, model, plan, folder, own, advance):
-            _count(speed, tokens, settings.batch_size)
-            speed.seconds = time.perf_counter() - started
-            run.metrics(_figures([speed] * (1 if model.sharded else world)), chunk)
-    speeds = [speed] if model.sharded else launch.gather(speed)
-    if launch.rank() != 0:
-        return {}
-    counts = _counts(settings.lake, work.query.table, plan.run_id)
-    if sum(counts.values()) != plan.rows:
-        raise JobFailed(
-            f"run {plan.run_id}: {sum(counts.values()):,} predictions in the table, expected "
-            f"{plan.rows:,}; somebody has changed them"
-        )
+def _figures(done: npt.NDArray[np.float64], seconds: float) -> dict[str, float]:
+    """Speed, from rows, tokens and tokens with padding."""
+    rows, tokens, padded = done.tolist()
     return {
-        "model": work.source.name,
-        "table": work.query.table,
-        "version": plan.version,
-        "rows": plan.rows,
-        "left_out": plan.left_out,
-        "predicted": counts,
-        "rows_now": left,
-        "seconds_now": max(own.seconds for own in speeds),
-        "figures": _figures(speeds) if left else {},
-    }
-
-
-def _chunks(
-    settings: Settings,
-    work: _Work,
-    model: Classifier,
-    plan: _Plan,
-    folder: Path,
-    chunks: Sequence[int],
-    advance: Callable[[int], None],
-) -> Iterator[tuple[int, Tokens]]:
-    """Classify and commit those chunks, one after the other; gives number and tokens of each.
-
-    While the model is at one chunk, the next is tokenised and the one before committed.
-    """
-
-    def load(chunk: int) -> tuple[pa.Table, Tokens]:
-        own = rows.read(folder / "rows", chunk)
-        first, second = own["first"].combine_chunks(), own["second"].combine_chunks()
-        if work.query.columns.full_stops:
-            first, second = with_full_stop(first), with_full_stop(second)
-        return own, model.encode(first, second if work.query.columns.second else None)
-
-    def commit(chunk: int, own: pa.Table, scores: Any) -> None:
-        if model.sharded and launch.rank() != 0:
-            return
-        names, outcome_of = work.source.outcomes
-        found = classified(
-            own["item_id"],
-            own["edition"],
-            scores,
-            names,
-            outcome_of,
-            run_id=plan.run_id,
-            task=work.query.table,
-            scheme=JOB,
-            fold="",
-            seed=work.source.trained.seed if work.source.trained else None,
-            model=work.source.name,
-            table_version=plan.version,
-        )
-        arrow.append(
-            settings.lake,
-            "predictions",
-            found,
-            job=JOB,
-            metadata={"run": plan.run_id, "chunk": str(chunk), "model": work.source.name},
-            transaction=plan.transaction(chunk),
-        )
-
-    with ThreadPoolExecutor(1) as beside:
-        ahead = beside.submit(load, chunks[0]) if chunks else None
-        before: tuple[int, Tokens, Future[None]] | None = None
-        for at, chunk in enumerate(chunks):
-            assert ahead is not None
-            own, tokens = ahead.result()
-            if at + 1 < len(chunks):
-                ahead = beside.submit(load, chunks[at + 1])
-            scores = forward(model, tokens, settings.batch_size, advance)
-            if before is not None:
-                before[2].result()
-                yield before[:2]
-            before = chunk, tokens, beside.submit(commit, chunk, own, scores)
-        if before is not None:
-            before[2].result()
-            yield before[:2]
-
-
-def _count(speed: _Speed, tokens: Tokens, batch_size: int) -> None:
-    lengths = tokens.lengths
-    speed.rows += len(lengths)
-    speed.tokens += int(lengths.sum())
-    speed.padded += sum(
-        int(lengths[batch].max()) * len(batch)
-        for batch in evaluation_batches(lengths, batch_size, 0, 1)
-    )
-
-
-def _figures(speeds: Sequence[_Speed]) -> dict[str, float]:
-    """Speed of all processes together, by the slowest's time."""
-    seconds = max(own.seconds for own in speeds)
-    done, tokens, padded = (
-        sum(getattr(own, name) for own in speeds) for name in ("rows", "tokens", "padded")
-    )
-    return {
-        "predict/rows_per_second": done / seconds,
+        "predict/rows_per_second": rows / seconds,
         "predict/tokens_per_second": tokens / seconds,
         "predict/padding_efficiency": tokens / padded,
     }

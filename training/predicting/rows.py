@@ -1,4 +1,4 @@
-"""The rows to classify, read once from a pinned version and laid down in chunks.
+"""The rows to classify, read once from a pinned version and written in chunks.
 
 A row's chunk follows from its item alone, by a hash; so the chunks are the same whatever the order
 in which the table is read, and however many processes share them out. They lie in a folder of
@@ -12,25 +12,144 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.dataset as pads
 
 from conf import UserError
 from conf.progress import Progress
-from etl.lake import arrow
+from etl.lake import arrow, tables
 from etl.lake.show import sql_where
 from training import launch
-from training.predicting.columns import Columns
-
-__all__ = ["Query", "Staged", "check", "read", "stage"]
+from training.loading import ModelSource
+from training.tasks import reading
 
 _SCHEMA = pa.schema([(name, pa.string()) for name in ("item_id", "edition", "first", "second")])
-# Rows in memory before they are laid down.
+_CHUNK = pa.field("chunk", pa.int32())
+# Hashes in memory beside those that are drawn.
 _BUFFER = 500_000
 _Hashes = npt.NDArray[np.uint64]
+
+
+class _Known(NamedTuple):
+    """What a table's models are taught: two texts, one text, or noun and adjective alone."""
+
+    item: str
+    pair: tuple[str, str] | None = None
+    single: str | None = None
+    no_context: tuple[str, str] | None = None
+
+
+_NLI = _Known("item_id", pair=("premise", "hypothesis"))
+# As the modules of `training.tasks` have them.
+_KNOWN = {
+    "adept": _Known("item_id", ("sentence1", "sentence2"), no_context=("noun", "modifier")),
+    "adept_items": _Known(
+        "item_id", ("sentence", "modified_sentence"), no_context=("noun", "adjective")
+    ),
+    "plane_items": _Known("item_id", ("premise", "conclusion"), "sentence"),
+    "asp_entailment": _NLI,
+    "asp_degree": _NLI,
+    "nli": _NLI,
+    "sentences": _Known("sentence_id", single="text"),
+    "sygns": _Known("sentence_id", single="sentence"),
+}
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a table that a model is asked about; `second` is None for one text.
+
+    `edition` is the partition column that predictions call edition, None where a table has none.
+    `full_stops` adds the one that a text lacks.
+    """
+
+    item: str
+    edition: str | None
+    first: str
+    second: str | None
+    full_stops: bool = False
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The columns of text."""
+        return (self.first,) if self.second is None else (self.first, self.second)
+
+
+def columns(
+    table: str,
+    source: ModelSource,
+    *,
+    item: str | None = None,
+    first: str | None = None,
+    second: str | None = None,
+) -> Columns:
+    """The columns that the model was taught, or those named.
+
+    Raises:
+        UserError: no such table or column, one that holds no text, no columns known for the table,
+            or one text for a model of two, and the reverse.
+    """
+    if table not in tables.TABLES:
+        raise UserError(f"table={table}: expected one of {', '.join(tables.TABLES)}")
+    declared = tables.table(table)
+    known = _KNOWN.get(table)
+    item = item or (known.item if known is not None else "item_id")
+    task = source.trained.task if source.trained is not None else {}
+    if first is None:
+        first, second = _taught(table, source, known)
+    elif source.pair is not None and source.pair != (second is not None):
+        raise UserError(
+            f"first={first}{f' second={second}' if second else ''}: {source.name} was trained on "
+            f"{'two texts' if source.pair else 'one text'}; expected "
+            f"{'second= too' if source.pair else 'first= alone'}"
+        )
+    for name, column in (("item", item), ("first", first), ("second", second)):
+        _check(table, declared.schema, name, column)
+    full_stops = task.get("full_stops") == "normalised"
+    return Columns(item, reading.partition(table), first, second, full_stops)
+
+
+def _taught(table: str, source: ModelSource, known: _Known | None) -> tuple[str, str | None]:
+    if known is None:
+        raise UserError(
+            f"table={table}: its texts are not known; expected first= (and second=), of "
+            f"{', '.join(tables.table(table).schema.names)}"
+        )
+    task = source.trained.task if source.trained is not None else {}
+    if task.get("name") == "adept" and task.get("context") is False and known.no_context:
+        return known.no_context
+    if source.pair is None and known.pair is not None and known.single is not None:
+        raise UserError(
+            f"table={table}: nobody says whether {source.name} takes one text or two; expected "
+            f"first={known.single}, or first={known.pair[0]} second={known.pair[1]}"
+        )
+    pair = source.pair if source.pair is not None else known.pair is not None
+    if pair and known.pair is not None:
+        return known.pair
+    if not pair and known.single is not None:
+        return known.single, None
+    raise UserError(
+        f"table={table}: {source.name} was trained on {'two texts' if pair else 'one text'}, the "
+        f"table has {'one' if pair else 'two'}; expected first={' and second=' if pair else ''}"
+    )
+
+
+def _check(table: str, schema: pa.Schema, name: str, column: str | None) -> None:
+    if column is None:
+        return
+    if column not in schema.names:
+        raise UserError(
+            f"{name}={column}: not a column of {table}; expected one of {', '.join(schema.names)}"
+        )
+    if schema.field(column).type != pa.string():
+        raise UserError(
+            f"{name}={column}: a column of {schema.field(column).type}; expected one of text"
+        )
 
 
 @dataclass(frozen=True)
@@ -124,27 +243,35 @@ def stage(
     for leftover in (fresh, folder):
         shutil.rmtree(leftover, ignore_errors=True)
     fresh.mkdir(parents=True)
-    held: list[pa.RecordBatch] = []
-    places: list[_Hashes] = []
-    taken = 0
-    with Progress(
-        f"reading {query.table}", wanted, unit="rows", silent=launch.rank() != 0
-    ) as progress:
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        nonlocal sizes
+        drawn = 0
         for batch in query.stream():
             hashes = _hashes(batch, seed)
             if highest is not None:
                 # Rows that are there twice have one hash; so no more than wanted.
-                kept = np.flatnonzero(hashes <= highest)[: wanted - taken]
+                kept = np.flatnonzero(hashes <= highest)[: wanted - drawn]
                 batch, hashes = batch.take(pa.array(kept)), hashes[kept]
-            held.append(batch)
-            places.append(hashes % np.uint64(len(sizes)))
-            taken += batch.num_rows
-            editions |= {value for value in pc.unique(batch["edition"]).to_pylist() if value}
+            drawn += batch.num_rows
+            places = (hashes % np.uint64(len(sizes))).astype(np.int32)
+            sizes += np.bincount(places, minlength=len(sizes))
+            editions.update(value for value in pc.unique(batch["edition"]).to_pylist() if value)
             progress.advance(batch.num_rows)
-            if sum(len(own) for own in places) >= _BUFFER:
-                sizes += _lay_down(fresh, held, places, len(sizes))
-                held, places = [], []
-        sizes += _lay_down(fresh, held, places, len(sizes))
+            yield batch.append_column(_CHUNK.name, pa.array(places))
+
+    with Progress(
+        f"reading {query.table}", wanted, unit="rows", silent=launch.rank() != 0
+    ) as progress:
+        pads.write_dataset(
+            batches(),
+            fresh,
+            schema=_SCHEMA.append(_CHUNK),
+            format="ipc",
+            partitioning=pads.partitioning(pa.schema([_CHUNK])),
+            max_partitions=max(1024, len(sizes)),
+            min_rows_per_group=1024,
+        )
     fresh.rename(folder)
     return Staged(sizes.tolist(), left_out, sorted(editions))
 
@@ -169,38 +296,7 @@ def _threshold(query: Query, seed: int, wanted: int) -> np.uint64:
     return highest
 
 
-def _lay_down(
-    folder: Path, held: list[pa.RecordBatch], places: list[_Hashes], chunks: int
-) -> npt.NDArray[np.int64]:
-    """Append rows to their chunks' files; how many each got."""
-    if not held:
-        return np.zeros(chunks, dtype=np.int64)
-    place = np.concatenate(places)
-    order = np.argsort(place, kind="stable")
-    table = pa.Table.from_batches(held).take(pa.array(order))
-    counts = np.bincount(place.astype(np.int64), minlength=chunks)
-    at = 0
-    for chunk in np.flatnonzero(counts):
-        part = table.slice(at, counts[chunk])
-        at += int(counts[chunk])
-        # Streams of Arrow, end to end in one file.
-        with (
-            _path(folder, int(chunk)).open("ab") as file,
-            pa.ipc.new_stream(file, _SCHEMA) as stream,
-        ):
-            stream.write_table(part)
-    return counts
-
-
-def _path(folder: Path, chunk: int) -> Path:
-    return folder / f"{chunk:06d}.arrow"
-
-
 def read(folder: Path, chunk: int) -> pa.Table:
     """The rows of a chunk that was laid down, in an order that depends on nothing but them."""
-    parts = []
-    with pa.OSFile(str(_path(folder, chunk))) as file:
-        size = file.size()
-        while file.tell() < size:
-            parts.append(pa.ipc.open_stream(file).read_all())
-    return pa.concat_tables(parts).sort_by([(name, "ascending") for name in _SCHEMA.names])
+    rows = pads.dataset(folder / str(chunk), format="ipc").to_table()
+    return rows.sort_by([(name, "ascending") for name in _SCHEMA.names])

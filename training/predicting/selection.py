@@ -7,8 +7,6 @@ the entropy of their votes (Settles 2009, sections 3.1 and 3.2).
 
 from __future__ import annotations
 
-import csv
-import io
 import logging
 import math
 from collections.abc import Iterator, Sequence
@@ -22,8 +20,6 @@ import pyarrow.compute as pc
 from conf import UserError
 from etl.lake import arrow
 from training.files import replace_text
-
-__all__ = ["MEASURES", "disputed", "uncertain", "uncertainty", "votes", "write"]
 
 MEASURES = ("entropy", "margin")
 _BY_ITEM = [("item_id", "ascending"), ("edition", "ascending")]
@@ -54,10 +50,10 @@ def votes(answers: npt.NDArray[np.int64]) -> _Floats:
 
 
 def _entropy(shares: _Floats) -> _Floats:
-    # 0 log 0 is 0.
-    logs = np.log2(shares, out=np.zeros_like(shares), where=shares > 0)
-    # Nothing is less than certain: no minus before a zero.
-    found: _Floats = np.maximum(0.0, -(shares * logs).sum(axis=1))
+    """In bits, of each row."""
+    from scipy.special import entr
+
+    found: _Floats = entr(shares).sum(axis=1) / math.log(2)
     return found
 
 
@@ -143,14 +139,9 @@ def disputed(lake: str, runs: Sequence[str], count: int) -> pa.Table:
 
 def write(table: pa.Table, path: Path) -> None:
     """The table as a file with a header line: tab-separated for .tsv, else with commas."""
-    text = io.StringIO()
-    writer = csv.writer(text, delimiter="\t" if path.suffix == ".tsv" else ",", lineterminator="\n")
-    writer.writerow(table.column_names)
-    for row in table.to_pylist():
-        writer.writerow(
-            [f"{value:.6f}" if isinstance(value, float) else value for value in row.values()]
-        )
-    replace_text(path, text.getvalue())
+    separator = "\t" if path.suffix == ".tsv" else ","
+    text = table.to_pandas().to_csv(None, sep=separator, index=False, float_format="%.6f")
+    replace_text(path, text)
 
 
 def _order(*values: str) -> list[tuple[str, str]]:

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from conf import UserError, setting
 from training.predicting.selection import MEASURES
-
-__all__ = ["Settings"]
+from training.settings import Answering, check_distinct, check_least
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(Answering):
     """Settings of ``training/predict.py``."""
 
-    model: str | None = setting(
-        None,
-        help="models:/NAME/VERSION, models:/NAME@ALIAS, runs:/RUN_ID/model, a folder, or a name on "
-        "the hub; none to select from earlier runs alone",
-        example="model=models:/adept/3",
+    FIRST: ClassVar[tuple[str, ...]] = (
+        "model",
+        "table",
+        "where",
+        "lake",
+        "limit",
+        "select",
+        "count",
+        "out",
+        "runs",
     )
+
     table: str | None = setting(
         None, help="table of the lake whose rows are classified", example="table=adept_items"
     )
@@ -36,24 +42,6 @@ class Settings:
     )
     second: str | None = setting(None, help="column of the second text, with first=")
     item: str | None = setting(None, help="column of the item's id; known or item_id")
-    limit: int | None = setting(
-        None, help="rows to draw of those that there are, by the seed; all if not given"
-    )
-    seed: int = setting(0, help="draws the rows of limit=, and shares rows out into chunks")
-    batch_size: int = setting(64, help="rows a process classifies at a time", identity=False)
-    max_length: int | None = setting(
-        None, help="tokens of a row; what the model was trained on, or its own limit, if not given"
-    )
-    deepspeed: str = setting(
-        "zero0",
-        help="zero3 shares the weights out over the processes, which no device then holds whole",
-        identity=False,
-    )
-    precision: str = setting(
-        "auto",
-        help="what the model computes in; auto: as its weights were written",
-        choices=("auto", "fp32", "bf16", "fp16"),
-    )
     chunk: int = setting(
         16_384, help="rows of a commit, about; what a killed run has to do again at most"
     )
@@ -86,20 +74,14 @@ class Settings:
     folder: str = setting(
         "runs/predict", help="where the state of unfinished runs lies", identity=False
     )
+
+    # Each lake has predictions of its own, and versions.
     lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
-    tracking: str | None = setting(
-        "sqlite:///mlflow.db", help="MLflow's store; none to track nothing", identity=False
-    )
-    experiment: str = setting("predict", help="MLflow experiment", identity=False)
-    run_name: str | None = setting(None, help="name of the MLflow run", identity=False)
 
     def __post_init__(self) -> None:
-        for name in ("limit", "batch_size", "max_length", "chunk", "count"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise UserError(f"{name}={value}: expected 1 or more")
-        if self.version is not None and self.version < 0:
-            raise UserError(f"version={self.version}: expected 0 or more")
+        check_least(self, 1, "limit", "batch_size", "max_length", "chunk", "count")
+        check_least(self, 0, "version")
+        check_distinct(self, "runs")
         if (self.model is None) != (self.table is None):
             given = "table" if self.model is None else "model"
             raise UserError(
@@ -126,8 +108,6 @@ class Settings:
         if not self.out.endswith((".tsv", ".csv")):
             raise UserError(f"out={self.out}: expected a file .tsv or .csv")
         runs = len(self.runs) + (self.model is not None)
-        if len(set(self.runs)) < len(self.runs):
-            raise UserError(f"runs={self.runs}: the same run twice")
         if self.select == "uncertain" and runs != 1:
             raise UserError(
                 f"select=uncertain: {runs} runs; expected one: model= and table=, or runs=RUN_ID"

@@ -22,8 +22,6 @@ import pyarrow.parquet as pq
 
 from training.prompting.prompts import Cloze
 
-__all__ = ["Answer", "Cache", "key"]
-
 _VERSION = 1
 _SCHEMA = pa.schema(
     [

@@ -14,18 +14,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from conf import UserError
-from etl.asp import DISCARD
 from etl.plane import TYPES
+from training import tasks
 from training.batching import seed_of
 from training.prompting.prompts import FIELDS, LABELS, Cloze, Prompt, Prompts, Verbaliser
 from training.prompting.settings import Settings
-from training.tasks import Source, adept, reading
-
-__all__ = ["Items", "Question", "load", "questions"]
+from training.tasks import Source
 
 _JOIN = " "
 log = logging.getLogger("adnominal")
@@ -68,42 +66,52 @@ def load(settings: Settings) -> Items:
         UserError: a table, edition, scheme, fold or part that is not there; labels that are none of
             ours; no rows, or with examples no group with all three inference types.
     """
-    items = {"plane": _plane, "asp": _asp, "adept": _adept}[settings.task](settings)
-    if settings.limit is None:
-        return items
-    by = {"plane": "class", "asp": "test", "adept": "fold"}[settings.task]
-    kept = _limited(items.rows, by, settings.limit, settings.seed)
-    return Items(items.task, items.scheme, kept, items.sources)
+    own, values = settings, {"name": settings.task, "edition": settings.edition}
+    if own.task == "plane":
+        values |= {"scheme": own.scheme, "fold": own.fold, "input": "pair"}
+    elif own.task == "asp":
+        values["scheme"] = "all"
+    dataset = tasks.task(values).read(own.lake)
+    part = "test" if own.task == "asp" else own.part
+    if part not in dataset.parts:
+        there = ", ".join(sorted(dataset.parts))
+        raise UserError(f"part={part}: no such rows in {dataset.where}; there is {there}")
+    examples, sources = dataset.parts[part], dataset.sources
+    if own.task == "plane":
+        # A published split may list an item twice.
+        first = np.unique(examples.item_ids.to_numpy(zero_copy_only=False), return_index=True)[1]
+        examples = examples.take(np.sort(first))
+    assert examples.gold is not None
+    read = [dataset.sources[at] for at in examples.origin]
+    columns = {
+        "item_id": examples.item_ids,
+        **dict(zip(FIELDS[own.task], (examples.first, examples.second), strict=True)),
+        "gold": pa.array([LABELS[own.task][at] for at in examples.gold]),
+        "edition": pa.array([of.edition for of in read], pa.string()),
+        "version": pa.array([of.version for of in read], pa.int64()),
+        "fold": pa.array([""] * len(examples)),
+        "group": examples.item_ids,
+        **examples.groups,
+    }
+    rows, by = pa.table(columns), "fold"
+    if own.task == "plane":
+        rows, by = _plane(rows, own), "class"
+    elif own.task == "asp":
+        rows, by = _asp(rows, own), "test"
+        sources = tuple(of for of in sources if of.table.removeprefix("asp_") in own.tables)
+    if own.limit is not None:
+        rows = _limited(rows, by, own.limit, own.seed)
+    return Items(own.task, "two_shot" if own.shots else "zero_shot", rows, sources)
 
 
-def _plane(settings: Settings) -> Items:
-    own = settings
-    splits, parts = reading.split_parts(
-        own.lake, "plane_splits", own.edition, own.scheme, ("fold", own.fold), "item_id"
-    )
-    if own.part not in parts:
-        raise UserError(
-            f"part={own.part}: not in the table plane_splits, edition {own.edition}, scheme "
-            f"{own.scheme}, fold {own.fold}; there is {', '.join(sorted(parts))}"
-        )
-    # A published split may list an item twice.
-    wanted = pc.unique(parts[own.part])
-    of = reading.source(own.lake, "plane_items", own.edition)
-    names = ["group_id", "class", "inference_type", *FIELDS["plane"], "label"]
-    rows = reading.lookup(
-        own.lake, of, "item_id", wanted, names, f"{own.part} rows of plane_splits"
-    )
-    gold = reading.class_ids(rows["label"], (0, 1), f"table plane_items, {own.edition}", wanted)
-    rows = rows.drop_columns("label").rename_columns({"group_id": "group"})
-    rows = rows.append_column("gold", pa.array([LABELS["plane"][at] for at in gold]))
+def _plane(rows: pa.Table, settings: Settings) -> pa.Table:
+    """PLANE's rows with their fold and group; with examples, those whose group is whole."""
+    own, size = settings, rows.num_rows
     fold = own.fold if own.scheme == "two_shot" else f"{own.scheme}/{own.fold}"
-    rows = _told(rows, fold, of)
-    if own.shots:
-        rows = _whole_groups(rows, f"edition {own.edition}, scheme {own.scheme}")
-    return Items("plane", "two_shot" if own.shots else "zero_shot", rows, (of, splits))
-
-
-def _whole_groups(rows: pa.Table, where: str) -> pa.Table:
+    rows = _with(rows, fold=pa.array([fold] * size), group=rows["group_id"])
+    rows = _with(rows, inference_type=rows["inference_type"].cast(pa.int64()))
+    if not own.shots:
+        return rows
     types: dict[str, set[int]] = defaultdict(set)
     groups = rows["group"].to_pylist()
     for group, inference in zip(groups, rows["inference_type"].to_pylist(), strict=True):
@@ -111,70 +119,42 @@ def _whole_groups(rows: pa.Table, where: str) -> pa.Table:
     whole = [types[group] == set(TYPES) for group in groups]
     if not any(whole):
         raise UserError(
-            f"shots=2: no group of {where} has all three inference types, so that none can be "
-            "another's example; expected shots=0, or another scheme"
+            f"shots=2: no group of edition {own.edition}, scheme {own.scheme} has all three "
+            "inference types, so that none can be another's example; expected shots=0, or another "
+            "scheme"
         )
     if not all(whole):
         log.warning(
             "left out: %d of %d items whose group has not all three inference types",
-            len(whole) - sum(whole),
-            len(whole),
+            size - sum(whole),
+            size,
         )
     return rows.filter(pa.array(whole))
 
 
-def _asp(settings: Settings) -> Items:
-    own, pieces, sources = settings, [], []
-    for name in own.tables:
-        of = reading.source(own.lake, f"asp_{name}", own.edition)
-        where = [("variant", "=", own.variant)] if name == "degree" else []
-        names = ["item_id", "test", *FIELDS["asp"], "label"]
-        rows = reading.rows(own.lake, of, names, where)
-        rows = rows.filter(pc.not_equal(rows["label"], DISCARD)).sort_by("item_id")
-        if not rows.num_rows:
+def _asp(rows: pa.Table, settings: Settings) -> pa.Table:
+    """ASP's rows of the tables and the variant that are asked, with the table as their fold."""
+    tests = [test.partition(".")[2] for test in rows["test"].to_pylist()]
+    rows = _with(rows, fold=rows["task"], test=pa.array(tests, pa.string()))
+    kept = [
+        fold in settings.tables and (fold == "entailment" or variant == settings.variant)
+        for fold, variant in zip(rows["fold"].to_pylist(), rows["variant"].to_pylist(), strict=True)
+    ]
+    rows = rows.filter(pa.array(kept, pa.bool_()))
+    for name in settings.tables:
+        if name not in rows["fold"].to_pylist():
             raise UserError(
-                f"variant={own.variant}: no rows in the table asp_{name}, edition {own.edition}"
+                f"variant={settings.variant}: no rows in the table asp_{name}, edition "
+                f"{settings.edition}"
             )
-        labels, ids = LABELS["asp"], reading.strings(rows["item_id"])
-        gold = reading.class_ids(rows["label"], labels, f"table asp_{name}, {own.edition}", ids)
-        rows = rows.drop_columns("label")
-        rows = rows.append_column("gold", pa.array([labels[at] for at in gold]))
-        rows = rows.append_column("group", ids)
-        pieces.append(_told(rows, name, of))
-        sources.append(of)
-    return Items("asp", "zero_shot", pa.concat_tables(pieces), tuple(sources))
+    return rows
 
 
-def _adept(settings: Settings) -> Items:
-    own = settings
-    dataset = adept.Adept(adept.Settings(edition=own.edition)).load(own.lake)
-    if own.part not in dataset.parts:
-        raise UserError(
-            f"part={own.part}: no such rows in the table adept, edition {own.edition}; there is "
-            f"{', '.join(sorted(dataset.parts))}"
-        )
-    examples = dataset.parts[own.part]
-    assert examples.gold is not None
-    rows = pa.table(
-        {
-            "item_id": examples.item_ids,
-            "sentence1": examples.first,
-            "sentence2": examples.second,
-            "agreement": examples.groups["agreement"],
-            "gold": pa.array([LABELS["adept"][at] for at in examples.gold]),
-            # A sentence may be in the table with two labels; each row is asked about once.
-            "group": examples.item_ids,
-        }
-    )
-    return Items("adept", "zero_shot", _told(rows, "", dataset.sources[0]), dataset.sources)
-
-
-def _told(rows: pa.Table, fold: str, of: Source) -> pa.Table:
-    """The rows with what the table predictions says of where they are from."""
-    size = rows.num_rows
-    rows = rows.append_column("fold", pa.array([fold] * size, pa.string()))
-    rows = rows.append_column("edition", pa.array([of.edition] * size, pa.string()))
-    return rows.append_column("version", pa.array([of.version] * size, pa.int64()))
+def _with(rows: pa.Table, **columns: Any) -> pa.Table:
+    """Rows with other columns in the place of those of these names."""
+    for name, column in columns.items():
+        rows = rows.set_column(rows.schema.get_field_index(name), name, column)
+    return rows
 
 
 def _limited(rows: pa.Table, by: str, limit: int, seed: int) -> pa.Table:

@@ -7,17 +7,18 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from statistics import fmean, stdev
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from analysis import prompts as analysis
+from analysis import transfer
 from conf import UserError
 from conf.progress import Progress, duration
-from etl.lake.tables import table
-from training import launch, metrics
+from training import launch, metrics, predictions
 from training.batching import evaluation_batches
 from training.encoders import find
 from training.files import replace_text
@@ -29,8 +30,6 @@ from training.prompting.prompts import LABELS, Cloze, Prompts, read
 from training.prompting.scoring import LanguageModel, language_model
 from training.prompting.settings import Settings
 from training.runs import Outcome, Plan, Runs, folder_name
-
-__all__ = ["prepare", "prompt"]
 
 JOB = "prompt"
 # Seconds between files of the cache: what a kill loses at most.
@@ -251,33 +250,22 @@ def _rows(work: Work, answers: Mapping[bytes, Answer], run_id: str) -> pa.Table:
             names[question.verbaliser.label(answer.place)] if answer.place >= 0 else None
             for question, answer in zip(questions, found, strict=True)
         ]
-    size = len(questions)
-    offsets = pa.array(np.arange(size + 1, dtype=np.int32) * len(names))
-    columns: dict[str, Any] = {
-        "run_id": [run_id] * size,
-        "task": [work.items.task] * size,
-        "scheme": [work.items.scheme] * size,
-        "predicted": predicted,
-        "scores": pa.ListArray.from_arrays(offsets, pa.array(scores.reshape(-1))),
-        "text": [answer.first for answer in found],
-        "prompt": [question.prompt.name for question in questions],
-        "verbaliser": [question.verbaliser.name for question in questions],
-        "premise_order": [question.order for question in questions],
-        "seed": [work.settings.seed] * size,
-        "model": [work.source.name] * size,
-    }
-    for name, own in (("table_version", "version"), *((n, n) for n in ("item_id", "gold"))):
-        columns[name] = rows[own].combine_chunks().take(at)
-    for name in ("edition", "fold"):
-        columns[name] = rows[name].combine_chunks().take(at)
-    schema = table("predictions").schema
-    arrays = [
-        columns[field.name].cast(field.type)
-        if isinstance(columns[field.name], pa.Array)
-        else pa.array(columns[field.name], field.type)
-        for field in schema
-    ]
-    return pa.Table.from_arrays(arrays, schema=schema)
+    return predictions.rows(
+        len(questions),
+        run_id=run_id,
+        task=work.items.task,
+        scheme=work.items.scheme,
+        predicted=predicted,
+        scores=scores,
+        text=[answer.first for answer in found],
+        prompt=[question.prompt.name for question in questions],
+        verbaliser=[question.verbaliser.name for question in questions],
+        premise_order=[question.order for question in questions],
+        seed=work.settings.seed,
+        model=work.source.name,
+        table_version=rows["version"].take(at),
+        **{name: rows[name].take(at) for name in ("item_id", "gold", "edition", "fold")},
+    )
 
 
 def _outcome(work: Work, computed: Computed, folder: Path, run_id: str) -> Outcome:
@@ -300,21 +288,24 @@ def _outcome(work: Work, computed: Computed, folder: Path, run_id: str) -> Outco
 
 def _results(work: Work, rows: pa.Table) -> tuple[dict[str, float], str]:
     """Figures by name, shares from 0 to 1, and the table as it is printed, in percent."""
-    if work.items.task == "adept":
-        return _adept(rows)
-    names = ("class", "inference_type") if work.items.task == "plane" else ("test",)
+    task = work.items.task
     at = pa.array([question.item for question in work.questions])
-    for name in names:
-        rows = rows.append_column(name, work.items.rows[name].combine_chunks().take(at))
-    return _plane(rows) if work.items.task == "plane" else _asp(rows)
+    for name in {"plane": ("class", "inference_type"), "asp": ("test",)}.get(task, ()):
+        rows = rows.append_column(name, work.items.rows[name].take(at))
+    figures, columns, caption = {"plane": _plane, "asp": _asp, "adept": _adept}[task](rows)
+    return figures, f"{caption}\n\n{transfer.markdown(pa.table(columns))}"
 
 
-def _plane(rows: pa.Table) -> tuple[dict[str, float], str]:
-    said = LABELS["plane"][1]
+# Figures by name, columns of the printed table, and what stands above it.
+Results: TypeAlias = tuple[dict[str, float], dict[str, list[str]], str]
+
+
+def _plane(rows: pa.Table) -> Results:
+    always = LABELS["plane"][1]
     tables = {"restricted choice": analysis.cells(rows, "restricted")}
     if analysis.first_tokens(rows):
         tables = {"first token": analysis.cells(rows, "first"), **tables}
-    tables[f"always {said}"] = analysis.always(rows, said)
+    tables[f"always {always}"] = analysis.always(rows, always)
     figures: dict[str, float] = {}
     columns: dict[str, list[str]] = {}
     for name, data in tables.items():
@@ -322,22 +313,17 @@ def _plane(rows: pa.Table) -> tuple[dict[str, float], str]:
         columns["class"] = [row["row"] for row in found]
         columns[name] = [_percent(row["mean"], row["deviation"]) for row in found]
         for row in found:
-            short = name.split()[0]
-            figures[f"{short}/f1/{row['row']}"] = row["mean"]
-            if row["deviation"] is not None:
-                figures[f"{short}/f1_deviation/{row['row']}"] = row["deviation"]
-    return figures, _markdown(columns, "F1 (%), mean ± standard deviation")
+            _add(figures, f"{name.split()[0]}/f1", row["row"], row["mean"], row["deviation"])
+    return figures, columns, "F1 (%), mean ± standard deviation"
 
 
-def _asp(rows: pa.Table) -> tuple[dict[str, float], str]:
+def _asp(rows: pa.Table) -> Results:
     found = analysis.asp_table(rows).to_pylist()
     figures: dict[str, float] = {}
     for row in found:
         name = f"{row['task']}.{row['test']}"
-        figures[f"accuracy/{name}"] = row["mean"]
+        _add(figures, "accuracy", name, row["mean"], row["deviation"])
         figures[f"majority/{name}"] = row["majority"]
-        if row["deviation"] is not None:
-            figures[f"accuracy_deviation/{name}"] = row["deviation"]
     columns = {
         "task": [row["task"] for row in found],
         "test": [row["test"] for row in found],
@@ -346,38 +332,42 @@ def _asp(rows: pa.Table) -> tuple[dict[str, float], str]:
         "accuracy": [_percent(row["mean"], row["deviation"]) for row in found],
         "majority": [_percent(row["majority"], None) for row in found],
     }
-    return figures, _markdown(columns, "accuracy (%), mean ± standard deviation over prompts")
+    return figures, columns, "accuracy (%), mean ± standard deviation over prompts"
 
 
-def _adept(rows: pa.Table) -> tuple[dict[str, float], str]:
+def _adept(rows: pa.Table) -> Results:
     """Accuracy and macro-F1 of the most probable label: means, and deviations over prompts."""
     labels = LABELS["adept"]
     gold = np.array([labels.index(name) for name in rows["gold"].to_pylist()])
-    scores = np.array(rows["scores"].to_pylist())
+    answers = np.array(rows["scores"].to_pylist()).argmax(axis=1)
     names = zip(rows["prompt"].to_pylist(), rows["verbaliser"].to_pylist(), strict=True)
     prompts = np.array([" ".join(name) for name in names])
     found = [
-        metrics.classification(gold[own], scores[own].argmax(axis=1), labels)
+        metrics.classification(gold[own], answers[own], labels)
         for own in (prompts == name for name in np.unique(prompts))
     ]
     figures: dict[str, float] = {"majority": found[0]["majority"]}
     columns = {"prompts": [str(len(found))], "rows": [f"{len(gold) // len(found):,}"]}
     for name in ("accuracy", "macro_f1"):
         values = [own[name] for own in found]
-        figures[name] = float(np.mean(values))
-        spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
+        figures[name] = fmean(values)
+        spread = stdev(values) if len(values) > 1 else None
         if spread is not None:
             figures[f"{name}_deviation"] = spread
         columns[name] = [_percent(figures[name], spread)]
     columns["majority"] = [_percent(figures["majority"], None)]
-    return figures, _markdown(columns, "ADEPT (%), mean ± standard deviation over prompts")
+    return figures, columns, "ADEPT (%), mean ± standard deviation over prompts"
+
+
+def _add(
+    figures: dict[str, float], kind: str, name: str, mean: float, deviation: float | None
+) -> None:
+    """Enter a mean, and its deviation where there is one."""
+    figures[f"{kind}/{name}"] = mean
+    if deviation is not None:
+        figures[f"{kind}_deviation/{name}"] = deviation
 
 
 def _percent(mean: float, deviation: float | None) -> str:
     spread = "" if deviation is None else f" ± {100 * deviation:.1f}"
     return f"{100 * mean:.1f}{spread}"
-
-
-def _markdown(columns: Mapping[str, Sequence[str]], caption: str) -> str:
-    lines = [list(columns), ["---"] * len(columns), *zip(*columns.values(), strict=True)]
-    return "\n".join([caption, "", *(f"| {' | '.join(cells)} |" for cells in lines)])

@@ -23,8 +23,6 @@ import conf
 from conf import UserError
 from training.tasks import adept, asp, plane
 
-__all__ = ["FIELDS", "LABELS", "Cloze", "Prompt", "Prompts", "Verbaliser", "read"]
-
 FOLDER = conf.ROOT / "conf" / "prompts"
 FIELDS = {
     "plane": ("premise", "conclusion"),

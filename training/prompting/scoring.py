@@ -10,7 +10,6 @@ probable the rest is as their whole output.
 
 from __future__ import annotations
 
-import inspect
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -22,12 +21,11 @@ import numpy.typing as npt
 from conf import UserError
 from training import launch
 from training.batching import Ids
-from training.encoders import Pretrained, longest, quiet
+from training.encoders import Pretrained, load_pretrained, longest
+from training.instructions import choice_scores, completed
 from training.prompting.cache import Answer
 from training.prompting.items import Question
 from training.prompting.prompts import Cloze, Prompt, Verbaliser
-
-__all__ = ["Causal", "EncoderDecoder", "LanguageModel", "Masked", "language_model"]
 
 _CHUNK = 1024
 
@@ -110,29 +108,22 @@ class LanguageModel(ABC):
                 has none.
         """
         import torch
-        import transformers
 
         cuda = torch.cuda.is_available()
         if precision == "bf16" and cuda and not torch.cuda.is_bf16_supported():
             raise UserError("precision=bf16: this GPU has none; expected fp32")
-        how: dict[str, Any] = {"device_map": "auto"} if split else {}
-        how["dtype"] = torch.bfloat16 if precision == "bf16" else torch.float32
-        try:
-            with quiet():
-                model, told = getattr(transformers, self.auto_class).from_pretrained(
-                    self.path,
-                    use_safetensors=True,
-                    trust_remote_code=False,
-                    output_loading_info=True,
-                    **how,
-                )
-        except (OSError, ValueError, RuntimeError) as error:
-            reason = " ".join(str(error).split())[:300]
-            raise UserError(f"model={self.name}: its weights do not load: {reason}") from error
-        missing = sorted(told["missing_keys"])
+        dtype = torch.bfloat16 if precision == "bf16" else torch.float32
+        model, missing = load_pretrained(
+            self.path,
+            self.config,
+            dtype,
+            None,
+            self.auto_class,
+            device_map="auto" if split else None,
+        )
         if missing:
             raise UserError(
-                f"model={self.name}: its weights lack {', '.join(missing[:3])}, which a "
+                f"model={self.name}: its weights lack {', '.join(sorted(missing)[:3])}, which a "
                 f"{self.kind} language model has: they would be random; expected a model with its "
                 "language-model head, not an encoder alone or a classifier"
             )
@@ -153,20 +144,15 @@ class LanguageModel(ABC):
             found = self.tokenizer(list(texts[at : at + _CHUNK]), return_offsets_mapping=True)
             yield from zip(found["input_ids"], found["offset_mapping"], strict=True)
 
-    def _batch(
-        self, rows: Sequence[npt.NDArray[np.int32]], *, left: bool = False
-    ) -> tuple[Any, Any]:
+    def _batch(self, rows: Sequence[npt.NDArray[np.int32]]) -> tuple[Any, Any]:
         """Ids and attention mask of sequences, filled up to the longest, on the model's device."""
         import torch
+        from torch.nn.utils.rnn import pad_sequence
 
-        width = max(len(row) for row in rows)
-        ids = np.full((len(rows), width), self.tokenizer.pad_token_id or 0, dtype=np.int64)
-        mask = np.zeros_like(ids)
-        for at, row in enumerate(rows):
-            span = slice(width - len(row), width) if left else slice(0, len(row))
-            ids[at, span], mask[at, span] = row, 1
-        device = self._model.device
-        return torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device)
+        tensors = [torch.tensor(row, dtype=torch.long) for row in rows]
+        ids = pad_sequence(tensors, batch_first=True, padding_value=self.tokenizer.pad_token_id)
+        mask = pad_sequence([torch.ones_like(row) for row in tensors], batch_first=True)
+        return ids.to(self._model.device), mask.to(self._model.device)
 
 
 class Masked(LanguageModel):
@@ -318,26 +304,14 @@ class Causal(LanguageModel):
         return found
 
     def answers(self, encoded: Sequence[Encoded]) -> list[Answer]:
-        import torch
-
-        # Left padding puts all answers at the right edge: logits are taken there alone.
-        ids, mask = self._batch([row for own in encoded for row in own.inputs], left=True)
-        targets = [row for own in encoded for row in own.answers]
-        most = max(len(row) for row in targets)
-        takes = inspect.signature(self._model.forward).parameters
-        how: dict[str, Any] = {}
-        if "position_ids" in takes:
-            how["position_ids"] = (mask.cumsum(dim=1) - 1).clamp(min=0)
-        if "logits_to_keep" in takes:
-            how["logits_to_keep"] = most + 1
-        if "use_cache" in takes:
-            how["use_cache"] = False
-        logits = self._model(input_ids=ids, attention_mask=mask, **how).logits
-        logs = torch.log_softmax(logits[:, -most - 1 : -1].float(), dim=-1)
-        wanted = ids[:, -most:].to(logs.device)
-        each = logs.gather(2, wanted[:, :, None])[:, :, 0].double().cpu().numpy()
-        sums = [float(row[most - len(own) :].sum()) for row, own in zip(each, targets, strict=True)]
-        return _joined(encoded, sums)
+        prompts, answers = [], []
+        for own in encoded:
+            for row, answer in zip(own.inputs, own.answers, strict=True):
+                prompts.append(row[: len(row) - len(answer)].tolist())
+                answers.append(answer.tolist())
+        batch = completed(prompts, answers, self.tokenizer.pad_token_id or 0)
+        batch = {name: column.to(self._model.device) for name, column in batch.items()}
+        return _joined(encoded, choice_scores(self._model, batch, 1)[:, 0].tolist())
 
 
 class EncoderDecoder(LanguageModel):

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from conf import UserError, setting
-
-__all__ = ["Settings"]
+from training.settings import Recorded, check_distinct, check_least
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(Recorded):
     """Settings of ``training/prompt.py``."""
 
     model: str = setting(
@@ -73,19 +72,9 @@ class Settings:
         example="out=runs/prompts",
         identity=False,
     )
-    lake: str = setting(
-        "lake", help="folder or URI of the lake", example="lake=/data/lake", identity=False
-    )
     predictions: bool = setting(
         True, help="write every answer to the table predictions", identity=False
     )
-    tracking: str | None = setting(
-        "sqlite:///mlflow.db", help="MLflow's store; none to track nothing", identity=False
-    )
-    experiment: str | None = setting(
-        None, help="MLflow experiment; the task's name if not given", identity=False
-    )
-    run_name: str | None = setting(None, help="name of the MLflow run", identity=False)
     cache: str | None = setting(
         "~/.cache/adnominal/prompts",
         help="folder of answers computed before; none to keep none",
@@ -97,14 +86,8 @@ class Settings:
             raise UserError(f"shots={self.shots}: expected 2, the paper's, or 0")
         if self.shots and self.task != "plane":
             raise UserError(f"task={self.task} shots={self.shots}: expected shots=0")
-        for name in ("batch_size", "limit"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise UserError(f"{name}={value}: expected 1 or more")
-        for name in ("templates", "verbalisers", "tables"):
-            values = getattr(self, name)
-            if len(set(values)) < len(values):
-                raise UserError(f"{name}={values}: the same value twice")
+        check_least(self, 1, "batch_size", "limit")
+        check_distinct(self, "templates", "verbalisers", "tables")
         if not self.tables:
             raise UserError("tables=[]: expected entailment, degree or both")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
 import gc
@@ -15,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -25,9 +23,8 @@ from analysis.label_map import Reading, Undefined
 from conf import JobFailed, UserError
 from conf.progress import Progress
 from training import grid, launch, predictions, seq2seq
-from training.answering import Classifier, classifier, forward
-from training.batching import Ids
-from training.encoders import Pretrained, find, longest
+from training.answering import Classifier, classifier
+from training.encoders import find, longest
 from training.evaluation import Evaluation, figures_line
 from training.files import replace_text
 from training.loading import resolve
@@ -39,8 +36,6 @@ from training.scoring.targets import Target
 from training.sharding import read_deepspeed, stage_of
 from training.tasks import Dataset, Task
 from training.tracking import Run
-
-__all__ = ["Cell", "prepare", "score"]
 
 JOB = "score"
 log = logging.getLogger("adnominal")
@@ -73,16 +68,15 @@ def score(settings: Settings) -> None:
     to the table predictions and, with all figures, to MLflow.
     """
     cells, undefined = prepare(settings)
-    runs = Runs(JOB, settings, settings.experiment)
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(launch.group(stage_of(settings.deepspeed) == 3))
-        parent: Run | None = None
-        if len(cells) > 1:
-            names = [cell.folder.name for cell in cells]
-            kept = Path(settings.out) / f"{conf.settings_hash({'cells': names})}.mlflow.json"
-            models = len({cell.asked.source.name for cell in cells})
-            name = settings.run_name or f"{models} models on {', '.join(settings.tasks)}"
-            parent = stack.enter_context(runs.group(name, kept))
+    runs = Runs(JOB, settings, settings.experiment or JOB)
+    folders = [cell.folder.name for cell in cells]
+    kept = Path(settings.out) / f"{conf.settings_hash({'cells': folders})}.mlflow.json"
+    models = len({cell.asked.source.name for cell in cells})
+    name = settings.run_name or f"{models} models on {', '.join(settings.tasks)}"
+    with (
+        launch.group(stage_of(settings.deepspeed) == 3),
+        runs.group(name, kept, len(cells)) as parent,
+    ):
         results = _run(settings, cells, runs, parent)
         if launch.rank() == 0:
             _tell(cells, results, undefined, parent)
@@ -217,16 +211,16 @@ def _model(own: Asked, settings: Settings) -> Any:
 def _scored(settings: Settings, cell: Cell, model: Any, progress: Progress, run: Run) -> Outcome:
     source, dataset, part = cell.asked.source, cell.dataset, cell.target.part
     started = time.monotonic()
-    said: pa.StringArray | None = None
+    words: pa.StringArray | None = None
     cut = 0
     if cell.reading is None:
-        texts = _texts(cell, model, settings.batch_size, progress.advance)
-        found, figures = Evaluation(texts, None, None), cell.task.evaluate(dataset, part, texts)
+        answers = _texts(cell, model, settings.batch_size, progress.advance)
+        found = Evaluation(answers, None, None)
     else:
-        scores, cut = _scores(cell, model, settings, progress.advance)
-        dataset, answers, by_order, said = _read(cell, cell.reading, scores)
-        found = Evaluation(answers, by_order, None)
-        figures = cell.task.evaluate(dataset, part, answers, by_order)
+        found, cut = _answers(cell, model, settings, progress.advance)
+        dataset, found, words = _read(cell, cell.reading, found)
+    assert found.predicted is not None
+    figures = cell.task.evaluate(dataset, part, found.predicted)
     seconds = time.monotonic() - started
     result = {
         "model": source.name,
@@ -241,11 +235,11 @@ def _scored(settings: Settings, cell: Cell, model: Any, progress: Progress, run:
         return Outcome(result)
     if cut:
         log.info("%s: %d of %d rows longer than the limit, cut", cell.label, cut, cell.rows)
-    rows = predictions.rows(
+    rows = predictions.of_part(
         dataset, part, found, run_id=run.name, seed=settings.seed, model=source.name
     )
-    if said is not None:
-        rows = rows.set_column(rows.schema.get_field_index("text"), "text", said)
+    if words is not None:
+        rows = rows.set_column(rows.schema.get_field_index("text"), "text", words)
     scored = {f"{part}/{name}": value for name, value in figures.items()}
     log.info("%s: %s", cell.label, figures_line(scored))
     final = {f"final/{name}": value for name, value in scored.items()}
@@ -274,38 +268,31 @@ def _parameters(cell: Cell) -> dict[str, Any]:
     return {"task": task, **facts}
 
 
-def _scores(
+def _answers(
     cell: Cell, model: Classifier, settings: Settings, advance: Callable[[int], None]
-) -> tuple[npt.NDArray[np.float64], int]:
-    """The probability of each class (rows, classes by id), and how many rows were cut."""
-    examples = cell.dataset.parts[cell.target.part]
-    own = model.own(len(examples))
-    rows = examples.take(own)
+) -> tuple[Evaluation, int]:
+    """What the model answers, in its own classes, and how many rows were cut."""
     trained = cell.asked.source.trained
+    limit = None
     if settings.max_length is None and (
         trained is None or trained.task.get("name") != cell.target.name
     ):
         # The limit of training is part of what it learnt of its own task, and of no other: PLANE's
         # twelve tokens would cut the hypothesis off most pairs.
-        pretrained = Pretrained(cell.asked.source.path, model.model.config, model.tokenizer)
-        model = dataclasses.replace(model, limit=longest(pretrained))
+        limit = longest(model.learner)
     cache = Path(settings.cache).expanduser() if settings.cache else None
-    tokens = model.encode(rows.first, rows.second, cache)
-    found = forward(model, tokens, settings.batch_size, advance)
-    share = own, found, tokens.truncated
-    gathered = [share] if model.sharded else launch.gather(share)
-    order = np.argsort(np.concatenate([share[0] for share in gathered]))
-    scores: npt.NDArray[np.float64] = np.concatenate([share[1] for share in gathered])[order]
-    if not np.isfinite(scores).all():
+    encoded = model.encode(cell.dataset.parts[cell.target.part], limit, cache)
+    found = model.answer(encoded, settings.batch_size, advance)
+    if not np.isfinite(found.scores).all():
         raise JobFailed(f"{cell.label}: scores that are not numbers; try precision=fp32")
-    return scores, sum(share[2] for share in gathered)
+    return found, sum(encoded.truncated().values())
 
 
 def _read(
-    cell: Cell, reading: Reading, scores: npt.NDArray[np.float64]
-) -> tuple[Dataset, Ids, npt.NDArray[np.float64], pa.StringArray]:
-    """Scores by class id as answers in the task's words, scores in the order of the model's task,
-    and each answer in the model's own words.
+    cell: Cell, reading: Reading, found: Evaluation
+) -> tuple[Dataset, Evaluation, pa.StringArray]:
+    """Answers by class id in the task's words, with scores in the order of the model's task; and
+    each answer in the model's own words.
 
     The dataset is the cell's with what it is evaluated in as its labels, since the classes of the
     model are others.
@@ -315,11 +302,12 @@ def _read(
         cell.dataset, labels=outcomes, outcome_of=np.arange(len(outcomes))
     )
     labels, ordered = cell.asked.labels, cell.asked.ordered
-    said = scores.argmax(axis=1)
     to_outcome = np.array([outcomes.index(reading.says[label]) for label in labels])
-    by_order = scores[:, [labels.index(label) for label in ordered]]
-    own = pa.array([labels[at] for at in said], pa.string())
-    return dataset, to_outcome[said], by_order, own
+    assert found.scores is not None
+    by_order = found.scores[:, [labels.index(label) for label in ordered]]
+    answers = np.asarray(found.predicted)
+    words = pa.array([labels[at] for at in answers], pa.string())
+    return dataset, Evaluation(to_outcome[answers], by_order, None), words
 
 
 def _texts(

@@ -11,8 +11,6 @@ from analysis import transfer
 from training.scoring.sources import Asked
 from training.tasks import Examples
 
-__all__ = ["details", "matrix_text", "names_of"]
-
 # By task: what its tables are broken down by.
 _GROUPS = {
     "plane": ("class", "inference_type"),

@@ -11,8 +11,6 @@ from conf import UserError
 from training.loading import ModelSource
 from training.tasks import adept
 
-__all__ = ["Asked", "Form", "asked"]
-
 # What a model reads:
 #   pair       premise and hypothesis, or phrase and conclusion (NLI, ASP, PLANE with input=pair)
 #   statement  one sentence that states the inference (PLANE as its paper has it)

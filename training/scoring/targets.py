@@ -17,8 +17,6 @@ from training import tasks
 from training.scoring.sources import Form
 from training.tasks import Dataset, Examples, Task
 
-__all__ = ["Target"]
-
 # Which settings of a task say how its items are put: not the user's to choose here.
 _FORMS = {"plane": "input", "adept": "context"}
 

@@ -1,19 +1,22 @@
 """The tasks: one module a dataset, from the lake's tables to examples, labels and scores.
 
 ``task({"name": "adept", "classes": 3})`` is what settings ``task.name=adept task.classes=3`` ask
-for. Each module has a frozen dataclass of settings and a class after the protocol `Task`.
+for. Each module has a frozen dataclass of settings and a `Task`, which reads its tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import conf
 from conf import UserError
-from training.tasks import adept, asp, pairs, plane, sygns
-from training.tasks.dataset import Dataset, Examples, Source, Task
-from training.tasks.subsets import nested_subset
+from training.tasks.adept import Adept
+from training.tasks.asp import Asp
+from training.tasks.dataset import Dataset, Examples, Source, Task, nested_subset
+from training.tasks.pairs import Pairs
+from training.tasks.plane import Plane
+from training.tasks.sygns import Sygns
 
 __all__ = [
     "TASKS",
@@ -23,35 +26,16 @@ __all__ = [
     "Task",
     "help_text",
     "nested_subset",
-    "settings_class",
     "task",
 ]
 
-
-class _Kind(NamedTuple):
-    settings: type
-    make: Callable[[Any], Task]
-
-
-TASKS: dict[str, _Kind] = {
-    "adept": _Kind(adept.Settings, adept.Adept),
-    "plane": _Kind(plane.Settings, plane.Plane),
-    "asp": _Kind(asp.Settings, asp.Asp),
-    "sygns": _Kind(sygns.Settings, sygns.Sygns),
-    "pairs": _Kind(pairs.Settings, pairs.Pairs),
+TASKS: dict[str, type[Task]] = {
+    "adept": Adept,
+    "plane": Plane,
+    "asp": Asp,
+    "sygns": Sygns,
+    "pairs": Pairs,
 }
-
-
-def settings_class(name: str | None) -> type:
-    """The dataclass of a task's settings.
-
-    Raises:
-        UserError: no task of that name.
-    """
-    if name not in TASKS:
-        got = "no task.name" if name is None else f"task.name={name}"
-        raise UserError(f"{got}: expected one of {', '.join(TASKS)}")
-    return TASKS[name].settings
 
 
 def task(settings: Any) -> Task:
@@ -64,12 +48,14 @@ def task(settings: Any) -> Task:
         UserError: no or an unknown ``name``, or a setting that the task does not have or take.
     """
     if not isinstance(settings, Mapping):
-        return TASKS[settings.name].make(settings)
+        return TASKS[settings.name](settings)
     name = settings.get("name")
-    cls = settings_class(None if name is None else str(name))
-    arguments = [f"{key}={_text(value)}" for key, value in settings.items()]
+    if str(name) not in TASKS:
+        got = "no task.name" if name is None else f"task.name={name}"
+        raise UserError(f"{got}: expected one of {', '.join(TASKS)}")
+    cls = TASKS[str(name)]
     try:
-        return TASKS[str(name)].make(conf.load(cls, arguments))
+        return cls(conf.load(cls.Settings, [f"{k}={_text(v)}" for k, v in settings.items()]))
     except UserError as error:
         raise UserError(f"task {name} (task.KEY=VALUE): {error}") from error
 
@@ -85,8 +71,8 @@ def _text(value: Any) -> str:
 def help_text() -> str:
     """What ``--help`` says of the settings of every task."""
     parts = []
-    for name, kind in TASKS.items():
-        doc = (kind.make.__doc__ or "").strip().splitlines()[0]
-        own = conf.help_text(kind.settings).partition(":\n\n")[2]
-        parts.append(f"task.name={name}: {doc}\n\n{own}")
+    for name, cls in TASKS.items():
+        doc = (cls.__doc__ or "").strip().splitlines()[0]
+        settings = conf.help_text(cls.Settings).partition(":\n\n")[2]
+        parts.append(f"task.name={name}: {doc}\n\n{settings}")
     return "\n".join(parts)

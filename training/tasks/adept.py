@@ -8,26 +8,21 @@ its 3-class models were trained on three labels or answered in five: ``collapse`
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from conf import UserError, setting
 from etl.adept import LABELS
 from etl.adept.baselines import CLASSES, label_of
 from training.tasks import reading
-from training.tasks.dataset import Dataset, Examples, Ids, Predicted
-from training.tasks.scoring import classification
+from training.tasks.dataset import Dataset, Examples, Task
 
 __all__ = ["LABELS", "Adept", "Settings"]
 
 _OUTCOMES = {5: LABELS, 4: LABELS[1:], 3: LABELS[1:4]}
 _SPLITS = ("random", "noun_disjoint", "adjective_disjoint")
-_MAX_LENGTH = 128
 
 
 @dataclass(frozen=True)
@@ -50,23 +45,15 @@ class Settings:
             raise UserError(f"collapse=true classes={self.classes}: expected classes=3 with it")
 
 
-@dataclass(frozen=True)
-class Adept:
+class Adept(Task):
     """How an adjective changes the plausibility of a sentence, in 5, 4 or 3 classes (ADEPT)."""
 
-    settings: Settings
+    Settings = Settings
+    groups = ("agreement",)
+    needed = ("train", "val")
 
-    @property
-    def name(self) -> str:
-        return self.settings.name
-
-    def load(self, lake: str) -> Dataset:
-        """Training, validation and test rows; published test labels included where there are any.
-
-        Raises:
-            UserError: no such table, edition or split, a label outside of 0 to 4, or no rows to
-                train or to validate on.
-        """
+    def read(self, lake: str) -> Dataset:
+        """The rows of each part; published test labels included where there are any."""
         own = self.settings
         column = f"split_{own.split}"
         of = reading.source(lake, "adept", own.edition)
@@ -77,20 +64,24 @@ class Adept:
         where = f"table adept, edition {own.edition}"
         if table.column(column).null_count == table.num_rows:
             raise UserError(f"split={own.split}: {where} has no values in its column {column}")
-        five = reading.class_ids(
-            table.column("label"), range(len(LABELS)), where, table.column("item_id")
-        )
+        five = reading.class_ids(table["label"], range(len(LABELS)), where, table["item_id"])
         found = [label_of(label, own.classes) for label in range(len(LABELS))]
         # -1: rows with the label are left out.
         class_of = np.array([-1 if one is None else one for one in found])
-        trained = five if own.collapse else class_of[five]
         parts = {}
         for part in ("train", "val", "test"):
             mask = pc.fill_null(pc.equal(table.column(column), part), False)
             kept = np.flatnonzero(mask.to_numpy() & (class_of[five] >= 0))
             if len(kept):
-                parts[part] = self._examples(table.take(kept), trained[kept], class_of[five][kept])
-        reading.require_parts(parts, ("train", "val"), f"{where}, split {own.split}")
+                gold = class_of[five][kept]
+                parts[part] = Examples.of(
+                    table.take(kept),
+                    "item_id",
+                    ("sentence1", "sentence2") if own.context else ("noun", "modifier"),
+                    self.groups,
+                    labels=five[kept] if own.collapse else gold,
+                    gold=gold,
+                )
         outcomes = _OUTCOMES[own.classes]
         labels = LABELS if own.collapse else outcomes
         return Dataset(
@@ -103,33 +94,7 @@ class Adept:
             outcome_of=class_of if own.collapse else np.arange(len(labels)),
             parts=parts,
             sources=(of,),
-            max_length=_MAX_LENGTH,
+            max_length=128,
             instruction="{first}\n{second}\n"
             "Compared with the first, the second is one of: {labels}.\nAnswer:",
         )
-
-    def _examples(self, table: pa.Table, labels: Ids, gold: Ids) -> Examples:
-        context = self.settings.context
-        return Examples(
-            item_ids=reading.strings(table.column("item_id")),
-            first=reading.strings(table.column("sentence1" if context else "noun")),
-            second=reading.strings(table.column("sentence2" if context else "modifier")),
-            labels=labels,
-            gold=gold,
-            targets=None,
-            origin=np.zeros(table.num_rows, dtype=np.int8),
-            groups={"agreement": reading.strings(table.column("agreement"))},
-        )
-
-    def evaluate(
-        self,
-        dataset: Dataset,
-        part: str,
-        predicted: Predicted,
-        scores: npt.NDArray[np.float64] | None = None,
-    ) -> dict[str, float]:
-        """accuracy, majority, macro_f1, scores of each class, accuracy by agreement."""
-        return classification(dataset, part, predicted, ("agreement",))
-
-    def together(self, dataset: Dataset, predicted: Mapping[str, Predicted]) -> dict[str, float]:
-        return {}

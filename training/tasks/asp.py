@@ -15,11 +15,11 @@ to train on: what models that were not trained on ASP are scored on (``training/
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import dataclasses
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -28,21 +28,15 @@ from etl.asp import CONTRADICTION, DISCARD, ENTAILMENT, NEUTRAL, NOT_ENTAILMENT
 from etl.asp.lexicon import DIMENSIONS
 from etl.asp.splits import ROUNDS
 from etl.lake import arrow
-from training import metrics
 from training.tasks import reading
-from training.tasks.dataset import Dataset, Examples, Predicted, Source
-from training.tasks.scoring import classification, outcomes
-
-__all__ = ["LABELS", "OUTCOMES", "Asp", "Settings", "with_full_stop"]
+from training.tasks.dataset import Dataset, Examples, Predicted, Source, Task
 
 LABELS = (ENTAILMENT, NEUTRAL, CONTRADICTION)
 OUTCOMES = (ENTAILMENT, NOT_ENTAILMENT)
 _OUTCOME_OF = np.array([0, 1, 1])
 _TABLES = {"adjectives": "asp_entailment", "dimension": "asp_degree"}
 _TRAINED = ("train", "val")
-_COLUMNS = ("premise", "hypothesis", "label", "label3", "test")
-# Of degree estimation alone: what is exchanged in the premise, and whether people judged as much.
-_VARIANT = ("variant", "extrapolated")
+_COLUMNS = ("item_id", "premise", "hypothesis", "label", "label3", "test")
 
 
 @dataclass(frozen=True)
@@ -99,83 +93,71 @@ class Settings:
         return found
 
 
-@dataclass(frozen=True)
-class Asp:
+class Asp(Task):
     """Entailment by degree, trained on three of eight tests (ASP)."""
 
-    settings: Settings
+    Settings = Settings
+    groups = ("task", "test", "variant", "numbers")
 
     @property
-    def name(self) -> str:
-        return self.settings.name
+    def needed(self) -> tuple[str, ...]:
+        return ("test",) if self.settings.scheme == "all" else (*_TRAINED, "test")
 
-    def load(self, lake: str) -> Dataset:
+    def read(self, lake: str) -> Dataset:
         """A round's rows; those of degree estimation that nobody can answer (discard) are left out.
 
-        Raises:
-            UserError: no such table, edition or round; rows of the split that the tables do not
-                have; labels that are none of ours; no rows to train, to validate or to test on.
+        ``accuracy_labels`` is that of three labels, where rows have them.
         """
         own = self.settings
-        if own.scheme == "all":
-            return self._all(lake)
+        every = own.scheme == "all"
         sources: list[Source] = []
         pieces: dict[str, list[Examples]] = {}
-        for scheme, fold in own.folds().items():
-            for edition, wanted in self._parts(lake, scheme, fold):
-                of = reading.source(lake, _TABLES[scheme], edition)
-                if of not in sources:
-                    sources.append(of)
-                for part, ids in wanted.items():
-                    found = self._examples(lake, of, part, ids, sources.index(of))
-                    pieces.setdefault(part, []).append(found)
-        sources.append(reading.source(lake, "asp_splits", own.train_edition or own.edition))
-        parts = {part: _joined(examples) for part, examples in pieces.items()}
-        fold = "+".join(own.folds().values())
-        where = f"tables of ASP, edition {own.edition}, scheme {own.scheme}, round {fold}"
-        reading.require_parts(parts, (*_TRAINED, "test"), where)
+        for part, of, rows in self._all(lake) if every else self._rounds(lake):
+            if of not in sources:
+                sources.append(of)
+            examples = self._examples(part, of, rows, sources.index(of))
+            pieces.setdefault(part, []).append(examples)
+        scheme = own.scheme
+        if not every:
+            sources.append(reading.source(lake, "asp_splits", own.train_edition or own.edition))
+        elif own.full_stops == "normalised":
+            # What is asked is another thing with every full stop written.
+            scheme = "all, full stops written"
         return Dataset(
             task="asp",
             edition=own.edition,
-            scheme=own.scheme,
-            fold=fold,
+            scheme=scheme,
+            fold="+".join(own.folds().values()),
             labels=LABELS,
             outcomes=OUTCOMES,
             outcome_of=_OUTCOME_OF,
-            parts=parts,
+            parts={part: Examples.joined(examples) for part, examples in pieces.items()},
             sources=tuple(sources),
         )
 
-    def _all(self, lake: str) -> Dataset:
+    def _all(self, lake: str) -> Iterator[tuple[str, Source, pa.Table]]:
         """Every row of the edition in both tables, or in the one that has it; discard left out."""
-        own = self.settings
+        edition = self.settings.edition
         there = [
             name
             for name in _TABLES.values()
             if arrow.version(lake, name) is not None
-            and own.edition in reading.partition_values(lake, name, "edition")
+            and edition in reading.partition_values(lake, name, "edition")
         ]
-        sources = [reading.source(lake, name, own.edition) for name in there or _TABLES.values()]
-        pieces = []
-        for number, of in enumerate(sources):
-            names = ["item_id", *_COLUMNS, *(_VARIANT if of.table == "asp_degree" else ())]
-            rows = reading.rows(lake, of, names).sort_by("item_id")
-            rows = rows.filter(pc.not_equal(rows.column("label"), DISCARD))
-            pieces.append(self._rows(of, "test", reading.strings(rows["item_id"]), rows, number))
-        examples = _joined(pieces)
-        reading.require_parts({"test": examples}, ("test",), f"ASP, edition {own.edition}")
-        return Dataset(
-            task="asp",
-            edition=own.edition,
-            # What is asked is another thing with every full stop written.
-            scheme="all" if own.full_stops == "kept" else "all, full stops written",
-            fold="",
-            labels=LABELS,
-            outcomes=OUTCOMES,
-            outcome_of=_OUTCOME_OF,
-            parts={"test": examples},
-            sources=tuple(sources),
-        )
+        for name in there or _TABLES.values():
+            of = reading.source(lake, name, edition)
+            rows = reading.rows(lake, of, _columns(of)).sort_by("item_id")
+            yield "test", of, rows.filter(pc.not_equal(rows.column("label"), DISCARD))
+
+    def _rounds(self, lake: str) -> Iterator[tuple[str, Source, pa.Table]]:
+        """The rows of each part of the rounds, from each edition that is read."""
+        for scheme, fold in self.settings.folds().items():
+            for edition, wanted in self._parts(lake, scheme, fold):
+                of = reading.source(lake, _TABLES[scheme], edition)
+                for part, ids in wanted.items():
+                    who = f"{part} rows of asp_splits"
+                    rows = reading.lookup(lake, of, "item_id", ids, _columns(of), who)
+                    yield part, of, rows
 
     def _parts(
         self, lake: str, scheme: str, fold: str
@@ -191,7 +173,10 @@ class Asp:
             lake, "asp_splits", "scheme", {"edition": own.edition}
         ):
             # The release tests degree estimation on all rows of the dimension held out.
-            tested = {"test": self._of_dimension(lake, fold)}
+            of = reading.source(lake, "asp_degree", own.edition)
+            where = [("dimension", "=", fold), ("label", "!=", DISCARD)]
+            rows = reading.rows(lake, of, ["item_id"], where).sort_by("item_id")
+            tested = {"test": reading.strings(rows["item_id"])}
         else:
             _, tested = reading.split_parts(lake, "asp_splits", own.edition, scheme, key, "item_id")
         return [
@@ -199,105 +184,56 @@ class Asp:
             (own.edition, {part: rows for part, rows in tested.items() if part not in _TRAINED}),
         ]
 
-    def _of_dimension(self, lake: str, dimension: str) -> pa.StringArray:
-        of = reading.source(lake, "asp_degree", self.settings.edition)
-        where = [("dimension", "=", dimension), ("label", "!=", DISCARD)]
-        table = reading.rows(lake, of, ["item_id"], where)
-        return reading.strings(table.sort_by("item_id").column("item_id"))
-
-    def _examples(
-        self, lake: str, of: Source, part: str, wanted: pa.StringArray, origin: int
-    ) -> Examples:
-        names = [*_COLUMNS, *(_VARIANT if of.table == "asp_degree" else ())]
-        table = reading.lookup(lake, of, "item_id", wanted, names, f"{part} rows of asp_splits")
-        return self._rows(of, part, wanted, table, origin)
-
-    def _rows(
-        self, of: Source, part: str, wanted: pa.StringArray, table: pa.Table, origin: int
-    ) -> Examples:
-        where = f"table {of.table}, edition {of.edition}"
+    def _examples(self, part: str, of: Source, rows: pa.Table, origin: int) -> Examples:
+        where, ids = f"table {of.table}, edition {of.edition}", rows["item_id"]
         labels = None
         if part in _TRAINED:
-            labels = reading.class_ids(table.column("label3"), LABELS, f"{where}, label3", wanted)
-        kind = of.table.removeprefix("asp_")
-        texts = [reading.strings(table.column(name)) for name in ("premise", "hypothesis")]
+            labels = reading.class_ids(rows["label3"], LABELS, f"{where}, label3", ids)
         if self.settings.full_stops == "normalised":
-            texts = [with_full_stop(column) for column in texts]
-        return Examples(
-            item_ids=wanted,
-            first=texts[0],
-            second=texts[1],
+            for name in ("premise", "hypothesis"):
+                texts = with_full_stop(reading.strings(rows[name]))
+                rows = rows.set_column(rows.schema.get_field_index(name), name, texts)
+        kind = of.table.removeprefix("asp_")
+        test = pc.binary_join_element_wise(kind, reading.strings(rows["test"]), ".")
+        rows = rows.drop_columns("test").append_column("test", test)
+        rows = rows.append_column("task", pa.array([kind] * rows.num_rows, pa.string()))
+        return Examples.of(
+            _with_robustness(rows),
+            "item_id",
+            ("premise", "hypothesis"),
+            self.groups,
             labels=labels,
-            gold=reading.class_ids(table.column("label"), OUTCOMES, where, wanted),
-            targets=None,
-            origin=np.full(len(wanted), origin, dtype=np.int8),
-            groups={
-                "task": pa.array([kind] * len(wanted), pa.string()),
-                "test": pc.binary_join_element_wise(
-                    kind, reading.strings(table.column("test")), "."
-                ),
-                **_robustness(table),
-            },
+            gold=reading.class_ids(rows["label"], OUTCOMES, where, ids),
+            origin=np.full(rows.num_rows, origin, dtype=np.int8),
         )
-
-    def evaluate(
-        self,
-        dataset: Dataset,
-        part: str,
-        predicted: Predicted,
-        scores: npt.NDArray[np.float64] | None = None,
-    ) -> dict[str, float]:
-        """accuracy of entailment against the rest, majority, macro_f1, scores of each outcome, and
-        accuracy by task, test, variant and range of numbers; ``accuracy_labels`` of three labels
-        where rows have them."""
-        return classification(dataset, part, predicted, ("task", "test", "variant", "numbers"))
 
     def together(self, dataset: Dataset, predicted: Mapping[str, Predicted]) -> dict[str, float]:
         """``all/accuracy…`` of test and leaking rows together, as the paper scores its rows."""
         if not {"test", "leaking"} <= predicted.keys():
             return {}
-        pieces = [dataset.parts["test"], dataset.parts["leaking"]]
-        own = np.concatenate([outcomes(dataset, predicted[p]) for p in ("test", "leaking")])
-        rows = _joined(pieces)
-        assert rows.gold is not None
-        found = metrics.classification(rows.gold, own, dataset.outcomes)
-        right = rows.gold == own
-        for value, members in rows.group("test").items():
-            found[f"accuracy/test.{value}"] = float(right[members].mean())
-        return {f"all/{name}": score for name, score in found.items()}
+        names = ("test", "leaking")
+        rows = Examples.joined([dataset.parts[name] for name in names])
+        whole = dataclasses.replace(dataset, parts={"all": rows})
+        answers = np.concatenate([np.asarray(predicted[name]) for name in names])
+        figures = self.evaluate(whole, "all", answers)
+        return {f"all/{name}": score for name, score in figures.items()}
 
 
-def _robustness(table: pa.Table) -> dict[str, pa.StringArray]:
-    """Rows by variant of their premise, and by whether their number is among those that people
+def _columns(of: Source) -> list[str]:
+    # Of degree estimation alone: what is exchanged in the premise, and whether people judged it.
+    return [*_COLUMNS, *(("variant", "extrapolated") if of.table == "asp_degree" else ())]
+
+
+def _with_robustness(rows: pa.Table) -> pa.Table:
+    """Rows with the variant of their premise, and whether their number is among those that people
     judged (appendix E); entailment inference has neither."""
-    if "variant" not in table.column_names:
-        return dict.fromkeys(("variant", "numbers"), pa.nulls(table.num_rows, pa.string()))
-    beyond = pc.fill_null(table.column("extrapolated"), False)
-    return {
-        "variant": reading.strings(table.column("variant")),
-        "numbers": reading.strings(pc.if_else(beyond, "extrapolated", "judged")),
-    }
+    numbers = pa.nulls(rows.num_rows, pa.string())
+    if "variant" not in rows.column_names:
+        return rows.append_column("variant", numbers).append_column("numbers", numbers)
+    beyond = pc.fill_null(rows["extrapolated"], False)
+    return rows.append_column("numbers", pc.if_else(beyond, "extrapolated", "judged"))
 
 
 def with_full_stop(texts: pa.StringArray) -> pa.StringArray:
     """The texts, with a full stop where they end without (``task.full_stops=normalised``)."""
     return pc.if_else(pc.ends_with(texts, "."), texts, pc.binary_join_element_wise(texts, "", "."))
-
-
-def _joined(pieces: list[Examples]) -> Examples:
-    """The rows of all pieces, one after the other; labels only where every piece has them."""
-
-    def texts(columns: list[pa.StringArray]) -> pa.StringArray:
-        return pa.concat_arrays(columns)
-
-    labels = [piece.labels for piece in pieces if piece.labels is not None]
-    return Examples(
-        item_ids=texts([piece.item_ids for piece in pieces]),
-        first=texts([piece.first for piece in pieces]),
-        second=texts([piece.second for piece in pieces]),
-        labels=np.concatenate(labels) if len(labels) == len(pieces) else None,
-        gold=np.concatenate([piece.gold for piece in pieces if piece.gold is not None]),
-        targets=None,
-        origin=np.concatenate([piece.origin for piece in pieces]),
-        groups={name: texts([piece.groups[name] for piece in pieces]) for name in pieces[0].groups},
-    )

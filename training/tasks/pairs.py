@@ -6,24 +6,15 @@ have, or those named.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from conf import UserError, setting
 from etl.lake import tables
 from training.tasks import reading
-from training.tasks.dataset import Dataset, Examples, Predicted
-from training.tasks.scoring import classification
-
-__all__ = ["Pairs", "Settings"]
-
-# The partition column that tells one dataset of the table from another.
-_PARTITIONS = ("edition", "source", "corpus")
+from training.tasks.dataset import Dataset, Examples, Task
 
 
 @dataclass(frozen=True)
@@ -43,23 +34,13 @@ class Settings:
     )
 
 
-@dataclass(frozen=True)
-class Pairs:
+class Pairs(Task):
     """What holds between a premise and a hypothesis: any table that has such columns."""
 
-    settings: Settings
+    Settings = Settings
 
-    @property
-    def name(self) -> str:
-        return self.settings.name
-
-    def load(self, lake: str) -> Dataset:
-        """The rows of each part that the split column names; rows without a part are left out.
-
-        Raises:
-            UserError: no such table, column or edition, a label that is none of the classes, or no
-                rows to train on.
-        """
+    def read(self, lake: str) -> Dataset:
+        """The rows of each part that the split column names; rows without a part are left out."""
         own = self.settings
         partition = self._check()
         of = reading.source(lake, own.table, own.edition, partition)
@@ -69,34 +50,19 @@ class Pairs:
         table = table.sort_by([(own.item, "ascending"), (own.label, "ascending")])
         where = f"table {own.table}, {partition} {own.edition}"
         split = reading.strings(table.column(own.split))
-        found = sorted(part for part in pc.unique(split).to_pylist() if part)
         labels = tuple(own.labels) or self._labels(table, split, where)
         parts = {}
-        for part in found:
+        for part in sorted(part for part in pc.unique(split).to_pylist() if part):
             rows = table.filter(pc.equal(split, part))
-            ids = reading.strings(rows.column(own.item))
-            gold = reading.class_ids(
-                reading.strings(rows.column(own.label)), labels, f"{where}, part {part}", ids
-            )
-            columns = [reading.strings(rows.column(name)) for name in texts]
-            parts[part] = Examples(
-                item_ids=ids,
-                first=columns[0],
-                second=columns[1] if len(columns) == 2 else None,
-                labels=gold,
-                gold=gold,
-                targets=None,
-                origin=np.zeros(len(ids), dtype=np.int8),
-            )
-        reading.require_parts(parts, ("train",), where)
+            values = reading.strings(rows.column(own.label))
+            gold = reading.class_ids(values, labels, f"{where}, part {part}", rows[own.item])
+            parts[part] = Examples.of(rows, own.item, texts, labels=gold, gold=gold)
         return Dataset(
             task=f"pairs_{own.table}",
             edition=own.edition,
             scheme=own.split,
             fold="",
             labels=labels,
-            outcomes=labels,
-            outcome_of=np.arange(len(labels)),
             parts=parts,
             sources=(of,),
         )
@@ -107,25 +73,20 @@ class Pairs:
         if own.table not in tables.TABLES:
             raise UserError(f"table={own.table}: expected one of {', '.join(tables.TABLES)}")
         declared = tables.table(own.table)
-        named = {
-            "premise": own.premise,
-            "hypothesis": own.hypothesis,
-            "label": own.label,
-            "split": own.split,
-            "item": own.item,
-        }
-        for key, column in named.items():
+        for key in ("premise", "hypothesis", "label", "split", "item"):
+            column = getattr(own, key)
             if column is not None and column not in declared.schema.names:
                 raise UserError(
                     f"{key}={column}: not a column of the table {own.table}; it has "
                     f"{', '.join(declared.schema.names)}"
                 )
-        for column in _PARTITIONS:
-            if column in declared.partition_by:
-                return column
-        raise UserError(
-            f"table={own.table}: expected a table partitioned by {', '.join(_PARTITIONS)}"
-        )
+        partition = reading.partition(own.table)
+        if partition is None:
+            raise UserError(
+                f"table={own.table}: expected a table partitioned by "
+                f"{', '.join(reading.PARTITIONS)}"
+            )
+        return partition
 
     def _labels(self, table: pa.Table, split: pa.StringArray, where: str) -> tuple[str, ...]:
         trained = table.filter(pc.equal(split, "train")).column(self.settings.label)
@@ -136,16 +97,3 @@ class Pairs:
                 f"{''.join(f' ({value})' for value in values)}; expected two or more"
             )
         return tuple(values)
-
-    def evaluate(
-        self,
-        dataset: Dataset,
-        part: str,
-        predicted: Predicted,
-        scores: npt.NDArray[np.float64] | None = None,
-    ) -> dict[str, float]:
-        """accuracy, majority, macro_f1 and scores of each class."""
-        return classification(dataset, part, predicted, ())
-
-    def together(self, dataset: Dataset, predicted: Mapping[str, Predicted]) -> dict[str, float]:
-        return {}

@@ -6,7 +6,7 @@ only the rows asked for are kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -15,18 +15,23 @@ import pyarrow.compute as pc
 from conf import UserError
 from etl.lake import arrow
 from etl.lake.tables import table as declaration
-from training.tasks.dataset import Examples, Ids, Source
+from training.tasks.dataset import Ids, Source, strings
 
 __all__ = [
+    "PARTITIONS",
+    "by_split",
     "class_ids",
     "lookup",
+    "partition",
     "partition_values",
-    "require_parts",
     "rows",
     "source",
     "split_parts",
     "strings",
 ]
+
+# The partition columns that tell one dataset of a table from another.
+PARTITIONS = ("edition", "source", "corpus")
 
 
 def source(lake: str, table: str, edition: str, column: str = "edition") -> Source:
@@ -62,6 +67,11 @@ def partition_values(
             if name == column and value is not None
         }
     )
+
+
+def partition(table: str) -> str | None:
+    """The column that tells one dataset of a declared table from another, if it has one."""
+    return next((name for name in PARTITIONS if name in declaration(table).partition_by), None)
 
 
 def rows(
@@ -156,10 +166,28 @@ def split_parts(
     }
 
 
-def strings(column: pa.ChunkedArray | pa.Array) -> pa.StringArray:
-    """A column as one array of strings."""
-    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    return whole.cast(pa.string())
+def by_split(
+    lake: str,
+    tables: tuple[str, str],
+    edition: str,
+    scheme: str,
+    fold: tuple[str, str],
+    columns: Sequence[str],
+) -> tuple[Source, Source, dict[str, pa.Table]]:
+    """The rows of each part of a split, and both tables as they were read.
+
+    `tables` are that of splits and that of items, `columns` those of the items, the id first.
+
+    Raises:
+        UserError: as `split_parts` and `lookup`.
+    """
+    splits, ids = split_parts(lake, tables[0], edition, scheme, fold, columns[0])
+    of = source(lake, tables[1], edition)
+    found = {
+        part: lookup(lake, of, columns[0], wanted, columns[1:], f"{part} rows of {tables[0]}")
+        for part, wanted in ids.items()
+    }
+    return splits, of, found
 
 
 def class_ids(
@@ -180,12 +208,3 @@ def class_ids(
             f"{ids[row].as_py()}; expected one of {', '.join(str(c) for c in classes)}"
         )
     return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.int64)
-
-
-def require_parts(parts: Mapping[str, Examples], needed: Iterable[str], where: str) -> None:
-    """Raise `UserError` where a part of `needed` has no rows; says how many each has."""
-    there = {name: len(examples) for name, examples in parts.items()}
-    empty = [name for name in needed if not there.get(name)]
-    if empty:
-        sizes = ", ".join(f"{name} {size}" for name, size in there.items()) or "no part"
-        raise UserError(f"{where}: no rows of part {empty[0]}; there is {sizes}")

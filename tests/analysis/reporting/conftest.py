@@ -82,7 +82,47 @@ def adept(lake: str) -> list[dict[str, Any]]:
         {"adjective": a, "count": 10 + at, "nonsubsective": False} for at, a in enumerate(VARIANTS)
     ]
     write(lake, "adept_entries", [{"noun": "dog", "adjectives": counts, "edition": "demo"}])
+    annotations(lake, rows)
     return rows
+
+
+def annotations(lake: str, rows: list[dict[str, Any]]) -> None:
+    """Three made-up annotators of the items, two experts and one more person on the rows of val."""
+    val = [row for row in rows if row["split_random"] == "val"]
+    # One item unanimous, two by majority, one without agreement.
+    main = {"dead": (0, 0, 0), "old": (2, 2, 1), "red": (2, 2, 3), "big": (0, 1, 2)}
+    given = [
+        (f"i-{adjective}", f"simulated-{at}", label, "main", "context")
+        for adjective, labels in main.items()
+        for at, label in enumerate(labels)
+    ]
+    for at, row in enumerate(val):
+        one, two = (2 if at % every == 0 else row["label"] for every in (5, 3))
+        given.append((row["item_id"], "one", one, "expert", "context"))
+        given.append((row["item_id"], "two", two, "expert", "context"))
+        # Two of fifteen are wrong with context, five of ten without.
+        wrong = at in (1, 2) if at < 15 else at % 2 == 0
+        label = (row["label"] + 2) % 5 if wrong else row["label"]
+        condition = "context" if at < 15 else "no_context"
+        given.append((row["item_id"], "three", label, "human", condition))
+    write(
+        lake,
+        "adept_annotations",
+        [
+            {"item_id": item, "annotator": who, "label": label, "kind": "item", "round": round}
+            | {"condition": condition, "platform": "csv", "batch": round, "page": f"{round}-1"}
+            for item, who, label, round, condition in given
+        ],
+    )
+    write(
+        lake,
+        "adept_batches",
+        [
+            {"question_id": round, "batch": round, "page": f"{round}-1", "round": round}
+            | {"edition": "demo" if round == "main" else "published"}
+            for round in ("main", "expert", "human")
+        ],
+    )
 
 
 def asp(lake: str) -> None:

@@ -52,7 +52,7 @@ def test_adept_cells(pages):
     # 2 and 4 of 25 wrong: 92 and 84 percent, and Student's interval of two runs.
     assert table_5["RoBERTa"]["5-class"].startswith("70.8\nours 88.0 [37.2, 100.0]\n+17.2 [")
     assert table_5["RoBERTa"]["3-class"] == "73.1\nnot run"
-    assert table_5["human"]["5-class"] == "85.0\nnot recomputable"
+    assert table_5["human"]["3-class"].startswith("90.0\nours ")
     # 12 of 25 rows have label 2; the rule answers impossible for dead and false.
     assert table_5["majority"]["5-class"].split("\n")[1].startswith("ours 48.0 [")
     assert [b.command for b in pages["adept-table-5"] if isinstance(b, NotRun)]
@@ -71,6 +71,25 @@ def test_adept_cells(pages):
     pipeline = rows(pages["adept-table-2"], "One entry")
     assert pipeline["sentence"]["result"] == "A dog barks."
     assert pipeline["chosen for labelling"]["result"] == "old: not labelled yet"
+
+
+def test_cells_of_ones_own_annotators(pages):
+    table_4 = rows(pages["adept-table-4"], "Agreement and labels of 3 simulated annotators")
+    assert table_4["unanimous"]["impossible"].startswith("0.21\nours 1.00 [0.21, 1.00]")
+    assert table_4["label distribution"]["equally likely"].startswith("0.67\nours 0.67 [")
+    sizes = rows(pages["adept-table-4"], "Items that 3 simulated annotators labelled")
+    counts = {name: row["rows"].split("\n")[1] for name, row in sizes.items()}
+    assert counts["unanimous"] == counts["no agreement"] == "ours 1"
+    assert counts["majority"] == "ours 2" and counts["train"] == "not run"
+    kappas = rows(pages["adept-section-4-2"], "Agreement of experts and crowd, ours of 2 annot")
+    ours = [float(row["kappa"].split("\n")[1].split()[1]) for row in kappas.values()]
+    # The first expert has 3 of 25 wrong, the second 7; where they agree 2 are.
+    assert ours[0] < ours[1] and ours[2] > ours[3]
+    people = rows(pages["adept-table-5"], "Accuracy on val")
+    assert people["human"]["5-class"].startswith("85.0\nours 86.7 [")
+    assert people["human, no context"]["5-class"].startswith("71.0\nours 50.0 [")
+    (text,) = [b.text for b in pages["adept-table-5"] if isinstance(b, Text) and "Human" in b.text]
+    assert text.startswith("Human rows: 1 annotator on items of edition published (human: 15 items")
 
 
 def test_asp_cells(pages):

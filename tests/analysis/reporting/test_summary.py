@@ -5,7 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 
 from analysis.reporting.html import html
-from analysis.reporting.page import NotRun, Part, Report, Section, Table, Text
+from analysis.reporting.overview import overview
+from analysis.reporting.page import NotRun, Part, Report, RunsText, Section, Table, Text
 from analysis.reporting.summary import summary
 
 RESULTS = pa.table(
@@ -52,3 +53,34 @@ def test_what_was_not_run_is_folded_and_the_page_can_be_searched() -> None:
     assert "<aside><details><summary><b>Not run:</b> counts</summary>" in text
     assert "<details><summary>What is missing, and the command for each</summary>" in text
     assert 'type="search"' in text and "prefers-color-scheme: dark" in text
+
+
+def test_what_every_printed_table_is():
+    counted = Table("cells", RESULTS, printed={"recomputed": 2, "not run": 3})
+    by_run = [counted, RunsText("Runs: MiniLM 1f.", (("MiniLM", "1f"),)), NotRun("c", "train")]
+    sections = [
+        Section("a-1", "Table 1: counts", [NotRun("counts", "build")]),
+        Section("a-2", "Table 2: models", by_run),
+        Section("a-3", "Figure 1: shares", [Table("rows of the lake", RESULTS)]),
+        Section("a-4", "Artefacts", [Table("ours alone", RESULTS)]),
+        Section("a-5", "Section 4: people", [Table("p", RESULTS, printed={"not recomputable": 4})]),
+        # A baseline beside a model that was not run is not a run.
+        Section("a-6", "Table 3: models", [counted, NotRun("c", "train")]),
+    ]
+    table, text = overview([Part("asp", "ASP: scales", sections)])
+    assert isinstance(table, Table) and isinstance(text, Text)
+    rows = {row["table or figure"].split(":")[0]: row for row in table.data.to_pylist()}
+    states = {name: row["state"] for name, row in rows.items()}
+    assert states.pop("Section 4") == "not recomputable"
+    assert list(states.values()) == [
+        "not run",
+        "run in part",
+        "recomputed",
+        "recomputed in part",
+        "no result",
+    ]
+    assert rows["Table 2"]["runs"] == "MiniLM: 1f" and rows["Table 3"]["runs"] is None
+    assert (rows["Table 2"]["printed"], rows["Table 2"]["recomputed"]) == (5, 2)
+    assert rows["Table 1"]["missing"] == "build"
+    assert "Of 6 printed tables and figures" in text.text
+    assert overview([Part("cross_task", "Across", [Section("x", "Artefacts", [])])]) == []

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from etl.amod.association import ADJECTIVES, adjectives_of, association_of
+from etl.amod.association import ADJECTIVES, Adjectives, adjectives_of, association_of
 from etl.amod.kernel import PAIRS
 from etl.lake.tables import table
 
@@ -22,7 +22,7 @@ def measured(rows: pa.Table, adjectives: dict[str, int]) -> dict[tuple[str, str]
     counts = pa.table(
         [list(adjectives), list(adjectives.values()), [1] * len(adjectives)], schema=ADJECTIVES
     )
-    found = association_of(rows, counts, "a")
+    found = association_of(rows, Adjectives.of(counts), "a")
     found = found.cast(table("amod_association").schema)
     return {(row["adjective"], row["noun"]): row for row in found.to_pylist()}
 
@@ -53,7 +53,8 @@ def test_a_pair_that_is_the_whole_corpus_is_bound_as_firmly_as_can_be() -> None:
 
 
 def test_no_pairs() -> None:
-    assert association_of(PAIRS.empty_table(), ADJECTIVES.empty_table(), "a").num_rows == 0
+    none = Adjectives.of(ADJECTIVES.empty_table())
+    assert association_of(PAIRS.empty_table(), none, "a").num_rows == 0
 
 
 def test_counts_of_adjectives(spark: Any) -> None:

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 import conf
 from etl.amod import by_adjective
-from etl.amod.association import ADJECTIVES, association_of
+from etl.amod.association import ADJECTIVES, Adjectives, association_of
 from etl.amod.job import extract
 from etl.amod.kernel import PAIRS
 from etl.amod.settings import Settings
@@ -29,9 +29,10 @@ COUNTED = [
 PAIRS_COUNTED = pa.table(list(map(list, zip(*COUNTED, strict=True))), schema=PAIRS)
 
 
-def measured_pairs() -> tuple[pa.Table, pa.Table]:
+def measured_pairs() -> tuple[pa.Table, Adjectives]:
     """Rows of the association, and the counts of their adjectives."""
-    adjectives = pa.table([["small", "false", "old"], [3, 4, 5], [2, 1, 2]], schema=ADJECTIVES)
+    counts = pa.table([["small", "false", "old"], [3, 4, 5], [2, 1, 2]], schema=ADJECTIVES)
+    adjectives = Adjectives.of(counts)
     rows = association_of(PAIRS_COUNTED, adjectives, "c").cast(table("amod_association").schema)
     return rows, adjectives
 
@@ -39,9 +40,9 @@ def measured_pairs() -> tuple[pa.Table, pa.Table]:
 def test_an_adjective_is_in_one_part_and_parts_follow_each_other() -> None:
     _, adjectives = measured_pairs()
     ranges = by_adjective.ranges_of(adjectives, part_pairs=2)
-    assert ranges.adjectives.to_pylist() == ["false", "old", "small"]
+    assert ranges.adjectives.index.words.to_pylist() == ["false", "old", "small"]
     assert ranges.parts.tolist() == [0, 0, 1]
-    assert ranges.counts.tolist() == [4, 5, 3]
+    assert ranges.adjectives.counts.tolist() == [4, 5, 3]
 
 
 def test_rows_are_those_of_the_association_sorted_by_adjective() -> None:
@@ -61,7 +62,7 @@ def test_values_hold_so_many_pairs_that_engines_carry_them_lightly() -> None:
     pairs = pa.table(
         [["old"] * count, [f"n{i:06d}" for i in range(count)], [1] * count], schema=PAIRS
     )
-    adjectives = pa.table([["old"], [count], [count]], schema=ADJECTIVES)
+    adjectives = Adjectives.of(pa.table([["old"], [count], [count]], schema=ADJECTIVES))
     ranges = by_adjective.ranges_of(adjectives)
     packed = by_adjective.dealt(pairs, ranges)
     assert packed.num_rows == 3

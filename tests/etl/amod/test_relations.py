@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from pathlib import Path
 
@@ -162,12 +163,43 @@ def test_waves_add_up_and_amod_stays_as_it_is(spark: SparkSession, tmp_path: Pat
         extract(tmp_path / "lake", folder)
 
 
+def test_association_within_each_relation_on_request(spark: SparkSession, tmp_path: Path) -> None:
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    first, second = parts / "a.conllu", parts / "b.conllu"
+    first.write_text(SENTENCE, encoding="utf-8")
+    second.write_text(SENTENCE.replace("car\tcar", "cat\tcat"), encoding="utf-8")
+    lake = tmp_path / "lake"
+    every = f"relations=amod,{','.join(FURTHER)}"
+    extract(lake, first, every)
+    assert "relation_association" not in arrow.tables(str(lake))
+    extract(lake, first, every, "relation_association=true")
+    # Kept up to date from then on.
+    extract(lake, parts, every)
+    found = {
+        (row["relation"], row["dependent"], row["head"]): row
+        for row in arrow.read(str(lake), "relation_association").to_pylist()
+    }
+    pairs = arrow.read(str(lake), "relation_pairs").to_pylist()
+    assert {key: row["count"] for key, row in found.items()} == {
+        (row["relation"], row["dependent"], row["head"]): row["count"] for row in pairs
+    }
+    car = found["compound", "car", "door"]
+    assert (car["count"], car["dependent_count"], car["head_count"]) == (1, 1, 2)
+    # Half of the relation's two pairs: log2(1 * 2 / (1 * 2)), 14 + log2(2 / 3).
+    assert (car["pmi"], car["npmi"]) == (0.0, 0.0)
+    assert car["log_dice"] == pytest.approx(14 + math.log2(2 / 3))
+    assert found["advmod", "really", "false"]["pmi"] == 1.0
+    assert found["predicative", "false", "key"]["npmi"] == 1.0
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["source=text", "relations=amod,obj"], "expected a parsed corpus"),
         (["source=depcc", "relations=obj"], "amod is always counted"),
         (["source=depcc", "relations=amod,obj", "deduplicate=sentence"], "neither deduplicate="),
+        (["source=depcc", "relation_association=true"], "no relation beside amod"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(words: list[str], message: str) -> None:

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+import gc
 from itertools import groupby
+from pathlib import Path
 
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from etl.engine import group_arrow
-from etl.engine.sail import groups_of, sail_location
+from etl.engine import group_arrow, running
+from etl.engine.sail import Sail, groups_of, sail_location
 
 
 @given(st.lists(st.integers(0, 4), max_size=30).map(sorted), st.integers(1, 7))
@@ -35,6 +38,36 @@ def test_every_group_is_handed_over_whole(spark: SparkSession) -> None:
         f"w{n}": sum(range(n, 20_000, 50)) for n in range(50)
     }
     assert len(found) == 50
+
+
+def test_groups_of_large_values_travel_in_files_that_go_with_the_frame(
+    spark: SparkSession,
+) -> None:
+    engine = running()
+    if not isinstance(engine, Sail):
+        pytest.skip("the embedded engine alone")
+    keys = [n % 7 for n in range(1000)]
+    values = [bytes([n % 251]) * (n % 50) for n in range(1000)]
+    rows = pa.table({"key": pa.array(keys, pa.int32()), "value": values})
+
+    def total(group: pa.Table) -> pa.Table:
+        assert group.column_names == ["key", "value"]
+        joined = b"".join(sorted(group["value"].to_pylist()))
+        return pa.table([group["key"][:1], [joined]], names=["key", "value"])
+
+    frame = spark.createDataFrame(rows).repartition(5)
+    grouped = group_arrow(frame, "key", total, "key int, value binary")
+    found = {row["key"]: bytes(row["value"]) for row in grouped.collect()}
+    assert found == {
+        key: b"".join(sorted(v for k, v in zip(keys, values, strict=True) if k == key))
+        for key in range(7)
+    }
+    # Read again, the rows are written again.
+    assert grouped.count() == 7
+    assert list(Path(engine.spill).glob("exchange-*"))
+    del grouped
+    gc.collect()
+    assert not list(Path(engine.spill).glob("exchange-*"))
 
 
 def test_paths_are_names_to_sail_and_not_patterns() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from dataclasses import replace
 
@@ -235,3 +236,22 @@ def test_presets():
     paper = conf.load(Settings, ["preset=paper"])
     assert (paper.name, paper.text, paper.sizes.chains) == ("paper", "paper", True)
     assert not conf.load(Settings, ["preset=demo"]).every_class
+
+
+def test_a_build_of_the_paper_is_set_beside_it(root, caplog):
+    paper = Settings(preset="paper", text="paper", every_class=False, edition="beside", schemes=[])
+    with caplog.at_level("INFO", "adnominal"):
+        build(replace(paper, lake=root))
+    (beside,) = [m for m in map(logging.LogRecord.getMessage, caplog.records) if "the paper" in m]
+    # dog, dogs, load, man, men and trousers: nouns as the pairs have them.
+    assert "items of 6 nouns, 33 % of them inflected; the paper has 1900000 items" in beside
+    assert "noun_by=form" not in caplog.text
+
+
+def test_a_corpus_of_lemmas_is_told_from_the_papers(root, caplog):
+    paper = Settings(preset="paper", text="paper", edition="beside", schemes=[])
+    with caplog.at_level("INFO", "adnominal"):
+        build(replace(paper, lake=root))
+    # Of these dog alone is there with every class.
+    assert "items of 1 nouns, 0 % of them inflected" in caplog.text
+    assert "no noun is inflected" in caplog.text and "noun_by=form" in caplog.text

@@ -33,7 +33,7 @@ def test_parse_inverts_text(formula):
         ("exists ann.dog(ann)", "expected a variable"),
         ("exists x1.dog x1", "expected"),
         ("exists x1.dog(x1) # run(x1)", "not a token"),
-        ("(" * 100_000, "nested too deeply"),
+        ("(" * 100_000, "nested more than 100 levels deep"),
         ("all x1.(cat(x1) -> )", "expected a formula"),
     ],
 )

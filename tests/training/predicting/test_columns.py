@@ -6,7 +6,7 @@ import pytest
 
 from conf import UserError
 from training.loading import ModelSource, Trained
-from training.predicting.columns import Columns, columns
+from training.predicting.rows import Columns, columns
 
 
 def source(pair: bool | None, **task: Any) -> ModelSource:

@@ -297,7 +297,7 @@ def test_predictions_that_are_gone_are_made_again(house):
         (["select=uncertain", "count=3", "out=x.json", "runs=a"], "a file .tsv or .csv"),
         (["select=uncertain", "count=3", "out=x.tsv", "runs=a,b"], "2 runs; expected one"),
         (["select=disputed", "count=3", "out=x.tsv", "runs=a"], "1 run; expected two or more"),
-        (["select=disputed", "count=3", "out=x.tsv", "runs=a,a"], "the same run twice"),
+        (["select=disputed", "count=3", "out=x.tsv", "runs=a,a"], "the same value twice"),
         (["select=best", "count=3", "out=x.tsv"], "select=best: expected one of uncertain"),
         (["model=m", "table=t", "second=x"], "second=x: expected first="),
         (["model=m", "table=t", "chunk=0"], "chunk=0: expected 1 or more"),

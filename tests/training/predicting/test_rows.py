@@ -9,8 +9,7 @@ from conf import UserError
 from etl.lake import arrow
 from etl.lake.tables import table
 from training.predicting import rows
-from training.predicting.columns import Columns
-from training.predicting.rows import Query, read, stage
+from training.predicting.rows import Columns, Query, read, stage
 
 COLUMNS = Columns("item_id", "edition", "sentence", "modified_sentence")
 

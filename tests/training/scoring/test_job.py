@@ -141,7 +141,10 @@ def test_cells_are_runs_below_one(place, models):
     assert own.data.params["form"] == "change"
     assert own.data.params["reading.impossible"] == "not entailed"
     assert "final/test/accuracy" in own.data.metrics
-    assert {d.dataset.name for d in own.inputs.dataset_inputs} == {"plane_items/published"}
+    assert {d.dataset.name for d in own.inputs.dataset_inputs} == {
+        "plane_items/published",
+        "plane_splits/published",
+    }
 
 
 def test_a_limited_cell_and_its_predictions_later(rows_of_tasks, models, tmp_path):

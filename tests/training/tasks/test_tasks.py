@@ -334,7 +334,7 @@ def test_columns_are_of_one_length_and_can_be_taken(task_lake, name):
 
 
 def test_settings_may_be_a_dataclass_of_the_task(task_lake):
-    own = task(TASKS["adept"].settings(classes=3))
+    own = task(TASKS["adept"].Settings(classes=3))
     assert own.load(task_lake).task == "adept_3"
 
 

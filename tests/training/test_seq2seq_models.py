@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from conf import UserError
 from training import seq2seq
-from training.decoding import _beam, decode, scores
 from training.seq2seq import Seq2Seq
-from training.seq2seq_models import END, GRU, PAD, Config, Transformer
+from training.seq2seq_models import END, GRU, PAD, Config, Transformer, _beam, decode, scores
 
 LONGEST = 3
 WORDS = 7  # four of them special

@@ -1,0 +1,82 @@
+"""Lines in the layout of ConceptNet 5's assertions, a tenth of them English on both sides.
+
+The rest is of other languages, as in the whole dump, which the importer passes over. Nodes follow
+Zipf's law; of the English lines half have a sentence, a few are odd or repeated, so that every way
+through the parser is taken.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from benchmarks.pairs_generator import Law, words_of
+
+_AT_ONCE = 200_000
+_NODES = Law(50, 100_000, 1.6)
+_LANGUAGES = ("fr", "it", "de", "es", "ru", "pt", "ja", "nl", "zh", "fi")
+_RELATIONS = (
+    *("RelatedTo", "FormOf", "DerivedFrom", "HasContext", "Synonym", "IsA", "UsedFor"),
+    *("CapableOf", "HasProperty", "AtLocation", "HasA", "NotCapableOf"),
+)
+
+
+def write(path: Path, lines: int, seed: int = 0) -> None:
+    """A file of so many lines, not compressed, so that it can be read from several places."""
+    rng = np.random.default_rng([34, seed])
+    with path.open("wb") as file:
+        for start in range(0, lines, _AT_ONCE):
+            text = _lines(rng, min(_AT_ONCE, lines - start), start)
+            file.write(memoryview(text.buffers()[2])[: int(pc.sum(pc.binary_length(text)).as_py())])
+
+
+def _chosen(rng: np.random.Generator, values: tuple[str, ...], size: int) -> pa.StringArray:
+    return pa.array(values).take(pa.array(rng.integers(len(values), size=size)))
+
+
+def _lines(rng: np.random.Generator, size: int, first: int) -> pa.StringArray:
+    english = pa.array(rng.random(size) < 0.1)
+    relation = _chosen(rng, _RELATIONS, size)
+    start, end = (words_of(_NODES.draw(rng, size)) for _ in range(2))
+    languages = [_chosen(rng, _LANGUAGES, size) for _ in range(2)]
+    one, two = (
+        pc.binary_join_element_wise("/c/", pc.if_else(english, "en", language), "/", word, "")
+        for language, word in zip(languages, (start, end), strict=True)
+    )
+    # Every line's number in its URI: an assertion occurs once, but for a thousandth.
+    numbers = np.arange(first, first + size) - (rng.random(size) < 0.001)
+    uri = pc.binary_join_element_wise(
+        "/a/[/r/",
+        relation,
+        "/,",
+        one,
+        "/",
+        pa.array(numbers).cast(pa.string()),
+        "/,",
+        two,
+        "/]",
+        "",
+    )
+    has_text = pa.array(rng.random(size) < 0.5)
+    odd = pa.array(rng.random(size) < 0.01)
+    surface = pc.binary_join_element_wise(
+        ', "surfaceEnd": "', end, '", "surfaceStart": "', start, '", "surfaceText": "[[', start,
+        pc.if_else(odd, '"', pc.binary_join_element_wise("]] is related to [[", end, ']]"', "")),
+        "",
+    )  # fmt: skip
+    weight = pa.array(np.round(1 + rng.exponential(1, size), 1)).cast(pa.string())
+    data = pc.binary_join_element_wise(
+        '{"dataset": "/d/conceptnet/4/en", "license": "cc:by/4.0", "sources": [{"activity": '
+        '"/s/activity/omcs/omcs1_possibly_free_text", "contributor": '
+        '"/s/contributor/omcs/generated"}]',
+        pc.if_else(pc.and_(english, has_text), surface, ""),
+        ', "weight": ',
+        weight,
+        "}\n",
+        "",
+    )
+    path = pc.binary_join_element_wise("/r/", relation, "")
+    return pc.binary_join_element_wise(uri, path, one, two, data, "\t")

@@ -1,0 +1,189 @@
+"""The runs of ``benchmarks/papers.yaml``: which are done, what they took, and doing the next."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from conf import ROOT, JobFailed, UserError
+
+__all__ = ["Experiment", "Progress", "do", "experiments", "states"]
+
+_FILE = Path(__file__).with_name("papers.yaml")
+# Further settings that tell runs apart.
+_TELLING = ("shots", "epochs", "max_length")
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One command, and the printed numbers that its runs stand beside.
+
+    Attributes:
+        hours: CPU hours of one core, estimated.
+    """
+
+    name: str
+    cells: str
+    script: str
+    config: str
+    settings: tuple[str, ...]
+    hours: float
+
+    @property
+    def command(self) -> str:
+        """What a user types; the folder of models is models/."""
+        words = [word.format(models="models") for word in self.settings]
+        return " ".join(["python", self.script, self.config, *words, "lake=LAKE"])
+
+    def parameters(self) -> dict[str, set[str]]:
+        """The parameters that MLflow has of its runs, each with the values admitted.
+
+        Those of the configuration count too; a grid's admit each of their values.
+        """
+        document = yaml.safe_load((ROOT / self.config).read_text(encoding="utf-8"))
+        overrides = yaml.safe_load("{" + ", ".join(_quoted(word) for word in self.settings) + "}")
+        flat = _flat(document) | _flat(overrides)
+        found: dict[str, set[str]] = {}
+        for key, value in flat.items():
+            name = key.removeprefix("grid.")
+            if key == "model":
+                found["model_name"] = {str(value).rsplit("/", 1)[-1]}
+            elif key == "seeds":
+                found["seeds"] = {f"[{seed}]" for seed in value}
+            elif key == name and key.startswith("task.") and f"grid.{name}" in flat:
+                continue
+            elif key != name or key in _TELLING or key.startswith(("task.", "seq2seq.")):
+                values = value if key != name and isinstance(value, list) else [value]
+                found[name] = {_text(own) for own in values}
+        if self.script.endswith("prompt.py"):
+            found["task.name"] = {str(flat["task"])}
+            found["task.edition"] = {str(flat["edition"])}
+            found["limit"] = {str(flat.get("limit", "null"))}
+        return found
+
+    def runs(self) -> int:
+        """How many runs it has: seeds times the values of its grid."""
+        number = 1
+        for key, values in self.parameters().items():
+            number *= 1 if key == "model_name" else len(values)
+        return number
+
+
+def _quoted(word: str) -> str:
+    key, _, value = word.partition("=")
+    return f'"{key}": {value}' if value.startswith("[") else f'"{key}": "{value}"'
+
+
+def _flat(document: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in document.items():
+        if isinstance(value, dict):
+            found |= _flat(value, f"{prefix}{key}.")
+        else:
+            found[f"{prefix}{key}"] = value
+    return found
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def experiments(names: Sequence[str] = ()) -> list[Experiment]:
+    """Those of the file (of these names), longest first.
+
+    Raises:
+        UserError: a name that the file does not have.
+    """
+    rows = yaml.safe_load(_FILE.read_text(encoding="utf-8"))
+    found = [Experiment(**{**row, "settings": tuple(row["settings"])}) for row in rows]
+    unknown = sorted(set(names) - {own.name for own in found})
+    if unknown:
+        known = ", ".join(own.name for own in found)
+        raise UserError(f"only={unknown[0]}: expected one of {known}")
+    chosen = [own for own in found if not names or own.name in names]
+    return sorted(chosen, key=lambda own: (-own.hours, own.name))
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far an experiment is: finished runs of how many, hours of the clock that they took, and
+    of a run that is not finished its hours and the share of its epochs."""
+
+    experiment: Experiment
+    finished: int
+    hours: float
+    begun_hours: float = 0.0
+    share: float = 0.0
+
+    @property
+    def done(self) -> bool:
+        """Whether every run is finished."""
+        return self.finished >= self.experiment.runs()
+
+
+def states(tracking: str, chosen: Iterable[Experiment]) -> list[Progress]:
+    """The progress of each experiment, by the runs of an MLflow store; of equal runs the newest
+    counts."""
+    runs = _stored(tracking)
+    return [_progress(own, runs) for own in chosen]
+
+
+def _stored(tracking: str) -> list[Any]:
+    if tracking.startswith("sqlite:///") and not Path(tracking[len("sqlite:///") :]).is_file():
+        return []
+    from mlflow import MlflowClient
+
+    client = MlflowClient(tracking_uri=tracking)
+    names = [own.experiment_id for own in client.search_experiments()]
+    found = client.search_runs(names, max_results=1000) if names else []
+    return sorted(found, key=lambda run: -run.info.start_time)
+
+
+def _progress(experiment: Experiment, runs: Iterable[Any]) -> Progress:
+    wanted = experiment.parameters()
+    finished: dict[tuple[str, ...], float] = {}
+    begun = share = 0.0
+    for run in runs:
+        params = dict(run.data.params)
+        name = params.get("model_name", params.get("model", ""))
+        params["model_name"] = name.rstrip("/").rsplit("/", 1)[-1]
+        if any(params.get(key) not in values for key, values in wanted.items()):
+            continue
+        place = tuple(params[key] for key in sorted(wanted))
+        if run.info.status == "FINISHED":
+            hours = (run.info.end_time - run.info.start_time) / 3.6e6
+            finished.setdefault(place, hours)
+        elif not begun and "train/epoch" in run.data.metrics:
+            share = run.data.metrics["train/epoch"] / float(params["epochs"])
+            rate = run.data.metrics.get("train/samples_per_second", 0.0)
+            samples = share * float(params["epochs"]) * float(params.get("train_examples", 0))
+            begun = samples / rate / 3600 if rate else 0.0
+    return Progress(experiment, len(finished), sum(finished.values()), begun, share)
+
+
+def do(progress: Progress, lake: str, tracking: str, models: str, out: str) -> None:
+    """Run the command, which goes on where an earlier one stopped: from a checkpoint, or from the
+    answers that were kept.
+
+    Raises:
+        JobFailed: the command failed.
+    """
+    own = progress.experiment
+    folder = Path(out).absolute() / own.name
+    words = [word.format(models=Path(models).absolute()) for word in own.settings]
+    words += [f"lake={Path(lake).absolute()}", f"tracking={tracking}", f"out={folder}"]
+    if own.script.endswith("finetune.py"):
+        words += ["checkpoint_every=100", "log_model=false"]
+    started = time.monotonic()
+    print(f"{own.name}: {own.cells}", flush=True)
+    done = subprocess.run([sys.executable, own.script, own.config, *words], cwd=ROOT, check=False)
+    if done.returncode:
+        raise JobFailed(f"{own.name}: exit code {done.returncode}; the same command goes on")
+    print(f"{own.name}: {(time.monotonic() - started) / 3600:.2f} hours", flush=True)

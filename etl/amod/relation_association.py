@@ -1,0 +1,61 @@
+"""Association of the pairs under further relations, relation by relation, on request.
+
+The measures and their definitions are those of amod (`etl.amod.association`); the marginals of a
+dependent and of a head are those of the relation itself. The pairs come sorted by relation and
+head, from one aggregation for each marginal: what is asked for rarely has no way of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from etl.amod.measures import measures
+from etl.lake.blocks import Blocks
+from etl.lake.frames import ordered
+from etl.lake.tables import table as declaration
+
+TABLE = "relation_association"
+_ROWS = 1 << 18  # of a row group: some 20 MB
+
+
+def rows_of(pairs: DataFrame, corpus: str) -> Blocks:
+    """Rows of ``relation_association`` from those of ``relation_pairs`` of one corpus."""
+
+    def make(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+        held: list[pa.RecordBatch] = []
+        for batch in batches:
+            held.append(batch)
+            if sum(part.num_rows for part in held) >= _ROWS:
+                yield measured(pa.Table.from_batches(held), corpus)
+                held = []
+        if held:
+            yield measured(pa.Table.from_batches(held), corpus)
+
+    return Blocks(ordered(with_marginals(pairs), "relation", "head", "dependent"), make)
+
+
+def with_marginals(pairs: DataFrame) -> DataFrame:
+    """relation, dependent, head, count with the counts of both members and of the relation."""
+    pairs = pairs.select("relation", "dependent", "head", "count")
+    for keys, name in (
+        (["relation", "dependent"], "dependent_count"),
+        (["relation", "head"], "head_count"),
+        (["relation"], "total"),
+    ):
+        pairs = pairs.join(pairs.groupBy(*keys).agg(F.sum("count").alias(name)), keys)
+    return pairs
+
+
+def measured(rows: pa.Table, corpus: str) -> pa.Table:
+    """Rows of the table from some rows of `with_marginals`."""
+    names = ("count", "dependent_count", "head_count", "total")
+    count, dependent, head, total = (rows.column(name).to_numpy() for name in names)
+    columns = {name: rows.column(name) for name in rows.column_names}
+    columns |= {"corpus": pa.repeat(corpus, rows.num_rows)}
+    columns |= measures(count, dependent, head, total)
+    schema = declaration(TABLE).schema.remove_metadata()
+    return pa.table([columns[name] for name in schema.names], schema=schema)

@@ -1,0 +1,25 @@
+"""The page of runs that are killed; that they resume exactly is tested with training."""
+
+from __future__ import annotations
+
+from benchmarks import resume
+
+
+def test_the_page_counts_what_is_equal():
+    equal = {"killed": 12, "losses": 0.0, "weights": 0.0, "scores": 0.0}
+    other = {**equal, "weights": 1e-4}
+    near = {"losses": 2e-6, "weights": 3e-6, "scores": 4e-6}
+    changed = {**near, **{f"alone_{name}": value for name, value in near.items()}}
+    text = resume.page(
+        {
+            "1 random zero0": equal,
+            "2 random zero3": other,
+            "changed random zero2": changed,
+        }
+    )
+    assert "| 1 | random | 0 | 12 | 0 | 0 | 0 |" in text
+    assert "| 2 → 1 → 2 | random | 2 | 20, 45 | 2.0e-06 | 3.0e-06 | 4.0e-06 |" in text
+    assert (
+        "1 of 2 runs resumed by the same number of processes are equal to the last digit; missed"
+        in text
+    )

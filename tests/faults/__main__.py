@@ -1,0 +1,107 @@
+"""Faults at every storage operation of the lake: ``python -m tests.faults [key=value …]``.
+
+Each case is named ``SCENARIO:FAULT:NUMBER``; ``replay=`` runs one again, with the seed it had.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import logging
+import sys
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import conf
+from conf import JobFailed, UserError, setting
+from tests.faults import enumeration, planted
+from tests.faults.enumeration import FAULTS, Case, Enumeration, Outcome
+from tests.faults.scenarios import SCENARIOS
+from tests.faults.writers import PAIRS, Writers
+
+KNOWN = {**SCENARIOS, **PAIRS}
+
+log = logging.getLogger("adnominal")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of ``python -m tests.faults``."""
+
+    scenarios: list[str] = setting([], help="commands to disturb; all if none is named")
+    faults: list[str] = setting(list(FAULTS), help="what happens at an operation")
+    sample: int = setting(0, help="cases of each scenario, drawn; 0 for all")
+    seed: int = setting(1, help="seed of the rows and of the draw")
+    replay: str | None = setting(None, help="one case", example="replay=append:kill:17")
+    plant: str | None = setting(None, help="a bug to put into the code first")
+    folder: str | None = setting(None, help="where lakes and finished cases lie; a new one if null")
+
+    def __post_init__(self) -> None:
+        for name, known in (("scenarios", KNOWN), ("faults", FAULTS)):
+            if unknown := set(getattr(self, name)) - set(known):
+                raise UserError(f"{name}={unknown}: expected some of {', '.join(known)}")
+        if self.plant not in (None, *planted.BUGS):
+            raise UserError(f"plant={self.plant}: expected one of {', '.join(planted.BUGS)}")
+
+
+def disturb(settings: Settings) -> None:
+    """Run the cases; `JobFailed` where one leaves anything else than the undisturbed run does."""
+    folder = Path(settings.folder or tempfile.mkdtemp(prefix="adnominal-faults-"))
+    planted.plant(settings.plant)
+    gc.freeze()  # what is forked need not copy what was imported
+    if settings.replay:
+        case = Case.of(settings.replay)
+        wanted = {case.scenario: [case]}
+    else:
+        wanted = {name: [] for name in settings.scenarios or KNOWN}
+    outcomes: list[Outcome] = []
+    for name in wanted:
+        found = (
+            Writers(PAIRS[name], folder, settings.seed)
+            if name in PAIRS
+            else Enumeration(SCENARIOS[name], folder, settings.seed)
+        )
+        finished = _finished(found.folder.with_suffix(".jsonl"), settings)
+        started, before = time.monotonic(), len(outcomes)
+        cases = wanted[name] or enumeration.sample(
+            found.cases(settings.faults), settings.sample, settings.seed
+        )
+        for case in cases:
+            outcome = finished.get(str(case)) or found.run(case)
+            outcomes.append(outcome)
+            if str(case) not in finished and settings.folder:
+                with found.folder.with_suffix(".jsonl").open("a") as file:
+                    file.write(json.dumps(asdict(outcome)) + "\n")
+            for problem in outcome.problems:
+                print(f"seed={settings.seed} replay='{case}' ({outcome.operation}): {problem}")
+        if settings.folder and not settings.replay:
+            summary = {"operations": len(found.undisturbed["operations"]), "cases": len(cases)}
+            found.folder.with_suffix(".json").write_text(json.dumps(summary))
+        log.info(
+            "%s: %d operations, %d cases, %.0f s",
+            name,
+            len(found.undisturbed["operations"]),
+            len(outcomes) - before,
+            time.monotonic() - started,
+        )
+    wrong = [outcome for outcome in outcomes if outcome.problems]
+    print(f"{len(outcomes)} cases, {len(wrong)} with problems")
+    if wrong:
+        raise JobFailed(
+            f"{len(wrong)} of {len(outcomes)} cases went wrong; run one again with: "
+            f"python -m tests.faults seed={settings.seed} replay='{wrong[0].case}'"
+        )
+
+
+def _finished(path: Path, settings: Settings) -> dict[str, Outcome]:
+    if not settings.folder or not path.exists():
+        return {}
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    return {row["case"]: Outcome(**row) for row in rows}
+
+
+if __name__ == "__main__":
+    enumeration.with_library()
+    sys.exit(conf.run(Settings, disturb))

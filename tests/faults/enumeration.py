@@ -1,0 +1,177 @@
+"""One fault at one operation of one command, then the same command again; and all of these."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from tests.faults import interposer, judge
+from tests.faults.interposer import Control, Operation
+from tests.faults.processes import Child, answer
+from tests.faults.scenarios import Place, Scenario, fresh
+
+FAULTS = ("kill", "error", "full", "torn", "lie", "short")
+
+
+def with_library() -> None:
+    """Start this process anew with the library before all others, unless it has it."""
+    if not interposer.is_loaded():
+        environment = {**os.environ, "LD_PRELOAD": str(interposer.library())}
+        os.execve(sys.executable, sys.orig_argv, environment)
+
+
+@dataclass(frozen=True, order=True)
+class Case:
+    """A fault at operation number `place` (from 1) of a scenario; its text replays it."""
+
+    scenario: str
+    fault: str
+    place: int
+
+    def __str__(self) -> str:
+        return f"{self.scenario}:{self.fault}:{self.place}"
+
+    @classmethod
+    def of(cls, text: str) -> Case:
+        """The case that `str` made `text` of."""
+        scenario, fault, place = text.rsplit(":", 2)
+        return cls(scenario, fault, int(place))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a case; no `problems` is what is wanted.
+
+    `fired`: whether the run came to the operation at all: tasks that run beside each other do not
+    make the same number of them each time.
+    """
+
+    case: str
+    operation: str
+    code: int | None
+    problems: list[str] = field(default_factory=list)
+    fired: bool = True
+
+
+class Enumeration:
+    """The cases of one scenario, in a folder of its own."""
+
+    def __init__(self, scenario: Scenario, folder: Path, seed: int) -> None:
+        self.scenario = scenario
+        self.folder = folder / scenario.name.replace(" ", "-").replace(",", "")
+        self.seed = seed
+        self._control = self.folder / "control"
+
+    def place(self, name: str) -> Place:
+        return Place(self.folder / name, self.folder / "input", self.seed)
+
+    @cached_property
+    def undisturbed(self) -> dict[str, Any]:
+        """What the command does in peace: operations, states of the tables, and the last of them.
+
+        Raises:
+            RuntimeError: it fails even so.
+        """
+        fresh(self.folder).mkdir(parents=True)
+        base, whole = self.place("base"), self.place("whole")
+
+        def prepare() -> dict[str, str]:
+            self.scenario.prepare(base)
+            return judge.contents(base)
+
+        before = answer(prepare, self.folder)
+        shutil.copytree(base.root, whole.root)
+        control = Control(self._control, whole.root)
+        output = self.folder / "whole.txt"
+        code = Child(lambda: self.scenario.command(whole), output, control).wait()
+        if code:
+            raise RuntimeError(f"{self.scenario.name} undisturbed: {code}\n{output.read_text()}")
+        operations = control.operations()
+        control.close()
+        states = answer(lambda: judge.states(whole, before), self.folder)
+        final = answer(lambda: judge.contents(whole), self.folder)
+        return {"operations": operations, "states": states, "final": final}
+
+    def cases(self, faults: Sequence[str] = FAULTS) -> list[Case]:
+        """Every fault at every operation that it makes a difference to.
+
+        Where a case takes seconds, of many writes in a row to one file the first and last alone.
+        """
+        operations = list(enumerate(self.undisturbed["operations"], 1))
+        if self.scenario.engine:
+            operations = list(ends_of_runs(operations))
+        return [
+            Case(self.scenario.name, fault, number)
+            for fault in faults
+            for number, operation in operations
+            if operation.takes(fault)
+        ]
+
+    def run(self, case: Case) -> Outcome:
+        """Disturb, look, run the command again, look again."""
+        reference, place = self.undisturbed, self.place("case")
+        shutil.copytree(self.folder / "base", fresh(place.root))
+        output = self.folder / "case.txt"
+        output.unlink(missing_ok=True)
+        control = Control(self._control, place.root, case.fault, case.place)
+        code = Child(lambda: self.scenario.command(place), output, control).wait()
+        fired, operations = control.fired, control.operations()
+        control.close()
+        problems = faults_of_the_end(case.fault if fired else "none", code, output.read_text())
+        problems += answer(lambda: self._judged(place, code, reference), self.folder)
+        at = (fired or len(operations)) - 1
+        text = f"{operations[at].call} {operations[at].path}" if operations else "nothing"
+        return Outcome(str(case), text, code, problems, bool(fired))
+
+    def _judged(self, place: Place, code: int | None, reference: dict[str, Any]) -> list[str]:
+        """What is wrong with what a disturbed run left, and with what comes after it."""
+        final = {name: [state] for name, state in reference["final"].items()}
+        # What ended well has done all that it was to do.
+        problems = judge.visible_faults(place, final if code == 0 else reference["states"])
+        if code != 0:
+            again = self.scenario.command(place)
+            if again != 0:
+                problems.append(f"run again: exit code {again}")
+        problems += [f"afterwards: {fault}" for fault in judge.visible_faults(place, final)]
+        problems += [f"left behind: {path}" for path in judge.leftovers(place)]
+        if judge.contents(place) != reference["final"]:
+            problems.append("the tables are not those of the undisturbed run")
+        return problems
+
+
+def ends_of_runs(
+    operations: Sequence[tuple[int, Operation]],
+) -> Iterator[tuple[int, Operation]]:
+    """Of equal operations one after the other the first and the last."""
+    for _, run in groupby(operations, key=lambda numbered: numbered[1]):
+        members = list(run)
+        yield members[0]
+        if len(members) > 1:
+            yield members[-1]
+
+
+def faults_of_the_end(fault: str, code: int | None, output: str) -> list[str]:
+    """What is wrong with how a command ended: its exit code, a traceback."""
+    documented = {"kill": (-9,), "torn": (-9,), "short": (0,), "none": (0,)}.get(fault, (0, 1))
+    problems = []
+    if code not in documented:
+        lines = output.strip().splitlines() or [""]
+        problems.append(f"exit code {code}, expected {documented}: {lines[-1]}")
+    if "Traceback" in output:
+        problems.append(f"a traceback: {output.strip().splitlines()[-1]}")
+    return problems
+
+
+def sample(cases: Sequence[Case], count: int, seed: int) -> list[Case]:
+    """`count` of the cases, drawn, in their order; all of them for 0."""
+    if not count or count >= len(cases):
+        return list(cases)
+    return sorted(random.Random(seed).sample(list(cases), count))

@@ -1,0 +1,119 @@
+"""The C library that numbers storage operations: compiling it, and what it shares with Python."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import shutil
+import struct
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+SOURCE = Path(__file__).with_name("interposer.c")
+FAULTS = ("none", "kill", "stop", "error", "full", "torn", "lie", "short")
+"""As `interposer.c` numbers them.
+
+kill   the process group is killed before the operation
+stop   the process is stopped before it, until it is told to go on
+error  the operation is not done and fails with EIO
+full   it and all that follow it and need space fail with ENOSPC
+torn   half of what was to be written is written, then the group is killed
+lie    the operation is done and reported to have failed
+short  half of it is read or written, as the system may do at any time
+"""
+
+_LINES, _WIDTH = 8192, 240
+_HEAD = struct.Struct("=iiqqq1000s")
+_SIZE = _HEAD.size + _LINES * _WIDTH
+
+
+def compiler() -> str | None:
+    """The C compiler, or None where there is none."""
+    return shutil.which(os.environ.get("CC", "cc")) or shutil.which("gcc")
+
+
+def library() -> Path:
+    """The compiled library; made when it is older than its source."""
+    target = Path(tempfile.gettempdir()) / f"adnominal-faults-{os.getuid()}.so"
+    if not target.exists() or target.stat().st_mtime < SOURCE.stat().st_mtime:
+        command = compiler()
+        if command is None:
+            raise RuntimeError("no C compiler (cc or gcc) to compile interposer.c with")
+        fresh = target.with_suffix(f".{os.getpid()}")
+        flags = ["-O1", "-Wall", "-shared", "-fPIC"]
+        subprocess.run([command, *flags, "-o", fresh, SOURCE, "-ldl"], check=True)
+        fresh.replace(target)
+    return target
+
+
+def is_loaded() -> bool:
+    """Whether this process was started with the library before all others."""
+    return hasattr(ctypes.CDLL(None), "faults_attach")
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A storage operation: what kind (r reads, c changes, w writes, s syncs), which call, where."""
+
+    kind: str
+    call: str
+    path: str
+
+    def takes(self, fault: str) -> bool:
+        """Whether `fault` at this operation is another case than a fault elsewhere.
+
+        Killed before it reads, a process leaves what it leaves killed before its next change.
+        """
+        return {
+            "kill": self.kind in "cw",
+            "stop": True,
+            "error": True,
+            "full": self.kind == "w" or self.call in ("create", "mkdir"),
+            "torn": self.kind == "w",
+            "lie": self.kind in "cw",
+            "short": self.kind == "w" or self.call == "read",
+        }[fault]
+
+
+class Control:
+    """The file by which a case and its processes agree on the fault, its place and its time."""
+
+    def __init__(self, path: Path, root: Path, fault: str = "none", target: int = 0) -> None:
+        self.path = path
+        path.unlink(missing_ok=True)
+        with path.open("w+b") as file:
+            file.truncate(_SIZE)
+            self._map = mmap.mmap(file.fileno(), _SIZE)
+        head = _HEAD.pack(FAULTS.index(fault), 0, target, 0, 0, str(root).encode())
+        self._map[: _HEAD.size] = head
+
+    def attach(self) -> None:
+        """Put this process, and all that it starts, under control; its group is what is killed."""
+        os.setpgid(0, 0)
+        self._map[4:8] = struct.pack("=i", os.getpid())
+        os.environ["FAULTS_CONTROL"] = str(self.path)
+        if ctypes.CDLL(None).faults_attach(str(self.path).encode()):
+            raise OSError(f"{self.path} cannot be mapped")
+
+    @property
+    def fired(self) -> int:
+        """The number of the operation at which the fault came; 0 where it has not."""
+        return int(_HEAD.unpack(self._map[: _HEAD.size])[4])
+
+    def operations(self) -> list[Operation]:
+        """What has been done so far, in order."""
+        count = min(int(_HEAD.unpack(self._map[: _HEAD.size])[3]), _LINES)
+        found = []
+        for number in range(count):
+            start = _HEAD.size + number * _WIDTH
+            line = self._map[start : start + _WIDTH].split(b"\0")[0].decode(errors="replace")
+            found.append(Operation(*line.split(" ", 2)))
+        return found
+
+    def close(self) -> None:
+        """Give the file back."""
+        self._map.close()
+        self.path.unlink(missing_ok=True)

@@ -1,0 +1,101 @@
+"""What must hold after a fault: which rows can be seen, and what lies in the folder."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from etl.lake import actions, arrow, log, scratch, staging, writing
+from etl.lake.storage import filesystem, table_uri
+from etl.lake.verify import verify
+from tests.faults import scenarios
+from tests.faults.scenarios import Place, known_tables
+
+_LOG = re.compile(r"\d{20}\.(json|checkpoint(\..*)?\.parquet)$|_last_checkpoint$")
+_OUTSIDE = "pairs.tsv"
+
+
+def digest(rows: list[dict[str, Any]]) -> str:
+    """The rows, in any order, as one word."""
+    return hashlib.sha256("\n".join(sorted(map(repr, rows))).encode()).hexdigest()[:16]
+
+
+def contents(place: Place) -> dict[str, str]:
+    """What each table of the lake, and the exported file, hold."""
+    found = {
+        name: digest(arrow.read(place.lake, name).to_pylist()) for name in known_tables(place.lake)
+    }
+    exported = place.root / _OUTSIDE
+    if exported.exists():
+        found[_OUTSIDE] = hashlib.sha256(exported.read_bytes()).hexdigest()[:16]
+    return found
+
+
+def states(place: Place, before: dict[str, str]) -> dict[str, list[str]]:
+    """Every content that each table had from `before` to now, a commit at a time."""
+    seen = {name: [digest_] for name, digest_ in before.items()}
+    for name, now in contents(place).items():
+        held = seen.setdefault(name, [])
+        if name != _OUTSIDE:
+            for version in range(arrow.version(place.lake, name) or 0):
+                try:
+                    rows = arrow.read(place.lake, name, version=version).to_pylist()
+                except Exception:  # vacuumed
+                    continue
+                held.append(digest(rows))
+        held.append(now)
+    return seen
+
+
+def visible_faults(place: Place, allowed: dict[str, list[str]]) -> list[str]:
+    """Tables that can be seen in a state that they had in no undisturbed run, or are broken."""
+    faults = []
+    for name, found in contents(place).items():
+        if found not in allowed.get(name, []):
+            faults.append(f"{name} is in a state that no undisturbed run shows")
+    for name in known_tables(place.lake):
+        faults += [f"{name}: {fault}" for fault in verify(place.lake, log.declaration(name)).faults]
+    return faults
+
+
+def leftovers(place: Place) -> list[str]:
+    """Files that a vacuum eight days later leaves and no table needs."""
+    scenarios.age(place.root, days=8)
+    # The age of these is in their names.
+    scratch._LEFTOVER_AGE = timedelta(seconds=-5)
+    with scratch.scratch(place.lake):
+        pass
+    for name in known_tables(place.lake):
+        declared = log.declaration(name)
+        writing.clean(table_uri(place.lake, name), declared, staging.LEFTOVER_AGE)
+    if Path(place.lake).exists() and known_tables(place.lake):
+        assert scenarios.vacuum(place) == 0
+    if any(place.root.glob("*pairs.tsv*")):
+        assert scenarios.export(place) == 0
+    needed = {
+        str(Path(place.lake, name, path))
+        for name in known_tables(place.lake)
+        for path in named(place, name)
+    }
+    return [
+        str(path.relative_to(place.root))
+        for path in sorted(place.root.rglob("*"))
+        if path.is_file()
+        and str(path) not in needed
+        and not (path.parent.name == "_delta_log" and _LOG.match(path.name))
+        and path.name != _OUTSIDE
+    ]
+
+
+def named(place: Place, table: str) -> set[str]:
+    """The paths that the table's log names, of any version."""
+    uri = table_uri(place.lake, table)
+    files = filesystem(uri)
+    names = {file.path for file in arrow.files(place.lake, table)}
+    for version in range((arrow.version(place.lake, table) or 0) + 1):
+        names |= {unquote(path) for path in actions.paths_of(actions.read(files, version) or [])}
+    return names

@@ -1,0 +1,65 @@
+"""Some of the faults at storage operations; `benchmarks/faults.py` goes through all of them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conf import ROOT
+from tests.faults import interposer
+from tests.faults.planted import SEEN_BY
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(interposer.compiler() is None, reason="no C compiler (cc or gcc)"),
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="LD_PRELOAD is Linux's"),
+]
+
+
+def faults(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """`python -m tests.faults` on the words."""
+    return subprocess.run(
+        [sys.executable, "-m", "tests.faults", f"folder={folder}", *words],
+        cwd=ROOT,
+        text=True,
+        capture_output=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        timeout=280,
+    )
+
+
+@pytest.mark.parametrize(
+    ("scenarios", "sample"),
+    [
+        ("append,replace,compact,vacuum,export", 9),
+        ("append + replace,vacuum + replace,replace + vacuum,replace + export", 5),
+        ("waves", 2),
+    ],
+    ids=["one writer", "two writers", "extraction"],
+)
+def test_no_fault_changes_a_table(scenarios: str, sample: int, tmp_path: Path) -> None:
+    done = faults(f"scenarios=[{scenarios}]", f"sample={sample}", folder=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{sample * (scenarios.count(',') + 1)} cases, 0 with problems" in done.stdout
+
+
+@pytest.mark.parametrize("bug", SEEN_BY)
+def test_a_planted_bug_is_found_and_its_seed_replays_it(bug: str, tmp_path: Path) -> None:
+    plant = (f"plant={bug}", "seed=1")
+    done = faults(
+        f"scenarios=['{SEEN_BY[bug][0]}']", "faults=[kill]", "sample=24", *plant, folder=tmp_path
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    replay = done.stdout.split("replay='", 1)[1].split("'", 1)[0]
+    assert faults(f"replay={replay}", *plant, folder=tmp_path / "again").returncode == 1
+    assert faults(f"replay={replay}", "seed=1", folder=tmp_path / "without").returncode == 0
+
+
+def test_a_fault_comes_at_the_operation_that_was_asked_for(tmp_path: Path) -> None:
+    done = faults("replay=append:lie:40", folder=tmp_path)
+    assert "1 cases, 0 with problems" in done.stdout, done.stdout + done.stderr

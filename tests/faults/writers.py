@@ -1,0 +1,191 @@
+"""Two writers: one stopped at each of its storage operations while the other runs to its end."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from etl.lake import log
+from etl.lake.verify import verify
+from tests.faults import judge, scenarios
+from tests.faults.enumeration import Case, Outcome, ends_of_runs
+from tests.faults.interposer import Control
+from tests.faults.processes import Child, answer
+from tests.faults.scenarios import Place, fresh, known_tables
+
+Command = Callable[[Place], int]
+BOTH = (0, 1)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """`stopped` is stopped at one operation; `other` runs then, from beginning to end."""
+
+    prepare: Callable[[Place], Any]
+    stopped: Command
+    other: Command
+    engine: bool = False
+
+    @property
+    def name(self) -> str:
+        return next(name for name, pair in PAIRS.items() if pair is self)
+
+
+def _pairs() -> dict[str, Pair]:
+    commands: dict[str, Command] = {
+        "append": scenarios.append,
+        "other append": scenarios.append_other,
+        "replace": scenarios.replace,
+        "other replace": scenarios.replace_other,
+        "vacuum": scenarios.vacuum,
+        "compact": scenarios.compact,
+        "export": scenarios.export,
+    }
+    together = (
+        ("append", "other append", scenarios.two_corpora),
+        ("append", "replace", scenarios.two_corpora),
+        ("replace", "other replace", scenarios.two_corpora),
+        ("append", "vacuum", scenarios.replaced),
+        ("replace", "vacuum", scenarios.replaced),
+        ("append", "compact", scenarios.two_corpora),
+        ("replace", "compact", scenarios.two_corpora),
+        ("vacuum", "compact", scenarios.replaced),
+        ("replace", "export", scenarios.two_corpora),
+        ("append", "export", scenarios.two_corpora),
+    )
+    found = {}
+    for one, two, lake in together:
+        found[f"{one} + {two}"] = Pair(lake, commands[one], commands[two])
+        found[f"{two} + {one}"] = Pair(lake, commands[two], commands[one])
+    first, second = scenarios.extraction(), scenarios.extraction()
+    found["first append + other append"] = Pair(
+        scenarios.empty, scenarios.append, scenarios.append_other
+    )
+    found["two extractions"] = Pair(scenarios.empty, first, second, engine=True)
+    return found
+
+
+PAIRS = _pairs()
+
+
+class Writers:
+    """The cases of one pair, in a folder of its own."""
+
+    def __init__(self, pair: Pair, folder: Path, seed: int) -> None:
+        self.scenario = pair
+        self.folder = folder / pair.name.replace(" ", "-").replace("+", "and")
+        self.seed = seed
+        self._control = self.folder / "control"
+
+    def place(self, name: str) -> Place:
+        return Place(self.folder / name, self.folder / "input", self.seed)
+
+    @cached_property
+    def undisturbed(self) -> dict[str, Any]:
+        """The operations of the first, and what the lake holds after either order and either one.
+
+        Raises:
+            RuntimeError: a command fails even so.
+        """
+        fresh(self.folder).mkdir(parents=True)
+        base = self.place("base")
+        pair = self.scenario
+        answer(lambda: pair.prepare(base), self.folder)
+        control = Control(self._control, self.place("whole").root)
+        shutil.copytree(base.root, self.place("whole").root)
+        output = self.folder / "whole.txt"
+        if Child(lambda: pair.stopped(self.place("whole")), output, control).wait():
+            raise RuntimeError(output.read_text())
+        operations = control.operations()
+        control.close()
+        ends = {}
+        for order in ((pair.stopped, pair.other), (pair.other, pair.stopped), (pair.other,)):
+            place = self.place("order")
+            shutil.copytree(base.root, fresh(place.root))
+            codes = [answer(lambda c=command, p=place: c(p), self.folder) for command in order]
+            if any(codes):
+                raise RuntimeError(f"{pair.name} one after the other: exit codes {codes}")
+            ends[order] = answer(lambda p=place: judge.contents(p), self.folder)
+        both = [ends[pair.stopped, pair.other], ends[pair.other, pair.stopped]]
+        return {"operations": operations, "both": both, "other": ends[pair.other,]}
+
+    def cases(self, _: Sequence[str] = ()) -> list[Case]:
+        """The first stopped before each of its operations."""
+        operations = list(enumerate(self.undisturbed["operations"], 1))
+        if self.scenario.engine:
+            operations = list(ends_of_runs(operations))
+        return [Case(self.scenario.name, "stop", number) for number, _ in operations]
+
+    def run(self, case: Case) -> Outcome:
+        """Stop the first, run the other, let the first go on; what failed is run again."""
+        reference, place, pair = self.undisturbed, self.place("case"), self.scenario
+        shutil.copytree(self.folder / "base", fresh(place.root))
+        outputs = [self.folder / "stopped.txt", self.folder / "other.txt"]
+        for output in outputs:
+            output.unlink(missing_ok=True)
+        control = Control(self._control, place.root, "stop", case.place)
+        first = Child(lambda: pair.stopped(place), outputs[0], control)
+        stopped = first.wait(until_stopped=True)
+        second = Child(lambda: pair.other(place), outputs[1]).wait()
+        if stopped is None:
+            first.go_on()
+        codes = (first.wait() if stopped is None else stopped, second)
+        fired, operations = control.fired, control.operations()
+        control.close()
+        problems = []
+        for code, output in zip(codes, outputs, strict=True):
+            text = output.read_text()
+            if code not in BOTH:
+                problems.append(f"exit code {code}: {text.strip().splitlines()[-1:]}")
+            if "Traceback" in text:
+                problems.append(f"a traceback: {text.strip().splitlines()[-1]}")
+        if codes[1]:
+            problems.append(f"the one that ran undisturbed failed: {outputs[1].read_text()[-300:]}")
+        problems += answer(lambda: self._judged(place, codes, reference), self.folder)
+        at = (fired or len(operations)) - 1
+        text = f"{operations[at].call} {operations[at].path}" if operations else "nothing"
+        return Outcome(str(case), text, codes[0], problems, bool(fired))
+
+    def _judged(
+        self, place: Place, codes: tuple[int | None, int | None], reference: dict[str, Any]
+    ) -> list[str]:
+        pair, problems = self.scenario, _broken(place)
+        found = judge.contents(place)
+        if codes == (0, 0) and found not in reference["both"]:
+            problems.append(
+                f"what both left comes of neither order: {_differing(found, reference)}"
+            )
+        if codes[0] and not pair.engine and found not in (reference["other"], *reference["both"]):
+            problems.append("the one that failed has changed what the other left")
+        for code, command in zip(codes, (pair.stopped, pair.other), strict=True):
+            if code and command(place):
+                problems.append("run again: it failed")
+        problems += [f"afterwards: {fault}" for fault in _broken(place)]
+        found = judge.contents(place)
+        if found not in reference["both"]:
+            problems.append(f"afterwards: as of neither order: {_differing(found, reference)}")
+        problems += [f"left behind: {path}" for path in judge.leftovers(place)]
+        tables = {name for name in found if "." not in name}
+        after = judge.contents(place)
+        if any(after.get(name) != found[name] for name in tables):
+            problems.append("vacuum changed a table")
+        return problems
+
+
+def _differing(found: dict[str, str], reference: dict[str, Any]) -> str:
+    ends = reference["both"]
+    return ", ".join(
+        name for name in sorted(found) if all(end.get(name) != found[name] for end in ends)
+    )
+
+
+def _broken(place: Place) -> list[str]:
+    return [
+        f"{name}: {fault}"
+        for name in known_tables(place.lake)
+        for fault in verify(place.lake, log.declaration(name)).faults
+    ]

@@ -1,0 +1,108 @@
+"""Fuzz every reader for a bounded time: ``python -m tests.fuzz [seconds=600] [reader=NAME]``."""
+
+from __future__ import annotations
+
+import logging
+import random
+import sys
+import tempfile
+import time
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+
+import conf
+from conf import JobFailed, UserError, setting
+from tests.fuzz.mutations import mutated
+from tests.fuzz.readers import Reader, readers
+
+_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of ``python -m tests.fuzz``."""
+
+    seconds: float = setting(600, help="time of all readers together")
+    reader: str | None = setting(None, help="one reader alone")
+    seed: int = setting(0, help="seed of the mutations")
+    folder: str | None = setting(None, help="where inputs that show a fault are kept")
+    replay: str | None = setting(None, help="a file of input to read once more, with reader=")
+
+    def __post_init__(self) -> None:
+        if self.reader and self.reader not in [reader.name for reader in readers()]:
+            raise UserError(f"reader={self.reader}: expected one of {[r.name for r in readers()]}")
+
+
+def fuzz(settings: Settings) -> None:
+    """Try mutated inputs; `JobFailed` where one raises what is no refusal."""
+    logging.disable(logging.WARNING)
+    chosen = [reader for reader in readers() if settings.reader in (None, reader.name)]
+    keep = Path(settings.folder or tempfile.mkdtemp(prefix="adnominal-fuzz-"))
+    keep.mkdir(parents=True, exist_ok=True)
+    bad = 0
+    for reader in chosen:
+        if settings.replay:
+            inputs, faults = 1, {}
+            if fault := fault_of(reader, Path(settings.replay).read_bytes()):
+                faults = {fault: b""}
+        else:
+            inputs, faults = tried(reader, settings.seconds / len(chosen), settings.seed)
+        print(f"{reader.name:<24}{inputs:>12_} inputs  {len(faults)} faults", flush=True)
+        for number, (fault, data) in enumerate(list(faults.items())[:_SHOWN]):
+            path = keep / f"{reader.name.replace(' ', '-')}-{number}"
+            path.write_bytes(data)
+            print(f"  seed={settings.seed} reader='{reader.name}' replay={path}: {fault}")
+        bad += len(faults)
+    if bad:
+        raise JobFailed(f"{bad} kinds of faults; their inputs are in {keep}")
+
+
+def tried(reader: Reader, seconds: float, seed: int) -> tuple[int, dict[str, bytes]]:
+    """How many inputs fitted into the time, and one input for each place that failed."""
+    draw = random.Random(f"{seed}/{reader.name}")
+    end = time.monotonic() + seconds
+    faults: dict[str, bytes] = {}
+    inputs = 0
+    corpus = list(reader.seeds)
+    with tempfile.TemporaryDirectory() as folder:
+        for data in corpus:
+            if fault := fault_of(reader, data, Path(folder)):
+                faults[fault] = data
+        while time.monotonic() < end:
+            data = mutated(draw.choice(corpus), draw, reader.seeds)[:100_000]
+            if fault := fault_of(reader, data, Path(folder)):
+                faults.setdefault(fault, data)
+            elif draw.random() < 0.02 and len(corpus) < 200:
+                corpus.append(data)
+            inputs += 1
+    return inputs, faults
+
+
+def fault_of(reader: Reader, data: bytes, folder: Path | None = None) -> str:
+    """What a reader raises that is no refusal, and where; nothing where all is well."""
+    if folder is None:
+        with tempfile.TemporaryDirectory() as made:
+            return fault_of(reader, data, Path(made))
+    try:
+        reader.read(data, folder)
+    except reader.refuses:
+        return ""
+    except Exception as error:
+        frames = [
+            f for f in traceback.extract_tb(error.__traceback__) if "tests/fuzz" not in f.filename
+        ]
+        last = frames[-1] if frames else None
+        ours = [
+            f
+            for f in frames
+            if "site-packages" not in f.filename and "/lib/python" not in f.filename
+        ]
+        where = f"{ours[-1].filename}:{ours[-1].lineno}" if ours else str(last)
+        text = " ".join(str(error).split())[:120]
+        return f"{type(error).__name__} at {where}" + (f": {text}" if not ours else "")
+    return ""
+
+
+if __name__ == "__main__":
+    sys.exit(conf.run(Settings, fuzz))

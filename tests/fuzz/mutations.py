@@ -1,0 +1,42 @@
+"""Bytes near to those of a file that is right."""
+
+from __future__ import annotations
+
+import random
+
+MARKS = (
+    *(b"\t", b"\n", b"\r\n", b"\n\n", b"\0", b"\xff", b"\xc3", b"\xef\xbb\xbf", b" ", b'"', b"'"),
+    *(b",", b"=", b"<", b">", b"</page>", b"<page>", b"&#0;", b"&#x110000;", b"&lt;", b"{{", b"}}"),
+    *(b"[[", b"]]", b"{|", b"|}", b"[", b"]", b"{", b"}", b"null", b"-1", b"1e999", b"NaN", b"0"),
+    *(b"99999999999999999999", b"\xed\xa0\x80", "\u2028".encode(), "é".encode(), b"-" * 40),
+    *(b"(" * 300, b"[" * 3000, b"-" * 3000, b'{"a":' * 1500, b"amod", b"JJ", b"NN", b"WARC/1.0"),
+    *(b"Content-Length: 99", b"Content-Length: -5", b"all x1.", b"exists x1.", b"b1 NOT b2 [SEP] "),
+)
+
+
+def mutated(seed: bytes, draw: random.Random, others: tuple[bytes, ...] = ()) -> bytes:
+    """`seed` with up to eight changes: bytes flipped, cut, doubled, moved, marks put in."""
+    data = bytearray(seed)
+    for _ in range(draw.choice((1, 1, 1, 2, 3, 8))):
+        at = draw.randrange(len(data) + 1)
+        length = min(draw.choice((1, 2, 7, 40)), len(data) - at)
+        match draw.randrange(7):
+            case 0 if length:
+                data[at] ^= 1 << draw.randrange(8)
+            case 1:
+                del data[at : at + length]
+            case 2:
+                data[at:at] = data[at : at + length] * draw.choice((1, 2, 50))
+            case 3:
+                data[at:at] = draw.choice(MARKS)
+            case 4:
+                piece = bytes(data[at : at + length])
+                del data[at : at + length]
+                to = draw.randrange(len(data) + 1)
+                data[to:to] = piece
+            case 5 if others:
+                other = draw.choice(others)
+                data[at:] = other[draw.randrange(len(other) + 1) :]
+            case _:
+                data[at : at + length] = draw.randbytes(length)
+    return bytes(data)

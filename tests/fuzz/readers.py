@@ -1,0 +1,290 @@
+"""Every reader of the house as a function of bytes, with input that is right to begin from."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import pickle
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import conf
+from analysis.semantics import drs_matching, polarity, prover
+from conf import UserError
+from etl.adept.answers import read_sent
+from etl.amod import settings as amod_settings
+from etl.amod.kernel import PairCounter
+from etl.amod.rules import ReadingRules
+from etl.corpora import columnar, text, wet, wikipedia, wikitext
+from etl.corpora.blocks import NoBoundary, blocks
+from etl.corpora.files import InputFile, Unreadable, units
+from etl.knowledge import conceptnet, lexicons, wordnet
+from etl.published import adept, asp, plane, sygns
+from etl.sygns import drs, fol, translate, vf
+from tests.etl.amod.corpus import depcc_part
+from tests.etl.knowledge import wordnet_files
+
+REFUSALS = (UserError, Unreadable, NoBoundary)
+
+
+@dataclass(frozen=True)
+class Reader:
+    """`read` takes bytes and a folder for files; `seeds` are right. `refuses` is allowed."""
+
+    name: str
+    seeds: tuple[bytes, ...]
+    read: Callable[[bytes, Path], Any]
+    refuses: tuple[type[Exception], ...] = REFUSALS
+
+
+DEPCC = depcc_part([("old", "key"), ("red", "car")])
+CONLLU = b"""# newdoc id = d
+# text = the old key shines
+1\tthe\tthe\tDET\tDT\t_\t3\tdet\t_\t_
+2\told\told\tADJ\tJJ\tDegree=Pos\t3\tamod\t_\t_
+3-4\tkeys\t_\t_\t_\t_\t_\t_\t_\t_
+3\tkey\tkey\tNOUN\tNN\t_\t4\tnsubj\t_\t_
+4\tshines\tshine\tVERB\tVBZ\t_\t0\troot\t_\t_
+5.1\tx\tx\tVERB\tVBZ\t_\t_\t_\t_\t_
+
+"""
+WIKIPEDIA = b"""<mediawiki><page>
+ <title>Key</title><ns>0</ns><id>1</id>
+ <revision><model>wikitext</model><text xml:space="preserve">The '''old key''' &amp; a
+{{convert|3|km|mi}} [[File:a.jpg|thumb|A [[red]] key]] {| class="x"
+| cell
+|} shines&lt;ref name="a"&gt;b&lt;/ref&gt;.</text></revision></page>
+ <page><title>K</title><ns>0</ns><redirect title="Key"/><revision><text>#REDIRECT [[Key]]</text>
+ </revision></page></mediawiki>
+"""
+WET = (
+    b"WARC/1.0\r\nWARC-Type: conversion\r\nWARC-Target-URI: http://a.example/\r\n"
+    b"WARC-Identified-Content-Language: eng\r\nContent-Type: text/plain\r\n"
+    b"Content-Length: 20\r\n\r\nThe old key shines.\n\r\n\r\n"
+)
+CONCEPTNET_5 = (
+    b"/a/[/r/CapableOf/,/c/en/dog/,/c/en/bark/]\t/r/CapableOf\t/c/en/dog/n\t/c/en/bark\t"
+    b'{"weight": 2.0, "surfaceText": "[[a dog]] can [[bark]]", "dataset": "/d/conceptnet/4/en", '
+    b'"license": "cc:by/4.0"}'
+)
+CONCEPTNET_4 = b"CapableOf\tdog\tbark\t4\t10"
+ADEPT = (
+    b'[{"sentence1": "A dog barks.", "sentence2": "A small dog barks.", "modifier": "small", '
+    b'"noun": "dog", "label": 3}]'
+)
+PLANE = (
+    b"sentence\tlabel\tclass\tadjective\tnoun\thypernym\n"
+    b"A red car is a car\t1\tI\tred\tcar\tvehicle\n"
+)
+FOL = (
+    b"all x1.((cat(x1) & small(x1)) -> -dance(x1))",
+    b"exists x2.(ann(x2) & exists x1.(two(x1) & (lick(x1,x2) | -(swim(x1) & come(x1)))))",
+)
+VF = (b"ALL AND CAT SMALL NOT DANCE", b"EXIST AND FOX LARGE NOT EXIST ANN LICK")
+DRS = (
+    b"b1 IMP b2 b3 [SEP] b2 REF x1 [SEP] b2 cat x1 [SEP] b2 small x1 [SEP] b3 NOT b4 "
+    b"[SEP] b4 dance x1",
+)
+SYGNS = (
+    b"depth\tsentence\tfol\tvf\tdrs\tfolpol\tvfpol\ttags\n"
+    b"0\tall small cats did not dance\t" + FOL[0] + b"\t" + VF[0] + b"\t" + DRS[0] + b"\t"
+    b"[[cat,neg]]\t[[cat,neg]]\tsbj_quant:yes\n"
+)
+ANSWERS = (
+    b"question_id,annotator,label,seconds\nq1,ann,3,2.5\nq2,,impossible,\n",
+    b"WorkerId,AssignmentStatus,WorkTimeInSeconds,Input.question_1,Answer.label_1.0\n"
+    b'W1,Approved,30,"q1",true\n',
+    b'[{"data": {"question_1": "q1"}, "annotations": [{"completed_by": {"id": 1}, "lead_time": 3, '
+    b'"result": [{"from_name": "label_1", "value": {"choices": ["3"]}}]}]}]',
+)
+ASP = b"premise,hypothesis,label\nThe rope is 3 meters long.,The rope is long.,1\n"
+SETTINGS = b"source: depcc\ninput: [a, b]\nexamples: 3\nlowercase: true\nmax_rejected: 0.5\n"
+
+
+def _kernel(dialect: str) -> Callable[[bytes, Path], Any]:
+    def read(data: bytes, folder: Path) -> Any:
+        """Both implementations on the same blocks, or the same refusal of both."""
+        results = []
+        for implementation in ("compiled", "reference"):
+            counter = PairCounter(dialect, ReadingRules(), implementation)
+            for block in blocks(io.BytesIO(data)):
+                counter.feed(block)
+            pairs = sorted(zip(*(column.to_pylist() for column in counter.drain()), strict=True))
+            results.append((pairs, counter.stats()))
+        assert results[0] == results[1], f"compiled and reference differ: {results}"
+
+    return read
+
+
+def _file(name: str, read: Callable[[Path], Any]) -> Callable[[bytes, Path], Any]:
+    def written(data: bytes, folder: Path) -> Any:
+        path = folder / name
+        path.write_bytes(data)
+        return read(path)
+
+    return written
+
+
+def _release(name: str, read: Callable[[Path], Any]) -> Callable[[bytes, Path], Any]:
+    """A release: a folder of its own with the file in it."""
+
+    def written(data: bytes, folder: Path) -> Any:
+        path = folder / name.split("/", 1)[0] / name.split("/", 1)[1]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+        return read(folder / name.split("/", 1)[0])
+
+    return written
+
+
+def _unit(read: Callable[..., Any], kind: Any = "whole") -> Callable[[Path], Any]:
+    def all_units(path: Path) -> Any:
+        size = path.stat().st_size
+        if not size:
+            return
+        file = InputFile(str(path), size, conf_epoch())
+        for unit in units(file, kind, 64):
+            for _ in read(unit):
+                pass
+
+    return all_units
+
+
+def conf_epoch() -> Any:
+    from datetime import UTC, datetime
+
+    return datetime(2020, 1, 1, tzinfo=UTC)
+
+
+def _parquet() -> bytes:
+    table = pa.table({"id": ["a", "b"], "text": ["The old key shines.", None]})
+    sink = io.BytesIO()
+    pq.write_table(table, sink)
+    return sink.getvalue()
+
+
+def _wordnet(data: bytes, folder: Path) -> None:
+    """One of the files is replaced: its name is the first line."""
+    name, _, content = data.partition(b"\n")
+    if name not in WORDNET:
+        return
+    place = wordnet_files.write(folder / "wordnet")
+    (place / name.decode()).write_bytes(content)
+    found = wordnet.find(str(place))
+    wordnet.lemmas(found)
+    wordnet.exceptions(found)
+    wordnet.hypernyms(found)
+
+
+WORDNET = (b"data.noun", b"index.noun", b"index.sense", b"noun.exc", b"data.verb", b"index.verb")
+
+
+def _wordnet_seeds() -> tuple[bytes, ...]:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        place = wordnet_files.write(Path(folder))
+        return tuple(
+            name + b"\n" + (place / name.decode()).read_bytes()
+            for name in WORDNET
+            if (place / name.decode()).exists()
+        )
+
+
+def _formula(data: bytes, folder: Path) -> None:
+    string = data.decode("utf-8", "replace")
+    formula = fol.parse(string)
+    assert fol.parse(fol.text(formula)) == formula
+    fol.canonical(formula)
+    translate.fol_to_drs(formula)
+    polarity.polarities("fol", string)
+
+
+def _term(data: bytes, folder: Path) -> None:
+    string = data.decode("utf-8", "replace")
+    term = vf.parse(string)
+    assert vf.parse(vf.text(term)) == term
+    polarity.polarities("vf", string)
+    prover.formula_of("vf", string)
+
+
+def _structure(data: bytes, folder: Path) -> None:
+    string = data.decode("utf-8", "replace")
+    # What a model wrote is scored, whatever it is.
+    drs_matching.match(DRS[0].decode(), string)
+    box = drs.parse(string)
+    assert drs.parse(drs.text(box)) == drs.parse(drs.text(drs.parse(drs.text(box))))
+    translate.drs_to_fol(box)
+
+
+def _settings(path: Path) -> None:
+    conf.load(amod_settings.Settings, ["--config", str(path), f"lake={path.parent}"])
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def readers() -> tuple[Reader, ...]:
+    """All of them."""
+    formulas = (*REFUSALS, fol.ParseError)
+    return (
+        Reader("DepCC", (DEPCC,), _kernel("depcc")),
+        Reader("CoNLL-U", (CONLLU,), _kernel("conllu")),
+        Reader("MediaWiki XML", (WIKIPEDIA,), _file("a.xml", _unit(wikipedia.read_unit, "xml"))),
+        Reader("wikitext", (WIKIPEDIA,), lambda data, _: wikitext.running_text(_text(data))),
+        Reader(
+            "plain text",
+            (b"The old key shines.\n\nIt is red.\n",),
+            _file("a.txt", _unit(text.read_unit, "lines")),
+        ),
+        Reader(
+            "JSON lines",
+            (b'{"id": 1, "text": "The old key shines."}\n{"text": "Red."}\n',),
+            _file("a.jsonl", _unit(text.read_unit, "lines")),
+        ),
+        Reader(
+            "gzip",
+            (gzip.compress(b"The old key.\n" * 9),),
+            _file("a.txt.gz", _unit(text.read_unit)),
+        ),
+        Reader(
+            "Parquet",
+            (_parquet(),),
+            _file("a.parquet", _unit(lambda unit: columnar.read_unit(unit, "text", "id"))),
+        ),
+        Reader("WET", (WET,), _file("a.warc.wet", _unit(wet.read_unit))),
+        Reader("ConceptNet 5", (CONCEPTNET_5,), lambda data, _: conceptnet.parse_5(data)),
+        Reader("ConceptNet 4", (CONCEPTNET_4,), lambda data, _: conceptnet.parse_4(data)),
+        Reader("WordNet", _wordnet_seeds(), _wordnet),
+        Reader("ADEPT's release", (ADEPT,), _release("adept/train.json", adept.read)),
+        Reader("PLANE's release", (PLANE,), _release("plane/ood_train_1.tsv", plane.read)),
+        Reader(
+            "PLANE's pickles",
+            (pickle.dumps([("A red car is a car", 1, "I", "red", "car", "vehicle")]),),
+            _release("pickles/ood_train_1.pkl", plane.read),
+        ),
+        Reader(
+            "ASP's release",
+            (ASP,),
+            _release("asp/EntailmentInference/argument.csv", asp.read),
+        ),
+        Reader("SyGNS's release", (SYGNS,), _release("sygns/results.tsv", sygns.read)),
+        Reader(
+            "answers of annotators", ANSWERS, _file("answers", lambda p: read_sent(p, None, "a"))
+        ),
+        Reader("FOL", FOL, _formula, formulas),
+        Reader("VF", VF, _term, formulas),
+        Reader("DRS", DRS, _structure, formulas),
+        Reader("settings", (SETTINGS,), _file("settings.yaml", _settings)),
+        Reader(
+            "word lists",
+            (b"adjective\tclass\nred\tI\nsmall\tS\n",),
+            _file("words.tsv", lambda path: lexicons.class_list(path)),
+        ),
+    )

@@ -1,0 +1,87 @@
+"""Fifteen seconds of `python -m tests.fuzz`, and inputs that once raised what is no refusal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from etl.sygns import drs, fol, vf
+from tests.fuzz.__main__ import fault_of, tried
+from tests.fuzz.readers import DRS, Reader, readers
+
+READERS = {reader.name: reader for reader in readers()}
+SECONDS = 12 / len(READERS)
+
+DEEP = b"[" * 100_000
+# Reader, and what it once failed on.
+ONCE = (
+    ("ADEPT's release", DEEP),
+    ("answers of annotators", DEEP),
+    ("JSON lines", b'{"text": ' + DEEP),
+    ("ConceptNet 5", b"a\t/r/IsA\t/c/en/a\t/c/en/b\t" + DEEP),
+    ("settings", b"a: " + DEEP),
+    ("FOL", b"-" * 5000 + b"dance(a)"),
+    ("FOL", b"a(b) -> " * 3000 + b"a(b)"),
+    ("VF", b"NOT " * 5000 + b"CAT"),
+    ("DRS", b" [SEP] ".join(b"b%d NOT b%d" % (n, n + 1) for n in range(3000))),
+)
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_mutated_input_is_taken_counted_or_refused(name: str) -> None:
+    inputs, faults = tried(READERS[name], SECONDS, seed=0)
+    assert not faults, {fault: data[:300] for fault, data in faults.items()}
+    assert inputs > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "data"), ONCE, ids=[f"{name}-{n}" for n, (name, _) in enumerate(ONCE)]
+)
+def test_what_once_failed(name: str, data: bytes, tmp_path: Path) -> None:
+    assert fault_of(READERS[name], data, tmp_path) == ""
+
+
+def test_a_fault_is_seen() -> None:
+    def read(data: bytes, folder: Path) -> None:
+        assert b"\xff" not in data
+
+    inputs, faults = tried(Reader("x", (b"abc",), read), 0.3, seed=0)
+    assert inputs and [fault.split(" at ")[0] for fault in faults] == ["AssertionError"]
+
+
+VARIABLES = st.integers(1, 9).map(lambda number: f"x{number}")
+ATOMS = st.builds(fol.Atom, st.sampled_from(("cat", "lick")), st.tuples(VARIABLES))
+FORMULAS = st.recursive(
+    ATOMS,
+    lambda inner: st.one_of(
+        st.builds(fol.Not, inner),
+        st.builds(fol.Implies, inner, inner),
+        st.lists(inner, min_size=2, max_size=3).map(fol.conjunction),
+        st.lists(inner, min_size=2, max_size=3).map(fol.disjunction),
+        st.builds(fol.All, VARIABLES, inner),
+    ),
+    max_leaves=12,
+)
+
+
+@given(FORMULAS)
+@hypothesis_settings(max_examples=60)
+def test_any_formula_is_read_as_it_was_written(formula: fol.Formula) -> None:
+    for variable in sorted(fol.free_variables(formula)):
+        formula = fol.Exists(variable, formula)
+    assert fol.parse(fol.text(formula)) == formula
+
+
+@given(st.text())
+@hypothesis_settings(max_examples=60)
+def test_any_text_is_read_or_refused(text: str) -> None:
+    for parse in (fol.parse, vf.parse, drs.parse):
+        try:
+            parse(text)
+        except fol.ParseError as error:
+            assert str(error)
+    assert drs.parse(DRS[0].decode())

@@ -1,0 +1,242 @@
+"""Files that somebody made to do harm: docs/safety.md says what is guarded, here it is shown."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import pickle
+import re
+import zipfile
+from datetime import timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import conf
+from analysis.reporting.html import html
+from analysis.reporting.markdown import markdown
+from analysis.reporting.page import Part, Report, Section, Table, Text
+from conf import ROOT, UserError, setting
+from etl.adept.annotation import Question
+from etl.adept.forms import batch_files, page_html
+from etl.corpora import files
+from etl.corpora.files import EXPANSION_VARIABLE, Unreadable, open_input
+from etl.knowledge import wordnet
+from etl.lake import arrow, log, upkeep
+from etl.lake.errors import LakeError
+from etl.lake.export import export
+from etl.lake.tables import TABLES
+from etl.published import pickles
+from tests.etl.knowledge import wordnet_files
+
+PAIRS = TABLES["amod_pairs"]
+SCRIPT = "<script>alert(1)</script>"
+
+
+def pairs(*adjectives: str) -> pa.Table:
+    rows = [
+        {"corpus": "uk", "adjective": word, "noun": "key", "count": number - 1}
+        for number, word in enumerate(adjectives)
+    ]
+    return pa.Table.from_pylist(rows, PAIRS.schema)
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> str:
+    root = str(tmp_path / "lake")
+    arrow.append(root, "amod_pairs", pairs("old"), job="test")
+    return root
+
+
+# ------------------------------------------------------------------------------ a lake of others
+
+
+@pytest.mark.parametrize(
+    "path", ["../../secret.parquet", "/etc/passwd", "file:///etc/passwd", "a/../../b"]
+)
+def test_a_log_that_names_a_file_outside_its_table(lake: str, path: str) -> None:
+    commit = Path(lake, "amod_pairs", "_delta_log", f"{0:020}.json")
+    lines = [json.loads(line) for line in commit.read_text().splitlines()]
+    for action in lines:
+        if "add" in action:
+            action["add"]["path"] = path
+    commit.write_text("\n".join(map(json.dumps, lines)))
+    for read in (
+        lambda: arrow.read(lake, "amod_pairs"),
+        lambda: list(arrow.query(lake, "amod_pairs", "SELECT * FROM amod_pairs")),
+        lambda: arrow.files(lake, "amod_pairs"),
+        lambda: upkeep.compact(lake, PAIRS),
+        lambda: upkeep.vacuum(lake, PAIRS, timedelta(0)),
+    ):
+        with pytest.raises(LakeError, match="outside its folder|cannot be read"):
+            read()
+
+
+def test_links_in_a_table_are_not_followed_when_files_are_deleted(
+    lake: str, tmp_path: Path
+) -> None:
+    victim = tmp_path / "victim" / "deep"
+    victim.mkdir(parents=True)
+    (victim / "precious.parquet").write_text("precious")
+    table = Path(lake, "amod_pairs")
+    (table / "data" / "elsewhere").symlink_to(tmp_path / "victim")
+    (table / "linked").symlink_to(tmp_path / "victim")
+    (table / "_staging" / "elsewhere").write_text("elsewhere")
+    (table / "_staging" / "link").symlink_to(victim)
+    (table / "_delta_log" / "link").symlink_to(victim)
+    for path in (victim / "precious.parquet", table / "_staging" / "elsewhere"):
+        os.utime(path, (0, 0))
+    upkeep.vacuum(lake, PAIRS, timedelta(0))
+    assert (victim / "precious.parquet").read_text() == "precious"
+    assert arrow.read(lake, "amod_pairs").num_rows == 1
+
+
+# ------------------------------------------------------------------------- archives and releases
+
+
+def test_a_gzip_bomb_is_refused_and_the_bound_is_a_setting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "bomb.gz"
+    path.write_bytes(gzip.compress(b"\0" * (4 << 20)))
+    monkeypatch.setattr(files, "_NO_BOMB", 1 << 20)
+    with pytest.raises(Unreadable, match=r"more than 200 times .* ADNOMINAL_MAX_EXPANSION"):
+        with open_input(str(path)) as stream:
+            while stream.read(1 << 16):
+                pass
+    monkeypatch.setenv(EXPANSION_VARIABLE, "5000")
+    with open_input(str(path)) as stream:
+        assert len(stream.read()) == 4 << 20
+    monkeypatch.setenv(EXPANSION_VARIABLE, "many")
+    with pytest.raises(UserError, match="expected a whole number above 0"):
+        open_input(str(path))
+
+
+def test_a_zip_bomb_in_the_place_of_wordnet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = wordnet_files.write(tmp_path / "wordnet")
+    archive = tmp_path / "wordnet.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as written:
+        for file in folder.iterdir():
+            written.write(file, f"wordnet/{file.name}")
+        written.writestr("wordnet/index.adv", " " * (1 << 20))
+    monkeypatch.setattr(wordnet, "_MOST_BYTES", 1 << 19)
+    with pytest.raises(UserError, match="unpacks to 1048576 bytes"):
+        wordnet.lemmas(wordnet.find(str(archive)))
+
+
+class Boom:
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.system, ("touch /tmp/adnominal-was-run",)
+
+
+@pytest.mark.parametrize("read", [pickles.plain, pickles.array])
+def test_a_pickle_that_runs_a_command(tmp_path: Path, read: object) -> None:
+    path = tmp_path / "rows.pkl"
+    path.write_bytes(pickle.dumps(Boom()))
+    with pytest.raises(UserError, match="could run any code"):
+        read(path)  # type: ignore[operator]
+    assert not Path("/tmp/adnominal-was-run").exists()
+
+
+def test_no_other_code_loads_pickles_or_foreign_code() -> None:
+    """`trust_remote_code` is never true; weights come as safetensors or under weights_only."""
+    allowed = {"etl/published/pickles.py", "etl/engine/workers.py"}
+    for folder in ("conf", "etl", "training", "analysis"):
+        for path in (ROOT / folder).rglob("*.py"):
+            text = path.read_text(encoding="utf-8")
+            name = path.relative_to(ROOT).as_posix()
+            assert not re.search(r"trust_remote_code\s*=\s*True", text), name
+            assert not re.search(r"weights_only\s*=\s*False", text), name
+            if name not in allowed:
+                assert not re.search(r"\bpickle\.loads?\(|joblib\.load\(|extractall\(", text), name
+            for call in re.findall(r"torch\.load\([^)]*\)", text):
+                assert "weights_only=True" in call, name
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: &a [x, x, x, x, x, x, x, x, x, x]\n"
+        + "".join(
+            f"{name}: &{name} [{', '.join(['*' + before] * 10)}]\n"
+            for before, name in zip("abcdefgh", "bcdefghi", strict=True)
+        ),
+        "a: &a [*a]\n",
+    ],
+    ids=["billion laughs", "within itself"],
+)
+def test_settings_that_write_themselves_out(tmp_path: Path, text: str) -> None:
+    from dataclasses import dataclass
+
+    @dataclass(frozen=True)
+    class Settings:
+        a: list[str] = setting([], help="words")
+
+    path = tmp_path / "settings.yaml"
+    path.write_text(text)
+    with pytest.raises(UserError, match="more than 10000 values"):
+        conf.load(Settings, ["--config", str(path)])
+
+
+# ---------------------------------------------------------------------- what is opened by people
+
+
+def test_cells_that_a_spreadsheet_would_run(lake: str, tmp_path: Path) -> None:
+    words = ('=HYPERLINK("http://a")', "+1", "-1", "@SUM(A1)", "plain")
+    arrow.append(lake, "amod_pairs", pairs(*words), job="test")
+    out = tmp_path / "pairs.csv"
+    export(lake, "amod_pairs", format="csv", out=str(out))
+    lines = sorted(out.read_text().splitlines()[1:])
+    assert lines == sorted(
+        [
+            'uk,"\'=HYPERLINK(""http://a"")",key,-1',
+            "uk,'+1,key,0",
+            "uk,'-1,key,1",
+            "uk,'@SUM(A1),key,2",
+            "uk,plain,key,3",
+            "uk,old,key,-1",
+        ]
+    )
+    export(lake, "amod_pairs", format="csv", out=str(out), overwrite=True, formulas=True)
+    assert "uk,@SUM(A1),key,2" in out.read_text().splitlines()
+    tsv = tmp_path / "pairs.tsv"
+    export(lake, "amod_pairs", format="tsv", out=str(tsv))
+    assert "uk\t@SUM(A1)\tkey\t2" in tsv.read_text().splitlines()
+
+
+def question(sentence: str, platform: str) -> Question:
+    return Question(
+        "q1", "b", "b-1", 1, "item", "i1", None, sentence, f"{sentence}!", "main", "context",
+        platform, "clean",
+    )  # fmt: skip
+
+
+def test_texts_in_the_files_of_annotators(tmp_path: Path) -> None:
+    for text in batch_files(tmp_path / "b.csv", [question("=1+1", "csv")]).values():
+        assert ",=1+1" not in text
+    for platform in ("mturk", "csv", "label_studio"):
+        path = tmp_path / ("b.json" if platform == "label_studio" else "b.csv")
+        for name, text in batch_files(path, [question(SCRIPT, platform)]).items():
+            # JSON, and the plain CSV, are no pages.
+            if name.suffix == ".html" or platform == "mturk":
+                assert SCRIPT not in text, name
+    assert SCRIPT not in page_html([question(SCRIPT, "csv")])
+
+
+def test_texts_in_the_report() -> None:
+    table = Table(SCRIPT, pa.table({SCRIPT: [SCRIPT]}))
+    made = Report(SCRIPT, [Text(SCRIPT)], [Part("p", SCRIPT, [Section("s", SCRIPT, [table])])])
+    for text in (html(made, {}), markdown(made)):
+        assert SCRIPT not in text
+        assert "alert(1)" in text
+
+
+def test_a_table_with_a_log_by_others_is_declared_or_refused(lake: str) -> None:
+    commit = Path(lake, "amod_pairs", "_delta_log", f"{0:020}.json")
+    commit.write_text("[" * 100_000)
+    with pytest.raises((LakeError, conf.JobFailed)):
+        log.open_table(Path(lake, "amod_pairs").as_uri(), PAIRS)

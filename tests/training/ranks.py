@@ -1,0 +1,123 @@
+"""Processes of a run that can be killed: forked from one that has imported everything already."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import socket
+import sys
+import time
+from collections.abc import Callable, Sequence
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from tests.training.conftest import losses
+
+PATIENCE = 240.0
+_SERVER = multiprocessing.get_context("forkserver")
+_SERVER.set_forkserver_preload(["tests.training.ranks", "training.job", "training.loop"])
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def group(size: int) -> list[dict[str, str]]:
+    """What a launcher says to each of `size` processes."""
+    one = {"WORLD_SIZE": str(size), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+    return [{**one, "RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(size)]
+
+
+def _rank(arguments: Sequence[str], place: dict[str, str]) -> None:
+    for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"):
+        os.environ.pop(name, None)
+    os.environ.update(place, OMP_NUM_THREADS="1")
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+    from training import launch
+    from training.job import finetune
+    from training.settings import Settings
+
+    sys.exit(launch.run(Settings, finetune, list(arguments)))
+
+
+def start(arguments: Sequence[str], size: int) -> list[ForkServerProcess]:
+    """Begin a run by `size` processes; one is no group."""
+    places: list[dict[str, str]] = group(size) if size > 1 else [{}]
+    processes = [_SERVER.Process(target=_rank, args=(arguments, place)) for place in places]
+    for process in processes:
+        process.start()
+    return processes
+
+
+def finish(arguments: Sequence[str], size: int) -> None:
+    """Do a run to its end."""
+    processes = start(arguments, size)
+    for process in processes:
+        process.join(PATIENCE)
+    codes = [process.exitcode for process in processes]
+    if any(codes):
+        raise AssertionError(f"exit codes {codes} of {' '.join(arguments)}")
+
+
+def kill(arguments: Sequence[str], size: int, ready: Callable[[], bool]) -> None:
+    """Begin a run, and kill -9 all of it as soon as it is `ready`."""
+    processes = start(arguments, size)
+    deadline = time.monotonic() + PATIENCE
+    try:
+        while not ready():
+            if any(process.exitcode is not None for process in processes):
+                raise AssertionError(f"ended before it could be killed: {' '.join(arguments)}")
+            if time.monotonic() > deadline:
+                raise AssertionError(f"nothing to see after minutes: {' '.join(arguments)}")
+            time.sleep(0.005)
+    finally:
+        for process in processes:
+            process.kill()
+            process.join()
+
+
+def reached(out: Path, updates: int, setting: str = "") -> bool:
+    """Whether a run below `out`, one with a line of settings, has logged so many updates and has a
+    checkpoint."""
+    return any(
+        (folder / "checkpoints" / "latest.json").exists()
+        and (folder / "steps.jsonl").exists()
+        and (folder / "steps.jsonl").read_text().count("\n") >= updates
+        and not (folder / "result.json").exists()
+        and setting in (folder / "settings.yaml").read_text()
+        for folder in out.glob("*")
+    )
+
+
+def apart(out: Path, other: Path) -> dict[str, float]:
+    """How far two runs are from each other: the largest difference of their losses, of their saved
+    weights and of their predictions' scores."""
+    return {
+        "losses": float(np.abs(np.subtract(losses(out), losses(other))).max()),
+        "weights": _weights_apart(out, other),
+        "scores": float(np.abs(_scores(out) - _scores(other)).max()),
+    }
+
+
+def _weights_apart(out: Path, other: Path) -> float:
+    from safetensors.numpy import load_file
+
+    first, second = (
+        load_file(next(folder.glob("*/model/*.safetensors"))) for folder in (out, other)
+    )
+    if first.keys() != second.keys():
+        raise AssertionError(f"weights of other names: {first.keys() ^ second.keys()}")
+    return max(float(np.abs(first[name] - second[name]).max()) for name in first)
+
+
+def _scores(out: Path) -> Any:
+    rows = pq.read_table(next(out.glob("*/predictions.parquet"))).to_pylist()
+    return np.array([row["scores"] for row in sorted(rows, key=lambda row: row["item_id"])])

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import json
+import logging
+import os
+
+import pytest
+
+import conf
+from conf import JobFailed, UserError
+from training import devices
+from training.job import finetune
+from training.settings import Settings
+
+
+def settings(*arguments: str) -> Settings:
+    return conf.load(Settings, ["task.name=adept", *arguments])
+
+
+def test_devices_of_this_machine(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(8)))
+    monkeypatch.setattr(devices, "_visible_gpus", list)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    assert devices.environments(settings()) == [{"OMP_NUM_THREADS": "8"}]
+    assert devices.environments(settings("devices=3")) == [{"OMP_NUM_THREADS": "2"}] * 3
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    assert devices.environments(settings("devices=3")) == [{"OMP_NUM_THREADS": "1"}] * 3
+    monkeypatch.setattr(devices, "_visible_gpus", lambda: ["4", "GPU-7f"])
+    both = [{"CUDA_VISIBLE_DEVICES": "4"}, {"CUDA_VISIBLE_DEVICES": "GPU-7f"}]
+    assert devices.environments(settings()) == both
+    assert devices.environments(settings("devices=1")) == both[:1]
+    with pytest.raises(UserError, match="devices=3: expected 2 or fewer"):
+        devices.environments(settings("devices=3"))
+
+
+def test_a_launcher_has_its_own_processes(monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert devices.environments(settings()) == [{}]
+    with pytest.raises(UserError, match="devices=2: each run of a grid is one process"):
+        devices.environments(settings("devices=2"))
+
+
+def test_a_grid_on_two_devices(adept_lake, tiny_encoder, tmp_path, caplog):
+    out = tmp_path / "out"
+    own = settings(
+        f"lake={adept_lake}",
+        f"model={tiny_encoder}",
+        f"out={out}",
+        f"tracking=sqlite:///{tmp_path}/mlflow.db",
+        "log_model=false",
+        "cache=none",
+        "epochs=1",
+        "batch_size=40",
+        "devices=2",
+        # The second one's loss is no number.
+        "grid.learning_rate=[1e-3,1e30,2e-3]",
+    )
+    with pytest.raises(JobFailed, match=r"1 of 3 runs failed: learning_rate=1e\+30 seed=0 \(.*"):
+        finetune(own)
+    logs = {path.parent: path.read_text() for path in out.glob("*/log.txt")}
+    assert len(logs) == 3
+    finished = {folder for folder in logs if (folder / "result.json").exists()}
+    assert len(finished) == 2
+    summary = json.loads((out / "summary.json").read_text())
+    assert [row["changes"]["learning_rate"] for row in summary["combinations"]] == [1e-3, 2e-3]
+    from mlflow import MlflowClient
+
+    client = MlflowClient(f"sqlite:///{tmp_path}/mlflow.db")
+    (experiment,) = (own for own in client.search_experiments() if own.name == "adept")
+    states = [
+        (run.data.params.get("learning_rate"), run.info.status)
+        for run in client.search_runs([experiment.experiment_id])
+        if "mlflow.parentRunId" in run.data.tags
+    ]
+    assert sorted(state for _, state in states) == ["FAILED", "FINISHED", "FINISHED"]
+    # Asked again, what is finished is not done again.
+    times = [(folder / "result.json").stat().st_mtime_ns for folder in sorted(finished)]
+    with caplog.at_level(logging.INFO, "adnominal"), pytest.raises(JobFailed, match="1 of 3"):
+        finetune(own)
+    assert times == [(folder / "result.json").stat().st_mtime_ns for folder in sorted(finished)]
+    assert caplog.text.count("finished before") == 2

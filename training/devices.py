@@ -1,0 +1,144 @@
+"""A grid on several devices: each of its runs is a process of its own on one device.
+
+The command that was started trains nothing itself: it queues the runs, starts the next wherever a
+device is free, and sums them up in the end. A run that fails leaves the others alone. Every run is
+the ordinary command with the settings of its point, so that it resumes as any run does.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import conf
+from conf import UserError
+from training import launch
+from training.files import replace_text
+from training.settings import Training
+
+__all__ = ["Task", "environments", "spread"]
+
+# Seconds between looks at the processes.
+EVERY = 0.2
+log = logging.getLogger("adnominal")
+
+
+@dataclass(frozen=True)
+class Task:
+    """A run to do: the script of its job, the settings of its point, its folder."""
+
+    job: str
+    label: str
+    settings: Training
+    folder: Path
+
+
+def environments(settings: Training) -> list[dict[str, str]]:
+    """What the environment of a run says on each of the devices that a grid is spread over.
+
+    All GPUs that are visible, or the first ``devices=`` of them. Without a GPU a device is a share
+    of the cores; there is one where ``devices=`` is not given.
+
+    Raises:
+        UserError: more devices than there are GPUs, or than one under a launcher.
+    """
+    number = settings.devices
+    if launch.world_size() > 1:
+        if number is not None and number > 1:
+            raise UserError(
+                f"devices={number}: each run of a grid is one process on one device; expected "
+                "plain python, got a launcher's processes (deepspeed, torchrun)"
+            )
+        return [{}]
+    gpus = _visible_gpus()
+    if gpus:
+        if number is not None and number > len(gpus):
+            raise UserError(f"devices={number}: expected {len(gpus)} or fewer, the GPUs visible")
+        return [{"CUDA_VISIBLE_DEVICES": gpu} for gpu in gpus[:number]]
+    number = number or 1
+    threads = max(1, len(os.sched_getaffinity(0)) // number)
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    if limit.isdecimal():
+        threads = min(threads, int(limit))
+    return [{"OMP_NUM_THREADS": str(threads)} for _ in range(number)]
+
+
+def _visible_gpus() -> list[str]:
+    """The names by which CUDA_VISIBLE_DEVICES picks each GPU."""
+    import torch
+
+    names = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if names is not None:
+        return [name.strip() for name in names.split(",")][: torch.cuda.device_count()]
+    return [str(number) for number in range(torch.cuda.device_count())]
+
+
+def spread(
+    tasks: Sequence[Task],
+    devices: Sequence[Mapping[str, str]],
+    begin: Callable[[Task], Any] = lambda task: None,
+) -> dict[Path, str]:
+    """Do every task, one at a time on each device; why those failed that did, by their folders.
+
+    `begin` is called before a task starts. The output of each is in ``log.txt`` of its folder.
+    """
+    waiting, free = deque(tasks), deque(range(len(devices)))
+    running: dict[int, tuple[Task, subprocess.Popen[bytes]]] = {}
+    failed: dict[Path, str] = {}
+    try:
+        while waiting or running:
+            while waiting and free:
+                device, task = free.popleft(), waiting.popleft()
+                done = len(tasks) - len(waiting)
+                log.info("run %d of %d on device %d: %s", done, len(tasks), device, task.label)
+                begin(task)
+                running[device] = task, _start(task, devices[device])
+            time.sleep(EVERY)
+            for device, (task, process) in list(running.items()):
+                if process.poll() is None:
+                    continue
+                del running[device]
+                free.append(device)
+                if process.returncode:
+                    failed[task.folder] = _reason(task.folder, process.returncode)
+                log.info("%s: %s", task.label, failed.get(task.folder, "finished"))
+    finally:
+        for _, process in running.values():
+            process.send_signal(signal.SIGINT)
+        for _, process in running.values():
+            process.wait()
+    return failed
+
+
+def _start(task: Task, device: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    task.folder.mkdir(parents=True, exist_ok=True)
+    settings = task.folder / "settings.yaml"
+    replace_text(settings, conf.as_yaml(task.settings))
+    script = conf.ROOT / "training" / f"{task.job}.py"
+    with (task.folder / "log.txt").open("wb") as output:
+        return subprocess.Popen(
+            [sys.executable, os.fspath(script), os.fspath(settings), "devices=1"],
+            env={**os.environ, **device, launch.PARENT: str(os.getpid())},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            # An interrupt reaches the runs through this process alone, once.
+            start_new_session=True,
+        )
+
+
+def _reason(folder: Path, code: int) -> str:
+    """The error that a run has printed; else its exit code, and where its output is."""
+    path = folder / "log.txt"
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    errors = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
+    return errors[-1] if errors else f"exit code {code}; {path} has its output"

@@ -1,0 +1,87 @@
+"""Weights of a checkpoint that are read one at a time, each when it is copied into the model.
+
+transformers maps all files of a checkpoint into the first process before it shares the weights out
+by ZeRO 3, so that this process holds the whole model while it loads. With these it holds its share
+and one tensor.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from safetensors import safe_open
+from torch.utils._pytree import tree_map
+from transformers.integrations.deepspeed import is_deepspeed_zero3_enabled
+from transformers.modeling_utils import str_to_torch_dtype
+from transformers.models.auto.auto_factory import _get_model_class
+from transformers.utils import SAFE_WEIGHTS_INDEX_NAME, SAFE_WEIGHTS_NAME, cached_file
+from transformers.utils.hub import get_checkpoint_shard_files
+
+__all__ = ["lazy_weights", "loading"]
+
+
+class _OnDisk(torch.Tensor):
+    """A tensor of a safetensors file: every operation reads it and keeps nothing of it."""
+
+    file: str
+    key: str
+
+    @staticmethod
+    def __new__(cls, file: str, name: str, header: Any) -> _OnDisk:
+        tensor: _OnDisk = torch.Tensor._make_wrapper_subclass(
+            cls, header.get_shape(), dtype=str_to_torch_dtype[header.get_dtype()]
+        )
+        tensor.file, tensor.key = file, name
+        return tensor
+
+    @classmethod
+    def __torch_dispatch__(
+        cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        args, kwargs = tree_map(_read, (args, kwargs or {}))
+        return func(*args, **kwargs)
+
+
+def _read(value: Any) -> Any:
+    if not isinstance(value, _OnDisk):
+        return value
+    # Opened anew each time: what an open file has read stays mapped.
+    with safe_open(value.file, framework="pt") as tensors:
+        return tensors.get_tensor(value.key)
+
+
+def lazy_weights(path: str) -> dict[str, torch.Tensor]:
+    """The weights of a folder or a name on the hub, by name; only their shapes are read now.
+
+    Raises:
+        OSError: no safetensors there.
+    """
+    index = cached_file(path, SAFE_WEIGHTS_INDEX_NAME, _raise_exceptions_for_missing_entries=False)
+    if index is None:
+        files = [cached_file(path, SAFE_WEIGHTS_NAME)]
+    else:
+        files, _ = get_checkpoint_shard_files(path, index)
+    weights: dict[str, torch.Tensor] = {}
+    for file in files:
+        with safe_open(file, framework="pt") as tensors:
+            for name in tensors.keys():  # noqa: SIM118
+                weights[name] = _OnDisk(file, name, tensors.get_slice(name))
+    return weights
+
+
+def loading(
+    auto_class: Any, config: Any, path: str, *, whole: bool = False
+) -> tuple[Any, dict[str, Any]]:
+    """The class whose ``from_pretrained`` loads a checkpoint, and where it loads it from.
+
+    `auto_class` finds the class by `config`. Under ZeRO 3 weights are read one at a time, unless
+    the model is held `whole` (in 8 or 4 bits).
+
+    Raises:
+        OSError: no safetensors there.
+    """
+    if whole or not is_deepspeed_zero3_enabled():
+        return auto_class, {"pretrained_model_name_or_path": path, "use_safetensors": True}
+    cls = _get_model_class(config, auto_class._model_mapping)
+    return cls, {"pretrained_model_name_or_path": None, "state_dict": lazy_weights(path)}
