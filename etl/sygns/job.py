@@ -38,7 +38,7 @@ JOB = "build_sygns"
 # The two sides of table 10: quantifiers that training has embedded, and those that it does not.
 TRAINED = {"detSing": ("every", "one"), "detPlur": ("two",)}
 UNSEEN = {"detSing": ("a",), "detPlur": ("all", "three")}
-# The schemes that use every sentence of the streams "main"; the others have a column of their name.
+# The schemes that use every sentence of depth 0 (column all); the others have their own column.
 FROM_ALL = ("systematicity", "quantifier_negation")
 # Draws with consecutive numbers that are counted together, and later moved to one task together.
 DRAWS_PER_BLOCK = 1000
