@@ -29,7 +29,7 @@ from etl.asp.baselines import PRINTED_OTHERWISE, baselines
 from etl.asp.degree import Degree
 from etl.asp.entailment import Entailment
 from etl.asp.gold import PUBLISHED, fit, published_gold
-from etl.asp.lexicon import lexicon
+from etl.asp.lexicon import load_lexicon
 from etl.asp.sampling import digest
 from etl.asp.settings import Settings
 from etl.asp.templates import parse
@@ -46,7 +46,7 @@ BY_DESIGN = {
 
 
 def _sources(seed: int = 0) -> tuple[Entailment, Degree]:
-    words = lexicon()
+    words = load_lexicon()
     return Entailment(words, seed), Degree(words, seed, published_gold())
 
 
@@ -55,7 +55,7 @@ def published() -> dict[str, Any]:
     from etl.published.asp import read
 
     reading = read(SHARED / "asp")
-    words = lexicon()
+    words = load_lexicon()
     found: dict[str, Any] = {"entailment": {}, "degree": {}, "thresholds": {}}
     own = [r for r in reading.tables["asp_entailment"].to_pylist() if r["edition"] == "published"]
     for test in TESTS:

@@ -3,14 +3,14 @@
 Clauses of the prediction match clauses of the gold standard under a mapping of variables: boxes to
 boxes, entities to entities, one to one (van Noord et al. 2018, COUNTER). The score is that of the
 best mapping. `matching` finds it exactly, by branch and bound; `hill_climbing` follows COUNTER's
-definition, restarts and all, and finds a lower bound of it.
+definition, with its restarts, and finds a lower bound.
 
-SyGNS used a copy of COUNTER that reads the first argument of a transitive verb (``b2 lick x1 x2``)
-as the sense of a concept, so that its name has to be equal and is not mapped. `match` with
-``variant="sygns"`` does the same: figures beside the paper's "(cnt)" columns are of this variant.
+SyGNS used a copy of COUNTER that interprets the first argument of a transitive verb
+(``b2 lick x1 x2``) as the sense of a concept, so that its name has to be equal and is not mapped.
+`match` with ``variant="sygns"`` does the same, for figures beside the "(cnt)" columns of the paper.
 
-Both work on *pairs*: a predicted and a gold clause that some mapping makes equal. Sets of pairs are
-the bits of Python integers.
+Both searches work on *pairs*: a predicted and a gold clause that some mapping makes equal. Sets of
+pairs are the bits of Python integers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from etl.sygns.fol import ParseError
 
 __all__ = [
     "VARIANTS",
-    "Found",
+    "Match",
     "Score",
     "as_sygns",
     "hill_climbing",
@@ -38,7 +38,7 @@ __all__ = [
 RESTARTS = 20
 VARIANTS = ("exact", "sygns")
 # Meanings of the fragment take tens of steps. Degenerate output (a clause repeated over dozens of
-# variables) could take for ever; past this many steps the best mapping found so far counts, and the
+# variables) might never finish. After this many steps the best mapping found so far counts, and the
 # score says that it may be too low.
 STEPS = 200_000
 
@@ -84,28 +84,29 @@ class Score:
 def without_redundant_referents(clauses: Sequence[Clause]) -> list[Clause]:
     """The clauses without each ``b REF x`` whose x occurs again in the same box b.
 
-    Such a REF says nothing that the other clause does not, and would count every entity twice.
+    Such a REF adds nothing to the other clause, and would count every entity twice.
     """
     used = {(c.box, a) for c in clauses if c.symbol != "REF" for a in c.arguments}
     return [c for c in clauses if c.symbol != "REF" or (c.box, c.arguments[0]) not in used]
 
 
 def as_sygns(clauses: Sequence[Clause]) -> list[Clause]:
-    """The clauses as SyGNS's copy of COUNTER reads them, each once.
+    """The clauses as SyGNS's copy of COUNTER interprets them, each once.
 
-    A predicate of two arguments is a concept whose sense is the first: part of its name, here.
+    A predicate of two arguments is a concept whose sense is the first argument, which becomes part
+    of the symbol here.
     """
-    read = [
+    concepts = [
         Clause(c.box, f"{c.symbol} {c.arguments[0]}", c.arguments[1:])
         if len(c.arguments) == 2 and not c.symbol.isupper()
         else c
         for c in clauses
     ]
-    return list(dict.fromkeys(read))
+    return list(dict.fromkeys(concepts))
 
 
-class Found(NamedTuple):
-    """Clauses matched, and whether no mapping can match more."""
+class Match(NamedTuple):
+    """The number of matched clauses, and whether it is proven that no mapping matches more."""
 
     clauses: int
     proven: bool
@@ -151,8 +152,8 @@ class _Problem:
             (tuple(rows.values()), tuple(columns.values())) for rows, columns in groups.values()
         ]
         self.excluded = {
-            (u, v): (self.of_predicted[u] | self.of_gold[v]) & ~own
-            for (u, v), own in self.of_assignment.items()
+            (u, v): (self.of_predicted[u] | self.of_gold[v]) & ~pairs
+            for (u, v), pairs in self.of_assignment.items()
         }
 
     def bound(self, pairs: int) -> int:
@@ -175,15 +176,15 @@ def _one_to_one(assignments: set[tuple[str, str]]) -> bool:
     return len({u for u, _ in assignments}) == len(assignments) == len({v for _, v in assignments})
 
 
-def matching(predicted: Sequence[Clause], gold: Sequence[Clause], steps: int = STEPS) -> Found:
+def matching(predicted: Sequence[Clause], gold: Sequence[Clause], steps: int = STEPS) -> Match:
     """The greatest number of clauses that one mapping of variables makes equal.
 
     Branch and bound over assignments of a predicted to a gold variable: the one that most pairs
-    need is either made (what contradicts it goes) or not (what needs it goes). After that many
-    `steps` the best mapping so far is returned, not proven.
+    need is either made (pairs that contradict it are dropped) or not made (pairs that need it are
+    dropped). After that many `steps` the best mapping so far is returned, not proven.
     """
     if len(predicted) == len(gold) and rename(predicted) == rename(gold):
-        return Found(len(gold), True)
+        return Match(len(gold), True)
     problem = _Problem(predicted, gold)
     best = 0
     masks = problem.of_assignment
@@ -193,28 +194,28 @@ def matching(predicted: Sequence[Clause], gold: Sequence[Clause], steps: int = S
     while stack:
         if not steps:
             climbed = hill_climbing(predicted, gold)
-            return Found(max(best, climbed), False)
+            return Match(max(best, climbed), False)
         steps -= 1
         pairs, assignments = stack.pop()
         if pairs.bit_count() <= best or bound(pairs) <= best:
             continue
-        chosen = None
+        branching = None
         most = 0
         open_assignments = []
         for assignment in assignments:
-            own = masks[assignment] & pairs
-            if own and excluded[assignment] & pairs:
+            needing_it = masks[assignment] & pairs
+            if needing_it and excluded[assignment] & pairs:
                 open_assignments.append(assignment)
-                size = own.bit_count()
+                size = needing_it.bit_count()
                 if size > most:
-                    chosen, most = assignment, size
-        if chosen is None:  # nothing contradicts anything
+                    branching, most = assignment, size
+        if branching is None:  # no two pairs contradict each other
             best = pairs.bit_count()
             continue
-        rest = tuple(open_assignments)
-        stack.append((pairs & ~masks[chosen], rest))
-        stack.append((pairs & ~excluded[chosen], rest))
-    return Found(best, True)
+        remaining = tuple(open_assignments)
+        stack.append((pairs & ~masks[branching], remaining))
+        stack.append((pairs & ~excluded[branching], remaining))
+    return Match(best, True)
 
 
 def hill_climbing(
@@ -256,10 +257,10 @@ def hill_climbing(
 
 
 def _value(mapping: dict[str, str], lost: dict[str, dict[str, int]], every: int) -> int:
-    gone = 0
+    lost_pairs = 0
     for u, v in mapping.items():
-        gone |= lost[u][v]
-    return (every & ~gone).bit_count()
+        lost_pairs |= lost[u][v]
+    return (every & ~lost_pairs).bit_count()
 
 
 def _start(
@@ -293,15 +294,15 @@ def _best_step(
     value: int,
 ) -> tuple[dict[str, str], int]:
     """The move or swap that gains most, with its gain; no step and 0 where none gains."""
-    taken = set(mapping.values())
+    images = set(mapping.values())
     best: dict[str, str] = {}
     gain = 0
     names = list(mapping)
-    for at, u in enumerate(names):
-        steps = [{u: v} for v in targets[u[0]] if v not in taken]
+    for position, u in enumerate(names):
+        steps = [{u: v} for v in targets[u[0]] if v not in images]
         steps += [
             {u: mapping[w], w: mapping[u]}
-            for w in names[at + 1 :]
+            for w in names[position + 1 :]
             if w[0] == u[0] and mapping[w] != mapping[u]
         ]
         for step in steps:
@@ -318,23 +319,24 @@ def match(gold: str, predicted: str, *, search: str = "exact", variant: str = "e
     COUNTER puts a dummy in its place. `search` is ``exact`` or ``hill_climbing``; `variant` is
     ``exact`` (every variable is mapped) or ``sygns`` (`as_sygns`).
 
-    Raises `ParseError` where the gold text is ill-formed: that is the data's fault.
+    Raises:
+        ParseError: the gold text is ill-formed, which is a fault of the data.
     """
     if variant not in VARIANTS:
         raise ValueError(f"variant={variant!r}; expected one of {', '.join(VARIANTS)}")
-    wanted = without_redundant_referents(parse_clauses(gold))
+    gold_clauses = without_redundant_referents(parse_clauses(gold))
     if variant == "sygns":
-        wanted = as_sygns(wanted)
+        gold_clauses = as_sygns(gold_clauses)
     try:
-        got = without_redundant_referents(parse_clauses(predicted))
+        predicted_clauses = without_redundant_referents(parse_clauses(predicted))
     except ParseError:
-        return Score(0, 1, len(wanted), 1)
+        return Score(0, 1, len(gold_clauses), 1)
     if variant == "sygns":
-        got = as_sygns(got)
+        predicted_clauses = as_sygns(predicted_clauses)
     if search == "exact":
-        clauses, proven = matching(got, wanted)
+        matched, proven = matching(predicted_clauses, gold_clauses)
     elif search == "hill_climbing":
-        clauses, proven = hill_climbing(got, wanted), True
+        matched, proven = hill_climbing(predicted_clauses, gold_clauses), True
     else:
         raise ValueError(f"search={search!r}; expected exact or hill_climbing")
-    return Score(clauses, len(got), len(wanted), unproven=int(not proven))
+    return Score(matched, len(predicted_clauses), len(gold_clauses), unproven=int(not proven))

@@ -1,7 +1,7 @@
-"""Every score of predicted meanings, by item and by class of sentence.
+"""The scores of predicted meanings, by item and by class of sentence.
 
-Which scores a form has: exact match and entailment for all three (a DRS and a VF term are proved
-through their FOL translation), clause matching for DRS, polarity for FOL and VF.
+All forms have exact match and entailment (a DRS or a VF term through its translation to FOL); DRS
+also has clause matching, FOL and VF have polarity.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class ItemScores:
-    """The scores of one item; None for what the form has not or was not asked for."""
+    """The scores of one item; None for scores that the form lacks or that were not requested."""
 
     exact: bool
     entailment: Entailment | None = None
@@ -125,7 +125,10 @@ def evaluate(
     """The scores of each item; entailments only with `proving`.
 
     `search` and `matching` are those of `drs_matching.match`, `rounding` that of
-    `polarity.score`. Raises `ParseError` where a gold meaning cannot be read.
+    `polarity.score`.
+
+    Raises:
+        ParseError: a gold meaning is ill-formed.
     """
     if form not in FORMS:
         raise ValueError(f"form {form!r}; expected one of {', '.join(FORMS)}")

@@ -1,4 +1,4 @@
-"""``python -m analysis.semantics``: files or a run's predictions to scores."""
+"""The job of ``python -m analysis.semantics``: scores of files or of the predictions of a run."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ class Settings:
     lake: str = setting("lake", help="folder or URI of the lake, for run=")
     prover: str = setting(
         "auto",
-        help="provers to ask in order (eprover, vampire, cvc5); none; auto: eprover for fol and vf",
+        help="provers to call in order (eprover, vampire, cvc5); none; auto: eprover for fol, vf",
         example="prover=eprover,cvc5",
     )
     seconds: float = setting(5.0, help="time limit of a problem")
-    workers: int | None = setting(None, help="problems at a time; as many as cores if not given")
-    cache: str | None = setting(None, help="SQLite file that keeps the provers' answers")
+    workers: int | None = setting(None, help="problems at a time; by default the number of cores")
+    cache: str | None = setting(None, help="SQLite file that stores the answers of the provers")
     search: str = setting(
         "exact",
         help="clause matching: the best mapping, or COUNTER's search for it",
@@ -118,12 +118,13 @@ def score(settings: Settings) -> None:
 def text_items(gold: Path, predicted: Path, form: str) -> list[Item]:
     """The items of a gold and a predicted file.
 
-    Raises `UserError` where a file or a column is missing, or the numbers of lines differ.
+    Raises:
+        UserError: a file or a column is missing, or the numbers of lines differ.
     """
     for path in (gold, predicted):
         if not path.is_file():
             raise UserError(f"{path}: no such file")
-    guesses = predicted.read_text(encoding="utf-8").splitlines()
+    predictions = predicted.read_text(encoding="utf-8").splitlines()
     rows: list[dict[str, str]]
     if gold.suffix == ".tsv":
         with gold.open(encoding="utf-8", newline="") as lines:
@@ -135,22 +136,23 @@ def text_items(gold: Path, predicted: Path, form: str) -> list[Item]:
             rows = list(reader)
     else:
         rows = [{form: line} for line in gold.read_text(encoding="utf-8").splitlines()]
-    if len(rows) != len(guesses):
+    if len(rows) != len(predictions):
         raise UserError(
-            f"{gold} has {len(rows)} meanings, {predicted} {len(guesses)}; expected as many lines"
+            f"{gold} has {len(rows)} meanings, {predicted} {len(predictions)}; "
+            "expected as many lines"
         )
     if not rows:
         raise UserError(f"{gold}: no meanings")
     return [
         Item(
             row[form],
-            guess,
+            prediction,
             row.get("sentence_id") or row.get("id") or str(number),
             row.get("sentence"),
             int(row["depth"]) if row.get("depth", "").isdigit() else None,
             _phenomena(row),
         )
-        for number, (row, guess) in enumerate(zip(rows, guesses, strict=True), 1)
+        for number, (row, prediction) in enumerate(zip(rows, predictions, strict=True), 1)
     ]
 
 
@@ -171,12 +173,13 @@ def _phenomena(row: dict[str, str]) -> tuple[str, ...] | None:
 def run_items(lake: str, run: str, form: str, part: str = "all") -> list[Item]:
     """The predictions of a run, joined with the table sygns, in the order of their ids.
 
-    `part` keeps the rows that the run's split has there; rows of no split are always kept. A model
-    is trained and validated on sentences with every modifier, so that parts are never scored as
-    one unless asked for.
+    Only rows of `part` of the run's split are returned; rows without a split are always returned. A
+    model is trained and validated on sentences with every modifier, so that parts are scored
+    together only with ``all``.
 
-    Raises `UserError` where the run has no rows, or none of the part, or rows of sentences that the
-    table does not have, or where its predictions are of another form.
+    Raises:
+        UserError: the run has no rows, or none of the part, or rows of sentences that the table
+            does not have, or its predictions are of another form.
     """
     table = arrow.read(
         lake,
@@ -235,15 +238,15 @@ def _of_part(
         ):
             parts.update({(*split, r["sentence_id"]): r["part"] for r in batch.to_pylist()})
 
-    def of(row: dict[str, Any]) -> str | None:
+    def part_of(row: dict[str, Any]) -> str | None:
         key = (row["edition"], row["scheme"], row["fold"] or "", row["item_id"])
         return parts.get(key) if row["scheme"] else part
 
-    kept = [row for row in predicted if of(row) == part]
-    if not kept:
-        there = sorted({str(of(row)) for row in predicted})
-        raise UserError(f"part={part}: run={run} has none; its rows are of {', '.join(there)}")
-    return kept
+    rows = [row for row in predicted if part_of(row) == part]
+    if not rows:
+        parts_of_run = ", ".join(sorted({str(part_of(row)) for row in predicted}))
+        raise UserError(f"part={part}: run={run} has none; its rows are of {parts_of_run}")
+    return rows
 
 
 def report(summaries: Sequence[Summary]) -> str:
@@ -303,12 +306,12 @@ def _write(
         json.dumps(records, ensure_ascii=False, indent=1) + "\n", encoding="utf-8"
     )
     with (out / "items.jsonl").open("w", encoding="utf-8") as lines:
-        for item, own in zip(items, scores, strict=True):
+        for item, item_scores in zip(items, scores, strict=True):
             record = {
                 "item_id": item.item_id,
                 "sentence": item.sentence,
                 "gold": item.gold,
                 "predicted": item.predicted,
-                **own.record(),
+                **item_scores.record(),
             }
             lines.write(json.dumps(record, ensure_ascii=False) + "\n")

@@ -1,8 +1,8 @@
 """How well a predicted meaning gives its words their direction (paper, section 4.3, table 15).
 
-For each direction: gold are the words of the gold meaning with that direction, predicted are the
-words of the prediction that are among these, whatever their direction. Precision, recall and F are
-taken for each sentence and averaged; a sentence without a gold word of the direction has no score.
+For each direction, the words of the gold meaning with that direction are compared with the same
+words of the prediction, whatever their direction there. Precision, recall and F are computed for
+each sentence and averaged; a sentence without a gold word of the direction has no score.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class PolarityScore(NamedTuple):
     f: float
 
 
-@lru_cache(maxsize=16)  # both directions of a sentence ask for the same
+@lru_cache(maxsize=16)  # both directions of a sentence need the same polarities
 def polarities(form: str, text: str) -> tuple[tuple[str, Direction], ...]:
     """Words and directions of a meaning in FOL or VF; `ParseError` where it is none."""
     if form == "fol":
@@ -39,23 +39,23 @@ def polarities(form: str, text: str) -> tuple[tuple[str, Direction], ...]:
 def score(
     form: str, gold: str, predicted: str, direction: Direction, rounding: int | None = None
 ) -> PolarityScore | None:
-    """The score of one sentence for one direction; None where gold has no such word.
+    """The score of one sentence for one direction; None where the gold meaning has no such word.
 
     `rounding` rounds each share to that many decimals, as the published evaluation does with 2. A
     prediction that is no meaning has no words and scores 0.
     """
-    wanted = {item for item in polarities(form, gold) if item[1] == direction}
-    if not wanted:
+    gold_words = {item for item in polarities(form, gold) if item[1] == direction}
+    if not gold_words:
         return None
-    words = {word for word, _ in wanted}
+    names = {word for word, _ in gold_words}
     try:
-        got = {item for item in polarities(form, predicted) if item[0] in words}
+        predicted_words = {item for item in polarities(form, predicted) if item[0] in names}
     except ParseError:
-        got = set()
-    if not got:
+        predicted_words = set()
+    if not predicted_words:
         return PolarityScore(0.0, 0.0, 0.0)
-    right = len(got & wanted)
-    precision, recall = right / len(got), right / len(wanted)
+    right = len(predicted_words & gold_words)
+    precision, recall = right / len(predicted_words), right / len(gold_words)
     if rounding is not None:
         precision, recall = round(precision, rounding), round(recall, rounding)
     total = precision + recall
@@ -64,9 +64,9 @@ def score(
 
 
 def average(scores: Iterable[PolarityScore | None]) -> tuple[PolarityScore | None, int]:
-    """The mean of the scores that there are, and their number; None of none."""
-    there = [s for s in scores if s is not None]
-    if not there:
+    """The mean of the scores that are not None (None if all are), and their number."""
+    available = [s for s in scores if s is not None]
+    if not available:
         return None, 0
-    size = len(there)
-    return PolarityScore(*(sum(column) / size for column in zip(*there, strict=True))), size
+    size = len(available)
+    return PolarityScore(*(sum(column) / size for column in zip(*available, strict=True))), size

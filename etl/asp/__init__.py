@@ -1,9 +1,11 @@
 """ASP: entailment by degree, after the Adjective Scale Probe (Liu, Xiang and Ding, AAAI 2023).
 
-Construction rules only: no Spark, no storage (`job` aside). `lexicon` reads the scales, `templates`
-writes and reads sentences, `labels` holds the semantics, `entailment` and `degree` draw the rows of
-the two tasks, `gold` fits thresholds to human judgements, `splits` assigns rows to fine-tuning
-rounds, `audit` and `baselines` say what a model can reach without understanding.
+`lexicon` reads the scales of adjectives, `templates` writes and parses sentences, `labels` has the
+semantics, `entailment` and `degree` draw the rows of the two tasks (`sampling`), `gold` fits
+thresholds to human judgements (`judgements`), `splits` and `rounds` make the rounds of fine-tuning,
+`audit` and `baselines` measure what a model can reach without understanding. These modules use
+neither Spark nor the lake. `job`, `judge` and `auditing` are the jobs of ``etl/build_asp.py``,
+``etl/judge_asp.py`` and ``etl/audit_pairs.py``.
 """
 
 TESTS = (
@@ -16,7 +18,7 @@ TESTS = (
     "comparative",
     "superlative",
 )
-# The ingredients of degree semantics: what fine-tuning trains on.
+# The ingredients of degree semantics; fine-tuning trains on these tests.
 TRAINED = TESTS[:3]
 
 ENTAILMENT = "entailment"

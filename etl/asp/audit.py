@@ -1,8 +1,8 @@
 """How well a single feature of premise and hypothesis predicts the label.
 
-A dataset that one feature solves tests that feature. For each feature the best rule is taken: for a
-number the best threshold, for a mark whether it is there; either side is given its most frequent
-label. The majority label alone is what such a rule must beat (Gururangan et al. 2018).
+A dataset that one feature solves tests that feature alone. Of each feature the best rule counts:
+the best threshold of a number, the presence of a token; each side of the rule gets its most
+frequent label. The baseline is the majority label (Gururangan et al. 2018).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SIDES = ("premise", "hypothesis")
 
 @dataclass(frozen=True)
 class Rule:
-    """A feature's best rule: its accuracy, the majority's, and the rule in words."""
+    """The best rule of a feature: its accuracy, that of the majority label, the rule in words."""
 
     feature: str
     accuracy: float
@@ -32,40 +32,42 @@ class Rule:
 
     @property
     def gain(self) -> float:
-        """Points above the majority."""
+        """Percentage points above the majority label."""
         return 100 * (self.accuracy - self.majority)
 
 
 def tokens(text: str) -> list[str]:
-    """Lower-cased words, numbers and marks."""
+    """Words in lower case, numbers and punctuation marks."""
     return _TOKEN.findall(text.lower())
 
 
 def features(premise: str, hypothesis: str) -> dict[str, float]:
-    """Lengths, punctuation, overlap and negation of a pair; single tokens are `audit`'s."""
+    """Lengths, punctuation, overlap and negation of a pair; `audit` adds the single tokens."""
     texts = (premise, hypothesis)
     words = [tokens(text) for text in texts]
-    kinds = [set(w) for w in words]
-    found: dict[str, float] = {}
-    for side, text, own in zip(_SIDES, texts, words, strict=True):
-        found[f"characters of {side}"] = len(text)
-        found[f"words of {side}"] = len(own)
-        found[f"{side} ends in a full stop"] = text.rstrip().endswith(".")
-        found[f"marks in {side}"] = sum(not token[0].isalnum() for token in own)
-        found[f"negation in {side}"] = any(token in NEGATION for token in own)
+    vocabularies = [set(side_tokens) for side_tokens in words]
+    values: dict[str, float] = {}
+    for side, text, side_tokens in zip(_SIDES, texts, words, strict=True):
+        values[f"characters of {side}"] = len(text)
+        values[f"words of {side}"] = len(side_tokens)
+        values[f"{side} ends in a full stop"] = text.rstrip().endswith(".")
+        values[f"marks in {side}"] = sum(not token[0].isalnum() for token in side_tokens)
+        values[f"negation in {side}"] = any(token in NEGATION for token in side_tokens)
     for unit in ("characters", "words", "marks"):
-        one, two = (found[f"{unit} {'in' if unit == 'marks' else 'of'} {side}"] for side in _SIDES)
-        found[f"{unit}, hypothesis less premise"] = two - one
-    found["negation in one of them"] = (
-        found["negation in premise"] != found["negation in hypothesis"]
+        first, second = (
+            values[f"{unit} {'in' if unit == 'marks' else 'of'} {side}"] for side in _SIDES
+        )
+        values[f"{unit}, hypothesis less premise"] = second - first
+    values["negation in one of them"] = (
+        values["negation in premise"] != values["negation in hypothesis"]
     )
-    shared = kinds[0] & kinds[1]
-    found["share of hypothesis in premise"] = len(shared) / max(1, len(kinds[1]))
-    found["overlap over union"] = len(shared) / max(1, len(kinds[0] | kinds[1]))
-    found["word order kept"] = [w for w in words[0] if w in shared] == [
+    shared = vocabularies[0] & vocabularies[1]
+    values["share of hypothesis in premise"] = len(shared) / max(1, len(vocabularies[1]))
+    values["overlap over union"] = len(shared) / max(1, len(vocabularies[0] | vocabularies[1]))
+    values["word order kept"] = [w for w in words[0] if w in shared] == [
         w for w in words[1] if w in shared
     ]
-    return found
+    return values
 
 
 def audit(
@@ -73,34 +75,36 @@ def audit(
 ) -> list[Rule]:
     """The best rule of each feature, best first, for (premise, hypothesis, label) rows.
 
-    Tokens in fewer than `least` rows are passed over; labels of `leave_out` do not count.
+    Tokens in fewer than `least` rows are ignored; rows with a label of `leave_out` do not count.
 
     Raises:
         ValueError: no rows.
     """
-    chosen = [row for row in rows if row[2] not in leave_out]
-    if not chosen:
+    counted = [row for row in rows if row[2] not in leave_out]
+    if not counted:
         raise ValueError("no rows to audit")
-    total: Counter[str] = Counter(label for _, _, label in chosen)
-    size = len(chosen)
+    total: Counter[str] = Counter(label for _, _, label in counted)
+    size = len(counted)
     majority = max(total.values()) / size
     values: dict[str, dict[float, Counter[str]]] = {}
     present: dict[tuple[str, str], Counter[str]] = {}
-    for premise, hypothesis, label in chosen:
+    for premise, hypothesis, label in counted:
         for name, value in features(premise, hypothesis).items():
             values.setdefault(name, {}).setdefault(float(value), Counter())[label] += 1
         sides = (set(tokens(premise)), set(tokens(hypothesis)))
-        for side, own in zip((*_SIDES, "either"), (*sides, sides[0] | sides[1]), strict=True):
-            for token in own:
+        for side, vocabulary in zip(
+            (*_SIDES, "either"), (*sides, sides[0] | sides[1]), strict=True
+        ):
+            for token in vocabulary:
                 present.setdefault((token, side), Counter())[label] += 1
-    rules = [_threshold(name, own, total, majority) for name, own in values.items()]
+    rules = [_threshold(name, by_value, total, majority) for name, by_value in values.items()]
     for (token, side), counts in present.items():
-        seen = sum(counts.values())
-        if least <= seen < size:
-            name = f"{token!r} in {side}"
-            right = _best(counts)[1] + _best(_rest(total, counts))[1]
-            there, else_ = _best(counts)[0], _best(_rest(total, counts))[0]
-            rules.append(Rule(name, right / size, majority, f"{there} where there, else {else_}"))
+        if least <= counts.total() < size:
+            label, right = _best(counts)
+            other_label, other_right = _best(_rest(total, counts))
+            rule = f"{label} where there, else {other_label}"
+            accuracy = (right + other_right) / size
+            rules.append(Rule(f"{token!r} in {side}", accuracy, majority, rule))
     return sorted(rules, key=lambda r: (-r.accuracy, r.feature))
 
 
@@ -115,13 +119,14 @@ def _rest(total: Mapping[str, int], counts: Mapping[str, int]) -> dict[str, int]
 def _threshold(
     name: str, values: Mapping[float, Counter[str]], total: Counter[str], majority: float
 ) -> Rule:
-    size = sum(total.values())
+    label, most_right = _best(total)
+    rule = f"{label} always"
     below: Counter[str] = Counter()
-    right, rule = _best(total)[1], f"{_best(total)[0]} always"
     for value in sorted(values)[:-1]:
         below += values[value]
-        above = _rest(total, below)
-        if _best(below)[1] + _best(above)[1] > right:
-            right = _best(below)[1] + _best(above)[1]
-            rule = f"{_best(below)[0]} up to {value:g}, {_best(above)[0]} above"
-    return Rule(name, right / size, majority, rule)
+        label_below, right_below = _best(below)
+        label_above, right_above = _best(_rest(total, below))
+        if right_below + right_above > most_right:
+            most_right = right_below + right_above
+            rule = f"{label_below} up to {value:g}, {label_above} above"
+    return Rule(name, most_right / total.total(), majority, rule)

@@ -1,4 +1,4 @@
-"""``etl/audit_pairs.py``: the artefact audit of a file or table of premise/hypothesis pairs."""
+"""The job of ``etl/audit_pairs.py``: the artefact audit of premise/hypothesis pairs."""
 
 from __future__ import annotations
 
@@ -24,14 +24,16 @@ class Settings:
         None, help="TSV (or CSV, by its first line) with a header", example="file=pairs.tsv"
     )
     table: str | None = setting(None, help="table of the lake", example="table=asp_entailment")
-    edition: str | None = setting(None, help="edition of the table; all if empty")
-    by: str | None = setting(None, help="column whose values are audited apart", example="by=test")
+    edition: str | None = setting(None, help="edition of the table; by default all")
+    by: str | None = setting(
+        None, help="column whose values are audited separately", example="by=test"
+    )
     premise: str = setting("premise", help="column of premises")
     hypothesis: str = setting("hypothesis", help="column of hypotheses")
     label: str = setting("label", help="column of labels")
-    leave_out: list[str] = setting(["discard"], help="labels that do not count")
+    leave_out: list[str] = setting(["discard"], help="labels whose rows do not count")
     top: int = setting(5, help="rules to show, the best first")
-    least: int = setting(2, help="rows that a token must be in")
+    least: int = setting(2, help="least number of rows with a token")
     lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
 
     def __post_init__(self) -> None:
@@ -45,12 +47,12 @@ def run(settings: Settings) -> None:
     """How well one feature predicts the label of premise/hypothesis pairs.
 
     Prints the best one-feature rules (length, punctuation, overlap, negation words, each single
-    token) with their accuracy and the majority's, for the whole table or by=COLUMN.
+    token) with their accuracy and that of the majority label, of all rows or by=COLUMN.
     """
     columns = [settings.premise, settings.hypothesis, settings.label]
     columns += [settings.by] if settings.by else []
     groups: dict[str, list[tuple[str, str, str]]] = {}
-    for row in _file(Path(settings.file)) if settings.file else _table(settings):
+    for row in _rows_of_file(Path(settings.file)) if settings.file else _rows_of_table(settings):
         missing = [name for name in columns if row.get(name) is None]
         if missing:
             raise UserError(
@@ -74,7 +76,7 @@ def run(settings: Settings) -> None:
     print(aligned(header, lines))
 
 
-def _file(path: Path) -> Iterator[Mapping[str, Any]]:
+def _rows_of_file(path: Path) -> Iterator[Mapping[str, Any]]:
     try:
         lines = path.open(encoding="utf-8-sig", newline="")
     except OSError as error:
@@ -85,6 +87,6 @@ def _file(path: Path) -> Iterator[Mapping[str, Any]]:
         yield from csv.DictReader(lines, delimiter="\t" if tabs else ",")
 
 
-def _table(settings: Settings) -> Iterator[Mapping[str, Any]]:
+def _rows_of_table(settings: Settings) -> Iterator[Mapping[str, Any]]:
     where = [("edition", "=", settings.edition)] if settings.edition else None
     yield from arrow.read(settings.lake, str(settings.table), where=where).to_pylist()

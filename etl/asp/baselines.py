@@ -1,8 +1,8 @@
 """Baselines as the paper's tables define them.
 
-Chance guesses each of three NLI labels alike and so says entailment once in three; the majority
-always gives the more frequent of two labels, in degree estimation always not_entailment
-(`not_entailment`). Rows to be discarded do not count.
+Chance picks each of the three NLI labels with the same probability, and so says entailment once in
+three. The majority baseline always gives the more frequent of the two labels; in degree estimation
+it always gives not_entailment (`not_entailment`). Discarded rows do not count.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from etl.asp import DISCARD, ENTAILMENT
 
 __all__ = ["PRINTED_OTHERWISE", "Baselines", "baselines"]
 
-# What tables 3 and 4 print and no rule gives: (task, test, baseline): (printed, by the rule).
+# Values of tables 3 and 4 that no rule gives, by (task, test, baseline): (printed, by the rule).
 PRINTED_OTHERWISE = {
     ("degree", "booster", "chance"): ("60.8", "60.4"),
     ("degree", "dimension", "chance"): ("50.0", "66.7"),
@@ -38,7 +38,7 @@ def baselines(labels: Iterable[str]) -> Baselines:
     """The baselines of a test's labels.
 
     Raises:
-        ValueError: no labels but discarded ones.
+        ValueError: no labels other than discarded ones.
     """
     counted = [label for label in labels if label != DISCARD]
     if not counted:

@@ -1,13 +1,13 @@
-"""Degree estimation: groups of forty numbers under a premise that sets two of them.
+"""Degree estimation: groups of forty numbers for a premise that gives two of them.
 
-With premise values a (positive adjective) and b (negative) and the step s = (a - b) / 20, a group's
-numbers are alpha = b - 10 s … a + 9 s, which is z = 60, 62 … 138 where a stands at 120 and b at 80;
-another range of z gives as many numbers as evenly spread, or as many as are asked for. Group g
-depends on (seed, test, g) alone.
+With the premise values a (positive adjective) and b (negative) and the step s = (a - b) / 20, the
+numbers of a group are alpha = b - 10 s … a + 9 s. These are z = 60, 62 … 138 on the scale where a
+is 120 and b is 80. Another range of z, or another number of numbers, is spread evenly as well.
+Group g depends on (seed, test, g) alone.
 
-Text ``paper`` is the release's: every quantity takes "A" ("A 860 m mall", "A 80°C alcohol"),
-comparative rows have "°c", superlative premises stand at z = 60 and 138 whatever the range, and
-groups 2k and 2k + 1 ask one premise for its positive and its negative adjective.
+Text ``paper`` is that of the release: every quantity has the article "A" ("A 860 m mall", "A 80°C
+alcohol"), comparative rows have "°c", superlative premises are at z = 60 and 138 whatever the
+range, and groups 2k and 2k + 1 have the same premise, with its positive and its negative adjective.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -32,10 +32,10 @@ TEXTS = ("clean", "paper")
 
 NUMBERS = 40
 VARIANTS = ("base", "sentences", "numbers", "both")
-# Of fifty groups fourteen measure length and twelve each other dimension.
-_TURNS = (0, 1, 2, 3) * 6 + (0,)
-# Values are round numbers: multiples of a step of one figure, and at most sixty times that step.
-_MOST_STEPS = 60
+# The dimension of each of 25 groups in turn: seven of length, six of each other dimension.
+_DIMENSION_TURNS = (0, 1, 2, 3) * 6 + (0,)
+# Premise values are round numbers: at most sixty times a step with one significant digit.
+_MAX_MULTIPLE = 60
 _STEPS = tuple(digit * 10**power for power in range(6) for digit in (1, 2, 5))
 
 
@@ -67,7 +67,7 @@ class DegreeRow(NamedTuple):
 
 @dataclass(frozen=True)
 class Group:
-    """One premise with the adjective whose degree is asked for."""
+    """One premise, with the adjective (by its polarity) that the hypotheses have."""
 
     number: int
     test: str
@@ -82,49 +82,49 @@ class Group:
 
 
 @dataclass(frozen=True)
-class _Setting:
-    """A noun in a measure, with the premises that its range has room for."""
+class _MeasuredNoun:
+    """A noun in a measure, with the premises that fit into its range of numbers."""
 
     measure: Measure
     noun: str
-    premises: tuple[tuple[int, int], ...]  # step, and the negative adjective's value
+    premises: tuple[tuple[int, int], ...]  # step, and the value of the negative adjective
     order: Order
 
 
-class _Room:
-    """Nouns that take turns, each until each of its premises was drawn `visits` times."""
+class _Rotation:
+    """Nouns that take turns, each until each of its premises has been drawn `visits` times."""
 
-    def __init__(self, settings: Sequence[_Setting], visits: int = 2) -> None:
-        # A phase ends when the nouns with the fewest premises are done.
-        sizes = sorted({visits * len(s.premises) for s in settings})
+    def __init__(self, nouns: Sequence[_MeasuredNoun], visits: int) -> None:
+        # A phase ends where the nouns with the fewest premises have had all their turns.
+        turns = [visits * len(noun.premises) for noun in nouns]
+        ends = sorted(set(turns))
         self._phases = [
-            (before, [(i, s) for i, s in enumerate(settings) if visits * len(s.premises) > before])
-            for before in [0, *sizes[:-1]]
+            (begin, [(i, nouns[i]) for i, end in enumerate(turns) if end > begin])
+            for begin in [0, *ends[:-1]]
         ]
         lengths = [
-            (size - before) * len(left)
-            for size, (before, left) in zip(sizes, self._phases, strict=True)
+            (end - begin) * len(left) for end, (begin, left) in zip(ends, self._phases, strict=True)
         ]
         self._starts = list(accumulate(lengths, initial=0))
 
     def __len__(self) -> int:
         return self._starts[-1]
 
-    def at(self, nth: int) -> tuple[_Setting, int, int]:
-        """The noun of draw `nth`, its place in the list, and how often it was drawn before."""
-        phase = bisect_right(self._starts, nth) - 1
-        before, left = self._phases[phase]
-        visit, turn = divmod(nth - self._starts[phase], len(left))
-        place, setting = left[turn]
-        return setting, place, before + visit
+    def at(self, number: int) -> tuple[_MeasuredNoun, int, int]:
+        """The noun of a draw, its position in the list, and how often it was drawn before."""
+        phase = bisect_right(self._starts, number) - 1
+        begin, left = self._phases[phase]
+        visit, turn = divmod(number - self._starts[phase], len(left))
+        position, noun = left[turn]
+        return noun, position, begin + visit
 
 
 class Degree:
-    """The rows of degree estimation that a lexicon, a seed and a gold give."""
+    """The rows of degree estimation for a lexicon, a seed and gold thresholds."""
 
     def __init__(
         self,
-        words: Lexicon,
+        lexicon: Lexicon,
         seed: int,
         gold: Gold,
         *,
@@ -134,39 +134,39 @@ class Degree:
         numbers: int = NUMBERS,
         text: str = "clean",
     ) -> None:
-        self.words = words
+        self.lexicon = lexicon
         self.seed = seed
         self.gold = gold
-        # People judged "very" and "relatively": by default no other modifier gets their gold.
-        self._boosters = tuple(boosters) or words.boosters[:1]
-        self._diminishers = tuple(diminishers) or words.diminishers[:1]
+        # People judged "very" and "relatively" alone, so these are the modifiers by default.
+        self._boosters = tuple(boosters) or lexicon.boosters[:1]
+        self._diminishers = tuple(diminishers) or lexicon.diminishers[:1]
         low, high = z_range
         self.grid = [low + i * (high - low) / (numbers - 1) for i in range(numbers)]
         self._paper = text == "paper"
-        # The end points of superlative premises; the release has them in its wider range too.
+        # The end points of superlative premises; the release has the same in its wider range.
         self._ends = JUDGED if self._paper else (self.grid[0], self.grid[-1])
-        self._contrasts = self._contrasted()
-        self._rooms: dict[tuple[str, str], _Room] = {}
+        self._contrasts = self._find_contrasts()
+        self._rotations: dict[tuple[str, str], _Rotation] = {}
 
-    def of(self, key: object) -> Degree:
-        """The same rules with draws of their own."""
-        other = copy(self)
-        other.seed, other._rooms = digest(self.seed, key), {}
-        return other
+    def with_seed_of(self, key: object) -> Degree:
+        """The same rules with independent draws, which depend on the seed and `key`."""
+        degree = copy(self)
+        degree.seed, degree._rotations = digest(self.seed, key), {}
+        return degree
 
     def capacity(self, test: str) -> int:
-        """Groups of a test that there are (in the turns in which dimensions take part)."""
+        """The number of groups of a test, as long as every dimension has its turns."""
         return min(
-            self.groups(test, dimension) * len(_TURNS) // _TURNS.count(turn)
+            self.groups(test, dimension) * len(_DIMENSION_TURNS) // _DIMENSION_TURNS.count(turn)
             for turn, dimension in enumerate(DIMENSIONS)
         )
 
     def groups(self, test: str, dimension: str) -> int:
-        """Groups of a test that a dimension has."""
-        return len(self._room(test, dimension)) * (2 if self._paper else 1)
+        """The number of groups of a test that measure one dimension."""
+        return len(self._rotation(test, dimension)) * (2 if self._paper else 1)
 
     def check(self, size: int) -> None:
-        """Raise `UserError` where some test has fewer than `size` rows of a variant."""
+        """Raise `UserError` if some test has fewer than `size` rows of a variant."""
         short = {t: c for t in TESTS if (c := len(self.grid) * self.capacity(t)) < size}
         if short:
             listed = ", ".join(f"{test} has {count}" for test, count in short.items())
@@ -175,35 +175,37 @@ class Degree:
                 f"{min(short.values())}, or for more variants"
             )
 
-    def group(self, test: str, at: int) -> Group:
-        """Group `at` of a test: dimensions by turns, polarity alternating within each."""
-        premise, second = divmod(at, 2) if self._paper else (at, 0)
-        turn, rest = divmod(premise, len(_TURNS))
-        dimension = _TURNS[rest]
-        nth = turn * _TURNS.count(dimension) + _TURNS[:rest].count(dimension)
-        return self._group(test, dimension, nth, second, at, digest(self.seed, test, premise))
+    def group(self, test: str, number: int) -> Group:
+        """A group of a test: dimensions take turns, and polarities alternate within each."""
+        premise, second = divmod(number, 2) if self._paper else (number, 0)
+        cycle, turn = divmod(premise, len(_DIMENSION_TURNS))
+        dimension = _DIMENSION_TURNS[turn]
+        nth = cycle * _DIMENSION_TURNS.count(dimension) + _DIMENSION_TURNS[:turn].count(dimension)
+        draw = digest(self.seed, test, premise)
+        return replace(self._group(test, dimension, nth, second, draw), number=number)
 
-    def of_dimension(self, test: str, dimension: str, nth: int) -> Group:
-        """Group `nth` of those that measure one dimension."""
-        premise, second = divmod(nth, 2) if self._paper else (nth, 0)
+    def group_of_dimension(self, test: str, dimension: str, number: int) -> Group:
+        """A group of those that measure one dimension."""
+        premise, second = divmod(number, 2) if self._paper else (number, 0)
         draw = digest(self.seed, test, dimension, premise)
-        return self._group(test, DIMENSIONS.index(dimension), premise, second, nth, draw)
+        group = self._group(test, DIMENSIONS.index(dimension), premise, second, draw)
+        return replace(group, number=number)
 
-    def _group(self, test: str, dimension: int, nth: int, second: int, at: int, draw: int) -> Group:
-        setting, place, visit = self._room(test, DIMENSIONS[dimension]).at(nth)
-        size = len(setting.premises)
-        # Polarities alternate; the second half of the visits asks for the other adjective.
-        turn = second if self._paper else dimension + place + visit % size + visit // size
-        polarity = POLARITIES[turn % 2]
-        step, negative = setting.premises[setting.order[visit % size]]
-        measure = setting.measure
-        adjectives, other, modifier = (measure.positive, measure.negative), None, ""
+    def _group(self, test: str, dimension: int, nth: int, second: int, draw: int) -> Group:
+        """The group of premise `nth` of a dimension; `second` is 1 if the premise has been used."""
+        measured, position, visit = self._rotation(test, DIMENSIONS[dimension]).at(nth)
+        size = len(measured.premises)
+        # Polarities alternate; the second half of the visits has the other adjective.
+        turn = second if self._paper else dimension + position + visit % size + visit // size
+        step, negative = measured.premises[measured.order[visit % size]]
+        measure = measured.measure
+        adjectives, other_noun, modifier = (measure.positive, measure.negative), None, ""
         if test == "dimension":
-            chosen = self._contrasts[measure, setting.noun]
-            adjectives = chosen[draw % len(chosen)]
+            contrasts = self._contrasts[measure, measured.noun]
+            adjectives = contrasts[draw % len(contrasts)]
         elif test == "argument":
-            others = self._others(measure, setting.noun)
-            other = others[draw % len(others)]
+            nouns = self._comparable_nouns(measure, measured.noun)
+            other_noun = nouns[draw % len(nouns)]
         elif test == "booster":
             modifier = self._boosters[draw % len(self._boosters)]
         elif test == "diminisher":
@@ -211,48 +213,44 @@ class Degree:
         elif test == "negation":
             modifier = "not"
         return Group(
-            at,
-            test,
-            measure,
-            setting.noun,
-            other,
-            adjectives,
-            polarity,
-            negative + 20 * step,
-            negative,
-            modifier,
+            number=nth,
+            test=test,
+            measure=measure,
+            noun=measured.noun,
+            other_noun=other_noun,
+            adjectives=adjectives,
+            polarity=POLARITIES[turn % 2],
+            positive_value=negative + 20 * step,
+            negative_value=negative,
+            modifier=modifier,
         )
 
     def rows(self, group: Group, variants: Sequence[str] = ("base",)) -> Iterator[DegreeRow]:
-        """The rows of a group, one for each number, in each variant.
+        """The rows of a group, one for each number in each variant.
 
-        Variants change the premise alone and keep the label: ``sentences`` gives its sentences in
-        the other order, ``numbers`` exchanges its two numbers, ``both`` does both.
+        Variants change the premise alone and keep the label: ``sentences`` exchanges its sentences,
+        ``numbers`` exchanges its two numbers, ``both`` does both.
         """
         test, polarity = group.test, group.polarity
         a, b = group.positive_value, group.negative_value
-        asked = group.adjectives[polarity == "negative"]
+        adjective = group.adjectives[polarity == "negative"]
+        other_adjective = group.adjectives[polarity == "positive"]
         subject = group.other_noun or group.noun
-        bare = subject in self.words.mass and not self._paper
+        bare = subject in self.lexicon.mass and not self._paper
         unit = self._unit(group)
-        tail = (
-            f"{subject} is {group.modifier} {asked}."
-            if group.modifier
-            else (f"{subject} is {asked}.")
-        )
-        other = group.adjectives[polarity == "positive"]
+        predicate = f"{group.modifier} {adjective}" if group.modifier else adjective
         judged = test not in ("dimension", "argument")
-        own_value = float(a if polarity == "positive" else b)
+        premise_value = float(a if polarity == "positive" else b)
         hypotheses = []
         for z in self.grid:
             alpha = b + (z - 80) * (a - b) / 40
-            text = f"{self._amount(number(alpha), unit, bare)} {tail}"
+            text = f"{self._amount(number(alpha), unit, bare)} {subject} is {predicate}."
             if judged:
                 label = labels.name(self.gold.entails(test, polarity, z))
                 extrapolated = self.gold.extrapolated(test, polarity, z)
             else:
-                # The premise's own number: whether it carries over is not what the test asks.
-                label = DISCARD if alpha == own_value else NOT_ENTAILMENT
+                # The test does not ask whether the number of the premise itself carries over.
+                label = DISCARD if alpha == premise_value else NOT_ENTAILMENT
                 extrapolated = False
             hypotheses.append((alpha, z, text, label, extrapolated))
         for variant in variants:
@@ -265,8 +263,8 @@ class Degree:
                     group.number,
                     group.measure.dimension,
                     group.measure.unit,
-                    asked,
-                    other,
+                    adjective,
+                    other_adjective,
                     group.noun,
                     group.other_noun,
                     polarity,
@@ -284,109 +282,109 @@ class Degree:
 
     def premise(self, group: Group, variant: str = "base") -> str:
         """The two sentences (table 2), in one of `VARIANTS`."""
-        values = [group.positive_value, group.negative_value]
         if group.test == "superlative":
             # The end points of the range, between which the numbers lie.
             span = group.positive_value - group.negative_value
             low, high = self._ends
-            texts = [number(group.negative_value + (z - 80) * span / 40) for z in (high, low)]
+            figures = [number(group.negative_value + (z - 80) * span / 40) for z in (high, low)]
         else:
-            texts = [number(value) for value in values]
+            figures = [number(group.positive_value), number(group.negative_value)]
         if variant in ("numbers", "both"):
-            texts.reverse()
+            figures.reverse()
         sentences = [
-            self._sentence(group, adjective, text)
-            for adjective, text in zip(group.adjectives, texts, strict=True)
+            self._sentence(group, adjective, figure)
+            for adjective, figure in zip(group.adjectives, figures, strict=True)
         ]
         if variant in ("sentences", "both"):
             sentences.reverse()
         return " ".join(sentences)
 
-    def _sentence(self, group: Group, adjective: str, text: str) -> str:
+    def _sentence(self, group: Group, adjective: str, figure: str) -> str:
         noun, unit = group.noun, self._unit(group)
-        mass = noun in self.words.mass
+        mass = noun in self.lexicon.mass
         if group.test == "comparative":
-            those = noun.capitalize() if mass else plural(noun, self.words.plurals).capitalize()
+            subject = (noun if mass else plural(noun, self.lexicon.plurals)).capitalize()
             verb = "is" if mass else "are"
-            compared = self.words.compared(adjective)
-            return f"{those} {compared} than {_quantity(text, unit)} {verb} {adjective}."
+            comparative = self.lexicon.comparative_of(adjective)
+            return f"{subject} {comparative} than {_quantity(figure, unit)} {verb} {adjective}."
         if group.test == "superlative":
-            top = self.words.topmost(adjective)
-            return f"The {top} {noun} in the world is {_quantity(text, unit)}."
-        return f"{self._amount(text, unit, mass and not self._paper)} {noun} is {adjective}."
+            superlative = self.lexicon.superlative_of(adjective)
+            return f"The {superlative} {noun} in the world is {_quantity(figure, unit)}."
+        return f"{self._amount(figure, unit, mass and not self._paper)} {noun} is {adjective}."
 
     def _unit(self, group: Group) -> str:
         unit = group.measure.unit
         return "°c" if self._paper and group.test == "comparative" and unit == "°C" else unit
 
     def _amount(self, figure: str, unit: str, bare: bool) -> str:
-        """The quantity before a noun, with an article unless it is `bare`."""
+        """The quantity before a noun, with an article unless `bare`."""
         quantity = _quantity(figure, unit)
         if bare:
             return quantity
         return f"{'A' if self._paper else article(figure)} {quantity}"
 
-    def _contrasted(self) -> dict[tuple[Measure, str], list[tuple[str, str]]]:
-        """For each measured noun the opposites that say nothing of the measure."""
-        own = {(a.scale, a.word): a for a in self.words.adjectives}
-        found: dict[tuple[Measure, str], list[tuple[str, str]]] = {}
-        for measure in self.words.measures:
+    def _find_contrasts(self) -> dict[tuple[Measure, str], list[tuple[str, str]]]:
+        """For each measured noun, the opposites that are unrelated to the measure."""
+        by_word = {(a.scale, a.word): a for a in self.lexicon.adjectives}
+        contrasts: dict[tuple[Measure, str], list[tuple[str, str]]] = {}
+        for measure in self.lexicon.measures:
             for noun in measure.nouns:
                 pairs = [
-                    (one, other)
-                    for scale, one, other in self.words.opposites
-                    if own[scale, one].family not in measure.related
-                    and noun in own[scale, one].nouns
-                    and noun in own[scale, other].nouns
+                    (word, opposite)
+                    for scale, word, opposite in self.lexicon.opposites
+                    if by_word[scale, word].family not in measure.related
+                    and noun in by_word[scale, word].nouns
+                    and noun in by_word[scale, opposite].nouns
                 ]
                 if pairs:
-                    found[measure, noun] = pairs
-        return found
+                    contrasts[measure, noun] = pairs
+        return contrasts
 
-    def _others(self, measure: Measure, noun: str) -> list[str]:
-        """Nouns of the measure whose numbers are those of `noun`, more or less."""
+    def _comparable_nouns(self, measure: Measure, noun: str) -> list[str]:
+        """The other nouns of the measure with similar numbers, by a factor of two at most."""
         low, high = measure.nouns[noun]
         return [
-            other
-            for other, (least, most) in measure.nouns.items()
-            if other != noun and least <= 2 * low and 2 * most >= high
+            other_noun
+            for other_noun, (least, greatest) in measure.nouns.items()
+            if other_noun != noun and least <= 2 * low and 2 * greatest >= high
         ]
 
-    def _room(self, test: str, dimension: str) -> _Room:
-        """The nouns of a dimension with the premises that they have room for."""
+    def _rotation(self, test: str, dimension: str) -> _Rotation:
+        """The nouns that a test has in a dimension, in the order of their turns."""
         key = (test, dimension)
-        if key in self._rooms:
-            return self._rooms[key]
-        below, above = (80 - self.grid[0]) / 2, (self.grid[-1] - 80) / 2
-        found = []
-        for measure in self.words.measures:
+        if key in self._rotations:
+            return self._rotations[key]
+        nouns = []
+        for measure in [m for m in self.lexicon.measures if m.dimension == dimension]:
             for noun, (low, high) in measure.nouns.items():
-                if measure.dimension != dimension:
-                    continue
                 if test == "dimension" and (measure, noun) not in self._contrasts:
                     continue
-                if test == "argument" and not self._others(measure, noun):
+                if test == "argument" and not self._comparable_nouns(measure, noun):
                     continue
-                premises = tuple(
-                    (step, step * times)
-                    for step in _STEPS
-                    for times in range(1, _MOST_STEPS + 1)
-                    if low + below * step <= step * times <= high - above * step
-                )
+                premises = self._premises(low, high)
                 if premises:
                     name = (measure.unit, measure.positive, noun)
                     order = Order(len(premises), self.seed, test, *name)
-                    found.append(
-                        (digest(self.seed, *name), _Setting(measure, noun, premises, order))
-                    )
-        if not found:
+                    measured = _MeasuredNoun(measure, noun, premises, order)
+                    nouns.append((digest(self.seed, *name), measured))
+        if not nouns:
             raise UserError(
                 f"no noun of {dimension} has room for numbers from z={self.grid[0]:g} to "
                 f"{self.grid[-1]:g}; choose a narrower range"
             )
-        settings = [setting for _, setting in sorted(found, key=lambda f: f[0])]
-        self._rooms[key] = _Room(settings, 1 if self._paper else 2)
-        return self._rooms[key]
+        in_order = [noun for _, noun in sorted(nouns, key=lambda keyed: keyed[0])]
+        self._rotations[key] = _Rotation(in_order, 1 if self._paper else 2)
+        return self._rotations[key]
+
+    def _premises(self, low: int, high: int) -> tuple[tuple[int, int], ...]:
+        """Step and negative value of each premise whose numbers are all from `low` to `high`."""
+        below, above = (80 - self.grid[0]) / 2, (self.grid[-1] - 80) / 2
+        return tuple(
+            (step, step * multiple)
+            for step in _STEPS
+            for multiple in range(1, _MAX_MULTIPLE + 1)
+            if low + below * step <= step * multiple <= high - above * step
+        )
 
 
 def _quantity(figure: str, unit: str) -> str:

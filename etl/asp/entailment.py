@@ -1,7 +1,8 @@
-"""Entailment inference: pairs of words drawn from the lexicon, two rows to a pair.
+"""Entailment inference: pairs of words drawn from the lexicon, with two rows for each pair.
 
-An item is a premise and hypothesis and their reverse (in comparative, the two hypotheses), so that
-rows 2k and 2k + 1 of a test are item k. Draws do not repeat and depend on (seed, test, k) alone.
+The two rows of an item are premise and hypothesis and their reverse (in comparative, one premise
+with two hypotheses); rows 2k and 2k + 1 of a test are item k. Draws do not repeat and depend on
+(seed, test, k) alone.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from typing import NamedTuple
 
 from conf import UserError
 from etl.asp import TESTS, TRAINED, labels
-from etl.asp.lexicon import Adjective, Lexicon
+from etl.asp.lexicon import STANDARDS, Adjective, Lexicon, ordered_pairs
 from etl.asp.sampling import Order, digest
-from etl.asp.templates import SEEN, WORLD, Pair, item_id, write
+from etl.asp.templates import EVER_SEEN, WORLD, Pair, item_id, write
 
 __all__ = ["Entailment", "Row"]
 
-_Keyed = tuple[tuple[int, ...], Pair]  # lengths that both sides are to share, and the pair
+# A pair, and before it the lengths of words that all pairs of a match have in common.
+_KeyedPair = tuple[tuple[int, ...], Pair]
 
 
 class Row(NamedTuple):
@@ -44,35 +46,35 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class _Pool:
-    """Items that take turns: item k is of `parts[k % len(parts)]`."""
+    """Items of several parts that take turns: item k belongs to ``parts[k % len(parts)]``."""
 
     parts: tuple[Sequence[Pair], ...]
-    orders: tuple[Order, ...] = ()  # as they stand, if not given
+    orders: tuple[Order, ...] = ()  # without orders, the items are drawn as listed
 
-    def __getitem__(self, k: int) -> Pair:
-        turn, at = k % len(self.parts), k // len(self.parts)
-        return self.parts[turn][self.orders[turn][at] if self.orders else at]
+    def __getitem__(self, number: int) -> Pair:
+        draw, turn = divmod(number, len(self.parts))
+        return self.parts[turn][self.orders[turn][draw] if self.orders else draw]
 
     def __len__(self) -> int:
         return len(self.parts) * min(map(len, self.parts))
 
 
 class Entailment:
-    """The rows of entailment inference that a lexicon and a seed give.
+    """The rows of entailment inference for a lexicon and a seed.
 
-    `balanced` draws ordering pairs so that the stronger word is the longer one as often as the
-    shorter one, by as much; negations so that complements are as long as contraries; comparisons
-    so that the three standards are alike in lengths. It gives diminishers relative adjectives
-    alone: *relatively dirty* does entail *dirty*, and *relatively closed* hardly follows from
-    *closed*. Without it every pair is drawn, as the paper did.
+    With `balanced`, the stronger word of ordering is the longer one as often as the shorter one,
+    and by as much; complements in negation are as long as contraries; the three standards of
+    comparison in comparative have words of the same lengths. Diminishers then modify relative
+    adjectives alone: *relatively dirty* does entail *dirty*, and *relatively closed* hardly follows
+    from *closed*. Without it every pair is drawn, as in the paper.
 
-    Text ``paper`` is the release's: in ordering, dimension and argument the sentence with an item's
-    second word has no full stop, so that in ordering its place tells the label.
+    Text ``paper`` is that of the release: in ordering, dimension and argument the sentence with the
+    second word of an item has no full stop, so that in ordering its position tells the label.
     """
 
     def __init__(
         self,
-        words: Lexicon,
+        lexicon: Lexicon,
         seed: int,
         *,
         boosters: Sequence[str] = (),
@@ -80,26 +82,27 @@ class Entailment:
         balanced: bool = True,
         text: str = "clean",
     ) -> None:
-        self.words = words
+        self.lexicon = lexicon
         self.seed = seed
-        self._boosters = tuple(boosters) or words.boosters
-        self._diminishers = tuple(diminishers) or words.diminishers
+        self._boosters = tuple(boosters) or lexicon.boosters
+        self._diminishers = tuple(diminishers) or lexicon.diminishers
         self._balanced = balanced
         self._paper = text == "paper"
         self._pools: dict[str, _Pool] = {}
 
-    def of(self, words: Lexicon, key: object) -> Entailment:
-        """The same rules over other words, with draws of their own."""
-        other = copy(self)
-        other.words, other.seed, other._pools = words, digest(self.seed, key), {}
-        return other
+    def with_lexicon(self, lexicon: Lexicon, key: object) -> Entailment:
+        """The same rules for another lexicon, with draws that depend on the seed and `key`."""
+        entailment = copy(self)
+        entailment.lexicon, entailment.seed = lexicon, digest(self.seed, key)
+        entailment._pools = {}
+        return entailment
 
     def capacity(self, test: str) -> int:
-        """Rows of a test that there are."""
+        """The number of rows of a test."""
         return 2 * len(self._pool(test))
 
     def check(self, size: int) -> None:
-        """Raise `UserError` where some test has fewer than `size` rows."""
+        """Raise `UserError` if some test has fewer than `size` rows."""
         short = {t: self.capacity(t) for t in TESTS if self.capacity(t) < size}
         if short:
             listed = ", ".join(f"{test} has {count}" for test, count in short.items())
@@ -111,20 +114,20 @@ class Entailment:
     def rows(self, test: str, start: int, stop: int) -> Iterator[Row]:
         """Rows `start` to `stop` (exclusive) of a test."""
         pool = self._pool(test)
-        for at in range(start, stop):
-            pair = pool[at // 2]
-            yield self.row(_second(pair) if at % 2 else pair, second=bool(at % 2))
+        for number in range(start, stop):
+            pair, second = pool[number // 2], bool(number % 2)
+            yield self._row(_reversed(pair) if second else pair, second)
 
-    def row(self, pair: Pair, second: bool = False) -> Row:
-        """The row of a pair, the item's first or second; its label by `etl.asp.labels`."""
-        premise, hypothesis = write(pair, self.words)
+    def _row(self, pair: Pair, second: bool) -> Row:
+        """The row of a pair, which is the first or the second of its item."""
+        premise, hypothesis = write(pair, self.lexicon)
         if self._paper and pair.test in TRAINED:
-            # The item's second word is in the hypothesis of its first row, the premise of its next.
+            # The second word is in the hypothesis of the first row, in the premise of the second.
             if second:
                 premise = premise.removesuffix(".")
             else:
                 hypothesis = hypothesis.removesuffix(".")
-        label = labels.name(labels.entails(pair, self.words))
+        label = labels.name(labels.entails(pair, self.lexicon))
         modifier = (
             (pair.premise_mark or pair.hypothesis_mark)
             if pair.test in ("booster", "diminisher")
@@ -142,138 +145,137 @@ class Entailment:
             pair.noun,
             pair.other_noun,
             modifier,
-            self.words.standards[pair.adjective],
+            self.lexicon.standards[pair.adjective],
         )
 
     def _pool(self, test: str) -> _Pool:
         if test not in self._pools:
             parts = tuple(getattr(self, f"_{test}")())
-            matched = self._balanced and test in (
-                "ordering",
-                "negation",
-                "comparative",
-            )
-            orders = [Order(len(part), self.seed, test, turn) for turn, part in enumerate(parts)]
-            self._pools[test] = _Pool(parts, () if matched else tuple(orders))
+            if self._balanced and test in ("ordering", "negation", "comparative"):
+                orders: tuple[Order, ...] = ()  # `_matched` has put the items in order
+            else:
+                orders = tuple(
+                    [Order(len(part), self.seed, test, turn) for turn, part in enumerate(parts)]
+                )
+            self._pools[test] = _Pool(parts, orders)
         return self._pools[test]
 
     def _graded(self) -> Iterator[Adjective]:
-        return (a for a in self.words.adjectives if a.graded)
+        return (a for a in self.lexicon.adjectives if a.graded)
 
     def _ordering(self) -> Sequence[list[Pair]]:
-        pairs: dict[tuple[str, str, str], None] = {}
-        for noun, own in self.words.by_noun().items():
-            for weak in own:
-                for strong in own:
-                    same = (weak.scale, weak.pole) == (strong.scale, strong.pole)
-                    if same and weak.step < strong.step:
-                        pairs[noun, weak.word, strong.word] = None
+        triples = {
+            (noun, weak.word, strong.word): None
+            for noun, adjectives in self.lexicon.by_noun().items()
+            for weak, strong in ordered_pairs(adjectives)
+        }
         if not self._balanced:
-            return [[Pair("ordering", n, w, None, s) for n, w, s in pairs]]
-        longer: list[_Keyed] = []
-        shorter: list[_Keyed] = []
-        for number, (noun, weak_word, strong_word) in enumerate(pairs):
+            return [[Pair("ordering", n, w, None, s) for n, w, s in triples]]
+        longer: list[_KeyedPair] = []
+        shorter: list[_KeyedPair] = []
+        for number, (noun, weak_word, strong_word) in enumerate(triples):
             difference = len(strong_word) - len(weak_word)
             side = longer if difference > 0 or (difference == 0 and number % 2) else shorter
             pair = Pair("ordering", noun, weak_word, None, strong_word)
-            least = len(noun) + min(len(weak_word), len(strong_word))
-            side.append(((least, abs(difference)), pair))
+            shortest = len(noun) + min(len(weak_word), len(strong_word))
+            side.append(((shortest, abs(difference)), pair))
         return _matched(self.seed, longer, shorter)
 
     def _dimension(self) -> list[list[Pair]]:
-        found: dict[tuple[str, str, str], None] = {}
-        for noun, own in self.words.by_noun().items():
-            for one, other in combinations(own, 2):
-                if one.family != other.family and one.word != other.word:
-                    found[noun, one.word, other.word] = None
-        # Which of the two stands in the first row is as good as random, not the file's order.
+        triples = {
+            (noun, first.word, second.word): None
+            for noun, adjectives in self.lexicon.by_noun().items()
+            for first, second in combinations(adjectives, 2)
+            if first.family != second.family and first.word != second.word
+        }
+        # Which of the two is in the first row is decided by hash, not by the order of the file.
         return [
             [
                 Pair("dimension", n, *((a, None, b) if digest(n, a, b) % 2 else (b, None, a)))
-                for n, a, b in found
+                for n, a, b in triples
             ]
         ]
 
     def _argument(self) -> list[list[Pair]]:
-        found: dict[tuple[str, str, str], None] = {}
-        for adjective in self.words.adjectives:
-            for one, other in combinations(adjective.nouns, 2):
-                found[one, adjective.word, other] = None
-        return [[Pair("argument", n, a, m) for n, a, m in found]]
+        triples = {
+            (noun, adjective.word, other_noun): None
+            for adjective in self.lexicon.adjectives
+            for noun, other_noun in combinations(adjective.nouns, 2)
+        }
+        return [[Pair("argument", n, a, m) for n, a, m in triples]]
 
     def _modified(self, test: str, marks: Sequence[str], standards: Sequence[str]) -> list[Pair]:
-        found: dict[tuple[str, str, str], None] = {}
-        for adjective in self._graded():
-            if adjective.standard in standards:
-                for noun in adjective.nouns:
-                    for mark in marks:
-                        found[noun, adjective.word, mark] = None
-        return [Pair(test, n, a, hypothesis_mark=mark) for n, a, mark in found]
+        triples = {
+            (noun, adjective.word, mark): None
+            for adjective in self._graded()
+            if adjective.standard in standards
+            for noun in adjective.nouns
+            for mark in marks
+        }
+        return [Pair(test, n, a, hypothesis_mark=mark) for n, a, mark in triples]
 
     def _booster(self) -> list[list[Pair]]:
-        return [self._modified("booster", self._boosters, ("relative", "minimum", "maximum"))]
+        return [self._modified("booster", self._boosters, STANDARDS)]
 
     def _diminisher(self) -> list[list[Pair]]:
-        standards = (
-            ("relative", "maximum") if self._balanced else ("relative", "minimum", "maximum")
-        )
+        standards = ("relative", "maximum") if self._balanced else STANDARDS
         return [self._modified("diminisher", self._diminishers, standards)]
 
     def _negation(self) -> Sequence[list[Pair]]:
         nouns: Mapping[tuple[str, str], Sequence[str]] = {
-            (a.scale, a.word): a.nouns for a in self.words.adjectives
+            (a.scale, a.word): a.nouns for a in self.lexicon.adjectives
         }
-        found: dict[bool, dict[tuple[str, str, str], None]] = {True: {}, False: {}}
-        for scale, one, other in self.words.opposites:
-            both = set(nouns[scale, one]) & set(nouns[scale, other])
-            for noun in nouns[scale, one]:
-                if noun in both:
-                    kind = found[self.words.complementary[one, other]]
-                    kind[noun, one, other] = kind[noun, other, one] = None
+        triples: dict[bool, dict[tuple[str, str, str], None]] = {True: {}, False: {}}
+        for scale, word, opposite in self.lexicon.opposites:
+            triples_of_kind = triples[self.lexicon.complementary[word, opposite]]
+            nouns_of_opposite = set(nouns[scale, opposite])
+            for noun in nouns[scale, word]:
+                if noun in nouns_of_opposite:
+                    triples_of_kind[noun, word, opposite] = None
+                    triples_of_kind[noun, opposite, word] = None
         pairs = {
-            kind: [
+            complementary: [
                 ((len(n) + len(a),), Pair("negation", n, a, None, b, hypothesis_mark="not"))
-                for n, a, b in own
+                for n, a, b in triples_of_kind
             ]
-            for kind, own in found.items()
+            for complementary, triples_of_kind in triples.items()
         }
         if self._balanced:
             return _matched(self.seed, pairs[True], pairs[False])
-        return [[pair for _, pair in pairs[kind]] for kind in (True, False)]
+        return [[pair for _, pair in pairs[complementary]] for complementary in (True, False)]
 
     def _comparative(self) -> list[list[Pair]]:
-        found: dict[str, dict[tuple[str, str, str], None]] = {}
+        triples: dict[str, dict[tuple[str, str, str], None]] = {}
         for adjective in self._graded():
-            kind = found.setdefault(adjective.standard, {})
-            for one, other in permutations(adjective.nouns, 2):
+            triples_of_standard = triples.setdefault(adjective.standard, {})
+            for noun, other_noun in permutations(adjective.nouns, 2):
                 # Nobody compares a cup with a train.
-                if self.words.kinds[one] == self.words.kinds[other]:
-                    kind[one, adjective.word, other] = None
+                if self.lexicon.noun_classes[noun] == self.lexicon.noun_classes[other_noun]:
+                    triples_of_standard[noun, adjective.word, other_noun] = None
         pairs = [
             [
                 (self._lengths(n, a, m), Pair("comparative", n, a, m))
-                for n, a, m in found.get(standard, ())
+                for n, a, m in triples.get(standard, ())
             ]
             for standard in ("maximum", "minimum", "relative")
         ]
         if self._balanced:
             return _matched(self.seed, *pairs)
-        return [[pair for _, pair in own] for own in pairs]
+        return [[pair for _, pair in keyed_pairs] for keyed_pairs in pairs]
 
-    def _lengths(self, noun: str, adjective: str, other: str) -> tuple[int, ...]:
-        """What the lengths of a comparison's sentences differ by."""
-        longer = len(self.words.compared(adjective)) - len(adjective)
-        return longer, len(noun), len(other)
+    def _lengths(self, noun: str, adjective: str, other_noun: str) -> tuple[int, ...]:
+        """The lengths that decide how long the sentences of a comparison are."""
+        difference = len(self.lexicon.comparative_of(adjective)) - len(adjective)
+        return difference, len(noun), len(other_noun)
 
     def _superlative(self) -> list[list[Pair]]:
-        found = {(noun, a.word): None for a in self._graded() for noun in a.nouns}
-        return [
-            [Pair("superlative", n, a, premise_mark=SEEN, hypothesis_mark=WORLD) for n, a in found]
-        ]
+        words = {(noun, a.word): None for a in self._graded() for noun in a.nouns}
+        marks = {"premise_mark": EVER_SEEN, "hypothesis_mark": WORLD}
+        return [[Pair("superlative", noun, word, **marks) for noun, word in words]]
 
 
-def _second(pair: Pair) -> Pair:
-    """The other row of an item: premise and hypothesis reversed, or the other hypothesis."""
+def _reversed(pair: Pair) -> Pair:
+    """The second row of an item: premise and hypothesis reversed, or the other hypothesis."""
     if pair.test == "comparative":
         return replace(pair, hypothesis_mark="not")
     return Pair(
@@ -287,24 +289,23 @@ def _second(pair: Pair) -> Pair:
     )
 
 
-def _matched(seed: int, *parts: Sequence[_Keyed]) -> list[list[Pair]]:
-    """As many of each part as of the others for every key, in lists whose places correspond.
+def _matched(seed: int, *parts: Sequence[_KeyedPair]) -> list[list[Pair]]:
+    """Equally many pairs of each part for every key, in lists whose positions correspond.
 
-    Adjectives take turns in them, so that in the first draws none is frequent enough to stand for
-    a label.
+    Adjectives take turns, so that in the first draws none is frequent enough to tell the label.
     """
-    sides: list[dict[tuple[int, ...], list[Pair]]] = []
+    pairs_by_key: list[dict[tuple[int, ...], list[Pair]]] = []
     for part in parts:
         by_key: dict[tuple[int, ...], list[Pair]] = {}
-        for key, pair in sorted(part, key=lambda k: digest(seed, *_words(k[1]))):
+        for key, pair in sorted(part, key=lambda keyed: digest(seed, *_words(keyed[1]))):
             by_key.setdefault(key, []).append(pair)
-        sides.append(by_key)
+        pairs_by_key.append(by_key)
     matches: list[tuple[Pair, ...]] = []
-    for key in sorted(sides[0]):
-        matches += zip(*(side.get(key, []) for side in sides), strict=False)
-    # The match whose most frequent word is rarest so far comes next. Counts only grow, so one that
-    # is still least after being looked at again is least of all.
-    used: Counter[str] = Counter()
+    for key in sorted(pairs_by_key[0]):
+        matches += zip(*(by_key.get(key, []) for by_key in pairs_by_key), strict=False)
+    # Next comes the match whose most frequent word has been used least. Counts only grow, so a
+    # match that is still the least after its count has been updated is the least of all.
+    uses: Counter[str] = Counter()
     waiting = [
         (0, digest(seed, *(word for pair in match for word in _words(pair))), match)
         for match in matches
@@ -312,15 +313,15 @@ def _matched(seed: int, *parts: Sequence[_Keyed]) -> list[list[Pair]]:
     heapify(waiting)
     ordered: list[tuple[Pair, ...]] = []
     while waiting:
-        before, draw, match = heappop(waiting)
+        previous_count, draw, match = heappop(waiting)
         words = {word for pair in match for word in (pair.adjective, pair.other_adjective) if word}
-        now = max(used[word] for word in words)
-        if now > before:
-            heappush(waiting, (now, draw, match))
+        count = max(uses[word] for word in words)
+        if count > previous_count:
+            heappush(waiting, (count, draw, match))
             continue
-        used.update(words)
+        uses.update(words)
         ordered.append(match)
-    return [list(side) for side in zip(*ordered, strict=True)] or [[] for _ in parts]
+    return [list(pairs) for pairs in zip(*ordered, strict=True)] or [[] for _ in parts]
 
 
 def _words(pair: Pair) -> tuple[str, str, str, str]:

@@ -1,13 +1,16 @@
-"""Gold for degree estimation: thresholds from human judgements.
+"""Gold labels of degree estimation: thresholds from human judgements.
 
-Numbers are compared on the paper's scale, z = 80 + 40 (alpha - b) / (a - b) for premise values a
-(positive) and b (negative), so that premises always stand at 120 and 80.
+Numbers are compared on the paper's scale, z = 80 + 40 (alpha - b) / (a - b) for the premise values
+a (positive) and b (negative), so that the premises always lie at 120 and 80.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+import numpy as np
 
 from conf import UserError
 
@@ -26,9 +29,9 @@ __all__ = [
 
 HUMAN = ("ordering", "booster", "diminisher", "negation", "comparative", "superlative")
 POLARITIES = ("positive", "negative")
-# Where judgements were fitted: 60, 62 … 138.
+# The range of z in which curves are fitted: 60, 62 … 138.
 JUDGED = (60.0, 138.0)
-# Where the fitted curve of the published judgements crosses one half.
+# The z at which the curve fitted to the published judgements crosses one half.
 PUBLISHED: Mapping[tuple[str, str], float] = {
     ("ordering", "positive"): 111.9,
     ("ordering", "negative"): 83.2,
@@ -48,7 +51,7 @@ Curve = Mapping[float, float]  # share of "yes" by z
 
 
 def rises(test: str, polarity: str) -> bool:
-    """Whether more people say yes of greater numbers: of *long*, and of *not short*."""
+    """Whether greater numbers get more answers "yes", as for *long* and for *not short*."""
     return (polarity == "positive") != (test == "negation")
 
 
@@ -62,48 +65,45 @@ class Fit:
 
     def share(self, z: float) -> float:
         """The fitted share of "yes", scaled to [0, 1]."""
-        import math
-
         exponent = -self.slope * (z - self.threshold)
         return 1 / (1 + math.exp(min(exponent, 700.0)))
 
 
 def scaled(curve: Curve) -> dict[float, float]:
-    """The curve with its least and greatest share within the judged range set to 0 and 1.
+    """The curve, scaled so that its least and greatest share in the judged range are 0 and 1.
 
     Raises:
         UserError: fewer than three judged numbers, or the same share at all of them.
     """
-    inside = [share for z, share in curve.items() if JUDGED[0] <= z <= JUDGED[1]]
-    if len(inside) < 3 or min(inside) == max(inside):
+    shares = [share for z, share in curve.items() if JUDGED[0] <= z <= JUDGED[1]]
+    if len(shares) < 3 or min(shares) == max(shares):
         raise UserError(
-            f"{len(inside)} judged numbers between {JUDGED[0]:g} and {JUDGED[1]:g} with shares "
-            f"{sorted(set(inside))[:3]}; expected at least three, not all judged alike"
+            f"{len(shares)} judged numbers between {JUDGED[0]:g} and {JUDGED[1]:g} with shares "
+            f"{sorted(set(shares))[:3]}; expected at least three, not all judged alike"
         )
-    low, high = min(inside), max(inside)
+    low, high = min(shares), max(shares)
     return {z: (share - low) / (high - low) for z, share in curve.items()}
 
 
 def fit(test: str, polarity: str, curve: Curve) -> Fit:
-    """Least squares over the judged range, on the scaled shares (paper, appendix B).
+    """The sigmoid fitted to the scaled shares of the judged range by least squares (appendix B).
 
-    Only even numbers count where all were asked: the rows' own grid.
+    Only even numbers count, which are the numbers of the rows, even if all were asked for.
 
     Raises:
-        UserError: too few judgements (`scaled`); the fit does not settle; scipy is missing.
+        UserError: too few judgements (`scaled`); the fit does not converge; scipy is missing.
     """
     try:
-        import numpy as np
         from scipy.optimize import curve_fit
     except ImportError as error:
-        raise UserError("fitting judgements wants scipy; pip install 'adnominal[asp]'") from error
+        raise UserError("fitting judgements needs scipy; pip install 'adnominal[asp]'") from error
     shares = scaled({z: s for z, s in curve.items() if JUDGED[0] <= z <= JUDGED[1] and z % 2 == 0})
     z = np.array(sorted(shares))
-    y = np.array([shares[at] for at in sorted(shares)])
+    y = np.array([shares[number] for number in sorted(shares)])
     sign = 1.0 if rises(test, polarity) else -1.0
 
     def sigmoid(x: np.ndarray, threshold: float, slope: float) -> np.ndarray:
-        # Clipped: judgements that flip between two numbers make the slope grow without end.
+        # Clipped, because answers that change from one number to the next make the slope unbounded.
         return 1 / (1 + np.exp(np.clip(-sign * slope * (x - threshold), -500, 500)))
 
     try:
@@ -119,7 +119,7 @@ def fit(test: str, polarity: str, curve: Curve) -> Fit:
 
 @dataclass(frozen=True)
 class Gold:
-    """Decides which numbers a hypothesis is entailed for.
+    """Decides for which numbers a hypothesis is entailed.
 
     Attributes:
         kind: ``sigmoid`` (a threshold) or ``empirical`` (the judged share itself).
@@ -132,33 +132,22 @@ class Gold:
     curves: Mapping[tuple[str, str], Curve] = field(default_factory=dict)
 
     def entails(self, test: str, polarity: str, z: float) -> bool:
-        """Whether people say yes at `z`; beyond their last number the nearest one is taken."""
+        """Whether people answer yes at `z`; beyond the judged numbers the nearest one decides."""
         key = (test, polarity)
         if self.kind == "empirical":
-            return _interpolated(self.curves[key], z) >= 0.5
-        cut = self.thresholds[key]
-        return z >= cut if rises(test, polarity) else z <= cut
+            numbers, shares = zip(*sorted(self.curves[key].items()), strict=True)
+            return bool(np.interp(z, numbers, shares) >= 0.5)
+        threshold = self.thresholds[key]
+        return z >= threshold if rises(test, polarity) else z <= threshold
 
     def extrapolated(self, test: str, polarity: str, z: float) -> bool:
-        """Whether `z` lies outside of what the decision rests on."""
+        """Whether `z` lies outside the range of the judgements that `entails` uses."""
         if self.kind == "empirical":
-            judged: Sequence[float] = sorted(self.curves[test, polarity])
-            return not judged[0] <= z <= judged[-1]
+            judged = self.curves[test, polarity]
+            return not min(judged) <= z <= max(judged)
         return not JUDGED[0] <= z <= JUDGED[1]
 
 
-def _interpolated(curve: Curve, z: float) -> float:
-    if z in curve:
-        return curve[z]
-    below = max((at for at in curve if at < z), default=None)
-    above = min((at for at in curve if at > z), default=None)
-    if below is None or above is None:
-        nearest = above if below is None else below
-        return curve[nearest] if nearest is not None else 0.0
-    share = (z - below) / (above - below)
-    return curve[below] + share * (curve[above] - curve[below])
-
-
 def published_gold() -> Gold:
-    """The thresholds that the published judgements give."""
+    """The gold with the thresholds of the published judgements."""
     return Gold("sigmoid", PUBLISHED)

@@ -1,7 +1,7 @@
-"""ASP's DataFrames: rows spread over tasks, tables asp_entailment, asp_degree, asp_splits.
+"""The job that builds the tables asp_entailment, asp_degree and asp_splits.
 
-Every row is made from its number alone, so nothing is exchanged between tasks and any partitioning
-gives the same rows.
+Every row depends on its number alone, so tasks exchange nothing and any partitioning gives the same
+rows.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -23,7 +23,7 @@ from etl.asp import TESTS, TRAINED, rounds, splits
 from etl.asp.degree import Degree, DegreeRow
 from etl.asp.entailment import Entailment, Row
 from etl.asp.gold import Gold, published_gold, scaled
-from etl.asp.lexicon import Lexicon, lexicon
+from etl.asp.lexicon import Lexicon, load_lexicon
 from etl.asp.settings import Settings
 from etl.engine import map_arrow, running, start
 from etl.lake.frames import spark_schema
@@ -35,15 +35,23 @@ __all__ = ["Recipe", "build", "degree_rows", "entailment_rows", "split_rows"]
 
 JOB = "build_asp"
 
+# A row of a split, before the labels of its training rows are balanced.
+_ASSIGNED = pa.schema(
+    [(name, pa.string()) for name in ("scheme", "round", "part", "item_id", "label3")]
+)
+_ASSIGNED_COLUMNS = ", ".join(f"{name} string" for name in _ASSIGNED.names)
+
 log = logging.getLogger("adnominal")
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What the rows depend on; goes to the workers, which make their tables of words from it.
+    """What the rows depend on. It is sent to the workers, which build their lexicon from it.
 
-    `pairs` are the (adjective, noun) combinations that a corpus backs, null for all;
-    `thresholds` and `curves` the gold, as (test, polarity, value) and (test, polarity, z, share).
+    Attributes:
+        pairs: the (adjective, noun) combinations that a corpus has; None for all.
+        thresholds: the gold as (test, polarity, threshold); empty for the published thresholds.
+        curves: the judgements as (test, polarity, z, share).
     """
 
     settings: Settings
@@ -51,13 +59,13 @@ class Recipe:
     thresholds: tuple[tuple[str, str, float], ...] = ()
     curves: tuple[tuple[str, str, float, float], ...] = ()
 
-    def words(self) -> Lexicon:
-        """The lexicon, narrowed to what the corpus backs."""
-        own = lexicon()
-        return own if self.pairs is None else own.backed(self.pairs)[0]
+    def lexicon(self) -> Lexicon:
+        """The lexicon, restricted to the combinations of the corpus."""
+        unrestricted = load_lexicon()
+        return unrestricted if self.pairs is None else unrestricted.restricted_to(self.pairs)[0]
 
     def gold(self) -> Gold:
-        """The published thresholds, or those of the judgements given."""
+        """The published thresholds, or those of the judgements in the lake."""
         if not self.thresholds:
             return published_gold()
         curves: dict[tuple[str, str], dict[float, float]] = {}
@@ -65,51 +73,41 @@ class Recipe:
             curves.setdefault((test, polarity), {})[z] = share
         return Gold(
             self.settings.gold,
-            {(test, polarity): value for test, polarity, value in self.thresholds},
+            {(test, polarity): threshold for test, polarity, threshold in self.thresholds},
             {key: scaled(curve) for key, curve in curves.items()}
             if self.settings.gold == "empirical"
             else {},
         )
 
+    @lru_cache(maxsize=2)  # noqa: B019  (a worker process has one or two recipes)
     def entailment(self) -> Entailment:
-        """The rows of entailment inference; made once per process."""
-        return _entailment(self)
+        """The rows of entailment inference; built once per process."""
+        return Entailment(
+            self.lexicon(),
+            self.settings.seed,
+            boosters=self.settings.boosters,
+            diminishers=self.settings.diminishers,
+            balanced=self.settings.balanced,
+            text=self.settings.text,
+        )
 
+    @lru_cache(maxsize=2)  # noqa: B019
     def degree(self) -> Degree:
-        """The rows of degree estimation; made once per process."""
-        return _degree(self)
+        """The rows of degree estimation; built once per process."""
+        return Degree(
+            self.lexicon(),
+            self.settings.seed,
+            self.gold(),
+            boosters=self.settings.boosters,
+            diminishers=self.settings.diminishers,
+            z_range=(self.settings.z_from, self.settings.z_to),
+            numbers=self.settings.numbers,
+            text=self.settings.text,
+        )
 
     def __hash__(self) -> int:
-        # Settings hold lists; the hash of their text stands for them.
+        # Settings have lists, which cannot be hashed; their own hash stands for them.
         return hash((settings_hash(self.settings), self.pairs, self.thresholds, self.curves))
-
-
-@lru_cache(maxsize=2)
-def _entailment(recipe: Recipe) -> Entailment:
-    own = recipe.settings
-    return Entailment(
-        recipe.words(),
-        own.seed,
-        boosters=own.boosters,
-        diminishers=own.diminishers,
-        balanced=own.balanced,
-        text=own.text,
-    )
-
-
-@lru_cache(maxsize=2)
-def _degree(recipe: Recipe) -> Degree:
-    own = recipe.settings
-    return Degree(
-        recipe.words(),
-        own.seed,
-        recipe.gold(),
-        boosters=own.boosters,
-        diminishers=own.diminishers,
-        z_range=(own.z_from, own.z_to),
-        numbers=own.numbers,
-        text=own.text,
-    )
 
 
 def build(settings: Settings) -> None:
@@ -117,13 +115,13 @@ def build(settings: Settings) -> None:
 
     Writes entailment=N rows of each of the eight tests to asp_entailment, degree=N rows to
     asp_degree, and the rounds of fine-tuning to asp_splits, as edition=NAME, which it replaces.
-    With rounds=drawn (the paper's) the rounds have rows of their own, as edition NAME_tuning.
+    With rounds=drawn (as in the paper) the rounds have separate rows, as edition NAME_tuning.
     """
     spark = start(f"{JOB} {settings.name}", settings).spark
     lake = Lake(spark, settings.lake)
     started = time.monotonic()
     recipe, dropped = _recipe(lake, settings)
-    # Every row is made of these, so what the lexicon cannot give is known before a row is made.
+    # Too few rows in the lexicon are reported before any row is generated.
     recipe.entailment().check(settings.entailment)
     if settings.degree:
         recipe.degree().check(settings.degree)
@@ -139,14 +137,12 @@ def build(settings: Settings) -> None:
         seconds = time.monotonic() - started
         log.info("%s: %d rows after %.1f s (%.0f rows/s)", name, size, seconds, size / seconds)
     job = f"{JOB}/{settings.name}"
-    left_out = pa.Table.from_pylist(dropped, table("dropped").schema)
-    lake.replace("dropped", left_out, {"job": job}, job=JOB, allow_empty=True)
+    dropped_rows = pa.Table.from_pylist(dropped, table("dropped").schema)
+    lake.replace("dropped", dropped_rows, {"job": job}, job=JOB, allow_empty=True)
     if settings.splits and settings.rounds == "drawn":
-        tables = drawn_rounds(recipe)
-        for name, own in tables.items():
-            where = {"edition": settings.tuning}
-            lake.replace(name, own, where, job=JOB, metadata=meta)
-            log.info("%s: %d rows of %s", name, own.num_rows, settings.tuning)
+        for name, round_rows in drawn_rounds(recipe).items():
+            lake.replace(name, round_rows, {"edition": settings.tuning}, job=JOB, metadata=meta)
+            log.info("%s: %d rows of %s", name, round_rows.num_rows, settings.tuning)
     with scratch(settings.lake) as folder:
         assigned = (
             split_rows(lake, recipe, folder)
@@ -158,26 +154,11 @@ def build(settings: Settings) -> None:
 
 
 def _recipe(lake: Lake, settings: Settings) -> tuple[Recipe, list[dict[str, Any]]]:
-    """What the tables of the lake add to the settings, and what was dropped for it."""
+    """The recipe from the settings and the tables of the lake, and the rows of table dropped."""
     pairs, dropped = None, []
     if settings.corpus is not None:
-        words = lexicon()
-        pairs = frozenset(
-            (row["adjective"], row["noun"])
-            for row in lake.read("amod_pairs", where={"corpus": settings.corpus})
-            .where(F.col("count") >= settings.min_count)
-            .where(F.col("adjective").isin(sorted(words.words)))
-            .where(F.col("noun").isin(sorted(words.nouns)))
-            .select("adjective", "noun")
-            .collect()
-        )
-        if not pairs:
-            raise UserError(
-                f"corpus={settings.corpus}: no pair of the lexicon with {settings.min_count} or "
-                "more occurrences in amod_pairs; expected a corpus that "
-                "`python -m etl.lake show amod_pairs` lists"
-            )
-        _, lost = words.backed(pairs)
+        pairs = _pairs(lake, settings.corpus, settings.min_count)
+        lost = load_lexicon().restricted_to(pairs)[1]
         log.info("%d combinations left out for want of %s", len(lost), settings.corpus)
         if lost:
             dropped.append(
@@ -189,28 +170,43 @@ def _recipe(lake: Lake, settings: Settings) -> tuple[Recipe, list[dict[str, Any]
                     "sample": " ".join(lost[0]),
                 }
             )
+    if settings.human is None:
+        return Recipe(settings, pairs), dropped
     thresholds: dict[tuple[str, str], float] = {}
     curves: list[tuple[str, str, float, float]] = []
-    if settings.human is not None:
-        for row in lake.read("asp_human", where={"source": settings.human}).collect():
-            thresholds[row["test"], row["polarity"]] = row["threshold"]
-            curves.append((row["test"], row["polarity"], row["z"], row["share"]))
-        missing = sorted(set(published_gold().thresholds) - set(thresholds))
-        if missing:
-            listed = ", ".join(" ".join(key) for key in missing)
-            raise UserError(
-                f"human={settings.human}: no judgements in asp_human of {listed}; expected all "
-                "six tests, positive and negative (etl/judge_asp.py)"
-            )
-    return (
-        Recipe(
-            settings,
-            pairs,
-            tuple((test, polarity, cut) for (test, polarity), cut in sorted(thresholds.items())),
-            tuple(sorted(curves)),
-        ),
-        dropped,
+    for row in lake.read("asp_human", where={"source": settings.human}).collect():
+        thresholds[row["test"], row["polarity"]] = row["threshold"]
+        curves.append((row["test"], row["polarity"], row["z"], row["share"]))
+    missing = sorted(set(published_gold().thresholds) - set(thresholds))
+    if missing:
+        listed = ", ".join(" ".join(key) for key in missing)
+        raise UserError(
+            f"human={settings.human}: no judgements in asp_human of {listed}; expected all "
+            "six tests, positive and negative (etl/judge_asp.py)"
+        )
+    in_order = tuple((*key, threshold) for key, threshold in sorted(thresholds.items()))
+    return Recipe(settings, pairs, in_order, tuple(sorted(curves))), dropped
+
+
+def _pairs(lake: Lake, corpus: str, min_count: int) -> frozenset[tuple[str, str]]:
+    """The pairs of the lexicon's adjectives and nouns that the corpus has often enough."""
+    lexicon = load_lexicon()
+    pairs = frozenset(
+        (row["adjective"], row["noun"])
+        for row in lake.read("amod_pairs", where={"corpus": corpus})
+        .where(F.col("count") >= min_count)
+        .where(F.col("adjective").isin(sorted(lexicon.words)))
+        .where(F.col("noun").isin(sorted(lexicon.nouns)))
+        .select("adjective", "noun")
+        .collect()
     )
+    if not pairs:
+        raise UserError(
+            f"corpus={corpus}: no pair of the lexicon with {min_count} or "
+            "more occurrences in amod_pairs; expected a corpus that "
+            "`python -m etl.lake show amod_pairs` lists"
+        )
+    return pairs
 
 
 def _batch(name: str, rows: Sequence[Sequence[Any]], edition: str) -> pa.RecordBatch:
@@ -225,33 +221,33 @@ def entailment_rows(spark: SparkSession, recipe: Recipe) -> DataFrame:
     """Rows of ``asp_entailment``: number n is row n % size of test n // size."""
     size = recipe.settings.entailment
 
-    def made(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def generate(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         source = recipe.entailment()
         for batch in batches:
             rows: list[Row] = []
-            for at in batch.column(0).to_pylist():
-                test, number = divmod(at, size)
+            for row_number in batch.column(0).to_pylist():
+                test, number = divmod(row_number, size)
                 rows += source.rows(TESTS[test], number, number + 1)
             yield _batch("asp_entailment", rows, recipe.settings.name)
 
     total = len(TESTS) * size
     tasks = math.ceil(total / recipe.settings.task_size)
     numbers = spark.range(0, total, 1, running().partitions(tasks, tasks))
-    return map_arrow(numbers, made, spark_schema(table("asp_entailment").schema))
+    return map_arrow(numbers, generate, spark_schema(table("asp_entailment").schema))
 
 
 def degree_rows(spark: SparkSession, recipe: Recipe) -> DataFrame:
     """Rows of ``asp_degree``: number n is group n % groups of test n // groups."""
     settings = recipe.settings
     groups = settings.degree // settings.numbers
-    a_group = settings.numbers * len(settings.variants)
+    rows_per_group = settings.numbers * len(settings.variants)
 
-    def made(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def generate(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         source = recipe.degree()
         for batch in batches:
             rows: list[DegreeRow] = []
-            for at in batch.column(0).to_pylist():
-                test, number = divmod(at, groups)
+            for group_number in batch.column(0).to_pylist():
+                test, number = divmod(group_number, groups)
                 rows += source.rows(source.group(TESTS[test], number), settings.variants)
                 if len(rows) >= 20_000:
                     yield _batch("asp_degree", rows, settings.name)
@@ -259,29 +255,30 @@ def degree_rows(spark: SparkSession, recipe: Recipe) -> DataFrame:
             yield _batch("asp_degree", rows, settings.name)
 
     total = len(TESTS) * groups
-    tasks = math.ceil(total * a_group / settings.task_size)
+    tasks = math.ceil(total * rows_per_group / settings.task_size)
     numbers = spark.range(0, total, 1, running().partitions(tasks, tasks))
-    return map_arrow(numbers, made, spark_schema(table("asp_degree").schema))
+    return map_arrow(numbers, generate, spark_schema(table("asp_degree").schema))
 
 
 def drawn_rounds(recipe: Recipe) -> dict[str, pa.Table]:
     """The rounds whose words are drawn before their rows (`etl.asp.rounds`), by table.
 
-    Their size is fixed, some hundred thousand rows. A row of several rounds is in its table once.
+    They have a fixed size of some hundred thousand rows. A row of several rounds is in its table
+    once.
     """
     settings = recipe.settings
     edition = settings.tuning
     sources: list[tuple[str, Iterator[tuple[rounds.Place, Row | DegreeRow]]]] = []
     if settings.entailment:
-        outs = splits.held_out(recipe.words(), settings.seed)
-        inferred = rounds.entailment(recipe.entailment(), outs, settings.entailment)
-        sources.append(("asp_entailment", inferred))
+        held_out = splits.held_out(recipe.lexicon(), settings.seed)
+        inferences = rounds.entailment(recipe.entailment(), held_out, settings.entailment)
+        sources.append(("asp_entailment", inferences))
     if settings.degree:
         sources.append(("asp_degree", rounds.degree(recipe.degree(), settings.degree)))
     tables, places = {}, []
-    for name, drawn in sources:
+    for name, placed_rows in sources:
         rows: dict[str, Row | DegreeRow] = {}
-        for place, row in drawn:
+        for place, row in placed_rows:
             rows.setdefault(row.item_id, row)
             places.append((*place, row.item_id, edition))
         tables[name] = pa.Table.from_batches([_batch(name, list(rows.values()), edition)])
@@ -292,45 +289,9 @@ def drawn_rounds(recipe: Recipe) -> dict[str, pa.Table]:
 
 
 def split_rows(lake: Lake, recipe: Recipe, folder: Scratch) -> DataFrame:
-    """Rows of ``asp_splits``; in train and val all of label3 are equally many, by hash."""
-    edition, seed = recipe.settings.name, recipe.settings.seed
-    where = {"edition": edition}
-    schema = pa.schema(
-        [(name, pa.string()) for name in ("scheme", "round", "part", "item_id", "label3")]
-    )
-    outs = splits.held_out(recipe.words(), seed)
-
-    def batch(found: Sequence[tuple[tuple[str, str, str], str, str | None]]) -> pa.RecordBatch:
-        return pa.RecordBatch.from_pylist(
-            [
-                {"scheme": s, "round": r, "part": p, "item_id": item, "label3": label}
-                for (s, r, p), item, label in found
-            ],
-            schema=schema,
-        )
-
-    def entailment(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for own in batches:
-            found: list[tuple[tuple[str, str, str], str, str | None]] = []
-            for row in own.to_pylist():
-                adjectives = {row["adjective"], row["other_adjective"] or row["adjective"]}
-                nouns = {row["noun"], row["other_noun"] or row["noun"]}
-                pair = f"{row['test']} {sorted(adjectives)} {sorted(nouns)} {row['modifier']}"
-                places = splits.assign_entailment(outs, seed, row["test"], adjectives, pair)
-                found += [(place, row["item_id"], row["label3"]) for place in places]
-            yield batch(found)
-
-    def degree(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for own in batches:
-            found: list[tuple[tuple[str, str, str], str, str | None]] = []
-            for row in own.to_pylist():
-                place_of = (row["test"], row["dimension"], row["z"], row["label"], row["item_id"])
-                places = splits.assign_degree(seed, *place_of)
-                found += [(place, row["item_id"], row["label3"]) for place in places]
-            yield batch(found)
-
-    text = ", ".join(f"{field.name} string" for field in schema)
-    one = lake.read("asp_entailment", where=where).select(
+    """Rows of ``asp_splits``; training and validation have as many rows of each label3, by hash."""
+    edition = recipe.settings.name
+    entailment = lake.read("asp_entailment", where={"edition": edition}).select(
         "item_id",
         "test",
         "label3",
@@ -340,25 +301,37 @@ def split_rows(lake: Lake, recipe: Recipe, folder: Scratch) -> DataFrame:
         "other_noun",
         "modifier",
     )
-    two = (
-        lake.read("asp_degree", where=where)
+    degree = (
+        lake.read("asp_degree", where={"edition": edition})
         # The variants are for testing robustness.
         .where((F.col("variant") == "base") | ~F.col("test").isin(*TRAINED))
         .select("item_id", "test", "dimension", "z", "label", "label3")
     )
-    # Small (ids alone), and read three times: to be counted, to be cut, and as it is.
-    both = folder.keep(map_arrow(one, entailment, text).unionAll(map_arrow(two, degree, text)))
-    tested = both.where(F.col("part") == "test")
-    trained = both.where(F.col("part") != "test")
+    seed = recipe.settings.seed
+    held_out = splits.held_out(recipe.lexicon(), seed)
+    entailment_places = map_arrow(
+        entailment,
+        lambda batches: _assigned(batches, lambda row: _entailment_places(row, held_out, seed)),
+        _ASSIGNED_COLUMNS,
+    )
+    degree_places = map_arrow(
+        degree,
+        lambda batches: _assigned(batches, lambda row: _degree_places(row, seed)),
+        _ASSIGNED_COLUMNS,
+    )
+    # Small (ids alone), and read three times: for the counts, for the training rows, for the tests.
+    assigned = folder.keep(entailment_places.unionAll(degree_places))
+    tested = assigned.where(F.col("part") == "test")
+    trained = assigned.where(F.col("part") != "test")
     part = ["scheme", "round", "part"]
     sizes = (
-        trained.groupBy(*part, "label3").count().groupBy(*part).agg(F.min("count").alias("most"))
+        trained.groupBy(*part, "label3").count().groupBy(*part).agg(F.min("count").alias("size"))
     )
     place = Window.partitionBy(*part, "label3").orderBy(F.hash("item_id"), "item_id")
     balanced = (
         trained.withColumn("place", F.row_number().over(place))
         .join(F.broadcast(sizes), part)
-        .where(F.col("place") <= F.col("most"))
+        .where(F.col("place") <= F.col("size"))
     )
     columns = [*part, "item_id"]
     return (
@@ -366,3 +339,35 @@ def split_rows(lake: Lake, recipe: Recipe, folder: Scratch) -> DataFrame:
         .unionAll(balanced.select(*columns))
         .withColumn("edition", F.lit(edition))
     )
+
+
+def _entailment_places(
+    row: Mapping[str, Any], held_out: Sequence[frozenset[str]], seed: int
+) -> list[rounds.Place]:
+    adjectives = {row["adjective"], row["other_adjective"] or row["adjective"]}
+    nouns = {row["noun"], row["other_noun"] or row["noun"]}
+    pair = f"{row['test']} {sorted(adjectives)} {sorted(nouns)} {row['modifier']}"
+    return splits.assign_entailment(held_out, seed, row["test"], adjectives, pair)
+
+
+def _degree_places(row: Mapping[str, Any], seed: int) -> list[rounds.Place]:
+    values = [row[name] for name in ("test", "dimension", "z", "label", "item_id")]
+    return splits.assign_degree(seed, *values)
+
+
+def _assigned(
+    batches: Iterator[pa.RecordBatch], places: Callable[[Mapping[str, Any]], list[rounds.Place]]
+) -> Iterator[pa.RecordBatch]:
+    """For each row its places in the splits, with its id and label."""
+    for batch in batches:
+        rows = [
+            (*place, row["item_id"], row["label3"])
+            for row in batch.to_pylist()
+            for place in places(row)
+        ]
+        columns: Iterable[Sequence[Any]] = (
+            zip(*rows, strict=True) if rows else [[]] * len(_ASSIGNED)
+        )
+        yield pa.RecordBatch.from_arrays(
+            [pa.array(column, pa.string()) for column in columns], schema=_ASSIGNED
+        )

@@ -1,4 +1,4 @@
-"""``etl/judge_asp.py``: sheets of questions out, answers in."""
+"""The job of ``etl/judge_asp.py``: it writes sheets of questions and reads their answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from conf import UserError, setting
 from etl.asp.degree import Degree
 from etl.asp.gold import published_gold
 from etl.asp.judgements import human_rows, read_responses, sheet, write_sheet
-from etl.asp.lexicon import lexicon
+from etl.asp.lexicon import load_lexicon
 from etl.lake import arrow
 from etl.lake.tables import table
 
@@ -32,11 +32,11 @@ class Settings:
         None, help="CSV to read, with the answers filled in", example="responses=answers.csv"
     )
     source: str | None = setting(
-        None, help="name for the answers in asp_human", example="source=mine"
+        None, help="name of the answers in asp_human", example="source=mine"
     )
-    judges: list[str] = setting(["1", "2", "3"], help="names of the judges that a sheet is for")
-    groups: int = setting(2, help="premises a test in a sheet, 40 questions each")
-    seed: int = setting(0, help="seed of a sheet")
+    judges: list[str] = setting(["1", "2", "3"], help="names of the judges who get the sheet")
+    groups: int = setting(2, help="premises of each test in a sheet, with 40 questions each")
+    seed: int = setting(0, help="seed of the questions")
     lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
 
     def __post_init__(self) -> None:
@@ -49,20 +49,20 @@ class Settings:
 
 
 def judge(settings: Settings) -> None:
-    """Human judgements for ASP: a sheet of questions out, or its answers in.
+    """Human judgements for ASP: write a sheet of questions, or read its answers.
 
-    sheet=FILE writes the questions, responses=FILE reads them back with their answers, fits a
-    curve a test and polarity, and replaces source=NAME of the table asp_human.
+    sheet=FILE writes the questions. responses=FILE reads them with their answers, fits a curve for
+    each test and polarity, and replaces source=NAME of the table asp_human.
     """
     if settings.sheet is not None:
-        degree = Degree(lexicon(), settings.seed, published_gold())
-        rows = sheet(degree, settings.groups, settings.judges, settings.seed)
-        count = write_sheet(Path(settings.sheet), rows)
-        log.info("%d questions in %s", count, settings.sheet)
+        degree = Degree(load_lexicon(), settings.seed, published_gold())
+        questions = sheet(degree, settings.groups, settings.judges, settings.seed)
+        write_sheet(Path(settings.sheet), questions)
+        log.info("%d questions in %s", len(questions), settings.sheet)
         return
     source = str(settings.source)
-    found = human_rows(*read_responses(Path(str(settings.responses))), source)
-    rows = pa.Table.from_pylist(found, table("asp_human").schema)
+    judgements = human_rows(*read_responses(Path(str(settings.responses))), source)
+    rows = pa.Table.from_pylist(judgements, table("asp_human").schema)
     arrow.replace(settings.lake, "asp_human", rows, {"source": source}, job="judge_asp")
-    for name in sorted({(r["test"], r["polarity"], r["threshold"]) for r in found}):
-        log.info("%s, %s: threshold %.1f", *name)
+    for threshold in sorted({(r["test"], r["polarity"], r["threshold"]) for r in judgements}):
+        log.info("%s, %s: threshold %.1f", *threshold)

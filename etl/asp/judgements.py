@@ -1,12 +1,13 @@
-"""Human judgements of degree: the sheet that asks for them, and what answers say.
+"""Human judgements of degree: the sheet of questions, and the shares that its answers give.
 
-A sheet is a CSV with a row for each question: premise, hypothesis, and an empty ``answer`` to be
-filled with yes or no, for each judge in ``judge``. Answers are pooled by (test, polarity, z).
+A sheet is a CSV file with a row for each question to each ``judge``: premise, hypothesis, and an
+empty ``answer`` to be filled with yes or no. Answers are pooled by (test, polarity, z).
 """
 
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,13 +24,15 @@ _ANSWERS = {"yes": True, "y": True, "1": True, "no": False, "n": False, "0": Fal
 
 
 def sheet(source: Degree, groups: int, judges: Sequence[str], seed: int) -> list[dict[str, Any]]:
-    """Questions of the six tests that are judged: `groups` premises a test, each number once.
+    """The questions of the six judged tests: `groups` premises of each test, with all numbers.
 
-    Every judge gets the questions in an order of their own, so that no number follows its
-    neighbour. Wordings are of edition base.
+    Every judge gets the questions in a different random order. The premises are of variant base.
     """
     rows = [
-        row for test in HUMAN for at in range(groups) for row in source.rows(source.group(test, at))
+        row
+        for test in HUMAN
+        for number in range(groups)
+        for row in source.rows(source.group(test, number))
     ]
     return [
         {
@@ -47,16 +50,12 @@ def sheet(source: Degree, groups: int, judges: Sequence[str], seed: int) -> list
     ]
 
 
-def write_sheet(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
-    """The questions as CSV; how many there are."""
-    count = 0
+def write_sheet(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write the questions as a CSV file."""
     with path.open("w", encoding="utf-8", newline="") as lines:
         writer = csv.DictWriter(lines, COLUMNS)
         writer.writeheader()
-        for row in rows:
-            writer.writerow(row)
-            count += 1
-    return count
+        writer.writerows(rows)
 
 
 def read_responses(
@@ -67,12 +66,12 @@ def read_responses(
     Unanswered questions do not count.
 
     Raises:
-        UserError: no such file, missing columns, or rows that cannot be understood (all are
-            counted, the first is shown); no answer at all.
+        UserError: no such file; missing columns; rows that cannot be interpreted (the message has
+            their number and the first of them); no answer at all.
     """
-    needed = {"test", "polarity", "z", "answer"}
-    yes: dict[tuple[str, str, float], int] = {}
-    total: dict[tuple[str, str, float], int] = {}
+    required = {"test", "polarity", "z", "answer"}
+    yes: Counter[tuple[str, str, float]] = Counter()
+    total: Counter[tuple[str, str, float]] = Counter()
     faults: list[str] = []
     try:
         lines = path.open(encoding="utf-8-sig", newline="")
@@ -80,7 +79,7 @@ def read_responses(
         raise UserError(f"responses={path}: {error.strerror}") from error
     with lines:
         reader = csv.DictReader(lines)
-        missing = sorted(needed - set(reader.fieldnames or ()))
+        missing = sorted(required - set(reader.fieldnames or ()))
         if missing:
             raise UserError(
                 f"responses={path}: no column {', '.join(missing)}; expected a sheet that "
@@ -98,8 +97,8 @@ def read_responses(
             if key[0] not in HUMAN or key[1] not in POLARITIES or answer not in _ANSWERS:
                 faults.append(f"line {reader.line_num}: {key[0]}, {key[1]}, {answer!r}")
                 continue
-            total[key] = total.get(key, 0) + 1
-            yes[key] = yes.get(key, 0) + _ANSWERS[answer]
+            total[key] += 1
+            yes[key] += _ANSWERS[answer]
     if faults:
         raise UserError(
             f"responses={path}: {len(faults)} rows not understood, first {faults[0]}; expected a "
@@ -118,10 +117,10 @@ def human_rows(
     counts: Mapping[tuple[str, str, float], int],
     source: str,
 ) -> list[dict[str, Any]]:
-    """Rows of table ``asp_human``: the curves with their fits.
+    """Rows of the table ``asp_human``: the curves with their fits.
 
     Raises:
-        UserError: `etl.asp.gold.fit`.
+        UserError: as `etl.asp.gold.fit` raises it.
     """
     rows = []
     for (test, polarity), curve in sorted(curves.items()):

@@ -1,4 +1,4 @@
-"""What follows from what: the semantics of the eight tests (Liu et al. 2023, table 1, appendix)."""
+"""Which rows are entailments: the semantics of the eight tests (Liu et al. 2023, table 1)."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from etl.asp.templates import WORLD, Pair
 __all__ = ["entails", "label3", "name", "origin"]
 
 
-def entails(pair: Pair, words: Lexicon) -> bool:
+def entails(pair: Pair, lexicon: Lexicon) -> bool:
     """Whether the pair's premise entails its hypothesis.
 
     Raises:
-        ValueError: the lexicon does not know the words' relation.
+        ValueError: the lexicon does not relate the words of the pair, or the test is unknown.
     """
     match pair.test:
         case "ordering":
             # The stronger word of a scale entails the weaker one.
-            up = (pair.adjective, str(pair.other_adjective))
-            if up not in words.weaker and up[::-1] not in words.weaker:
+            upward = (pair.adjective, str(pair.other_adjective))
+            if upward not in lexicon.weaker and upward[::-1] not in lexicon.weaker:
                 raise ValueError("unknown order of adjectives")
-            return up not in words.weaker
+            return upward not in lexicon.weaker
         case "dimension" | "argument":
             return False
         case "booster":
@@ -30,49 +30,55 @@ def entails(pair: Pair, words: Lexicon) -> bool:
             return bool(pair.hypothesis_mark)
         case "negation":
             opposites = (pair.adjective, str(pair.other_adjective))
-            if opposites not in words.complementary and opposites[::-1] not in words.complementary:
+            if (
+                opposites not in lexicon.complementary
+                and opposites[::-1] not in lexicon.complementary
+            ):
                 raise ValueError("unknown opposites")
-            # Contraries exclude each other; only complements leave nothing between them.
+            # Both contraries may be false; of two complements one is always true.
             return (
                 not pair.premise_mark
-                or words.complementary.get(opposites, False)
-                or words.complementary.get(opposites[::-1], False)
+                or lexicon.complementary.get(opposites, False)
+                or lexicon.complementary.get(opposites[::-1], False)
             )
         case "comparative":
-            standard = words.standards.get(pair.adjective)
+            standard = lexicon.standards.get(pair.adjective)
             if standard is None:
                 raise ValueError("unknown standard")
-            # More dirt is dirt: a minimum standard holds of the one that has more. What has less
-            # of a maximum (cleanness) does not reach it.
+            # What is dirtier than another thing exceeds the minimum standard, and so is dirty. What
+            # is less clean does not reach the maximum standard, and so is not clean.
             return standard == ("maximum" if pair.hypothesis_mark else "minimum")
         case "superlative":
             return pair.premise_mark == WORLD
     raise ValueError(f"no test {pair.test}")
 
 
-def origin(pair: Pair, words: Lexicon) -> str:
-    """What decides `entails`: the ``lexicon`` (or the test's rule), a reference (``sourced``), or
-    released rows (``attested``), which agree with their own label by design."""
-    both = (pair.adjective, str(pair.other_adjective))
+def origin(pair: Pair, lexicon: Lexicon) -> str:
+    """What decides `entails`: ``lexicon`` (or the rule of the test), ``sourced`` or ``attested``.
+
+    Sourced pairs are decided by a reference. Attested pairs are decided by the released rows, which
+    therefore agree with their own label by design.
+    """
+    pair_words = (pair.adjective, str(pair.other_adjective))
     match pair.test:
         case "ordering" | "negation":
-            known = words.origins
-            return known.get(both) or known.get(both[::-1]) or "lexicon"
+            known = lexicon.origins
+            return known.get(pair_words) or known.get(pair_words[::-1]) or "lexicon"
         case "comparative":
-            return words.origins.get(pair.adjective, "lexicon")
+            return lexicon.origins.get(pair.adjective, "lexicon")
     return "lexicon"
 
 
 def name(entailed: bool) -> str:
-    """The label of table columns and of the published files."""
+    """The label in the tables and in the published files."""
     return ENTAILMENT if entailed else NOT_ENTAILMENT
 
 
 def label3(test: str, label: str) -> str | None:
     """The label for fine-tuning; null in the tests that are never trained on.
 
-    What ordering does not entail is trained as contradiction, and dimension and argument as
-    neutral ("Fine-tuning on the ASP").
+    In ordering, what is not entailed is a contradiction; dimension and argument are neutral (paper,
+    "Fine-tuning on the ASP").
     """
     if test not in TRAINED:
         return None

@@ -1,15 +1,17 @@
-"""The lexicon of scales, ``conf/lexicons/scales.yaml``: read, checked, and asked.
+"""The lexicon of scales, ``conf/lexicons/scales.yaml``: its content, its reader and its checks.
 
-A scale has two poles, ``positive`` and ``negative``, each a list of steps from weak to strong, each
-step a list of adjectives of equal strength. Its fields:
+A scale has two poles, ``positive`` and ``negative``, each a list of steps from weak to strong; a
+step is a list of adjectives of equal strength. The fields of a scale:
 
-- ``family``: scales of one family bear upon each other and are never contrasted as two dimensions;
-- ``standards``: of the two poles, ``relative`` by default. A minimum standard (*dirty*) holds from
-  the first degree on, a maximum standard (*clean*) only at the end (Kennedy and McNally 2005);
-- ``opposites``: contraries of the first steps; with ``complementary: true`` one of them must hold;
-- ``graded: false``, or ``ungraded`` for single adjectives: no modifiers, comparison, superlative;
-- ``nouns``: classes or single nouns that can carry the scale; ``except`` and ``only`` narrow this
-  for single adjectives.
+- ``family``: two scales of one family are related and never serve as two different dimensions;
+- ``standards``: the standards of comparison of the two poles, ``relative`` by default. A minimum
+  standard (*dirty*) is met from the first degree on, a maximum standard (*clean*) only at the end
+  of the scale (Kennedy and McNally 2005);
+- ``opposites``: contraries among the first steps; with ``complementary: true`` one of them must
+  hold;
+- ``graded: false``, or ``ungraded`` for single adjectives: no modifiers, no comparison;
+- ``nouns``: classes or single nouns that the scale applies to; ``except`` and ``only`` restrict
+  them for single adjectives.
 """
 
 from __future__ import annotations
@@ -24,45 +26,35 @@ import yaml
 
 from conf import ROOT, UserError
 
-__all__ = ["Adjective", "Lexicon", "Measure", "lexicon", "parse_lexicon", "plural"]
+__all__ = [
+    "Adjective",
+    "Lexicon",
+    "Measure",
+    "load_lexicon",
+    "ordered_pairs",
+    "parse_lexicon",
+    "plural",
+]
 
 PATH = ROOT / "conf" / "lexicons" / "scales.yaml"
 STANDARDS = ("relative", "minimum", "maximum")
 DIMENSIONS = ("length", "mass", "temperature", "price")
-_TOP = {
-    "version",
-    "nouns",
-    "mass",
-    "plurals",
-    "forms",
-    "boosters",
-    "diminishers",
-    "scales",
-    "measures",
-    "sourced",
-    "attested",
-}
-_SCALE = {
-    "family",
-    "standards",
-    "positive",
-    "negative",
-    "opposites",
-    "complementary",
-    "graded",
-    "ungraded",
-    "nouns",
-    "except",
-    "only",
-}
-_MEASURE = {"dimension", "unit", "adjectives", "related", "nouns"}
-_SOURCED = {"ordering"}
-_ATTESTED = {"ordering", "complements", "contraries", "minimum", "maximum", "relative", "forms"}
+_FILE_FIELDS = {
+    "version", "nouns", "mass", "plurals", "forms", "boosters", "diminishers", "scales", "measures",
+    "sourced", "attested",
+}  # fmt: skip
+_SCALE_FIELDS = {
+    "family", "standards", "positive", "negative", "opposites", "complementary", "graded",
+    "ungraded", "nouns", "except", "only",
+}  # fmt: skip
+_MEASURE_FIELDS = {"dimension", "unit", "adjectives", "related", "nouns"}
+_SOURCED_FIELDS = {"ordering"}
+_ATTESTED_FIELDS = {"ordering", "complements", "contraries", "forms", *STANDARDS}
 
 
 @dataclass(frozen=True)
 class Adjective:
-    """An adjective on one scale; `step` counts from 0, the weakest, within its pole."""
+    """An adjective on one scale; `step` is its strength within the pole, 0 for the weakest."""
 
     word: str
     scale: str
@@ -76,7 +68,10 @@ class Adjective:
 
 @dataclass(frozen=True)
 class Measure:
-    """A physical dimension in one unit, with the range of numbers that each noun takes."""
+    """A physical dimension in one unit, with the range of plausible numbers of each noun.
+
+    `related` are the families of scales that bear on the dimension.
+    """
 
     dimension: str
     unit: str
@@ -88,14 +83,23 @@ class Measure:
 
 @dataclass(frozen=True)
 class Lexicon:
-    """The scales, and what other words mean, for labels alone: by a reference (`sourced`), or by
-    the published rows themselves (`attested`).
+    """The scales, and the meaning of further words, which serve labels alone.
 
-    `weaker` holds (weak, strong) pairs, `opposites` the pairs (adjective, opposite) of the scales
-    by scale, `complementary` whether a pair of opposites leaves nothing between, `standards` the
-    standard of each adjective, `comparative` the base of each comparative form, `kinds` the class
-    of each noun. `origins` says of a pair (weak, strong), a pair of opposites or an adjective's
-    standard that no scale decides whether it is sourced or attested.
+    The meaning of such a word comes from a reference (`sourced`) or from the published rows
+    themselves (`attested`).
+
+    Attributes:
+        opposites: (scale, adjective, opposite) of the scales.
+        weaker: pairs (weak, strong).
+        complementary: of a pair of opposites, whether one of them must hold.
+        standards: the standard of comparison of each adjective.
+        forms: comparative and superlative of adjectives that do not take *more* and *most*.
+        comparative_bases: the adjective of each comparative; `superlative_bases` likewise.
+        mass: the mass nouns.
+        plurals: irregular plurals.
+        noun_classes: the class of each noun.
+        origins: of a pair (weak, strong), a pair of opposites or an adjective's standard that no
+            scale decides, whether it is ``sourced`` or ``attested``.
     """
 
     version: int
@@ -105,14 +109,14 @@ class Lexicon:
     complementary: Mapping[tuple[str, str], bool]
     standards: Mapping[str, str]
     forms: Mapping[str, tuple[str, str]]
-    comparative: Mapping[str, str]
-    superlative: Mapping[str, str]
+    comparative_bases: Mapping[str, str]
+    superlative_bases: Mapping[str, str]
     mass: frozenset[str]
     plurals: Mapping[str, str]
     boosters: tuple[str, ...]
     diminishers: tuple[str, ...]
     measures: tuple[Measure, ...]
-    kinds: Mapping[str, str]
+    noun_classes: Mapping[str, str]
     origins: Mapping[tuple[str, str] | str, str] = field(default_factory=dict)
 
     @property
@@ -122,49 +126,51 @@ class Lexicon:
 
     @property
     def nouns(self) -> frozenset[str]:
-        """Every noun that some adjective or measure takes."""
-        carried = {noun for a in self.adjectives for noun in a.nouns}
-        return frozenset(carried.union(*(m.nouns for m in self.measures)))
+        """The nouns of all adjectives and measures."""
+        nouns = {noun for a in self.adjectives for noun in a.nouns}
+        return frozenset(nouns.union(*(m.nouns for m in self.measures)))
 
     def by_noun(self) -> dict[str, list[Adjective]]:
-        """The adjectives that each noun takes, in the order of the file."""
-        found: dict[str, list[Adjective]] = {}
+        """The adjectives of each noun, in the order of the file."""
+        adjectives: dict[str, list[Adjective]] = {}
         for adjective in self.adjectives:
             for noun in adjective.nouns:
-                found.setdefault(noun, []).append(adjective)
-        return found
+                adjectives.setdefault(noun, []).append(adjective)
+        return adjectives
 
-    def compared(self, word: str) -> str:
+    def comparative_of(self, word: str) -> str:
         """The comparative: ``bigger``, ``more expensive``."""
         return self.forms[word][0] if word in self.forms else f"more {word}"
 
-    def topmost(self, word: str) -> str:
+    def superlative_of(self, word: str) -> str:
         """The superlative: ``biggest``, ``most expensive``."""
         return self.forms[word][1] if word in self.forms else f"most {word}"
 
-    def backed(self, pairs: Collection[tuple[str, str]]) -> tuple[Lexicon, list[tuple[str, str]]]:
-        """The lexicon with only such combinations as `pairs` (adjective, noun) has, and the rest.
+    def restricted_to(
+        self, pairs: Collection[tuple[str, str]]
+    ) -> tuple[Lexicon, list[tuple[str, str]]]:
+        """The lexicon with only the combinations in `pairs` (adjective, noun), and the others.
 
-        An adjective that stands with none of its nouns in `pairs` keeps them all: the corpus does
-        not know it, and so says nothing of where it goes.
+        An adjective that has none of its nouns in `pairs` keeps them all: a corpus that lacks the
+        adjective says nothing about its nouns.
         """
-        kept, dropped = [], []
+        adjectives, dropped = [], []
         known = frozenset(pairs)
         for adjective in self.adjectives:
             nouns = tuple([n for n in adjective.nouns if (adjective.word, n) in known])
             if nouns:
                 dropped += [(adjective.word, n) for n in adjective.nouns if n not in set(nouns)]
                 adjective = replace(adjective, nouns=nouns)
-            kept.append(adjective)
-        return replace(self, adjectives=tuple(kept)), dropped
+            adjectives.append(adjective)
+        return replace(self, adjectives=tuple(adjectives)), dropped
 
 
 @cache
-def lexicon(path: Path = PATH) -> Lexicon:
-    """The lexicon of the file; read once.
+def load_lexicon(path: Path = PATH) -> Lexicon:
+    """The lexicon of a file; read once per process.
 
     Raises:
-        UserError: no such file, or one that breaks the rules; all faults are listed.
+        UserError: no such file, or a file that breaks the rules; its faults are listed.
     """
     try:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -176,11 +182,11 @@ def lexicon(path: Path = PATH) -> Lexicon:
 
 
 def parse_lexicon(data: Any, source: str = "lexicon") -> Lexicon:
-    """The lexicon that the parsed YAML `data` states.
+    """The lexicon in the parsed YAML `data`.
 
     Raises:
-        UserError: unknown fields, unknown standards, nouns or opposites, a word twice on a scale,
-            scales that contradict each other, ranges without numbers; all faults are listed.
+        UserError: unknown fields; unknown standards, nouns or opposites; a word twice on a scale;
+            scales that contradict each other; bad ranges of numbers. The faults are listed.
     """
     reader = _Reader()
     result = reader.read(data)
@@ -192,188 +198,208 @@ def parse_lexicon(data: Any, source: str = "lexicon") -> Lexicon:
 
 
 class _Reader:
-    """Collects faults, so that one run shows them all."""
+    """Reads a lexicon and collects its faults, so that one run reports them all."""
 
     def __init__(self) -> None:
         self.faults: list[str] = []
         self.classes: dict[str, list[str]] = {}
+        self.adjectives: list[Adjective] = []
+        self.opposites: list[tuple[str, str, str]] = []
+        self.weaker: set[tuple[str, str]] = set()
+        self.complementary: dict[tuple[str, str], bool] = {}
+        self.standards: dict[str, str] = {}
+        self.comparative_bases: dict[str, str] = {}
+        self.superlative_bases: dict[str, str] = {}
+        self.origins: dict[tuple[str, str] | str, str] = {}
 
     def fault(self, where: str, got: object, expected: str) -> None:
         self.faults.append(f"{where}: got {got}, expected {expected}")
 
-    def fields(self, where: str, given: Any, known: set[str]) -> dict[str, Any]:
-        if not isinstance(given, dict):
-            self.fault(where, type(given).__name__, "a mapping")
+    def fields(self, where: str, entry: Any, known: set[str]) -> dict[str, Any]:
+        """The fields of an entry of the file; empty where it is no mapping."""
+        if not isinstance(entry, dict):
+            self.fault(where, type(entry).__name__, "a mapping")
             return {}
-        for name in given:
+        for name in entry:
             if name not in known:
                 self.fault(where, f"the field {name!r}", f"one of {', '.join(sorted(known))}")
-        return given
+        return entry
 
     def read(self, data: Any) -> Lexicon | None:
-        top = self.fields("the file", data, _TOP)
-        missing = sorted(_TOP - {"sourced", "attested", "plurals", "forms", "mass"} - set(top))
+        file = self.fields("the file", data, _FILE_FIELDS)
+        optional = {"sourced", "attested", "plurals", "forms", "mass"}
+        missing = sorted(_FILE_FIELDS - optional - set(file))
         if missing:
             self.fault("the file", f"no {', '.join(missing)}", "all of them")
         if self.faults:
             return None
-        self.classes = {name: list(words) for name, words in top["nouns"].items()}
-        adjectives: list[Adjective] = []
-        opposites: list[tuple[str, str, str]] = []
-        complementary: dict[tuple[str, str], bool] = {}
-        for name, scale in top["scales"].items():
-            own = self.scale(name, self.fields(f"scale {name}", scale, _SCALE))
-            adjectives += own
-            pairs = self.opposites(name, scale, own)
-            opposites += pairs
-            for _, one, other in pairs:
-                for pair in ((one, other), (other, one)):
-                    self.set(complementary, pair, bool(scale.get("complementary")), name)
-        weaker = {
+        self.classes = {name: list(words) for name, words in file["nouns"].items()}
+        for name, scale in file["scales"].items():
+            self.scale(name, self.fields(f"scale {name}", scale, _SCALE_FIELDS))
+        self.weaker = {
             (weak.word, strong.word)
-            for weak, strong in _ordered(adjectives)
+            for weak, strong in ordered_pairs(self.adjectives)
             if weak.word != strong.word
         }
-        standards: dict[str, str] = {}
-        for adjective in adjectives:
-            self.set(standards, adjective.word, adjective.standard, adjective.scale)
-        forms = {word: (pair[0], pair[1]) for word, pair in (top.get("forms") or {}).items()}
-        measures = tuple(self.measures(top["measures"]))
-        words = {a.word for a in adjectives}.union(*((m.positive, m.negative) for m in measures))
-        for word in sorted(forms.keys() - words):
-            self.fault("forms", word, "an adjective of a scale or a measure")
-        gradable = {a.word for a in adjectives if a.graded}
-        comparative = {forms[w][0] if w in forms else f"more {w}": w for w in gradable}
-        superlative = {forms[w][1] if w in forms else f"most {w}": w for w in gradable}
-        origins: dict[tuple[str, str] | str, str] = {}
-        sourced = self.fields("sourced", top.get("sourced") or {}, _SOURCED)
-        for number, entry in enumerate(sourced.get("ordering", ()), 1):
-            if set(entry) != {"weak", "strong", "source"} or not all(entry.values()):
-                self.fault(f"sourced ordering {number}", entry, "weak, strong and source")
-                continue
-            pair = (entry["weak"], entry["strong"])
-            if pair not in weaker:
-                origins[pair] = "sourced"
-            weaker.add(pair)
-        attested = self.fields("attested", top.get("attested") or {}, _ATTESTED)
-        for weak, strong in attested.get("ordering", ()):
-            if (weak, strong) not in weaker:
-                origins[weak, strong] = "attested"
-            weaker.add((weak, strong))
-        for listed, value in (("complements", True), ("contraries", False)):
-            for one, other in attested.get(listed, ()):
-                if (one, other) not in complementary:
-                    origins[one, other] = "attested"
-                self.set(complementary, (one, other), value, f"attested {listed}")
-        for standard in STANDARDS:
-            for word in attested.get(standard, ()):
-                if word not in standards:
-                    origins[word] = "attested"
-                self.set(standards, word, standard, f"attested {standard}")
-                comparative.setdefault(f"more {word}", word)
-        for form, word in (attested.get("forms") or {}).items():
-            comparative.setdefault(form, word)
-            top_form = {"better": "best", "worse": "worst"}.get(form, f"{form[:-1]}st")
-            superlative.setdefault(top_form, word)
-        for weak, strong in sorted(weaker):
-            if (strong, weak) in weaker and weak < strong:
+        for adjective in self.adjectives:
+            self.set(self.standards, adjective.word, adjective.standard, adjective.scale)
+        measures = tuple(self.measures(file["measures"]))
+        forms = {word: (pair[0], pair[1]) for word, pair in (file.get("forms") or {}).items()}
+        self.check_forms(forms, measures)
+        self.sourced(self.fields("sourced", file.get("sourced") or {}, _SOURCED_FIELDS))
+        self.attested(self.fields("attested", file.get("attested") or {}, _ATTESTED_FIELDS))
+        for weak, strong in sorted(self.weaker):
+            if (strong, weak) in self.weaker and weak < strong:
                 self.fault("scales", f"{weak} and {strong} each weaker", "one direction")
         return Lexicon(
-            version=top["version"],
-            adjectives=tuple(adjectives),
-            opposites=tuple(opposites),
-            weaker=frozenset(weaker),
-            complementary=complementary,
-            standards=standards,
+            version=file["version"],
+            adjectives=tuple(self.adjectives),
+            opposites=tuple(self.opposites),
+            weaker=frozenset(self.weaker),
+            complementary=self.complementary,
+            standards=self.standards,
             forms=forms,
-            comparative=comparative,
-            superlative=superlative,
-            mass=frozenset(top.get("mass") or ()),
-            plurals=dict(top.get("plurals") or {}),
-            boosters=tuple(top["boosters"]),
-            diminishers=tuple(top["diminishers"]),
+            comparative_bases=self.comparative_bases,
+            superlative_bases=self.superlative_bases,
+            mass=frozenset(file.get("mass") or ()),
+            plurals=dict(file.get("plurals") or {}),
+            boosters=tuple(file["boosters"]),
+            diminishers=tuple(file["diminishers"]),
             measures=measures,
-            kinds={noun: kind for kind, nouns in self.classes.items() for noun in nouns},
-            origins=origins,
+            noun_classes={noun: name for name, nouns in self.classes.items() for noun in nouns},
+            origins=self.origins,
         )
 
+    def check_forms(
+        self, forms: Mapping[str, tuple[str, str]], measures: Iterable[Measure]
+    ) -> None:
+        """Check the comparative forms, and note the adjective of each form."""
+        words = {a.word for a in self.adjectives}
+        words.update(*((measure.positive, measure.negative) for measure in measures))
+        for word in sorted(forms.keys() - words):
+            self.fault("forms", word, "an adjective of a scale or a measure")
+        for word in {a.word for a in self.adjectives if a.graded}:
+            comparative, superlative = forms.get(word, (f"more {word}", f"most {word}"))
+            self.comparative_bases[comparative] = word
+            self.superlative_bases[superlative] = word
+
+    def sourced(self, fields: Mapping[str, Any]) -> None:
+        """What a reference says of words that no scale has."""
+        for number, entry in enumerate(fields.get("ordering", ()), 1):
+            if set(entry) != {"weak", "strong", "source"} or not all(entry.values()):
+                self.fault(f"sourced ordering {number}", entry, "weak, strong and source")
+            else:
+                self.order(entry["weak"], entry["strong"], "sourced")
+
+    def attested(self, fields: Mapping[str, Any]) -> None:
+        """What the published rows say of words that no scale has."""
+        for weak, strong in fields.get("ordering", ()):
+            self.order(weak, strong, "attested")
+        for name, complementary in (("complements", True), ("contraries", False)):
+            for word, opposite in fields.get(name, ()):
+                if (word, opposite) not in self.complementary:
+                    self.origins[word, opposite] = "attested"
+                self.set(self.complementary, (word, opposite), complementary, f"attested {name}")
+        for standard in STANDARDS:
+            for word in fields.get(standard, ()):
+                if word not in self.standards:
+                    self.origins[word] = "attested"
+                self.set(self.standards, word, standard, f"attested {standard}")
+                self.comparative_bases.setdefault(f"more {word}", word)
+        for comparative, word in (fields.get("forms") or {}).items():
+            self.comparative_bases.setdefault(comparative, word)
+            irregular = {"better": "best", "worse": "worst"}
+            superlative = irregular.get(comparative, f"{comparative[:-1]}st")
+            self.superlative_bases.setdefault(superlative, word)
+
+    def order(self, weak: str, strong: str, origin: str) -> None:
+        if (weak, strong) not in self.weaker:
+            self.origins[weak, strong] = origin
+        self.weaker.add((weak, strong))
+
     def set(self, known: dict[Any, Any], key: Any, value: Any, where: str) -> None:
+        """Enter the value, unless another entry contradicts it."""
         if known.setdefault(key, value) != value:
             self.fault(where, f"{key} as {value}", f"{known[key]}, as another entry says")
 
-    def words(self, names: Iterable[str], where: str) -> list[str]:
-        """Nouns for class names and single nouns, each once."""
-        known = {noun for words in self.classes.values() for noun in words}
-        found: dict[str, None] = {}
+    def nouns(self, names: Iterable[str], where: str) -> list[str]:
+        """The nouns of class names and single nouns, each once."""
+        known = {noun for nouns in self.classes.values() for noun in nouns}
+        result: dict[str, None] = {}
         for name in names:
             if name in self.classes:
-                found.update(dict.fromkeys(self.classes[name]))
+                result.update(dict.fromkeys(self.classes[name]))
             elif name in known:
-                found[name] = None
+                result[name] = None
             else:
                 self.fault(where, f"the noun {name!r}", "a class or member of `nouns`")
-        return list(found)
+        return list(result)
 
-    def scale(self, name: str, scale: Mapping[str, Any]) -> list[Adjective]:
+    def scale(self, name: str, fields: Mapping[str, Any]) -> None:
+        """Read a scale: its adjectives and its opposites."""
         where = f"scale {name}"
-        for needed in ("family", "positive", "nouns"):
-            if needed not in scale:
-                self.fault(where, f"no {needed}", "one")
-                return []
-        standards = scale.get("standards", ["relative", "relative"])
+        for required in ("family", "positive", "nouns"):
+            if required not in fields:
+                self.fault(where, f"no {required}", "one")
+                return
+        standards = fields.get("standards", ["relative", "relative"])
         if len(standards) != 2 or not set(standards) <= set(STANDARDS):
             self.fault(where, f"standards {standards}", f"two of {', '.join(STANDARDS)}")
-            return []
-        nouns = self.words(scale["nouns"], where)
-        excepted = {w: self.words(n, where) for w, n in (scale.get("except") or {}).items()}
-        only = {w: self.words(n, where) for w, n in (scale.get("only") or {}).items()}
-        ungraded = set(scale.get("ungraded") or ())
-        found: list[Adjective] = []
-        for pole, standard in zip(("positive", "negative"), standards, strict=True):
-            for step, words in enumerate(scale.get(pole) or ()):
-                for word in words:
-                    if any(a.word == word for a in found):
-                        self.fault(where, f"{word} twice", "each adjective once")
-                    chosen = [
-                        noun
-                        for noun in nouns
-                        if noun not in excepted.get(word, ()) and noun in only.get(word, nouns)
-                    ]
-                    if not chosen:
-                        self.fault(where, f"no noun for {word}", "at least one")
-                    graded = step == 0 and scale.get("graded", True) and word not in ungraded
-                    found.append(
-                        Adjective(
-                            word, name, scale["family"], pole, step, standard, graded, tuple(chosen)
-                        )
-                    )
-        own = {a.word for a in found}
-        for word in sorted((ungraded | excepted.keys() | only.keys()) - own):
+            return
+        nouns = self.nouns(fields["nouns"], where)
+        excepted = {w: self.nouns(n, where) for w, n in (fields.get("except") or {}).items()}
+        only = {w: self.nouns(n, where) for w, n in (fields.get("only") or {}).items()}
+        ungraded = set(fields.get("ungraded") or ())
+        poles: dict[str, str] = {}
+        first_step: set[str] = set()
+        for pole, step, word in _words_of_scale(fields):
+            if word in poles:
+                self.fault(where, f"{word} twice", "each adjective once")
+            poles[word] = pole
+            if step == 0:
+                first_step.add(word)
+            nouns_of_word = [
+                noun
+                for noun in nouns
+                if noun not in excepted.get(word, ()) and noun in only.get(word, nouns)
+            ]
+            if not nouns_of_word:
+                self.fault(where, f"no noun for {word}", "at least one")
+            self.adjectives.append(
+                Adjective(
+                    word=word,
+                    scale=name,
+                    family=fields["family"],
+                    pole=pole,
+                    step=step,
+                    standard=standards[pole == "negative"],
+                    graded=step == 0 and fields.get("graded", True) and word not in ungraded,
+                    nouns=tuple(nouns_of_word),
+                )
+            )
+        for word in sorted((ungraded | excepted.keys() | only.keys()) - poles.keys()):
             self.fault(where, f"{word} in ungraded, except or only", "an adjective of the scale")
-        return found
+        complementary = bool(fields.get("complementary"))
+        for word, opposite in fields.get("opposites") or ():
+            pair_poles = {poles[w] for w in (word, opposite) if w in first_step}
+            if pair_poles != {"positive", "negative"}:
+                self.fault(where, f"opposites {word}, {opposite}", "one of each first step")
+                continue
+            self.opposites.append((name, word, opposite))
+            for pair in ((word, opposite), (opposite, word)):
+                self.set(self.complementary, pair, complementary, name)
 
-    def opposites(
-        self, name: str, scale: Mapping[str, Any], own: Sequence[Adjective]
-    ) -> list[tuple[str, str, str]]:
-        first = {a.word: a.pole for a in own if a.step == 0}
-        pairs = []
-        for one, other in scale.get("opposites") or ():
-            if {first.get(one), first.get(other)} != {"positive", "negative"}:
-                self.fault(f"scale {name}", f"opposites {one}, {other}", "one of each first step")
-            else:
-                pairs.append((name, one, other))
-        return pairs
-
-    def measures(self, given: Iterable[Any]) -> Iterator[Measure]:
-        for number, entry in enumerate(given, 1):
+    def measures(self, entries: Iterable[Any]) -> Iterator[Measure]:
+        for number, entry in enumerate(entries, 1):
             where = f"measure {number}"
-            fields = self.fields(where, entry, _MEASURE)
-            if set(fields) != _MEASURE:
-                self.fault(where, sorted(fields), f"the fields {', '.join(sorted(_MEASURE))}")
+            fields = self.fields(where, entry, _MEASURE_FIELDS)
+            if set(fields) != _MEASURE_FIELDS:
+                expected = f"the fields {', '.join(sorted(_MEASURE_FIELDS))}"
+                self.fault(where, sorted(fields), expected)
                 continue
             if fields["dimension"] not in DIMENSIONS:
                 self.fault(where, fields["dimension"], f"one of {', '.join(DIMENSIONS)}")
-            self.words(fields["nouns"], where)
+            self.nouns(fields["nouns"], where)
             for noun, span in fields["nouns"].items():
                 if not (len(span) == 2 and 0 < span[0] < span[1]):
                     self.fault(where, f"{noun} {span}", "[least, greatest], both above 0")
@@ -388,17 +414,25 @@ class _Reader:
             )
 
 
-def _ordered(adjectives: Sequence[Adjective]) -> Iterator[tuple[Adjective, Adjective]]:
-    """Pairs (weaker, stronger) of one pole of one scale."""
+def _words_of_scale(fields: Mapping[str, Any]) -> Iterator[tuple[str, int, str]]:
+    """Pole, step and word of each adjective of a scale."""
+    for pole in ("positive", "negative"):
+        for step, words in enumerate(fields.get(pole) or ()):
+            for word in words:
+                yield pole, step, word
+
+
+def ordered_pairs(adjectives: Sequence[Adjective]) -> Iterator[tuple[Adjective, Adjective]]:
+    """The pairs (weaker, stronger) on one pole of one scale."""
     for weak in adjectives:
         for strong in adjectives:
-            same = (weak.scale, weak.pole) == (strong.scale, strong.pole)
-            if same and weak.step < strong.step:
+            same_pole = (weak.scale, weak.pole) == (strong.scale, strong.pole)
+            if same_pole and weak.step < strong.step:
                 yield weak, strong
 
 
 def plural(noun: str, irregular: Mapping[str, str]) -> str:
-    """The plural by English spelling; `irregular` goes before the rules."""
+    """The plural by English spelling, unless `irregular` has another one."""
     if noun in irregular:
         return irregular[noun]
     if noun.endswith(("s", "x", "z", "ch", "sh")):

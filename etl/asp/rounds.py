@@ -1,9 +1,9 @@
-"""Rounds of fine-tuning whose words are drawn before their rows ("Fine-tuning on the ASP").
+"""Rounds of fine-tuning whose words are drawn before their rows (paper, "Fine-tuning on the ASP").
 
-A round of entailment inference holds out half of the adjectives and is trained on rows of the other
-half alone, 1,200 and 300 for validation; its tests are of the half held out. A round of degree
-estimation holds out a dimension, and is trained on 3,600 and 862 rows of the three others whose
-numbers lie outside of 80 < z < 120. Sizes and labels are those of the release, for every seed.
+A round of entailment inference holds out half of the adjectives: it has 1,200 training and 300
+validation rows of the other half, and test rows of the held-out half. A round of degree estimation
+holds out a dimension: it has 3,600 training and 862 validation rows of the three other dimensions,
+with numbers outside 80 < z < 120. Sizes and labels are those of the release, for every seed.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ __all__ = ["DEGREE_SIZES", "ENTAILMENT_SIZES", "Place", "degree", "entailment", 
 
 AnyRow = TypeVar("AnyRow", Row, DegreeRow)
 Place = tuple[str, str, str]
-"""Scheme, round and part of table ``asp_splits``."""
+"""Scheme, round and part of the table ``asp_splits``."""
 
-# Rows of training and of validation by label, as the release has them.
+# The numbers of training and validation rows by label, as in the release.
 ENTAILMENT_SIZES: Mapping[str, tuple[int, int]] = {
     ENTAILMENT: (400, 100),
     CONTRADICTION: (400, 100),
@@ -39,39 +39,41 @@ DEGREE_SIZES: Mapping[str, tuple[int, int]] = {
 }
 
 
-def narrowed(words: Lexicon, vocabulary: frozenset[str]) -> Lexicon:
-    """The lexicon with no other adjectives than those of the vocabulary."""
-    adjectives = tuple(a for a in words.adjectives if a.word in vocabulary)
-    opposites = tuple(o for o in words.opposites if {o[1], o[2]} <= vocabulary)
-    return replace(words, adjectives=adjectives, opposites=opposites)
+def narrowed(lexicon: Lexicon, vocabulary: frozenset[str]) -> Lexicon:
+    """The lexicon with only the adjectives of the vocabulary."""
+    adjectives = tuple(a for a in lexicon.adjectives if a.word in vocabulary)
+    opposites = tuple(o for o in lexicon.opposites if {o[1], o[2]} <= vocabulary)
+    return replace(lexicon, adjectives=adjectives, opposites=opposites)
 
 
 def entailment(
-    source: Entailment, outs: list[frozenset[str]], size: int
+    source: Entailment, held_out_words: list[frozenset[str]], size: int
 ) -> Iterator[tuple[Place, Row]]:
-    """The rows of the four rounds: training, validation, and up to `size` rows of each test.
+    """The rows of the rounds: training, validation, and up to `size` rows of each test.
 
-    `outs` are the adjectives held out in each round, `source` says how rows are drawn.
+    `held_out_words` are the adjectives held out in each round; `source` says how rows are drawn.
 
     Raises:
-        UserError: the half that is trained on has too few rows of a label.
+        UserError: the adjectives for training give too few rows of a label.
     """
-    for number, out in enumerate(outs):
+    totals = {label: sum(sizes) for label, sizes in ENTAILMENT_SIZES.items()}
+    sizes_by_test = {
+        "ordering": totals[ENTAILMENT] + totals[CONTRADICTION],
+        "dimension": totals[NEUTRAL] // 2,
+        "argument": totals[NEUTRAL] - totals[NEUTRAL] // 2,
+    }
+    for number, held_out in enumerate(held_out_words):
         round_ = str(number)
-        own = source.of(narrowed(source.words, source.words.words - out), ("train", number))
+        vocabulary = source.lexicon.words - held_out
+        trained = source.with_lexicon(narrowed(source.lexicon, vocabulary), ("train", number))
         rows: dict[str, list[Row]] = {label: [] for label in ENTAILMENT_SIZES}
-        wanted = {label: sum(sizes) for label, sizes in ENTAILMENT_SIZES.items()}
-        for test, most in (
-            ("ordering", wanted[ENTAILMENT] + wanted[CONTRADICTION]),
-            ("dimension", wanted[NEUTRAL] // 2),
-            ("argument", wanted[NEUTRAL] - wanted[NEUTRAL] // 2),
-        ):
-            for row in own.rows(test, 0, min(most, own.capacity(test))):
+        for test, test_size in sizes_by_test.items():
+            for row in trained.rows(test, 0, min(test_size, trained.capacity(test))):
                 rows[str(row.label3)].append(row)
-        place = ("adjectives", round_)
-        have = f"round {round_}: the adjectives trained on give"
-        yield from _divided(rows, ENTAILMENT_SIZES, place, own.seed, have, "lexicon")
-        tested = source.of(narrowed(source.words, out), ("test", number))
+        words = f"round {round_}: the adjectives trained on give"
+        for part, row in _divided(rows, ENTAILMENT_SIZES, trained.seed, words, "lexicon"):
+            yield ("adjectives", round_, part), row
+        tested = source.with_lexicon(narrowed(source.lexicon, held_out), ("test", number))
         for test in TESTS:
             for row in tested.rows(test, 0, min(size, tested.capacity(test))):
                 yield ("adjectives", round_, "test"), row
@@ -83,63 +85,71 @@ def degree(source: Degree, size: int) -> Iterator[tuple[Place, DegreeRow]]:
     Raises:
         UserError: a dimension has too few groups.
     """
-    for out in DIMENSIONS:
-        own = source.of(("train", out))
-        others = [dimension for dimension in DIMENSIONS if dimension != out]
-        rows: dict[str, list[DegreeRow]] = {label: [] for label in DEGREE_SIZES}
-        for test, labels in (
-            ("ordering", (ENTAILMENT, CONTRADICTION)),
-            ("dimension", (NEUTRAL,)),
-            ("argument", (NEUTRAL,)),
-        ):
-            parts = 2 if labels == (NEUTRAL,) else 1
-            before = {label: len(rows[label]) for label in labels}
-            for group in _groups(own, test, others):
-                if all(parts * (len(rows[x]) - before[x]) >= sum(DEGREE_SIZES[x]) for x in labels):
-                    break
-                for row in own.rows(group):
-                    if row.label != DISCARD and not 80 < row.z < 120:
-                        rows[str(row.label3)].append(row)
-        have = f"round {out}: the other dimensions give"
-        yield from _divided(rows, DEGREE_SIZES, ("dimension", out), own.seed, have, "measures")
-        tested = source.of(("test", out))
+    for held_out in DIMENSIONS:
+        trained = source.with_seed_of(("train", held_out))
+        rows = _training_rows(trained, [d for d in DIMENSIONS if d != held_out])
+        words = f"round {held_out}: the other dimensions give"
+        for part, row in _divided(rows, DEGREE_SIZES, trained.seed, words, "measures"):
+            yield ("dimension", held_out, part), row
+        tested = source.with_seed_of(("test", held_out))
         for test in TESTS:
             groups = size // len(tested.grid)
-            for nth in range(min(groups, tested.groups(test, out))):
-                for row in tested.rows(tested.of_dimension(test, out, nth)):
-                    yield ("dimension", out, "test"), row
+            for number in range(min(groups, tested.groups(test, held_out))):
+                for row in tested.rows(tested.group_of_dimension(test, held_out, number)):
+                    yield ("dimension", held_out, "test"), row
+
+
+def _training_rows(source: Degree, dimensions: Sequence[str]) -> dict[str, list[DegreeRow]]:
+    """Enough rows of each label, for training and validation, in order of their groups."""
+    rows: dict[str, list[DegreeRow]] = {label: [] for label in DEGREE_SIZES}
+    for test, labels in (
+        ("ordering", (ENTAILMENT, CONTRADICTION)),
+        ("dimension", (NEUTRAL,)),
+        ("argument", (NEUTRAL,)),
+    ):
+        # The neutral rows come from two tests, half of them from each.
+        tests = 2 if labels == (NEUTRAL,) else 1
+        previous_counts = {label: len(rows[label]) for label in labels}
+        for group in _groups(source, test, dimensions):
+            counts = {label: len(rows[label]) - previous_counts[label] for label in labels}
+            if all(tests * counts[label] >= sum(DEGREE_SIZES[label]) for label in labels):
+                break
+            for row in source.rows(group):
+                if row.label != DISCARD and not 80 < row.z < 120:
+                    rows[str(row.label3)].append(row)
+    return rows
 
 
 def _divided(
     rows: Mapping[str, Sequence[AnyRow]],
     sizes: Mapping[str, tuple[int, int]],
-    place: tuple[str, str],
     seed: int,
-    have: str,
-    extend: str,
-) -> Iterator[tuple[Place, AnyRow]]:
-    """Of each label's rows as many for training and validation as `sizes` says, chosen by hash.
+    source: str,
+    remedy: str,
+) -> Iterator[tuple[str, AnyRow]]:
+    """Training and validation rows with their part: of each label as many as `sizes`, by hash.
 
     Raises:
-        UserError: a label has too few rows; `have` says whose they are, `extend` what would help.
+        UserError: a label has too few rows; `source` says where they come from, `remedy` what to
+            extend.
     """
     for label, (train, val) in sizes.items():
-        found = sorted(rows[label], key=lambda row: digest(seed, "val", row.item_id))
-        if len(found) < train + val:
+        in_order = sorted(rows[label], key=lambda row: digest(seed, "val", row.item_id))
+        if len(in_order) < train + val:
             raise UserError(
-                f"{have} {len(found)} rows of {label}; expected {train + val}. Extend the "
-                f"{extend}, or take rounds=assigned"
+                f"{source} {len(in_order)} rows of {label}; expected {train + val}. Extend the "
+                f"{remedy}, or take rounds=assigned"
             )
-        yield from (((*place, "train"), row) for row in found[:train])
-        yield from (((*place, "val"), row) for row in found[train : train + val])
+        yield from (("train", row) for row in in_order[:train])
+        yield from (("val", row) for row in in_order[train : train + val])
 
 
-def _groups(source: Degree, test: str, dimensions: list[str]) -> Iterator[Group]:
-    """Groups of some dimensions by turns, two of one premise together, until none is left."""
-    for at in count(0, 2):
-        left = [d for d in dimensions if at + 1 < source.groups(test, d)]
-        if not left:
+def _groups(source: Degree, test: str, dimensions: Sequence[str]) -> Iterator[Group]:
+    """All groups of some dimensions by turns, the two of one premise together."""
+    for number in count(0, 2):
+        remaining = [d for d in dimensions if number + 1 < source.groups(test, d)]
+        if not remaining:
             return
-        for dimension in left:
-            yield source.of_dimension(test, dimension, at)
-            yield source.of_dimension(test, dimension, at + 1)
+        for dimension in remaining:
+            yield source.group_of_dimension(test, dimension, number)
+            yield source.group_of_dimension(test, dimension, number + 1)

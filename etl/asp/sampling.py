@@ -1,4 +1,4 @@
-"""Drawing without repetition, by number: any row can be made alone, on any machine."""
+"""Drawing without repetition, by number: any row can be drawn by itself, on any machine."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import math
 
 __all__ = ["Order", "digest"]
 
-# The golden section spreads any number of draws evenly over the whole list.
-_GOLDEN = (math.sqrt(5) - 1) / 2
+# Steps of this share of a list spread any number of draws evenly over it.
+_GOLDEN_SECTION = (math.sqrt(5) - 1) / 2
 
 
 def digest(*parts: object) -> int:
@@ -20,14 +20,14 @@ def digest(*parts: object) -> int:
 class Order:
     """An order of the numbers below `size`, chosen by `key`: draw k is `order[k]`.
 
-    Draws never repeat below `size`. They go through the numbers in steps near the golden section,
-    so that few draws already come from everywhere: rows keep the lexicon's proportions.
+    The first `size` draws never repeat. They go through the numbers in steps near the golden
+    section of `size`, so that even a few draws have the proportions of the lexicon.
     """
 
     def __init__(self, size: int, *key: object) -> None:
         self.size = size
         self._start = digest(*key) % size if size else 0
-        step = max(1, round(size * _GOLDEN))
+        step = max(1, round(size * _GOLDEN_SECTION))
         while math.gcd(step, size) > 1:
             step += 1
         self._step = step

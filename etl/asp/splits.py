@@ -1,10 +1,10 @@
-"""Rounds of fine-tuning: what is trained on, and what is held out ("Fine-tuning on the ASP").
+"""Rounds of fine-tuning: training rows and held-out rows (paper, "Fine-tuning on the ASP").
 
 ``adjectives`` (entailment inference): in each of four rounds half of the adjectives are held out.
-Training takes rows of ordering, dimension and argument all of whose adjectives are in the other
-half, testing rows of all tests all of whose adjectives are held out; scales stay whole, so no
-tested word stood in a training row. ``dimension`` (degree estimation): one physical dimension is
-held out, and training leaves out the middle of the scale, 80 < z < 120.
+Training has the rows of ordering, dimension and argument without held-out adjectives, the test has
+the rows of all tests whose adjectives are all held out. Scales are never divided. ``dimension``
+(degree estimation): one physical dimension is held out, and training leaves out the middle of the
+scale, 80 < z < 120.
 """
 
 from __future__ import annotations
@@ -19,60 +19,66 @@ __all__ = ["ROUNDS", "SCHEMES", "assign_degree", "assign_entailment", "held_out"
 
 SCHEMES = ("adjectives", "dimension")
 ROUNDS = 4
-# 1,200 training and 300 validation rows a round: a fifth for validation.
-_VALIDATION = 5
+# The paper has 1,200 training and 300 validation rows a round: one in five is for validation.
+_VALIDATION_STEP = 5
 
 
-def held_out(words: Lexicon, seed: int) -> list[frozenset[str]]:
+def held_out(lexicon: Lexicon, seed: int) -> list[frozenset[str]]:
     """The adjectives held out in each round: half of them, whole scales at a time."""
-    own, groups = words.words, _joined(words)
+    groups = _connected_scales(lexicon)
+    limit = len(lexicon.words) / 2 + 1
     rounds = []
     for number in range(ROUNDS):
-        chosen: set[str] = set()
+        adjectives: set[str] = set()
         for group in sorted(groups, key=lambda g: digest(seed, "adjectives", number, min(g))):
-            if len(chosen) + len(group) <= len(own) / 2 + 1:
-                chosen |= group
-        rounds.append(frozenset(chosen))
+            if len(adjectives) + len(group) <= limit:
+                adjectives |= group
+        rounds.append(frozenset(adjectives))
     return rounds
 
 
-def _joined(words: Lexicon) -> list[frozenset[str]]:
-    """The adjectives of each scale, with those of scales that share a word with it."""
-    groups: list[set[str]] = []
+def _connected_scales(lexicon: Lexicon) -> list[set[str]]:
+    """The adjectives of each scale, together with those of scales that share a word with it."""
     scales: dict[str, set[str]] = {}
-    for adjective in words.adjectives:
+    for adjective in lexicon.adjectives:
         scales.setdefault(adjective.scale, set()).add(adjective.word)
-    for own in scales.values():
-        merged = set(own)
-        apart = []
+    groups: list[set[str]] = []
+    for words in scales.values():
+        merged = set(words)
+        separate = []
         for group in groups:
             if group & merged:
                 merged |= group
             else:
-                apart.append(group)
-        groups = [*apart, merged]
-    return [frozenset(group) for group in groups]
+                separate.append(group)
+        groups = [*separate, merged]
+    return groups
 
 
 def _train_or_val(seed: int, number: object, key: object) -> str:
-    return "val" if digest(seed, "val", number, key) % _VALIDATION == 0 else "train"
+    return "val" if digest(seed, "val", number, key) % _VALIDATION_STEP == 0 else "train"
 
 
 def assign_entailment(
-    outs: Sequence[frozenset[str]], seed: int, test: str, adjectives: Iterable[str], pair: str
+    held_out_words: Sequence[frozenset[str]],
+    seed: int,
+    test: str,
+    adjectives: Iterable[str],
+    pair: str,
 ) -> list[tuple[str, str, str]]:
     """(scheme, round, part) of a row of entailment inference.
 
-    `outs` is `held_out`; `pair` is the same for both rows of an item, which are never parted.
+    `held_out_words` is what `held_out` returns; `pair` is the same for both rows of an item, which
+    always belong to the same part.
     """
-    own = set(adjectives)
-    found = []
-    for number, out in enumerate(outs):
-        if own <= out:
-            found.append(("adjectives", str(number), "test"))
-        elif own.isdisjoint(out) and test in TRAINED:
-            found.append(("adjectives", str(number), _train_or_val(seed, number, pair)))
-    return found
+    words = set(adjectives)
+    places = []
+    for number, held_out_of_round in enumerate(held_out_words):
+        if words <= held_out_of_round:
+            places.append(("adjectives", str(number), "test"))
+        elif words.isdisjoint(held_out_of_round) and test in TRAINED:
+            places.append(("adjectives", str(number), _train_or_val(seed, number, pair)))
+    return places
 
 
 def assign_degree(
@@ -81,10 +87,11 @@ def assign_degree(
     """(scheme, round, part) of a row of degree estimation; the round is the dimension held out."""
     if label == DISCARD:
         return []
-    found = []
-    for out in DIMENSIONS:
-        if dimension == out:
-            found.append(("dimension", out, "test"))
+    places = []
+    for held_out_dimension in DIMENSIONS:
+        if dimension == held_out_dimension:
+            places.append(("dimension", dimension, "test"))
         elif test in TRAINED and (z <= 80 or z >= 120):
-            found.append(("dimension", out, _train_or_val(seed, out, item)))
-    return found
+            part = _train_or_val(seed, held_out_dimension, item)
+            places.append(("dimension", held_out_dimension, part))
+    return places

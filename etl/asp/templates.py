@@ -1,6 +1,6 @@
-"""Sentences of the eight tests, written and read back.
+"""Sentences of the eight tests: written from words, and parsed into words.
 
-Published rows lack some full stops, so reading does not ask for them; writing always sets them.
+Some published rows lack full stops, so `parse` does not require them; `write` always sets them.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from etl.asp.lexicon import Lexicon
 __all__ = ["Pair", "article", "item_id", "number", "parse", "write"]
 
 WORLD = "in the world"
-SEEN = "I have ever seen"
-_PLAIN = re.compile(r"The (?P<noun>.+?) is (?P<rest>.+?)\.?")
+EVER_SEEN = "I have ever seen"
+_PLAIN = re.compile(r"The (?P<noun>.+?) is (?P<predicate>.+?)\.?")
 _THAN = re.compile(r"The (?P<noun>.+?) is (?P<form>.+?) than the (?P<other>.+?)\.?")
-_TOP = re.compile(rf"The (?P<noun>.+?) is the (?P<form>.+) (?P<scope>{WORLD}|{SEEN})\.?")
+_TOP = re.compile(rf"The (?P<noun>.+?) is the (?P<form>.+) (?P<scope>{WORLD}|{EVER_SEEN})\.?")
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
     """Premise and hypothesis of entailment inference, as words.
 
-    `adjective` and `noun` are the premise's, `other_adjective` and `other_noun` those that the
-    hypothesis has instead (or the comparative premise beside); both null where nothing differs.
-    `premise_mark` and `hypothesis_mark` are what is set before (or, for scopes, after) the
-    adjective: ``not``, a modifier, ``in the world``; empty where there is none.
+    `adjective` and `noun` are those of the premise. `other_adjective` and `other_noun` are those
+    that the hypothesis has instead, or null where it has the same; a comparative premise has both
+    nouns. `premise_mark` and `hypothesis_mark` stand before the adjective (``not``, a modifier) or
+    after it (the scope of a superlative, ``in the world``); empty where there is none.
     """
 
     test: str
@@ -42,7 +42,7 @@ class Pair:
 
 
 def item_id(test: str, premise: str, hypothesis: str, occurrence: int = 0) -> str:
-    """16 hex digits that stand for the row; repetitions in a release have their own."""
+    """16 hex digits that identify the row; `occurrence` counts its repetitions in a release."""
     text = f"asp\t{test}\t{premise}\t{hypothesis}" + (f"\t{occurrence}" if occurrence else "")
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
@@ -51,15 +51,15 @@ def _is(noun: str, adjective: str, mark: str = "") -> str:
     return f"The {noun} is {mark} {adjective}." if mark else f"The {noun} is {adjective}."
 
 
-def write(pair: Pair, words: Lexicon) -> tuple[str, str]:
+def write(pair: Pair, lexicon: Lexicon) -> tuple[str, str]:
     """Premise and hypothesis of the pair (tables 1 and appendix 3 of the paper)."""
     noun, adjective = pair.noun, pair.adjective
     if pair.test == "comparative":
-        premise = f"The {noun} is {words.compared(adjective)} than the {pair.other_noun}."
-        about = pair.other_noun if pair.hypothesis_mark else noun
-        return premise, _is(str(about), adjective, pair.hypothesis_mark)
+        premise = f"The {noun} is {lexicon.comparative_of(adjective)} than the {pair.other_noun}."
+        subject = pair.other_noun if pair.hypothesis_mark else noun
+        return premise, _is(str(subject), adjective, pair.hypothesis_mark)
     if pair.test == "superlative":
-        top = f"The {noun} is the {words.topmost(adjective)} {noun}"
+        top = f"The {noun} is the {lexicon.superlative_of(adjective)} {noun}"
         return f"{top} {pair.premise_mark}.", f"{top} {pair.hypothesis_mark}."
     return (
         _is(noun, adjective, pair.premise_mark),
@@ -67,35 +67,36 @@ def write(pair: Pair, words: Lexicon) -> tuple[str, str]:
     )
 
 
-def parse(test: str, premise: str, hypothesis: str, words: Lexicon) -> Pair:
-    """The words of a row of `test`, published or our own.
+def parse(test: str, premise: str, hypothesis: str, lexicon: Lexicon) -> Pair:
+    """The words of a row of `test`, published or generated.
 
     Raises:
-        ValueError: the row is not of the test's templates; the message is a reason to drop it.
+        ValueError: the row does not fit the templates of the test; the message says why.
     """
     if test not in TESTS:
         raise ValueError(f"no test {test}")
     if test == "comparative":
-        return _comparative(premise, hypothesis, words)
+        return _comparative(premise, hypothesis, lexicon)
     if test == "superlative":
-        return _superlative(premise, hypothesis, words)
-    one, two = (_PLAIN.fullmatch(text) for text in (premise, hypothesis))
-    if one is None or two is None:
+        return _superlative(premise, hypothesis, lexicon)
+    first, second = (_PLAIN.fullmatch(text) for text in (premise, hypothesis))
+    if first is None or second is None:
         raise ValueError(f"not of the form of {test}")
-    known: Sequence[str] = {
+    marks: Sequence[str] = {
         "negation": ("not",),
-        "booster": words.boosters,
-        "diminisher": words.diminishers,
+        "booster": lexicon.boosters,
+        "diminisher": lexicon.diminishers,
     }.get(test, ())
-    (mark, adjective), (other_mark, other) = (_marked(m["rest"], known) for m in (one, two))
-    noun, other_noun = one["noun"], two["noun"]
-    # Twenty-four published rows of argument drew one noun twice; they are of the test all the same.
-    changes = (
-        noun != other_noun or (test == "argument" and adjective == other),
-        adjective != other,
+    mark, adjective = _marked(first["predicate"], marks)
+    other_mark, other_adjective = _marked(second["predicate"], marks)
+    noun, other_noun = first["noun"], second["noun"]
+    # Twenty-four published rows of argument have one noun twice; they belong to the test as well.
+    differences = (
+        noun != other_noun or (test == "argument" and adjective == other_adjective),
+        adjective != other_adjective,
         bool(mark) != bool(other_mark),
     )
-    if changes != {
+    if differences != {
         "ordering": (False, True, False),
         "dimension": (False, True, False),
         "argument": (True, False, False),
@@ -106,34 +107,34 @@ def parse(test: str, premise: str, hypothesis: str, words: Lexicon) -> Pair:
         test,
         noun,
         adjective,
-        other_noun if changes[0] else None,
-        other if changes[1] else None,
+        other_noun if differences[0] else None,
+        other_adjective if differences[1] else None,
         mark,
         other_mark,
     )
 
 
-def _marked(text: str, known: Sequence[str]) -> tuple[str, str]:
-    mark, _, rest = text.partition(" ")
-    return (mark, rest) if rest and mark in known else ("", text)
+def _marked(predicate: str, marks: Sequence[str]) -> tuple[str, str]:
+    """The mark (empty without one) and the adjective of a predicate."""
+    mark, _, adjective = predicate.partition(" ")
+    return (mark, adjective) if adjective and mark in marks else ("", predicate)
 
 
-def _comparative(premise: str, hypothesis: str, words: Lexicon) -> Pair:
-    one, two = _THAN.fullmatch(premise), _PLAIN.fullmatch(hypothesis)
-    if one is None or two is None:
+def _comparative(premise: str, hypothesis: str, lexicon: Lexicon) -> Pair:
+    first, second = _THAN.fullmatch(premise), _PLAIN.fullmatch(hypothesis)
+    if first is None or second is None:
         raise ValueError("not of the form of comparative")
-    mark, adjective = _marked(two["rest"], ("not",))
-    if words.comparative.get(one["form"]) != adjective and one["form"] not in _compared(adjective):
+    mark, adjective = _marked(second["predicate"], ("not",))
+    form, noun, other_noun = first["form"], first["noun"], first["other"]
+    if lexicon.comparative_bases.get(form) != adjective and form not in _comparatives(adjective):
         raise ValueError("unknown comparative")
-    if two["noun"] != (one["other"] if mark else one["noun"]):
+    if second["noun"] != (other_noun if mark else noun):
         raise ValueError("not of the form of comparative")
-    return Pair(
-        "comparative", one["noun"], adjective, one["other"], premise_mark="", hypothesis_mark=mark
-    )
+    return Pair("comparative", noun, adjective, other_noun, hypothesis_mark=mark)
 
 
-def _compared(adjective: str) -> set[str]:
-    """The comparatives that English spelling allows for an adjective that no lexicon has."""
+def _comparatives(adjective: str) -> set[str]:
+    """The comparatives that English spelling allows for an adjective outside the lexicon."""
     return {
         f"more {adjective}",
         f"{adjective}er",
@@ -143,24 +144,25 @@ def _compared(adjective: str) -> set[str]:
     }
 
 
-def _superlative(premise: str, hypothesis: str, words: Lexicon) -> Pair:
-    one, two = _TOP.fullmatch(premise), _TOP.fullmatch(hypothesis)
-    if one is None or two is None or one["noun"] != two["noun"] or one["form"] != two["form"]:
+def _superlative(premise: str, hypothesis: str, lexicon: Lexicon) -> Pair:
+    first, second = _TOP.fullmatch(premise), _TOP.fullmatch(hypothesis)
+    if first is None or second is None:
         raise ValueError("not of the form of superlative")
-    form = one["form"].removesuffix(f" {one['noun']}")
-    if form == one["form"] or one["scope"] == two["scope"]:
+    noun, form = first["noun"], first["form"].removesuffix(f" {first['noun']}")
+    same = (noun, first["form"]) == (second["noun"], second["form"])
+    if not same or form == first["form"] or first["scope"] == second["scope"]:
         raise ValueError("not of the form of superlative")
-    adjective = words.superlative.get(form, form.removeprefix("most "))
-    return Pair("superlative", one["noun"], adjective, None, None, one["scope"], two["scope"])
+    adjective = lexicon.superlative_bases.get(form, form.removeprefix("most "))
+    return Pair("superlative", noun, adjective, None, None, first["scope"], second["scope"])
 
 
 def article(figure: str) -> str:
     """``A`` or ``An`` before a number as it is spoken: an 80, an 11, an 18, a 110, an 8500."""
-    whole = figure.partition(".")[0]
-    head = whole[: len(whole) % 3 or 3]
-    return "An" if whole.startswith("8") or head in ("11", "18") else "A"
+    digits = figure.partition(".")[0]
+    first_group = digits[: len(digits) % 3 or 3]
+    return "An" if digits.startswith("8") or first_group in ("11", "18") else "A"
 
 
 def number(value: float) -> str:
-    """A number without needless digits: 120, 61.5."""
+    """The number without trailing zeros: 120, 61.5."""
     return str(int(value)) if value == int(value) else f"{value:.3f}".rstrip("0")

@@ -31,7 +31,7 @@ from conf import UserError
 from etl.asp import CONTRADICTION, DISCARD, ENTAILMENT, NEUTRAL, NOT_ENTAILMENT, TESTS, labels
 from etl.asp.gold import HUMAN, POLARITIES, Curve, Gold, published_gold
 from etl.asp.judgements import human_rows
-from etl.asp.lexicon import DIMENSIONS, Lexicon, lexicon
+from etl.asp.lexicon import DIMENSIONS, Lexicon, load_lexicon
 from etl.asp.templates import item_id, parse
 from etl.lake.tables import table
 from etl.published import pickles
@@ -117,7 +117,7 @@ def read(path: Path) -> Reading:
             f"asp={path}: no folder {', '.join(_TASKS)} or {_TUNING_FOLDERS[0]} in it or in its "
             "data/; expected a clone of the release's repository"
         )
-    words, reading, rows = lexicon(), Reading(), _Rows()
+    words, reading, rows = load_lexicon(), Reading(), _Rows()
     reader = _Files(folders.root, reading)
     human = _human(folders.human, reader)
     gold = published_gold()

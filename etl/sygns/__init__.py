@@ -1,7 +1,8 @@
 """SyGNS: English sentences with three scoped meanings each.
 
-Construction rules only (sentences and formulas in, sentences and formulas out): no Spark, no
-storage. `fol`, `drs` and `vf` own the three forms, each with parser and printer; `translate` maps
-between them; `grammar` reads ``conf/sygns/grammar.yaml`` and composes meanings; `generate` draws
-sentences; `splits` assigns them to the tests of Yanaka et al. (Findings of ACL 2021).
+`fol`, `drs` and `vf` define the three forms, each with a parser and a printer; `translate`
+converts between them; `polarity` derives the direction of each word; `terms` compiles lambda terms;
+`grammar` reads ``conf/sygns/grammar.yaml`` and composes meanings; `generate` draws sentences;
+`splits` assigns them to the tests of Yanaka et al. (Findings of ACL 2021). These modules use
+neither Spark nor storage. `job` builds the tables sygns and sygns_splits.
 """

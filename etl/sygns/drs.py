@@ -1,17 +1,18 @@
 """Discourse representation structures and their clause form.
 
 ``b1 IMP b2 b3 [SEP] b2 REF x1 [SEP] b2 cat x1 [SEP] b3 run x1``: each clause names its box first.
-`clauses` and `boxes` go between the two; `text` and `parse` print and read clauses.
+`clauses` and `from_clauses` convert between the two; `text` and `parse` print and read clauses.
 
-Boxes are numbered uniquely, in the order in which they are opened. The published data number by
-nesting instead (a box inside box n is n + 1), so that siblings share a number and conditions after
-an embedded box seem to lie in the wrong one: ``numbering="nesting"`` reproduces that, and its text
-cannot be read back where two boxes share a number.
+Boxes are numbered uniquely, in the order in which they are opened. The published data number them
+by nesting instead (a box inside box n is n + 1), so that siblings share a number and conditions
+after an embedded box seem to belong to the wrong one. ``numbering="nesting"`` reproduces this; its
+text cannot be parsed where two boxes share a number.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
@@ -28,8 +29,8 @@ __all__ = [
     "Negation",
     "Numbering",
     "Predication",
-    "boxes",
     "clauses",
+    "from_clauses",
     "parse",
     "parse_clauses",
     "rename",
@@ -37,6 +38,7 @@ __all__ = [
 ]
 
 SEPARATOR = " [SEP] "
+# The kinds of the arguments of each operator: x an entity, b a box.
 OPERATORS = {"REF": "x", "NOT": "b", "IMP": "bb", "DIS": "bb"}
 
 Numbering: TypeAlias = Literal["unique", "nesting"]
@@ -92,7 +94,7 @@ def clauses(box: Box, numbering: Numbering = "unique") -> list[Clause]:
     result: list[Clause] = []
     opened = 1
 
-    def emit(part: Box, number: int) -> None:
+    def add_clauses(part: Box, number: int) -> None:
         nonlocal opened
         name = f"b{number}"
         result.extend([Clause(name, "REF", (referent,)) for referent in part.referents])
@@ -112,9 +114,9 @@ def clauses(box: Box, numbering: Numbering = "unique") -> list[Clause]:
             numbers = range(first, first + len(children))
             result.append(Clause(name, symbol, tuple([f"b{n}" for n in numbers])))
             for child, n in zip(children, numbers, strict=True):
-                emit(child, n)
+                add_clauses(child, n)
 
-    emit(box, 1)
+    add_clauses(box, 1)
     return result
 
 
@@ -129,7 +131,7 @@ _PREDICATE = re.compile(r"[a-z][\w~.\"'-]*")
 
 
 def parse_clauses(string: str) -> list[Clause]:
-    """The clauses of `string`, each well-formed by itself.
+    """The clauses of `string`; each is checked by itself.
 
     Raises:
         ParseError: a clause that is neither ``bN REF xN``, ``bN NOT bN``, ``bN IMP bN bN``,
@@ -137,88 +139,97 @@ def parse_clauses(string: str) -> list[Clause]:
     """
     result = []
     for number, part in enumerate(string.split(SEPARATOR.strip()), 1):
-        words = part.split()
-        where = f"clause {number}, {' '.join(words)!r}"
-        if len(words) < 3:
-            raise ParseError(f"{where}: expected a box, a symbol and its arguments")
-        box, symbol, *arguments = words
+        symbols = part.split()
+        place = f"clause {number}, {' '.join(symbols)!r}"
+        if len(symbols) < 3:
+            raise ParseError(f"{place}: expected a box, a symbol and its arguments")
+        box, symbol, *arguments = symbols
         if not _BOX.fullmatch(box):
-            raise ParseError(f"{where}: got {box!r}, expected a box like b1")
+            raise ParseError(f"{place}: got {box!r}, expected a box like b1")
         if symbol in OPERATORS:
             kinds = OPERATORS[symbol]
         elif _PREDICATE.fullmatch(symbol):
             kinds = "x" * min(len(arguments), 2)
         else:
-            raise ParseError(f"{where}: {symbol!r} is neither an operator nor a predicate")
+            raise ParseError(f"{place}: {symbol!r} is neither an operator nor a predicate")
         if len(arguments) != len(kinds):
-            raise ParseError(f"{where}: {symbol} takes {len(kinds)} arguments")
+            raise ParseError(f"{place}: {symbol} takes {len(kinds)} arguments")
         for kind, argument in zip(kinds, arguments, strict=True):
             if not (_BOX if kind == "b" else _ENTITY).fullmatch(argument):
-                raise ParseError(f"{where}: got {argument!r}, expected a {kind}N")
+                raise ParseError(f"{place}: got {argument!r}, expected a {kind}N")
         result.append(Clause(box, symbol, tuple(arguments)))
     return result
 
 
-def boxes(items: Sequence[Clause]) -> Box:
+def from_clauses(items: Sequence[Clause]) -> Box:
     """The structure that the clauses describe.
 
     Raises:
-        ParseError: a box opened twice or never, boxes inside each other in a circle or deeper than
-            `etl.sygns.fol.DEEPEST`, more than one outermost box, a referent introduced twice in a
-            box, or a variable without a referent in its own box or one that it can see.
+        ParseError: a box is opened twice, is opened and empty, is not inside the outermost box, or
+            is nested deeper than `etl.sygns.fol.DEEPEST`; there is more than one outermost box; a
+            referent is introduced twice in a box; or a variable has no referent in its own box or
+            in one that is accessible from it.
     """
     by_box: dict[str, list[Clause]] = {}
-    children: list[str] = []
+    embedded: Counter[str] = Counter()
     for clause in items:
         by_box.setdefault(clause.box, []).append(clause)
         if clause.symbol in ("NOT", "IMP", "DIS"):
-            children.extend(clause.arguments)
-    twice = sorted({name for name in children if children.count(name) > 1})
-    if twice:
-        raise ParseError(f"{', '.join(twice)}: opened more than once")
-    roots = [name for name in by_box if name not in children]
+            embedded.update(clause.arguments)
+    reopened = sorted(name for name, count in embedded.items() if count > 1)
+    if reopened:
+        raise ParseError(f"{', '.join(reopened)}: opened more than once")
+    roots = [name for name in by_box if name not in embedded]
     if len(roots) != 1:
         raise ParseError(f"outermost boxes: {', '.join(roots) or 'none'}; expected one")
-    used: set[str] = set()
+    reached: set[str] = set()
 
-    def build(name: str, visible: frozenset[str], depth: int) -> Box:
+    def build(name: str, inherited: frozenset[str], depth: int) -> Box:
         check_depth(depth)
-        used.add(name)
-        own = by_box.get(name)
-        if own is None:
+        reached.add(name)
+        if name not in by_box:
             raise ParseError(f"{name}: opened but empty")
-        referents = tuple([c.arguments[0] for c in own if c.symbol == "REF"])
+        referents = tuple([c.arguments[0] for c in by_box[name] if c.symbol == "REF"])
         if len(set(referents)) != len(referents):
             raise ParseError(f"{name}: a referent introduced twice")
-        seen = visible | frozenset(referents)
+        accessible = inherited | frozenset(referents)
         conditions: list[Condition] = []
-        for clause in own:
-            arguments = clause.arguments
-            if clause.symbol == "NOT":
-                conditions.append(Negation(build(arguments[0], seen, depth + 1)))
-            elif clause.symbol == "IMP":
-                left = build(arguments[0], seen, depth + 1)
-                seen_right = seen | frozenset(left.referents)
-                conditions.append(Implication(left, build(arguments[1], seen_right, depth + 1)))
-            elif clause.symbol == "DIS":
-                parts = [build(argument, seen, depth + 1) for argument in arguments]
-                conditions.append(Disjunction(parts[0], parts[1]))
-            elif clause.symbol != "REF":
-                unbound = [a for a in arguments if a not in seen]
-                if unbound:
-                    raise ParseError(f"{clause}: {unbound[0]} has no referent that {name} can see")
-                conditions.append(Predication(clause.symbol, arguments))
+        for clause in by_box[name]:
+            match clause.symbol, clause.arguments:
+                case "REF", _:
+                    pass
+                case "NOT", (inner,):
+                    conditions.append(Negation(build(inner, accessible, depth + 1)))
+                case "IMP", (antecedent, consequent):
+                    left = build(antecedent, accessible, depth + 1)
+                    accessible_right = accessible | frozenset(left.referents)
+                    right = build(consequent, accessible_right, depth + 1)
+                    conditions.append(Implication(left, right))
+                case "DIS", disjuncts:
+                    left, right = [build(disjunct, accessible, depth + 1) for disjunct in disjuncts]
+                    conditions.append(Disjunction(left, right))
+                case predicate, arguments:
+                    unbound = [a for a in arguments if a not in accessible]
+                    if unbound:
+                        raise ParseError(
+                            f"{clause}: {unbound[0]} has no referent that {name} can see"
+                        )
+                    conditions.append(Predication(predicate, arguments))
         return Box(referents, tuple(conditions))
 
     box = build(roots[0], frozenset(), 1)
-    if len(used) != len(by_box):
-        raise ParseError(f"{', '.join(sorted(set(by_box) - used))}: not inside {roots[0]}")
+    if len(reached) != len(by_box):
+        raise ParseError(f"{', '.join(sorted(set(by_box) - reached))}: not inside {roots[0]}")
     return box
 
 
 def parse(string: str) -> Box:
-    """The structure that `string` writes; `ParseError` as `parse_clauses` and `boxes` raise."""
-    return boxes(parse_clauses(string))
+    """The structure that `string` denotes.
+
+    Raises:
+        ParseError: as `parse_clauses` and `from_clauses` raise it.
+    """
+    return from_clauses(parse_clauses(string))
 
 
 def rename(items: Sequence[Clause]) -> list[Clause]:
@@ -226,10 +237,12 @@ def rename(items: Sequence[Clause]) -> list[Clause]:
     names: dict[str, str] = {}
     counts = {"b": 0, "x": 0}
 
-    def new(name: str) -> str:
+    def renamed(name: str) -> str:
         if name not in names:
             counts[name[0]] += 1
             names[name] = f"{name[0]}{counts[name[0]]}"
         return names[name]
 
-    return [Clause(new(c.box), c.symbol, tuple([new(a) for a in c.arguments])) for c in items]
+    return [
+        Clause(renamed(c.box), c.symbol, tuple([renamed(a) for a in c.arguments])) for c in items
+    ]

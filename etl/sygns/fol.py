@@ -1,16 +1,17 @@
 """First-order formulas in the notation of SyGNS: ``all x1.((cat(x1) & small(x1)) -> run(x1))``.
 
 Conjunctions and disjunctions are n-ary and flat, since the notation prints ``(a & b & c)`` without
-inner parentheses: the printed form of a formula and the formula are one to one, and
-``parse(text(f)) == f`` holds for every formula of this module.
+inner parentheses. Each formula therefore has exactly one printed form, and
+``parse(text(f)) == f`` holds for every closed formula.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TypeAlias
+from itertools import count
+from typing import TypeAlias, TypeVar
 
 __all__ = [
     "All",
@@ -22,7 +23,7 @@ __all__ = [
     "Not",
     "Or",
     "ParseError",
-    "atoms",
+    "TokenReader",
     "canonical",
     "conjunction",
     "disjunction",
@@ -35,14 +36,14 @@ __all__ = [
 
 
 class ParseError(ValueError):
-    """The text is not a formula of the form asked for; says where and what was expected."""
+    """The text does not have the expected form; the message says where, and what was expected."""
 
 
 DEEPEST = 100
-"""Levels of a formula, term or structure that is read; those of SyGNS have up to thirty.
+"""The greatest depth of a formula, term or structure that is parsed; those of SyGNS have up to 30.
 
-What takes meanings apart goes down level by level: without a bound, a text of a few kilobytes would
-exhaust the stack of whatever comes after the parser.
+Functions over meanings recurse level by level. Without a bound, a text of a few kilobytes would
+exhaust the stack of whatever function comes after the parser.
 """
 
 
@@ -100,32 +101,26 @@ class All:
 Formula: TypeAlias = Atom | Not | And | Or | Implies | Exists | All
 
 _VARIABLE = re.compile(r"[a-z]\d+")
+Result = TypeVar("Result")
 
 
 def conjunction(parts: Iterable[Formula]) -> Formula:
-    """The flat conjunction of `parts`; of a single part, the part itself."""
-    flat: list[Formula] = []
-    for part in parts:
-        if isinstance(part, And):
-            flat.extend(part.parts)
-        else:
-            flat.append(part)
-    if not flat:
-        raise ValueError("a conjunction of nothing; expected at least one formula")
-    return flat[0] if len(flat) == 1 else And(tuple(flat))
+    """The flat conjunction of `parts`; a single part is returned as it is."""
+    return _flat(parts, And, "conjunction")
 
 
 def disjunction(parts: Iterable[Formula]) -> Formula:
-    """The flat disjunction of `parts`; of a single part, the part itself."""
+    """The flat disjunction of `parts`; a single part is returned as it is."""
+    return _flat(parts, Or, "disjunction")
+
+
+def _flat(parts: Iterable[Formula], connective: type[And] | type[Or], name: str) -> Formula:
     flat: list[Formula] = []
     for part in parts:
-        if isinstance(part, Or):
-            flat.extend(part.parts)
-        else:
-            flat.append(part)
+        flat.extend(part.parts if isinstance(part, connective) else [part])
     if not flat:
-        raise ValueError("a disjunction of nothing; expected at least one formula")
-    return flat[0] if len(flat) == 1 else Or(tuple(flat))
+        raise ValueError(f"a {name} of nothing; expected at least one formula")
+    return flat[0] if len(flat) == 1 else connective(tuple(flat))
 
 
 def text(formula: Formula) -> str:
@@ -147,121 +142,138 @@ def text(formula: Formula) -> str:
             return f"all {variable}.{text(body)}"
 
 
-_SCANNER = re.compile(r"\s*(->|[&|()\-.,]|[A-Za-z_]\w*)")
-_MODEL_TOKENS = re.compile(r"all |exists | & | \| | -> |\w+|.", re.DOTALL)
+_TOKEN = re.compile(r"\s*(->|[&|()\-.,]|[A-Za-z_]\w*)")
+_MODEL_TOKEN = re.compile(r"all |exists | & | \| | -> |\w+|.", re.DOTALL)
 
 
 def tokens(string: str) -> list[str]:
-    """Tokens for a sequence model; joined without separator they are `string` again.
+    """Tokens for a sequence model; joined without a separator they give `string` again.
 
     Operators keep their spaces (``'all '``, ``' & '``, ``' -> '``); every other mark and every name
-    is a token. Any string has tokens, a formula or not.
+    is a token of its own. Any string can be split, whether it is a formula or not.
     """
-    return _MODEL_TOKENS.findall(string)
+    return _MODEL_TOKEN.findall(string)
 
 
-class _Parser:
-    """Recursive descent; binding strength from tight to loose: - all exists, &, |, ->."""
+class TokenReader:
+    """Reads the tokens of a string one by one, for a recursive-descent parser.
 
-    def __init__(self, string: str) -> None:
-        self.items: list[str] = []
-        position = 0
+    Raises `ParseError` where `pattern`, whose group 1 is a token, does not match.
+    """
+
+    def __init__(self, string: str, pattern: re.Pattern[str]) -> None:
+        self.tokens: list[str] = []
+        self.position = 0
+        offset = 0
         string = string.rstrip()
-        while position < len(string):
-            found = _SCANNER.match(string, position)
-            if found is None:
-                raise ParseError(f"{string[position : position + 12]!r} at {position}: not a token")
-            self.items.append(found.group(1))
-            position = found.end()
-        self.at = 0
-        self.depth = 0
+        while offset < len(string):
+            match = pattern.match(string, offset)
+            if match is None:
+                raise ParseError(f"{string[offset : offset + 12]!r} at {offset}: not a token")
+            self.tokens.append(match.group(1))
+            offset = match.end()
 
     def peek(self) -> str:
-        return self.items[self.at] if self.at < len(self.items) else ""
+        """The next token; empty at the end."""
+        return self.tokens[self.position] if self.position < len(self.tokens) else ""
 
     def take(self, expected: str = "") -> str:
-        item = self.peek()
-        if not item or (expected and item != expected):
-            got = repr(item) if item else "the end"
-            raise ParseError(f"token {self.at + 1}: got {got}, expected {expected or 'a token'!r}")
-        self.at += 1
-        return item
+        """The next token, which is read; it has to be `expected`, if that is given."""
+        token = self.peek()
+        if not token or (expected and token != expected):
+            got = repr(token) if token else "the end"
+            raise ParseError(
+                f"token {self.position + 1}: got {got}, expected {expected or 'a token'!r}"
+            )
+        self.position += 1
+        return token
 
-    def formula(self) -> Formula:
+    def separated(self, separator: str, read: Callable[[], Result]) -> list[Result]:
+        """What `read` returns, once and again after each `separator`."""
+        results = [read()]
+        while self.peek() == separator:
+            self.take()
+            results.append(read())
+        return results
+
+    def check_end(self) -> None:
+        """Raise `ParseError` unless every token has been read."""
+        if self.peek():
+            raise ParseError(f"token {self.position + 1}: got {self.peek()!r}, expected the end")
+
+
+class _Parser(TokenReader):
+    """Recursive descent; binding strength from tight to loose: - all exists, &, |, ->."""
+
+    depth = 0
+
+    def nested(self, read: Callable[[], Formula]) -> Formula:
+        """What `read` returns, one level deeper."""
         self.depth += 1
         check_depth(self.depth)
-        result = self.either()
+        formula = read()
+        self.depth -= 1
+        return formula
+
+    def implication(self) -> Formula:
+        return self.nested(self.read_implication)
+
+    def read_implication(self) -> Formula:
+        left = disjunction(self.separated("|", self.conjunction))
         if self.peek() == "->":
             self.take()
-            result = Implies(result, self.formula())
-        self.depth -= 1
-        return result
+            return Implies(left, self.implication())
+        return left
 
-    def either(self) -> Formula:
-        parts = [self.both()]
-        while self.peek() == "|":
-            self.take()
-            parts.append(self.both())
-        return disjunction(parts)
+    def conjunction(self) -> Formula:
+        return conjunction(self.separated("&", self.unary))
 
-    def both(self) -> Formula:
-        parts = [self.unit()]
-        while self.peek() == "&":
-            self.take()
-            parts.append(self.unit())
-        return conjunction(parts)
+    def unary(self) -> Formula:
+        return self.nested(self.read_unary)
 
-    def unit(self) -> Formula:
-        self.depth += 1
-        check_depth(self.depth)
-        result = self.part()
-        self.depth -= 1
-        return result
-
-    def part(self) -> Formula:
-        item = self.take()
-        if item == "-":
-            return Not(self.unit())
-        if item == "(":
-            inner = self.formula()
+    def read_unary(self) -> Formula:
+        """An atom, a negated or quantified formula, or a formula in parentheses."""
+        token = self.take()
+        if token == "-":
+            return Not(self.unary())
+        if token == "(":
+            formula = self.implication()
             self.take(")")
-            return inner
-        if item in ("all", "exists"):
+            return formula
+        if token in ("all", "exists"):
             variable = self.take()
             if not _VARIABLE.fullmatch(variable):
-                raise ParseError(f"token {self.at}: got {variable!r}, expected a variable")
+                raise ParseError(f"token {self.position}: got {variable!r}, expected a variable")
             self.take(".")
-            body = self.unit()
-            return All(variable, body) if item == "all" else Exists(variable, body)
-        if not item[0].isalpha() and item[0] != "_":
-            raise ParseError(f"token {self.at}: got {item!r}, expected a formula")
+            body = self.unary()
+            return All(variable, body) if token == "all" else Exists(variable, body)
+        if not token[0].isalpha() and token[0] != "_":
+            raise ParseError(f"token {self.position}: got {token!r}, expected a formula")
         self.take("(")
-        arguments = [self.term()]
-        while self.peek() == ",":
-            self.take()
-            arguments.append(self.term())
+        arguments = self.separated(",", self.argument)
         self.take(")")
-        return Atom(item, tuple(arguments))
+        return Atom(token, tuple(arguments))
 
-    def term(self) -> str:
-        item = self.take()
-        if not item[0].isalpha() or item in ("all", "exists"):
-            raise ParseError(f"token {self.at}: got {item!r}, expected a variable or a constant")
-        return item
+    def argument(self) -> str:
+        token = self.take()
+        if not token[0].isalpha() or token in ("all", "exists"):
+            raise ParseError(
+                f"token {self.position}: got {token!r}, expected a variable or a constant"
+            )
+        return token
 
 
 def parse(string: str) -> Formula:
-    """The formula that `string` writes.
+    """The formula that `string` denotes.
 
     Raises:
-        ParseError: no formula, one nested deeper than `DEEPEST`, or a formula with a variable (a
-            letter and digits) that no quantifier binds: what has free variables is no meaning of a
+        ParseError: the string is no formula, is nested deeper than `DEEPEST`, or has a variable (a
+            letter and digits) that no quantifier binds: an open formula is not the meaning of a
             sentence.
     """
-    parser = _Parser(string)
-    formula = parser.formula()
-    if parser.peek():
-        raise ParseError(f"token {parser.at + 1}: got {parser.peek()!r}, expected the end")
+    parser = _Parser(string, _TOKEN)
+    formula = parser.implication()
+    parser.check_end()
     free = free_variables(formula)
     if free:
         raise ParseError(f"{', '.join(sorted(free))}: not bound by a quantifier")
@@ -269,7 +281,7 @@ def parse(string: str) -> Formula:
 
 
 def free_variables(formula: Formula) -> frozenset[str]:
-    """The variables that occur unbound (constants are not variables)."""
+    """The variables that occur free (constants are not variables)."""
     match formula:
         case Atom(_, arguments):
             return frozenset(a for a in arguments if _VARIABLE.fullmatch(a))
@@ -283,77 +295,53 @@ def free_variables(formula: Formula) -> frozenset[str]:
             return free_variables(body) - {variable}
 
 
-def atoms(formula: Formula) -> Iterator[Atom]:
-    """Every atom from left to right."""
-    match formula:
-        case Atom():
-            yield formula
-        case Not(body) | Exists(_, body) | All(_, body):
-            yield from atoms(body)
-        case And(parts) | Or(parts):
-            for part in parts:
-                yield from atoms(part)
-        case Implies(left, right):
-            yield from atoms(left)
-            yield from atoms(right)
-
-
 def rename(formula: Formula, prefix: str = "x") -> Formula:
     """The same formula with its variables numbered by appearance: x1, x2, …
 
-    Every quantifier gets a variable of its own, also where the formula reuses one.
+    Every quantifier gets its own variable, even where the formula uses one variable twice.
     """
-    count = 0
+    numbers = count(1)
 
-    def walk(part: Formula, names: dict[str, str]) -> Formula:
-        nonlocal count
+    def renamed(part: Formula, names: dict[str, str]) -> Formula:
         match part:
             case Atom(predicate, arguments):
                 return Atom(predicate, tuple([names.get(a, a) for a in arguments]))
             case Not(body):
-                return Not(walk(body, names))
-            case And(parts):
-                return And(tuple([walk(p, names) for p in parts]))
-            case Or(parts):
-                return Or(tuple([walk(p, names) for p in parts]))
+                return Not(renamed(body, names))
+            case And(parts) | Or(parts):
+                return type(part)(tuple([renamed(p, names) for p in parts]))
             case Implies(left, right):
-                first = walk(left, names)
-                return Implies(first, walk(right, names))
-            case Exists(variable, body):
-                count += 1
-                name = f"{prefix}{count}"
-                return Exists(name, walk(body, {**names, variable: name}))
-            case All(variable, body):
-                count += 1
-                name = f"{prefix}{count}"
-                return All(name, walk(body, {**names, variable: name}))
+                return Implies(renamed(left, names), renamed(right, names))
+            case Exists(variable, body) | All(variable, body):
+                name = f"{prefix}{next(numbers)}"
+                return type(part)(name, renamed(body, {**names, variable: name}))
 
-    return walk(formula, {})
+    return renamed(formula, {})
 
 
 def canonical(formula: Formula) -> str:
     """One text for all formulas that differ only in variable names and order of conjuncts.
 
-    Variables become the depth of their quantifier, then the parts of a conjunction or disjunction
-    are sorted and repeated ones dropped. Equal canonical forms are equivalent; the converse does
-    not hold (that is the provers' work).
+    Each variable is replaced by the depth of its quantifier; then the parts of a conjunction or
+    disjunction are sorted and repeated parts are dropped. Formulas with equal canonical forms are
+    equivalent, but not every two equivalent formulas have equal forms (this takes a prover).
     """
 
-    def walk(part: Formula, level: dict[str, int], depth: int) -> str:
+    def walk(part: Formula, depths: dict[str, int], depth: int) -> str:
         match part:
             case Atom(predicate, arguments):
-                return f"{predicate}({','.join([str(level.get(a, a)) for a in arguments])})"
+                return f"{predicate}({','.join([str(depths.get(a, a)) for a in arguments])})"
             case Not(body):
-                return "-" + walk(body, level, depth)
+                return "-" + walk(body, depths, depth)
             case And(parts):
-                return "(" + "&".join(sorted({walk(p, level, depth) for p in parts})) + ")"
+                return "(" + "&".join(sorted({walk(p, depths, depth) for p in parts})) + ")"
             case Or(parts):
-                return "(" + "|".join(sorted({walk(p, level, depth) for p in parts})) + ")"
+                return "(" + "|".join(sorted({walk(p, depths, depth) for p in parts})) + ")"
             case Implies(left, right):
-                return f"({walk(left, level, depth)}>{walk(right, level, depth)})"
+                return f"({walk(left, depths, depth)}>{walk(right, depths, depth)})"
             case Exists(variable, body):
-                return "E" + walk(body, {**level, variable: depth}, depth + 1)
+                return "E" + walk(body, {**depths, variable: depth}, depth + 1)
             case All(variable, body):
-                return "A" + walk(body, {**level, variable: depth}, depth + 1)
+                return "A" + walk(body, {**depths, variable: depth}, depth + 1)
 
     return walk(formula, {}, 0)

@@ -1,8 +1,8 @@
 """Sentences with their meanings: drawn by number, or all of them.
 
 Draw k of a stream depends on (seed, stream, depth, k) alone, so any partitioning of the numbers
-over machines gives the same sentences. Draws may repeat a sentence; who wants n different ones
-takes the first n different draws (`sample`, or the same in Spark: `etl.build_sygns`).
+over machines gives the same sentences. Draws may repeat a sentence; a sample of n different
+sentences is that of the first n different draws (`sample`, and in Spark `etl.sygns.job`).
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import islice, permutations, product
+from itertools import permutations, product
 from typing import Any
 
 import numpy as np
 
 from etl.sygns import drs, fol, polarity, vf
-from etl.sygns.grammar import Grammar, Node, Tree, Word, leaves
+from etl.sygns.grammar import Grammar, Node, Word, leaves
 from etl.sygns.translate import fol_to_drs
 
 __all__ = [
@@ -50,21 +50,21 @@ class Record:
 
 
 def sentence_id(sentence: str, depth: int) -> str:
-    """16 hex digits that stand for the sentence at its depth.
+    """16 hex digits that identify the sentence at its depth.
 
-    The depth counts because the published data list some sentences at two depths.
+    The id depends on the depth because the published data have some sentences at two depths.
     """
     digest = hashlib.blake2b(f"sygns\t{depth}\t{sentence}".encode(), digest_size=8)
     return digest.hexdigest()
 
 
 def surface(tree: Node) -> str:
-    """The sentence that a derivation writes."""
+    """The sentence of a derivation."""
     return " ".join([leaf.surface if isinstance(leaf, Word) else leaf for leaf in leaves(tree)])
 
 
 def record(grammar: Grammar, depth: int, tree: Node, numbering: drs.Numbering) -> Record:
-    """The row of the sentence that `tree` derives."""
+    """The row of the sentence with the derivation `tree`."""
     meanings = grammar.meanings(tree)
     sentence = surface(tree)
     return Record(
@@ -81,21 +81,46 @@ def record(grammar: Grammar, depth: int, tree: Node, numbering: drs.Numbering) -
 
 
 def arrangements(pool: int, count: int, repeating: bool = False) -> int:
-    """How many ways `count` places of a category can be filled from `pool` words.
+    """How many ways there are to fill `count` places of a category from `pool` words.
 
-    Without repetition these are the permutations; where the words do not suffice, each is there
-    `count` times over, as in the published data.
+    Without repetition these are the permutations. If there are fewer words than places, each word
+    is in the pool `count` times, as in the published data.
     """
     if repeating:
         return int(pool**count)
     return math.perm(pool if count <= pool else pool * count, count)
 
 
+def _pool(words: Sequence[Word], count: int) -> list[Word]:
+    """The words that `count` places are filled from."""
+    return list(words) * (1 if count <= len(words) else count)
+
+
+def _category_counts(pattern: Node, categories: Container[str]) -> dict[str, int]:
+    """How many words of each category the pattern takes."""
+    counts = Counter(leaf for leaf in leaves(pattern) if isinstance(leaf, str))
+    return {category: n for category, n in counts.items() if category in categories}
+
+
+def _filled(pattern: Node, word_of: Callable[[str], Word | str]) -> Node:
+    """The derivation with its leaves, from left to right, replaced by what `word_of` returns."""
+    return Node(
+        pattern.rule,
+        tuple(
+            [
+                _filled(child, word_of) if isinstance(child, Node) else word_of(str(child))
+                for child in pattern.children
+            ]
+        ),
+    )
+
+
 class Sampler:
     """Draws sentences of one depth; `words` may narrow categories to some of their words.
 
-    Sentences come in proportion to how many of their pattern the published procedure keeps: of each
-    category's arrangements a share that shrinks with depth, at least one (``sampling.keep``).
+    The weight of a pattern is the number of its sentences that the published procedure keeps: of
+    the arrangements of each category a share that shrinks with depth, at least one
+    (``sampling.keep``).
     """
 
     def __init__(
@@ -110,7 +135,7 @@ class Sampler:
         self.depth = depth
         self.key = f"{seed}\t{stream}\t{depth}\t"
         narrowed = words or {}
-        self.pools = {
+        self.words = {
             category: [
                 word
                 for surface, word in entries.items()
@@ -118,60 +143,53 @@ class Sampler:
             ]
             for category, entries in grammar.lexicon.items()
         }
-        keep = grammar.keep[min(depth, len(grammar.keep) - 1)]
+        kept_share = grammar.kept_shares[min(depth, len(grammar.kept_shares) - 1)]
         signatures, counts = grammar.word_counts(depth)
         ways = {
             signature: [
-                arrangements(len(self.pools[c]), n, c in grammar.repeating)
+                arrangements(len(self.words[c]), n, c in grammar.repeating)
                 for c, n in by_category.items()
             ]
             for signature, by_category in counts.items()
         }
-        weight_of = {s: math.prod(math.ceil(n * keep) for n in each) for s, each in ways.items()}
+        weight_of = {
+            signature: math.prod(math.ceil(n * kept_share) for n in numbers)
+            for signature, numbers in ways.items()
+        }
         unique = np.array(sorted(weight_of), dtype=np.int64)
         weights = np.array([weight_of[s] for s in unique.tolist()], dtype=np.int64)
         self.cumulative: np.ndarray[Any, np.dtype[np.int64]] = np.cumsum(
             weights[np.searchsorted(unique, signatures)]
         )
         self.total = int(self.cumulative[-1])
-        patterns = Counter(signatures.tolist())
-        # No more sentences than this, as arrangements of repeated words may be the same.
-        self.sentences = sum(patterns[s] * math.prod(each) for s, each in ways.items())
-        self._pattern = lru_cache(maxsize=4096)(self._unranked)
+        pattern_counts = Counter(signatures.tolist())
+        # An upper bound, since different arrangements of repeated words may be the same sentence.
+        self.sentences = sum(pattern_counts[s] * math.prod(numbers) for s, numbers in ways.items())
+        self._pattern = lru_cache(maxsize=4096)(self._pattern_and_counts)
 
-    def _unranked(self, number: int) -> tuple[Node, dict[str, int]]:
-        """A pattern, and how many words of each category it takes."""
+    def _pattern_and_counts(self, number: int) -> tuple[Node, dict[str, int]]:
         pattern = self.grammar.pattern(self.depth, number)
-        needed = Counter(leaf for leaf in leaves(pattern) if isinstance(leaf, str))
-        return pattern, {c: n for c, n in needed.items() if c in self.pools}
+        return pattern, _category_counts(pattern, self.words)
 
     def tree(self, number: int) -> Node:
         """The derivation of draw `number`: pattern by weight, then words from left to right."""
         digest = hashlib.blake2b((self.key + str(number)).encode(), digest_size=64).digest()
-        # 512 random bits: far more than the choices of a sentence take, so their remainders are
-        # even to any precision that could be measured.
+        # 512 random bits are far more than the choices of a sentence use up, so the remainders of
+        # the divisions are even to any precision that could be measured.
         random = int.from_bytes(digest, "big")
-        random, at = divmod(random, self.total)
-        pattern, needed = self._pattern(int(self.cumulative.searchsorted(at, side="right")))
-        left: dict[str, list[Word]] = {}
-        for category, count in needed.items():
-            pool = self.pools[category]
-            left[category] = list(pool) if count <= len(pool) else pool * count
-        repeating = self.grammar.repeating
+        random, weight = divmod(random, self.total)
+        pattern, counts = self._pattern(int(self.cumulative.searchsorted(weight, side="right")))
+        pools = {c: _pool(self.words[c], count) for c, count in counts.items()}
 
-        def fill(tree: Tree) -> Tree:
+        def word_of(leaf: str) -> Word | str:
             nonlocal random
-            if isinstance(tree, Node):
-                return Node(tree.rule, tuple([fill(child) for child in tree.children]))
-            if isinstance(tree, Word) or tree not in left:
-                return tree
-            pool = left[tree]
-            random, at = divmod(random, len(pool))
-            return pool[at] if tree in repeating else pool.pop(at)
+            if leaf not in pools:
+                return leaf
+            pool = pools[leaf]
+            random, place = divmod(random, len(pool))
+            return pool[place] if leaf in self.grammar.repeating else pool.pop(place)
 
-        filled = fill(pattern)
-        assert isinstance(filled, Node)
-        return filled
+        return _filled(pattern, word_of)
 
     def records(
         self, numbers: Iterator[int] | range, numbering: drs.Numbering = "unique"
@@ -182,57 +200,47 @@ class Sampler:
 
 
 def sentences(grammar: Grammar, depth: int) -> Iterator[Node]:
-    """The derivations of every sentence of `depth`, by pattern, then in the lexicon's order.
+    """The derivations of all sentences of `depth`, by pattern, then in the order of the lexicon.
 
-    At depth 0 there are 323,400 with 5 adjectives and 5 adverbs; from depth 2 on nobody waits for
-    the end.
+    There are 323,400 at depth 0 with 5 adjectives and 5 adverbs; from depth 2 on there are too many
+    to list them all.
     """
 
     @cache
-    def filled(category: str, count: int) -> list[tuple[Word, ...]]:
-        pool = list(grammar.lexicon[category].values())
+    def word_sequences(category: str, count: int) -> list[tuple[Word, ...]]:
+        words = list(grammar.lexicon[category].values())
         if category in grammar.repeating:
-            return list(product(pool, repeat=count))
-        return list(
-            dict.fromkeys(permutations(pool if count <= len(pool) else pool * count, count))
-        )
+            return list(product(words, repeat=count))
+        return list(dict.fromkeys(permutations(_pool(words, count), count)))
 
-    for number in range(grammar.patterns(depth)):
+    for number in range(grammar.pattern_count(depth)):
         pattern = grammar.pattern(depth, number)
-        found = Counter(leaf for leaf in leaves(pattern) if isinstance(leaf, str))
-        counts = {c: n for c, n in found.items() if c in grammar.lexicon}
-        for choice in product(*(filled(c, n) for c, n in counts.items())):
-            words = {c: iter(chosen) for c, chosen in zip(counts, choice, strict=True)}
+        counts = _category_counts(pattern, grammar.lexicon)
+        for sequences in product(*(word_sequences(c, n) for c, n in counts.items())):
+            words = {c: iter(sequence) for c, sequence in zip(counts, sequences, strict=True)}
 
-            def fill(tree: Tree, words: dict[str, Iterator[Word]] = words) -> Tree:
-                if isinstance(tree, Node):
-                    return Node(tree.rule, tuple([fill(child) for child in tree.children]))
-                return next(words[tree]) if isinstance(tree, str) and tree in words else tree
+            def word_of(leaf: str, words: dict[str, Iterator[Word]] = words) -> Word | str:
+                return next(words[leaf]) if leaf in words else leaf
 
-            node = fill(pattern)
-            assert isinstance(node, Node)
-            yield node
+            yield _filled(pattern, word_of)
 
 
 def sample(sampler: Sampler, size: int, numbering: drs.Numbering = "unique") -> list[Record]:
     """The first `size` different sentences of the sampler's draws.
 
-    Raises `ValueError` where the grammar has fewer at this depth than it takes to go on (a hundred
-    draws for each sentence asked for gave too few).
+    Raises:
+        ValueError: a hundred draws for each requested sentence gave too few different ones.
     """
-
-    def different() -> Iterator[Record]:
-        seen: set[str] = set()
-        for number in range(100 * size):
-            tree = sampler.tree(number)
-            sentence = surface(tree)
-            if sentence not in seen:
-                seen.add(sentence)
-                yield record(sampler.grammar, sampler.depth, tree, numbering)
-
-    rows = list(islice(different(), size))
+    rows: dict[str, Record] = {}
+    for number in range(100 * size):
+        tree = sampler.tree(number)
+        sentence = surface(tree)
+        if sentence not in rows:
+            rows[sentence] = record(sampler.grammar, sampler.depth, tree, numbering)
+            if len(rows) == size:
+                break
     if len(rows) < size:
         raise ValueError(
             f"{size} different sentences of depth {sampler.depth} asked for, {len(rows)} found"
         )
-    return rows
+    return list(rows.values())

@@ -1,8 +1,8 @@
-"""SyGNS's DataFrames: draws spread over tasks, tables ``sygns`` and ``sygns_splits``.
+"""The job that builds the tables ``sygns`` and ``sygns_splits``, with draws spread over tasks.
 
-A draw's sentence depends on its number alone, so the sentences of an edition are those of the first
-draws until enough are different, whatever the partitioning. The job finds how many draws that takes
-(sentences only, which is cheap), and composes the meanings of the ones it keeps.
+The sentence of a draw depends on its number alone. An edition has the sentences of the first draws,
+up to the draw that makes enough of them different, whatever the partitioning. The job finds that
+draw (from sentences alone, which is cheap), and then composes the meanings of the selected draws.
 """
 
 from __future__ import annotations
@@ -32,15 +32,16 @@ from etl.sygns.generate import Record, Sampler, record, sentence_id, surface
 from etl.sygns.grammar import Edition, grammar
 from etl.sygns.settings import Settings
 
-__all__ = ["build", "drawn", "rows", "split_rows", "with_meanings"]
+__all__ = ["build", "record_batch", "selected_draws", "split_rows", "with_meanings"]
 
 JOB = "build_sygns"
-# Sides of table 10: what training shows embedded, and what it does not.
+# The two sides of table 10: quantifiers that training has embedded, and those that it does not.
 TRAINED = {"detSing": ("every", "one"), "detPlur": ("two",)}
 UNSEEN = {"detSing": ("a",), "detPlur": ("all", "three")}
-# The schemes by the draws that they are made of.
-_RUN = 1000  # draws that stay together
+# The schemes that use every sentence of depth 0 (column all); the others have their own column.
 FROM_ALL = ("systematicity", "quantifier_negation")
+# Draws with consecutive numbers that are counted together, and later moved to one task together.
+DRAWS_PER_BLOCK = 1000
 
 log = logging.getLogger("adnominal")
 
@@ -55,26 +56,26 @@ class Stream:
     words: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
-def streams(settings: Settings) -> list[Stream]:
+def streams_of(settings: Settings) -> list[Stream]:
     """Everything that the settings ask to be drawn."""
-    at_0 = max(settings.sentences, settings.per_depth)
-    result = [
-        Stream("main", depth, settings.per_depth if depth else at_0)
+    size_at_0 = max(settings.sentences, settings.per_depth)
+    streams = [
+        Stream("main", depth, settings.per_depth if depth else size_at_0)
         for depth in range(settings.max_depth + 1)
     ]
     if settings.embedded and "embedded_quantifiers" in settings.schemes:
-        result.append(Stream("embedded", 0, settings.embedded))
+        streams.append(Stream("embedded", 0, settings.embedded))
         for depth in range(1, settings.max_depth + 1):
             for name, words in (("trained", TRAINED), ("unseen", UNSEEN)):
-                result.append(Stream(name, depth, settings.embedded, tuple(words.items())))
-    return result
+                streams.append(Stream(name, depth, settings.embedded, tuple(words.items())))
+    return streams
 
 
 @cache
 def _sampler(rules: Edition, adjectives: int, adverbs: int, seed: int, stream: Stream) -> Sampler:
-    """Made once per worker process."""
-    own = grammar(rules, adjectives, adverbs)
-    return Sampler(own, stream.depth, seed, stream.name, dict(stream.words))
+    """Built once per worker process."""
+    words = dict(stream.words)
+    return Sampler(grammar(rules, adjectives, adverbs), stream.depth, seed, stream.name, words)
 
 
 def sampler_of(settings: Settings, stream: Stream) -> Sampler:
@@ -97,9 +98,9 @@ def build(settings: Settings) -> None:
 
 def _build(lake: Lake, folder: Scratch, settings: Settings) -> None:
     started = time.monotonic()
-    # A sentence that several streams drew is one row, and of every split that they are for.
+    # A sentence that several streams drew is one row, which belongs to the splits of all of them.
     merged = folder.keep(
-        drawn(lake.spark, settings, folder)
+        selected_draws(lake.spark, settings, folder)
         .groupBy("sentence_id", "depth")
         .agg(
             F.min(F.struct("stream", "number")).alias("source"),
@@ -118,63 +119,33 @@ def _build(lake: Lake, folder: Scratch, settings: Settings) -> None:
     seconds = time.monotonic() - started
     log.info("with their meanings after %.1f s (%.0f sentences/s)", seconds, size / seconds)
     flags = merged.select("sentence_id", "all", "productivity", "embedded")
-    own = lake.read("sygns", where=partition).join(flags, "sentence_id")
-    assigned = split_rows(own, settings.schemes, settings.seed, settings.name)
+    sentences = lake.read("sygns", where=partition).join(flags, "sentence_id")
+    assigned = split_rows(sentences, settings.schemes, settings.seed, settings.name)
     lake.replace("sygns_splits", assigned, partition, job=JOB, metadata=meta, allow_empty=True)
     log.info("splits after %.1f s: %s", time.monotonic() - started, ", ".join(settings.schemes))
 
 
-def drawn(spark: SparkSession, settings: Settings, folder: Scratch) -> DataFrame:
+def selected_draws(spark: SparkSession, settings: Settings, folder: Scratch) -> DataFrame:
     """For each stream, the draws whose sentences are its first `size` different ones.
 
-    Columns: sentence_id, depth, stream (its place in `streams`), number, and for which splits the
-    sentence is (all, productivity, embedded).
+    Columns: sentence_id, depth, stream (its position in `streams_of`), number, and for which splits
+    the sentence is drawn (all, productivity, embedded).
 
     Raises:
         UserError: the grammar has too few sentences of a depth.
     """
-    wanted = streams(settings)
-    for stream in wanted:
-        there = sampler_of(settings, stream).sentences
-        if stream.size > there:
-            raise UserError(
-                f"{stream.size} sentences of depth {stream.depth} asked for, but there are {there} "
-                f"with {settings.adjectives} adjectives and {settings.adverbs} adverbs; ask for "
-                "fewer, or for more words"
-            )
-    limits = [100 * stream.size for stream in wanted]
-    draws = [
-        min(limit, _expected_draws(stream.size, sampler_of(settings, stream).total))
-        for stream, limit in zip(wanted, limits, strict=True)
-    ]
-    while True:
-        first = folder.keep(_first_draws(spark, settings, wanted, draws))
-        sizes = {(i, stream.size) for i, stream in enumerate(wanted)}
-        sizes |= {
-            (i, settings.per_depth) for i, stream in enumerate(wanted) if stream.name == "main"
-        }
-        last = _cuts(first, sizes)
-        short = [i for i, stream in enumerate(wanted) if (i, stream.size) not in last]
-        if not short:
-            break
-        for i in short:
-            if draws[i] >= limits[i]:
-                raise UserError(
-                    f"{wanted[i].size} different sentences of depth {wanted[i].depth} asked for, "
-                    f"but {draws[i]} draws gave fewer; ask for fewer, or for more adjectives and "
-                    "adverbs"
-                )
-            draws[i] = min(2 * draws[i], limits[i])
-    kept = F.lit(False)
+    streams = streams_of(settings)
+    first, last = _complete_draws(spark, settings, streams, folder)
+    selected = F.lit(False)
     productive = F.lit(False)
-    for i, stream in enumerate(wanted):
-        mine = F.col("stream") == i
-        kept |= mine & (F.col("number") <= last[i, stream.size])
+    for i, stream in enumerate(streams):
+        in_stream = F.col("stream") == i
+        selected |= in_stream & (F.col("number") <= last[i, stream.size])
         if stream.name == "main":
-            productive |= mine & (F.col("number") <= last[i, settings.per_depth])
-    main = F.col("stream").isin([i for i, s in enumerate(wanted) if s.name == "main"])
-    depth = F.element_at(F.array([F.lit(s.depth) for s in wanted]), F.col("stream") + 1)
-    return first.where(kept).select(
+            productive |= in_stream & (F.col("number") <= last[i, settings.per_depth])
+    main = F.col("stream").isin([i for i, stream in enumerate(streams) if stream.name == "main"])
+    depth = F.element_at(F.array([F.lit(s.depth) for s in streams]), F.col("stream") + 1)
+    return first.where(selected).select(
         "sentence_id",
         depth.alias("depth"),
         "stream",
@@ -185,17 +156,53 @@ def drawn(spark: SparkSession, settings: Settings, folder: Scratch) -> DataFrame
     )
 
 
+def _complete_draws(
+    spark: SparkSession, settings: Settings, streams: Sequence[Stream], folder: Scratch
+) -> tuple[DataFrame, dict[tuple[int, int], int]]:
+    """The first draw of each sentence, of so many draws that no stream has too few sentences.
+
+    With it, by stream and size, the number of the draw that completes that many sentences.
+    """
+    draws, limits = [], []
+    for stream in streams:
+        sampler = sampler_of(settings, stream)
+        if stream.size > sampler.sentences:
+            raise UserError(
+                f"{stream.size} sentences of depth {stream.depth} asked for, but there are "
+                f"{sampler.sentences} with {settings.adjectives} adjectives and "
+                f"{settings.adverbs} adverbs; ask for fewer, or for more words"
+            )
+        limits.append(100 * stream.size)
+        draws.append(min(limits[-1], _expected_draws(stream.size, sampler.total)))
+    sizes = {(i, stream.size) for i, stream in enumerate(streams)}
+    sizes |= {(i, settings.per_depth) for i, stream in enumerate(streams) if stream.name == "main"}
+    while True:
+        first = folder.keep(_first_draws(spark, settings, streams, draws))
+        last = _last_draws(first, sizes)
+        incomplete = [i for i, stream in enumerate(streams) if (i, stream.size) not in last]
+        if not incomplete:
+            return first, last
+        for i in incomplete:
+            if draws[i] >= limits[i]:
+                raise UserError(
+                    f"{streams[i].size} different sentences of depth {streams[i].depth} asked "
+                    f"for, but {draws[i]} draws gave fewer; ask for fewer, or for more adjectives "
+                    "and adverbs"
+                )
+            draws[i] = min(2 * draws[i], limits[i])
+
+
 def _expected_draws(size: int, pool: int) -> int:
-    """Draws that give `size` different of `pool` equally likely sentences, and some to spare."""
+    """Enough draws to give `size` different ones of `pool` equally likely sentences."""
     if size >= pool:
         return 3 * size
     return math.ceil(-pool * math.log1p(-size / pool) * 1.05) + 100
 
 
 def _first_draws(
-    spark: SparkSession, settings: Settings, wanted: Sequence[Stream], draws: Sequence[int]
+    spark: SparkSession, settings: Settings, streams: Sequence[Stream], draws: Sequence[int]
 ) -> DataFrame:
-    """For each stream and sentence, the least number below the stream's `draws` that draws it."""
+    """For each stream and sentence, the number of the first of its `draws` with that sentence."""
     starts = list(accumulate(draws, initial=0))
 
     def ids(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -203,13 +210,13 @@ def _first_draws(
             [("sentence_id", pa.string()), ("stream", pa.int32()), ("number", pa.int64())]
         )
         for batch in batches:
-            found: list[tuple[str, int, int]] = []
-            for at in batch.column(0).to_pylist():
-                i = bisect_right(starts, at) - 1
-                number = at - starts[i]
-                tree = sampler_of(settings, wanted[i]).tree(number)
-                found.append((sentence_id(surface(tree), wanted[i].depth), i, number))
-            columns = zip(*found, strict=True)
+            rows: list[tuple[str, int, int]] = []
+            for position in batch.column(0).to_pylist():
+                i = bisect_right(starts, position) - 1
+                number = position - starts[i]
+                tree = sampler_of(settings, streams[i]).tree(number)
+                rows.append((sentence_id(surface(tree), streams[i].depth), i, number))
+            columns = zip(*rows, strict=True)
             yield pa.RecordBatch.from_arrays(
                 [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)], schema=schema
             )
@@ -223,42 +230,43 @@ def _first_draws(
     )
 
 
-def _cuts(first: DataFrame, sizes: Collection[tuple[int, int]]) -> dict[tuple[int, int], int]:
-    """For each (stream, size), the number of the draw that made `size` sentences complete.
+def _last_draws(first: DataFrame, sizes: Collection[tuple[int, int]]) -> dict[tuple[int, int], int]:
+    """For each (stream, size), the number of the draw that completes `size` sentences.
 
-    Left out where there are fewer. Counted by blocks of a thousand draws, so that the driver holds
-    a few thousand numbers at most.
+    Streams with fewer sentences are not in it. Sentences are counted by blocks of draws, so that
+    the driver holds a few thousand numbers at most.
     """
-    block = F.floor(F.col("number") / 1000)
+    block = F.floor(F.col("number") / DRAWS_PER_BLOCK)
     counts: dict[int, list[tuple[int, int]]] = {}
     for row in first.groupBy("stream", block.alias("block")).count().collect():
         counts.setdefault(row["stream"], []).append((row["block"], row["count"]))
-    # (stream, block) -> the sizes that are reached in it, and how many are left to reach them.
-    inside: dict[tuple[int, int], list[tuple[int, int]]] = {}
-    for i, size in sizes:
-        left = size
-        for at, count in sorted(counts.get(i, [])):
-            if count >= left:
-                inside.setdefault((i, at), []).append((size, left))
+    # By (stream, block): the sizes that are completed in it, with the sentences still missing.
+    completed: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for stream, size in sizes:
+        missing = size
+        for number, count in sorted(counts.get(stream, [])):
+            if count >= missing:
+                completed.setdefault((stream, number), []).append((size, missing))
                 break
-            left -= count
+            missing -= count
     numbers: dict[tuple[int, int], list[int]] = {}
-    where = reduce(
+    in_blocks = reduce(
         lambda a, b: a | b,
-        [(F.col("stream") == i) & (block == at) for i, at in inside],
+        [(F.col("stream") == stream) & (block == number) for stream, number in completed],
         F.lit(False),
     )
-    for row in first.where(where).select("stream", "number").collect():
-        numbers.setdefault((row["stream"], row["number"] // 1000), []).append(row["number"])
+    for row in first.where(in_blocks).select("stream", "number").collect():
+        key = (row["stream"], row["number"] // DRAWS_PER_BLOCK)
+        numbers.setdefault(key, []).append(row["number"])
     return {
-        (i, size): sorted(numbers[i, at])[left - 1]
-        for (i, at), reached in inside.items()
-        for size, left in reached
+        (stream, size): sorted(numbers[stream, number])[missing - 1]
+        for (stream, number), sizes_in_block in completed.items()
+        for size, missing in sizes_in_block
     }
 
 
-def rows(records: Sequence[Record], edition: str) -> pa.RecordBatch:
-    """Records as a batch of the table ``sygns``."""
+def record_batch(records: Sequence[Record], edition: str) -> pa.RecordBatch:
+    """The records as rows of the table ``sygns``."""
     schema = table("sygns").schema
 
     def polarity(pairs: Sequence[tuple[str, str]]) -> list[dict[str, str]]:
@@ -281,29 +289,30 @@ def rows(records: Sequence[Record], edition: str) -> pa.RecordBatch:
     )
 
 
-def with_meanings(chosen: DataFrame, settings: Settings) -> DataFrame:
+def with_meanings(draws: DataFrame, settings: Settings) -> DataFrame:
     """Rows of the table ``sygns`` for draws given by stream and number."""
-    wanted = streams(settings)
+    streams = streams_of(settings)
     boxes: Any = settings.boxes
 
     def meanings(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             records = []
-            places = zip(batch["stream"].to_pylist(), batch["number"].to_pylist(), strict=True)
-            for i, number in places:
-                sampler = sampler_of(settings, wanted[i])
+            for i, number in zip(
+                *(batch[c].to_pylist() for c in ("stream", "number")), strict=True
+            ):
+                sampler = sampler_of(settings, streams[i])
                 tree = sampler.tree(number)
                 records.append(record(sampler.grammar, sampler.depth, tree, boxes))
-            yield rows(records, settings.name)
+            yield record_batch(records, settings.name)
 
-    # What is chosen is small and cheap to move; what is made of it is neither.
-    tasks = math.ceil(sum(stream.size for stream in wanted) / settings.task_size)
-    run = F.floor(F.col("number") / _RUN)
+    # The draws are small and cheap to move; the rows made of them are neither.
+    tasks = math.ceil(sum(stream.size for stream in streams) / settings.task_size)
+    block = F.floor(F.col("number") / DRAWS_PER_BLOCK)
     numbers = ordered(
-        chosen.select("stream", "number", run.alias("run")).repartition(
-            running().partitions(tasks, tasks), "stream", "run"
+        draws.select("stream", "number", block.alias("block")).repartition(
+            running().partitions(tasks, tasks), "stream", "block"
         ),
-        ("stream", "run"),
+        ("stream", "block"),
         "number",
     )
     return map_arrow(numbers, meanings, spark_schema(table("sygns").schema))
@@ -314,15 +323,14 @@ def split_rows(sentences: DataFrame, schemes: Sequence[str], seed: int, edition:
 
     The boolean columns all, productivity and embedded say which schemes a sentence is drawn for.
     """
-    chosen = list(schemes)
 
     def assign(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         schema = table("sygns_splits").schema
         for batch in batches:
-            found = []
+            assigned = []
             for row in batch.to_pylist():
-                allowed = [s for s in chosen if row[s if s not in FROM_ALL else "all"]]
-                found += [
+                schemes_of_row = [s for s in schemes if row[s if s not in FROM_ALL else "all"]]
+                assigned += [
                     {
                         "scheme": scheme,
                         "primitive": primitive,
@@ -331,7 +339,7 @@ def split_rows(sentences: DataFrame, schemes: Sequence[str], seed: int, edition:
                         "edition": edition,
                     }
                     for scheme, primitive, part in splits.assign(
-                        allowed,
+                        schemes_of_row,
                         seed,
                         row["sentence_id"],
                         row["depth"],
@@ -339,7 +347,7 @@ def split_rows(sentences: DataFrame, schemes: Sequence[str], seed: int, edition:
                         row["phenomena"],
                     )
                 ]
-            yield pa.RecordBatch.from_pylist(found, schema=schema)
+            yield pa.RecordBatch.from_pylist(assigned, schema=schema)
 
     renamed = sentences.select(
         "sentence_id",

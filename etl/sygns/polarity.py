@@ -1,7 +1,8 @@
 """Polarity of content words by monotonicity: ``all dogs↓ ran↑`` (paper, section 3.3).
 
-A word is upward (it may be replaced by a more general one) under an even number of operators that
-turn direction: negation, the restrictor of a universal, the left side of an implication.
+A word in an upward position may be replaced by a more general one. A position is upward where an
+even number of operators reverses the direction: negation, the restrictor of a universal, the left
+side of an implication.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ Polarities: TypeAlias = list[tuple[str, Direction]]
 def from_fol(formula: fol.Formula) -> Polarities:
     """Every predicate of `formula` from left to right with its direction.
 
-    The numerals two and three are predicates and counted, as in the published data.
+    The numerals two and three are predicates and are included, as in the published data.
     """
     result: Polarities = []
 
@@ -45,7 +46,7 @@ def from_fol(formula: fol.Formula) -> Polarities:
 def from_vf(term: vf.Term) -> Polarities:
     """Every content word of `term` from left to right, in lower case, with its direction.
 
-    TWO and THREE are quantifiers and have none, as in the published data.
+    TWO and THREE are quantifiers and have no direction, as in the published data.
     """
     result: Polarities = []
 

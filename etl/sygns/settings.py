@@ -10,7 +10,7 @@ from conf import UserError, setting
 from etl.engine import EngineSettings
 from etl.sygns.splits import SCHEMES
 
-DEEPEST = 4  # sampling.keep of the grammar says how to draw up to here
+MAX_DEPTH = 4  # the grammar has sampling rates (sampling.keep) up to this depth
 
 
 @dataclass(frozen=True)
@@ -25,29 +25,35 @@ class Settings(EngineSettings):
 
     preset: str = setting(
         "clean",
-        help="clean mends what paper reproduces (docs/sygns.md); demo is clean and small",
+        help="paper reproduces oddities that clean corrects (docs/sygns.md); demo is small",
         choices=("clean", "paper", "demo"),
     )
     edition: str | None = setting(
-        None, help="edition to build; the preset's name if not given", example="edition=mine"
+        None, help="edition to build; by default the name of the preset", example="edition=mine"
     )
     rules: str = setting(
-        "clean", help="grammar: mended, or with the published oddities", choices=("clean", "paper")
+        "clean",
+        help="grammar: corrected, or with the published oddities",
+        choices=("clean", "paper"),
     )
     boxes: str = setting(
         "unique",
-        help="numbers of DRS boxes: unique, or by nesting as published (siblings share a number)",
+        help="numbering of DRS boxes: unique, or by nesting as published (siblings share numbers)",
         choices=("unique", "nesting"),
     )
-    adjectives: int = setting(10, help="adjectives used, the first of ten")
-    adverbs: int = setting(10, help="adverbs used, the first of ten")
+    adjectives: int = setting(10, help="number of adjectives to use, the first of ten")
+    adverbs: int = setting(10, help="number of adverbs to use, the first of ten")
     sentences: int = setting(50_000, help="sentences of depth 0 (systematicity)")
     per_depth: int = setting(20_000, help="sentences of each depth for productivity")
     embedded: int = setting(
-        2_000, help="sentences of each depth and side for embedded quantifiers; 0 for none"
+        2_000,
+        help="sentences of each depth with trained embedded quantifiers, and with unseen ones; "
+        "0 for none",
     )
-    max_depth: int = setting(4, help="greatest number of embedded clauses")
-    schemes: list[str] = setting(list(SCHEMES), help="splits to make; [] for none", choices=SCHEMES)
+    max_depth: int = setting(4, help="greatest depth: number of embedded clauses")
+    schemes: list[str] = setting(
+        list(SCHEMES), help="splits to build; [] for none", choices=SCHEMES
+    )
     seed: int = setting(0, help="job seed")
     lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
     task_size: int = setting(5_000, help="sentences drawn by one Spark task")
@@ -61,10 +67,10 @@ class Settings(EngineSettings):
                 raise UserError(f"{name}={getattr(self, name)}: expected 1 or more")
         if self.embedded < 0:
             raise UserError(f"embedded={self.embedded}: expected 0 or more")
-        if not 0 <= self.max_depth <= DEEPEST:
-            raise UserError(f"max_depth={self.max_depth}: expected 0 to {DEEPEST}")
+        if not 0 <= self.max_depth <= MAX_DEPTH:
+            raise UserError(f"max_depth={self.max_depth}: expected 0 to {MAX_DEPTH}")
 
     @property
     def name(self) -> str:
-        """The edition that the job builds."""
+        """The edition to build."""
         return self.edition or self.preset

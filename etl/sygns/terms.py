@@ -1,9 +1,9 @@
-r"""The lambda terms of ``conf/sygns/grammar.yaml``, read once and run as Python functions.
+r"""The lambda terms of ``conf/sygns/grammar.yaml``, compiled to Python functions.
 
-A term is a formula of `etl.sygns.fol`'s notation enlarged by lambda (``\x. body``) and application
-of a meaning (``NP(\y. tv(x,y))``). `compile_fol` and `compile_vf` turn its text into a function
-from the meanings of its names to a meaning: a formula, a term, a variable name, or a Python
-function of one argument. Several arguments are given one after the other.
+A term is a formula in the notation of `etl.sygns.fol`, extended by lambda (``\x. body``) and
+by the application of a meaning (``NP(\y. tv(x,y))``). `compile_fol` and `compile_vf` turn the text
+of a term into a function from the meanings of its names to a meaning: a formula, a term, a variable
+name, or a Python function of one argument. Several arguments are applied one after the other.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from etl.sygns import fol, vf
-from etl.sygns.fol import ParseError
+from etl.sygns.fol import ParseError, TokenReader
 
 __all__ = ["Environment", "Meaning", "compile_fol", "compile_vf"]
 
@@ -21,12 +21,14 @@ __all__ = ["Environment", "Meaning", "compile_fol", "compile_vf"]
 Meaning: TypeAlias = Any
 Environment: TypeAlias = Mapping[str, Meaning]
 Compiled: TypeAlias = Callable[[dict[str, Meaning]], Meaning]
+# The entry of an environment that holds the `FreshVariables`; no name of a term is empty.
+FRESH = ""
 
-_SCANNER = re.compile(r"\s*(->|[\\&|()\-.,]|[A-Za-z_]\w*)")
+_TOKEN = re.compile(r"\s*(->|[\\&|()\-.,]|[A-Za-z_]\w*)")
 
 
-class Fresh:
-    """Names for variables: one for each quantifier, whatever the order of evaluation."""
+class FreshVariables:
+    """A new variable name for each quantifier, whatever the order of evaluation."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -36,134 +38,124 @@ class Fresh:
         return f"v{self.count}"
 
 
-class _Compiler:
-    def __init__(self, string: str, atom: Callable[[str, list[Meaning]], Meaning]) -> None:
-        self.string = string
-        self.items = _SCANNER.findall(string)
-        if "".join(self.items) != re.sub(r"\s", "", string):
-            raise ParseError(f"{string!r}: characters that no term has")
-        self.at = 0
-        self.atom = atom
-        self.bound: list[str] = []
+class _Compiler(TokenReader):
+    """Recursive descent; `make_atom` builds the meaning of a name that is not bound."""
 
-    def peek(self) -> str:
-        return self.items[self.at] if self.at < len(self.items) else ""
-
-    def take(self, expected: str = "") -> str:
-        item = self.peek()
-        if not item or (expected and item != expected):
-            raise ParseError(f"{self.string!r}: got {item!r}, expected {expected or 'more'!r}")
-        self.at += 1
-        return item
-
-    def whole(self, names: Sequence[str]) -> Compiled:
+    def __init__(
+        self,
+        string: str,
+        names: Sequence[str],
+        make_atom: Callable[[str, list[Meaning]], Meaning],
+    ) -> None:
+        super().__init__(string, _TOKEN)
         self.bound = list(names)
-        term = self.implication()
-        if self.peek():
-            raise ParseError(f"{self.string!r}: {self.peek()!r} is left over")
-        return term
+        self.make_atom = make_atom
 
     def implication(self) -> Compiled:
-        left = self.junction("|")
+        left = self.disjunction()
         if self.peek() != "->":
             return left
         self.take()
         right = self.implication()
         return lambda env: fol.Implies(left(env), right(env))
 
-    def junction(self, operator: str) -> Compiled:
-        def inner() -> Compiled:
-            return self.junction("&") if operator == "|" else self.unit()
+    def disjunction(self) -> Compiled:
+        return _joined(fol.disjunction, self.separated("|", self.conjunction))
 
-        parts = [inner()]
-        while self.peek() == operator:
-            self.take()
-            parts.append(inner())
-        if len(parts) == 1:
-            return parts[0]
-        join = fol.disjunction if operator == "|" else fol.conjunction
-        return lambda env: join([part(env) for part in parts])
+    def conjunction(self) -> Compiled:
+        return _joined(fol.conjunction, self.separated("&", self.unary))
 
     def binder(self) -> tuple[str, Compiled]:
+        """The variable and body after a lambda or a quantifier."""
         name = self.take()
         self.take(".")
         self.bound.append(name)
-        body = self.unit()
+        body = self.unary()
         self.bound.pop()
         return name, body
 
-    def unit(self) -> Compiled:
-        item = self.take()
-        if item == "-":
-            inner = self.unit()
-            return lambda env: fol.Not(inner(env))
-        if item == "(":
+    def unary(self) -> Compiled:
+        token = self.take()
+        if token == "-":
+            negated = self.unary()
+            return lambda env: fol.Not(negated(env))
+        if token == "(":
             inner = self.implication()
             self.take(")")
             return inner
-        if item == "\\":
+        if token == "\\":
             name, body = self.binder()
             return lambda env: lambda value: body({**env, name: value})
-        if item in ("all", "exists"):
+        if token in ("all", "exists"):
             name, body = self.binder()
-            make = fol.All if item == "all" else fol.Exists
+            quantifier = fol.All if token == "all" else fol.Exists
 
             def quantified(env: dict[str, Meaning]) -> Meaning:
-                variable = env[""]()
-                return make(variable, body({**env, name: variable}))
+                variable = env[FRESH]()
+                return quantifier(variable, body({**env, name: variable}))
 
             return quantified
-        if not item[0].isalpha():
-            raise ParseError(f"{self.string!r}: got {item!r}, expected a term")
+        if not token[0].isalpha():
+            raise ParseError(f"token {self.position}: got {token!r}, expected a term")
         arguments: list[Compiled] = []
         if self.peek() == "(":
             self.take()
-            arguments.append(self.implication())
-            while self.peek() == ",":
-                self.take()
-                arguments.append(self.implication())
+            arguments = self.separated(",", self.implication)
             self.take(")")
-        if item in self.bound:
-            return _application(item, arguments)
-        return lambda env: self.atom(item, [a(env) for a in arguments])
+        if token in self.bound:
+            return _application(token, arguments)
+        return lambda env: self.make_atom(token, [argument(env) for argument in arguments])
+
+
+def _joined(join: Callable[[list[Meaning]], Meaning], parts: list[Compiled]) -> Compiled:
+    return parts[0] if len(parts) == 1 else lambda env: join([part(env) for part in parts])
 
 
 def _application(name: str, arguments: list[Compiled]) -> Compiled:
-    if not arguments:
-        return lambda env: env[name]
-    if len(arguments) == 1:
-        only = arguments[0]
-        return lambda env: env[name](only(env))
-
     def apply(env: dict[str, Meaning]) -> Meaning:
-        value = env[name]
+        meaning = env[name]
         for argument in arguments:
-            value = value(argument(env))
-        return value
+            meaning = meaning(argument(env))
+        return meaning
 
     return apply
 
 
-def compile_fol(string: str, names: Sequence[str]) -> Callable[[Environment, Fresh], Meaning]:
-    """The FOL meaning of a rule or word, from the meanings of `names`.
+def _compiled(
+    string: str, names: Sequence[str], make_atom: Callable[[str, list[Meaning]], Meaning]
+) -> Compiled:
+    try:
+        compiler = _Compiler(string, names, make_atom)
+        term = compiler.implication()
+        compiler.check_end()
+    except ParseError as error:
+        raise ParseError(f"{string!r}: {error}") from None
+    return term
+
+
+def compile_fol(
+    string: str, names: Sequence[str]
+) -> Callable[[Environment, FreshVariables], Meaning]:
+    """The FOL meaning of a rule or word, as a function of the meanings of `names`.
 
     A name that is neither bound nor among `names` is a predicate.
     """
-    compiled = _Compiler(string, lambda name, args: fol.Atom(name, tuple(args))).whole(names)
-    return lambda environment, fresh: compiled({**environment, "": fresh})
+    term = _compiled(string, names, lambda name, arguments: fol.Atom(name, tuple(arguments)))
+    return lambda environment, fresh: term({**environment, FRESH: fresh})
 
 
 def compile_vf(string: str, names: Sequence[str]) -> Callable[[Environment], Meaning]:
-    """The VF meaning of a rule or word, from the meanings of `names`.
+    """The VF meaning of a rule or word, as a function of the meanings of `names`.
 
-    Raises `ParseError` for a name that is neither bound, nor among `names`, nor an operator.
+    The function raises `ParseError` for an operator with a wrong number of arguments, and for
+    arguments of a word.
     """
 
-    def build(name: str, arguments: list[Meaning]) -> Meaning:
+    def make_atom(name: str, arguments: list[Meaning]) -> Meaning:
         arity = vf.ARITY.get(name, 0)
         if len(arguments) != arity:
             raise ParseError(f"{string!r}: {name} has {len(arguments)} arguments, not {arity}")
         return vf.Operation(name, tuple(arguments)) if arity else vf.Word(name)
 
-    compiled = _Compiler(string, build).whole(names)
-    return lambda environment: compiled({**environment})
+    term = _compiled(string, names, make_atom)
+    return lambda environment: term({**environment})

@@ -1,7 +1,8 @@
 """Variable-free formulas: ``ALL AND CAT SMALL NOT DANCE``, prefix notation without brackets.
 
-EXIST, ALL, TWO and THREE take a restrictor and a scope, AND and OR two arguments, NOT one; INV
-turns a relation round (``INV FOLLOW``: to be followed by). Every other word is content.
+EXIST, ALL, TWO and THREE take a restrictor and a scope, AND and OR two arguments, NOT one. INV
+takes a relation and gives its inverse (``INV FOLLOW``: to be followed by). Every other word is a
+content word.
 """
 
 from __future__ import annotations
@@ -45,42 +46,41 @@ def words(term: Term) -> Iterator[str]:
     """Operators and content words from left to right."""
     stack = [term]
     while stack:
-        item = stack.pop()
-        if isinstance(item, Word):
-            yield item.name
+        part = stack.pop()
+        if isinstance(part, Word):
+            yield part.name
         else:
-            yield item.operator
-            stack.extend(reversed(item.arguments))
+            yield part.operator
+            stack.extend(reversed(part.arguments))
 
 
 def parse(string: str) -> Term:
-    """The term that `string` writes.
+    """The term that `string` denotes.
 
     Raises:
-        ParseError: an argument missing, words left over, a word not in capitals, or a term nested
-            deeper than `etl.sygns.fol.DEEPEST`.
+        ParseError: an argument is missing, words are left over, a word is not in capitals, or the
+            term is nested deeper than `etl.sygns.fol.DEEPEST`.
     """
-    items = string.split()
-    # From the right, an operator finds its arguments on a stack: no recursion, whatever the length.
+    symbols = string.split()
+    # Read from the right, an operator finds its arguments on a stack: no recursion at any length.
     stack: list[Term] = []
     depths: list[int] = []
-    for position in range(len(items) - 1, -1, -1):
-        item = items[position]
-        arity = ARITY.get(item)
+    for position, symbol in reversed(list(enumerate(symbols, 1))):
+        arity = ARITY.get(symbol)
         if arity is None:
-            if not item.isidentifier() or item != item.upper():
-                raise ParseError(f"word {position + 1}: got {item!r}, expected a word in capitals")
-            stack.append(Word(item))
+            if not symbol.isidentifier() or symbol != symbol.upper():
+                raise ParseError(f"word {position}: got {symbol!r}, expected a word in capitals")
+            stack.append(Word(symbol))
             depths.append(1)
         else:
             if len(stack) < arity:
                 raise ParseError(
-                    f"word {position + 1}: {item} has {len(stack)} arguments, expected {arity}"
+                    f"word {position}: {symbol} has {len(stack)} arguments, expected {arity}"
                 )
             arguments = tuple([stack.pop() for _ in range(arity)])
             depths.append(1 + max([depths.pop() for _ in range(arity)]))
             check_depth(depths[-1])
-            stack.append(Operation(item, arguments))
+            stack.append(Operation(symbol, arguments))
     if len(stack) != 1:
         raise ParseError(f"{len(stack)} terms, expected one: {string!r}")
     return stack[0]

@@ -27,25 +27,25 @@ GOLD = "b1 IMP b2 b3 [SEP] b2 REF x1 [SEP] b2 lion x1 [SEP] b3 NOT b4 [SEP] b4 c
 def small_clauses() -> st.SearchStrategy[list[Clause]]:
     box = st.sampled_from(["b1", "b2", "b3"])
     entity = st.sampled_from(["x1", "x2"])
-    one = st.one_of(
+    clause = st.one_of(
         st.builds(lambda b, p, x: Clause(b, p, (x,)), box, st.sampled_from(["dog", "run"]), entity),
         st.builds(lambda b, x, y: Clause(b, "see", (x, y)), box, entity, entity),
         st.builds(lambda b, c: Clause(b, "NOT", (c,)), box, box),
     )
-    return st.lists(one, min_size=1, max_size=7)
+    return st.lists(clause, min_size=1, max_size=7)
 
 
 def by_enumeration(predicted: list[Clause], gold: list[Clause]) -> int:
-    """The same by trying every mapping."""
+    """What `matching` returns, found by trying every mapping."""
     best = 0
     names = {
         k: sorted({v for c in predicted for v in (c.box, *c.arguments) if v[0] == k}) for k in "bx"
     }
-    others = {
+    gold_names = {
         k: sorted({v for c in gold for v in (c.box, *c.arguments) if v[0] == k}) for k in "bx"
     }
-    for b in permutations([*others["b"], *[""] * len(names["b"])], len(names["b"])):
-        for x in permutations([*others["x"], *[""] * len(names["x"])], len(names["x"])):
+    for b in permutations([*gold_names["b"], *[""] * len(names["b"])], len(names["b"])):
+        for x in permutations([*gold_names["x"], *[""] * len(names["x"])], len(names["x"])):
             to = dict(zip([*names["b"], *names["x"]], [*b, *x], strict=True))
             left = list(gold)
             count = 0
@@ -60,11 +60,11 @@ def by_enumeration(predicted: list[Clause], gold: list[Clause]) -> int:
 
 @given(small_clauses(), small_clauses())
 def test_matching_is_exact(predicted, gold):
-    found = matching(predicted, gold)
-    assert found.proven
-    assert found.clauses == by_enumeration(predicted, gold)
-    assert found.clauses == matching(gold, predicted).clauses
-    assert hill_climbing(predicted, gold, restarts=3) <= found.clauses
+    best = matching(predicted, gold)
+    assert best.proven
+    assert best.clauses == by_enumeration(predicted, gold)
+    assert best.clauses == matching(gold, predicted).clauses
+    assert hill_climbing(predicted, gold, restarts=3) <= best.clauses
 
 
 @given(boxes(), st.randoms(use_true_random=False))
@@ -73,10 +73,10 @@ def test_renamed_variables_and_shuffled_clauses_match_entirely(box, rng):
     names = sorted({v for c in gold for v in (c.box, *c.arguments)})
     numbers = list(range(1, len(names) + 1))
     rng.shuffle(numbers)
-    to = {v: f"{v[0]}{n}" for v, n in zip(names, numbers, strict=True)}
-    other = [Clause(to[c.box], c.symbol, tuple(to[a] for a in c.arguments)) for c in gold]
-    rng.shuffle(other)
-    score = match(drs.text(box), drs.SEPARATOR.join(map(str, other)))
+    new = {v: f"{v[0]}{n}" for v, n in zip(names, numbers, strict=True)}
+    renamed = [Clause(new[c.box], c.symbol, tuple(new[a] for a in c.arguments)) for c in gold]
+    rng.shuffle(renamed)
+    score = match(drs.text(box), drs.SEPARATOR.join(map(str, renamed)))
     assert score.f == 1.0
 
 
@@ -87,23 +87,23 @@ def test_sentences_match_themselves_and_never_climb_higher_than_the_best(depth):
         for r in Sampler(grammar("clean", 5, 5), depth, seed=0).records(range(40))
     ]
     rng = random.Random(0)
-    for own, other in pairwise(rows):
-        shuffled = drs.rename(rng.sample(own, len(own)))
-        assert matching(shuffled, own).clauses == len(own)
-        assert hill_climbing(other, own, restarts=2) <= matching(other, own).clauses
+    for gold, predicted in pairwise(rows):
+        shuffled = drs.rename(rng.sample(gold, len(gold)))
+        assert matching(shuffled, gold).clauses == len(gold)
+        assert hill_climbing(predicted, gold, restarts=2) <= matching(predicted, gold).clauses
 
 
-def test_hill_climbing_finds_what_is_easy_to_find():
+def test_hill_climbing_matches_equal_structures():
     rows = Sampler(grammar("clean", 5, 5), 0, seed=0).records(range(10))
     for row in rows:
         assert match(row.drs, row.drs, search="hill_climbing").f == 1.0
 
 
-def test_redundant_referents_are_left_out_on_both_sides():
+def test_redundant_referents_are_ignored_on_both_sides():
     score = match(GOLD, "b1 IMP b2 b3 [SEP] b2 lion x1 [SEP] b3 NOT b4 [SEP] b4 cry x1")
     assert (score.matched, score.predicted, score.gold) == (4, 4, 4)
-    kept = without_redundant_referents(drs.parse_clauses("b1 REF x1 [SEP] b2 dog x1"))
-    assert [str(c) for c in kept] == ["b1 REF x1", "b2 dog x1"]
+    clauses = without_redundant_referents(drs.parse_clauses("b1 REF x1 [SEP] b2 dog x1"))
+    assert [str(c) for c in clauses] == ["b1 REF x1", "b2 dog x1"]
 
 
 def test_partial_agreement():
@@ -144,14 +144,14 @@ def test_scores_add_up_to_micro_averages():
     assert Score().f == 0.0
 
 
-def test_a_search_cut_off_says_so():
+def test_an_incomplete_search_is_not_proven():
     rows = [
         drs.parse_clauses(r.drs)
         for r in Sampler(grammar("clean", 5, 5), 4, seed=0).records(range(2))
     ]
-    found = matching(rows[0], rows[1], steps=1)
-    assert not found.proven
-    assert found.clauses <= matching(rows[0], rows[1]).clauses
+    incomplete = matching(rows[0], rows[1], steps=1)
+    assert not incomplete.proven
+    assert incomplete.clauses <= matching(rows[0], rows[1]).clauses
 
 
 def test_the_copy_of_sygns_counts_the_name_of_a_first_argument():

@@ -56,10 +56,10 @@ def test_formulas(proving):
 
 
 def test_summaries_by_class(proving):
-    found = {
+    summaries = {
         (s.group, s.name): s for s in summarise(ITEMS, evaluate(ITEMS, "fol", proving=proving))
     }
-    assert set(found) == {
+    assert set(summaries) == {
         ("all", "all"),
         ("quantifier", "EXI"),
         ("quantifier", "NUM"),
@@ -70,17 +70,17 @@ def test_summaries_by_class(proving):
         ("depth", "0"),
         ("depth", "1"),
     }
-    whole = found["all", "all"]
-    assert whole.items == 3
-    assert whole.entailment["gold_entails_predicted"] == {
+    overall = summaries["all", "all"]
+    assert overall.items == 3
+    assert overall.entailment["gold_entails_predicted"] == {
         "theorem": 1,
         "not_a_theorem": 1,
         "timeout": 0,
         "unparseable": 1,
     }
-    assert whole.entailment["equivalent"] == {"theorem": 1}
-    assert whole.down_items == 2
-    assert found["depth", "1"].record()["up"]["items"] == 1
+    assert overall.entailment["equivalent"] == {"theorem": 1}
+    assert overall.down_items == 2
+    assert summaries["depth", "1"].record()["up"]["items"] == 1
 
 
 def test_clauses_are_scored_micro_and_by_item():
@@ -88,12 +88,12 @@ def test_clauses_are_scored_micro_and_by_item():
     items = [Item(gold, gold), Item(gold, "b1 REF x1 [SEP] b1 dog x1"), Item(gold, "b1 dog")]
     scores = evaluate(items, "drs")
     assert [s.exact for s in scores] == [True, False, False]
-    (whole,) = summarise(items, scores)
-    assert whole.clauses is not None
-    assert (whole.clauses.matched, whole.clauses.predicted, whole.clauses.gold) == (3, 4, 6)
-    assert whole.clauses.ill_formed == 1
-    assert whole.clauses_f == pytest.approx((1 + 2 / 3 + 0) / 3)
-    assert whole.record()["clauses"]["recall"] == 0.5
+    (overall,) = summarise(items, scores)
+    assert overall.clauses is not None
+    assert (overall.clauses.matched, overall.clauses.predicted, overall.clauses.gold) == (3, 4, 6)
+    assert overall.clauses.ill_formed == 1
+    assert overall.clauses_f == pytest.approx((1 + 2 / 3 + 0) / 3)
+    assert overall.record()["clauses"]["recall"] == 0.5
     assert scores[2].record() == {
         "exact": False,
         "clauses_matched": 0,

@@ -106,14 +106,14 @@ def test_predictions_of_a_run(tmp_path):
         }
         for row in rows
     ]
-    said = [
+    predictions = [
         {"run_id": "r1", "task": "sygns", "edition": "clean", "item_id": rows[0].sentence_id}
         | {"text": rows[0].vf},
         {"run_id": "r1", "task": "sygns", "edition": "clean", "item_id": rows[1].sentence_id}
         | {"predicted": "ALL DOG RUN"},
         {"run_id": "r2", "task": "sygns", "edition": "clean", "item_id": "0123"},
     ]
-    for name, data in (("sygns", sygns), ("predictions", said)):
+    for name, data in (("sygns", sygns), ("predictions", predictions)):
         schema = table(name).schema
         arrow.append(lake, name, pa.Table.from_pylist(data, schema=schema), job="test")
     items = run_items(lake, "r1", "vf")
@@ -133,24 +133,28 @@ def test_parts_of_a_run_are_scored_apart(tmp_path):
     records = list(Sampler(grammar("clean", 5, 5), 0, seed=0).records(range(3)))
     parts = ("test", "val", "test")
     split = {"scheme": "systematicity", "edition": "clean"}
-    sygns, splits, said = [], [], []
+    sygns, splits, predictions = [], [], []
     for row, part in zip(records, parts, strict=True):
         sygns.append(
             {"sentence_id": row.sentence_id, "depth": 0, "sentence": row.sentence, "vf": row.vf}
             | {"phenomena": list(row.phenomena), "edition": "clean"}
         )
-        for primitive, where in (("one", part), ("two", "train")):
-            own = {"primitive": primitive, "part": where, "sentence_id": row.sentence_id}
-            splits.append(split | own)
-        said.append(
+        for primitive, assigned_part in (("one", part), ("two", "train")):
+            assigned = {
+                "primitive": primitive,
+                "part": assigned_part,
+                "sentence_id": row.sentence_id,
+            }
+            splits.append(split | assigned)
+        predictions.append(
             {"run_id": "r1", "task": "sygns_vf", "fold": "one", "item_id": row.sentence_id}
             | {"text": row.vf, **split}
         )
-    for name, data in (("sygns", sygns), ("sygns_splits", splits), ("predictions", said)):
+    for name, data in (("sygns", sygns), ("sygns_splits", splits), ("predictions", predictions)):
         schema = table(name).schema
         arrow.append(lake, name, pa.Table.from_pylist(data, schema=schema), job="test")
-    found = {part: len(run_items(lake, "r1", "vf", part)) for part in ("test", "val", "all")}
-    assert found == {"test": 2, "val": 1, "all": 3}
+    sizes = {part: len(run_items(lake, "r1", "vf", part)) for part in ("test", "val", "all")}
+    assert sizes == {"test": 2, "val": 1, "all": 3}
     items = run_items(lake, "r1", "vf", "test")
     assert [item.item_id for item in items] == sorted(item.item_id for item in items)
     with pytest.raises(UserError, match="part=train: run=r1 has none; its rows are of test, val"):
@@ -162,11 +166,11 @@ def test_parts_of_a_run_are_scored_apart(tmp_path):
 def test_the_command_line(files):
     gold, predicted = files
     command = [sys.executable, "-m", "analysis.semantics", "form=vf", f"gold={gold}"]
-    done = subprocess.run(
+    result = subprocess.run(
         [*command, f"predicted={predicted}", "prover=none"], capture_output=True, text=True
     )
-    assert done.returncode == 0, done.stderr
-    assert "all" in done.stdout
-    wrong = subprocess.run(command, capture_output=True, text=True)
-    assert wrong.returncode == 2
-    assert wrong.stderr.startswith("error: expected either gold=FILE")
+    assert result.returncode == 0, result.stderr
+    assert "all" in result.stdout
+    refused = subprocess.run(command, capture_output=True, text=True)
+    assert refused.returncode == 2
+    assert refused.stderr.startswith("error: expected either gold=FILE")

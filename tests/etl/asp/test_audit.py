@@ -11,7 +11,7 @@ from etl.asp.baselines import baselines
 ROWS = [("The rod is big.", "The rod is huge", "no"), ("The rod is huge", "The rod is big.", "yes")]
 
 
-def test_the_full_stop_is_found():
+def test_the_audit_finds_the_full_stop():
     rules = {rule.feature: rule for rule in audit(ROWS * 10)}
     rule = rules["premise ends in a full stop"]
     assert (rule.accuracy, rule.majority, rule.gain) == (1.0, 0.5, 50.0)
@@ -20,17 +20,17 @@ def test_the_full_stop_is_found():
     assert rules["overlap over union"].accuracy == 0.5
 
 
-def test_nothing_is_found_where_nothing_is():
-    mended = [(f"{p.rstrip('.')}.", f"{h.rstrip('.')}.", label) for p, h, label in ROWS]
-    both = mended + [(p, h, "no" if label == "yes" else "yes") for p, h, label in mended]
-    assert {rule.accuracy for rule in audit(both)} == {0.5}
+def test_no_rule_beats_chance_without_artefacts():
+    with_full_stops = [(f"{p.rstrip('.')}.", f"{h.rstrip('.')}.", label) for p, h, label in ROWS]
+    contradictory = [(p, h, "no" if label == "yes" else "yes") for p, h, label in with_full_stops]
+    assert {rule.accuracy for rule in audit(with_full_stops + contradictory)} == {0.5}
 
 
 def test_features_of_a_pair():
-    found = features("The bag is not old.", "The bag is new.")
-    assert (found["negation in premise"], found["negation in hypothesis"]) == (True, False)
-    assert found["words, hypothesis less premise"] == -1
-    assert found["share of hypothesis in premise"] == pytest.approx(4 / 5)
+    values = features("The bag is not old.", "The bag is new.")
+    assert (values["negation in premise"], values["negation in hypothesis"]) == (True, False)
+    assert values["words, hypothesis less premise"] == -1
+    assert values["share of hypothesis in premise"] == pytest.approx(4 / 5)
 
 
 def test_no_rows():
@@ -42,8 +42,14 @@ def test_a_file_is_audited(tmp_path, capsys):
     path = tmp_path / "pairs.tsv"
     lines = ["sentence1\tsentence2\tgold", *("\t".join(row) for row in ROWS * 5)]
     path.write_text("\n".join(lines) + "\n")
-    given = [f"file={path}", "premise=sentence1", "hypothesis=sentence2", "label=gold", "top=40"]
-    run(conf.load(Settings, given))
+    arguments = [
+        f"file={path}",
+        "premise=sentence1",
+        "hypothesis=sentence2",
+        "label=gold",
+        "top=40",
+    ]
+    run(conf.load(Settings, arguments))
     assert "premise ends in a full stop" in capsys.readouterr().out
     with pytest.raises(UserError, match="no premise, hypothesis, label"):
         run(conf.load(Settings, [f"file={path}"]))
@@ -52,8 +58,8 @@ def test_a_file_is_audited(tmp_path, capsys):
 
 
 def test_baselines():
-    found = baselines(["entailment"] * 26 + ["not_entailment"] * 54 + ["discard"])
-    assert (found.rows, found.entailments, found.majority) == (80, 26, 67.5)
-    assert found.chance == pytest.approx(55.83, abs=0.01)
+    result = baselines(["entailment"] * 26 + ["not_entailment"] * 54 + ["discard"])
+    assert (result.rows, result.entailments, result.majority) == (80, 26, 67.5)
+    assert result.chance == pytest.approx(55.83, abs=0.01)
     with pytest.raises(ValueError, match="no labels"):
         baselines(["discard"])

@@ -34,7 +34,7 @@ def test_a_fit_finds_the_threshold(test, polarity, slope):
     assert fitted.share(101.0) == pytest.approx(0.5, abs=0.02)
 
 
-def test_what_cannot_be_fitted():
+def test_too_few_judgements_are_refused():
     with pytest.raises(UserError, match="at least three"):
         scaled({80.0: 0.1, 200.0: 0.5})
     with pytest.raises(UserError, match="not all judged alike"):
@@ -58,5 +58,5 @@ def test_the_empirical_curve_may_fall_again():
     gold = Gold("empirical", {}, {key: {100.0: 0.2, 120.0: 0.9, 200.0: 0.3}})
     assert not gold.entails(*key, 100) and gold.entails(*key, 110) and not gold.entails(*key, 200)
     assert gold.extrapolated(*key, 201) and not gold.extrapolated(*key, 199)
-    # Beyond the last number its answer is taken.
+    # Beyond the judged numbers the nearest one decides.
     assert not gold.entails(*key, 500)

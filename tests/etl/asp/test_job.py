@@ -17,7 +17,7 @@ from etl.lake.tables import table
 SMALL = Settings(edition="small", entailment=20, degree=160, seed=4)
 
 
-def put(spark, root, name, partition, rows):
+def write_table(spark, root, name, partition, rows):
     frame = spark.createDataFrame(pa.Table.from_pylist(rows, table(name).schema))
     Lake(spark, root).replace(name, frame, partition, job="test")
 
@@ -32,22 +32,22 @@ def lake(spark, tmp_path_factory) -> Lake:
 def test_the_rows_are_those_of_the_rules(lake):
     rows = {tuple(row) for row in lake.read("asp_entailment").collect()}
     source = Recipe(SMALL).entailment()
-    wanted = {(*row, "small") for test in TESTS for row in source.rows(test, 0, 20)}
-    assert rows == wanted
+    expected = {(*row, "small") for test in TESTS for row in source.rows(test, 0, 20)}
+    assert rows == expected
     degree = Counter(row["test"] for row in lake.read("asp_degree").collect())
     assert degree == dict.fromkeys(TESTS, 160)
 
 
 def test_the_splits_are_disjoint_and_balanced(lake):
-    three = {row["item_id"]: row for row in lake.read("asp_entailment").collect()}
-    three |= {row["item_id"]: row for row in lake.read("asp_degree").collect()}
+    rows = {row["item_id"]: row for row in lake.read("asp_entailment").collect()}
+    rows |= {row["item_id"]: row for row in lake.read("asp_degree").collect()}
     places: dict[tuple[str, str], dict[str, str]] = {}
     sizes: Counter[tuple[str, str, str, str]] = Counter()
     for row in lake.read("asp_splits").collect():
-        own = places.setdefault((row["scheme"], row["round"]), {})
-        assert own.setdefault(row["item_id"], row["part"]) == row["part"]
+        parts = places.setdefault((row["scheme"], row["round"]), {})
+        assert parts.setdefault(row["item_id"], row["part"]) == row["part"]
         if row["part"] != "test":
-            label = three[row["item_id"]]["label3"]
+            label = rows[row["item_id"]]["label3"]
             sizes[row["scheme"], row["round"], row["part"], label] += 1
     by_part: dict[tuple[str, ...], set[int]] = {}
     for key, count in sizes.items():
@@ -56,27 +56,27 @@ def test_the_splits_are_disjoint_and_balanced(lake):
     for number in range(4):
         adjectives: dict[str, set[str]] = {"train": set(), "test": set()}
         for item, part in places.get(("adjectives", str(number)), {}).items():
-            row = three[item]
+            row = rows[item]
             words = {row["adjective"], row["other_adjective"] or row["adjective"]}
             adjectives["test" if part == "test" else "train"] |= words
         assert adjectives["train"].isdisjoint(adjectives["test"])
 
 
 def test_rows_do_not_depend_on_the_partitioning(spark):
-    found = []
-    for parts in (1, 7):
+    by_partitioning = []
+    for tasks in (1, 7):
         frames = [
-            make(spark, Recipe(replace(SMALL, degree=40, task_size=-(-size // parts))))
-            for make, size in ((entailment_rows, 160), (degree_rows, 320))
+            build_rows(spark, Recipe(replace(SMALL, degree=40, task_size=-(-size // tasks))))
+            for build_rows, size in ((entailment_rows, 160), (degree_rows, 320))
         ]
-        found.append([sorted(map(tuple, frame.collect())) for frame in frames])
-    assert found[0] == found[1]
+        by_partitioning.append([sorted(map(tuple, frame.collect())) for frame in frames])
+    assert by_partitioning[0] == by_partitioning[1]
 
 
 def test_corpus_and_judgements_of_the_lake(spark, tmp_path):
     root = str(tmp_path / "lake")
     pairs = [{"corpus": "mine", "adjective": "tall", "noun": "tree", "count": 3}]
-    put(spark, root, "amod_pairs", {"corpus": "mine"}, pairs)
+    write_table(spark, root, "amod_pairs", {"corpus": "mine"}, pairs)
     settings = replace(SMALL, entailment=0, degree=40, corpus="mine", lake=root, splits=False)
     build(settings)
     (dropped,) = Lake(spark, root).read("dropped").collect()
@@ -87,13 +87,13 @@ def test_corpus_and_judgements_of_the_lake(spark, tmp_path):
         {"test": "ordering", "polarity": "positive", "z": 80.0, "share": 0.1, "n": 1, "fit": 0.0,
          "threshold": 100.0, "standard_error": 1.0, "source": "mine"}
     ]  # fmt: skip
-    put(spark, root, "asp_human", {"source": "mine"}, human)
+    write_table(spark, root, "asp_human", {"source": "mine"}, human)
     with pytest.raises(UserError, match="no judgements in asp_human of booster negative"):
         build(replace(settings, corpus=None, human="mine"))
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("argument", "message"),
     [
         ("degree=50", "multiple of 40"),
         ("entailment=-1", "0 or more"),
@@ -102,9 +102,9 @@ def test_corpus_and_judgements_of_the_lake(spark, tmp_path):
         ("variants=[]", "expected some of base"),
     ],
 )
-def test_mistakes_of_the_user(given, message):
+def test_bad_settings_are_refused(argument, message):
     with pytest.raises(UserError, match=message):
-        conf.load(Settings, [given])
+        conf.load(Settings, [argument])
 
 
 def test_presets():

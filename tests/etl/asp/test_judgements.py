@@ -10,13 +10,13 @@ from etl.asp.degree import Degree
 from etl.asp.gold import published_gold
 from etl.asp.judge import Settings
 from etl.asp.judgements import COLUMNS, human_rows, read_responses, sheet, write_sheet
-from etl.asp.lexicon import lexicon
+from etl.asp.lexicon import load_lexicon
 
 
-def test_a_sheet_goes_out_and_comes_back(tmp_path):
+def test_a_sheet_is_written_and_its_answers_are_read(tmp_path):
     pytest.importorskip("scipy")
     gold = published_gold()
-    rows = sheet(Degree(lexicon(), 0, gold), 2, ["ann", "bob"], 0)
+    rows = sheet(Degree(load_lexicon(), 0, gold), 2, ["ann", "bob"], 0)
     assert len(rows) == 6 * 2 * 40 * 2
     assert [r["z"] for r in rows[:40]] != sorted(r["z"] for r in rows[:40])
     for row in rows:
@@ -24,14 +24,14 @@ def test_a_sheet_goes_out_and_comes_back(tmp_path):
         row["answer"] = "Yes" if yes else "no"
     rows[0]["answer"] = ""
     path = tmp_path / "sheet.csv"
-    assert write_sheet(path, rows) == len(rows)
+    write_sheet(path, rows)
     shares, counts = read_responses(path)
     assert len(shares) == 12 and sum(counts.values()) == len(rows) - 1
-    found = human_rows(shares, counts, "mine")
-    cuts = {(r["test"], r["polarity"]): r["threshold"] for r in found}
-    for key, cut in cuts.items():
-        # Clear-cut answers leave the threshold anywhere between two numbers.
-        assert cut == pytest.approx(gold.thresholds[key], abs=2.0)
+    judgements = human_rows(shares, counts, "mine")
+    thresholds = {(r["test"], r["polarity"]): r["threshold"] for r in judgements}
+    for key, threshold in thresholds.items():
+        # Answers that all agree leave the threshold anywhere between two numbers.
+        assert threshold == pytest.approx(gold.thresholds[key], abs=2.0)
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_a_sheet_goes_out_and_comes_back(tmp_path):
         (["x", "ordering", "positive", "80", "p", "h", "1", ""], "no answers"),
     ],
 )
-def test_what_cannot_be_understood(tmp_path, row, message):
+def test_bad_answers_are_refused(tmp_path, row, message):
     path = tmp_path / "sheet.csv"
     with path.open("w", newline="") as lines:
         csv.writer(lines).writerows([COLUMNS, row])
@@ -51,7 +51,7 @@ def test_what_cannot_be_understood(tmp_path, row, message):
         read_responses(path)
 
 
-def test_no_such_sheet(tmp_path):
+def test_a_missing_file_or_column_is_reported(tmp_path):
     with pytest.raises(UserError, match="No such file"):
         read_responses(tmp_path / "none.csv")
     (tmp_path / "other.csv").write_text("a,b\n1,2\n")
@@ -60,13 +60,13 @@ def test_no_such_sheet(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("arguments", "message"),
     [
         ([], "one of sheet=FILE"),
         (["responses=x.csv"], "expected source=NAME"),
         (["sheet=x.csv", "groups=3"], "even number"),
     ],
 )
-def test_mistakes_of_the_user(given, message):
+def test_bad_settings_are_refused(arguments, message):
     with pytest.raises(UserError, match=message):
-        conf.load(Settings, given)
+        conf.load(Settings, arguments)

@@ -8,7 +8,7 @@ import yaml
 
 from conf import UserError
 from etl.asp.labels import entails, origin
-from etl.asp.lexicon import PATH, lexicon, parse_lexicon, plural
+from etl.asp.lexicon import PATH, load_lexicon, parse_lexicon, plural
 from etl.asp.templates import Pair
 
 SMALL: dict[str, Any] = {
@@ -50,21 +50,27 @@ SMALL: dict[str, Any] = {
 
 
 def changed(*path, value):
+    """`SMALL` with another value at a path of keys."""
     data: dict[str, Any] = copy.deepcopy(SMALL)
-    at = data
-    for step in path[:-1]:
-        at = at[step]
-    at[path[-1]] = value
+    parent = data
+    for key in path[:-1]:
+        parent = parent[key]
+    parent[path[-1]] = value
     return data
 
 
 def test_a_small_lexicon():
-    words = parse_lexicon(SMALL)
-    assert words.weaker == {("long", "endless")}
-    assert words.standards["dirty"] == "minimum" and words.standards["long"] == "relative"
-    assert words.complementary[("clean", "dirty")] and not words.complementary[("long", "short")]
-    assert {a.word: a.nouns for a in words.adjectives}["endless"] == ("rod",)
-    assert (words.compared("long"), words.topmost("dirty")) == ("longer", "most dirty")
+    lexicon = parse_lexicon(SMALL)
+    assert lexicon.weaker == {("long", "endless")}
+    assert lexicon.standards["dirty"] == "minimum" and lexicon.standards["long"] == "relative"
+    assert (
+        lexicon.complementary[("clean", "dirty")] and not lexicon.complementary[("long", "short")]
+    )
+    assert {a.word: a.nouns for a in lexicon.adjectives}["endless"] == ("rod",)
+    assert (lexicon.comparative_of("long"), lexicon.superlative_of("dirty")) == (
+        "longer",
+        "most dirty",
+    )
 
 
 @pytest.mark.parametrize(
@@ -88,49 +94,51 @@ def test_a_small_lexicon():
         ),
     ],
 )
-def test_faults_are_named(data, message):
+def test_faults_are_reported(data, message):
     with pytest.raises(UserError, match=message):
         parse_lexicon(data)
 
 
-def test_the_lexicon_is_as_large_as_promised():
-    words = lexicon()
-    assert len(words.words) >= 120 and len(words.nouns) >= 150
-    assert len({a.scale for a in words.adjectives}) >= 40
+def test_the_lexicon_is_as_large_as_documented():
+    lexicon = load_lexicon()
+    assert len(lexicon.words) >= 120 and len(lexicon.nouns) >= 150
+    assert len({a.scale for a in lexicon.adjectives}) >= 40
 
 
-def test_combinations_that_a_corpus_backs():
-    words = parse_lexicon(SMALL)
-    kept, dropped = words.backed({("dirty", "boy"), ("long", "rod"), ("green", "rod")})
-    nouns = {a.word: a.nouns for a in kept.adjectives}
+def test_a_corpus_restricts_the_combinations():
+    lexicon = parse_lexicon(SMALL)
+    restricted, dropped = lexicon.restricted_to(
+        {("dirty", "boy"), ("long", "rod"), ("green", "rod")}
+    )
+    nouns = {a.word: a.nouns for a in restricted.adjectives}
     assert (nouns["dirty"], nouns["long"]) == (("boy",), ("rod",))
-    # Of short the corpus says nothing.
+    # The corpus has no noun with short.
     assert nouns["short"] == ("rod", "pole")
     assert dropped == [("long", "pole"), ("dirty", "rod"), ("dirty", "pole")]
 
 
 @pytest.mark.parametrize(
-    ("noun", "many"),
+    ("noun", "expected"),
     [("box", "boxes"), ("city", "cities"), ("boy", "boys"), ("man", "men"), ("bench", "benches")],
 )
-def test_plurals(noun, many):
-    assert plural(noun, {"man": "men"}) == many
+def test_plurals(noun, expected):
+    assert plural(noun, {"man": "men"}) == expected
 
 
 def test_no_such_file(tmp_path):
     with pytest.raises(UserError, match="no lexicon at"):
-        lexicon(tmp_path / "none.yaml")
+        load_lexicon(tmp_path / "none.yaml")
 
 
-def test_what_no_scale_decides_is_marked():
-    words = lexicon()
-    assert words.origins["cool", "cold"] == "sourced"
-    assert ("dumb", "stupid") not in words.origins  # no reference decides it
-    assert ("big", "huge") in words.weaker and ("big", "huge") not in words.origins
+def test_relations_outside_the_scales_have_an_origin():
+    lexicon = load_lexicon()
+    assert lexicon.origins["cool", "cold"] == "sourced"
+    assert ("dumb", "stupid") not in lexicon.origins  # no reference decides it
+    assert ("big", "huge") in lexicon.weaker and ("big", "huge") not in lexicon.origins
     cool = Pair("ordering", "day", "cool", None, "cold")
-    assert (origin(cool, words), entails(cool, words)) == ("sourced", False)
-    assert origin(Pair("ordering", "day", "cold", None, "cool"), words) == "sourced"
-    assert origin(Pair("ordering", "bag", "big", None, "huge"), words) == "lexicon"
+    assert (origin(cool, lexicon), entails(cool, lexicon)) == ("sourced", False)
+    assert origin(Pair("ordering", "day", "cold", None, "cool"), lexicon) == "sourced"
+    assert origin(Pair("ordering", "bag", "big", None, "huge"), lexicon) == "lexicon"
 
 
 def test_a_sourced_entry_needs_its_source():

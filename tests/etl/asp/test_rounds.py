@@ -12,9 +12,9 @@ from etl.asp import rounds, splits
 from etl.asp.degree import Degree
 from etl.asp.entailment import Entailment
 from etl.asp.gold import published_gold
-from etl.asp.lexicon import lexicon
+from etl.asp.lexicon import load_lexicon
 
-WORDS = lexicon()
+LEXICON = load_lexicon()
 SIZES = {
     ("train", "entailment"): 400, ("train", "contradiction"): 400, ("train", "neutral"): 400,
     ("val", "entailment"): 100, ("val", "contradiction"): 100, ("val", "neutral"): 100,
@@ -23,40 +23,46 @@ SIZES = {
 
 @pytest.mark.parametrize("seed", [0, 7])
 def test_entailment_rounds_have_the_sizes_of_the_release(seed):
-    outs = splits.held_out(WORDS, seed)[:2]
-    source = Entailment(WORDS, seed, balanced=False, text="paper")
-    found = list(rounds.entailment(source, outs, 20))
-    for number, out in enumerate(outs):
-        own = [(place[2], row) for place, row in found if place[1] == str(number)]
-        trained = [(part, row) for part, row in own if part != "test"]
+    held_out_words = splits.held_out(LEXICON, seed)[:2]
+    source = Entailment(LEXICON, seed, balanced=False, text="paper")
+    placed_rows = list(rounds.entailment(source, held_out_words, 20))
+    for number, held_out in enumerate(held_out_words):
+        rows = [(place[2], row) for place, row in placed_rows if place[1] == str(number)]
+        trained = [(part, row) for part, row in rows if part != "test"]
         assert Counter((part, row.label3) for part, row in trained) == SIZES
         assert len({row.item_id for _, row in trained}) == 1500
         adjectives = {w for _, r in trained for w in (r.adjective, r.other_adjective) if w}
-        assert adjectives.isdisjoint(out)
-        tested = [row for part, row in own if part == "test"]
+        assert adjectives.isdisjoint(held_out)
+        tested = [row for part, row in rows if part == "test"]
         assert len(tested) == 8 * 20
-        assert {w for r in tested for w in (r.adjective, r.other_adjective) if w} <= out
+        assert {w for r in tested for w in (r.adjective, r.other_adjective) if w} <= held_out
 
 
 def test_degree_rounds_have_the_sizes_of_the_release():
-    found = list(rounds.degree(Degree(WORDS, 3, published_gold(), text="paper"), 40))
-    sizes = Counter((place[1], place[2], row.label3) for place, row in found if place[2] != "test")
-    for out in ("length", "mass", "temperature", "price"):
-        own = [row for place, row in found if place[1] == out and place[2] != "test"]
-        assert {row.dimension for row in own} == {"length", "mass", "temperature", "price"} - {out}
-        assert all(not 80 < row.z < 120 for row in own)
-        assert len({row.item_id for row in own}) == 4462
+    placed_rows = list(rounds.degree(Degree(LEXICON, 3, published_gold(), text="paper"), 40))
+    sizes = Counter(
+        (place[1], place[2], row.label3) for place, row in placed_rows if place[2] != "test"
+    )
+    for held_out in ("length", "mass", "temperature", "price"):
+        rows = [row for place, row in placed_rows if place[1] == held_out and place[2] != "test"]
+        assert {row.dimension for row in rows} == {"length", "mass", "temperature", "price"} - {
+            held_out
+        }
+        assert all(not 80 < row.z < 120 for row in rows)
+        assert len({row.item_id for row in rows}) == 4462
         counts = {
-            part: [sizes[out, part, x] for x in ("entailment", "contradiction", "neutral")]
+            part: [sizes[held_out, part, x] for x in ("entailment", "contradiction", "neutral")]
             for part in ("train", "val")
         }
         assert counts == {"train": [1200, 1200, 1200], "val": [300, 300, 262]}
-        tested = [row for place, row in found if place[1] == out and place[2] == "test"]
-        assert (len(tested), {row.dimension for row in tested}) == (8 * 40, {out})
+        tested = [row for place, row in placed_rows if place[1] == held_out and place[2] == "test"]
+        assert (len(tested), {row.dimension for row in tested}) == (8 * 40, {held_out})
 
 
 def test_a_vocabulary_that_is_too_small_is_refused():
-    few = frozenset(["tall", "short", "big", "small"])
-    small = replace(WORDS, adjectives=tuple(a for a in WORDS.adjectives if a.word in few))
+    vocabulary = frozenset(["tall", "short", "big", "small"])
+    small = replace(
+        LEXICON, adjectives=tuple(a for a in LEXICON.adjectives if a.word in vocabulary)
+    )
     with pytest.raises(UserError, match=r"expected 500\. Extend the lexicon"):
         list(rounds.entailment(Entailment(small, 0, balanced=False), [frozenset(["tall"])], 10))

@@ -1,7 +1,8 @@
-"""Sentences, labels and draws of both tasks."""
+"""Sentences, labels and draws of the two tasks."""
 
 from __future__ import annotations
 
+import csv
 from collections import Counter
 
 import pytest
@@ -14,78 +15,36 @@ from etl.asp.audit import audit
 from etl.asp.degree import VARIANTS, Degree
 from etl.asp.entailment import Entailment
 from etl.asp.gold import published_gold
-from etl.asp.lexicon import lexicon
+from etl.asp.lexicon import load_lexicon
 from etl.asp.sampling import Order
 from etl.asp.templates import Pair, article, number, parse, write
 
-WORDS = lexicon()
-ENTAILMENT = Entailment(WORDS, 0)
-DEGREE = Degree(WORDS, 0, published_gold())
+LEXICON = load_lexicon()
+ENTAILMENT = Entailment(LEXICON, 0)
+DEGREE = Degree(LEXICON, 0, published_gold())
 
 
 @pytest.mark.parametrize(
     ("pair", "premise", "hypothesis", "entailed"),
     [
-        (
-            Pair("ordering", "bag", "huge", None, "big"),
-            "The bag is huge.",
-            "The bag is big.",
-            True,
-        ),
-        (
-            Pair("ordering", "bag", "big", None, "huge"),
-            "The bag is big.",
-            "The bag is huge.",
-            False,
-        ),
-        (
-            Pair("argument", "bag", "big", "box"),
-            "The bag is big.",
-            "The box is big.",
-            False,
-        ),
-        (
-            Pair("booster", "bag", "big", premise_mark="very"),
-            "The bag is very big.",
-            "The bag is big.",
-            True,
-        ),
-        (
-            Pair("diminisher", "bag", "big", hypothesis_mark="relatively"),
-            "The bag is big.",
-            "The bag is relatively big.",
-            True,
-        ),
-        (
-            Pair("negation", "bag", "small", None, "big", premise_mark="not"),
-            "The bag is not small.",
-            "The bag is big.",
-            False,
-        ),
-        (
-            Pair("negation", "bag", "dirty", None, "clean", premise_mark="not"),
-            "The bag is not dirty.",
-            "The bag is clean.",
-            True,
-        ),
-        (
-            Pair("comparative", "bag", "dirty", "box"),
-            "The bag is dirtier than the box.",
-            "The bag is dirty.",
-            True,
-        ),
-        (
-            Pair("comparative", "bag", "clean", "box", hypothesis_mark="not"),
-            "The bag is cleaner than the box.",
-            "The box is not clean.",
-            True,
-        ),
-        (
-            Pair("comparative", "bag", "expensive", "box"),
-            "The bag is more expensive than the box.",
-            "The bag is expensive.",
-            False,
-        ),
+        (Pair("ordering", "bag", "huge", None, "big"), "The bag is huge.", "The bag is big.", True),
+        (Pair("ordering", "bag", "big", None, "huge"),
+         "The bag is big.", "The bag is huge.", False),
+        (Pair("argument", "bag", "big", "box"), "The bag is big.", "The box is big.", False),
+        (Pair("booster", "bag", "big", premise_mark="very"),
+         "The bag is very big.", "The bag is big.", True),
+        (Pair("diminisher", "bag", "big", hypothesis_mark="relatively"),
+         "The bag is big.", "The bag is relatively big.", True),
+        (Pair("negation", "bag", "small", None, "big", premise_mark="not"),
+         "The bag is not small.", "The bag is big.", False),
+        (Pair("negation", "bag", "dirty", None, "clean", premise_mark="not"),
+         "The bag is not dirty.", "The bag is clean.", True),
+        (Pair("comparative", "bag", "dirty", "box"),
+         "The bag is dirtier than the box.", "The bag is dirty.", True),
+        (Pair("comparative", "bag", "clean", "box", hypothesis_mark="not"),
+         "The bag is cleaner than the box.", "The box is not clean.", True),
+        (Pair("comparative", "bag", "expensive", "box"),
+         "The bag is more expensive than the box.", "The bag is expensive.", False),
         (
             Pair(
                 "superlative",
@@ -99,28 +58,28 @@ DEGREE = Degree(WORDS, 0, published_gold())
             True,
         ),
     ],
-)
+)  # fmt: skip
 def test_a_pair_is_written_read_and_labelled(pair, premise, hypothesis, entailed):
-    assert write(pair, WORDS) == (premise, hypothesis)
-    assert parse(pair.test, premise, hypothesis, WORDS) == pair
+    assert write(pair, LEXICON) == (premise, hypothesis)
+    assert parse(pair.test, premise, hypothesis, LEXICON) == pair
     # As the release writes it, without a full stop.
-    assert parse(pair.test, premise, hypothesis.rstrip("."), WORDS) == pair
-    assert labels.entails(pair, WORDS) == entailed
+    assert parse(pair.test, premise, hypothesis.rstrip("."), LEXICON) == pair
+    assert labels.entails(pair, LEXICON) == entailed
 
 
 @pytest.mark.parametrize("test", TESTS)
-def test_what_is_not_of_the_templates(test):
+def test_other_sentences_do_not_fit_the_templates(test):
     with pytest.raises(ValueError, match="not of the form"):
-        parse(test, "Rods are long.", "The rod is long.", WORDS)
+        parse(test, "Rods are long.", "The rod is long.", LEXICON)
 
 
 def test_unknown_words_have_no_label():
     with pytest.raises(ValueError, match="unknown order"):
-        labels.entails(Pair("ordering", "bag", "big", None, "dirty"), WORDS)
+        labels.entails(Pair("ordering", "bag", "big", None, "dirty"), LEXICON)
     with pytest.raises(ValueError, match="unknown opposites"):
-        labels.entails(Pair("negation", "bag", "big", None, "dirty"), WORDS)
+        labels.entails(Pair("negation", "bag", "big", None, "dirty"), LEXICON)
     with pytest.raises(ValueError, match="unknown standard"):
-        labels.entails(Pair("comparative", "bag", "green", "box"), WORDS)
+        labels.entails(Pair("comparative", "bag", "green", "box"), LEXICON)
 
 
 @pytest.mark.parametrize("test", TESTS)
@@ -130,12 +89,12 @@ def test_entailment_rows(test):
     counts = {"dimension": 0, "argument": 0, "negation": 750, "comparative": 334}
     assert sum(row.label == "entailment" for row in rows) == counts.get(test, 500)
     for row in rows[::37]:
-        pair = parse(test, row.premise, row.hypothesis, WORDS)
-        assert labels.name(labels.entails(pair, WORDS)) == row.label
+        pair = parse(test, row.premise, row.hypothesis, LEXICON)
+        assert labels.name(labels.entails(pair, LEXICON)) == row.label
         assert (pair.noun, pair.adjective) == (row.noun, row.adjective)
         assert row.premise.endswith(".") and row.hypothesis.endswith(".")
-    assert rows[400:410] == list(Entailment(WORDS, 0).rows(test, 400, 410))
-    assert rows != list(Entailment(WORDS, 1).rows(test, 0, 1000))
+    assert rows[400:410] == list(Entailment(LEXICON, 0).rows(test, 400, 410))
+    assert rows != list(Entailment(LEXICON, 1).rows(test, 0, 1000))
 
 
 @pytest.mark.parametrize("test", ["ordering", "negation", "comparative"])
@@ -167,14 +126,14 @@ def test_too_many_rows_are_refused():
 def test_degree_groups(test, positive, negative):
     groups = [DEGREE.group(test, at) for at in range(50)]
     rows = [list(DEGREE.rows(group)) for group in groups]
-    assert len({row.item_id for own in rows for row in own}) == 2000
-    for group, own in zip(groups, rows, strict=True):
-        wanted = positive if group.polarity == "positive" else negative
-        counts = Counter(row.label for row in own)
-        assert counts["entailment"] == wanted
+    assert len({row.item_id for rows_of_group in rows for row in rows_of_group}) == 2000
+    for group, rows_of_group in zip(groups, rows, strict=True):
+        entailed = positive if group.polarity == "positive" else negative
+        counts = Counter(row.label for row in rows_of_group)
+        assert counts["entailment"] == entailed
         assert counts["discard"] == (test in ("dimension", "argument"))
-        assert [row.z for row in own] == [float(z) for z in range(60, 140, 2)]
-        assert not any(row.extrapolated for row in own)
+        assert [row.z for row in rows_of_group] == [float(z) for z in range(60, 140, 2)]
+        assert not any(row.extrapolated for row in rows_of_group)
     by_dimension = Counter(group.measure.dimension for group in groups)
     assert by_dimension == {"length": 14, "mass": 12, "temperature": 12, "price": 12}
     assert abs(Counter(g.polarity for g in groups)["positive"] - 25) <= 4
@@ -185,19 +144,20 @@ def test_variants_change_the_premise_alone():
     a, b = group.positive_value, group.negative_value
     unit = group.measure.unit
     base, sentences, numbers, both = (DEGREE.premise(group, v) for v in VARIANTS)
-    one, two = base.split(". ")
-    assert sentences == f"{two} {one}." and f"{a} {unit}" in one and f"{b} {unit}" in two
+    first, second = base.split(". ")
+    assert sentences == f"{second} {first}."
+    assert f"{a} {unit}" in first and f"{b} {unit}" in second
     assert numbers.split(". ")[0].split(" ")[1] == str(b)
     assert both.split(". ")[1] == f"{numbers.split('. ')[0]}."
     rows = list(DEGREE.rows(group, VARIANTS))
     assert len({row.item_id for row in rows}) == 160
     for variant in VARIANTS:
-        own = [row for row in rows if row.variant == variant]
-        assert [row.label for row in own] == [row.label for row in rows[:40]]
+        labels_of_variant = [row.label for row in rows if row.variant == variant]
+        assert labels_of_variant == [row.label for row in rows[:40]]
 
 
 def test_a_wider_range_is_extrapolated():
-    wide = Degree(WORDS, 0, published_gold(), z_range=(20.0, 176.0))
+    wide = Degree(LEXICON, 0, published_gold(), z_range=(20.0, 176.0))
     rows = list(wide.rows(wide.group("ordering", 0)))
     assert [row.z for row in rows[:2]] == [20.0, 24.0] and len(rows) == 40
     assert {row.extrapolated for row in rows if row.z < 60} == {True}
@@ -209,13 +169,13 @@ def test_only_judged_modifiers_by_default():
         assert {DEGREE.group(test, at).modifier for at in range(20)} == {word}
 
 
-def test_groups_do_not_repeat_up_to_the_last():
-    last = DEGREE.capacity("argument")
-    seen = {
+def test_groups_do_not_repeat_up_to_the_capacity():
+    capacity = DEGREE.capacity("argument")
+    premises = {
         (g.measure.unit, g.measure.positive, g.noun, g.polarity, g.positive_value, g.negative_value)
-        for g in (DEGREE.group("argument", at) for at in range(last))
+        for g in (DEGREE.group("argument", at) for at in range(capacity))
     }
-    assert len(seen) == last
+    assert len(premises) == capacity
 
 
 @given(st.integers(1, 5000), st.integers())
@@ -237,15 +197,14 @@ def test_numbers():
     assert [number(120.0), number(61.5)] == ["120", "61.5"]
 
 
-# ------------------------------------------------------------------------- text=paper
+# text=paper
 
-
-PAPER_ENTAILMENT = Entailment(WORDS, 0, balanced=False, text="paper")
-PAPER = Degree(WORDS, 0, published_gold(), text="paper")
+PAPER_ENTAILMENT = Entailment(LEXICON, 0, balanced=False, text="paper")
+PAPER_DEGREE = Degree(LEXICON, 0, published_gold(), text="paper")
 
 
 def oddities(test, rows):
-    """Shares of rows of degree estimation with each form of the release, in percent."""
+    """The percentages of rows of degree estimation that have each form of the release."""
     counts: Counter[str] = Counter()
     for premise, hypothesis in rows:
         figure = hypothesis.removeprefix("A ").lstrip("$").split()[0].split("°")[0]
@@ -260,8 +219,6 @@ def oddities(test, rows):
 
 
 def released(shared_data, task, test):
-    import csv
-
     with (shared_data / "asp" / task / f"{test}.csv").open(encoding="utf-8", newline="") as lines:
         rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
         return [(row["premise"], row["hypothesis"]) for row in rows]
@@ -273,30 +230,32 @@ def test_oddities_of_degree_rows_are_those_of_the_release(shared_data, test):
     rebuilt = [
         (row.premise, row.hypothesis)
         for at in range(50)
-        for row in PAPER.rows(PAPER.group(test, at))
+        for row in PAPER_DEGREE.rows(PAPER_DEGREE.group(test, at))
     ]
-    ours, theirs = oddities(test, rebuilt), oddities(test, published)
-    print(f"{test:11} release {theirs}\n{'':11} rebuild {ours}")
-    chance = "A where speech has an"  # as many as its numbers begin with 8, 11 or 18
-    assert theirs.pop(chance) > 0 and ours.pop(chance) > 0
-    assert ours == theirs
+    rebuilt_shares, published_shares = oddities(test, rebuilt), oddities(test, published)
+    print(f"{test:11} release {published_shares}\n{'':11} rebuild {rebuilt_shares}")
+    by_chance = "A where speech has an"  # the share of numbers that begin with 8, 11 or 18
+    assert published_shares.pop(by_chance) > 0 and rebuilt_shares.pop(by_chance) > 0
+    assert rebuilt_shares == published_shares
     assert len({premise for premise, _ in rebuilt}) == len({p for p, _ in published}) == 25
 
 
 @pytest.mark.parametrize("test", TESTS)
 def test_full_stops_of_entailment_rows_are_those_of_the_release(shared_data, test):
     def stops(rows):
-        found = Counter((at % 2, p[-1] == ".", h[-1] == ".") for at, (p, h) in enumerate(rows))
-        return {key: round(100 * count / len(rows), 1) for key, count in found.items()}
+        counts = Counter((at % 2, p[-1] == ".", h[-1] == ".") for at, (p, h) in enumerate(rows))
+        return {key: round(100 * count / len(rows), 1) for key, count in counts.items()}
 
-    ours = stops([(r.premise, r.hypothesis) for r in PAPER_ENTAILMENT.rows(test, 0, 1000)])
-    theirs = stops(released(shared_data, "EntailmentInference", test))
-    print(f"{test:11} (row of the item, premise and hypothesis end in a full stop): {ours}")
-    assert ours == theirs
+    rebuilt_stops = stops([(r.premise, r.hypothesis) for r in PAPER_ENTAILMENT.rows(test, 0, 1000)])
+    published_stops = stops(released(shared_data, "EntailmentInference", test))
+    print(
+        f"{test:11} (row of the item, premise and hypothesis end in a full stop): {rebuilt_stops}"
+    )
+    assert rebuilt_stops == published_stops
 
 
 def test_the_wider_range_has_sixty_numbers_and_narrow_superlatives():
-    wider = Degree(WORDS, 0, published_gold(), z_range=(40.0, 158.0), numbers=60, text="paper")
+    wider = Degree(LEXICON, 0, published_gold(), z_range=(40.0, 158.0), numbers=60, text="paper")
     rows = list(wider.rows(wider.group("superlative", 0)))
     assert [row.z for row in rows] == [float(z) for z in range(40, 160, 2)]
     step = (rows[0].positive_value - rows[0].negative_value) / 20
@@ -307,9 +266,9 @@ def test_the_wider_range_has_sixty_numbers_and_narrow_superlatives():
     ]
 
 
-def test_two_groups_of_a_premise_follow_each_other():
+def test_the_two_groups_of_a_premise_are_consecutive():
     for test in TESTS:
-        groups = [PAPER.group(test, at) for at in range(50)]
+        groups = [PAPER_DEGREE.group(test, at) for at in range(50)]
         assert [g.polarity for g in groups] == ["positive", "negative"] * 25
         assert Counter(g.measure.dimension for g in groups) == {
             "length": 14, "mass": 12, "temperature": 12, "price": 12

@@ -8,7 +8,7 @@ from conf import UserError
 from etl.asp import TESTS, labels
 from etl.asp.audit import audit
 from etl.asp.gold import PUBLISHED
-from etl.asp.lexicon import lexicon
+from etl.asp.lexicon import load_lexicon
 from etl.asp.templates import parse
 from etl.published.asp import read
 
@@ -70,7 +70,7 @@ def test_the_published_rows(shared_data):
     reading = read(shared_data / "asp")
     assert reading.dropped == {}
     rows = [r for r in reading.tables["asp_entailment"].to_pylist() if r["edition"] == "published"]
-    words = lexicon()
+    words = load_lexicon()
     entailments = {"dimension": 0, "argument": 0, "negation": 750, "comparative": 334}
     for test in TESTS:
         test_rows = [r for r in rows if r["test"] == test]

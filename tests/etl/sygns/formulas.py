@@ -11,7 +11,7 @@ NAMES = st.sampled_from(["dog", "run", "two", "chase", "small"])
 
 @st.composite
 def formulas(draw: st.DrawFn, bound: int = 0, size: int = 4) -> fol.Formula:
-    """A closed formula over x1 … xn (closed below `bound` outer variables)."""
+    """A formula whose free variables are at most the first `bound` of x1, x2, …: closed with 0."""
     kinds = ["all", "exists"] if bound == 0 else ["atom", "not", "and", "or", "implies", "exists"]
     kind = draw(st.sampled_from(["atom"] if bound and not size else kinds))
     smaller = max(size - 1, 0)
@@ -32,29 +32,29 @@ def formulas(draw: st.DrawFn, bound: int = 0, size: int = 4) -> fol.Formula:
 
 @st.composite
 def boxes(draw: st.DrawFn, bound: int = 0, size: int = 3) -> drs.Box:
-    """A box whose predications speak of its own or outer referents."""
-    own = [f"x{bound + 1 + i}" for i in range(draw(st.integers(1 if bound == 0 else 0, 2)))]
-    inside = bound + len(own)
-    names = st.sampled_from([f"x{i + 1}" for i in range(inside)])
+    """A box over its own referents and the first `bound` of x1, x2, …, which are accessible."""
+    referents = [f"x{bound + 1 + i}" for i in range(draw(st.integers(1 if bound == 0 else 0, 2)))]
+    accessible = bound + len(referents)
+    names = st.sampled_from([f"x{i + 1}" for i in range(accessible)])
     conditions: list[drs.Condition] = [drs.Predication(draw(NAMES), (draw(names),))]
     for _ in range(draw(st.integers(0, 2)) if size else 0):
         kind = draw(st.sampled_from(["relation", "not", "imp", "dis"]))
         if kind == "relation":
             conditions.append(drs.Predication(draw(NAMES), (draw(names), draw(names))))
         elif kind == "not":
-            conditions.append(drs.Negation(draw(boxes(inside, size - 1))))
+            conditions.append(drs.Negation(draw(boxes(accessible, size - 1))))
         elif kind == "imp":
-            left = draw(boxes(inside, size - 1))
-            right = draw(boxes(inside + len(left.referents), size - 1))
+            left = draw(boxes(accessible, size - 1))
+            right = draw(boxes(accessible + len(left.referents), size - 1))
             conditions.append(drs.Implication(left, right))
         else:
-            pair = draw(boxes(inside, size - 1)), draw(boxes(inside, size - 1))
+            pair = draw(boxes(accessible, size - 1)), draw(boxes(accessible, size - 1))
             conditions.append(drs.Disjunction(*pair))
-    return drs.Box(tuple(own), tuple(conditions))
+    return drs.Box(tuple(referents), tuple(conditions))
 
 
 def terms(size: int = 8) -> st.SearchStrategy[vf.Term]:
-    """A term in prefix notation, meaningful or not."""
+    """A term of any shape, whether it is a sentence or not."""
     return st.recursive(
         NAMES.filter(lambda name: name != "two").map(lambda name: vf.Word(name.upper())),
         lambda inner: st.sampled_from(sorted(vf.ARITY)).flatmap(

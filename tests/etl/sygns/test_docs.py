@@ -1,4 +1,4 @@
-"""The row that docs/sygns.md shows is the one that the grammar makes."""
+"""docs/sygns.md shows the row that the grammar gives."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ PAGE = Path(__file__).parents[3] / "docs" / "sygns.md"
 
 
 def test_the_row_of_the_page():
-    shown = dict(re.findall(r"^\| (\w+) \| `(.+)` \|$", PAGE.read_text(), re.MULTILINE))
+    documented = dict(re.findall(r"^\| (\w+) \| `(.+)` \|$", PAGE.read_text(), re.MULTILINE))
     clean = grammar("clean")
-    depth, tree = clean.parse(shown["sentence"])
+    depth, tree = clean.parse(documented["sentence"])
     row = record(clean, depth, tree, "unique")
-    assert shown == {
+    assert documented == {
         "sentence_id": row.sentence_id,
         "depth": str(depth),
         "sentence": row.sentence,
         "fol": row.fol,
         "drs": row.drs,
         "vf": row.vf,
-        "polarity_fol": ", ".join(f"{word} {way}" for word, way in row.polarity_fol),
-        "polarity_vf": ", ".join(f"{word} {way}" for word, way in row.polarity_vf),
+        "polarity_fol": ", ".join(f"{word} {direction}" for word, direction in row.polarity_fol),
+        "polarity_vf": ", ".join(f"{word} {direction}" for word, direction in row.polarity_vf),
         "phenomena": ", ".join(row.phenomena),
     }

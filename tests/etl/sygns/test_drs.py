@@ -58,16 +58,16 @@ def test_siblings_share_a_number_only_when_numbered_by_nesting():
         ("b1 REF x1 [SEP] b1 dog x1 [SEP] b2 NOT b3 [SEP] b3 NOT b2", "not inside b1"),
     ],
 )
-def test_broken_structures_say_what_is_wrong(string, message):
+def test_parse_names_the_fault(string, message):
     with pytest.raises(ParseError, match=message):
         drs.parse(string)
 
 
-def test_the_right_box_of_an_implication_sees_the_left_one():
+def test_referents_of_an_antecedent_are_accessible_from_the_consequent():
     box = drs.parse("b1 IMP b2 b3 [SEP] b2 REF x1 [SEP] b2 dog x1 [SEP] b3 run x1")
     assert drs.text(box).startswith("b1 IMP b2 b3")
 
 
 def test_rename_numbers_by_first_mention():
-    items = drs.parse_clauses("b9 REF x4 [SEP] b9 NOT b3 [SEP] b3 run x4")
-    assert [str(c) for c in drs.rename(items)] == ["b1 REF x1", "b1 NOT b2", "b2 run x1"]
+    clauses = drs.parse_clauses("b9 REF x4 [SEP] b9 NOT b3 [SEP] b3 run x4")
+    assert [str(c) for c in drs.rename(clauses)] == ["b1 REF x1", "b1 NOT b2", "b2 run x1"]

@@ -11,19 +11,19 @@ from etl.sygns.grammar import grammar
 
 def test_draws_depend_on_their_number_alone():
     sampler = Sampler(grammar("clean", 5, 5), 2, seed=7)
-    whole = list(sampler.records(range(20)))
-    again = [
+    in_order = list(sampler.records(range(20)))
+    in_parts = [
         row
         for part in (range(10, 20), range(10))
         for row in Sampler(grammar("clean", 5, 5), 2, seed=7).records(part)
     ]
-    assert sorted(whole, key=str) == sorted(again, key=str)
-    other = Sampler(grammar("clean", 5, 5), 2, seed=8).records(range(20))
-    assert [r.sentence for r in other] != [r.sentence for r in whole]
+    assert sorted(in_order, key=str) == sorted(in_parts, key=str)
+    other_seed = Sampler(grammar("clean", 5, 5), 2, seed=8).records(range(20))
+    assert [r.sentence for r in other_seed] != [r.sentence for r in in_order]
 
 
 @pytest.mark.parametrize("depth", range(5))
-def test_records_hold_what_their_parsers_read(depth):
+def test_meanings_of_records_can_be_parsed(depth):
     for row in Sampler(grammar("clean", 5, 5), depth, seed=0).records(range(40)):
         assert row.depth == depth
         assert row.sentence_id == sentence_id(row.sentence, depth)
@@ -43,12 +43,12 @@ def test_samples_are_different_sentences():
     assert len({row.sentence for row in rows}) == 500
 
 
-def test_more_than_there_are():
+def test_a_sample_larger_than_the_grammar_is_refused():
     lexicon = grammar("clean", 5, 5).lexicon
-    few = {
+    few_words = {
         c: list(words)[: 2 if c in ("ivFin", "ivInf", "pn") else 1] for c, words in lexicon.items()
     }
-    sampler = Sampler(grammar("clean", 5, 5), 0, seed=0, words=few)
+    sampler = Sampler(grammar("clean", 5, 5), 0, seed=0, words=few_words)
     with pytest.raises(ValueError, match="120 different sentences of depth 0 asked for, 108 found"):
         sample(sampler, 120)
 
@@ -58,10 +58,10 @@ def test_the_number_of_sentences_at_depth_0():
 
 
 def test_enumeration_agrees_with_the_count():
-    g = grammar("clean", 1, 1)
-    seen = Counter(surface(node) for node in sentences(g, 0))
-    assert max(seen.values()) == 1
-    assert len(seen) == Sampler(g, 0, seed=0).sentences
+    small = grammar("clean", 1, 1)
+    counts = Counter(surface(node) for node in sentences(small, 0))
+    assert max(counts.values()) == 1
+    assert len(counts) == Sampler(small, 0, seed=0).sentences
 
 
 @pytest.mark.parametrize(

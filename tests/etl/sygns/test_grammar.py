@@ -9,13 +9,13 @@ import pytest
 
 from etl.sygns import drs, fol, polarity, vf
 from etl.sygns.fol import ParseError
-from etl.sygns.generate import Sampler
-from etl.sygns.grammar import Grammar, Word, grammar, leaves
+from etl.sygns.generate import Sampler, surface
+from etl.sygns.grammar import Grammar, grammar
 from etl.sygns.translate import fol_to_drs
 
 # The published clauses number boxes by nesting, so that in these rows two boxes share a number:
 # a second operator in a box, or one in each box of an implication, opens "the same" box again.
-UNSOUND = {11, 13, 15, 17, 23, 25, 27, 31, 33, 35, 37, 39, 41, 43, 45, 47, 49}
+SHARED_NUMBERS = {11, 13, 15, 17, 23, 25, 27, 31, 33, 35, 37, 39, 41, 43, 45, 47, 49}
 
 
 @pytest.fixture(scope="module")
@@ -38,19 +38,19 @@ def published(shared_data):
 def test_templates_equal_the_published_ones(shared_data, paper, depth, size):
     path = shared_data / "sygns" / f"templates_depth{depth}.txt.gz"
     with gzip.open(path, "rt", encoding="utf-8") as lines:
-        wanted = {line.strip() for line in lines}
-    assert len(wanted) == size
-    assert set(paper.templates(depth)) == wanted
+        published_templates = {line.strip() for line in lines}
+    assert len(published_templates) == size
+    assert set(paper.templates(depth)) == published_templates
 
 
 def test_numbers_of_templates(paper, clean):
-    assert [paper.patterns(d) for d in range(5)] == [48, 440, 3640, 29240, 234040]
-    assert [clean.patterns(d) for d in range(5)] == [48, 440, 3520, 28160, 225280]
+    assert [paper.pattern_count(d) for d in range(5)] == [48, 440, 3640, 29240, 234040]
+    assert [clean.pattern_count(d) for d in range(5)] == [48, 440, 3520, 28160, 225280]
 
 
-def test_clean_templates_have_no_published_oddity(paper, clean):
-    odd = "pn did not tvFin pn"
-    assert odd in set(paper.templates(0)) - set(clean.templates(0))
+def test_clean_templates_lack_the_published_oddities(paper, clean):
+    oddity = "pn did not tvFin pn"
+    assert oddity in set(paper.templates(0)) - set(clean.templates(0))
     assert not any("ivFin conn ivInf" in t for t in clean.templates(1))
 
 
@@ -61,8 +61,8 @@ def test_published_rows_are_reproduced(published, paper):
         meanings = paper.meanings(tree)
         box = fol_to_drs(meanings.fol)
         tags = {t.split(":")[0] for t in row["tags"].split(";") if t.endswith(":yes")}
-        up_down = [(w, "up" if up else "down") for w, up in ast.literal_eval(row["folpol"])]
-        pos_neg = [
+        fol_polarity = [(w, "up" if up else "down") for w, up in ast.literal_eval(row["folpol"])]
+        vf_polarity = [
             (w, "up" if sign == "pos" else "down")
             for w, sign in re.findall(r"(\w+),(pos|neg)", row["vfpol"])
         ]
@@ -70,15 +70,15 @@ def test_published_rows_are_reproduced(published, paper):
         assert fol.text(meanings.fol) == row["fol"]
         assert vf.text(meanings.vf) == row["vf"]
         assert set(meanings.tags) == tags
-        assert polarity.from_fol(meanings.fol) == up_down
-        assert polarity.from_vf(meanings.vf) == pos_neg
+        assert polarity.from_fol(meanings.fol) == fol_polarity
+        assert polarity.from_vf(meanings.vf) == vf_polarity
         assert drs.text(box, "nesting") == row["drs"]
-        if int(row["id"]) in UNSOUND:
+        if int(row["id"]) in SHARED_NUMBERS:
             with pytest.raises(ParseError, match="opened more than once"):
                 drs.parse(row["drs"])
         else:
-            ours = drs.rename(drs.clauses(box))
-            assert ours == drs.rename(drs.parse_clauses(row["drs"]))
+            clauses = drs.rename(drs.clauses(box))
+            assert clauses == drs.rename(drs.parse_clauses(row["drs"]))
         if depth == 0:
             assert drs.text(box) == row["drs"]
 
@@ -86,22 +86,21 @@ def test_published_rows_are_reproduced(published, paper):
 @pytest.mark.parametrize("edition", ["clean", "paper"])
 @pytest.mark.parametrize("depth", range(5))
 def test_sentences_parse_back_to_what_they_were_generated_from(edition, depth):
-    g = grammar(edition, 5, 5)
-    sampler = Sampler(g, depth, seed=1)
+    rules = grammar(edition, 5, 5)
+    sampler = Sampler(rules, depth, seed=1)
     for number in range(60):
         tree = sampler.tree(number)
-        sentence = " ".join(w.surface if isinstance(w, Word) else w for w in leaves(tree))
-        found, parsed = g.parse(sentence)
-        assert found == depth or edition == "paper"
-        assert g.meanings(parsed) == g.meanings(tree)
+        parsed_depth, parsed = rules.parse(surface(tree))
+        assert parsed_depth == depth or edition == "paper"
+        assert rules.meanings(parsed) == rules.meanings(tree)
 
 
-def test_subject_relatives_have_their_arguments_right_in_the_clean_edition(clean, paper):
+def test_subject_relatives_have_their_arguments_in_order_in_the_clean_edition(clean, paper):
     sentence = "a dog that chased one cat ran"
-    right = "exists x1.(dog(x1) & exists x2.(cat(x2) & chase(x1,x2)) & run(x1))"
-    assert fol.text(clean.meanings(clean.parse(sentence)[1]).fol) == right
-    turned = right.replace("chase(x1,x2)", "chase(x2,x1)")
-    assert fol.text(paper.meanings(paper.parse(sentence)[1]).fol) == turned
+    in_order = "exists x1.(dog(x1) & exists x2.(cat(x2) & chase(x1,x2)) & run(x1))"
+    assert fol.text(clean.meanings(clean.parse(sentence)[1]).fol) == in_order
+    reversed_arguments = in_order.replace("chase(x1,x2)", "chase(x2,x1)")
+    assert fol.text(paper.meanings(paper.parse(sentence)[1]).fol) == reversed_arguments
 
 
 @pytest.mark.parametrize(
@@ -114,13 +113,13 @@ def test_subject_relatives_have_their_arguments_right_in_the_clean_edition(clean
         ("", "stuck at no word"),
     ],
 )
-def test_what_is_no_sentence_is_refused(clean, sentence, message):
+def test_strings_outside_the_grammar_are_refused(clean, sentence, message):
     with pytest.raises(ParseError, match=message):
         clean.parse(sentence)
 
 
 def test_depth_outside_the_grammar(clean):
     with pytest.raises(ValueError, match="from 0 to 4"):
-        clean.patterns(5)
+        clean.pattern_count(5)
     with pytest.raises(IndexError, match="expected 0 to 47"):
         clean.pattern(0, 48)

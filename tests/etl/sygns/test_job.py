@@ -10,7 +10,7 @@ from conf import UserError
 from etl.lake.scratch import scratch
 from etl.lake.spark import Lake
 from etl.sygns.generate import sample
-from etl.sygns.job import build, drawn, sampler_of, streams
+from etl.sygns.job import build, sampler_of, selected_draws, streams_of
 from etl.sygns.settings import Settings
 from etl.sygns.splits import part, quantifiers
 
@@ -28,13 +28,14 @@ def lake(spark, tmp_path_factory) -> Lake:
 
 def test_the_sentences_are_those_of_the_samplers(lake):
     rows = {row["sentence_id"]: row.asDict(recursive=True) for row in lake.read("sygns").collect()}
-    wanted = {}
-    for stream in streams(SMALL):
-        for record in sample(sampler_of(SMALL, stream), stream.size):
-            wanted[record.sentence_id] = record
-    assert set(rows) == set(wanted)
-    for name, record in wanted.items():
-        row = rows[name]
+    sampled = {
+        record.sentence_id: record
+        for stream in streams_of(SMALL)
+        for record in sample(sampler_of(SMALL, stream), stream.size)
+    }
+    assert set(rows) == set(sampled)
+    for sentence_id, record in sampled.items():
+        row = rows[sentence_id]
         assert (row["sentence"], row["depth"], row["edition"]) == (
             record.sentence,
             record.depth,
@@ -49,13 +50,13 @@ def test_the_splits(lake):
     sentences = {row["sentence_id"]: row for row in lake.read("sygns").collect()}
     sizes: Counter[tuple[str, str]] = Counter()
     for row in lake.read("sygns_splits").collect():
-        own = sentences[row["sentence_id"]]
+        sentence = sentences[row["sentence_id"]]
         scheme = row["scheme"], row["primitive"]
-        wanted = part(*scheme, own["depth"], own["sentence"], own["phenomena"])
-        assert wanted == ("train" if row["part"] == "val" else row["part"])
+        expected = part(*scheme, sentence["depth"], sentence["sentence"], sentence["phenomena"])
+        assert expected == ("train" if row["part"] == "val" else row["part"])
         sizes[scheme] += 1
-        if row["scheme"] == "embedded_quantifiers" and own["depth"]:
-            trained = set(quantifiers(own["sentence"])) <= {"one", "two", "every"}
+        if row["scheme"] == "embedded_quantifiers" and sentence["depth"]:
+            trained = set(quantifiers(sentence["sentence"])) <= {"one", "two", "every"}
             assert trained == (row["part"] != "test")
     assert sizes["systematicity", "one"] == sizes["quantifier_negation", "every"] == 60
     assert sizes["productivity", ""] == 2 * 20
@@ -63,21 +64,26 @@ def test_the_splits(lake):
 
 
 def test_draws_do_not_depend_on_the_partitioning(spark, tmp_path):
-    few = replace(SMALL, max_depth=0, embedded=0)
+    settings = replace(SMALL, max_depth=0, embedded=0)
     with scratch(str(tmp_path)) as folder:
-        one, many = (
-            {tuple(row) for row in drawn(spark, replace(few, task_size=size), folder).collect()}
+        one_task, many_tasks = (
+            {
+                tuple(row)
+                for row in selected_draws(
+                    spark, replace(settings, task_size=size), folder
+                ).collect()
+            }
             for size in (1000, 15)
         )
-    assert len(one) == 60
-    assert one == many
+    assert len(one_task) == 60
+    assert one_task == many_tasks
 
 
-def test_more_sentences_than_there_are(spark, tmp_path):
-    greedy = replace(SMALL, adjectives=5, adverbs=5, sentences=400_000, max_depth=0)
+def test_more_sentences_than_the_grammar_has_are_refused(spark, tmp_path):
+    too_large = replace(SMALL, adjectives=5, adverbs=5, sentences=400_000, max_depth=0)
     message = r"400000 sentences of depth 0 asked for, .* 323400"
     with scratch(str(tmp_path)) as folder, pytest.raises(UserError, match=message):
-        drawn(spark, greedy, folder)
+        selected_draws(spark, too_large, folder)
 
 
 def test_presets():
@@ -101,6 +107,6 @@ def test_presets():
         ("schemes=comp", "expected one of systematicity"),
     ],
 )
-def test_mistakes_of_the_user(argument, message):
+def test_bad_settings_are_refused(argument, message):
     with pytest.raises(UserError, match=message):
         conf.load(Settings, [argument])

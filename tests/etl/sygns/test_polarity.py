@@ -6,7 +6,7 @@ from etl.sygns import fol, polarity, vf
 
 
 @pytest.mark.parametrize(
-    ("formula", "term", "expected"),
+    ("formula", "term", "directions"),
     [
         # The examples of the paper's table 3.
         ("exists x1.(dog(x1) & run(x1))", "EXIST DOG RUN", "dog+ run+"),
@@ -19,10 +19,10 @@ from etl.sygns import fol, polarity, vf
         ),
     ],
 )
-def test_polarity_of_both_forms(formula, term, expected):
-    wanted = [(w[:-1], "up" if w[-1] == "+" else "down") for w in expected.split()]
-    assert polarity.from_fol(fol.parse(formula)) == wanted
-    assert polarity.from_vf(vf.parse(term)) == wanted
+def test_polarity_of_both_forms(formula, term, directions):
+    polarities = [(w[:-1], "up" if w[-1] == "+" else "down") for w in directions.split()]
+    assert polarity.from_fol(fol.parse(formula)) == polarities
+    assert polarity.from_vf(vf.parse(term)) == polarities
 
 
 def test_numerals_are_counted_in_formulas_only():

@@ -9,7 +9,7 @@ from etl.sygns.grammar import grammar
 from etl.sygns.splits import (
     SCHEMES,
     assign,
-    held_out,
+    in_validation,
     modifier_class,
     part,
     quantifier_class,
@@ -17,7 +17,7 @@ from etl.sygns.splits import (
 
 
 @pytest.mark.parametrize(
-    ("primitive", "sentence", "phenomena", "where"),
+    ("primitive", "sentence", "phenomena", "expected"),
     [
         # The paper's table 1.
         ("one", "one tiger ran", (), "train"),
@@ -36,20 +36,20 @@ from etl.sygns.splits import (
         ("one", "ann ran quickly", ("adverb",), "test"),
     ],
 )
-def test_systematicity(primitive, sentence, phenomena, where):
-    assert part("systematicity", primitive, 0, sentence, phenomena) == where
+def test_systematicity(primitive, sentence, phenomena, expected):
+    assert part("systematicity", primitive, 0, sentence, phenomena) == expected
 
 
 @pytest.mark.parametrize(
-    ("sentence", "phenomena", "where"),
+    ("sentence", "phenomena", "expected"),
     [
         ("one tiger did not run", ("negation",), "train"),
         ("every tiger ran quickly", ("adverb",), "train"),
         ("every tiger did not run", ("negation",), "test"),
     ],
 )
-def test_quantifiers_and_negation(sentence, phenomena, where):
-    assert part("quantifier_negation", "one", 0, sentence, phenomena) == where
+def test_quantifiers_and_negation(sentence, phenomena, expected):
+    assert part("quantifier_negation", "one", 0, sentence, phenomena) == expected
 
 
 def test_productivity_goes_by_depth():
@@ -58,7 +58,7 @@ def test_productivity_goes_by_depth():
 
 
 @pytest.mark.parametrize(
-    ("depth", "sentence", "where"),
+    ("depth", "sentence", "expected"),
     [
         (0, "three dogs liked bob", "train"),
         (1, "one dog that loved two rats ran", "train"),
@@ -66,8 +66,8 @@ def test_productivity_goes_by_depth():
         (1, "a dog that loved two rats ran", None),
     ],
 )
-def test_embedded_quantifiers(depth, sentence, where):
-    assert part("embedded_quantifiers", "", depth, sentence, ()) == where
+def test_embedded_quantifiers(depth, sentence, expected):
+    assert part("embedded_quantifiers", "", depth, sentence, ()) == expected
 
 
 def test_only_depth_0_tests_systematicity():
@@ -89,19 +89,19 @@ def test_classes():
     assert modifier_class(()) == "NON"
 
 
-def test_a_tenth_is_held_out_by_seed():
-    chosen = [held_out(0, "productivity", "", str(i)) for i in range(5000)]
-    assert 400 < sum(chosen) < 600
-    assert chosen != [held_out(1, "productivity", "", str(i)) for i in range(5000)]
+def test_a_tenth_is_for_validation_by_seed():
+    flags = [in_validation(0, "productivity", "", str(i)) for i in range(5000)]
+    assert 400 < sum(flags) < 600
+    assert flags != [in_validation(1, "productivity", "", str(i)) for i in range(5000)]
 
 
-def test_the_paper_s_split_sizes():
+def test_split_sizes_are_those_of_the_paper():
     # 12,000 to 38,000 of 50,000; here a twentieth of it: 600, give or take 4 standard errors of 21.
     rows = sample(Sampler(grammar("paper", 5, 5), 0, seed=0), 2500)
     parts = Counter(
-        (primitive, where)
+        (primitive, assigned)
         for row in rows
-        for scheme, primitive, where in assign(
+        for scheme, primitive, assigned in assign(
             SCHEMES, 0, row.sentence_id, 0, row.sentence, row.phenomena
         )
         if scheme == "systematicity"

@@ -4,13 +4,15 @@ import pytest
 
 from etl.sygns import fol, vf
 from etl.sygns.fol import ParseError
-from etl.sygns.terms import Fresh, compile_fol, compile_vf
+from etl.sygns.terms import FreshVariables, compile_fol, compile_vf
 
 
 def test_application_and_lambda():
-    every = compile_fol(r"\F. \G. all x.(F(x) -> G(x))", [])({}, Fresh())
-    dog = compile_fol(r"\x. dog(x)", [])({}, Fresh())
-    sentence = compile_fol(r"NP(\x. -VP(x))", ["NP", "VP"])({"NP": every(dog), "VP": dog}, Fresh())
+    every = compile_fol(r"\F. \G. all x.(F(x) -> G(x))", [])({}, FreshVariables())
+    dog = compile_fol(r"\x. dog(x)", [])({}, FreshVariables())
+    sentence = compile_fol(r"NP(\x. -VP(x))", ["NP", "VP"])(
+        {"NP": every(dog), "VP": dog}, FreshVariables()
+    )
     assert fol.text(sentence) == "all v1.(dog(v1) -> -dog(v1))"
 
 
@@ -20,7 +22,7 @@ def test_variable_free_terms():
 
 
 @pytest.mark.parametrize("string", ["NP(", "NP(x))", r"\x dog(x)", "NP # VP", "-> NP"])
-def test_broken_terms(string):
+def test_broken_terms_are_refused(string):
     with pytest.raises(ParseError):
         compile_fol(string, ["NP", "VP"])
 

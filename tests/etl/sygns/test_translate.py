@@ -32,7 +32,7 @@ def test_referents_come_before_conditions():
 
 
 @given(boxes())
-def test_structures_survive_the_way_through_formulas(box):
+def test_formulas_of_closed_structures_are_closed(box):
     formula = drs_to_fol(box)
     assert fol.free_variables(formula) == frozenset()
 
@@ -56,7 +56,7 @@ def test_terms_and_formulas_of_the_grammar_translate_into_each_other(depth):
         ("ALL DOG EXIST CAT ALL DOG SEE", "ALL: a property where"),
     ],
 )
-def test_terms_that_do_not_fit_their_place(term, message):
+def test_terms_that_do_not_fit_their_position(term, message):
     with pytest.raises(ParseError, match=message):
         vf_to_fol(vf.parse(term))
 
@@ -80,6 +80,6 @@ def test_a_universal_without_implication_has_no_structure():
         fol_to_drs(fol.parse("all x1.dog(x1)"))
 
 
-def test_an_empty_box_says_nothing():
+def test_an_empty_box_has_no_formula():
     with pytest.raises(ValueError, match="without conditions"):
         drs_to_fol(drs.parse("b1 REF x1"))

@@ -23,6 +23,6 @@ def test_parse_inverts_text(term):
         ("ALL DOG (RUN)", "capitals"),
     ],
 )
-def test_broken_terms_say_what_is_wrong(string, message):
+def test_parse_names_the_fault(string, message):
     with pytest.raises(ParseError, match=message):
         vf.parse(string)

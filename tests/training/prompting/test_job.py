@@ -15,7 +15,7 @@ import conf
 from analysis import prompts as analysis
 from conf import UserError
 from etl.lake import arrow
-from tests.training.test_resume import PATIENCE, group
+from tests.training.ranks import PATIENCE, group
 from training.prompting import job
 from training.prompting.job import prompt
 from training.prompting.scoring import Masked
