@@ -30,8 +30,6 @@ from etl.adept.finishing import (
 from etl.adept.quality import Answer, Filtered, Rules, filtered
 from etl.lake import arrow
 
-__all__ = ["Annotations", "editions", "kappa"]
-
 Cells = dict[tuple[str, str], float | Interval]
 _LABELLING = ("pilot", "main")
 _HUMAN = {"context": "human", "no_context": "human, no context"}

@@ -13,8 +13,6 @@ from conf import UserError
 from etl.asp import DISCARD
 from etl.lake import arrow
 
-__all__ = ["adept", "asp", "plane"]
-
 _SPLITS = ("random", "noun_disjoint", "adjective_disjoint")
 _SCHEMES = ("published", "strict", "one_it", "in_distribution")
 

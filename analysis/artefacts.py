@@ -30,8 +30,6 @@ from analysis.significance import holm, permutation
 from analysis.unpaired import clustered
 from etl.asp.audit import tokens
 
-__all__ = ["Rows", "audit", "audit_figure", "token_table"]
-
 TRAINED, TESTED = 4_000, 2_500
 RESAMPLES = 2_000
 # L2 regularisation that is tried.

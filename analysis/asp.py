@@ -19,18 +19,6 @@ from etl.asp.baselines import baselines
 from etl.asp.gold import HUMAN, JUDGED, POLARITIES, Fit, fit, rises
 from etl.lake import arrow
 
-__all__ = [
-    "FIGURES",
-    "Answers",
-    "baseline_table",
-    "correlation",
-    "curves_figure",
-    "human_curves",
-    "human_thresholds",
-    "model_curves",
-    "model_thresholds",
-]
-
 # Which tests a figure of the paper shows.
 FIGURES = {2: ("ordering", "comparative", "superlative"), 3: ("booster", "diminisher", "negation")}
 TASKS = {"asp_entailment": "entailment inference", "asp_degree": "degree estimation"}

@@ -19,21 +19,6 @@ import pyarrow as pa
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-__all__ = [
-    "COLOURS",
-    "Plot",
-    "bars",
-    "boxes",
-    "curves",
-    "forest",
-    "intervals",
-    "matrix",
-    "png",
-    "scatter",
-    "shares",
-    "svg",
-]
-
 Plot: TypeAlias = tuple[Figure, pa.Table]
 
 # Okabe and Ito 2008, without the yellow, which does not show on paper.

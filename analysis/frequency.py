@@ -21,8 +21,6 @@ from analysis import figures
 from analysis.figures import Plot
 from analysis.unpaired import clustered
 
-__all__ = ["ABSENT", "Slope", "by_tenth", "slope", "tenths", "tenths_figure"]
-
 ABSENT = 0
 """The tenth of items whose pair the corpus does not have."""
 

@@ -16,19 +16,6 @@ from typing import Any
 
 import yaml
 
-__all__ = [
-    "HOLDS",
-    "OTHERWISE",
-    "Reading",
-    "Undefined",
-    "canonical",
-    "fingerprint",
-    "holds",
-    "in_order",
-    "reading",
-    "two_way",
-]
-
 # The two answers that labels are read as, as columns and tables show them.
 HOLDS, OTHERWISE = "holds", "does not hold"
 

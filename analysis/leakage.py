@@ -21,16 +21,6 @@ from analysis.unpaired import clustered, difference
 from conf import UserError
 from etl.lake import arrow
 
-__all__ = [
-    "Answers",
-    "parted",
-    "seen_rows",
-    "split_rows",
-    "table",
-    "trained_words",
-    "word_columns",
-]
-
 _TABLE = pa.schema(
     [
         ("dataset", pa.string()),

@@ -16,16 +16,6 @@ from analysis.plane import CLASSES, TYPES
 from analysis.transfer import f1_by_group
 from analysis.unpaired import clustered
 
-__all__ = [
-    "errors_figure",
-    "length_figure",
-    "lengths",
-    "recency_figure",
-    "transfer_figure",
-    "transfer_variance",
-    "variance_figure",
-]
-
 NLI = ("entailment", "neutral", "contradiction", "not_entailment")
 
 

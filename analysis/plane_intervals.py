@@ -17,8 +17,6 @@ from analysis import label_map, prompts
 from analysis.interval import Interval
 from analysis.plane import CLASSES
 
-__all__ = ["RESAMPLES", "nli", "prompted"]
-
 RESAMPLES = 2_000
 
 _Floats: TypeAlias = npt.NDArray[np.float64]

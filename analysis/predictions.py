@@ -11,8 +11,6 @@ import pyarrow as pa
 from conf import UserError
 from etl.lake import arrow
 
-__all__ = ["Paired", "pair", "read_run"]
-
 _COLUMNS = (
     "run_id",
     "task",

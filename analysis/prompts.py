@@ -31,21 +31,6 @@ from etl.lake import arrow
 from etl.plane import CLASSES
 from etl.plane.rules import HOLDS
 
-__all__ = [
-    "AVERAGE",
-    "CHOICES",
-    "always",
-    "answers",
-    "asp_table",
-    "cells",
-    "class_table",
-    "f1",
-    "first_tokens",
-    "read",
-    "recency",
-    "template_variance",
-]
-
 CHOICES = ("first", "restricted")
 """How an answer is read off: the first predicted token, as in the paper, or the more probable of
 the verbaliser's words."""

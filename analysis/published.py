@@ -29,18 +29,6 @@ import yaml
 from analysis.interval import Interval
 from conf import UserError
 
-__all__ = [
-    "PAPERS",
-    "Published",
-    "agrees",
-    "beside",
-    "citation",
-    "load",
-    "parse",
-    "table",
-    "value",
-]
-
 PAPERS = ("adept", "plane", "asp", "sygns")
 _UNITS = ("percent", "share", "Cohen's kappa", "")
 _TABLE_KEYS = {

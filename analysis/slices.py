@@ -17,22 +17,6 @@ from conf import UserError
 from etl.lake import arrow
 from etl.sygns import splits
 
-__all__ = [
-    "TABLES",
-    "adjective_class",
-    "depth",
-    "frequency_decile",
-    "identity",
-    "modifier",
-    "pair_counts",
-    "pair_pmi",
-    "quantifier",
-    "seen",
-    "subsective",
-    "subword_split",
-    "words",
-]
-
 Words = Sequence[str | None]
 Slice = list[str | None]
 

@@ -9,8 +9,6 @@ from pathlib import Path
 
 from conf import UserError
 
-__all__ = ["splitter"]
-
 
 @cache
 def splitter(model: str) -> Callable[[str], list[str]]:

@@ -16,16 +16,6 @@ from conf import UserError
 from etl.lake import arrow
 from etl.sygns import splits
 
-__all__ = [
-    "classes",
-    "clause_f",
-    "embedding_table",
-    "learning_curves",
-    "mean",
-    "pattern_table",
-    "split_sizes",
-]
-
 _RESAMPLES = 2000
 
 

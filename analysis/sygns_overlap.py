@@ -21,8 +21,6 @@ from etl.lake import arrow
 from etl.sygns.grammar import grammar
 from etl.sygns.splits import SCHEMES
 
-__all__ = ["overlap", "pattern"]
-
 # Test sentences looked at of each split, drawn by id.
 SAMPLED = 20_000
 _WORD = re.compile(r"[A-Za-z]+")

@@ -20,20 +20,6 @@ from conf import UserError
 from etl.lake import arrow
 from etl.lake.tables import table
 
-__all__ = [
-    "OWN",
-    "TWO_WAY",
-    "accuracy_by_group",
-    "answers_by_group",
-    "average",
-    "f1_by_group",
-    "grid",
-    "groups_of",
-    "markdown",
-    "matrix",
-    "read",
-]
-
 # How a cell is scored: in the labels of the task asked, or holds against does not hold.
 OWN, TWO_WAY = "the task's labels", "two-way"
 

@@ -14,8 +14,6 @@ import pyarrow as pa
 from analysis.interval import Interval
 from analysis.significance import wilson_bounds
 
-__all__ = ["clustered", "difference"]
-
 
 def clustered(
     right: Sequence[float], groups: Sequence[object] | None = None, level: float = 0.95

@@ -48,7 +48,8 @@ class Law(NamedTuple):
         first = self.offset * np.exp(np.minimum(even, head)) - self.offset
         left = np.clip(1 - (even - head) / rest, 1e-12, 1)
         beyond = (self.bend + self.offset) * left ** (-rest) - self.offset
-        return np.minimum(np.where(even < head, first, beyond), _MOST).astype(np.int64)
+        ranks = np.where(even < head, first, beyond)
+        return np.asarray(np.minimum(ranks, _MOST), np.int64)
 
 
 ADJECTIVES = Law(20, 20_000, 1.6)

@@ -14,8 +14,6 @@ import yaml
 
 from conf import ROOT, JobFailed, UserError
 
-__all__ = ["Experiment", "Progress", "do", "experiments", "states"]
-
 _FILE = Path(__file__).with_name("papers.yaml")
 # Further settings that tell runs apart.
 _TELLING = ("shots", "epochs", "max_length")

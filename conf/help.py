@@ -13,8 +13,6 @@ import typing
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-__all__ = ["fields_of", "help_text", "hints", "nearest", "type_name"]
-
 MAX_FIRST = 10
 
 Setting = tuple[str, dataclasses.Field[Any], Any]

@@ -13,8 +13,6 @@ from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import TextIO
 
-__all__ = ["Progress", "duration", "reported"]
-
 _LOG_INTERVAL = 5.0  # seconds between two lines
 _COUNTS = "{n_fmt} of {total_fmt}  {rate_fmt}  {remaining} left{postfix}"
 _BAR = f"{{desc}}: {{percentage:3.0f}}% |{{bar}}| {_COUNTS}"

@@ -39,8 +39,6 @@ from etl.published import pairs
 from etl.sygns import job as sygns
 from etl.sygns.settings import Settings as Sygns
 
-__all__ = ["JOBS", "Job", "Settings", "Step", "planned", "run_steps"]
-
 log = logging.getLogger("adnominal")
 
 

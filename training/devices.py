@@ -25,8 +25,6 @@ from training import launch
 from training.files import replace_text
 from training.settings import Training
 
-__all__ = ["QueuedRun", "environments", "spread"]
-
 # Seconds between looks at the processes.
 EVERY = 0.2
 log = logging.getLogger("adnominal")

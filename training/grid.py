@@ -17,8 +17,6 @@ from training.settings import Training
 from training.tasks import Dataset
 from training.tokens import chunks
 
-__all__ = ["Point", "best", "content", "group", "name", "points", "summary", "summary_table"]
-
 _Settings = TypeVar("_Settings", bound=Training)
 
 # Not every setting makes sense as an axis: these would change what the grid itself is.

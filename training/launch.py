@@ -23,23 +23,6 @@ from typing import Any, TypeVar
 import conf
 from conf import JobFailed, UserError
 
-__all__ = [
-    "PARENT",
-    "barrier",
-    "broadcast",
-    "environment",
-    "first_on_machine",
-    "gather",
-    "group",
-    "local_rank",
-    "rank",
-    "run",
-    "start",
-    "stop",
-    "trim_memory",
-    "world_size",
-]
-
 _T = TypeVar("_T")
 # M_MMAP_THRESHOLD of malloc.h.
 _MMAP_THRESHOLD = -3

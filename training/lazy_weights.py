@@ -18,8 +18,6 @@ from transformers.models.auto.auto_factory import _get_model_class
 from transformers.utils import SAFE_WEIGHTS_INDEX_NAME, SAFE_WEIGHTS_NAME, cached_file
 from transformers.utils.hub import get_checkpoint_shard_files
 
-__all__ = ["lazy_weights", "loading"]
-
 
 class _OnDisk(torch.Tensor):  # type: ignore[misc]
     """A tensor of a safetensors file: every operation reads it and keeps nothing of it."""

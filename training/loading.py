@@ -30,8 +30,6 @@ from training.files import replace_json
 from training.learner import Learner
 from training.tasks import Dataset, Task
 
-__all__ = ["ModelSource", "Trained", "resolve", "trained"]
-
 RECORD = "adnominal.json"
 DOWNLOADS = Path("~/.cache/adnominal/models")
 _REGISTERED = re.compile(r"models:/(?P<name>[^/@]+)(?:/(?P<version>\d+)|@(?P<alias>[^/@]+))")

@@ -33,8 +33,6 @@ from training.sharding import precision_of
 from training.tasks import Task, nested_subset
 from training.trainer import LearnerTrainer
 
-__all__ = ["TrainingLoop"]
-
 _SCHEDULES = {"constant": "constant_with_warmup"}
 log = logging.getLogger("adnominal")
 

@@ -15,20 +15,6 @@ from training import launch
 from training.files import replace_json
 from training.settings import Training
 
-__all__ = [
-    "deepspeed_config",
-    "gathered",
-    "precision_of",
-    "processes",
-    "read_deepspeed",
-    "release",
-    "sharded",
-    "stage_of",
-    "uses_deepspeed",
-    "without_automatic",
-    "write_shards",
-]
-
 DEEPSPEED = conf.ROOT / "conf" / "deepspeed"
 # Weights are written in files of an eighth of them, within these bytes: the first process holds one
 # file's while it writes.

@@ -14,8 +14,6 @@ from analysis.exploring.sketches import CLASSES, MEASURES, Query, Sketches, tsv
 from analysis.exploring.static import write
 from conf import JobFailed, UserError, setting
 
-__all__ = ["Settings", "explore"]
-
 log = logging.getLogger("adnominal")
 
 

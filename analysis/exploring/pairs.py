@@ -9,8 +9,6 @@ from typing import Any, TypeAlias
 
 from etl.lake import arrow
 
-__all__ = ["pair", "pairs"]
-
 _MOST_ITEMS = 50  # of a table that are shown
 _MOST_EXAMPLES = 20
 _MOST_PREDICTIONS = 500

@@ -29,8 +29,6 @@ from analysis.exploring.words import ROLES
 from conf import UserError
 from conf.help import nearest
 
-__all__ = ["PAGE", "application", "check_port", "give_memory_back", "query_of", "serve"]
-
 PAGE = Path(__file__).parent / "page"
 HOSTS = ("127.0.0.1", "localhost")
 

@@ -27,8 +27,6 @@ from etl.lake import arrow
 from etl.lake.lookup import SortedFiles
 from etl.lake.tables import table as declaration
 
-__all__ = ["CLASSES", "MEASURES", "Lexicon", "Query", "Sketches", "tsv"]
-
 MEASURES = ("log_dice", "pmi", "npmi", "count")
 CLASSES = ("I", "S", "O", "none")
 """Classes of adjectives: intersective, subsective, intensional; and those without one."""

@@ -24,8 +24,6 @@ from analysis.exploring.words import ROLES
 from conf import JobFailed, UserError
 from etl.lake import arrow
 
-__all__ = ["MOST_BYTES", "write"]
-
 MOST_BYTES = 200_000
 _FULL = 150_000  # bytes of a file after which the next one is begun
 _COLUMNS = (

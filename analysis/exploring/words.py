@@ -25,8 +25,6 @@ from etl.lake import arrow
 from etl.lake.lookup import SortedFiles, coded
 from etl.lake.storage import table_uri
 
-__all__ = ["ROLES", "TABLES", "Suggestion", "Words", "words_of"]
-
 log = logging.getLogger("adnominal")
 
 ROLES = ("noun", "adjective")

@@ -17,8 +17,6 @@ from conf import UserError
 from etl.lake import arrow
 from etl.lake.tables import table as declaration
 
-__all__ = ["DATASETS", "Config", "Content", "Part", "content"]
-
 # Names of parts as the libraries that read them call them.
 _PARTS = {"val": "validation"}
 _ORDER = ("train", "val", "test", "leaking")

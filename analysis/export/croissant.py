@@ -13,8 +13,6 @@ from analysis.export.content import Content
 from analysis.export.parquet import Written
 from analysis.export.sources import About, Origin
 
-__all__ = ["metadata", "write"]
-
 _TYPES = {
     pa.string(): "sc:Text",
     pa.int32(): "sc:Integer",

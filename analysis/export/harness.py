@@ -29,8 +29,6 @@ from conf import UserError
 from etl.asp import DISCARD, ENTAILMENT, TESTS
 from etl.knowledge.english import article
 
-__all__ = ["VERBALISERS", "write"]
-
 # A task whose prompt or label words change is another: raise it with them.
 VERSION = 1
 

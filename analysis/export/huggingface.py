@@ -14,8 +14,6 @@ from analysis.export.content import Content
 from analysis.export.parquet import Written
 from analysis.export.sources import About, Origin
 
-__all__ = ["card", "licence_text", "write"]
-
 _DTYPES = {
     pa.string(): "string",
     pa.int32(): "int32",

@@ -14,8 +14,6 @@ from analysis.export.sources import about, origins
 from conf import JobFailed, UserError, setting
 from etl.lake import arrow
 
-__all__ = ["FORMATS", "Settings", "export"]
-
 log = logging.getLogger("adnominal")
 
 FORMATS = ("huggingface", "lm_eval", "croissant", "tsv")

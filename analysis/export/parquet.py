@@ -12,8 +12,6 @@ import pyarrow.parquet as pq
 
 from analysis.export.content import Config
 
-__all__ = ["Written", "write"]
-
 
 @dataclass(frozen=True)
 class Written:

@@ -10,8 +10,6 @@ from analysis.export.content import Content
 from analysis.published import citation
 from etl.lake import arrow
 
-__all__ = ["About", "Origin", "about", "origins"]
-
 
 @dataclass(frozen=True)
 class About:

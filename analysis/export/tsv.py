@@ -15,8 +15,6 @@ from typing import Any, TextIO
 from etl.lake import arrow
 from etl.sygns.grammar import TAGS
 
-__all__ = ["COLUMNS", "line", "write"]
-
 COLUMNS = ("id", "depth", "sentence", "fol", "folpol", "vf", "vfpol", "tags", "drs")
 
 

@@ -36,8 +36,6 @@ from conf import UserError
 from etl.knowledge import lexicons
 from etl.lake import arrow
 
-__all__ = ["family", "sections"]
-
 _IMPORT = "python etl/import_published.py adept=DIR lake=LAKE"
 _BUILD = "python etl/build_adept.py preset=clean lake=LAKE"
 _TRAIN = "python training/finetune.py conf/training/adept.yaml lake=LAKE"

@@ -10,8 +10,6 @@ from analysis.reporting.lake import Lake
 from analysis.reporting.numbers import comparison
 from analysis.reporting.page import Block, Table, Text
 
-__all__ = ["agreement", "human", "kappas"]
-
 Cells = Mapping[tuple[str, str], float | Interval]
 _EXPERTS = "python etl/annotate_adept.py export batch=expert.csv round=expert edition=EDITION"
 

@@ -12,8 +12,6 @@ from analysis.reporting.runs import Run
 from etl.lake import arrow
 from etl.lake.tables import TABLES
 
-__all__ = ["answered", "rows_of", "runs_text"]
-
 COLUMNS = (
     "task",
     "edition",

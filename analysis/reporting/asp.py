@@ -35,8 +35,6 @@ from etl.asp import ENTAILMENT, TESTS
 from etl.asp.gold import HUMAN, JUDGED, POLARITIES, rises
 from etl.lake import arrow
 
-__all__ = ["row_name", "sections"]
-
 _IMPORT = "python etl/import_published.py asp=DIR lake=LAKE"
 _BUILD = "python etl/build_asp.py preset=clean lake=LAKE"
 _TRAIN = "python training/finetune.py conf/training/asp.yaml lake=LAKE"

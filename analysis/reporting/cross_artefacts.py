@@ -17,8 +17,6 @@ from analysis.reporting.printed import p_value, signed
 from analysis.sygns_overlap import overlap
 from conf import UserError
 
-__all__ = ["sections"]
-
 Reader = Callable[[str, str], Iterator[Rows]]
 # Tables and rows of each dataset, and the part of its input whose words are listed.
 _DATASETS: Mapping[str, tuple[str, tuple[str, ...], Reader, str]] = {

@@ -20,8 +20,6 @@ from conf import UserError
 from etl.knowledge.english import singular
 from etl.lake import arrow
 
-__all__ = ["sections"]
-
 _EXTRACT = "spark-submit etl/extract_amod.py source=wikipedia input=DUMP lake=LAKE"
 # What an item's answers are compared within: adjectives of a class are more frequent, and easier.
 _WITHIN = {"adept": "gold label", "plane": "class and inference type", "asp": "test"}

@@ -16,8 +16,6 @@ from analysis.reporting.runs import Run, Runs, groups
 from conf import UserError
 from etl.lake import arrow
 
-__all__ = ["TITLES", "Standing", "answers_of", "standing"]
-
 TITLES = {"adept": "ADEPT", "plane": "PLANE", "asp": "ASP"}
 _TABLES = {"adept": "adept", "plane": "plane_items", "asp": "asp_entailment"}
 # The paper's own setting of each dataset, if there is a run of it.

@@ -19,8 +19,6 @@ from analysis.reporting.runs import Run, Runs, groups
 from conf import UserError
 from etl.lake import arrow
 
-__all__ = ["sections"]
-
 _ADEPT = (
     "python training/finetune.py conf/training/adept.yaml "
     "grid.task.split=[random,noun_disjoint,adjective_disjoint] lake=LAKE"

@@ -7,8 +7,6 @@ from analysis.reporting.lake import Lake
 from analysis.reporting.page import Section
 from analysis.reporting.runs import Runs
 
-__all__ = ["sections"]
-
 
 def sections(lake: Lake, runs: Runs) -> list[Section]:
     """The page across the datasets; what its tables or runs are not there for is `NotRun`."""

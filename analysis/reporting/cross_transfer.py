@@ -20,8 +20,6 @@ from analysis.reporting.runs import BOOKKEEPING, Run, Runs
 from analysis.significance import compare, wilson
 from conf import UserError
 
-__all__ = ["sections"]
-
 _SCORE = (
     "python training/score.py conf/training/transfer.yaml "
     "models=[runs/adept/RUN/model,runs/plane/RUN/model,runs/asp/RUN/model] lake=LAKE"

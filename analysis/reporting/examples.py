@@ -7,8 +7,6 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-__all__ = ["bracketed", "drawn", "lot"]
-
 _T = TypeVar("_T")
 
 

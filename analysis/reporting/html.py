@@ -23,8 +23,6 @@ from analysis.reporting.page import (
     cells,
 )
 
-__all__ = ["html"]
-
 # Rows of a figure's table that are shown with it; the file of its data has them all.
 SHOWN = 200
 # Columns, or letters of a row, from which a table is set smaller.

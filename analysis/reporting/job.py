@@ -35,8 +35,6 @@ from analysis.reporting.summary import summary
 from analysis.semantics.prover import provers
 from conf import UserError, setting
 
-__all__ = ["PAGES", "Settings", "report"]
-
 log = logging.getLogger("adnominal")
 
 # Heading of each page, by its module in this package.

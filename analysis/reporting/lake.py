@@ -11,8 +11,6 @@ from conf import UserError
 from etl.lake import arrow
 from etl.lake.tables import TABLES
 
-__all__ = ["Lake", "open_lake"]
-
 # The papers' own rows first, then what compares with them best.
 PREFERRED = ("published", "paper", "clean", "demo")
 

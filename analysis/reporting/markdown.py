@@ -20,8 +20,6 @@ from analysis.reporting.page import (
     cells,
 )
 
-__all__ = ["files", "markdown"]
-
 
 def markdown(report: Report) -> str:
     """The report as GitHub's Markdown; pictures are at ``figures/ANCHOR.svg``."""

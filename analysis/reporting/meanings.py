@@ -25,8 +25,6 @@ from analysis.significance import wilson
 from etl.lake import arrow
 from etl.sygns.polarity import Direction
 
-__all__ = ["EPOCHS", "Meanings"]
-
 log = logging.getLogger("adnominal")
 
 # The paper's own training (section 4.1); runs of another length are listed, but stand for nothing.

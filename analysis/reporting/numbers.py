@@ -14,8 +14,6 @@ from analysis.interval import Interval
 from analysis.published import Published
 from analysis.reporting.page import Block, NotRun, Table, Text
 
-__all__ = ["comparison", "mean_over_runs", "percent", "student"]
-
 Ours = Mapping[tuple[str, str], float | Interval]
 # Columns from which a table is turned, its rows becoming the columns.
 _TURNED = 9

@@ -20,8 +20,6 @@ from analysis.reporting.page import (
     Unavailable,
 )
 
-__all__ = ["overview"]
-
 _NAMED = re.compile(r"(Table|Figure|Section|section) ")
 # What the papers print and no section of a page shows, since it is no result.
 _ELSEWHERE = {

@@ -12,24 +12,6 @@ from matplotlib.figure import Figure
 
 from conf import UserError
 
-__all__ = [
-    "Block",
-    "FigureBlock",
-    "NotRun",
-    "Part",
-    "Report",
-    "RunsText",
-    "Section",
-    "Sections",
-    "Table",
-    "Text",
-    "Unavailable",
-    "anchored",
-    "cells",
-    "guarded",
-    "section_of",
-]
-
 
 @dataclass(frozen=True)
 class Text:

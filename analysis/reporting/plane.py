@@ -23,8 +23,6 @@ from analysis.reporting.runs import Run, Runs
 from conf import UserError
 from etl.lake import arrow
 
-__all__ = ["sections"]
-
 # The paper's models by the last part of their names on the hub.
 _MASKED = {
     "bert-base-cased": "BERT-base",

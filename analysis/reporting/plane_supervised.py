@@ -22,8 +22,6 @@ from analysis.subwords import splitter
 from analysis.unpaired import clustered
 from conf import UserError
 
-__all__ = ["in_distribution", "out_of_distribution"]
-
 _PAPERS_MODEL = "bert-base-cased"
 _PAPERS_FOLDS = 5
 _FOLDS = "grid.task.fold=[1,2,3,4,5] lake=LAKE"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["model_name", "p_value", "signed"]
-
 
 def model_name(name: str) -> str:
     """A model's name without its owner or folder: ``roberta-base``; of weights that lie in a run's

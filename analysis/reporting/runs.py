@@ -16,8 +16,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Run", "Runs", "find_runs", "groups"]
-
 log = logging.getLogger("adnominal")
 
 # Parameters that say where a run went and how it was told, not what it is.

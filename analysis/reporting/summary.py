@@ -8,8 +8,6 @@ import pyarrow as pa
 
 from analysis.reporting.page import Block, NotRun, Part, Table, Text, cells
 
-__all__ = ["summary"]
-
 # Cells of a paper that stand on the first page: those of its first table with ours, with intervals.
 _MOST = 4
 

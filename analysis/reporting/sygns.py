@@ -37,8 +37,6 @@ from etl.sygns.fol import ParseError
 from etl.sygns.polarity import Direction
 from etl.sygns.splits import quantifier_class
 
-__all__ = ["sections"]
-
 _BUILD = "python etl/build_sygns.py preset=paper lake=LAKE"
 _TRAIN = "python training/finetune.py conf/training/sygns.yaml lake=LAKE"
 _ALL = "grid.task.form=[fol,drs,vf] grid.seq2seq.architecture=[gru,transformer]"

@@ -24,17 +24,6 @@ from typing import NamedTuple
 from etl.sygns.drs import Clause, parse_clauses, rename
 from etl.sygns.fol import ParseError
 
-__all__ = [
-    "VARIANTS",
-    "Match",
-    "Score",
-    "as_sygns",
-    "hill_climbing",
-    "match",
-    "matching",
-    "without_redundant_referents",
-]
-
 RESTARTS = 20
 VARIANTS = ("exact", "sygns")
 # Meanings of the fragment take tens of steps. Degenerate output (a clause repeated over dozens of

@@ -17,8 +17,6 @@ from analysis.semantics.polarity import PolarityScore
 from analysis.semantics.prover import Entailment, Outcome, Proving
 from etl.sygns.splits import modifier_class, quantifier_class
 
-__all__ = ["FORMS", "Item", "ItemScores", "Summary", "evaluate", "summarise"]
-
 FORMS = ("fol", "drs", "vf")
 
 

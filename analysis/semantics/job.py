@@ -16,8 +16,6 @@ from conf import UserError, setting
 from etl.lake import arrow
 from etl.sygns.fol import ParseError
 
-__all__ = ["Settings", "report", "run_items", "score", "text_items"]
-
 
 @dataclass(frozen=True)
 class Settings:

@@ -15,8 +15,6 @@ from etl.sygns import fol, polarity, vf
 from etl.sygns.fol import ParseError
 from etl.sygns.polarity import Direction
 
-__all__ = ["PolarityScore", "average", "polarities", "score"]
-
 
 class PolarityScore(NamedTuple):
     """Of one sentence, or averaged over sentences; shares from 0 to 1."""

@@ -30,20 +30,6 @@ from conf import JobFailed, UserError
 from etl.sygns import drs, fol, translate, vf
 from etl.sygns.fol import Formula, ParseError
 
-__all__ = [
-    "Cvc5",
-    "EProver",
-    "Entailment",
-    "Outcome",
-    "Problem",
-    "Prover",
-    "Proving",
-    "Vampire",
-    "formula_of",
-    "provers",
-    "tptp",
-]
-
 
 class Outcome(StrEnum):
     """What is known of an entailment."""

@@ -12,8 +12,6 @@ from conf.commandline.commands import COMMANDS, Command
 from conf.commandline.completion import candidates, script
 from conf.help import nearest
 
-__all__ = ["main"]
-
 _HELP = ("--help", "-h", "help")
 
 

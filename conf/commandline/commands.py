@@ -13,8 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["COMMANDS", "Command", "settings_of"]
-
 
 @dataclass(frozen=True)
 class Command:

@@ -12,8 +12,6 @@ from conf import UserError
 from conf.commandline.commands import COMMANDS, Command, settings_of
 from conf.help import fields_of, nearest
 
-__all__ = ["SHELLS", "candidates", "script"]
-
 SHELLS = {
     # Bash treats "=" as the end of a word and replaces only the value.
     "bash": """\

@@ -13,8 +13,6 @@ from typing import Any
 from conf import UserError
 from etl.adept.quality import Answer
 
-__all__ = ["MODELS", "aggregate", "check_models"]
-
 MODELS = ("dawid_skene", "mace")
 
 

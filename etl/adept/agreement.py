@@ -14,16 +14,6 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "Level",
-    "bootstrap_alpha",
-    "cohen_kappa",
-    "count_labels",
-    "fleiss_kappa",
-    "krippendorff_alpha",
-    "wilson",
-]
-
 Level: TypeAlias = Literal["nominal", "ordinal", "interval"]
 _Floats: TypeAlias = NDArray[np.float64]
 

@@ -42,19 +42,6 @@ from etl.adept.quality import DENOMINATORS, DROPS, RULES_VERSION, Rules, filtere
 from etl.lake import arrow
 from etl.lake.tables import table
 
-__all__ = [
-    "VERBS",
-    "ExportSettings",
-    "FinishSettings",
-    "ImportSettings",
-    "SimulateSettings",
-    "export_batch",
-    "finish",
-    "import_answers",
-    "main",
-    "simulate_answers",
-]
-
 JOB = "annotate_adept"
 # Rounds whose answers make the dataset, and so have no item in common.
 _LABELLING = ("pilot", "main")

@@ -20,20 +20,6 @@ from etl.adept import LABELS
 from etl.adept.draws import content_hash, draw
 from etl.adept.quality import Answer, Rules, failed_attention, majority
 
-__all__ = [
-    "AUDIT",
-    "CONDITIONS",
-    "PLATFORMS",
-    "ROUNDS",
-    "Batch",
-    "Question",
-    "Shown",
-    "compose",
-    "gold_labels",
-    "options",
-    "shown",
-]
-
 ROUNDS = ("pilot", "main", "expert", "human", "audit")
 CONDITIONS = ("context", "no_context")
 PLATFORMS = ("mturk", "label_studio", "csv")

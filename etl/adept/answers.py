@@ -28,20 +28,6 @@ from etl.adept.annotation import PLATFORMS, Question, options
 from etl.adept.quality import Answer
 from etl.lake import arrow
 
-__all__ = [
-    "SIMULATED",
-    "Key",
-    "Matched",
-    "Read",
-    "Sent",
-    "detect",
-    "fingerprint",
-    "hashed",
-    "match",
-    "read_sent",
-    "stored_answers",
-]
-
 _SHOWN = 3  # faults that a message names
 # Begins the id of an annotator of `etl.adept.simulate`, in its files and in the table.
 SIMULATED = "simulated-"

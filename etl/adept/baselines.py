@@ -11,8 +11,6 @@ from collections.abc import Collection, Iterable, Sequence
 
 from etl.adept import LABELS
 
-__all__ = ["CLASSES", "accuracy", "label_of", "majority", "normative_rule"]
-
 EQUALLY_LIKELY = LABELS.index("equally likely")
 # By number of classes: what each label 0..4 becomes; None is left out.
 _BECOMES: dict[int, tuple[int | None, ...]] = {

@@ -19,8 +19,6 @@ from etl.adept.settings import Settings
 from etl.adept.variants import item_id, variants
 from etl.lake.tables import table
 
-__all__ = ["entries", "items", "whole_nouns"]
-
 # Of flat pairs some tens of MB.
 ROWS = 200_000
 

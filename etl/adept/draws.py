@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 
-__all__ = ["choose", "content_hash", "draw"]
-
 
 def draw(seed: int, *key: object) -> int:
     """A number below 2**63, evenly spread over keys; it fits the tables' signed integers."""

@@ -28,18 +28,6 @@ from etl.adept.annotation import AUDIT
 from etl.adept.quality import DENOMINATORS, DROPS, Answer, Filtered, Rules, filtered
 from etl.adept.splits import split_columns
 
-__all__ = [
-    "audit_figures",
-    "dataset_rows",
-    "expert_figures",
-    "human_figures",
-    "label_figures",
-    "ratings",
-    "relevant",
-    "report",
-    "report_text",
-]
-
 _LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval")
 # Impossible and less likely, equally likely, more likely and necessarily true (section 5.3).
 _THREE = (0, 0, 1, 2, 2)

@@ -31,8 +31,6 @@ from conf import ROOT, UserError
 from etl.adept import LABELS
 from etl.adept.annotation import Question, options
 
-__all__ = ["CSV_COLUMNS", "batch_files", "check_path", "page_html"]
-
 _TEMPLATES = ROOT / "conf" / "adept"
 _SCRIPT = '<script src="https://assets.crowd.aws/crowd-html-elements.js"></script>\n'
 CSV_COLUMNS = (

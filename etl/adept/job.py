@@ -35,8 +35,6 @@ from etl.lake.scratch import Scratch, scratch
 from etl.lake.spark import Blocks, Lake
 from etl.lake.tables import table
 
-__all__ = ["build", "candidates", "items_of", "lexicons_of", "pairs_of", "predicates_of"]
-
 JOB = "build_adept"
 ENTRIES, ITEMS = "adept_entries", "adept_items"
 _VERDICT = "word string, pairs long, nonsubsective boolean, reason string"

@@ -13,19 +13,6 @@ from collections.abc import Sequence
 from etl.adept.words import Words, forms, lemmas, lists, word_set
 from etl.knowledge.english import article, is_plural, plural
 
-__all__ = [
-    "adjective_phrase",
-    "gerund",
-    "is_adjective",
-    "is_base_verb",
-    "is_gerund",
-    "is_mass",
-    "is_noun",
-    "noun_phrase",
-    "participle",
-    "verb_phrase",
-]
-
 _DETERMINERS = word_set("a an the some your my our their his her its")
 _NUMBERS = word_set("two three four five six seven eight nine ten twelve many several")
 _NO_NOUNS = ("rarely_nouns", "pronouns", "determiners", "names", "capitals")

@@ -22,8 +22,6 @@ from etl.adept.words import Words, forms, lemmas, lists, word_set
 from etl.knowledge.english import article, is_plural, singular, third_person
 from etl.knowledge.lexicons import relation_templates
 
-__all__ = ["DEFAULT_RELATIONS", "RELATIONS", "Edge", "Statement", "Unfit", "gist", "statement"]
-
 DEFAULT_RELATIONS = ("CapableOf", "HasProperty", "ReceivesAction", "HasA", "UsedFor")
 # The release has some five hundred sentences of the last two.
 RELATIONS = (*DEFAULT_RELATIONS, "Causes", "HasSubevent")

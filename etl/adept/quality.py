@@ -17,22 +17,6 @@ from typing import NamedTuple
 
 from etl.adept.draws import draw
 
-__all__ = [
-    "DENOMINATORS",
-    "DROPS",
-    "RULES_VERSION",
-    "Answer",
-    "Filtered",
-    "Label",
-    "Rules",
-    "answered_twice",
-    "beyond_limit",
-    "failed_attention",
-    "far_from_gold",
-    "filtered",
-    "majority",
-]
-
 # Changes with what the filters do, and stands in the metadata of the tables that they made.
 RULES_VERSION = "quality_v1"
 DENOMINATORS = ("gold", "all")

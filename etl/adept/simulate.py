@@ -23,8 +23,6 @@ from etl.adept.answers import SIMULATED
 from etl.adept.draws import draw
 from etl.adept.forms import CSV_COLUMNS
 
-__all__ = ["Annotator", "annotators", "answer", "filled", "page_names", "simulated", "true_label"]
-
 # Shares of the published labels, 0 to 4 (table 4).
 _SHARES = (0.14, 0.12, 0.67, 0.06, 0.01)
 

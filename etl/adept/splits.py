@@ -16,17 +16,6 @@ from typing import Any
 
 from etl.adept.draws import draw
 
-__all__ = [
-    "PARTS",
-    "SCHEMES",
-    "Merged",
-    "Repetitions",
-    "merged",
-    "part",
-    "repetitions",
-    "split_columns",
-]
-
 SCHEMES = ("random", "noun_disjoint", "adjective_disjoint")
 PARTS = ("train", "val", "test")
 _TRAIN, _VAL = 0.8, 0.1

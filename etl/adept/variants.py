@@ -15,8 +15,6 @@ from etl.adept.draws import choose, content_hash, draw
 from etl.adept.words import as_written
 from etl.knowledge.english import ArticleRule, article
 
-__all__ = ["Variant", "insert", "item_id", "place_of", "variants"]
-
 # A word with what belongs to it: hyphens inside it are its own, so that "beam" is no token of
 # "i-beam". Every other sign, an apostrophe too, ends the word.
 _TOKEN = re.compile(r"[^\W_]+(?:[-_][^\W_]+)*")

@@ -18,8 +18,6 @@ from omegaconf import OmegaConf
 from conf import ROOT
 from etl.knowledge.inflection import getAllLemmas, getInflection
 
-__all__ = ["RULES", "Words", "adjective_fault", "as_written", "lists", "noun_fault", "word_set"]
-
 RULES = ("clean", "paper")
 
 

@@ -43,7 +43,7 @@ def adjectives_of(pairs: DataFrame) -> DataFrame:
 class Adjectives(NamedTuple):
     """The adjectives of a corpus, sorted, with the counts of `ADJECTIVES`."""
 
-    index: WordIndex
+    words: WordIndex
     counts: Counts
     nouns: Counts
 
@@ -71,7 +71,7 @@ def association_of(pairs: pa.Table, adjectives: Adjectives, corpus: str) -> pa.T
     noun, adjective = (as_dictionary(pairs.column(name)) for name in ("noun", "adjective"))
     of_noun = np.zeros(len(noun.dictionary), np.int64)
     np.add.at(of_noun, noun.indices.to_numpy(), counts)
-    of_adjective = adjectives.counts[adjectives.index.places(adjective.dictionary)]
+    of_adjective = adjectives.counts[adjectives.words.places(adjective.dictionary)]
     n = of_noun[noun.indices.to_numpy()]
     a = of_adjective[adjective.indices.to_numpy()]
     columns = {

@@ -70,7 +70,7 @@ def dealt(pairs: pa.Table, ranges: Ranges) -> pa.Table:
     noun_count = np.zeros(len(nouns.dictionary), np.int64)
     np.add.at(noun_count, noun, count)
     adjectives = as_dictionary(pairs.column("adjective"))
-    places = ranges.adjectives.index.places(adjectives.dictionary)
+    places = ranges.adjectives.words.places(adjectives.dictionary)
     adjective = places[adjectives.indices.to_numpy()]
     part = ranges.parts[adjective]
     order = np.argsort(part * len(noun_count) + noun)
@@ -119,7 +119,7 @@ def measured(part: pa.Table, ranges: Ranges, corpus: str) -> pa.Table:
     a, n = ranges.adjectives.counts[adjective], noun_counts[noun]
     columns = {
         "corpus": pa.repeat(corpus, len(count)),
-        "adjective": _coded(adjective - first, ranges.adjectives.index.words[first : last + 1]),
+        "adjective": _coded(adjective - first, ranges.adjectives.words.words[first : last + 1]),
         "noun": _coded(noun, nouns),
         "count": count,
         "adjective_count": a,

@@ -56,9 +56,10 @@ def _hashes(words: pa.StringArray) -> npt.NDArray[np.uint64]:
     if data is None or not lengths.any():
         return np.zeros(len(words), np.uint64)
     first, last = int(offsets[0]), int(offsets[-1])
+    content: npt.NDArray[np.uint64]
     content = np.frombuffer(data, np.uint8)[first:last].astype(np.uint64)
     within = np.arange(first, last) - np.repeat(starts, lengths)
-    content = (content + 1) * powers[np.minimum(within, _LONGEST - 1)]
+    content = (content + np.uint64(1)) * powers[np.minimum(within, _LONGEST - 1)]
     is_empty = lengths == 0
     sums = np.zeros(len(words), np.uint64)
     sums[~is_empty] = np.add.reduceat(content, starts[~is_empty] - first)

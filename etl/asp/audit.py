@@ -12,8 +12,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-__all__ = ["NEGATION", "Rule", "audit", "features"]
-
 NEGATION = frozenset(
     ("not", "no", "never", "nothing", "nobody", "none", "neither", "nor", "cannot", "without")
 )

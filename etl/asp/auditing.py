@@ -13,8 +13,6 @@ from etl.asp.audit import audit
 from etl.lake import arrow
 from etl.lake.text import aligned
 
-__all__ = ["Settings", "run"]
-
 
 @dataclass(frozen=True)
 class Settings:

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 
 from etl.asp import DISCARD, ENTAILMENT
 
-__all__ = ["PRINTED_OTHERWISE", "Baselines", "baselines"]
-
 # Values of tables 3 and 4 that no rule gives, by (task, test, baseline): (printed, by the rule).
 PRINTED_OTHERWISE = {
     ("degree", "booster", "chance"): ("60.8", "60.4"),

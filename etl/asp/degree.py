@@ -26,8 +26,6 @@ from etl.asp.lexicon import DIMENSIONS, Lexicon, Measure, plural
 from etl.asp.sampling import Order, digest
 from etl.asp.templates import article, item_id, number
 
-__all__ = ["NUMBERS", "TEXTS", "VARIANTS", "Degree", "DegreeRow", "Group"]
-
 TEXTS = ("clean", "paper")
 
 NUMBERS = 40

@@ -21,8 +21,6 @@ from etl.asp.lexicon import STANDARDS, Adjective, Lexicon, ordered_pairs
 from etl.asp.sampling import Order, digest
 from etl.asp.templates import EVER_SEEN, WORLD, Pair, item_id, write
 
-__all__ = ["Entailment", "Row"]
-
 # A pair, and before it the lengths of words that all pairs of a match have in common.
 _KeyedPair = tuple[tuple[int, ...], Pair]
 

@@ -14,19 +14,6 @@ import numpy as np
 
 from conf import UserError
 
-__all__ = [
-    "HUMAN",
-    "JUDGED",
-    "POLARITIES",
-    "PUBLISHED",
-    "Curve",
-    "Fit",
-    "Gold",
-    "fit",
-    "published_gold",
-    "rises",
-]
-
 HUMAN = ("ordering", "booster", "diminisher", "negation", "comparative", "superlative")
 POLARITIES = ("positive", "negative")
 # The range of z in which curves are fitted: 60, 62 … 138.

@@ -31,8 +31,6 @@ from etl.lake.scratch import Scratch, scratch
 from etl.lake.spark import Lake
 from etl.lake.tables import table
 
-__all__ = ["Recipe", "build", "degree_rows", "entailment_rows", "split_rows"]
-
 JOB = "build_asp"
 
 # A row of a split, before the labels of its training rows are balanced.

@@ -16,8 +16,6 @@ from etl.asp.lexicon import load_lexicon
 from etl.lake import arrow
 from etl.lake.tables import table
 
-__all__ = ["Settings", "judge"]
-
 log = logging.getLogger("adnominal")
 
 

@@ -17,8 +17,6 @@ from etl.asp.degree import Degree
 from etl.asp.gold import HUMAN, POLARITIES, Curve, fit
 from etl.asp.sampling import digest
 
-__all__ = ["COLUMNS", "human_rows", "read_responses", "sheet", "write_sheet"]
-
 COLUMNS = ("item_id", "test", "polarity", "z", "premise", "hypothesis", "judge", "answer")
 _ANSWERS = {"yes": True, "y": True, "1": True, "no": False, "n": False, "0": False}
 

@@ -6,8 +6,6 @@ from etl.asp import CONTRADICTION, ENTAILMENT, NEUTRAL, NOT_ENTAILMENT, TRAINED
 from etl.asp.lexicon import Lexicon
 from etl.asp.templates import WORLD, Pair
 
-__all__ = ["entails", "label3", "name", "origin"]
-
 
 def entails(pair: Pair, lexicon: Lexicon) -> bool:
     """Whether the pair's premise entails its hypothesis.

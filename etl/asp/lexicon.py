@@ -26,16 +26,6 @@ import yaml
 
 from conf import ROOT, UserError
 
-__all__ = [
-    "Adjective",
-    "Lexicon",
-    "Measure",
-    "load_lexicon",
-    "ordered_pairs",
-    "parse_lexicon",
-    "plural",
-]
-
 PATH = ROOT / "conf" / "lexicons" / "scales.yaml"
 STANDARDS = ("relative", "minimum", "maximum")
 DIMENSIONS = ("length", "mass", "temperature", "price")

@@ -20,8 +20,6 @@ from etl.asp.entailment import Entailment, Row
 from etl.asp.lexicon import DIMENSIONS, Lexicon
 from etl.asp.sampling import digest
 
-__all__ = ["DEGREE_SIZES", "ENTAILMENT_SIZES", "Place", "degree", "entailment", "narrowed"]
-
 AnyRow = TypeVar("AnyRow", Row, DegreeRow)
 Place = tuple[str, str, str]
 """Scheme, round and part of the table ``asp_splits``."""

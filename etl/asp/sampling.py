@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import math
 
-__all__ = ["Order", "digest"]
-
 # Steps of this share of a list spread any number of draws evenly over it.
 _GOLDEN_SECTION = (math.sqrt(5) - 1) / 2
 

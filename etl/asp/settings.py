@@ -10,8 +10,6 @@ from conf import UserError, setting
 from etl.asp.degree import NUMBERS, TEXTS, VARIANTS
 from etl.engine import EngineSettings
 
-__all__ = ["Settings"]
-
 
 @dataclass(frozen=True)
 class Settings(EngineSettings):

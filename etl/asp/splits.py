@@ -15,8 +15,6 @@ from etl.asp import DISCARD, TRAINED
 from etl.asp.lexicon import DIMENSIONS, Lexicon
 from etl.asp.sampling import digest
 
-__all__ = ["ROUNDS", "SCHEMES", "assign_degree", "assign_entailment", "held_out"]
-
 SCHEMES = ("adjectives", "dimension")
 ROUNDS = 4
 # The paper has 1,200 training and 300 validation rows a round: one in five is for validation.

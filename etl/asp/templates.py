@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from etl.asp import TESTS
 from etl.asp.lexicon import Lexicon
 
-__all__ = ["Pair", "article", "item_id", "number", "parse", "write"]
-
 WORLD = "in the world"
 EVER_SEEN = "I have ever seen"
 _PLAIN = re.compile(r"The (?P<noun>.+?) is (?P<predicate>.+?)\.?")

@@ -28,19 +28,6 @@ from etl.engine import map_arrow, progress
 from etl.lake.frames import spark_schema
 from etl.lake.tables import table
 
-__all__ = [
-    "TOLERATED",
-    "Edge",
-    "distinct",
-    "edges",
-    "parse_4",
-    "parse_5",
-    "parsed",
-    "release_of",
-    "repeated",
-    "tally",
-]
-
 HEADER_4 = "relation\thead\ttail\tscore\tfreq"
 _BLOCK = 1 << 20  # bytes read at a time
 

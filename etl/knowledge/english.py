@@ -14,8 +14,6 @@ import unicodedata
 from functools import lru_cache
 from typing import Literal
 
-__all__ = ["ARTICLE_RULES", "article", "is_plural", "plural", "singular", "third_person"]
-
 ArticleRule = Literal["sound", "letter"]
 ARTICLE_RULES: tuple[ArticleRule, ...] = ("sound", "letter")
 

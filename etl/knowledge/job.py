@@ -23,8 +23,6 @@ from etl.lake.scratch import Scratch, scratch
 from etl.lake.spark import Lake
 from etl.lake.tables import table
 
-__all__ = ["Settings", "import_knowledge"]
-
 JOB = "import_knowledge"
 _TASK_BYTES = 64 << 20
 

@@ -21,20 +21,6 @@ import yaml
 from conf import ROOT, UserError
 from etl.lake.tables import table
 
-__all__ = [
-    "CLASSES",
-    "GROUPS",
-    "Template",
-    "WordList",
-    "adjective_classes",
-    "class_list",
-    "class_rows",
-    "identity",
-    "nonsubsective",
-    "offensive",
-    "relation_templates",
-]
-
 FOLDER = ROOT / "conf" / "lexicons"
 # Intersective, subsective, intensional: PLANE, section 3 (its files write N for S).
 CLASSES = ("I", "S", "O")

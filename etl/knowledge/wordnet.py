@@ -22,8 +22,6 @@ import pyarrow as pa
 from conf import UserError
 from etl.lake.tables import table
 
-__all__ = ["POS", "WordNet", "base_forms", "exceptions", "find", "hypernyms", "lemmas"]
-
 VERSION = "3.0"
 Pos = Literal["n", "v", "a", "r"]
 POS: dict[Pos, str] = {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}

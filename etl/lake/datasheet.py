@@ -20,8 +20,6 @@ from etl.lake import arrow
 from etl.lake.log import Record
 from etl.lake.tables import table as declared_table
 
-__all__ = ["DATASETS", "TEMPLATE", "Dataset", "datasheet"]
-
 TEMPLATE = ROOT / "conf" / "datasheet" / "template.md"
 _FIGURE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 _NUMBER = re.compile(r"\d")

@@ -19,8 +19,6 @@ import pyarrow.parquet as pq
 from etl.lake import log
 from etl.lake.storage import filesystem, table_uri
 
-__all__ = ["SortedFiles", "coded"]
-
 _FOOTERS = 8  # of files of a million pairs some 300 kB each
 
 

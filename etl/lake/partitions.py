@@ -10,8 +10,6 @@ import pyarrow.compute as pc
 from etl.lake.schema import partition_text
 from etl.lake.storage import escape
 
-__all__ = ["parts"]
-
 
 def parts(rows: pa.Table, partition_by: tuple[str, ...]) -> Iterator[tuple[list[str], pa.Table]]:
     """The rows of each partition, with the names of its folders; rows of one are not copied."""

@@ -21,8 +21,6 @@ import pyarrow.compute as pc
 from etl.plane import CLASSES, TYPES
 from etl.plane.rules import HOLDS, article_before, edition_key, spelling
 
-__all__ = ["PHRASES", "WORDS", "Vocabulary", "items", "maker", "split_items"]
-
 _Ids: TypeAlias = npt.NDArray[np.int64]
 
 PHRASES = pa.schema(

@@ -18,8 +18,6 @@ import pyarrow.csv as pa_csv
 from conf import UserError
 from etl.lake.text import aligned
 
-__all__ = ["Fold", "Part", "check", "read_rows", "text"]
-
 
 @dataclass(frozen=True)
 class Part:

@@ -12,8 +12,6 @@ from conf import UserError, setting
 from etl.lake import arrow
 from etl.plane.check import check, read_rows, text
 
-__all__ = ["Settings", "run"]
-
 
 @dataclass(frozen=True)
 class Settings:

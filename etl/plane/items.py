@@ -22,17 +22,6 @@ from etl.plane import CLASSES
 from etl.plane.blocks import WORDS as BLOCK_WORDS
 from etl.plane.settings import Settings
 
-__all__ = [
-    "among",
-    "chains_of",
-    "hypernyms_of",
-    "judged",
-    "lexicon",
-    "nouns_of",
-    "numbers_of",
-    "phrases_of",
-]
-
 NO_CLASS = "adjective without a class"
 NO_SYNSET = "noun not in WordNet"
 PLURAL = "plural noun"

@@ -29,8 +29,6 @@ from etl.plane.pool import pool_of
 from etl.plane.settings import Settings
 from etl.plane.splits import plan
 
-__all__ = ["Words", "build", "chains_missing", "classes_of", "known_words", "split_rows"]
-
 JOB = "build_plane"
 # Of the paper's dataset (section 3.2), and the share of inflected nouns in its release.
 PAPER_ITEMS, PAPER_NOUNS, PAPER_INFLECTED = 1_900_000, 7_800, 0.29

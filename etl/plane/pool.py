@@ -15,8 +15,6 @@ from pyspark.sql import functions as F
 from etl.plane import CLASSES
 from etl.plane.splits import Pool
 
-__all__ = ["ADJECTIVES", "NOUNS", "pool_of"]
-
 NOUNS = 20_000
 ADJECTIVES = 256
 

@@ -11,22 +11,6 @@ import hashlib
 from etl.knowledge.english import article
 from etl.plane import CLASSES, TYPES
 
-__all__ = [
-    "HOLDS",
-    "PROPER",
-    "TEXTS",
-    "article_before",
-    "conclusion",
-    "digest",
-    "edition_key",
-    "group_id",
-    "inference_type",
-    "item_id",
-    "label",
-    "sentence",
-    "spelling",
-]
-
 TEXTS = ("clean", "paper")
 
 HOLDS = {

@@ -12,8 +12,6 @@ from etl.plane import SCHEMES
 from etl.plane.rules import TEXTS
 from etl.plane.splits import Sizes
 
-__all__ = ["Settings"]
-
 
 @dataclass(frozen=True)
 class Settings(EngineSettings):

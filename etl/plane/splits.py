@@ -27,8 +27,6 @@ import pyarrow.compute as pc
 from conf import UserError
 from etl.plane import CLASSES, SCHEMES
 
-__all__ = ["CHOSEN", "NEEDS", "UNIT_ROWS", "Pool", "Sizes", "plan"]
-
 Ids = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 Keys = npt.NDArray[np.uint64]

@@ -21,8 +21,6 @@ from etl.adept.variants import item_id
 from etl.lake.tables import table
 from etl.published.reading import EDITION, Reading
 
-__all__ = ["DUPLICATES", "read"]
-
 TEXTS = ("sentence1", "sentence2", "modifier", "noun")
 DUPLICATES = ("keep", "merge")
 

@@ -37,8 +37,6 @@ from etl.lake.tables import table
 from etl.published import pickles
 from etl.published.reading import EDITION, Reading, relative, tsv_rows
 
-__all__ = ["TUNING", "WIDER", "read"]
-
 TUNING = "published_tuning"
 WIDER = "published_wider"
 _TASKS = ("EntailmentInference", "DegreeEstimation")

@@ -16,8 +16,6 @@ from etl.published import adept, asp, nli, plane, sygns
 from etl.published.adept import DUPLICATES
 from etl.published.reading import Reading, write_dropped
 
-__all__ = ["Settings", "import_published"]
-
 log = logging.getLogger("adnominal")
 
 # A new dataset needs a module, a line here, and a setting with its name for its folder.

@@ -21,8 +21,6 @@ from conf import UserError
 from etl.lake.tables import table
 from etl.published.reading import Reading, relative, tsv_rows
 
-__all__ = ["item_id", "read", "read_addone"]
-
 LABELS = ("entailment", "neutral", "contradiction")
 NOT_ENTAILMENT = "not_entailment"
 

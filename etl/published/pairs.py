@@ -26,8 +26,6 @@ from etl.lake.tables import table
 from etl.published.nli import LABELS, NOT_ENTAILMENT, item_id
 from etl.published.reading import Reading, write_dropped
 
-__all__ = ["SPLITS", "Settings", "import_pairs", "read"]
-
 log = logging.getLogger("adnominal")
 
 THREE_WAY = frozenset(LABELS)

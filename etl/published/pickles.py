@@ -18,8 +18,6 @@ import numpy.typing as npt
 
 from conf import UserError
 
-__all__ = ["array", "plain"]
-
 # The module of NumPy 1 and that of NumPy 2 for the same function.
 _RECONSTRUCT = ("numpy.core.multiarray", "numpy._core.multiarray")
 # The largest file of the releases has 6 MB.

@@ -27,8 +27,6 @@ from etl.plane.rules import group_id, inference_type, item_id
 from etl.published import pickles
 from etl.published.reading import EDITION, Reading, relative
 
-__all__ = ["read"]
-
 COLUMNS = ("sentence", "label", "adj_class", "adjective", "noun", "hypernym")
 _CLASSES = {"I": "I", "N": "S", "S": "S", "O": "O"}
 _NAME = re.compile(

@@ -15,8 +15,6 @@ from conf import UserError
 from etl.lake import arrow
 from etl.lake.tables import table
 
-__all__ = ["EDITION", "FileRows", "Reading"]
-
 log = logging.getLogger("adnominal")
 
 EDITION = "published"

@@ -27,8 +27,6 @@ from etl.sygns import splits
 from etl.sygns.generate import sentence_id
 from etl.sygns.grammar import TAGS
 
-__all__ = ["read"]
-
 COLUMNS = ("id", "depth", "sentence", "fol", "folpol", "vf", "vfpol", "tags", "drs")
 # Rows of the smallest training set of the paper; a release with fewer is a sample.
 _MIN_FULL_SET = 1000

@@ -19,24 +19,6 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from etl.sygns.fol import ParseError, check_depth
 
-__all__ = [
-    "SEPARATOR",
-    "Box",
-    "Clause",
-    "Condition",
-    "Disjunction",
-    "Implication",
-    "Negation",
-    "Numbering",
-    "Predication",
-    "clauses",
-    "from_clauses",
-    "parse",
-    "parse_clauses",
-    "rename",
-    "text",
-]
-
 SEPARATOR = " [SEP] "
 # The kinds of the arguments of each operator: x an entity, b a box.
 OPERATORS = {"REF": "x", "NOT": "b", "IMP": "bb", "DIS": "bb"}

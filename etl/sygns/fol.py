@@ -13,27 +13,6 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TypeAlias, TypeVar
 
-__all__ = [
-    "All",
-    "And",
-    "Atom",
-    "Exists",
-    "Formula",
-    "Implies",
-    "Not",
-    "Or",
-    "ParseError",
-    "TokenReader",
-    "canonical",
-    "conjunction",
-    "disjunction",
-    "free_variables",
-    "parse",
-    "rename",
-    "text",
-    "tokens",
-]
-
 
 class ParseError(ValueError):
     """The text does not have the expected form; the message says where, and what was expected."""

@@ -22,17 +22,6 @@ from etl.sygns import drs, fol, polarity, vf
 from etl.sygns.grammar import Grammar, Node, Word, leaves
 from etl.sygns.translate import fol_to_drs
 
-__all__ = [
-    "Record",
-    "Sampler",
-    "arrangements",
-    "record",
-    "sample",
-    "sentence_id",
-    "sentences",
-    "surface",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Record:

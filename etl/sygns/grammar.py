@@ -25,8 +25,6 @@ import yaml
 from etl.sygns import fol, vf
 from etl.sygns.terms import FreshVariables, compile_fol, compile_vf
 
-__all__ = ["Edition", "Grammar", "Meanings", "Node", "Rule", "Tree", "Word", "grammar"]
-
 Edition: TypeAlias = Literal["clean", "paper"]
 # A resource, not a path: executors of a cluster may import the packages from an archive.
 GRAMMAR_FILE = files("conf") / "sygns" / "grammar.yaml"

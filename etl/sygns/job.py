@@ -32,8 +32,6 @@ from etl.sygns.generate import Record, Sampler, record, sentence_id, surface
 from etl.sygns.grammar import Edition, grammar
 from etl.sygns.settings import Settings
 
-__all__ = ["build", "record_batch", "selected_draws", "split_rows", "with_meanings"]
-
 JOB = "build_sygns"
 # The two sides of table 10: quantifiers that training has embedded, and those that it does not.
 TRAINED = {"detSing": ("every", "one"), "detPlur": ("two",)}

@@ -11,8 +11,6 @@ from typing import Literal, TypeAlias
 
 from etl.sygns import fol, vf
 
-__all__ = ["Direction", "Polarities", "from_fol", "from_vf"]
-
 Direction: TypeAlias = Literal["up", "down"]
 Polarities: TypeAlias = list[tuple[str, Direction]]
 

@@ -16,20 +16,6 @@ import hashlib
 from collections.abc import Collection, Iterable, Iterator
 from typing import Literal, TypeAlias
 
-__all__ = [
-    "MODIFIERS",
-    "PRIMITIVES",
-    "QUANTIFIER_CLASSES",
-    "SCHEMES",
-    "Part",
-    "assign",
-    "in_validation",
-    "modifier_class",
-    "part",
-    "quantifier_class",
-    "quantifiers",
-]
-
 Part: TypeAlias = Literal["train", "val", "test"]
 
 QUANTIFIER_CLASSES = {

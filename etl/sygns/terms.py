@@ -15,8 +15,6 @@ from typing import Any, TypeAlias
 from etl.sygns import fol, vf
 from etl.sygns.fol import ParseError, TokenReader
 
-__all__ = ["Environment", "Meaning", "compile_fol", "compile_vf"]
-
 # What a meaning is depends on its type in the grammar, which the rules themselves fix.
 Meaning: TypeAlias = Any
 Environment: TypeAlias = Mapping[str, Meaning]

@@ -33,8 +33,6 @@ from etl.sygns.fol import (
 )
 from etl.sygns.vf import QUANTIFIERS, Operation, Term, Word
 
-__all__ = ["drs_to_fol", "fol_to_drs", "fol_to_vf", "vf_to_fol"]
-
 NUMERALS = ("two", "three")
 
 

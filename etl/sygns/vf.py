@@ -13,8 +13,6 @@ from typing import TypeAlias
 
 from etl.sygns.fol import ParseError, check_depth
 
-__all__ = ["ARITY", "QUANTIFIERS", "Operation", "Term", "Word", "parse", "text", "words"]
-
 QUANTIFIERS = ("EXIST", "ALL", "TWO", "THREE")
 ARITY = {**dict.fromkeys(QUANTIFIERS, 2), "AND": 2, "OR": 2, "NOT": 1, "INV": 1}
 

@@ -38,24 +38,37 @@ def arguments(lake: str, model: str, out: Path, *more: str) -> list[str]:
     ]
 
 
-def killed(command: list[str], ready: Callable[[], bool]) -> None:
-    """Run a command in its own session until `ready`, then kill -9 all of it."""
+def killed(command: list[str], ready: Callable[[], bool], size: int = 0) -> None:
+    """Run a command in its own session until `ready`, then kill -9 all of it.
+
+    `size` runs it as each of a group of so many processes.
+    """
     # This process is in a group of its own already; the launcher is to make another.
     environment = {k: v for k, v in os.environ.items() if k not in ranks.group(1)[0]}
     log = subprocess.DEVNULL
-    process = subprocess.Popen(
-        command, cwd="/", env=environment, stdout=log, stderr=log, start_new_session=True
-    )
+    processes = [
+        subprocess.Popen(
+            command,
+            cwd="/",
+            env={**environment, **place},
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+        for place in (ranks.group(size) if size else [{}])
+    ]
     deadline = time.monotonic() + ranks.PATIENCE
     try:
         while not ready():
-            assert process.poll() is None, "it ended before it could be killed"
+            ended = any(process.poll() is not None for process in processes)
+            assert not ended, "it ended before it could be killed"
             assert time.monotonic() < deadline, "nothing to see after minutes"
             time.sleep(0.01)
     finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        for process in processes:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
 
 
 def test_a_killed_run_goes_on_with_the_same_losses(adept_lake, tiny_encoder, tmp_path):

@@ -82,11 +82,11 @@ def adept(lake: str) -> list[dict[str, Any]]:
         {"adjective": a, "count": 10 + at, "nonsubsective": False} for at, a in enumerate(VARIANTS)
     ]
     write(lake, "adept_entries", [{"noun": "dog", "adjectives": counts, "edition": "demo"}])
-    annotations(lake, rows)
+    write_annotations(lake, rows)
     return rows
 
 
-def annotations(lake: str, rows: list[dict[str, Any]]) -> None:
+def write_annotations(lake: str, rows: list[dict[str, Any]]) -> None:
     """Three made-up annotators of the items, two experts and one more person on the rows of val."""
     val = [row for row in rows if row["split_random"] == "val"]
     # One item unanimous, two by majority, one without agreement.

@@ -13,6 +13,7 @@ from etl.amod.association import ADJECTIVES, Adjectives, association_of
 from etl.amod.job import extract
 from etl.amod.kernel import PAIRS
 from etl.amod.settings import Settings
+from etl.amod.sums import PACKED_PAIRS
 from etl.lake import arrow
 from etl.lake.tables import table
 from tests.etl.amod.corpus import write_part
@@ -58,7 +59,7 @@ def test_rows_are_those_of_the_association_sorted_by_adjective() -> None:
 
 
 def test_values_hold_so_many_pairs_that_engines_carry_them_lightly() -> None:
-    count = 3 * by_adjective.PACKED_PAIRS
+    count = 3 * PACKED_PAIRS
     pairs = pa.table(
         [["old"] * count, [f"n{i:06d}" for i in range(count)], [1] * count], schema=PAIRS
     )
