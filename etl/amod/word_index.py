@@ -49,14 +49,13 @@ def hashes_of(words: pa.StringArray) -> npt.NDArray[np.uint64]:
 
 
 def _hashes(words: pa.StringArray) -> npt.NDArray[np.uint64]:
-    powers = np.cumprod(np.full(_LONGEST, _PRIME, np.uint64))
+    powers = np.cumprod(np.full(_LONGEST, _PRIME, np.uint64), dtype=np.uint64)
     _, offsets_buffer, data = words.buffers()
     offsets = np.frombuffer(offsets_buffer, np.int32)[words.offset : words.offset + len(words) + 1]
     starts, lengths = offsets[:-1].astype(np.int64), np.diff(offsets)
     if data is None or not lengths.any():
         return np.zeros(len(words), np.uint64)
     first, last = int(offsets[0]), int(offsets[-1])
-    content: npt.NDArray[np.uint64]
     content = np.frombuffer(data, np.uint8)[first:last].astype(np.uint64)
     within = np.arange(first, last) - np.repeat(starts, lengths)
     content = (content + np.uint64(1)) * powers[np.minimum(within, _LONGEST - 1)]

@@ -41,7 +41,7 @@ def measured_pairs() -> tuple[pa.Table, Adjectives]:
 def test_an_adjective_is_in_one_part_and_parts_follow_each_other() -> None:
     _, adjectives = measured_pairs()
     ranges = by_adjective.ranges_of(adjectives, part_pairs=2)
-    assert ranges.adjectives.index.words.to_pylist() == ["false", "old", "small"]
+    assert ranges.adjectives.words.words.to_pylist() == ["false", "old", "small"]
     assert ranges.parts.tolist() == [0, 0, 1]
     assert ranges.adjectives.counts.tolist() == [4, 5, 3]
 
