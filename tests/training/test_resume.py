@@ -103,12 +103,12 @@ def test_two_processes_that_were_killed_go_on_with_the_same_losses(
 
 @pytest.mark.slow
 def test_two_processes_and_then_one(adept_lake, tiny_encoder, tmp_path):
-    # Four engines in one launch; the last, and its launcher, is killed. What units are dropped
+    # Two engines in one launch; the last, and its launcher, is killed. What units are dropped
     # follows the process and its share of an update, so here none are.
     out, alone = tmp_path / "two", tmp_path / "one"
     model = without_dropout(Path(tiny_encoder), tmp_path / "encoder")
     more = ("epochs=2", "batch_size=39", "log_every=1")
-    stages = [f"zero{stage}" for stage in range(4)]
+    stages = ["zero1", "zero3"]
     grid = f"grid.deepspeed=[{','.join(stages)}]"
     launcher = os.fspath(Path(sys.executable).with_name("deepspeed"))
     command = [
@@ -150,10 +150,9 @@ def test_two_processes_then_one_then_two(adept_lake, tiny_encoder, tmp_path):
 @pytest.mark.parametrize(
     "more",
     [
-        ("lora.rank=4",),
+        # `benchmarks/resume.py` goes through all of them.
         ("lora.rank=4", "deepspeed=zero3"),
-        ("deepspeed=zero2", "precision=bf16", "micro_batch_size=7"),
-        ("precision=bf16", "bucket=none"),
+        ("deepspeed=zero2", "precision=bf16", "micro_batch_size=7", "bucket=none"),
     ],
     ids="-".join,
 )

@@ -237,7 +237,7 @@ def test_sygns(spark, tmp_path, caplog):
     for line in (
         "sygns: a sample of 50 sentences and no training rows; etl/build_sygns.py preset=paper",
         "sygns: scripts/tmp_results/results.tsv: 50 rows read, 0 not read",
-        "sygns: scripts/tmp_results/results.tmp.tsv: not read, 51 lines (what results.tsv was",
+        "sygns: scripts/tmp_results/results.tmp.tsv: not read, 51 lines (the input of results.tsv",
         "sygns: scripts/tmp/depth4.scheme.txt: not read, 5 lines (templates of the grammar",
         "sygns: in all 50 rows read and 0 not read, of 1 files; 7 other files not read",
     ):
