@@ -20,7 +20,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from etl.amod.association import Adjectives, stored_adjectives
 from etl.amod.kernel import PAIRS
 from etl.amod.measures import measures
-from etl.amod.sums import PACKED_PAIRS, PART_PAIRS, PARTS, Places, placed
+from etl.amod.sums import LARGE_PARTS, PACKED_PAIRS, PART_PAIRS, PARTS, Places, placed
 from etl.engine import group_arrow
 from etl.lake.blocks import Blocks, as_dictionary, read_files
 from etl.lake.tables import table as declaration
@@ -140,12 +140,13 @@ def _stored_ranges(uri: str) -> Ranges:
     return ranges_of(stored_adjectives(uri))
 
 
-def rows_of(pairs: DataFrame, adjectives: str, corpus: str) -> Blocks:
+def rows_of(pairs: DataFrame, parts: int, adjectives: str, corpus: str) -> Blocks:
     """Rows of ``amod_by_adjective``, a file a range of adjectives.
 
     Args:
         pairs: the files of the corpus's pairs (`etl.lake.spark.Lake.files`), each of which has all
             pairs of its nouns, as those that `etl.amod.sums` makes.
+        parts: about how many files there will be.
         adjectives: address of the stored `etl.amod.association.ADJECTIVES` of the corpus.
         corpus: its name.
     """
@@ -157,4 +158,4 @@ def rows_of(pairs: DataFrame, adjectives: str, corpus: str) -> Blocks:
         return measured(part, _stored_ranges(adjectives), corpus)
 
     packed = group_arrow(pairs, "file", deal, from_arrow_schema(PARTS))
-    return Blocks(packed, make, group_by="part")
+    return Blocks(packed, make, group_by="part", large=parts >= LARGE_PARTS)

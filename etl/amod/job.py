@@ -421,7 +421,7 @@ class Extraction:
             packed = results.packed_in(good, parts, memory)
         else:
             packed = results.packed_of(pairs, parts, memory)
-        counts = results.rows_of(packed, "amod_counts", corpus=settings.name, wave=number)
+        counts = results.rows_of(packed, parts, "amod_counts", corpus=settings.name, wave=number)
         # From the version of the beginning: what another process has begun anew is not added to.
         lake.append("amod_counts", counts, base=self.base, **commit)
         return repeats
@@ -502,7 +502,13 @@ class Extraction:
             counts = self.lake.files("amod_counts", self.corpus)
             summed = results.copied_from(counts, "amod_pairs", corpus=corpus)
         else:
-            summed = results.rows_of(self._packed("amod_counts"), "amod_pairs", corpus=corpus)
+            parts = parts_for(self._rows_in("amod_counts"))
+            packed = results.packed_of(
+                self.lake.read("amod_counts", where=self.corpus),
+                parts,
+                self.settings.memory_mb << 20,
+            )
+            summed = results.rows_of(packed, parts, "amod_pairs", corpus=corpus)
         self.lake.replace("amod_pairs", summed, self.corpus, **commit)
         with scratch(self.settings.lake) as folder:
             pairs = self.lake.read("amod_pairs", where=self.corpus)
@@ -510,7 +516,8 @@ class Extraction:
             files = self.lake.files("amod_pairs", self.corpus)
             rows = association.rows_of(files, adjectives, corpus)
             distinct = self.lake.replace("amod_association", rows, self.corpus, **commit).rows
-            turned = by_adjective.rows_of(files, adjectives, corpus)
+            parts = parts_for(self._rows_in("amod_pairs"))
+            turned = by_adjective.rows_of(files, parts, adjectives, corpus)
             self.lake.replace("amod_by_adjective", turned, self.corpus, **commit)
         self._derive_relations(commit)
         return distinct or self._rows_in("amod_association")
@@ -532,15 +539,6 @@ class Extraction:
         )
         novel.write(settings.lake, settings.name, pairs, self.job)
         log.info("%d pairs that never occur are in listed_counts, as list novel", len(pairs))
-
-    def _packed(self, table: str) -> DataFrame:
-        """The corpus's pairs in a table of counts, packed by their nouns."""
-        stored = self.lake.read(table, where=self.corpus)
-        return results.packed_of(
-            stored,
-            parts_for(self._rows_in(table)),
-            self.settings.memory_mb << 20,
-        )
 
     def _rows_in(self, table: str) -> int:
         """The corpus's rows in a table, from the statistics of its log; 0 where there is none."""

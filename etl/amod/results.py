@@ -76,8 +76,8 @@ def packed_in(staged: DataFrame, parts: int, memory_bytes: int) -> DataFrame:
     )
 
 
-def rows_of(packed: DataFrame, table: str, **constants: object) -> Blocks:
-    """Rows of a table of counts from packed pairs: each pair once, sorted, a file a part.
+def rows_of(packed: DataFrame, parts: int, table: str, **constants: object) -> Blocks:
+    """Rows of a table of counts from packed pairs: each pair once, sorted, a file for each part.
 
     `constants` are the values of its further columns.
     """
@@ -85,7 +85,7 @@ def rows_of(packed: DataFrame, table: str, **constants: object) -> Blocks:
     def make(part: pa.Table) -> pa.Table:
         return _with_constants(sums.sums(part), table, constants)
 
-    return Blocks(packed, make, group_by="part")
+    return Blocks(packed, make, group_by="part", large=parts >= sums.LARGE_PARTS)
 
 
 def copied_from(counts: DataFrame, table: str, **constants: object) -> Blocks:

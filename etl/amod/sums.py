@@ -33,6 +33,7 @@ PACKED_PAIRS = 1 << 12
 # Pairs of a part: as words and counts up to some 30 MB, and a file of a table.
 PART_PAIRS = 1 << 20
 MOST_PARTS = 1 << 16
+LARGE_PARTS = 32  # so many may be more than an engine's memory
 
 PARTS = pa.schema([("part", pa.int32()), ("packed", pa.binary())])
 

@@ -87,7 +87,12 @@ class Engine(Protocol):
         """``DataFrame.mapInArrow``."""
 
     def group_arrow(
-        self, frame: DataFrame, by: str, function: GroupFunction, schema: T.StructType | str
+        self,
+        frame: DataFrame,
+        by: str,
+        function: GroupFunction,
+        schema: T.StructType | str,
+        large: bool,
     ) -> DataFrame:
         """``DataFrame.groupBy(by).applyInArrow``."""
 
@@ -225,13 +230,18 @@ def map_arrow(
 
 
 def group_arrow(
-    frame: DataFrame, by: str, function: GroupFunction, schema: T.StructType | str
+    frame: DataFrame,
+    by: str,
+    function: GroupFunction,
+    schema: T.StructType | str,
+    large: bool = False,
 ) -> DataFrame:
     """``frame.groupBy(by).applyInArrow(function, schema)``; `function` is to be Arrow's own work.
 
-    A group is held in memory whole.
+    A group is held in memory whole. `large` says that the frame may be too large for memory and
+    that it has a binary column of long values (`etl.engine.exchange`).
     """
-    return running().group_arrow(frame, by, function, schema)
+    return running().group_arrow(frame, by, function, schema, large)
 
 
 def failure(error: Exception) -> str | None:

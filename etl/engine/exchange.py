@@ -3,77 +3,69 @@
 The engine carries values in batches of 8,192 rows. Packed pairs (`etl.amod.sums`) are some 100 kB
 each, so that a batch of them comes to a gigabyte; and a sort that has to spill keeps a batch of
 every run in memory to merge them, which no limit of memory allows for once there are a few. So
-tasks append such rows to files, key by key, and what the engine sorts is where they lie.
+tasks write such values to files, as they are, and what the engine sorts is where they lie.
 """
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
+from pyspark.sql import types as T
 
-_OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4" if pa.Codec.is_available("lz4") else None)
+_PLACE = ("file", "start", "length")
 
 
 class Exchange:
-    """Rows in files of `folder`, found by the values of their column `key`.
+    """The values of a binary column in files of `folder`; the rows have their places instead."""
 
-    A file has a stream of Arrow's for the rows of each key in each batch, one behind the other.
-    """
-
-    def __init__(self, folder: str, key: str) -> None:
+    def __init__(self, folder: str, schema: T.StructType) -> None:
+        """Of rows with that schema, one of whose columns is binary and never null."""
+        self._names = schema.names
         self.folder = Path(folder)
-        self._key = key
+        self._column = next(f.name for f in schema if f.dataType == T.BinaryType())
+        others = [field for field in schema if field.name != self._column]
+        kinds = (T.StringType(), T.LongType(), T.IntegerType())
+        place = [T.StructField(*field) for field in zip(_PLACE, kinds, strict=True)]
+        self.schema = T.StructType([*others, *place])
 
     def write(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Append the rows of a task to a file; the key, file and first byte of each batch."""
+        """Append the values of a task to a file; its rows, with the place of each value."""
         path = self.folder / uuid.uuid4().hex
         with pa.OSFile(str(path), "wb") as file:
             for batch in batches:
-                keys, starts = [], []
-                for piece in by_key(batch, self._key):
-                    keys.append(piece.column(self._key)[0])
-                    starts.append(file.tell())
-                    file.write(_serialized(piece))
-                if keys:
-                    yield pa.record_batch(
-                        {
-                            self._key: pa.array(keys, batch.schema.field(self._key).type),
-                            "file": pa.array([str(path)] * len(keys)),
-                            "start": pa.array(starts, pa.int64()),
-                        }
-                    )
+                values = batch.column(self._column).cast(pa.binary())
+                _, offsets_buffer, data = values.buffers()
+                offsets = np.frombuffer(offsets_buffer, np.int32)
+                offsets = offsets[values.offset : values.offset + len(values) + 1]
+                begin = file.tell()
+                if data is not None:
+                    file.write(data[int(offsets[0]) : int(offsets[-1])])
+                columns = batch.drop_columns(self._column)
+                place = (
+                    pa.repeat(str(path), len(values)),
+                    pa.array(begin + (offsets[:-1] - offsets[0]).astype(np.int64)),
+                    pa.array(np.diff(offsets)),
+                )
+                for name, column in zip(_PLACE, place, strict=True):
+                    columns = columns.append_column(name, column)
+                yield columns
 
-    def read(self, places: pa.Table) -> pa.Table:
-        """The rows that lie at places which `write` has named."""
-        rows: list[pa.RecordBatch] = []
-        names, starts = (places.column(name).to_pylist() for name in ("file", "start"))
-        for name, start in sorted(zip(names, starts, strict=True)):
-            with pa.memory_map(name) as file:
-                file.seek(start)
-                rows += pa.ipc.open_stream(file)
-        return pa.Table.from_batches(rows)
-
-
-def by_key(batch: pa.RecordBatch, key: str) -> Iterator[pa.RecordBatch]:
-    """The rows of a batch with each value of the column `key`, in the order of the values."""
-    if not batch.num_rows:
-        return
-    if pc.count_distinct(batch.column(key)).as_py() > 1:
-        batch = batch.take(pc.sort_indices(batch.column(key)))
-    values = batch.column(key)
-    changes = pc.not_equal(values[1:], values[:-1])
-    starts = [at + 1 for at in pc.indices_nonzero(changes).to_pylist()]
-    for start, end in pairwise([0, *starts, batch.num_rows]):
-        yield batch.slice(start, end - start)
-
-
-def _serialized(batch: pa.RecordBatch) -> pa.Buffer:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batch.schema, options=_OPTIONS) as writer:
-        writer.write_batch(batch)
-    return sink.getvalue()
+    def read(self, rows: pa.Table) -> pa.Table:
+        """Rows that `write` gave, with their values, which stay where they lie until used."""
+        # In the order in which they were written, that files are read from front to end.
+        rows = rows.sort_by([("file", "ascending"), ("start", "ascending")])
+        files: dict[str, pa.MemoryMappedFile] = {}
+        values = []
+        for name, start, length in zip(*(rows[name].to_pylist() for name in _PLACE), strict=True):
+            if name not in files:
+                files[name] = pa.memory_map(name)
+            files[name].seek(start)
+            data = files[name].read_buffer(length) if length else pa.py_buffer(b"")
+            offsets = pa.array([0, length], pa.int32()).buffers()[1]
+            values.append(pa.Array.from_buffers(pa.binary(), 1, [None, offsets, data]))
+        column = pa.chunked_array(values, pa.binary())
+        return rows.append_column(self._column, column).select(self._names)

@@ -157,15 +157,20 @@ class Sail:
         return frame.mapInArrow(LocalFunction(function, None if compiled else self.pool), schema)
 
     def group_arrow(
-        self, frame: DataFrame, by: str, function: GroupFunction, schema: T.StructType | str
+        self,
+        frame: DataFrame,
+        by: str,
+        function: GroupFunction,
+        schema: T.StructType | str,
+        large: bool,
     ) -> DataFrame:
         # Not applyInArrow: Sail gathers the rows of all groups as lists, and counts the memory of
         # each list as that of every list it was cut from. Sorted rows stream, and spill.
         exchange: Exchange | None = None
-        if any(field.dataType == T.BinaryType() for field in frame.schema):
-            exchange = Exchange(tempfile.mkdtemp(prefix="exchange-", dir=self.spill), by)
-            found = T.StructType([frame.schema[by]]).add("file", "string").add("start", "long")
-            frame = self.map_arrow(frame, exchange.write, found, compiled=True)
+        if large:
+            folder = tempfile.mkdtemp(prefix="exchange-", dir=self.spill)
+            exchange = Exchange(folder, frame.schema)
+            frame = self.map_arrow(frame, exchange.write, exchange.schema, compiled=True)
         place = F.row_number().over(Window.partitionBy(by).orderBy(by))
         ordered = frame.withColumn(_PLACE, place)
 

@@ -220,7 +220,12 @@ class Spark:
         return frame.mapInArrow(Started(function), schema)
 
     def group_arrow(
-        self, frame: DataFrame, by: str, function: GroupFunction, schema: T.StructType | str
+        self,
+        frame: DataFrame,
+        by: str,
+        function: GroupFunction,
+        schema: T.StructType | str,
+        large: bool,
     ) -> DataFrame:
         return frame.groupBy(by).applyInArrow(function, schema)
 

@@ -53,12 +53,14 @@ class Blocks(NamedTuple):
             as dictionaries, which are then written as such.
         group_by: column of the frame whose equal values make a group.
         compiled: as for `etl.engine.map_arrow`; grouped blocks always are.
+        large: as for `etl.engine.group_arrow`, for grouped blocks.
     """
 
     frame: DataFrame
     make: Make | MakeGroup
     group_by: str | None = None
     compiled: bool = False
+    large: bool = False
 
 
 def blocks_of(frame: DataFrame, declared: Table) -> Blocks:
@@ -107,7 +109,7 @@ def frame_of(blocks: Blocks, declared: Table) -> DataFrame:
         return _checked(make(table), declared).cast(schema)
 
     if blocks.group_by:
-        return group_arrow(blocks.frame, blocks.group_by, group, spark_schema(schema))
+        return group_arrow(blocks.frame, blocks.group_by, group, spark_schema(schema), blocks.large)
     return map_arrow(blocks.frame, rows, spark_schema(schema), compiled=blocks.compiled)
 
 
@@ -151,7 +153,7 @@ def stage(blocks: Blocks, declared: Table, root: str, write: str) -> Staged:
 
     schema = spark_schema(_WRITTEN)
     if blocks.group_by:
-        frame = group_arrow(blocks.frame, blocks.group_by, save_group, schema)
+        frame = group_arrow(blocks.frame, blocks.group_by, save_group, schema, blocks.large)
     else:
         frame = map_arrow(blocks.frame, save_task, schema, compiled=blocks.compiled)
     written = frame.toArrow()

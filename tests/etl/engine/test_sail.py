@@ -56,7 +56,7 @@ def test_groups_of_large_values_travel_in_files_that_go_with_the_frame(
         return pa.table([group["key"][:1], [joined]], names=["key", "value"])
 
     frame = spark.createDataFrame(rows).repartition(5)
-    grouped = group_arrow(frame, "key", total, "key int, value binary")
+    grouped = group_arrow(frame, "key", total, "key int, value binary", large=True)
     found = {row["key"]: bytes(row["value"]) for row in grouped.collect()}
     assert found == {
         key: b"".join(sorted(v for k, v in zip(keys, values, strict=True) if k == key))
