@@ -28,6 +28,10 @@ _T = TypeVar("_T")
 _MMAP_THRESHOLD = -3
 # Of sys/prctl.h.
 _PR_SET_PDEATHSIG = 1
+# Read when torch is imported. Each process of a group would warn of a search for unused parameters,
+# which Trainer asks for.
+os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
+
 # The environment's name for the process that this one is a run of.
 PARENT = "ADNOMINAL_PARENT"
 log = logging.getLogger("adnominal")
