@@ -49,7 +49,7 @@ if [ "$processes" -eq 0 ]; then
     processes=2 # which share the cores
 fi
 log "Fine-tuning by $processes processes: deepspeed training/finetune.py conf/training/asp_demo.yaml"
-deepspeed --num_gpus "$processes" training/finetune.py conf/training/asp_demo.yaml \
+deepspeed --log_level error --num_gpus "$processes" training/finetune.py conf/training/asp_demo.yaml \
     lake="$lake" out="$runs/asp"
 
 log "A masked language model of the corpus: python training/pretrain_mlm.py conf/training/mlm_demo.yaml"
