@@ -264,7 +264,7 @@ class Sketches:
             row = {name: rows.column(name)[place].as_py() for name in rows.column_names}
             row[query.role] = query.word
             shown.append(row)
-        for name in MEASURES[:-1]:
+        for name in FORMULAS:
             values = _values(rows, name, best)
             for row, value in zip(shown, values.tolist(), strict=True):
                 row[name] = value

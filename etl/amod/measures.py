@@ -28,8 +28,12 @@ def pmi(c: Counts, a: Counts, n: Counts, total: Total) -> Values:
 
 def npmi(c: Counts, a: Counts, n: Counts, total: Total) -> Values:
     """PMI / -log2(c / N); 1, its limit, where the pair is the whole corpus."""
+    return _normalised(pmi(c, a, n, total), c, total)
+
+
+def _normalised(bits: Values, c: Counts, total: Total) -> Values:
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(c == total, 1.0, pmi(c, a, n, total) / -np.log2(c / total))
+        return np.where(c == total, 1.0, bits / -np.log2(c / total))
 
 
 def log_dice(c: Counts, a: Counts, n: Counts, total: Total) -> Values:
@@ -47,5 +51,10 @@ MEASURES: Mapping[str, Callable[[Counts, Counts, Counts, Total], Values]] = {
 
 
 def measures(c: Counts, a: Counts, n: Counts, total: Total) -> dict[str, Values]:
-    """All `MEASURES` of some pairs."""
-    return {name: measure(c, a, n, total) for name, measure in MEASURES.items()}
+    """All `MEASURES` of some pairs; PMI is computed once."""
+    bits = pmi(c, a, n, total)
+    return {
+        "pmi": bits,
+        "npmi": _normalised(bits, c, total),
+        "log_dice": log_dice(c, a, n, total),
+    }

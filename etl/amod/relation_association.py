@@ -1,6 +1,6 @@
 """Association of the pairs under further relations, relation by relation, on request.
 
-The measures and their definitions are those of amod (`etl.amod.association`); the marginals of a
+The measures and their definitions are those of amod (`etl.amod.measures`); the marginals of a
 dependent and of a head are those of the relation itself. The pairs come sorted by relation and
 head, from one aggregation for each marginal: what is asked for rarely has no way of its own.
 """

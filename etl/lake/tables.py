@@ -43,6 +43,15 @@ _CORPUS = _field("corpus", TEXT, "name of the corpus, by default the source's")
 _ADJECTIVE = _field("adjective", TEXT, "lower-cased surface form of the dependent")
 _NOUN = _field("noun", TEXT, "lower-cased lemma of the head")
 
+_RELATION_PAIRS = pa.schema(
+    [
+        _CORPUS,
+        _field("relation", TEXT, "predicative, compound, obj or advmod"),
+        _field("dependent", TEXT, "adjective, modifier, object or adverb"),
+        _field("head", TEXT, "subject, head noun, verb, or what the adverb modifies"),
+        _field("count", COUNT, "occurrences"),
+    ]
+)
 _ASSOCIATION = pa.schema(
     [
         _CORPUS,
@@ -112,15 +121,7 @@ _ALL = (
     Table(
         "relation_pairs",
         "Pairs of words under relations beside amod (relations=…), with their counts.",
-        pa.schema(
-            [
-                _CORPUS,
-                _field("relation", TEXT, "predicative, compound, obj or advmod"),
-                _field("dependent", TEXT, "adjective, modifier, object or adverb"),
-                _field("head", TEXT, "subject, head noun, verb, or what the adverb modifies"),
-                _field("count", COUNT, "occurrences"),
-            ]
-        ),
+        _RELATION_PAIRS,
         ("corpus", "relation"),
         built_by="etl/extract_amod.py relations=…",
         sort_by=("head", "dependent"),
@@ -130,11 +131,7 @@ _ALL = (
         "Association of the members of each pair of relation_pairs, within its relation.",
         pa.schema(
             [
-                _CORPUS,
-                _field("relation", TEXT, "predicative, compound, obj or advmod"),
-                _field("dependent", TEXT, "adjective, modifier, object or adverb"),
-                _field("head", TEXT, "subject, head noun, verb, or what the adverb modifies"),
-                _field("count", COUNT, "occurrences"),
+                *_RELATION_PAIRS,
                 _field("dependent_count", COUNT, "pairs of the relation with the dependent"),
                 _field("head_count", COUNT, "pairs of the relation with the head"),
                 *(_ASSOCIATION.field(name) for name in ("pmi", "npmi", "log_dice")),
