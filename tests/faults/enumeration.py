@@ -6,7 +6,7 @@ import os
 import random
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
@@ -61,17 +61,39 @@ class Outcome:
     fired: bool = True
 
 
-class Enumeration:
-    """The cases of one scenario, in a folder of its own."""
+class Recorded:
+    """Commands on lakes below a folder, whose storage operations can be recorded."""
 
-    def __init__(self, scenario: Scenario, folder: Path, seed: int) -> None:
-        self.scenario = scenario
-        self.folder = folder / scenario.name.replace(" ", "-").replace(",", "")
+    def __init__(self, folder: Path, seed: int) -> None:
+        self.folder = folder
         self.seed = seed
-        self._control = self.folder / "control"
+        self._control = folder / "control"
 
     def place(self, name: str) -> Place:
         return Place(self.folder / name, self.folder / "input", self.seed)
+
+    def operations(self, command: Callable[[Place], int], place: Place) -> list[Operation]:
+        """The storage operations of a command on a lake.
+
+        Raises:
+            RuntimeError: the command fails.
+        """
+        control = Control(self._control, place.root)
+        output = self.folder / "whole.txt"
+        code = Child(lambda: command(place), output, control).wait()
+        if code:
+            raise RuntimeError(f"{self.folder.name} undisturbed: {code}\n{output.read_text()}")
+        operations = control.operations()
+        control.close()
+        return operations
+
+
+class Enumeration(Recorded):
+    """The cases of one scenario, in a folder of its own."""
+
+    def __init__(self, scenario: Scenario, folder: Path, seed: int) -> None:
+        super().__init__(folder / scenario.name.replace(" ", "-").replace(",", ""), seed)
+        self.scenario = scenario
 
     @cached_property
     def undisturbed(self) -> dict[str, Any]:
@@ -89,13 +111,7 @@ class Enumeration:
 
         before = answer(prepare, self.folder)
         shutil.copytree(base.root, whole.root)
-        control = Control(self._control, whole.root)
-        output = self.folder / "whole.txt"
-        code = Child(lambda: self.scenario.command(whole), output, control).wait()
-        if code:
-            raise RuntimeError(f"{self.scenario.name} undisturbed: {code}\n{output.read_text()}")
-        operations = control.operations()
-        control.close()
+        operations = self.operations(self.scenario.command, whole)
         states = answer(lambda: judge.states(whole, before), self.folder)
         final = answer(lambda: judge.contents(whole), self.folder)
         return {"operations": operations, "states": states, "final": final}

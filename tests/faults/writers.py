@@ -12,7 +12,7 @@ from typing import Any
 from etl.lake import log
 from etl.lake.verify import verify
 from tests.faults import judge, scenarios
-from tests.faults.enumeration import Case, Outcome, ends_of_runs
+from tests.faults.enumeration import Case, Outcome, Recorded, ends_of_runs
 from tests.faults.interposer import Control
 from tests.faults.processes import Child, answer, problems_of
 from tests.faults.scenarios import Place, fresh, known_tables
@@ -72,17 +72,12 @@ def _pairs() -> dict[str, Pair]:
 PAIRS = _pairs()
 
 
-class Writers:
+class Writers(Recorded):
     """The cases of one pair, in a folder of its own."""
 
     def __init__(self, pair: Pair, folder: Path, seed: int) -> None:
+        super().__init__(folder / pair.name.replace(" ", "-").replace("+", "and"), seed)
         self.scenario = pair
-        self.folder = folder / pair.name.replace(" ", "-").replace("+", "and")
-        self.seed = seed
-        self._control = self.folder / "control"
-
-    def place(self, name: str) -> Place:
-        return Place(self.folder / name, self.folder / "input", self.seed)
 
     @cached_property
     def undisturbed(self) -> dict[str, Any]:
@@ -95,13 +90,9 @@ class Writers:
         base = self.place("base")
         pair = self.scenario
         answer(lambda: pair.prepare(base), self.folder)
-        control = Control(self._control, self.place("whole").root)
-        shutil.copytree(base.root, self.place("whole").root)
-        output = self.folder / "whole.txt"
-        if Child(lambda: pair.stopped(self.place("whole")), output, control).wait():
-            raise RuntimeError(output.read_text())
-        operations = control.operations()
-        control.close()
+        whole = self.place("whole")
+        shutil.copytree(base.root, whole.root)
+        operations = self.operations(pair.stopped, whole)
         ends = {}
         for order in ((pair.stopped, pair.other), (pair.other, pair.stopped), (pair.other,)):
             place = self.place("order")
