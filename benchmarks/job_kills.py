@@ -34,8 +34,8 @@ from etl.lake import arrow
 PACKAGES = ("pysail", "pyspark", "deltalake", "torch", "deepspeed")
 RUNS = 5
 WAITED = 900.0
-# A run's own name, and what follows from when it ran, differ from run to run.
-OWN = ("run_id", "table_version")
+# They differ from run to run: its id, the table's version at that time, the model's folder.
+OWN = ("run_id", "table_version", "model")
 
 log = logging.getLogger("adnominal")
 
@@ -83,6 +83,12 @@ JOBS = {
     ),
     "train": Job(_TRAIN, ("predictions",), processes=1),
     "train_two_processes": Job(_TRAIN, ("predictions",), processes=2),
+    "predict": Job(
+        "training/predict.py model={folder}/model table=asp_degree limit=512 chunk=128 lake={lake} "
+        "tracking=sqlite:///{folder}/mlflow.db folder={folder}/predict",
+        ("predictions",),
+        processes=1,
+    ),
     "report": Job(
         "-m analysis.report lake={lake} tracking=sqlite:///{folder}/mlflow.db out={folder}/report",
         files=("report/report.html", "report/report.md"),
@@ -138,7 +144,7 @@ def benchmark(settings: Settings) -> None:
 
 
 def prepare(folder: Path) -> Path:
-    """A lake with all that the jobs read, and the answers of made-up annotators."""
+    """A lake with all that the jobs read, the answers of made-up annotators, and a small model."""
     if (folder / "done").exists():
         return folder
     shutil.rmtree(folder, ignore_errors=True)
@@ -149,11 +155,17 @@ def prepare(folder: Path) -> Path:
         f"etl/pipeline.py conf/demo/pipeline.yaml lake={lake}",
         f"{annotate} export batch={folder}/batch.csv edition=demo gold=0 lake={lake}",
         f"{annotate} simulate batch={folder}/batch.csv out={folder}/answers.csv lake={lake}",
+        # On a lake of its own: the lake that jobs are killed on has no predictions.
+        f"training/finetune.py conf/training/asp_demo.yaml epochs=1 out={folder}/model "
+        f"lake={folder}/training tracking=sqlite:///{folder}/training.db",
     ):
+        if words.startswith("training/"):
+            shutil.copytree(lake, folder / "training")
         output = folder / "output.txt"
         process = start(words, output)
         if process.wait(WAITED):
             raise RuntimeError(f"{words}:\n{output.read_text()[-2000:]}")
+    shutil.rmtree(folder / "training")
     (folder / "done").touch()
     return folder
 
