@@ -1,0 +1,109 @@
+"""ADEPT as the rest of Adnominal knows it."""
+
+from __future__ import annotations
+
+from etl.adept import LABELS
+from etl.declaration import (
+    Dataset,
+    Facts,
+    ItemTable,
+    Labels,
+    Licence,
+    Prompts,
+    Question,
+    Report,
+    Scheme,
+    Splits,
+    Training,
+)
+from etl.licences import BY_SA_4, CONCEPTNET, PAIRS, WORDNET
+
+_SPLITS = Splits(
+    (
+        Scheme("random", "split over instances, as published"),
+        Scheme("noun_disjoint", "no noun in two parts", disjoint="noun"),
+        Scheme("adjective_disjoint", "no adjective in two parts", disjoint="adjective"),
+    ),
+    setting="split",
+)
+
+DATASET = Dataset(
+    name="adept",
+    title="ADEPT",
+    heading="ADEPT: adjective-dependent plausibility",
+    summary="Pairs of sentences of which the second has one adjective more, labelled by how that "
+    "changes the plausibility of what is said.",
+    tables=(
+        ItemTable(
+            "adept",
+            "ADEPT",
+            pair=("sentence1", "sentence2"),
+            without_context=("noun", "modifier"),
+            words={"adjective": "modifier", "noun": "noun"},
+            facts=Facts(
+                counted=("label", "agreement", *_SPLITS.columns),
+                distinct=("noun", "modifier"),
+                texts=("sentence1", "sentence2"),
+            ),
+        ),
+    ),
+    unlabelled=(
+        ItemTable(
+            "adept_items",
+            "ADEPT, not annotated",
+            pair=("sentence", "modified_sentence"),
+            without_context=("noun", "adjective"),
+            words={"adjective": "adjective", "noun": "noun"},
+            facts=Facts(
+                counted=("relation", "path", "nonsubsective", "chosen"),
+                distinct=("noun", "adjective", "sentence"),
+                texts=("sentence", "modified_sentence"),
+            ),
+        ),
+    ),
+    splits=_SPLITS,
+    labels=Labels(LABELS, numbered=True),
+    training=Training(
+        limits="Labels are judgements of plausibility by crowd workers. Adjectives of identity (of "
+        "age, colour, gender, religion) can lower what the model holds a person to be able to do; "
+        "do not use it to judge people.",
+        groups=("agreement",),
+        instruction="{first}\n{second}\n"
+        "Compared with the first, the second is one of: {labels}.\nAnswer:",
+        max_length=128,
+    ),
+    prompts=Prompts("adept"),
+    questions=(
+        Question(
+            # As the annotators were asked (table 3 of the paper).
+            "Original: {{sentence1}}\nModified: {{sentence2}}\n"
+            "Compared with the original, the modified statement is",
+            {label: label for label in LABELS},
+            ("item_id", "sentence1", "sentence2", "modifier", "noun"),
+        ),
+    ),
+    report=Report(
+        paper_settings={"task.split": "random", "task.context": "true", "task.classes": "5"},
+        audited={
+            "modifier alone": "modifier",
+            "noun alone": "noun",
+            "sentence without the modifier": "sentence1",
+            "sentence with the modifier": "sentence2",
+        },
+    ),
+    published=Licence(
+        "cc-by-sa-3.0",
+        "https://creativecommons.org/licenses/by-sa/3.0/",
+        (
+            "Published under CC BY-SA 3.0; name the authors and pass changes on under the same.",
+            "Words counted in Common Crawl are under its terms of use "
+            "(https://commoncrawl.org/terms-of-use).",
+        ),
+        ("The authors' release.", CONCEPTNET, "Wikipedia and DepCC: adjective-noun pairs."),
+    ),
+    built=Licence(
+        *BY_SA_4,
+        ("Sentences are made of ConceptNet's, so its CC BY-SA 4.0 holds for them.",),
+        (CONCEPTNET, PAIRS, WORDNET, "Labels of one's own annotators."),
+    ),
+)

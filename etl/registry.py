@@ -1,0 +1,48 @@
+"""The datasets, by name: their declarations (`etl.declaration`) and look-ups in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from conf import UserError
+from etl.adept.declaration import DATASET as ADEPT
+from etl.asp.declaration import DATASET as ASP
+from etl.declaration import Dataset, ItemTable
+from etl.plane.declaration import DATASET as PLANE
+from etl.sygns.declaration import DATASET as SYGNS
+
+DATASETS: Mapping[str, Dataset] = {dataset.name: dataset for dataset in (ADEPT, PLANE, ASP, SYGNS)}
+"""In the order in which reports and help texts name them."""
+
+ITEM_TABLES: Mapping[str, ItemTable] = {
+    table.name: table
+    for dataset in DATASETS.values()
+    for table in (*dataset.tables, *dataset.unlabelled)
+}
+"""The tables of items of all datasets, labelled and unlabelled."""
+
+DATASET_OF: Mapping[str, Dataset] = {
+    table.name: dataset
+    for dataset in DATASETS.values()
+    for table in (*dataset.tables, *dataset.unlabelled)
+}
+"""The dataset of each table of items."""
+
+
+def dataset(name: str) -> Dataset:
+    """The declaration of a dataset.
+
+    Raises:
+        UserError: no such dataset; the message lists the datasets.
+    """
+    if name not in DATASETS:
+        raise UserError(f"dataset={name}: expected one of {', '.join(DATASETS)}")
+    return DATASETS[name]
+
+
+def of_task(task: str) -> Dataset | None:
+    """The dataset that a task of the table predictions belongs to; None for others, as `pairs_nli`.
+
+    Tasks are named after their dataset, with what is predicted of it: ``adept_5``, ``sygns_fol``.
+    """
+    return DATASETS.get(task.split("_")[0])

@@ -1,0 +1,70 @@
+"""SyGNS as the rest of Adnominal knows it."""
+
+from __future__ import annotations
+
+from etl.declaration import (
+    Dataset,
+    Facts,
+    ItemTable,
+    Licence,
+    Scheme,
+    Splits,
+    Training,
+    Whole,
+)
+from etl.licences import BY_SA_4
+
+DATASET = Dataset(
+    name="sygns",
+    title="SyGNS",
+    heading="SyGNS: systematic generalisation of scoped meanings",
+    summary="Sentences of a small grammar, each with a first-order formula, a discourse "
+    "representation structure and a variable-free formula.",
+    tables=(
+        ItemTable(
+            "sygns",
+            "SyGNS",
+            item="sentence_id",
+            single="sentence",
+            words={"sentence": "sentence", "depth": "depth", "phenomena": "phenomena"},
+            facts=Facts(("depth",), ("sentence",), ("sentence",)),
+            whole=Whole("sentences"),
+        ),
+    ),
+    splits=Splits(
+        (
+            Scheme(
+                "systematicity",
+                "tested on quantifiers with modifiers that they were not trained with",
+            ),
+            Scheme(
+                "quantifier_negation",
+                "tested on quantifiers with negation that they were not trained with",
+            ),
+            Scheme("productivity", "trained on depths 0 and 1, tested on deeper sentences"),
+            Scheme(
+                "embedded_quantifiers",
+                "trained on one, two, every below depth 0, tested on a, three, all",
+            ),
+        ),
+        table="sygns_splits",
+        fold="primitive",
+    ),
+    training=Training(
+        limits="Sentences are of a small generated grammar; other words are unknown to the model.",
+        groups=("quantifier", "modifier", "depth"),
+        single_instruction="{first}\nMeaning:",
+    ),
+    hub_task="text-generation",
+    layout="tsv",
+    published=Licence(
+        *BY_SA_4,
+        ("Published under CC BY-SA 4.0; name the authors and pass changes on under the same.",),
+        ("The authors' release.",),
+    ),
+    built=Licence(
+        *BY_SA_4,
+        ("Vocabulary and grammar follow the published data, which is under CC BY-SA 4.0.",),
+        ("This project's grammar, after the paper's table 12.",),
+    ),
+)

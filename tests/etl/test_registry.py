@@ -1,0 +1,106 @@
+"""The declarations say what the tables, the builds' rules and the files of ``conf`` hold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+import yaml
+
+from conf import ROOT, UserError
+from etl import adept, plane
+from etl.adept import splits as adept_splits
+from etl.asp import splits as asp_splits
+from etl.declaration import Dataset, ItemTable
+from etl.lake.tables import TABLES
+from etl.registry import DATASET_OF, DATASETS, ITEM_TABLES, dataset, of_task
+from etl.sygns import splits as sygns_splits
+
+EVERY = [pytest.param(dataset, id=name) for name, dataset in DATASETS.items()]
+
+
+def columns_of(table: ItemTable, dataset: Dataset) -> Iterator[str]:
+    yield table.item
+    for texts in (table.pair, table.without_context):
+        yield from texts or ()
+    if table.single is not None:
+        yield table.single
+    yield from table.words.values()
+    for group in (table.facts.counted, table.facts.distinct, table.facts.texts):
+        yield from group
+    if table in dataset.tables:
+        yield from dataset.splits.columns
+        yield from (dataset.report.audited if dataset.report else {}).values()
+        for labels in (dataset.labels, dataset.trained_labels):
+            if labels is not None:
+                yield labels.column
+
+
+@pytest.mark.parametrize("declared", EVERY)
+def test_columns_are_those_of_the_tables(declared: Dataset) -> None:
+    for table in (*declared.tables, *declared.unlabelled):
+        schema = TABLES[table.name].schema
+        assert set(columns_of(table, declared)) <= set(schema.names)
+        assert "edition" in TABLES[table.name].partition_by
+
+
+@pytest.mark.parametrize("declared", EVERY)
+def test_split_tables_have_scheme_fold_part_and_the_items(declared: Dataset) -> None:
+    splits = declared.splits
+    if splits.table is not None:
+        keys = {*splits.keys, declared.tables[0].item, "edition"}
+        assert keys == set(TABLES[splits.table].schema.names)
+    for scheme in splits.schemes:
+        assert scheme.table is None or declared.table_of(scheme).name == scheme.table
+
+
+def test_schemes_are_those_of_the_rules() -> None:
+    rules = {
+        "adept": adept_splits.SCHEMES,
+        "plane": plane.SCHEMES,
+        "asp": asp_splits.SCHEMES,
+        "sygns": sygns_splits.SCHEMES,
+    }
+    assert {name: dataset.splits.names for name, dataset in DATASETS.items()} == rules
+
+
+def test_labels_are_in_the_order_of_their_numbers() -> None:
+    assert DATASETS["adept"].label_names == adept.LABELS
+    assert DATASETS["plane"].label_names == ("not entailed", "entailed")
+    assert DATASETS["asp"].label_names == ("entailment", "not_entailment")
+    assert DATASETS["sygns"].label_names == ()
+    labels = DATASETS["plane"].labels
+    assert labels is not None and labels.values == (0, 1)
+    labels = DATASETS["asp"].labels
+    assert labels is not None and labels.values == ("entailment", "not_entailment")
+
+
+@pytest.mark.parametrize("declared", EVERY)
+def test_prompts_have_words_for_the_labels(declared: Dataset) -> None:
+    prompts = declared.prompts
+    if prompts is None:
+        assert declared.labels is None
+        return
+    for name in {prompts.file, prompts.zero_shot or prompts.file}:
+        file = yaml.safe_load((ROOT / "conf" / "prompts" / f"{name}.yaml").read_text())
+        assert file["task"] == declared.name
+        for words in file["verbalisers"].values():
+            assert set(words) == set(declared.label_names)
+
+
+@pytest.mark.parametrize("declared", EVERY)
+def test_questions_ask_of_columns_that_are_written(declared: Dataset) -> None:
+    for question in declared.questions:
+        assert set(re.findall(r"\{\{(\w+)\}\}", question.text)) <= set(question.columns)
+        if not isinstance(question.choices, str):
+            assert set(question.choices) == set(declared.label_names)
+
+
+def test_tables_are_found_by_name() -> None:
+    assert ITEM_TABLES["asp_degree"].title == "ASP degrees"
+    assert DATASET_OF["adept_items"] is DATASETS["adept"]
+    assert of_task("sygns_fol") is DATASETS["sygns"]
+    assert of_task("pairs_nli") is None
+    with pytest.raises(UserError, match=r"dataset=planes: expected one of adept, plane, asp, syg"):
+        dataset("planes")
