@@ -99,6 +99,9 @@ class TrainingLoop:
             JobFailed: a loss or every evaluation is not a number.
         """
         with sharding.processes(self.deepspeed) as accelerator_config:
+            # What exists before a run, imported modules above all, outlives it; searching it takes
+            # half a second each time that the run frees memory, which the libraries do often.
+            gc.freeze()
             pointer = self.checkpoints.latest()
             universal = pointer is not None and pointer.world != self.world and self.deepspeed
             if pointer is not None:

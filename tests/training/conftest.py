@@ -113,10 +113,16 @@ def without_dropout(folder: Path, copy: Path) -> str:
     return os.fspath(copy)
 
 
+def losses_of(run: Path) -> list[float]:
+    """The loss of each update of the run in a folder."""
+    lines = (run / "steps.jsonl").read_text().splitlines()
+    return [json.loads(line)["train/loss"] for line in lines]
+
+
 def losses(folder: Path) -> list[float]:
     """The loss of each update of the one run below `folder`."""
     (path,) = folder.glob("*/steps.jsonl")
-    return [json.loads(line)["train/loss"] for line in path.read_text().splitlines()]
+    return losses_of(path.parent)
 
 
 @pytest.fixture(scope="session")

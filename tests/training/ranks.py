@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from tests.training.conftest import losses
+from tests.training.conftest import losses_of
 
 PATIENCE = 240.0
 _SERVER = multiprocessing.get_context("forkserver")
-_SERVER.set_forkserver_preload(["tests.training.ranks", "training.job", "training.loop"])
+_SERVER.set_forkserver_preload(["tests.training.ranks", "tests.training.rank_imports"])
 
 
 def free_port() -> int:
@@ -98,26 +98,35 @@ def reached(out: Path, updates: int, setting: str = "") -> bool:
 
 
 def apart(out: Path, other: Path) -> dict[str, float]:
-    """How far two runs are from each other: the largest difference of their losses, of their saved
-    weights and of their predictions' scores."""
-    return {
-        "losses": float(np.abs(np.subtract(losses(out), losses(other))).max()),
-        "weights": _weights_apart(out, other),
-        "scores": float(np.abs(_scores(out) - _scores(other)).max()),
-    }
+    """How far the runs below two folders, of the same settings, are from each other: the largest
+    difference of their losses, of their saved weights and of their predictions' scores."""
+    runs, others = (
+        {path.parent.name: path.parent for path in folder.glob("*/result.json")}
+        for folder in (out, other)
+    )
+    if not runs or runs.keys() != others.keys():
+        raise AssertionError(f"runs {sorted(runs)} and {sorted(others)}: expected the same")
+    differences = {"losses": 0.0, "weights": 0.0, "scores": 0.0}
+    for name, run in runs.items():
+        pair = (run, others[name])
+        found = {
+            "losses": np.abs(np.subtract(*map(losses_of, pair))).max(),
+            "weights": _weights_apart(*pair),
+            "scores": np.abs(np.subtract(*map(_scores, pair))).max(),
+        }
+        differences = {key: max(differences[key], float(found[key])) for key in found}
+    return differences
 
 
-def _weights_apart(out: Path, other: Path) -> float:
+def _weights_apart(run: Path, other: Path) -> float:
     from safetensors.numpy import load_file
 
-    first, second = (
-        load_file(next(folder.glob("*/model/*.safetensors"))) for folder in (out, other)
-    )
+    first, second = (load_file(next(folder.glob("model/*.safetensors"))) for folder in (run, other))
     if first.keys() != second.keys():
         raise AssertionError(f"weights of other names: {first.keys() ^ second.keys()}")
     return max(float(np.abs(first[name] - second[name]).max()) for name in first)
 
 
-def _scores(out: Path) -> Any:
-    rows = pq.read_table(next(out.glob("*/predictions.parquet"))).to_pylist()
+def _scores(run: Path) -> Any:
+    rows = pq.read_table(run / "predictions.parquet").to_pylist()
     return np.array([row["scores"] for row in sorted(rows, key=lambda row: row["item_id"])])

@@ -110,13 +110,15 @@ def test_a_choice_is_as_probable_as_its_name(learner):
 
 
 @pytest.mark.parametrize(
-    "more", [["lora.rank=8", "packed=true"], ["deepspeed=zero3", "precision=bf16"]]
+    "more",
+    [["lora.rank=8", "packed=true", "micro_batch_size=8"], ["deepspeed=zero3", "precision=bf16"]],
 )
 def test_it_learns_and_loads(adept_lake, llama, tmp_path, more):
     own = settings(
-        adept_lake, llama, "task.name=adept", "epochs=6", "learning_rate=1e-2", f"out={tmp_path}"
+        adept_lake, llama, "task.name=adept", "epochs=3", "learning_rate=1e-2", f"out={tmp_path}"
     )
-    finetune(conf.load(Settings, [*arguments(own), *more]))
+    few = ["batch_size=16", "evaluate_every=100"]
+    finetune(conf.load(Settings, [*arguments(own), *few, *more]))
     found = losses(tmp_path)
     assert found[-1] < found[0] / 3
     (path,) = tmp_path.glob("*/result.json")
