@@ -108,11 +108,11 @@ def apart(out: Path, other: Path) -> dict[str, float]:
         raise AssertionError(f"runs {sorted(runs)} and {sorted(others)}: expected the same")
     differences = {"losses": 0.0, "weights": 0.0, "scores": 0.0}
     for name, run in runs.items():
-        pair = (run, others[name])
+        twin = others[name]
         found = {
-            "losses": np.abs(np.subtract(*map(losses_of, pair))).max(),
-            "weights": _weights_apart(*pair),
-            "scores": np.abs(np.subtract(*map(_scores, pair))).max(),
+            "losses": np.abs(np.subtract(losses_of(run), losses_of(twin))).max(),
+            "weights": _weights_apart(run, twin),
+            "scores": np.abs(_scores(run) - _scores(twin)).max(),
         }
         differences = {key: max(differences[key], float(found[key])) for key in found}
     return differences
