@@ -10,7 +10,8 @@ if not __package__:
 
 import conf
 from conf import UserError, setting
-from etl.lake.datasheet import DATASETS, TEMPLATE, datasheet
+from etl.lake.datasheet import TEMPLATE, datasheet
+from etl.registry import ITEM_TABLES
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,7 @@ class Settings:
     """Settings of ``etl/datasheet.py``."""
 
     table: str = setting(
-        help="table of the dataset", choices=tuple(DATASETS), example="table=adept"
+        help="table of the dataset", choices=tuple(ITEM_TABLES), example="table=adept"
     )
     edition: str = setting("clean", help="edition", example="edition=published")
     lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")

@@ -2,12 +2,8 @@
 
 ``lm_eval --include_path FOLDER --tasks adept_clean`` runs a group of them. All are multiple choice:
 the model's likelihood of each label's words after the prompt decides. ``utils.py`` opens the files
-beside it, so that the folder can be moved.
-
-ADEPT asks for the change of plausibility, as its annotators were (table 3 of the paper). PLANE has
-the paper's two templates with its three pairs of verbalisers (tables 2 and 3, without examples; the
-paper's masked models fill the blank, here the whole of both sentences is compared). ASP asks
-whether the premise entails the hypothesis; rows that nobody can answer (discard) are left out.
+beside it, so that the folder can be moved. What is asked, and of which rows, is in the dataset's
+declaration (`etl.declaration.Question`); rows that nobody can answer are left out.
 """
 
 from __future__ import annotations
@@ -22,26 +18,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import yaml
 
-from analysis import labels
 from analysis.export.content import Config, Content
 from analysis.export.sources import About
 from conf import UserError
-from etl.asp import DISCARD, ENTAILMENT, TESTS
-from etl.knowledge.english import article
+from etl.declaration import Labels, Question
+from etl.registry import DATASETS
 
 # A task whose prompt or label words change is another: raise it with them.
 VERSION = 1
-
-# Good first (table 3).
-VERBALISERS = {
-    "good_poor": ("good", "poor"),
-    "true_false": ("true", "false"),
-    "positive_negative": ("positive", "negative"),
-}
-_TEMPLATES = {
-    "internal": "{first} is a {verbaliser} example of {second}.",
-    "external": "{first} is a type of {bare}: {verbaliser}.",
-}
 
 _UTILS = '''"""Opens the Parquet files beside this file, wherever the folder lies."""
 
@@ -72,19 +56,19 @@ def write(out: Path, exported: Content, of: About) -> dict[str, int]:
     Raises:
         UserError: a dataset without tasks (SyGNS's answers are formulas), or none to test on.
     """
-    makers = {"adept": _adept, "plane": _plane, "asp": _asp}
-    if exported.dataset not in makers:
+    if not DATASETS[exported.dataset].questions:
+        names = [name for name, declared in DATASETS.items() if declared.questions]
         raise UserError(
-            f"dataset={exported.dataset} format=lm_eval: expected one of {', '.join(makers)}; "
+            f"dataset={exported.dataset} format=lm_eval: expected one of {', '.join(names)}; "
             "SyGNS's meanings are scored by python -m analysis.semantics"
         )
     (out / "data").mkdir()
     rows: dict[str, int] = {}
     tasks: list[_Task] = []
-    for made, file, table in makers[exported.dataset](exported):
+    for file, table, of_file in _files(exported):
         pq.write_table(table, out / "data" / f"{file}.parquet", compression="zstd")
         rows[f"data/{file}.parquet"] = table.num_rows
-        tasks += made
+        tasks += of_file
     if not tasks:
         raise UserError(
             f"dataset={exported.dataset} edition={exported.edition}: no rows to test on"
@@ -120,9 +104,6 @@ def _document(task: _Task, of: About) -> dict[str, Any]:
     }
 
 
-_Made = Iterator[tuple[list[_Task], str, pa.Table]]
-
-
 def _tested(config: Config) -> pa.Table | None:
     """The rows to test on; the validation part of a release that keeps its test part back."""
     parts = {part.name: part for part in config.parts}
@@ -134,90 +115,70 @@ def _tested(config: Config) -> pa.Table | None:
     return None
 
 
-def _adept(exported: Content) -> _Made:
+def _files(exported: Content) -> Iterator[tuple[str, pa.Table, list[_Task]]]:
+    """The files of rows by name, each with the tasks that ask about it."""
+    declared = DATASETS[exported.dataset]
+    wholes = {table.whole.name for table in declared.tables if table.whole is not None}
     for config in exported.configs:
         rows = _tested(config)
-        if rows is None:
-            continue
-        name = f"adept_{exported.edition}_{config.name}"
-        doc = {
-            "doc_to_text": "Original: {{sentence1}}\nModified: {{sentence2}}\n"
-            "Compared with the original, the modified statement is",
-            "doc_to_choice": list(labels.ADEPT),
-            "doc_to_target": "{{label}}",
-        }
-        columns = ["item_id", "sentence1", "sentence2", "modifier", "noun", "label"]
-        yield [_Task(name, name, doc)], name, rows.select(columns)
-
-
-def _plane(exported: Content) -> _Made:
-    for config in exported.configs:
-        rows = _tested(config)
-        if rows is None:
-            continue
-        name = f"plane_{exported.edition}_{config.name}"
-        tasks = [
-            _Task(f"{name}_{template}_{pair}", name, _plane_doc(text, good, poor))
-            for template, text in _TEMPLATES.items()
-            for pair, (good, poor) in VERBALISERS.items()
+        questions = [
+            question
+            for question in declared.questions
+            if not question.whole or config.name in wholes
         ]
-        yield tasks, name, _phrases(rows)
+        if rows is None or not questions or declared.labels is None:
+            continue
+        name = f"{exported.dataset}_{exported.edition}_{config.name}"
+        # A dataset's questions differ in their words alone: they ask about the same rows.
+        rows = _asked(rows, questions[0], declared.labels)
+        for suffix, members in _by_value(rows, questions[0]):
+            file = f"{name}{suffix}"
+            tasks = [
+                _Task(f"{file}_{question.name}" if question.name else file, file, _doc(question))
+                for question in questions
+            ]
+            yield file, _written(members, questions[0], declared.labels), tasks
 
 
-def _plane_doc(template: str, good: str, poor: str) -> dict[str, Any]:
-    start, _, rest = template.partition("{verbaliser}")
-    blank = {"first": "{{first}}", "second": "{{second}}", "bare": "{{bare}}"}
-    # What follows the blank: words of the row between words of the template, joined by Jinja.
-    after, _, end = rest.partition("{second}")
-    said = [
-        f"'{word}{after}' ~ second ~ '{end}'" if end else f"'{word}{rest}'" for word in (poor, good)
-    ]
+def _by_value(rows: pa.Table, question: Question) -> Iterator[tuple[str, pa.Table]]:
+    """The rows that are asked apart, each with the end of their file's name."""
+    if question.by is None:
+        yield "", rows
+        return
+    for value in question.values:
+        members = rows.filter(pc.equal(rows.column(question.by), value))
+        if members.num_rows:
+            yield f"_{value}", members.sort_by("item_id")
+
+
+def _asked(rows: pa.Table, question: Question, labels: Labels) -> pa.Table:
+    """The rows that a question asks about."""
+    for column, value in question.where.items():
+        if column in rows.column_names:
+            rows = rows.filter(pc.equal(rows.column(column), value))
+    if labels.unanswerable:
+        unanswerable = pa.array(labels.unanswerable, pa.string())
+        rows = rows.filter(pc.invert(pc.is_in(rows.column(labels.column), value_set=unanswerable)))
+    return rows
+
+
+def _written(rows: pa.Table, question: Question, labels: Labels) -> pa.Table:
+    """The columns that a question needs, with the number of the right choice as ``label``."""
+    prepared = rows if question.prepare is None else question.prepare(rows)
+    numbers = rows.column(labels.column)
+    if not labels.numbered:
+        order = list(question.choices if isinstance(question.choices, Mapping) else labels.names)
+        numbers = pc.index_in(numbers, value_set=pa.array(order, pa.string())).cast(pa.int64())
+    columns = [name for name in question.columns if name != "label"]
+    place = question.columns.index("label") if "label" in question.columns else len(columns)
+    label = pa.field("label", numbers.type) if not labels.numbered else rows.field(labels.column)
+    return prepared.select(columns).add_column(place, label, numbers)
+
+
+def _doc(question: Question) -> dict[str, Any]:
+    choices = question.choices
     return {
-        "doc_to_text": start.format(**blank).rstrip(),
-        # In the order of the labels: 0 not entailed, 1 entailed.
-        "doc_to_choice": "{{[" + ", ".join(said) + "]}}",
+        "doc_to_text": question.text,
+        "doc_to_choice": choices if isinstance(choices, str) else list(choices.values()),
         "doc_to_target": "{{label}}",
     }
-
-
-def _phrases(rows: pa.Table) -> pa.Table:
-    """Phrases with their articles: by sound, or ``a`` throughout where the edition writes that."""
-    columns = [rows.column(name).to_pylist() for name in ("premise", "conclusion", "sentence")]
-    first, second, bare = [], [], []
-    for premise, conclusion, sentence in zip(*columns, strict=True):
-        # The published items, and those after them, have no full stop and never "an".
-        written = article if sentence.endswith(".") else lambda _: "a"
-        first.append(f"{written(premise).capitalize()} {premise}")
-        second.append(f"{written(conclusion)} {conclusion}")
-        bare.append(conclusion)
-    kept = rows.select(["item_id", "class", "inference_type", "label"])
-    for name, values in (("first", first), ("second", second), ("bare", bare)):
-        kept = kept.append_column(name, pa.array(values, pa.string()))
-    return kept
-
-
-def _asp(exported: Content) -> _Made:
-    for config in exported.configs:
-        rows = _tested(config)
-        # Rounds of fine-tuning test on rows of the two whole configurations.
-        if rows is None or config.name not in ("entailment", "degree"):
-            continue
-        if config.name == "degree":
-            rows = rows.filter(pc.equal(rows.column("variant"), "base"))
-        rows = rows.filter(pc.not_equal(rows.column("label"), DISCARD))
-        for test in TESTS:
-            own = rows.filter(pc.equal(rows.column("test"), test))
-            if not own.num_rows:
-                continue
-            own = own.sort_by("item_id")
-            name = f"asp_{exported.edition}_{config.name}_{test}"
-            label = [int(value == ENTAILMENT) for value in own.column("label").to_pylist()]
-            kept = own.select(["item_id", "premise", "hypothesis"])
-            kept = kept.append_column("label", pa.array(label, pa.int64()))
-            doc = {
-                "doc_to_text": "{{premise}}\n"
-                'Question: Does this entail that "{{hypothesis}}"? Yes or no?\nAnswer:',
-                "doc_to_choice": ["No", "Yes"],
-                "doc_to_target": "{{label}}",
-            }
-            yield [_Task(name, name, doc)], name, kept

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from analysis.export import croissant, harness, huggingface, parquet, tsv
-from analysis.export.content import DATASETS, content
+from analysis.export.content import content
 from analysis.export.sources import about, origins
 from conf import JobFailed, UserError, setting
 from etl.lake import arrow
+from etl.registry import DATASETS
 
 log = logging.getLogger("adnominal")
 
@@ -35,15 +36,18 @@ class Settings:
     lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
 
     def __post_init__(self) -> None:
-        if self.format == "tsv" and self.dataset != "sygns":
+        declared = DATASETS[self.dataset]
+        if self.format == "tsv" and declared.layout != "tsv":
+            names = [name for name, other in DATASETS.items() if other.layout == "tsv"]
             raise UserError(
-                f"dataset={self.dataset} format=tsv: expected dataset=sygns, whose release is TSV; "
-                "python -m etl.lake export writes any table as TSV"
+                f"dataset={self.dataset} format=tsv: expected dataset={' or '.join(names)}, whose "
+                "release is TSV; python -m etl.lake export writes any table as TSV"
             )
-        if self.format == "lm_eval" and self.dataset == "sygns":
+        if self.format == "lm_eval" and not declared.questions:
+            *names, last = [name for name, other in DATASETS.items() if other.questions]
             raise UserError(
-                "dataset=sygns format=lm_eval: its answers are formulas, no choices; expected "
-                "dataset=adept, plane or asp"
+                f"dataset={self.dataset} format=lm_eval: its answers are formulas, no choices; "
+                f"expected dataset={', '.join(names)} or {last}"
             )
         if Path(self.out).exists():
             raise UserError(f"out={self.out} is there already; choose another name or remove it")
@@ -57,10 +61,10 @@ def export(settings: Settings) -> None:
 
     The folder appears under its name when it is complete.
     """
-    table = {"adept": "adept", "plane": "plane_items", "asp": "asp_entailment", "sygns": "sygns"}
-    if table[settings.dataset] not in arrow.tables(settings.lake):
+    table = DATASETS[settings.dataset].tables[0].name
+    if table not in arrow.tables(settings.lake):
         # As for every table that is not there, with the job that makes it.
-        arrow.dataset(settings.lake, table[settings.dataset])
+        arrow.dataset(settings.lake, table)
     exported = content(settings.lake, settings.dataset, settings.edition)
     of, came = about(settings.dataset, settings.edition), origins(settings.lake, exported)
     target = Path(settings.out)

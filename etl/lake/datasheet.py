@@ -19,59 +19,12 @@ from conf import ROOT, UserError
 from etl.lake import arrow
 from etl.lake.log import Record
 from etl.lake.tables import table as declared_table
+from etl.registry import DATASET_OF, ITEM_TABLES
 
 TEMPLATE = ROOT / "conf" / "datasheet" / "template.md"
 _FIGURE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 _NUMBER = re.compile(r"\d")
 _SOURCED = re.compile(r"\(source: [^)]+\)")
-
-
-@dataclass(frozen=True)
-class Dataset:
-    """What is worth counting of a table.
-
-    counted   columns of few values, whose values are counted
-    distinct  columns whose different values are counted
-    texts     columns of sentences, whose words are counted
-    splits    a table of splits with the columns that name scheme and part, if there is one
-    """
-
-    counted: tuple[str, ...]
-    distinct: tuple[str, ...] = ()
-    texts: tuple[str, ...] = ()
-    splits: tuple[str, tuple[str, ...]] | None = None
-
-
-_ASP_SPLITS = ("asp_splits", ("scheme", "round", "part"))
-_ADEPT_SPLITS = ("split_random", "split_noun_disjoint", "split_adjective_disjoint")
-DATASETS: Mapping[str, Dataset] = {
-    "adept": Dataset(
-        ("label", "agreement", *_ADEPT_SPLITS), ("noun", "modifier"), ("sentence1", "sentence2")
-    ),
-    "adept_items": Dataset(
-        ("relation", "path", "nonsubsective", "chosen"),
-        ("noun", "adjective", "sentence"),
-        ("sentence", "modified_sentence"),
-    ),
-    "plane_items": Dataset(
-        ("class", "inference_type", "label", "distance"),
-        ("adjective", "noun", "hypernym"),
-        ("sentence",),
-        ("plane_splits", ("scheme", "fold", "part")),
-    ),
-    "asp_entailment": Dataset(
-        ("test", "label"), ("adjective", "noun"), ("premise", "hypothesis"), _ASP_SPLITS
-    ),
-    "asp_degree": Dataset(
-        ("test", "variant", "label", "gold"),
-        ("adjective", "noun"),
-        ("premise", "hypothesis"),
-        _ASP_SPLITS,
-    ),
-    "sygns": Dataset(
-        ("depth",), ("sentence",), ("sentence",), ("sygns_splits", ("scheme", "primitive", "part"))
-    ),
-}
 
 
 @dataclass
@@ -95,11 +48,11 @@ def datasheet(lake: str, table: str, edition: str, template: Path = TEMPLATE) ->
             with a figure that is not known, or with a number that has no source.
         LakeError: no such table in the lake.
     """
-    if table not in DATASETS:
-        raise UserError(f"table={table}: expected one of {', '.join(DATASETS)}")
+    if table not in ITEM_TABLES:
+        raise UserError(f"table={table}: expected one of {', '.join(ITEM_TABLES)}")
     text = _template(template)
     sources = _Sources([])
-    figures = _figures(lake, table, edition, sources)
+    figures = _Edition(lake, table, edition, sources).figures()
     unknown = sorted({name for name in _FIGURE.findall(text) if name not in (*figures, "sources")})
     if unknown:
         raise UserError(
@@ -125,68 +78,87 @@ def _template(path: Path) -> str:
     return text
 
 
-def _figures(lake: str, table: str, edition: str, sources: _Sources) -> dict[str, str]:
-    version = arrow.version(lake, table)
-    dataset = DATASETS[table]
-    where = f"edition = '{_quoted(edition)}'"
+@dataclass
+class _Edition:
+    """An edition of a table of items, to be asked in SQL; every answer notes its source."""
 
-    def ask(name: str, select: str, tail: str = "") -> tuple[list[dict[str, Any]], str]:
-        at = version if name == table else arrow.version(lake, name)
-        sql = f"SELECT {select} FROM {name} WHERE {where} {tail}".strip()
-        rows = [row for batch in arrow.query(lake, name, sql, version=at) for row in
-                batch.to_pylist()]  # fmt: skip
-        return rows, sources.note(f"`{sql}`, version {at}")
+    lake: str
+    table: str
+    edition: str
+    sources: _Sources
 
-    rows, source = ask(table, "count(*) AS rows")
-    if not rows or not rows[0]["rows"]:
-        there = [row["edition"] for batch in
-                 arrow.query(lake, table, f"SELECT DISTINCT edition FROM {table}")
-                 for row in batch.to_pylist()]  # fmt: skip
-        raise UserError(
-            f"edition={edition}: no rows in {table}, which has {', '.join(sorted(map(str, there)))}"
-        )
-    figures = {
-        "name": f"{table}, edition {edition}",
-        "meaning": declared_table(table).meaning,
-        "rows": f"{rows[0]['rows']:,} {source}",
-        "columns": "\n".join(
+    def ask(self, table: str, select: str, tail: str = "") -> tuple[list[dict[str, Any]], str]:
+        """The rows of a query over the edition in `table`, and the reference to it."""
+        version = arrow.version(self.lake, table)
+        edition = self.edition.replace("'", "''")
+        sql = f"SELECT {select} FROM {table} WHERE edition = '{edition}' {tail}".strip()
+        batches = arrow.query(self.lake, table, sql, version=version)
+        rows = [row for batch in batches for row in batch.to_pylist()]
+        return rows, self.sources.note(f"`{sql}`, version {version}")
+
+    def figures(self) -> dict[str, str]:
+        """What the template's names stand for, in Markdown."""
+        declared = declared_table(self.table)
+        columns = [
             f"- `{field.name}`: {(field.metadata or {}).get(b'comment', b'').decode()}"
-            for field in declared_table(table).schema
-        ),
-    }
-    blocks = []
-    for name in dataset.counted:
-        found, source = ask(table, f'"{name}", count(*) AS rows', f'GROUP BY "{name}"')
-        blocks.append(f"By `{name}` {source}:\n\n{_table((name,), found)}")
-    figures["counts"] = "\n\n".join(blocks)
-    lines = []
-    for name in dataset.distinct:
-        found, source = ask(table, f'count(DISTINCT "{name}") AS n')
-        lines.append(f"- different values of `{name}`: {found[0]['n']:,} {source}")
-    for name in dataset.texts:
-        words = f"array_length(string_to_array(\"{name}\", ' '))"
-        found, source = ask(table, f"avg({words}) AS mean, max({words}) AS most")
-        mean, most = found[0]["mean"], found[0]["most"]
-        lines.append(f"- words of `{name}`: {mean:.2f} on average, at most {most} {source}")
-    figures["texts"] = "\n".join(lines)
-    figures["splits"] = "The columns named split_… above say who trains and who tests."
-    if dataset.splits is not None:
-        name, keys = dataset.splits
-        figures["splits"] = f"No split is in the lake (table {name})."
-        if arrow.version(lake, name) is not None:
-            listed = ", ".join(f'"{key}"' for key in keys)
-            found, source = ask(name, f"{listed}, count(*) AS rows", f"GROUP BY {listed}")
-            if found:
-                figures["splits"] = f"Table `{name}` {source}:\n\n{_table(keys, found)}"
-    elif not any(column.startswith("split_") for column in dataset.counted):
-        figures["splits"] = "None: the rows are split after they have been labelled."
-    figures["commits"] = _commits(lake, table, edition, sources)
-    figures["drops"] = _drops(lake, table, edition, sources)
-    return figures
+            for field in declared.schema
+        ]
+        return {
+            "name": f"{self.table}, edition {self.edition}",
+            "meaning": declared.meaning,
+            "rows": self._rows(),
+            "columns": "\n".join(columns),
+            "counts": self._counts(),
+            "texts": self._texts(),
+            "splits": self._splits(),
+            "commits": _commits(self.lake, self.table, self.edition, self.sources),
+            "drops": _drops(self.lake, self.table, self.edition, self.sources),
+        }
 
+    def _rows(self) -> str:
+        rows, source = self.ask(self.table, "count(*) AS rows")
+        if rows and rows[0]["rows"]:
+            return f"{rows[0]['rows']:,} {source}"
+        sql = f"SELECT DISTINCT edition FROM {self.table}"
+        batches = arrow.query(self.lake, self.table, sql)
+        editions = sorted(str(row["edition"]) for batch in batches for row in batch.to_pylist())
+        raise UserError(
+            f"edition={self.edition}: no rows in {self.table}, which has {', '.join(editions)}"
+        )
 
-def _quoted(text: str) -> str:
-    return text.replace("'", "''")
+    def _counts(self) -> str:
+        blocks = []
+        for name in ITEM_TABLES[self.table].facts.counted:
+            rows, source = self.ask(self.table, f'"{name}", count(*) AS rows', f'GROUP BY "{name}"')
+            blocks.append(f"By `{name}` {source}:\n\n{_table((name,), rows)}")
+        return "\n\n".join(blocks)
+
+    def _texts(self) -> str:
+        facts = ITEM_TABLES[self.table].facts
+        lines = []
+        for name in facts.distinct:
+            rows, source = self.ask(self.table, f'count(DISTINCT "{name}") AS n')
+            lines.append(f"- different values of `{name}`: {rows[0]['n']:,} {source}")
+        for name in facts.texts:
+            words = f"array_length(string_to_array(\"{name}\", ' '))"
+            rows, source = self.ask(self.table, f"avg({words}) AS mean, max({words}) AS most")
+            mean, most = rows[0]["mean"], rows[0]["most"]
+            lines.append(f"- words of `{name}`: {mean:.2f} on average, at most {most} {source}")
+        return "\n".join(lines)
+
+    def _splits(self) -> str:
+        dataset = DATASET_OF[self.table]
+        splits = dataset.splits
+        if ITEM_TABLES[self.table] not in dataset.tables:
+            return "None: the rows are split after they have been labelled."
+        if splits.table is None:
+            return "The columns named split_… above say who trains and who tests."
+        if arrow.version(self.lake, splits.table) is not None:
+            keys = ", ".join(f'"{key}"' for key in splits.keys)
+            rows, source = self.ask(splits.table, f"{keys}, count(*) AS rows", f"GROUP BY {keys}")
+            if rows:
+                return f"Table `{splits.table}` {source}:\n\n{_table(splits.keys, rows)}"
+        return f"No split is in the lake (table {splits.table})."
 
 
 def _table(keys: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
@@ -226,24 +198,30 @@ def _commits(lake: str, table: str, edition: str, sources: _Sources) -> str:
 
 
 def _drops(lake: str, table: str, edition: str, sources: _Sources) -> str:
-    """What the jobs of the edition left out of the table, or of those that it is built with."""
+    """The rows that the jobs of the edition dropped from the tables of the dataset."""
     version = arrow.version(lake, "dropped")
     if version is None:
         return "Nothing is noted (no table dropped)."
     dropped: pa.Table = arrow.read(lake, "dropped", version=version)
-    family = table.split("_")[0]
+    dataset = DATASET_OF[table].name
     found = [
         row
         for row in dropped.to_pylist()
-        if str(row["table"]).split("_")[0] == family
-        and (row["job"].endswith(f"/{edition}")
-             or (edition == "published" and row["job"].startswith("import_published/")))
-    ]  # fmt: skip
+        if str(row["table"]).split("_")[0] == dataset
+        and (
+            row["job"].endswith(f"/{edition}")
+            or (edition == "published" and row["job"].startswith("import_published/"))
+        )
+    ]
     if not found:
         return "Nothing."
     source = sources.note(f"table dropped, version {version}")
-    lines = [f"Counts and samples {source}:", "", "| table | reason | count | sample |",
-             "| --- | --- | ---: | --- |"]  # fmt: skip
+    lines = [
+        f"Counts and samples {source}:",
+        "",
+        "| table | reason | count | sample |",
+        "| --- | --- | ---: | --- |",
+    ]
     for row in sorted(found, key=lambda row: (row["table"], -row["count"], row["reason"])):
         sample = str(row["sample"]).replace("|", "\\|")
         lines.append(f"| {row['table']} | {row['reason']} | {row['count']:,} | {sample} |")

@@ -28,7 +28,7 @@ DATASET = Dataset(
             single="sentence",
             words={"sentence": "sentence", "depth": "depth", "phenomena": "phenomena"},
             facts=Facts(("depth",), ("sentence",), ("sentence",)),
-            whole=Whole("sentences"),
+            whole=Whole("sentences", "every sentence of the edition, not split"),
         ),
     ),
     splits=Splits(

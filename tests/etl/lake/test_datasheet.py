@@ -7,7 +7,7 @@ import conf
 from conf import UserError
 from etl.datasheet import Settings, write
 from etl.lake import arrow
-from etl.lake.datasheet import DATASETS, datasheet
+from etl.lake.datasheet import datasheet
 from etl.lake.tables import TABLES, table
 
 ROW = {
@@ -74,14 +74,6 @@ def test_mistakes(lake, tmp_path):
         datasheet(lake, "dropped", "mine")
     with pytest.raises(UserError, match=r"nothing\.md: No such file"):
         datasheet(lake, "adept", "mine", tmp_path / "nothing.md")
-
-
-def test_columns_are_declared():
-    for name, dataset in DATASETS.items():
-        used = {*dataset.counted, *dataset.distinct, *dataset.texts, "edition"}
-        assert used <= set(table(name).schema.names), name
-        if dataset.splits:
-            assert {*dataset.splits[1], "edition"} <= set(TABLES[dataset.splits[0]].schema.names)
 
 
 def test_the_script_writes_a_file(lake, tmp_path, capsys):
