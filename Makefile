@@ -7,6 +7,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 LAKE ?= lake
+CASE ?= all
 # Each has an engine of its own.
 TEST_PROCESSES ?= 2
 
@@ -43,7 +44,7 @@ fuzz: setup ## mutated input for every reader, ten minutes
 	@$(BIN)/python -m tests.fuzz seconds=600
 
 sanitize: setup ## the compiled kernel under sanitizers: ten million mutated rows against the reference
-	@$(BIN)/python -m benchmarks.kernel_mutations rows=10000000 keep=false
+	@$(BIN)/python -m benchmarks kernel_mutations rows=10000000 keep=false
 
 check: setup ## format, lint and types, changing nothing
 	@$(BIN)/ruff format --check .
@@ -54,25 +55,8 @@ format: setup ## format and mend what ruff can mend
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-bench: setup ## measure against peers; writes benchmarks/RESULTS.md
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.extract
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.parse
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.kill
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.engines
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.sources
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.scale
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.faults
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.sygns
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.asp
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.adept
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.plane
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.train
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.predict
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.explore
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks.install
-	@$(BIN)/python -m benchmarks.sizing
-	@$(BIN)/python -m benchmarks.reproducing
-	@$(BIN)/python -m benchmarks.readme
+bench: setup ## measure against peers, CASE=NAME alone or all; writes benchmarks/RESULTS.md
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks $(CASE)
 
 report: setup ## the papers' tables and figures from the lake and its runs, in report/
 	@$(BIN)/python -m analysis.report lake=$(LAKE) out=report

@@ -33,15 +33,15 @@ def write(path: Path, lines: int, seed: int = 0) -> None:
             file.write(memoryview(text.buffers()[2])[: int(pc.sum(pc.binary_length(text)).as_py())])
 
 
-def _chosen(rng: np.random.Generator, values: tuple[str, ...], size: int) -> pa.StringArray:
+def _draw(rng: np.random.Generator, values: tuple[str, ...], size: int) -> pa.StringArray:
     return pa.array(values).take(pa.array(rng.integers(len(values), size=size)))
 
 
 def _lines(rng: np.random.Generator, size: int, first: int) -> pa.StringArray:
     english = pa.array(rng.random(size) < 0.1)
-    relation = _chosen(rng, _RELATIONS, size)
+    relation = _draw(rng, _RELATIONS, size)
     start, end = (words_of(_NODES.draw(rng, size)) for _ in range(2))
-    languages = [_chosen(rng, _LANGUAGES, size) for _ in range(2)]
+    languages = [_draw(rng, _LANGUAGES, size) for _ in range(2)]
     one, two = (
         pc.binary_join_element_wise("/c/", pc.if_else(english, "en", language), "/", word, "")
         for language, word in zip(languages, (start, end), strict=True)

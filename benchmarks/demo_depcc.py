@@ -1,4 +1,4 @@
-"""Builds the demo's DepCC part from its sentences: ``python -m benchmarks.demo_depcc``.
+"""Builds the demo's DepCC part from its sentences.
 
 Reads ``conf/demo/depcc_sentences.txt``, parses it with spaCy's ``en_core_web_sm`` and writes
 ``conf/demo/depcc-part.gz`` in the layout of DepCC (Panchenko et al., LREC 2018): ids from 0, the
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import gzip
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -147,8 +147,8 @@ def build(lines: Iterable[str]) -> bytes:
     return ("\n".join(out) + "\n").encode()
 
 
-def main() -> int:
-    """Write the part beside its sentences."""
+def main(words: Sequence[str] = ()) -> int:
+    """Write the part beside its sentences; the exit code. There are no settings."""
     try:
         part = build(SENTENCES.read_text(encoding="utf-8").splitlines())
     except UserError as error:
@@ -158,7 +158,3 @@ def main() -> int:
     PART.write_bytes(gzip.compress(part, mtime=0))
     print(f"{PART.name}: {part.count(b'# sent_id')} sentences, {PART.stat().st_size:,} bytes")
     return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

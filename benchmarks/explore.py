@@ -1,14 +1,12 @@
 """The explorer on a large lake: how long a page takes while many users look words up at once.
 
-    python -m benchmarks.explore [folder=DIR] [key=value …]
-
 Pairs are generated: nouns and adjectives of the frequencies that Zipf's law gives, dealt out over
-files as the extraction job does it, in both of its tables. Generation is restartable: a part that
-the lake has is not made again. Then the server runs in a process of its own, and each user asks for
-one view after another: suggestions, a noun's adjectives, an adjective's nouns, differences of two
-nouns; words are drawn by their frequency. Once with a short look at each view, and once without any
-pause, which shows what the machine can do. The lists of words are made once for
-each version of a lake; the time of that is stated apart.
+files as the extraction job does it, in both of its tables; a part that the lake has is not made
+again. Then the server runs in a process of its own, and each user asks for one view after another:
+suggestions, a noun's adjectives, an adjective's nouns, differences of two nouns; words are drawn by
+their frequency. Once with a short look at each view, and once without any pause, which shows what
+the machine can do. The lists of words are made once for each version of a lake; the time of that is
+stated apart.
 """
 
 from __future__ import annotations
@@ -18,32 +16,32 @@ import logging
 import random
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
-import psutil
 import pyarrow as pa
 
 import conf
-from benchmarks.results import record, table, verdict, write_section
+from benchmarks import harness
+from benchmarks.harness import Bound, Case, Exact
+from benchmarks.processes import proportional_bytes
+from benchmarks.results import Figures
 from conf import ROOT, JobFailed, UserError, setting
 from etl.amod.measures import measures
 from etl.lake import arrow
 from etl.lake.tables import table as declaration
 
-KEY = "explore"
-PACKAGES = ("starlette", "uvicorn", "pyarrow", "deltalake")
 CORPUS = "generated"
-TARGET_MS, TARGET_MB = 300, 500
 _SYLLABLES = [consonant + vowel for consonant in "bcdfghjklmnprstvwxyz" for vowel in "aeiou"]
 
 Numbers = npt.NDArray[np.int64]
@@ -51,19 +49,17 @@ log = logging.getLogger("adnominal")
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Settings of ``benchmarks/explore.py``."""
+class Settings(harness.Settings):
+    """Settings of the case explore."""
 
-    folder: str | None = setting(None, help="where the lake lies; the system's temporary folder")
     pairs: int = setting(100_000_000, help="pairs that are generated, about")
-    parts: int = setting(100, help="files of each table")
+    files: int = setting(100, help="files of each table")
     nouns: int = setting(999_983, help="different nouns; a prime number")
     adjectives: int = setting(199_999, help="different adjectives; a prime number")
     users: int = setting(20, help="users at once")
     seconds: int = setting(60, help="how long they look words up")
     pause: float = setting(0.5, help="seconds that a user looks at a view before the next one")
     only_generate: bool = setting(False, help="stop when the lake is there")
-    keep: bool = setting(True, help="write RESULTS.md and results.json, not only print")
 
     def __post_init__(self) -> None:
         for name in ("nouns", "adjectives"):
@@ -88,13 +84,13 @@ class Role:
         self.name, self.partners = name, partners
         ranks = np.arange(1, words + 1, dtype=np.float64)
         shape = ranks**-0.9
-        seen = np.clip(shape * (pairs / shape.sum()), 1, partners * 0.5)
+        most = partners * 0.5
+        partner_counts = np.clip(shape * (pairs / shape.sum()), 1, most)
         # What the most frequent words cannot have goes to all of the others.
-        seen[seen < partners * 0.5] *= (pairs - seen[seen >= partners * 0.5].sum()) / seen[
-            seen < partners * 0.5
-        ].sum()
-        self.seen: Numbers = np.clip(seen, 1, partners * 0.5).astype(np.int64)
-        self.counts: Numbers = self.seen * 12
+        free = partner_counts < most
+        partner_counts[free] *= (pairs - partner_counts[~free].sum()) / partner_counts[free].sum()
+        self.partner_counts: Numbers = np.clip(partner_counts, 1, most).astype(np.int64)
+        self.counts: Numbers = self.partner_counts * 12
         self.words = pa.array([word_of(number) for number in range(words)])
 
     def draw(self, chance: random.Random) -> str:
@@ -105,7 +101,7 @@ class Role:
 
 def part_of(role: Role, other: Role, members: Numbers, total: int) -> pa.Table:
     """Rows of the table sorted by `role` of the words `members`, numbers in the words' order."""
-    size = role.seen[members]
+    size = role.partner_counts[members]
     first = np.repeat(members, size)
     place = np.arange(len(first)) - np.repeat(np.cumsum(size) - size, size)
     # Steps through a prime number of words come to none of them twice.
@@ -143,13 +139,13 @@ def members_of(role: Role, parts: int) -> Iterator[Numbers]:
         for number in range(parts):
             yield order[hashed == number]
         return
-    sizes = np.cumsum(role.seen[order])
+    sizes = np.cumsum(role.partner_counts[order])
     bounds = np.searchsorted(sizes, np.linspace(0, sizes[-1], parts + 1)[1:-1])
     yield from np.split(order, bounds)
 
 
 def generate(settings: Settings, lake: str) -> dict[str, Role]:
-    """Make what parts the lake lacks; the words."""
+    """Make the parts that the lake lacks; the words."""
     sizes = {"noun": settings.nouns, "adjective": settings.adjectives}
     roles = {
         name: Role(name, size, sizes["adjective" if name == "noun" else "noun"], settings.pairs)
@@ -157,19 +153,19 @@ def generate(settings: Settings, lake: str) -> dict[str, Role]:
     }
     for name, stored in (("noun", "amod_association"), ("adjective", "amod_by_adjective")):
         role, other = roles[name], roles["adjective" if name == "noun" else "noun"]
-        for number, members in enumerate(members_of(role, settings.parts)):
+        for number, members in enumerate(members_of(role, settings.files)):
             transaction = (f"part-{number}", 0)
             if not len(members) or arrow.committed(lake, stored, [transaction]):
                 continue
             rows = part_of(role, other, members, settings.pairs * 12)
             arrow.append(lake, stored, rows, job="benchmark", transaction=transaction)
-            log.info("%s: part %d of %d", stored, number + 1, settings.parts)
+            log.info("%s: part %d of %d", stored, number + 1, settings.files)
     return roles
 
 
 @dataclass
 class Load:
-    """What the users have seen: seconds of each kind of view, and answers that were no success."""
+    """What the users have met: seconds of each kind of view, and answers that were no success."""
 
     seconds: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     errors: list[str] = field(default_factory=list)
@@ -189,135 +185,129 @@ def views(roles: dict[str, Role], chance: random.Random) -> Iterator[tuple[str, 
         yield "a difference", "/api/rows?" + urlencode(values)
 
 
-def user(
-    number: int, port: int, until: float, pause: float, roles: dict[str, Role], load: Load
-) -> None:
-    """Look words up until the time is over."""
-    time.sleep(random.Random(-number).random() * pause)  # not all at the same moment
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-    for kind, address in views(roles, random.Random(number)):
-        if time.monotonic() > until:
-            return
-        begun = time.monotonic()
-        try:
-            connection.request("GET", address)
-            answer = connection.getresponse()
-            answer.read()
-            if answer.status != 200:
-                load.errors.append(f"{address}: {answer.status}")
-        except (OSError, http.client.HTTPException) as error:
-            load.errors.append(f"{address}: {error}")
-            connection.close()
-        load.seconds[kind].append(time.monotonic() - begun)
-        time.sleep(pause)
+@dataclass(frozen=True)
+class Visit:
+    """What a user does: on which server, until when, with how long a pause, with which words."""
+
+    port: int
+    until: float
+    pause: float
+    roles: dict[str, Role]
+    load: Load
+
+    def user(self, number: int) -> None:
+        """Look words up until the time is over."""
+        time.sleep(random.Random(-number).random() * self.pause)  # not all at the same moment
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        for kind, address in views(self.roles, random.Random(number)):
+            if time.monotonic() > self.until:
+                return
+            begun = time.monotonic()
+            try:
+                connection.request("GET", address)
+                answer = connection.getresponse()
+                answer.read()
+                if answer.status != 200:
+                    self.load.errors.append(f"{address}: {answer.status}")
+            except (OSError, http.client.HTTPException) as error:
+                self.load.errors.append(f"{address}: {error}")
+                connection.close()
+            self.load.seconds[kind].append(time.monotonic() - begun)
+            time.sleep(self.pause)
 
 
-def measure(settings: Settings, lake: str, roles: dict[str, Role]) -> dict[str, float]:
+def measure(settings: Settings, lake: str, roles: dict[str, Role]) -> Figures:
     """Start the server, let the users at it, and end it; the figures."""
     command = [sys.executable, "-m", "analysis.explore", f"lake={lake}", "port=0"]
     command.append(f"cache={Path(lake).parent / 'words'}")
     begun = time.monotonic()
     server = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
-    assert server.stderr is not None
     try:
-        port = 0
-        for line in server.stderr:
-            if "http://127.0.0.1:" in line:
-                port = int(line.split("http://127.0.0.1:")[1].split("/")[0])
-                break
-        if not port:
-            raise JobFailed("the server did not start")
+        port = port_of(server)
         ready = time.monotonic() - begun
         load = Load()
-        until = time.monotonic() + settings.seconds
+        visit = Visit(port, time.monotonic() + settings.seconds, settings.pause, roles, load)
         threads = [
-            threading.Thread(target=user, args=(number, port, until, settings.pause, roles, load))
-            for number in range(settings.users)
+            threading.Thread(target=visit.user, args=(number,)) for number in range(settings.users)
         ]
-        process, peak = psutil.Process(server.pid), 0
+        peak = 0
         for thread in threads:
             thread.start()
         while any(thread.is_alive() for thread in threads):
-            peak = max(peak, process.memory_info().rss)
+            peak = max(peak, proportional_bytes(server.pid))
             time.sleep(0.1)
     finally:
         server.terminate()
         server.wait()
     every = [second for kind in load.seconds.values() for second in kind]
-    figures = {"ready_s": ready, "views": len(every), "errors": len(load.errors)}
-    figures["memory_mb"] = peak / 1e6
-    figures["users"], figures["seconds"] = settings.users, settings.seconds
-    figures["pause"] = settings.pause
+    figures: Figures = {"ready_s": ready, "views": len(every), "errors": len(load.errors)}
+    figures |= {"memory_mb": peak / 1e6, "users": settings.users}
+    figures |= {"seconds": settings.seconds, "pause": settings.pause}
     for kind, seconds in {**load.seconds, "all": every}.items():
-        figures[f"{kind}: p50_ms"] = 1000 * float(np.percentile(seconds, 50))
-        figures[f"{kind}: p95_ms"] = 1000 * float(np.percentile(seconds, 95))
+        for percent in (50, 95):
+            figures[f"{kind}: p{percent}_ms"] = 1000 * float(np.percentile(seconds, percent))
     for error in load.errors[:3]:
         log.error("%s", error)
     return figures
 
 
-def page(figures: dict[str, float]) -> str:
-    """The section of RESULTS.md."""
-    kinds = [name.removesuffix(": p95_ms") for name in figures if name.endswith(": p95_ms")]
-    rows: list[list[object]] = [["view", "median, ms", "95th percentile, ms"]]
-    rows += [
-        [kind, f"{figures[f'{kind}: p50_ms']:.0f}", f"{figures[f'{kind}: p95_ms']:.0f}"]
-        for kind in kinds
-    ]
-    return "\n".join(
-        [
-            "## Word sketches",
-            "",
-            f"`python -m benchmarks.explore`: {figures['pairs']:,.0f} generated pairs in "
-            f"{figures['gigabytes']:.1f} GB of both tables, {figures['users']:.0f} users at once "
-            f"for {figures['seconds']:.0f} s, each of whom looks at a view for "
-            f"{figures['pause']:g} s; users and server share the machine.",
-            "",
-            table(rows),
-            "",
-            f"{figures['views']:,.0f} views, {figures['errors']:.0f} errors. 95th percentile: "
-            f"{verdict(figures['all: p95_ms'], TARGET_MS, at_least=False)}. Server's memory at its "
-            f"highest: {figures['memory_mb']:.0f} MB "
-            f"({verdict(figures['memory_mb'], TARGET_MB, at_least=False)}). Without any pause: "
-            f"{figures['saturated_views_s']:.0f} views/s, 95th percentile "
-            f"{figures['saturated_p95_ms']:.0f} ms, {figures['saturated_memory_mb']:.0f} MB. First "
-            f"start, with the lists of words: {figures['first_ready_s']:.0f} s; later starts "
-            f"{figures['ready_s']:.1f} s.",
-        ]
-    )
+def port_of(server: subprocess.Popen[str]) -> int:
+    """The port on which the server listens; `JobFailed` where it does not start."""
+    assert server.stderr is not None
+    for line in server.stderr:
+        if "http://127.0.0.1:" in line:
+            return int(line.split("http://127.0.0.1:")[1].split("/")[0])
+    raise JobFailed("the server did not start")
 
 
-def run(settings: Settings) -> None:
-    """Look-ups of many users at once in a large generated lake."""
-    folder = Path(settings.folder or Path(tempfile.gettempdir()) / "adnominal-explore")
+def measured(settings: Settings, folder: Path) -> Figures:
+    """Look-ups of many users at once in the generated lake, with a pause and without."""
     lake = str(folder / "lake")
-    folder.mkdir(parents=True, exist_ok=True)
     roles = generate(settings, lake)
-    if settings.only_generate:
-        return
     marker = folder / "first_ready_s"
     if not marker.exists():
         first = measure(conf.replaced(settings, {"seconds": 1}), lake, roles)
         marker.write_text(str(first["ready_s"]))
     figures = measure(settings, lake, roles)
-    figures["first_ready_s"] = float(marker.read_text())
     without = conf.replaced(settings, {"pause": 0.0, "seconds": max(1, settings.seconds // 3)})
     saturated = measure(without, lake, roles)
-    figures["saturated_p95_ms"] = saturated["all: p95_ms"]
-    figures["saturated_views_s"] = saturated["views"] / saturated["seconds"]
-    figures["saturated_memory_mb"] = saturated["memory_mb"]
-    figures["errors"] += saturated["errors"]
     files = [file for name in arrow.tables(lake) for file in arrow.files(lake, name)]
-    figures["pairs"] = arrow.row_count(lake, "amod_association")
-    figures["gigabytes"] = sum(file.size for file in files) / 1e9
-    section = page(figures)
-    print(section)
-    if settings.keep:
-        record(KEY, figures)
-        write_section(KEY, section, packages=PACKAGES)
-    if figures["errors"]:
-        raise JobFailed(f"{figures['errors']:.0f} of {figures['views']:.0f} views failed")
+    return figures | {
+        "first_ready_s": float(marker.read_text()),
+        "saturated_p95_ms": saturated["all: p95_ms"],
+        "saturated_views_s": saturated["views"] / saturated["seconds"],
+        "saturated_memory_mb": saturated["memory_mb"],
+        "errors": figures["errors"] + saturated["errors"],
+        "pairs": arrow.row_count(lake, "amod_association"),
+        "gigabytes": sum(file.size for file in files) / 1e9,
+    }
 
 
-if __name__ == "__main__":
-    sys.exit(conf.run(Settings, run))
+def measurements(settings: Settings) -> dict[str, harness.Measurement]:
+    """The only measurement; none where only the lake is generated."""
+    folder = settings.place("explore")
+    if settings.only_generate:
+        generate(settings, str(folder / "lake"))
+        return {}
+    return {"": partial(measured, settings, folder)}
+
+
+def context(figures: Figures) -> dict[str, Any]:
+    """What the template needs beside the figures."""
+    end = ": p95_ms"
+    return {"kinds": [name.removesuffix(end) for name in figures if name.endswith(end)]}
+
+
+CASE = Case(
+    "explore",
+    "the explorer on a large lake, with many users at once",
+    measurements,
+    settings=Settings,
+    packages=("starlette", "uvicorn", "pyarrow", "deltalake"),
+    bounds={
+        "views": Bound("figures['all: p95_ms']", most=300),
+        "memory": Bound("memory_mb", most=500),
+    },
+    exact={"views that failed": Exact("errors", 0)},
+    context=context,
+)

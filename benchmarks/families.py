@@ -1,33 +1,35 @@
 """Training: every family of models, trained in every way, saves, loads and is scored the same.
 
-    python -m benchmarks.families
-
 Each cell of {BERT, DeBERTa-v2 with a sentencepiece tokenizer alone, ModernBERT, Llama, Qwen, GPT-2;
 two layers, random weights} x {all weights, LoRA} x {fp32, bf16} x {ZeRO 0, 2, 3} x {gradient
 checkpointing or not} trains an epoch on made-up rows; its weights are loaded as others load them
-and compared by their scores with the run's own. A cell that is recorded is not run again, so that a
-benchmark that was stopped goes on. The test suite has cells with every pair of values.
+and compared by their scores with the run's own. A cell that is recorded is not run again. The test
+suite has cells with every pair of values.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
+import math
 import os
 import tempfile
-import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
-from benchmarks import results
+from benchmarks import harness
+from benchmarks.harness import Case
+from benchmarks.processes import timed
+from benchmarks.results import Figures
 from etl.lake import arrow
 from etl.lake.tables import table
 from tests.training import families
 from tests.training.conftest import adept_rows, make_encoder
 
-KEY = "families"
 AXES = {
     "family": families.FAMILIES,
     "rank": ("0", "4"),
@@ -37,17 +39,44 @@ AXES = {
 }
 # How far scores may be apart: probabilities.
 NEAR = {"fp32": 1e-5, "bf16": 0.02}
-PACKAGES = ["torch", "transformers", "deepspeed", "accelerate", "peft"]
 
 
-def cell(values: Mapping[str, str], model: str, lake: str) -> dict[str, float]:
+class Inputs:
+    """A lake with rows, and a model of each family, made when they are first needed."""
+
+    def __init__(self, prefix: str) -> None:
+        self._place = tempfile.TemporaryDirectory(prefix=prefix)
+        self._folder = Path(self._place.name)
+
+    @functools.cached_property
+    def lake(self) -> str:
+        """A lake with rows of ADEPT."""
+        lake = os.fspath(self._folder / "lake")
+        rows = pa.Table.from_pylist(adept_rows(), schema=table("adept").schema)
+        arrow.append(lake, "adept", rows, job="bench")
+        return lake
+
+    @functools.cached_property
+    def encoder(self) -> str:
+        """A small encoder with a tokenizer."""
+        return make_encoder(self._folder / "encoder")
+
+    def model(self, family: str) -> str:
+        """A model of the family."""
+        folder = self._folder / family
+        if not folder.exists():
+            families.make(family, folder, self.encoder)
+        return os.fspath(folder)
+
+
+def cell(values: Mapping[str, str], inputs: Inputs) -> Figures:
     """Seconds of a cell, and how far the scores of its loaded weights are from the run's."""
-    started = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="cell-") as kept:
+    lake = inputs.lake
+    with timed() as timing, tempfile.TemporaryDirectory(prefix="cell-") as place:
         folder = families.run(
             lake,
-            model,
-            Path(kept) / "out",
+            inputs.model(values["family"]),
+            Path(place) / "out",
             f"lora.rank={values['rank']}",
             f"precision={values['precision']}",
             f"deepspeed={values['deepspeed']}",
@@ -55,58 +84,41 @@ def cell(values: Mapping[str, str], model: str, lake: str) -> dict[str, float]:
         )
         figures = json.loads((folder / "result.json").read_text())["figures"]
         apart = families.difference(folder, lake)
-    return {"apart": apart, "loss": figures["val/loss"], "seconds": time.monotonic() - started}
+    return {"apart": apart, "loss": figures["val/loss"], "seconds": timing.wall}
 
 
-def page(kept: Mapping[str, Mapping[str, float]]) -> str:
-    """The section of the page: cells of each family and precision, and the worst of them."""
-    rows: list[tuple[object, ...]] = [
-        ("family", "precision", "cells", "the same scores", "largest difference")
-    ]
+def measurements(settings: harness.Settings) -> dict[str, harness.Measurement]:
+    """The cells, all or those that are named."""
+    inputs = Inputs("families-")
+    cells = {" ".join(values): dict(zip(AXES, values, strict=True)) for values in all_values()}
+    return {
+        name: functools.partial(cell, values, inputs)
+        for name, values in cells.items()
+        if not settings.parts or name in settings.parts
+    }
+
+
+def all_values() -> itertools.product[tuple[str, ...]]:
+    """The values of all cells."""
+    return itertools.product(*AXES.values())
+
+
+def context(figures: Figures) -> dict[str, Any]:
+    """What the template needs: cells of each family and precision, and the worst of them."""
+    rows = []
     for family, precision in itertools.product(AXES["family"], AXES["precision"]):
-        names = [name for name in kept if name.split()[0] == family and precision in name.split()]
-        apart = [kept[name]["apart"] for name in names]
+        names = [name for name in figures if {family, precision} <= set(name.split())]
+        apart = [figures[name]["apart"] for name in names]
         same = sum(value < NEAR[precision] for value in apart)
-        rows.append((family, precision, len(names), same, f"{max(apart, default=0.0):.1e}"))
-    cells = 1
-    for values in AXES.values():
-        cells *= len(values)
-    return "\n".join(
-        [
-            "## Training: families of models",
-            "",
-            results.table(rows),
-            "",
-            f"{len(kept)} of {cells} cells: all weights or LoRA, ZeRO 0, 2 and 3, with and without "
-            "gradient checkpointing, in one process on the CPU. Each trains, saves and loads; "
-            "scores are the same where no probability differs by more than 1e-5 (fp32) or 0.02 "
-            "(bf16).",
-        ]
-    )
+        rows.append((family, precision, len(names), same, max(apart, default=0.0)))
+    return {"rows": rows, "cells": math.prod(map(len, AXES.values()))}
 
 
-def main() -> None:
-    """Run the cells that are not recorded; write the page."""
-    kept = dict(results.recorded().get(KEY, {}))
-    with tempfile.TemporaryDirectory(prefix="families-") as place:
-        folder = Path(place)
-        lake = os.fspath(folder / "lake")
-        rows = pa.Table.from_pylist(adept_rows(), schema=table("adept").schema)
-        arrow.append(lake, "adept", rows, job="bench")
-        tokenizer = make_encoder(folder / "encoder")
-        for values in itertools.product(*AXES.values()):
-            own = dict(zip(AXES, values, strict=True))
-            name = " ".join(values)
-            if name in kept:
-                continue
-            model = folder / own["family"]
-            if not model.exists():
-                families.make(own["family"], model, tokenizer)
-            kept[name] = cell(own, os.fspath(model), lake)
-            results.record(KEY, kept)
-            print(name, {key: f"{value:.3g}" for key, value in kept[name].items()}, flush=True)
-    results.write_section("families", page(kept), packages=PACKAGES)
-
-
-if __name__ == "__main__":
-    main()
+CASE = Case(
+    "families",
+    "every family of models, trained in every way, saves, loads and is scored the same",
+    measurements,
+    resumes=True,
+    packages=("torch", "transformers", "deepspeed", "accelerate", "peft"),
+    context=context,
+)

@@ -26,8 +26,8 @@ import numpy as np
 
 import conf
 from benchmarks import fast_quality, jobs
-from benchmarks.parse_sides import documents_of
-from benchmarks.processes import Usage, measured
+from benchmarks.inputs import documents_of
+from benchmarks.processes import Usage, all_cores, measured
 from benchmarks.results import record, recorded, table, verdict, write_section
 from conf import ROOT, setting
 from etl.amod.rules import CLEAN
@@ -208,7 +208,7 @@ def run_job(source: str, path: str, lake: Path, parser: str, number: int) -> Usa
         *(f"source={source}", f"input={path}", f"lake={lake}", f"parser={parser}"),
         *("unit_bytes=2097152", "max_rejected=0.01"),
     ]
-    used = measured(command, cores=jobs.all_cores()[-number:]).checked()
+    used = measured(command, cores=all_cores()[-number:]).checked()
     log.info("%s %s on %d: %.1f s, %.1f CPU s", source, parser, number, used.wall, used.cpu)
     return used
 
@@ -252,7 +252,7 @@ def wikipedia(dump: str) -> dict[str, Any]:
         result: dict[str, Any] = {"words": words}
         tables = {}
         for parser in ("fast", "spacy"):
-            number = len(jobs.all_cores())
+            number = len(all_cores())
             used = run_job("wikipedia", dump, folder / parser, parser, number)
             tiny = folder / f"{parser}.xml"
             tiny.write_text(_ONE_PAGE)

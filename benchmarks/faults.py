@@ -1,7 +1,5 @@
 """A fault at every storage operation, two writers at every operation: do tables ever differ?
 
-    python -m benchmarks.faults [folder=DIR] [key=value …]
-
 `tests/faults` numbers what commands on tiny lakes do to files and disturbs them one operation at a
 time; here all operations are gone through, and the planted bugs looked for. Where a case starts an
 engine, which takes seconds, `engine_kills` and `engine_faults` cases are drawn for each scenario.
@@ -14,62 +12,78 @@ import json
 import logging
 import subprocess
 import sys
-import tempfile
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import conf
-from benchmarks.results import record, table, write_section
-from conf import ROOT, JobFailed, UserError, setting
+from benchmarks import harness
+from benchmarks.harness import Bound, Case
+from benchmarks.results import Figures
+from conf import ROOT, setting
 from tests.faults.enumeration import FAULTS
 from tests.faults.planted import SEEN_BY
 from tests.faults.scenarios import SCENARIOS
 from tests.faults.writers import PAIRS
 
-PACKAGES = ("deltalake", "pyarrow", "pysail")
-
 log = logging.getLogger("adnominal")
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Settings of ``benchmarks/faults.py``."""
+class Settings(harness.Settings):
+    """Settings of the case faults."""
 
-    folder: str | None = setting(None, help="where lakes and finished cases lie")
     scenarios: list[str] = setting([], help="scenarios to run now; all if none is named")
     engine_kills: int = setting(100, help="kills drawn of each scenario that starts an engine")
     engine_faults: int = setting(40, help="other faults drawn of each of these")
     engine_pairs: int = setting(60, help="operations drawn of two extractions")
     seed: int = setting(1, help="seed of rows and draws")
-    keep: bool = setting(True, help="write RESULTS.md and results.json, not only print")
 
     def __post_init__(self) -> None:
-        if unknown := set(self.scenarios) - {*SCENARIOS, *PAIRS}:
-            raise UserError(f"scenarios={unknown}: expected some of {[*SCENARIOS, *PAIRS]}")
+        self.check_known("scenarios", [*SCENARIOS, *PAIRS])
 
 
-def benchmark(settings: Settings) -> None:
-    """Go through all scenarios; print the table and keep it. `JobFailed` if a case went wrong."""
-    base = Path(settings.folder or Path(tempfile.gettempdir()) / "adnominal-bench" / "faults")
-    base.mkdir(parents=True, exist_ok=True)
-    for name in settings.scenarios or [*SCENARIOS, *PAIRS]:
+def measurements(settings: Settings) -> dict[str, harness.Measurement]:
+    """The only measurement; with `scenarios` these are run, for a later run to find them."""
+    if not settings.scenarios:
+        return {"": partial(measured, settings)}
+    run_scenarios(settings, settings.scenarios)
+    log.info("the section is written once all scenarios have been run")
+    return {}
+
+
+def run_scenarios(settings: Settings, names: list[str]) -> Path:
+    """Go through the operations of scenarios; the folder of their outcomes."""
+    folder = settings.place("faults")
+    for name in names:
         for words in _runs(name, settings):
-            _run([*words, f"scenarios=['{name}']", f"seed={settings.seed}", f"folder={base}"])
-    if settings.scenarios:
-        log.info("the section is written once all scenarios have been run")
-        return
-    outcomes, operations = _outcomes(base)
+            _run([*words, f"scenarios=['{name}']", f"seed={settings.seed}", f"folder={folder}"])
+    return folder
+
+
+def measured(settings: Settings) -> Figures:
+    """Go through all scenarios and look for the planted bugs."""
+    outcomes, operations = _outcomes(run_scenarios(settings, [*SCENARIOS, *PAIRS]))
     bugs = {bug: _seed_of(bug, settings) for bug in SEEN_BY}
-    section = page(outcomes, operations, bugs)
-    print(section)
-    wrong = [outcome for outcome in outcomes if outcome["problems"]]
-    if settings.keep:
-        write_section("faults", section, packages=PACKAGES)
-        record("faults", {"cases": len(outcomes), "wrong": len(wrong)})
-    if wrong or not all(bugs.values()):
-        raise JobFailed(f"{len(wrong)} of {len(outcomes)} cases went wrong; bugs: {bugs}")
+    by_name: dict[str, list[dict[str, Any]]] = {}
+    for outcome in outcomes:
+        by_name.setdefault(outcome["case"].rsplit(":", 2)[0], []).append(outcome)
+    commands = []
+    for name, cases in by_name.items():
+        codes = Counter(case["code"] for case in cases)
+        stem = name.replace(" ", "-").replace(",", "").replace("+", "and")
+        wrong = sum(bool(case["problems"]) for case in cases)
+        counts = [operations[stem], len(cases), codes[0], codes[1], codes[-9], wrong]
+        commands.append([name, *counts])
+    return {
+        "cases": len(outcomes),
+        "wrong": sum(bool(outcome["problems"]) for outcome in outcomes),
+        "operations": sum(operations.values()),
+        "faults": Counter(outcome["case"].rsplit(":", 2)[1] for outcome in outcomes),
+        "bugs": bugs,
+        "commands": commands,
+    }
 
 
 def _runs(name: str, settings: Settings) -> list[list[str]]:
@@ -78,18 +92,18 @@ def _runs(name: str, settings: Settings) -> list[list[str]]:
         return [[f"sample={settings.engine_pairs if PAIRS[name].engine else 0}"]]
     if not SCENARIOS[name].engine:
         return [["sample=0"]]
-    rest = ",".join(fault for fault in FAULTS if fault != "kill")
+    other_faults = ",".join(fault for fault in FAULTS if fault != "kill")
     return [
         [f"sample={settings.engine_kills}", "faults=[kill]"],
-        [f"sample={settings.engine_faults}", f"faults=[{rest}]"],
+        [f"sample={settings.engine_faults}", f"faults=[{other_faults}]"],
     ]
 
 
 def _run(words: list[str]) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "tests.faults", *words]
-    done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True, check=False)
-    log.info("%s: exit code %d\n%s", words, done.returncode, done.stdout[-2000:])
-    return done
+    result = subprocess.run(command, cwd=ROOT, text=True, capture_output=True, check=False)
+    log.info("%s: exit code %d\n%s", words, result.returncode, result.stdout[-2000:])
+    return result
 
 
 def _outcomes(base: Path) -> tuple[list[dict[str, Any]], dict[str, int]]:
@@ -108,54 +122,22 @@ def _outcomes(base: Path) -> tuple[list[dict[str, Any]], dict[str, int]]:
 def _seed_of(bug: str, settings: Settings) -> str:
     """The case that shows a planted bug; empty where none does."""
     for name in SEEN_BY[bug]:
-        done = _run([f"scenarios=['{name}']", f"plant={bug}", f"seed={settings.seed}"])
-        if done.returncode == 1 and "replay=" in done.stdout:
-            return done.stdout.split("replay='", 1)[1].split("'", 1)[0]
+        result = _run([f"scenarios=['{name}']", f"plant={bug}", f"seed={settings.seed}"])
+        if result.returncode == 1 and "replay=" in result.stdout:
+            return result.stdout.split("replay='", 1)[1].split("'", 1)[0]
     return ""
 
 
-def page(outcomes: list[dict[str, Any]], operations: dict[str, int], bugs: dict[str, str]) -> str:
-    """The section of RESULTS.md."""
-    by_name: dict[str, list[dict[str, Any]]] = {}
-    for outcome in outcomes:
-        by_name.setdefault(outcome["case"].rsplit(":", 2)[0], []).append(outcome)
-    rows = [["command", "operations", "cases", "exit 0", "exit 1", "killed", "went wrong"]]
-    for name, cases in by_name.items():
-        codes = Counter(case["code"] for case in cases)
-        stem = name.replace(" ", "-").replace(",", "").replace("+", "and")
-        wrong = sum(bool(case["problems"]) for case in cases)
-        rows.append(
-            [
-                name,
-                *map(str, (operations[stem], len(cases), codes[0], codes[1], codes[-9], wrong)),
-            ]
-        )
-    faults = Counter(outcome["case"].rsplit(":", 2)[1] for outcome in outcomes)
-    total = sum(operations.values())
-    wrong = sum(bool(outcome["problems"]) for outcome in outcomes)
-    return "\n".join(
-        [
-            "## A fault at every storage operation",
-            "",
-            f"`python -m benchmarks.faults`: {total} storage operations of {len(rows) - 1} "
-            f"commands and pairs of commands on tiny lakes, {len(outcomes)} cases: "
-            + ", ".join(f"{fault} {count}" for fault, count in sorted(faults.items()))
-            + ". After each fault the tables are looked at, the same command is given again, and "
-            "the tables and the files of the lake are compared with those of an undisturbed run "
-            "(`stop`: a second writer runs while the first stands still; either order's tables "
-            "are right). Of commands that start the embedded engine, cases were drawn.",
-            "",
-            f"**{wrong} of {len(outcomes)} cases went wrong.** Planted bugs and the first case "
-            "that shows each: "
-            + "; ".join(
-                f"{bug}: {f'`{case}`' if case else 'NOT FOUND'}" for bug, case in bugs.items()
-            )
-            + ".",
-            "",
-            table(rows),
-        ]
-    )
-
-
-if __name__ == "__main__":
-    sys.exit(conf.run(Settings, benchmark))
+CASE = Case(
+    "faults",
+    "a fault at every storage operation, two writers at every operation",
+    measurements,
+    settings=Settings,
+    packages=("deltalake", "pyarrow", "pysail"),
+    bounds={
+        "cases that went wrong": Bound("wrong", most=0),
+        "planted bugs that were not found": Bound(
+            "bugs.values()|select('eq', '')|list|length", most=0
+        ),
+    },
+)

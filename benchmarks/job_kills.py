@@ -1,7 +1,5 @@
 """Jobs killed at ten points spread over their phases, then run again: the same tables?
 
-    python -m benchmarks.job_kills [folder=DIR] [jobs=[build_asp,…]] [key=value …]
-
 On the embedded corpus: the four builds, the import of annotators' answers, a training run by one
 process and by two, predictions and the report. Each is run once in peace on a copy of a lake that
 has what it reads, then killed (kill -9, the whole tree of processes) within each of equal spans of
@@ -13,29 +11,22 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import random
 import shutil
-import subprocess
-import sys
-import tempfile
-import time
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
-import conf
-from benchmarks import jobs as job_lakes
-from benchmarks.processes import kill_tree
-from benchmarks.results import record, table, write_section
-from conf import ROOT, JobFailed, UserError, setting
+from benchmarks import harness
+from benchmarks.harness import Bound
+from benchmarks.killing import Command, emptied
+from benchmarks.results import Figures
+from conf import setting
 from etl.lake import arrow
 
-PACKAGES = ("pysail", "pyspark", "deltalake", "torch", "deepspeed")
-RUNS = 5
-WAITED = 900.0
 # They differ from run to run: its id, the table's version at that time, the model's folder.
-OWN = ("run_id", "table_version", "model")
+RUN_COLUMNS = ("run_id", "table_version", "model")
 
 log = logging.getLogger("adnominal")
 
@@ -49,6 +40,25 @@ class Job:
     files: tuple[str, ...] = ()
     engines: bool = False
     processes: int = 0
+
+    def command(self, folder: Path, engine: str, output: Path) -> Command:
+        """The command line in a case's folder."""
+        words = self.words.format(lake=folder / "lake", folder=folder, engine=engine)
+        return Command(words.split(), output, self.processes)
+
+    def contents(self, folder: Path) -> dict[str, str]:
+        """What the tables hold, but for the columns of a run; and the files, as they are."""
+        lake, contents = str(folder / "lake"), {}
+        for name in self.tables:
+            if arrow.version(lake, name) is not None:
+                rows = arrow.read(lake, name)
+                columns = [column for column in RUN_COLUMNS if column in rows.column_names]
+                texts = sorted(map(repr, rows.drop_columns(columns).to_pylist()))
+                contents[name] = sha256("\n".join(texts).encode()).hexdigest()
+        for name in self.files:
+            path = folder / name
+            contents[name] = path.read_text() if path.exists() else "missing"
+        return contents
 
 
 _TRAIN = (
@@ -97,19 +107,16 @@ JOBS = {
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Settings of ``benchmarks/job_kills.py``."""
+class Settings(harness.Settings):
+    """Settings of the case job_kills."""
 
-    folder: str | None = setting(None, help="where lakes and finished cases lie")
     jobs: list[str] = setting([], help="jobs to kill; all if none is named")
     engines: list[str] = setting(["sail"], help="engines of the data side")
     kills: int = setting(10, help="kills of each job")
     seed: int = setting(1, help="seed of the moments")
-    keep: bool = setting(True, help="write RESULTS.md and results.json, not only print")
 
     def __post_init__(self) -> None:
-        if unknown := set(self.jobs) - set(JOBS):
-            raise UserError(f"jobs={unknown}: expected some of {', '.join(JOBS)}")
+        self.check_known("jobs", list(JOBS))
 
 
 @dataclass(frozen=True)
@@ -125,31 +132,23 @@ class Case:
     differing: list[str]
 
 
-def benchmark(settings: Settings) -> None:
-    """Kill every job at every point; `JobFailed` if what is left differs."""
-    base = Path(settings.folder or Path(tempfile.gettempdir()) / "adnominal-bench" / "job-kills")
+def measured(settings: Settings) -> Figures:
+    """Kill every job at every point."""
+    base = settings.place("job-kills")
     prepared = prepare(base / "prepared")
-    cases = []
+    cases: list[Case] = []
     for name in settings.jobs or JOBS:
         for engine in settings.engines if JOBS[name].engines else settings.engines[:1]:
             cases += killed(base / f"{name}-{engine}", prepared, name, engine, settings)
-    section = page(cases)
-    print(section)
-    wrong = [case for case in cases if case.differing]
-    if settings.keep:
-        write_section("job-kills", section, packages=PACKAGES)
-        record("job_kills", {"cases": len(cases), "differing": len(wrong)})
-    if wrong:
-        raise JobFailed(f"{len(wrong)} of {len(cases)} cases differ, such as {wrong[0]}")
+    differing = sum(bool(case.differing) for case in cases)
+    return {"cases": len(cases), "differing": differing, "kills": [asdict(c) for c in cases]}
 
 
 def prepare(folder: Path) -> Path:
     """A lake with all that the jobs read, the answers of made-up annotators, and a small model."""
     if (folder / "done").exists():
         return folder
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    lake = folder / "lake"
+    lake = emptied(folder) / "lake"
     annotate = "etl/annotate_adept.py"
     for words in (
         f"etl/pipeline.py conf/demo/pipeline.yaml lake={lake}",
@@ -161,131 +160,59 @@ def prepare(folder: Path) -> Path:
     ):
         if words.startswith("training/"):
             shutil.copytree(lake, folder / "training")
-        output = folder / "output.txt"
-        process = start(words, output)
-        if process.wait(WAITED):
-            raise RuntimeError(f"{words}:\n{output.read_text()[-2000:]}")
+        Command(words.split(), folder / "output.txt").run()
     shutil.rmtree(folder / "training")
     (folder / "done").touch()
     return folder
 
 
-def start(words: str, output: Path, processes: int = 0) -> subprocess.Popen[bytes]:
-    """Begin a command of the repository, `processes` of it by DeepSpeed's launcher."""
-    command = [sys.executable, *words.split()]
-    environment = {**os.environ, **job_lakes.environment()}
-    if processes > 1:
-        launcher = Path(sys.executable).with_name("deepspeed")
-        command = [str(launcher), "--num_gpus", str(processes), *words.split()]
-        environment["DS_ACCELERATOR"] = "cpu"
-    with output.open("ab") as file:
-        return subprocess.Popen(
-            command, cwd=ROOT, stdout=file, stderr=file, env=environment, start_new_session=True
-        )
-
-
-def words_of(job: Job, folder: Path, engine: str) -> str:
-    """The command line in a case's folder."""
-    return job.words.format(lake=folder / "lake", folder=folder, engine=engine)
-
-
-def contents(job: Job, folder: Path) -> dict[str, str]:
-    """What the job's tables hold, but for what is a run's own; and its files, as they are."""
-    found = {}
-    for name in job.tables:
-        if arrow.version(str(folder / "lake"), name) is None:
-            continue
-        rows = arrow.read(str(folder / "lake"), name)
-        rows = rows.drop_columns([own for own in OWN if own in rows.column_names])
-        found[name] = sha256("\n".join(sorted(map(repr, rows.to_pylist()))).encode()).hexdigest()
-    for name in job.files:
-        path = folder / name
-        found[name] = path.read_text() if path.exists() else "missing"
-    return found
-
-
 def killed(folder: Path, prepared: Path, name: str, engine: str, settings: Settings) -> list[Case]:
     """The cases of one job; those that were finished before are read again."""
-    job = JOBS[name]
-    kept = folder / "cases.jsonl"
-    cases = (
-        [Case(**json.loads(line)) for line in kept.read_text().splitlines()]
-        if kept.exists()
-        else []
-    )
+    job, path, output = JOBS[name], folder / "cases.jsonl", folder / "output.txt"
+    lines = path.read_text().splitlines() if path.exists() else []
+    cases = [Case(**json.loads(line)) for line in lines]
     if len(cases) >= settings.kills:
         return cases
-    whole = fresh(folder / "whole", prepared)
-    output = folder / "output.txt"
-    began = time.monotonic()
-    if start(words_of(job, whole, engine), output, job.processes).wait(WAITED):
-        raise RuntimeError(f"{name} in peace failed:\n{output.read_text()[-2000:]}")
-    wall = time.monotonic() - began
-    expected = contents(job, whole)
+    peace = copied(prepared, folder / "whole")
+    wall = job.command(peace, engine, output).run()
+    expected = job.contents(peace)
     for number in range(len(cases), settings.kills):
-        place = fresh(folder / "case", prepared)
-        draw = random.Random(f"{settings.seed}/{name}/{engine}/{number}")
-        moment = wall * (number + draw.random()) / settings.kills
-        process = start(words_of(job, place, engine), output, job.processes)
-        processes = 0
-        try:
-            process.wait(moment)
-        except subprocess.TimeoutExpired:
-            processes = kill_tree(process)
-        runs = 0
-        while runs < RUNS:
-            runs += 1
-            if not start(words_of(job, place, engine), output, job.processes).wait(WAITED):
-                break
-        else:
-            raise RuntimeError(f"{name}: {RUNS} runs failed:\n{output.read_text()[-2000:]}")
-        found = contents(job, place)
-        differing = sorted(key for key in expected if found.get(key) != expected[key])
-        case = Case(name, engine, moment, wall, processes, runs, differing)
-        log.info("%s", case)
-        cases.append(case)
-        with kept.open("a") as file:
-            file.write(json.dumps(asdict(case)) + "\n")
+        place = copied(prepared, folder / "case")
+        command = job.command(place, engine, output)
+        rng = random.Random(f"{settings.seed}/{name}/{engine}/{number}")
+        moment = wall * (number + rng.random()) / settings.kills
+        processes = command.killed_at(moment)
+        runs = command.until_it_ends_well()
+        contents = job.contents(place)
+        differing = sorted(key for key in expected if contents.get(key) != expected[key])
+        cases.append(Case(name, engine, moment, wall, processes, runs, differing))
+        log.info("%s", cases[-1])
+        with path.open("a") as file:
+            file.write(json.dumps(asdict(cases[-1])) + "\n")
     return cases
 
 
-def fresh(folder: Path, prepared: Path) -> Path:
+def copied(prepared: Path, folder: Path) -> Path:
     """`folder` with what was prepared."""
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(prepared, folder)
     return folder
 
 
-def page(cases: list[Case]) -> str:
-    """The section of RESULTS.md."""
-    rows = [["job", "engine", "in peace", "kills", "runs afterwards", "differing"]]
-    for name, engine in dict.fromkeys((case.job, case.engine) for case in cases):
-        own = [case for case in cases if (case.job, case.engine) == (name, engine)]
-        differing = sorted({what for case in own for what in case.differing})
-        rows.append(
-            [
-                name,
-                engine,
-                f"{own[0].of:.0f} s",
-                str(sum(case.processes > 0 for case in own)),
-                str(sum(case.runs for case in own)),
-                ", ".join(differing) or "none",
-            ]
-        )
-    same = sum(not case.differing for case in cases)
-    return "\n".join(
-        [
-            "## Jobs killed and run again",
-            "",
-            "`python -m benchmarks.job_kills`: jobs on the embedded corpus, killed (kill -9, all "
-            "processes) within each of equal spans of their time, then given again.",
-            "",
-            f"**{same} of {len(cases)} cases: the tables and files are those of a run in peace.**",
-            "",
-            table(rows),
-        ]
-    )
+def context(figures: Figures) -> dict[str, Any]:
+    """What the template needs beside the figures: the kills of each job and engine."""
+    groups: dict[tuple[str, str], list[Figures]] = {}
+    for kill in figures["kills"]:
+        groups.setdefault((kill["job"], kill["engine"]), []).append(kill)
+    return {"groups": groups}
 
 
-if __name__ == "__main__":
-    sys.exit(conf.run(Settings, benchmark))
+CASE = harness.Case(
+    "job_kills",
+    "jobs killed at points spread over their phases, then run again",
+    harness.whole(measured),
+    settings=Settings,
+    packages=("pysail", "pyspark", "deltalake", "torch", "deepspeed"),
+    bounds={"cases that differ": Bound("differing", most=0)},
+    context=context,
+)

@@ -3,24 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import sys
 from collections import Counter
 from pathlib import Path
 
 import pyarrow as pa
-import pyspark
 
 from etl.lake import arrow
-
-
-def environment() -> dict[str, str]:
-    """What a job on local Spark needs to run with this interpreter and its Spark."""
-    return {
-        "SPARK_HOME": str(Path(pyspark.__file__).parent),
-        "PYSPARK_PYTHON": sys.executable,
-        "PYSPARK_DRIVER_PYTHON": sys.executable,
-    }
 
 
 def table_digest(lake: Path, table: str) -> str | None:
@@ -51,8 +39,3 @@ def ledger_sums(lake: Path) -> dict[str, int]:
     if undone:
         raise RuntimeError(f"files not read: {', '.join(undone)}")
     return {name: sum(rows.column(name).to_pylist()) for name in names}
-
-
-def all_cores() -> list[int]:
-    """The cores that this process may run on."""
-    return sorted(os.sched_getaffinity(0))

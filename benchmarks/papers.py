@@ -1,12 +1,9 @@
 """Models trained on the releases: what finished runs scored, beside what the papers print.
 
-    python -m benchmarks.papers [lake=DIR] [tracking=URI]
-    python -m benchmarks.papers run=true [only=NAME,…] [models=DIR]
-
-Writes a section of the page from the finished runs of an MLflow store and their predictions in the
-lake. With run=true the experiments of benchmarks/papers.yaml that have no finished run are done
-first, longest first; one that was killed goes on at its last checkpoint. What another store gave
-earlier stays on the page until a run of the same settings takes its place.
+Writes its section from the finished runs of an MLflow store and their predictions in the lake. With
+run=true the experiments of benchmarks/papers.yaml that have no finished run are done first, longest
+first; one that was killed goes on at its last checkpoint. What another store gave earlier stays on
+the page until a run of the same settings takes its place.
 """
 
 from __future__ import annotations
@@ -17,20 +14,20 @@ from typing import Any
 
 import pyarrow as pa
 
-import conf
 from analysis import prompts, transfer
 from analysis.published import value as printed
 from analysis.reporting.numbers import student
 from analysis.reporting.runs import Run, Runs, find_runs, groups
 from analysis.semantics.evaluate import evaluate, summarise
 from analysis.semantics.job import run_items
-from benchmarks import results
+from benchmarks import harness, results
+from benchmarks.harness import Case
 from benchmarks.papers_runs import Progress, do, experiments, states
+from benchmarks.results import Figures
 from conf import JobFailed, setting
 
-KEY = "papers"
 # Settings that tell runs of a task apart.
-TOLD = {
+TELLING_SETTINGS = {
     "adept": ("task.classes", "task.context", "freeze"),
     "plane": ("task.scheme", "task.fold", "max_length"),
     "asp": ("task.round", "task.full_stops"),
@@ -48,8 +45,8 @@ MEANINGS = ("EXI", "NUM", "UNI")
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Settings of ``python -m benchmarks.papers``."""
+class Settings(harness.Settings):
+    """Settings of the case papers."""
 
     lake: str = setting("lake", help="folder or URI of the lake")
     tracking: str = setting("sqlite:///mlflow.db", help="MLflow's store")
@@ -61,13 +58,12 @@ class Settings:
 
 def classified(runs: Runs) -> list[dict[str, Any]]:
     """A row for each part that runs of classification were scored on; seeds are one row."""
-    found = []
+    rows = []
     for task in ("adept", "plane", "asp"):
-        for members in groups(
-            runs.of("finetune", {"task.name": task, "task.edition": "published"})
-        ):
-            found += list(_parts(task, members))
-    return sorted(found, key=lambda row: (row["task"], row["settings"], row["part"]))
+        published = runs.of("finetune", {"task.name": task, "task.edition": "published"})
+        for members in groups(published):
+            rows += list(_parts(task, members))
+    return sorted(rows, key=lambda row: (row["task"], row["settings"], row["part"]))
 
 
 def _parts(task: str, members: Sequence[Run]) -> Iterator[dict[str, Any]]:
@@ -77,12 +73,12 @@ def _parts(task: str, members: Sequence[Run]) -> Iterator[dict[str, Any]]:
         if key.count("/") != 2:  # of a group within a part
             continue
         part = key.split("/")[1]
-        own = {
+        scores = {
             name: [run.metrics[f"final/{part}/{name}"] for run in members]
             for name in ("accuracy", "macro_f1", "majority")
         }
-        which = first.params.get("task.classes" if task == "adept" else "task.scheme", "")
-        place = PRINTED.get((task, which, part))
+        kind = first.params.get("task.classes" if task == "adept" else "task.scheme", "")
+        place = PRINTED.get((task, kind, part))
         if place is not None and first.params.get("task.context") == "false":
             place = (*place[:2], f"{place[2]}, no context", place[3])
         yield {
@@ -93,40 +89,39 @@ def _parts(task: str, members: Sequence[Run]) -> Iterator[dict[str, Any]]:
             "runs": len(members),
             "examples": int(first.params["train_examples"]),
             "paper": printed(*place).printed if place is not None else None,
-            **own,
+            **scores,
         }
 
 
 def _settings(task: str, run: Run) -> str:
-    told = [(key.split(".")[-1], run.params.get(key, "null")) for key in TOLD[task]]
-    silent = {("freeze", "false")}
+    settings = [(key.split(".")[-1], run.params.get(key, "null")) for key in TELLING_SETTINGS[task]]
     return ", ".join(
         f"{name} {text}"
-        for name, text in told
-        if text not in ("null", "") and (name, text) not in silent
+        for name, text in settings
+        if text not in ("null", "") and (name, text) != ("freeze", "false")
     )
 
 
 def generated(lake: str, runs: Runs) -> list[dict[str, Any]]:
     """A row for each group of runs on SyGNS that differ in their seeds: of each run the exact
     matches by quantifier on what it was not trained on."""
-    found = []
-    mine = runs.of("finetune", {"task.name": "sygns", "task.scheme": "systematicity"})
-    for members in groups(mine):
+    rows = []
+    trained = runs.of("finetune", {"task.name": "sygns", "task.scheme": "systematicity"})
+    for members in groups(trained):
         run = members[0]
         form, architecture = run.params["task.form"], run.params["seq2seq.architecture"]
         scores: dict[str, list[float]] = {}
-        for member in sorted(members, key=lambda own: own.params.get("seeds", "")):
+        for member in sorted(members, key=lambda run: run.params.get("seeds", "")):
             for part in ("test", "val"):
                 items = run_items(lake, member.id, form, part)
-                for own in summarise(items, evaluate(items, form)):
-                    if part == "test" and own.group == "quantifier":
-                        scores.setdefault(own.name, []).append(100 * own.exact)
-                    elif part == "val" and own.group == "all":
-                        scores.setdefault("valid", []).append(100 * own.exact)
+                for score in summarise(items, evaluate(items, form)):
+                    if part == "test" and score.group == "quantifier":
+                        scores.setdefault(score.name, []).append(100 * score.exact)
+                    elif part == "val" and score.group == "all":
+                        scores.setdefault("valid", []).append(100 * score.exact)
         column = f"{COLUMNS[architecture]} {form.upper()}"
         primitive = run.params["task.primitive"].strip('[]"')
-        found.append(
+        rows.append(
             {
                 "settings": _settings("sygns", run),
                 "parameters": int(run.params["parameters"]),
@@ -138,21 +133,15 @@ def generated(lake: str, runs: Runs) -> list[dict[str, Any]]:
                 },
             }
         )
-    return sorted(found, key=lambda row: str(row["settings"]))
-
-
-def _each(values: Sequence[float]) -> str:
-    """``99.2 of 98.5, 99.9``; one value by itself."""
-    average = f"{sum(values) / len(values):.1f}"
-    return f"{average} of {', '.join(f'{v:.1f}' for v in values)}" if len(values) > 1 else average
+    return sorted(rows, key=lambda row: str(row["settings"]))
 
 
 def transferred(lake: str, runs: Runs) -> list[dict[str, Any]]:
     """The cells of the transfer matrix: the newest run of each model on each task."""
     newest: dict[tuple[str, ...], Run] = {}
     for run in runs.of("score"):
-        asked = [run.params.get(key, "") for key in ("task.name", "task.scheme", "task.fold")]
-        newest.setdefault((run.params.get("model_name", ""), *asked), run)
+        task = [run.params.get(key, "") for key in ("task.name", "task.scheme", "task.fold")]
+        newest.setdefault((run.params.get("model_name", ""), *task), run)
     if not newest:
         return []
     cells = transfer.matrix(transfer.read(lake, [run.id for run in newest.values()]))
@@ -164,13 +153,13 @@ def transferred(lake: str, runs: Runs) -> list[dict[str, Any]]:
 
 def prompted(lake: str, runs: Runs) -> list[dict[str, Any]]:
     """Mean F1 of PLANE prompts by class: of each model the newest run with and without examples."""
-    found, seen = [], set()
+    sections, pairs = [], set()
     for run in runs.of("prompt", {"task.name": "plane"}):
         rows = prompts.read(lake, run.id)
         scheme = rows.column("scheme")[0].as_py()
-        if (scheme, run.model) in seen:
+        if (scheme, run.model) in pairs:
             continue
-        seen.add((scheme, run.model))
+        pairs.add((scheme, run.model))
         sides = {
             "first token": prompts.cells(rows),
             "restricted choice": prompts.cells(rows, "restricted"),
@@ -178,16 +167,16 @@ def prompted(lake: str, runs: Runs) -> list[dict[str, Any]]:
         }
         for side, cells in sides.items():
             table = {row["row"]: row for row in prompts.class_table(cells).to_pylist()}
-            found.append(
+            sections.append(
                 {
                     "scheme": scheme,
                     "model": run.model,
                     "side": side,
                     "questions": rows.num_rows,
-                    "classes": {n: (own["mean"], own["deviation"]) for n, own in table.items()},
+                    "classes": {n: (row["mean"], row["deviation"]) for n, row in table.items()},
                 }
             )
-    return found
+    return sections
 
 
 # What tells rows of the page apart.
@@ -200,66 +189,46 @@ _KEYS = {
 }
 
 
-def merged(earlier: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
-    """The rows found, and those recorded earlier: of two with the same settings the one of more
-    runs, else the one found."""
-    kept: dict[str, Any] = {}
+def merged(earlier: Figures, measured: Figures) -> Figures:
+    """The rows measured, and those recorded earlier: of two with the same settings the one of
+    more runs, else the one measured."""
+    figures: Figures = {}
     for name, keys in _KEYS.items():
         rows: dict[tuple[str, ...], dict[str, Any]] = {}
-        for row in (*earlier.get(name, ()), *found.get(name, ())):
+        for row in (*earlier.get(name, ()), *measured.get(name, ())):
             place = tuple(str(row.get(key)) for key in keys)
-            before = rows.get(place)
-            if before is None or name == "experiments" or _runs(row) >= _runs(before):
+            previous = rows.get(place)
+            if previous is None or name == "experiments" or _runs(row) >= _runs(previous):
                 rows[place] = row
-        kept[name] = [rows[place] for place in sorted(rows)]
-    return kept
+        figures[name] = [rows[place] for place in sorted(rows)]
+    return figures
 
 
 def _runs(row: dict[str, Any]) -> int:
     return int(row.get("runs", len(row.get("scores", {}).get("valid", ())) or 1))
 
 
-def _experiment(own: Progress) -> dict[str, Any]:
+def _experiment(progress: Progress) -> dict[str, Any]:
     return {
-        "name": own.experiment.name,
-        "cells": own.experiment.cells,
-        "command": own.experiment.command,
-        "estimate": own.experiment.hours,
-        "runs": own.experiment.runs(),
-        "finished": own.finished,
-        "hours": own.hours,
-        "begun_hours": own.begun_hours,
-        "share": own.share,
+        "name": progress.experiment.name,
+        "cells": progress.experiment.cells,
+        "command": progress.experiment.command,
+        "estimate": progress.experiment.hours,
+        "runs": progress.experiment.runs(),
+        "finished": progress.finished,
+        "hours": progress.hours,
+        "begun_hours": progress.begun_hours,
+        "share": progress.share,
     }
 
 
-def _experiment_lines(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """What is finished and what is not, with its command and what it took so far."""
-    table: list[tuple[object, ...]] = [("experiment", "printed cells", "runs", "state", "hours")]
-    commands = []
-    for own in sorted(rows, key=lambda own: (-own["estimate"], own["name"])):
-        if own["finished"] >= own["runs"]:
-            state, hours = "finished", f"{own['hours']:.2f}"
-        elif own["share"]:
-            state = f"{own['finished']} finished, one at {100 * own['share']:.0f} %"
-            hours = f"{own['begun_hours']:.2f} so far"
-        else:
-            state = f"{own['finished']} finished" if own["finished"] else "none"
-            hours = f"{own['estimate']:.1f} estimated"
-        table.append((own["name"], own["cells"], own["runs"], state, hours))
-        if own["finished"] < own["runs"]:
-            commands.append(own["command"])
-    lines = ["", "Experiments of `benchmarks/papers.yaml`:", "", results.table(table), ""]
-    lines.append(
-        "State: runs in the tracking store read last; figures above can be of an earlier one. "
-        "Hours of the clock of runs, on a machine that other work shared; estimates are CPU hours "
-        "of one core."
-    )
-    if commands:
-        told = "What is not finished: `python -m benchmarks.papers run=true`, or one by one"
-        lines += ["", told, ""]
-        lines += ["```bash", *commands, "```"]
-    return lines
+# ---------------------------------------------------------------------------------------- the page
+
+
+def each(values: Sequence[float]) -> str:
+    """``99.2 of 98.5, 99.9``; one value by itself."""
+    average = f"{sum(values) / len(values):.1f}"
+    return f"{average} of {', '.join(f'{v:.1f}' for v in values)}" if len(values) > 1 else average
 
 
 def mean(values: Sequence[float]) -> str:
@@ -270,122 +239,70 @@ def mean(values: Sequence[float]) -> str:
     return f"{100 * middle:.1f} ± {100 * reach:.1f}"
 
 
-def _classified_lines(kept: Sequence[dict[str, Any]]) -> list[str]:
-    rows: list[tuple[object, ...]] = [
-        ("task", "settings", "model", "examples", "runs", "part", "accuracy %", "macro-F1 %",
-         "majority %", "paper")
-    ]  # fmt: skip
-    rows += [
-        (
-            own["task"],
-            own["settings"],
-            own["model"],
-            f"{own['examples']:,}",
-            own["runs"],
-            own["part"],
-            mean(own["accuracy"]),
-            mean(own["macro_f1"]),
-            f"{100 * own['majority'][0]:.1f}",
-            own["paper"] or "-",
+def state(experiment: Figures) -> tuple[str, str]:
+    """How far an experiment is, and its hours, in words."""
+    finished = experiment["finished"]
+    if finished >= experiment["runs"]:
+        return "finished", f"{experiment['hours']:.2f}"
+    if experiment["share"]:
+        share = 100 * experiment["share"]
+        return (
+            f"{finished} finished, one at {share:.0f} %",
+            f"{experiment['begun_hours']:.2f} so far",
         )
-        for own in kept
-    ]
-    return [
-        results.table(rows),
-        "",
-        "Of several runs (seeds) the mean and Student's 95 % interval. The paper's models are "
-        "larger; its ADEPT figures are those of its dev part.",
-        "",
-    ]
+    return f"{finished} finished" if finished else "none", f"{experiment['estimate']:.1f} estimated"
 
 
-def _generated_lines(kept: Sequence[dict[str, Any]]) -> list[str]:
-    names = (*MEANINGS, "valid")
-    rows: list[tuple[object, ...]] = [("SyGNS", "parameters", "epochs", *names)]
-    for own in kept:
-        cells = [f"{_each(own['scores'][n])} ({own['paper'][n]})" for n in names]
-        rows.append((own["settings"], f"{own['parameters']:,}", own["epochs"], *cells))
-    return [
-        results.table(rows),
-        "",
-        "Exact matches in percent; of several runs (seeds) the mean, and each. In parentheses "
-        "those of the paper's table 4 (10 M parameters, mean of five runs).",
-    ]
-
-
-def _transferred_lines(kept: Sequence[dict[str, Any]]) -> list[str]:
-    cells = pa.Table.from_pylist(list(kept))
-    least = min(cells["rows"].to_pylist())
-    return [
-        "",
-        "Each model on each task, as `training/score.py` asks it (percent right, Wilson's 95 % "
-        f"interval; {least:,} rows a cell or more; how labels are read across tasks: "
-        "docs/scoring.md):",
-        "",
-        transfer.markdown(transfer.grid(cells)),
-    ]
-
-
-def _prompted_lines(kept: Sequence[dict[str, Any]]) -> list[str]:
+def context(figures: Figures) -> dict[str, Any]:
+    """What the template needs beside the figures."""
+    by_hours = sorted(figures.get("experiments", ()), key=lambda e: (-e["estimate"], e["name"]))
+    values: dict[str, Any] = {name: figures.get(name, []) for name in _KEYS}
+    cells = pa.Table.from_pylist(values["transferred"]) if values["transferred"] else None
     # JSON keeps no order of classes.
-    classes = [name for name in ("I", "S", "O", "average") if name in kept[0]["classes"]]
-    rows: list[tuple[object, ...]] = [("PLANE, prompts", "model", "questions", "answer", *classes)]
-    for own in kept:
-        pairs = [own["classes"][name] for name in classes]
-        scores = [f"{100 * m:.1f} ± {100 * d:.1f}" for m, d in pairs]
-        rows.append((own["scheme"], own["model"], f"{own['questions']:,}", own["side"], *scores))
-    return [
-        "",
-        results.table(rows),
-        "",
-        "Mean F1 and its deviation over templates and verbalisers, in percent.",
-    ]
-
-
-def page(kept: dict[str, Any]) -> str:
-    """The section of the page."""
-    lines = ["## Models on the published data", ""]
-    parts = {
-        "classified": _classified_lines,
-        "generated": _generated_lines,
-        "transferred": _transferred_lines,
-        "prompted": _prompted_lines,
-        "experiments": _experiment_lines,
+    order = ("I", "S", "O", "average")
+    known = values["prompted"][0]["classes"] if values["prompted"] else ()
+    return values | {
+        "MEANINGS": (*MEANINGS, "valid"),
+        "mean": mean,
+        "each": each,
+        "least": min(cells["rows"].to_pylist()) if cells else 0,
+        "matrix": transfer.markdown(transfer.grid(cells)) if cells else "",
+        "classes": [name for name in order if name in known],
+        "by_hours": [(experiment, *state(experiment)) for experiment in by_hours],
+        "unfinished": [e["command"] for e in by_hours if e["finished"] < e["runs"]],
     }
-    for name, told in parts.items():
-        if kept.get(name):
-            lines += told(kept[name])
-    return "\n".join(lines)
 
 
-def main(settings: Settings) -> None:
-    """Do what is missing (run=true), read the runs, record their scores, write the page.
+def measured(settings: Settings) -> Figures:
+    """Do what is missing (run=true) and read the runs; their scores and those recorded earlier.
 
     Raises:
         JobFailed: no run on the releases that is finished or begun.
     """
-    chosen = experiments(settings.only)
+    selected = experiments(settings.only)
     if settings.run:
-        for own in states(settings.tracking, chosen):
-            if not own.done:
-                do(own, settings.lake, settings.tracking, settings.models, settings.out)
+        for progress in states(settings.tracking, selected):
+            if not progress.done:
+                do(progress, settings.lake, settings.tracking, settings.models, settings.out)
     runs = find_runs(settings.tracking)
-    found = {
+    rows = {
         "classified": classified(runs),
         "generated": generated(settings.lake, runs),
         "transferred": transferred(settings.lake, runs),
         "prompted": prompted(settings.lake, runs),
     }
-    progress = states(settings.tracking, chosen)
-    if not any(found.values()) and not any(own.finished or own.share for own in progress):
+    all_progress = states(settings.tracking, selected)
+    if not any(rows.values()) and not any(p.finished or p.share for p in all_progress):
         raise JobFailed(f"tracking={settings.tracking}: no finished run. {runs.note}")
-    found["experiments"] = [_experiment(own) for own in progress]
-    kept = merged(results.recorded().get(KEY, {}), found)
-    results.record(KEY, kept)
-    text = page(kept)
-    results.write_section(KEY, text, packages=["torch", "transformers", "deepspeed"])
-    print(text)
+    rows["experiments"] = [_experiment(progress) for progress in all_progress]
+    return merged(results.recorded().get("papers", {}), rows)
 
 
-if __name__ == "__main__":
-    raise SystemExit(conf.run(Settings, main))
+CASE = Case(
+    "papers",
+    "models trained on the releases: what finished runs scored, beside what the papers print",
+    harness.whole(measured),
+    settings=Settings,
+    packages=("torch", "transformers", "deepspeed"),
+    context=context,
+)

@@ -48,23 +48,23 @@ class Experiment:
         document = yaml.safe_load((ROOT / self.config).read_text(encoding="utf-8"))
         overrides = yaml.safe_load("{" + ", ".join(_quoted(word) for word in self.settings) + "}")
         flat = _flat(document) | _flat(overrides)
-        found: dict[str, set[str]] = {}
+        parameters: dict[str, set[str]] = {}
         for key, value in flat.items():
             name = key.removeprefix("grid.")
             if key == "model":
-                found["model_name"] = {str(value).rsplit("/", 1)[-1]}
+                parameters["model_name"] = {str(value).rsplit("/", 1)[-1]}
             elif key == "seeds":
-                found["seeds"] = {f"[{seed}]" for seed in value}
+                parameters["seeds"] = {f"[{seed}]" for seed in value}
             elif key == name and key.startswith("task.") and f"grid.{name}" in flat:
                 continue
             elif key != name or key in _TELLING or key.startswith(("task.", "seq2seq.")):
                 values = value if key != name and isinstance(value, list) else [value]
-                found[name] = {_text(own) for own in values}
+                parameters[name] = {_text(member) for member in values}
         if self.script.endswith("prompt.py"):
-            found["task.name"] = {str(flat["task"])}
-            found["task.edition"] = {str(flat["edition"])}
-            found["limit"] = {str(flat.get("limit", "null"))}
-        return found
+            parameters["task.name"] = {str(flat["task"])}
+            parameters["task.edition"] = {str(flat["edition"])}
+            parameters["limit"] = {str(flat.get("limit", "null"))}
+        return parameters
 
     def runs(self) -> int:
         """How many runs it has: seeds times the values of its grid."""
@@ -80,13 +80,12 @@ def _quoted(word: str) -> str:
 
 
 def _flat(document: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    flat: dict[str, Any] = {}
     for key, value in document.items():
-        if isinstance(value, dict):
-            found |= _flat(value, f"{prefix}{key}.")
-        else:
-            found[f"{prefix}{key}"] = value
-    return found
+        flat |= (
+            _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
+        )
+    return flat
 
 
 def _text(value: Any) -> str:
@@ -100,13 +99,12 @@ def experiments(names: Sequence[str] = ()) -> list[Experiment]:
         UserError: a name that the file does not have.
     """
     rows = yaml.safe_load(_FILE.read_text(encoding="utf-8"))
-    found = [Experiment(**{**row, "settings": tuple(row["settings"])}) for row in rows]
-    unknown = sorted(set(names) - {own.name for own in found})
-    if unknown:
-        known = ", ".join(own.name for own in found)
-        raise UserError(f"only={unknown[0]}: expected one of {known}")
-    chosen = [own for own in found if not names or own.name in names]
-    return sorted(chosen, key=lambda own: (-own.hours, own.name))
+    known = [Experiment(**{**row, "settings": tuple(row["settings"])}) for row in rows]
+    if unknown := sorted(set(names) - {experiment.name for experiment in known}):
+        expected = ", ".join(experiment.name for experiment in known)
+        raise UserError(f"only={unknown[0]}: expected one of {expected}")
+    selected = [experiment for experiment in known if not names or experiment.name in names]
+    return sorted(selected, key=lambda experiment: (-experiment.hours, experiment.name))
 
 
 @dataclass(frozen=True)
@@ -126,11 +124,11 @@ class Progress:
         return self.finished >= self.experiment.runs()
 
 
-def states(tracking: str, chosen: Iterable[Experiment]) -> list[Progress]:
+def states(tracking: str, selected: Iterable[Experiment]) -> list[Progress]:
     """The progress of each experiment, by the runs of an MLflow store; of equal runs the newest
     counts."""
     runs = _stored(tracking)
-    return [_progress(own, runs) for own in chosen]
+    return [_progress(experiment, runs) for experiment in selected]
 
 
 def _stored(tracking: str) -> list[Any]:
@@ -139,22 +137,22 @@ def _stored(tracking: str) -> list[Any]:
     from mlflow import MlflowClient
 
     client = MlflowClient(tracking_uri=tracking)
-    names = [own.experiment_id for own in client.search_experiments()]
-    found = client.search_runs(names, max_results=1000) if names else []
-    return sorted(found, key=lambda run: -run.info.start_time)
+    names = [experiment.experiment_id for experiment in client.search_experiments()]
+    runs = client.search_runs(names, max_results=1000) if names else []
+    return sorted(runs, key=lambda run: -run.info.start_time)
 
 
 def _progress(experiment: Experiment, runs: Iterable[Any]) -> Progress:
-    wanted = experiment.parameters()
+    parameters = experiment.parameters()
     finished: dict[tuple[str, ...], float] = {}
     begun = share = 0.0
     for run in runs:
         params = dict(run.data.params)
         name = str(params.get("model_name") or params.get("model") or "")
         params["model_name"] = name.rstrip("/").rsplit("/", 1)[-1]
-        if any(params.get(key) not in values for key, values in wanted.items()):
+        if any(params.get(key) not in values for key, values in parameters.items()):
             continue
-        place = tuple(params[key] for key in sorted(wanted))
+        place = tuple(params[key] for key in sorted(parameters))
         if run.info.status == "FINISHED":
             hours = (run.info.end_time - run.info.start_time) / 3.6e6
             finished.setdefault(place, hours)
@@ -173,15 +171,15 @@ def do(progress: Progress, lake: str, tracking: str, models: str, out: str) -> N
     Raises:
         JobFailed: the command failed.
     """
-    own = progress.experiment
-    folder = Path(out).absolute() / own.name
-    words = [word.format(models=Path(models).absolute()) for word in own.settings]
+    experiment = progress.experiment
+    folder = Path(out).absolute() / experiment.name
+    words = [word.format(models=Path(models).absolute()) for word in experiment.settings]
     words += [f"lake={Path(lake).absolute()}", f"tracking={tracking}", f"out={folder}"]
-    if own.script.endswith("finetune.py"):
+    if experiment.script.endswith("finetune.py"):
         words += ["checkpoint_every=100", "log_model=false"]
     started = time.monotonic()
-    print(f"{own.name}: {own.cells}", flush=True)
-    done = subprocess.run([sys.executable, own.script, own.config, *words], cwd=ROOT, check=False)
-    if done.returncode:
-        raise JobFailed(f"{own.name}: exit code {done.returncode}; the same command goes on")
-    print(f"{own.name}: {(time.monotonic() - started) / 3600:.2f} hours", flush=True)
+    print(f"{experiment.name}: {experiment.cells}", flush=True)
+    command = [sys.executable, experiment.script, experiment.config, *words]
+    if code := subprocess.call(command, cwd=ROOT):
+        raise JobFailed(f"{experiment.name}: exit code {code}; the same command goes on")
+    print(f"{experiment.name}: {(time.monotonic() - started) / 3600:.2f} hours", flush=True)

@@ -1,7 +1,5 @@
 """How well a parser finds the pairs of a treebank, from the raw text of its sentences.
 
-    python -m benchmarks.parse_quality en_ewt-ud-dev.conllu [spacy|stanza] [MODEL]
-
 Gold are the pairs that the treebank's own trees give under the same rules: `amod` dependents
 tagged JJ, JJR, JJS and heads tagged NN, NNS. Each sentence is parsed by itself, from its
 ``# text``, so that tokenization, tagging and parsing count, and sentence splitting hardly does.
@@ -10,12 +8,13 @@ Pairs are compared as multisets over the whole file, lower-cased.
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import conf
+from conf import setting
 from etl.amod import columns, reference
 from etl.amod.rules import CLEAN, ReadingRules
 from etl.corpora.dialects import DIALECTS
@@ -29,13 +28,13 @@ class Score:
     """Counts of pairs: in gold, found, and in both."""
 
     gold: int
-    found: int
+    parsed: int
     both: int
 
     @property
     def precision(self) -> float:
         """The share of what was found that is right."""
-        return self.both / self.found if self.found else 0.0
+        return self.both / self.parsed if self.parsed else 0.0
 
     @property
     def recall(self) -> float:
@@ -45,12 +44,12 @@ class Score:
     @property
     def f1(self) -> float:
         """The harmonic mean of precision and recall."""
-        return 2 * self.both / (self.gold + self.found) if self.gold + self.found else 0.0
+        return 2 * self.both / (self.gold + self.parsed) if self.gold + self.parsed else 0.0
 
 
-def score(gold: Pairs, found: Pairs) -> Score:
+def score(gold: Pairs, parsed: Pairs) -> Score:
     """How two multisets of pairs agree."""
-    return Score(gold.total(), found.total(), (gold & found).total())
+    return Score(gold.total(), parsed.total(), (gold & parsed).total())
 
 
 def read_gold(conllu: bytes, rules: ReadingRules) -> tuple[list[str], Pairs]:
@@ -66,17 +65,27 @@ def read_gold(conllu: bytes, rules: ReadingRules) -> tuple[list[str], Pairs]:
 
 def find_pairs(parser: Parser, texts: Iterable[str], rules: ReadingRules) -> Pairs:
     """The pairs that `parser` finds in texts."""
-    found: Pairs = Counter()
+    pairs: Pairs = Counter()
     for parsed in parser.parse(texts):
         counted = columns.count_pairs(columns.occurrences(parsed.tokens, rules))
         for row in counted.to_pylist():
-            found[row["adjective"], row["noun"]] += row["count"]
-    return found
+            pairs[row["adjective"], row["noun"]] += row["count"]
+    return pairs
 
 
-def main(path: str, name: str = "spacy", model: str | None = None) -> None:
+@dataclass(frozen=True)
+class Settings:
+    """Settings of the case parse_quality."""
+
+    input: str = setting(help="a treebank", example="input=en_ewt-ud-dev.conllu")
+    parser: str = setting("spacy", help="spacy, stanza or fast")
+    model: str | None = setting(None, help="the parser's model")
+
+
+def report(settings: Settings) -> None:
     """Print precision, recall and F1, with the adjective as form and as lemma."""
-    content, parser = Path(path).read_bytes(), load_parser(name, model)
+    content = Path(settings.input).read_bytes()
+    parser = load_parser(settings.parser, settings.model)
     for by in ("form", "lemma"):
         rules = replace(CLEAN, adjective_by=by)
         texts, gold = read_gold(content, rules)
@@ -84,9 +93,10 @@ def main(path: str, name: str = "spacy", model: str | None = None) -> None:
         print(
             f"adjective {by}, noun lemma: precision {result.precision:.3f} "
             f"recall {result.recall:.3f} F1 {result.f1:.3f} "
-            f"(gold {result.gold}, found {result.found}, {len(texts)} sentences)"
+            f"(gold {result.gold}, found {result.parsed}, {len(texts)} sentences)"
         )
 
 
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+def main(words: Sequence[str]) -> int:
+    """Report by the words of the command line; the exit code."""
+    return conf.run(Settings, report, words)

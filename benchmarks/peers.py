@@ -1,71 +1,36 @@
 """Ways of counting the adjective–noun pairs of a DepCC part: the kernel's, and those of its peers.
 
-    python -m benchmarks.peers SIDE PART.gz [CORES]        (what `measure` runs)
-
 Every side reads the same gzip file and gives the same pairs: `amod` rows tagged JJ, JJR or JJS
 whose head, found by its id within the sentence, is tagged NN or NNS; the form and the head's lemma
-in lower case. A side is a process of its own on one core, timed by its CPU time, of all threads,
-from the opening of the file to the counts; starting Python and importing are left out. The peers
-are written as someone who knows them would; variants that were slower are named where they stand.
-They take the part as sound: none of them checks rows, as the kernel does.
+in lower case. Time is taken from the opening of the file to the counts. The peers are written as an
+experienced user would write them; variants that were slower are named where they stand. They take
+the part as sound: none of them checks rows, as the kernel does.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from hashlib import sha256
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 import pyarrow as pa
 from isal import igzip
 
 from benchmarks.polars_script import ADJECTIVES, COLUMNS, NOUNS, count
-from conf import ROOT
+from benchmarks.processes import planted_loss, process_bytes, timed
+from benchmarks.sides import Pairs, Reading, digest, measure, pairs_of
 from etl.amod.kernel import PairCounter
 from etl.amod.rules import CLEAN
 from etl.corpora.blocks import blocks
 from etl.corpora.files import open_input
 
-# What fits a core's own cache; larger buffers were no faster.
+# Fits the cache of a core; larger buffers were no faster.
 BUFFER = 1 << 18
-
-Pairs: TypeAlias = Counter[tuple[str, str]]
-
-
-@dataclass(frozen=True)
-class Reading:
-    """One reading of a part by one side.
-
-    seconds   CPU time of the process, user and system, all threads
-    wall      seconds from start to end
-    size      bytes of the part, uncompressed
-    peak_mb   most memory that the process held, 10^6 bytes
-    pairs     occurrences counted; None where the side counts nothing
-    distinct  distinct pairs
-    digest    SHA-256 of the sorted counts: equal digests mean equal counts
-    ledger    sentences, tokens, amod rows, … where the side counts them too
-    """
-
-    seconds: float
-    wall: float
-    size: int
-    peak_mb: float
-    pairs: int | None = None
-    distinct: int | None = None
-    digest: str | None = None
-    ledger: dict[str, int] | None = None
-
-
-# ------------------------------------------------------------------------------------- the sides
+SUBJECT = "compiled"
+"""The side that the others are compared with."""
 
 
 def isal(part: str) -> int:
@@ -118,11 +83,11 @@ def duckdb(part: str) -> pa.Table:
                 FROM read_csv('{plain.name}', columns = {{{columns}}}, delim = '\t', quote = '',
                               escape = '', header = false, auto_detect = false,
                               null_padding = true)),
-            kept AS (
+            words AS (
                 SELECT * FROM numbered
                 WHERE xpos IN {NOUNS} OR (deprel = 'amod' AND xpos IN {ADJECTIVES}))
             SELECT lower(a.form) AS adjective, lower(n.lemma) AS noun, count(*) AS count
-            FROM kept a JOIN kept n ON a.sentence = n.sentence AND a.head = n.id
+            FROM words a JOIN words n ON a.sentence = n.sentence AND a.head = n.id
             WHERE a.deprel = 'amod' AND a.xpos IN {ADJECTIVES} AND n.xpos IN {NOUNS}
             GROUP BY ALL""").to_arrow_table()
 
@@ -182,74 +147,26 @@ SIDES: dict[str, Callable[[str], Any]] = {
 }
 
 
-# ------------------------------------------------------------------------------- measuring them
-
-
-def pairs_of(result: Any) -> Pairs:
-    """The counts of an Arrow table (adjective, noun, count); a Counter is returned as it is."""
-    if isinstance(result, Counter):
-        return result
-    columns = [result.column(name).to_pylist() for name in ("adjective", "noun", "count")]
-    return Counter({(a, n): int(c) for a, n, c in zip(*columns, strict=True)})
-
-
-def digest(counts: Pairs) -> str:
-    """SHA-256 of the sorted counts."""
-    content = sorted((adjective, noun, count) for (adjective, noun), count in counts.items())
-    return sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()
-
-
 def read(side: str, part: str) -> Reading:
     """Read `part` by `side` in this process."""
     size = isal(part)  # also brings the file into the page cache
     if side in ("polars", "duckdb", "conllu"):
         __import__(side)
-    wall, start = time.perf_counter(), time.process_time()
-    result = SIDES[side](part)
-    seconds, wall = time.process_time() - start, time.perf_counter() - wall
-    # Not ru_maxrss: a process inherits that of the one that started it.
-    status = Path("/proc/self/status").read_text()
-    peak = int(status.partition("VmHWM:")[2].split()[0]) * 1024 / 1e6
+    with timed(subject=side == SUBJECT) as timing:
+        result = SIDES[side](part)
+    peak = process_bytes("VmHWM") / 1e6
     if side == "isal":
-        return Reading(seconds, wall, size, peak)
+        return Reading(timing.cpu, timing.wall, size, peak)
     ledger = None
     if isinstance(result, tuple):
         result, ledger = result
     counts = pairs_of(result)
-    return Reading(seconds, wall, size, peak, counts.total(), len(counts), digest(counts), ledger)
+    if side == SUBJECT:
+        counts = planted_loss(counts)
+    totals = (counts.total(), len(counts), digest(counts))
+    return Reading(timing.cpu, timing.wall, size, peak, *totals, ledger=ledger)
 
 
-def measure(side: str, part: Path, cores: int = 1) -> Reading:
-    """Read `part` by `side` in a fresh process on `cores` cores.
-
-    Raises `RuntimeError`, with what the process wrote, if it fails.
-    """
-    command = [sys.executable, "-m", "benchmarks.peers", side, str(part), str(cores)]
-    done = subprocess.run(
-        command,
-        cwd=ROOT,
-        env={**os.environ, "POLARS_MAX_THREADS": str(cores)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        raise RuntimeError(f"{side} failed on {part}:\n{done.stderr[-2000:]}")
-    return Reading(**json.loads(done.stdout.splitlines()[-1]))
-
-
-def check_identical(readings: dict[str, Reading]) -> None:
-    """Raise `AssertionError`, naming the sides, unless all that count agree."""
-    told = {side: reading for side, reading in readings.items() if reading.digest is not None}
-    if len({reading.digest for reading in told.values()}) > 1:
-        stated = "; ".join(
-            f"{side}: {reading.pairs} pairs, {reading.distinct} distinct, {reading.digest}"
-            for side, reading in told.items()
-        )
-        raise AssertionError(f"the sides count differently: {stated}")
-
-
-if __name__ == "__main__":
-    # The last cores: the first one serves most interrupts.
-    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-int(sys.argv[3]) :])
-    print(json.dumps(asdict(read(sys.argv[1], sys.argv[2]))))
+def measure_side(side: str, part: Path, cores: int = 1) -> Reading:
+    """Read `part` by `side` in a fresh process on `cores` cores."""
+    return measure("benchmarks.peers:read", side, part, cores)

@@ -1,17 +1,13 @@
 """Predicting: ``training/predict.py`` over a million rows against its model's bare forward pass.
 
-    python -m benchmarks.predict [same]
+speed  the job, as a user starts it, and a process that does nothing but forward passes over batches
+       that are tokenised and sorted by length already, run in turn, the other one stopped
+       (SIGSTOP), for `seconds`: what the machine's neighbours do, they do to both
+same   a smaller table is classified by one process, by two, and by one that is killed and started
+       again: are the predictions the same, none twice and none missing?
 
-The job, as a user starts it, and a process that does nothing but forward passes over batches that
-are tokenised and sorted by length already, run in turn, the other one stopped (SIGSTOP), for as
-long as ``PREDICT_SECONDS`` allow (600): what the machine's neighbours do, they do to both. Then the
-job is killed, and a smaller table is classified by one process, by two, and by one that is killed
-and started again: are the predictions the same, none twice and none missing? With ``same`` only
-that is looked at, and recorded beside the speed of the last run. ``PREDICT_ROWS`` are the rows of
-the table (1,000,000), ``PREDICT_CHECKED`` those of the smaller one (2,000), ``PREDICT_CHUNK`` those
-of a commit (2,048). The sentences are those of the published ADEPT where ``ADNOMINAL_DATA`` has it,
-else made up; the model is MiniLM with a head that nobody has trained: speed is all that is asked of
-it.
+The sentences are those of the published ADEPT where ``ADNOMINAL_DATA`` has it, else made up; the
+model is MiniLM with a head that nobody has trained, since speed alone is measured.
 """
 
 from __future__ import annotations
@@ -24,42 +20,51 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pyarrow as pa
 
-from benchmarks import results
-from benchmarks.processes import kill_tree
+from benchmarks import harness
+from benchmarks.harness import Bound, Case, Exact
+from benchmarks.processes import caller, job, kill_tree, timed
+from benchmarks.results import Figures
 from benchmarks.train import MODEL, device_name, pairs
-from conf import ROOT
+from conf import ROOT, JobFailed, UserError, setting
 from etl.adept import LABELS
 from etl.lake import arrow
 from etl.lake.tables import table
 
-KEY = "predict"
-SECONDS = float(os.environ.get("PREDICT_SECONDS", "600"))
-ROWS = int(os.environ.get("PREDICT_ROWS", "1000000"))
-CHECKED = int(os.environ.get("PREDICT_CHECKED", "2000"))
-CHUNK = int(os.environ.get("PREDICT_CHUNK", "2048"))
 BATCH = 64
-# Seconds that one side runs before the other's turn.
-TURN = min(10.0, SECONDS / 6)
-# Rows that the bare pass goes round and round.
-BARE = 16_384
-TARGET = 0.9
-PACKAGES = ["torch", "transformers", "pyarrow", "deltalake"]
+BARE = 16_384  # rows that the bare pass goes through again and again
+
+
+@dataclass(frozen=True)
+class Settings(harness.Settings):
+    """Settings of the case predict."""
+
+    seconds: float = setting(600.0, help="how long both sides run")
+    rows: int = setting(1_000_000, help="rows of the table of the part speed")
+    checked: int = setting(2000, help="rows of the table of the part same")
+    chunk: int = setting(2048, help="rows of a commit")
+
+    @property
+    def turn(self) -> float:
+        """Seconds that one side runs before the other's turn."""
+        return min(10.0, self.seconds / 6)
 
 
 def fill(lake: str, size: int, piece: int = 250_000) -> None:
-    """A table adept_items of `size` rows of edition bench, made without Spark."""
-    found = pairs(min(size, piece))
+    """Write a table adept_items of `size` rows of edition bench, made without Spark."""
+    texts = pairs(min(size, piece))
     schema = table("adept_items").schema
     columns = {
-        "sentence": pa.array([first for first, *_ in found]),
-        "modified_sentence": pa.array([second for _, second, _ in found]),
+        "sentence": pa.array([first for first, *_ in texts]),
+        "modified_sentence": pa.array([second for _, second, _ in texts]),
     }
     for start in range(0, size, piece):
         count = min(piece, size - start)
@@ -67,9 +72,9 @@ def fill(lake: str, size: int, piece: int = 250_000) -> None:
             hashlib.blake2b(f"{at}".encode(), digest_size=16).hexdigest()
             for at in range(start, start + count)
         ]
-        own = {name: column.slice(0, count) for name, column in columns.items()}
-        own |= {"item_id": pa.array(ids), "edition": pa.repeat("bench", count)}
-        rows = [own.get(f.name, pa.nulls(count, f.type)) for f in schema]
+        chunk = {name: column.slice(0, count) for name, column in columns.items()}
+        chunk |= {"item_id": pa.array(ids), "edition": pa.repeat("bench", count)}
+        rows = [chunk.get(f.name, pa.nulls(count, f.type)) for f in schema]
         arrow.append(lake, "adept_items", pa.table(rows, schema=schema), job="bench")
 
 
@@ -80,76 +85,71 @@ def untrained(folder: Path) -> str:
 
     from training.encoders import find, quiet
 
-    found = find(MODEL)
+    encoder = find(MODEL)
     torch.manual_seed(0)
-    config = AutoConfig.from_pretrained(found.path, id2label=dict(enumerate(LABELS)))
+    config = AutoConfig.from_pretrained(encoder.path, id2label=dict(enumerate(LABELS)))
     with quiet():
-        model = AutoModelForSequenceClassification.from_pretrained(found.path, config=config)
+        model = AutoModelForSequenceClassification.from_pretrained(encoder.path, config=config)
         model.save_pretrained(folder)
-    found.tokenizer.save_pretrained(folder)
+    encoder.tokenizer.save_pretrained(folder)
     return os.fspath(folder)
 
 
-def command(lake: str, model: str, folder: Path, *more: str) -> list[str]:
-    """The job's command line, without what starts it."""
-    return [
-        os.fspath(ROOT / "training" / "predict.py"),
-        f"model={model}",
-        "table=adept_items",
-        f"lake={lake}",
-        f"folder={folder}",
-        f"batch_size={BATCH}",
-        "tracking=none",
-        *more,
-    ]
+def command(lake: str, model: str, folder: Path, chunk: int) -> list[str]:
+    """The job's command line."""
+    words = [f"model={model}", "table=adept_items", f"lake={lake}", f"folder={folder}"]
+    words += [f"batch_size={BATCH}", "tracking=none", f"chunk={chunk}"]
+    return job("training/predict.py", *words)
 
 
 def bare(lake: str, model: str) -> None:
-    """Forward passes for ever; a line of rows done and CPU seconds after each batch."""
+    """Forward passes without end; a line of rows done and CPU seconds after each batch."""
     import torch
 
     from training.answering import classifier, texts
     from training.batching import evaluation_batches, rng
     from training.loading import resolve
 
-    own = classifier(resolve(model))
+    answerer = classifier(resolve(model))
     rows = arrow.read(lake, "adept_items", columns=["sentence", "modified_sentence"], version=0)
     rows = rows.slice(0, BARE)
-    encoded = own.encode(texts(*(rows[name].combine_chunks() for name in rows.column_names)))
+    encoded = answerer.encode(texts(*(rows[name].combine_chunks() for name in rows.column_names)))
     batches = evaluation_batches(encoded.lengths("rows"), BATCH, 0, 1)
-    device = next(own.model.parameters()).device
-    done = 0
+    device = next(answerer.model.parameters()).device
+    rows_done = 0
     with torch.inference_mode():
         while True:
             # Long and short ones mixed, so that a round that is cut off stands for all of them.
             for at in rng("bare").permutation(len(batches)):
                 batch = encoded.collate("rows", batches[at])
-                own.model(**{name: value.to(device) for name, value in batch.items()}).logits.cpu()
-                done += len(batches[at])
-                print(json.dumps([done, time.process_time()]), flush=True)
+                answerer.model(**{name: v.to(device) for name, v in batch.items()}).logits.cpu()
+                rows_done += len(batches[at])
+                print(json.dumps([rows_done, time.process_time()]), flush=True)
+
+
+# ------------------------------------------------------------------------------------------- speed
 
 
 @dataclass
 class Side:
-    """A process that runs in turns: seconds that it was let run, and what it had done by when."""
+    """A process that runs in turns: seconds that it was let run, and how far it was by when."""
 
     process: subprocess.Popen[bytes]
     active: float = 0.0
-    seen: list[tuple[float, float, float]] = field(default_factory=list)
+    progress: list[tuple[float, float, float]] = field(default_factory=list)
 
     def note(self, rows: float, active: float, cpu: float) -> None:
         """That so many rows were done, after how many seconds of its turns and of the CPU."""
-        if not self.seen or rows > self.seen[-1][0]:
-            self.seen.append((rows, active, cpu))
+        if not self.progress or rows > self.progress[-1][0]:
+            self.progress.append((rows, active, cpu))
 
     def rates(self) -> dict[str, float]:
-        """Rows a second and a CPU second, from what was seen first to what was seen last."""
-        if len(self.seen) < 3:
-            raise SystemExit(
-                f"PREDICT_SECONDS={SECONDS:g}: too few to measure; expected more, or a smaller "
-                f"PREDICT_CHUNK than {CHUNK}"
+        """Rows a second and a CPU second, from the first progress to the last."""
+        if len(self.progress) < 3:
+            raise UserError(
+                "seconds= is too few to measure; expected more seconds or a smaller chunk="
             )
-        (rows0, wall0, cpu0), (rows1, wall1, cpu1) = self.seen[0], self.seen[-1]
+        (rows0, wall0, cpu0), (rows1, wall1, cpu1) = self.progress[0], self.progress[-1]
         return {
             "rows": rows1 - rows0,
             "rows_per_second": (rows1 - rows0) / (wall1 - wall0),
@@ -157,240 +157,210 @@ class Side:
         }
 
 
-def in_turns(lake: str, model: str, folder: Path) -> dict[str, Any]:
-    """Both sides in turns until the time is over; their rates, and the ratios."""
-    state, told = folder / "state", folder / "bare.txt"
-    log = Path(lake) / "predictions" / "_delta_log"
-    with (folder / "job.txt").open("wb") as errors, told.open("wb") as lines:
-        job = Side(
-            subprocess.Popen(
-                [sys.executable, *command(lake, model, state, f"chunk={CHUNK}")],
-                stdout=errors,
-                stderr=errors,
-            )
-        )
-        other = Side(
-            subprocess.Popen(
-                [sys.executable, "-m", "benchmarks.predict", "bare", lake, model],
-                cwd=ROOT,
-                stdout=lines,
-            )
-        )
-    try:
+class CommittedRows:
+    """How many rows a table's log has committed: each commit says how many it has added."""
+
+    def __init__(self, log: Path) -> None:
+        self._log = log
+        self._sizes: dict[str, int] = {}
+
+    def count(self) -> int:
+        """Rows so far."""
+        for path in self._log.glob("*.json"):
+            if path.name not in self._sizes:
+                actions = map(json.loads, path.read_text().splitlines())
+                info = next(action["commitInfo"] for action in actions if "commitInfo" in action)
+                self._sizes[path.name] = int(json.loads(info["userMetadata"])["rows"])
+        return sum(self._sizes.values())
+
+
+class Turns:
+    """The job and the bare pass, which run in turns on one lake."""
+
+    def __init__(self, lake: str, model: str, folder: Path, settings: Settings) -> None:
+        self._settings, self._folder = settings, folder
+        self._lines = folder / "bare.txt"
+        self._log = Path(lake) / "predictions" / "_delta_log"
+        self._committed = CommittedRows(self._log)
+        with (folder / "job.txt").open("wb") as errors, self._lines.open("wb") as lines:
+            words = command(lake, model, folder / "state", settings.chunk)
+            self.job = Side(subprocess.Popen(words, stdout=errors, stderr=errors))
+            words = caller("benchmarks.predict:bare", lake, model)
+            self.bare = Side(subprocess.Popen(words, cwd=ROOT, stdout=lines))
+
+    def run(self) -> Figures:
+        """Both sides in turns until the time is over; their rates."""
+        try:
+            self._wait_until_ready()
+            turn, started = 0, time.monotonic()
+            while time.monotonic() - started < self._settings.seconds:
+                running, waiting = ((self.job, self.bare), (self.bare, self.job))[turn % 2]
+                psutil.Process(waiting.process.pid).suspend()
+                self._one_turn(running)
+                turn += 1
+        finally:
+            for side in (self.job, self.bare):
+                kill_tree(side.process)
+        seconds = self.job.active + self.bare.active
+        return {"job": self.job.rates(), "bare": self.bare.rates(), "seconds": seconds}
+
+    def _wait_until_ready(self) -> None:
         # Until both have begun, they run side by side; loading is not in the time.
-        ready = {"job": False, "bare": False}
-        while not all(ready.values()):
-            for name, own in (("job", job), ("bare", other)):
-                if own.process.poll() is not None:
-                    raise SystemExit(f"{name} ended: {(folder / 'job.txt').read_text()[-2000:]}")
-            ready = {"job": any(log.glob("*.json")), "bare": told.stat().st_size > 0}
-            for name, own in (("job", job), ("bare", other)):
-                if ready[name] and not all(ready.values()):
-                    psutil.Process(own.process.pid).suspend()
+        ready = [False, False]
+        while not all(ready):
+            for side in (self.job, self.bare):
+                if side.process.poll() is not None:
+                    raise JobFailed(
+                        f"a side ended: {(self._folder / 'job.txt').read_text()[-2000:]}"
+                    )
+            ready = [any(self._log.glob("*.json")), self._lines.stat().st_size > 0]
+            for side, is_ready in zip((self.job, self.bare), ready, strict=True):
+                if is_ready and not all(ready):
+                    psutil.Process(side.process.pid).suspend()
             time.sleep(0.05)
-        turn, started = 0, time.monotonic()
-        while time.monotonic() - started < SECONDS:
-            running, waiting = ((job, other), (other, job))[turn % 2]
-            psutil.Process(waiting.process.pid).suspend()
-            _one_turn(running, job, log, told)
-            turn += 1
-    finally:
-        for own in (job, other):
-            kill_tree(own.process)
-    return {"job": job.rates(), "bare": other.rates(), "seconds": job.active + other.active}
+
+    def _one_turn(self, running: Side) -> None:
+        process = psutil.Process(running.process.pid)
+        process.resume()
+        begun = time.monotonic()
+        while (spent := time.monotonic() - begun) < self._settings.turn:
+            if running.process.poll() is not None:
+                raise UserError("rows= is too few: a side ended before the time was over")
+            if running is self.job:
+                times = process.cpu_times()
+                # A commit a chunk; the first is the table's. Chunks are about as large as set.
+                cpu = times.user + times.system
+                running.note(self._committed.count(), running.active + spent, cpu)
+            else:
+                rows, cpu = json.loads(self._lines.read_bytes().rsplit(b"\n", 2)[-2])
+                running.note(rows, running.active + spent, cpu)
+            time.sleep(0.02)
+        running.active += spent
+        process.suspend()
 
 
-def _one_turn(running: Side, job: Side, log: Path, told: Path) -> None:
-    watched = psutil.Process(running.process.pid)
-    watched.resume()
-    begun = time.monotonic()
-    while (spent := time.monotonic() - begun) < TURN:
-        if running.process.poll() is not None:
-            raise SystemExit("a side ended before the time was over; expected more PREDICT_ROWS")
-        if running is job:
-            times = watched.cpu_times()
-            # A commit a chunk; the first is the table's. Chunks are as large as asked, about.
-            done = _predicted(log)
-            running.note(done, running.active + spent, times.user + times.system)
-        else:
-            lines = told.read_bytes().rsplit(b"\n", 2)
-            rows, cpu = json.loads(lines[-2])
-            running.note(rows, running.active + spent, cpu)
-        time.sleep(0.02)
-    running.active += spent
-    watched.suspend()
-
-
-_SIZES: dict[str, int] = {}
-
-
-def _predicted(log: Path) -> int:
-    """Rows that are committed, from the log: each commit says how many it has added."""
-    for path in log.glob("*.json"):
-        if path.name not in _SIZES:
-            info = next(
-                own["commitInfo"]
-                for own in map(json.loads, path.read_text().splitlines())
-                if "commitInfo" in own
-            )
-            _SIZES[path.name] = int(json.loads(info["userMetadata"])["rows"])
-    return sum(_SIZES.values())
-
-
-def staging(lake: str, folder: Path) -> float:
-    """Seconds that the rows take to be read and laid down in chunks, once a run."""
+def staging(lake: str, folder: Path, chunk: int) -> float:
+    """Seconds that the rows take to be read and written in chunks, once a run."""
     from training.predicting.rows import Columns, Query, stage
 
     columns = Columns("item_id", "edition", "sentence", "modified_sentence")
     version = arrow.version(lake, "adept_items")
     assert version is not None
-    started = time.perf_counter()
-    stage(Query(lake, "adept_items", version, columns), folder / "staged", chunk=CHUNK)
-    return time.perf_counter() - started
+    with timed() as timing:
+        stage(Query(lake, "adept_items", version, columns), folder / "staged", chunk=chunk)
+    return timing.wall
 
 
-def same(model: str, folder: Path) -> dict[str, Any]:
-    """One process, two, and one that is killed: whether their predictions are the same.
+def speed(settings: Settings) -> Figures:
+    """Rates of the job and of the bare pass on a table of `rows`."""
+    with tempfile.TemporaryDirectory(prefix="predict-") as name:
+        folder = Path(name)
+        lake, model = os.fspath(folder / "lake"), untrained(folder / "model")
+        fill(lake, settings.rows)
+        return {
+            "table_rows": settings.rows,
+            "chunk": settings.chunk,
+            "turn": settings.turn,
+            "staging_seconds": staging(lake, folder, settings.chunk),
+            **Turns(lake, model, folder, settings).run(),
+            "load": os.getloadavg()[0],
+        }
 
-    Each has a lake of its own with the same rows: in one they would find each other's predictions.
-    """
-    chunk = f"chunk={max(1, CHECKED // 16)}"
 
-    def lake_of(name: str) -> str:
-        return os.fspath(folder / f"lake-{name}")
+# -------------------------------------------------------------------------------------------- same
 
-    def run(name: str, processes: int = 1, *, kill: bool = False) -> None:
-        lake = lake_of(name)
-        if not Path(lake).exists():
-            fill(lake, CHECKED)
-        own = command(lake, model, folder / name, chunk)
-        log = Path(lake) / "predictions" / "_delta_log"
-        start = [sys.executable]
+
+class Classified:
+    """A lake with rows, and runs of the job on it."""
+
+    def __init__(self, folder: Path, name: str, model: str, rows: int) -> None:
+        self._folder, self._name = folder, name
+        self._output = folder / f"{name}.txt"
+        # Each has a lake of its own: in one they would find each other's predictions.
+        self._lake = os.fspath(folder / f"lake-{name}")
+        fill(self._lake, rows)
+        self._command = command(self._lake, model, folder / name, max(1, rows // 16))
+
+    def run(self, processes: int = 1, *, kill: bool = False) -> None:
+        """Run the job, by so many processes; with `kill` until its third commit."""
+        words = self._command
         if processes > 1:
             with socket.socket() as probe:
                 probe.bind(("127.0.0.1", 0))
                 port = probe.getsockname()[1]
             launcher = os.fspath(Path(sys.executable).with_name("deepspeed"))
-            start += [launcher, f"--num_gpus={processes}", f"--master_port={port}"]
-        with (folder / f"{name}.txt").open("ab") as out:
-            process = subprocess.Popen([*start, *own], stdout=out, stderr=out)
+            numbers = [f"--num_gpus={processes}", f"--master_port={port}"]
+            words = [sys.executable, launcher, *numbers, *words[1:]]
+        with self._output.open("ab") as out:
+            process = subprocess.Popen(words, stdout=out, stderr=out)
+        log = Path(self._lake) / "predictions" / "_delta_log"
         while kill and process.poll() is None and len(list(log.glob("*.json"))) < 3:
             time.sleep(0.01)
         if kill:
             kill_tree(process)
-            return
-        if process.wait():
-            raise SystemExit(f"{name} failed: {(folder / f'{name}.txt').read_text()[-2000:]}")
+        elif process.wait():
+            raise JobFailed(f"{self._name} failed: {self._output.read_text()[-2000:]}")
 
-    def rows(name: str) -> list[dict[str, Any]]:
-        (plan,) = (folder / name).glob("*/plan.json")
-        run_id = json.loads(plan.read_text())["run_id"]
+    def rows(self) -> list[dict[str, Any]]:
+        """The predictions of the run, in the order of their items."""
+        (plan,) = (self._folder / self._name).glob("*/plan.json")
+        where = [("run_id", "=", json.loads(plan.read_text())["run_id"])]
         names = ["edition", "item_id", "predicted", "scores"]
-        own = [("run_id", "=", run_id)]
-        found = arrow.read(lake_of(name), "predictions", where=own, columns=names)
-        return list(found.sort_by([("item_id", "ascending")]).to_pylist())
-
-    run("one")
-    run("two", 2)
-    run("killed", kill=True)
-    left = len(rows("killed"))
-    run("killed")
-    one = rows("one")
-    return {
-        "rows": len(one),
-        "complete": len({row["item_id"] for row in one}) == len(one) == CHECKED,
-        "two processes": rows("two") == one,
-        "killed at": left,
-        "killed": 0 < left < CHECKED and rows("killed") == one,
-    }
+        rows = arrow.read(self._lake, "predictions", where=where, columns=names)
+        return list(rows.sort_by([("item_id", "ascending")]).to_pylist())
 
 
-def page(kept: dict[str, dict[str, Any]]) -> str:
-    """The section of the page, of the devices that have been recorded."""
-    lines = ["## Predicting: rows a second", ""]
-    for name, own in sorted(kept.items()):
-        job, other, rows = own["job"], own["bare"], own["table_rows"]
-        clock = "cpu_second" if name == "cpu" else "second"
-        unit = {"cpu_second": "CPU second", "second": "second"}[clock]
-        ratio = job[f"rows_per_{clock}"] / other[f"rows_per_{clock}"]
-        whole = rows / job["rows_per_second"] + own["staging_seconds"]
-        lines += [
-            results.table(
-                [
-                    (f"{MODEL} on {name}", "rows measured", "rows/s", "rows/CPU s"),
-                    *(
-                        (
-                            told,
-                            f"{side['rows']:,.0f}",
-                            f"{side['rows_per_second']:.1f}",
-                            f"{side['rows_per_cpu_second']:.1f}",
-                        )
-                        for told, side in (
-                            ("training/predict.py", job),
-                            ("bare forward, sorted by length", other),
-                        )
-                    ),
-                ]
-            ),
-            "",
-            f"A table of {rows:,} rows, {own['seconds']:.0f} s in turns of {TURN:g} s, commits of "
-            f"{own['chunk']:,} rows: {ratio:.3f} of the bare forward pass a {unit} "
-            f"({job['rows_per_second'] / other['rows_per_second']:.3f} a second of its turns); "
-            f"{results.verdict(ratio, TARGET)}: at least {TARGET}. Reading the rows and laying "
-            f"them down takes {own['staging_seconds']:.1f} s, all of them at this rate "
-            f"{whole / 60:.0f} minutes. (Load average {own['load']:.1f}.)",
-            "",
-            f"A table of {own['same']['rows']:,} rows: {_yes(own['same']['complete'])}; by two "
-            f"processes {_same(own['same']['two processes'])}; killed (-9) after "
-            f"{own['same']['killed at']:,} rows and started again "
-            f"{_same(own['same']['killed'])}.",
-            "",
-        ]
-    return "\n".join(lines).rstrip()
-
-
-def _yes(complete: bool) -> str:
-    return "each once" if complete else "NOT each once"
-
-
-def _same(equal: bool) -> str:
-    return "the same predictions and scores" if equal else "OTHER predictions"
-
-
-def main(arguments: list[str]) -> None:
-    """Measure, check, and write the page; `SystemExit` where predictions differ."""
-    if arguments[:1] == ["bare"]:
-        bare(*arguments[1:])
-        return
-    if arguments not in ([], ["same"]):
-        raise SystemExit(f"{' '.join(arguments)}: expected nothing, or same")
-    name = device_name()
-    with tempfile.TemporaryDirectory(prefix="predict-") as kept:
-        folder = Path(kept)
+def same(settings: Settings) -> Figures:
+    """Whether one process, two, and one that is killed give the same predictions."""
+    count = settings.checked
+    with tempfile.TemporaryDirectory(prefix="predict-") as name:
+        folder = Path(name)
         model = untrained(folder / "model")
-        if arguments:
-            found = results.recorded().get(KEY, {}).get(name)
-            if found is None:
-                raise SystemExit("no speed is recorded; run python -m benchmarks.predict first")
-        else:
-            lake = os.fspath(folder / "lake")
-            fill(lake, ROWS)
-            found = {
-                "table_rows": ROWS,
-                "chunk": CHUNK,
-                "staging_seconds": staging(lake, folder),
-                **in_turns(lake, model, folder),
-                "load": os.getloadavg()[0],
-            }
-        found["same"] = same(model, folder)
-    every = {**results.recorded().get(KEY, {}), name: found}
-    results.record(KEY, every)
-    results.write_section(KEY, page(every), packages=PACKAGES)
-    print(page({name: found}))
-    checks = found["same"]
-    if not (checks["complete"] and checks["two processes"] and checks["killed"]):
-        raise SystemExit("the predictions are not the same")
+        one, two, killed = (Classified(folder, n, model, count) for n in ("one", "two", "killed"))
+        one.run()
+        two.run(2)
+        killed.run(kill=True)
+        left = len(killed.rows())
+        killed.run()
+        rows = one.rows()
+        return {
+            "rows": len(rows),
+            "complete": len({row["item_id"] for row in rows}) == len(rows) == count,
+            "two processes": two.rows() == rows,
+            "killed at": left,
+            "killed": 0 < left < count and killed.rows() == rows,
+        }
 
 
-if __name__ == "__main__":
-    main(sys.argv[1:])
+def measurements(settings: Settings) -> dict[str, Callable[[], Figures]]:
+    """The parts: figures of speed are recorded under the device's name, those of same within."""
+    settings.check_known("parts", ["speed", "same"])
+    name = device_name()
+    parts = {
+        "speed": {name: partial(speed, settings)},
+        "same": {f"{name}/same": partial(same, settings)},
+    }
+    return {key: run for part in settings.parts or parts for key, run in parts[part].items()}
+
+
+CASE = Case(
+    "predict",
+    "predicting: training/predict.py against its model's bare forward pass; kills",
+    measurements,
+    settings=Settings,
+    packages=("torch", "transformers", "pyarrow", "deltalake"),
+    bounds={
+        "speed": Bound("cpu.job.rows_per_cpu_second / cpu.bare.rows_per_cpu_second", least=0.9)
+    },
+    exact={
+        name: Exact(f"figures.values()|map(attribute='same.{name}')|list|unique|list", [True])
+        for name in ("complete", "two processes", "killed")
+    },
+    constants={"MODEL": MODEL, "TURN": 10.0},
+    variables={
+        "PREDICT_SECONDS": "seconds",
+        "PREDICT_ROWS": "rows",
+        "PREDICT_CHECKED": "checked",
+        "PREDICT_CHUNK": "chunk",
+    },
+)

@@ -1,17 +1,20 @@
-"""Commands measured with all the processes that they start: a Spark job is a JVM and its workers.
+"""Commands and functions in processes of their own, and what they use.
 
-    python -m benchmarks.processes RESULT.json FOLDER COMMAND…     (what `measured` runs)
+`measured` runs a command and reports its time, CPU time and memory; `call` runs a function of this
+repository in a fresh process and returns its result. Linux only.
 
-Linux only. The CPU time of a process whose parent does not wait for it is lost to the usual
-accounting, and Spark's Python daemon does not always wait for its workers. So every process below
-this one is looked at a few times a second, those that outlive their parents too (they are handed to
-this one, a "subreaper"), and the last that was seen of each is summed: at most `EVERY` seconds of
-each are missed.
+The usual accounting loses the CPU time of a process whose parent does not wait for it, and Spark's
+Python daemon does not always wait for its workers. So every process below the measuring one is
+looked at several times a second, also when it has outlived its parent (it then belongs to the
+measuring process, a "subreaper"), and the last values of all of them are summed. At most `EVERY`
+seconds of each are missed.
 """
 
 from __future__ import annotations
 
 import ctypes
+import dataclasses
+import importlib
 import json
 import os
 import resource
@@ -19,10 +22,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import psutil
 
@@ -30,8 +35,10 @@ from conf import ROOT
 
 _PR_SET_CHILD_SUBREAPER = 36
 EVERY = 0.1
-MEMORY_EVERY = 5  # looks: to add up a process's pages takes longer than to read its times
+MEMORY_EVERY = 5  # looks: adding up the pages of a process takes longer than reading its times
 COURSE_EVERY = 20  # looks between two samples of the course
+PLANT = "ADNOMINAL_BENCHMARK_PLANT"
+SLOWER = 0.2  # the share by which plant=slow lengthens what is measured
 
 
 class Sample(NamedTuple):
@@ -46,11 +53,11 @@ class Sample(NamedTuple):
 @dataclass(frozen=True)
 class Usage:
     """What a command used: exit code, seconds from start to end, CPU seconds (user and system, of
-    all its processes; of its JVMs), most memory of all its processes at a time in 10^6 bytes (pages
-    that they share counted once), and what it wrote to standard output and standard error.
+    all its processes; of its JVMs), the most memory that its processes held at one time in 10^6
+    bytes (shared pages counted once), and its standard output and standard error.
 
-    `course` has its course, a sample every two seconds: time of day (as `time.time`), CPU seconds
-    so far, memory since the sample before at its highest, bytes of the files in the folder watched.
+    `course` has a sample every two seconds: time of day (as `time.time`), CPU seconds so far, the
+    highest memory since the previous sample, bytes of the files in the watched folder.
     """
 
     code: int
@@ -70,6 +77,11 @@ class Usage:
         return self
 
 
+def job(script: str, *settings: str) -> list[str]:
+    """The command line of a script of this repository."""
+    return [sys.executable, str(ROOT / script), *settings]
+
+
 def measured(
     command: Sequence[str],
     *,
@@ -77,19 +89,17 @@ def measured(
     cores: Collection[int] | None = None,
     folder: Path | None = None,
 ) -> Usage:
-    """Run `command` to its end, on `cores` only if they are given, and say what it used.
+    """Run `command` from the repository's root to its end, and report what it used.
 
-    `env` adds to the environment. It is run from the repository's root. Of `folder`, if it is
-    given, the size is followed too.
+    `env` adds to the environment; `cores` restricts it to some cores; the size of `folder` is
+    followed too.
     """
-    with tempfile.TemporaryDirectory(prefix="adnominal-bench-") as own:
-        result, out, err = (Path(own) / name for name in ("result.json", "out", "err"))
+    with tempfile.TemporaryDirectory(prefix="adnominal-bench-") as place:
+        result, out, err = (Path(place) / name for name in ("result.json", "out", "err"))
+        words = ["-m", "benchmarks.processes", "watch", str(result), str(folder or ""), *command]
         with out.open("wb") as stdout, err.open("wb") as stderr:
             subprocess.run(
-                [
-                    *(sys.executable, "-m", "benchmarks.processes"),
-                    *(str(result), str(folder or ""), *command),
-                ],
+                [sys.executable, *words],
                 cwd=ROOT,
                 env={**os.environ, **(env or {})},
                 stdout=stdout,
@@ -97,13 +107,127 @@ def measured(
                 check=True,
                 preexec_fn=None if cores is None else lambda: os.sched_setaffinity(0, cores),
             )
-        used = json.loads(result.read_text())
-        used["course"] = tuple(Sample(*sample) for sample in used["course"])
+        usage = json.loads(result.read_text())
+        usage["course"] = tuple(Sample(*sample) for sample in usage["course"])
         return Usage(
-            **used,
+            **usage,
             output=out.read_text(encoding="utf-8", errors="replace"),
             errors=err.read_text(encoding="utf-8", errors="replace"),
         )
+
+
+def call(
+    function: str,
+    *arguments: Any,
+    cores: Collection[int] | None = None,
+    env: Mapping[str, str] | None = None,
+) -> Any:
+    """The result of a function (``module:name``) that runs in a fresh process, on some `cores`.
+
+    Arguments and result are anything that JSON holds; a dataclass comes back as its fields.
+
+    Raises:
+        RuntimeError: the function failed; the message has the end of its standard error.
+    """
+    result = subprocess.run(
+        caller(function, *arguments),
+        cwd=ROOT,
+        env={**os.environ, **(env or {})},
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=None if cores is None else lambda: os.sched_setaffinity(0, cores),
+    )
+    if result.returncode:
+        words = " ".join(map(str, (function, *arguments)))
+        raise RuntimeError(f"{words} failed:\n{result.stderr[-3000:]}")
+    return json.loads(result.stdout.splitlines()[-1])
+
+
+def caller(function: str, *arguments: Any) -> list[str]:
+    """The command line of `call`, which prints the result as its last line."""
+    return [sys.executable, "-m", "benchmarks.processes", "call", function, json.dumps(arguments)]
+
+
+def all_cores() -> list[int]:
+    """The cores that this process may run on."""
+    return sorted(os.sched_getaffinity(0))
+
+
+def last_cores(number: int = 1) -> list[int]:
+    """The last cores: the first one serves most interrupts."""
+    return all_cores()[-number:]
+
+
+# ----------------------------------------------------------------------------------- within a block
+
+
+@dataclass
+class Timing:
+    """Seconds of a block: by the clock, and of the CPU."""
+
+    wall: float = 0.0
+    cpu: float = 0.0
+
+
+@contextmanager
+def timed(*, subject: bool = False, tree: bool = False) -> Iterator[Timing]:
+    """The time of a block; with `tree` the CPU time of all processes below this one counts too.
+
+    `subject` marks what a benchmark is about, beside its peers: plant=slow lengthens this block.
+    """
+    cpu_seconds = tree_cpu_seconds if tree else time.process_time
+    timing = Timing()
+    wall, cpu = time.perf_counter(), cpu_seconds()
+    yield timing
+    if subject and os.environ.get(PLANT) == "slow":
+        end = time.process_time() + SLOWER * (cpu_seconds() - cpu)
+        while time.process_time() < end:
+            pass
+    timing.wall, timing.cpu = time.perf_counter() - wall, cpu_seconds() - cpu
+
+
+def planted_loss(counts: Counter[tuple[str, str]]) -> Counter[tuple[str, str]]:
+    """`counts`; with plant=lost one occurrence of its first pair is missing."""
+    if os.environ.get(PLANT) == "lost" and counts:
+        counts = counts - Counter([min(counts)])
+    return counts
+
+
+def tree_cpu_seconds() -> float:
+    """CPU seconds of this process, of those below it, and of those that they have waited for."""
+    this = psutil.Process()
+    return sum(sum(process.cpu_times()[:4]) for process in (this, *this.children(recursive=True)))
+
+
+def process_bytes(field: str) -> int:
+    """Bytes of this process: in memory now (VmRSS), or at the highest since the last reset (VmHWM).
+
+    The highest is not `ru_maxrss`, which a process inherits from the one that started it.
+    """
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition(f"\n{field}:")[2].split()[0]) * 1024
+
+
+def proportional_bytes(process: int) -> int:
+    """Bytes of a process, its share of the pages that others hold too; 0 where it has ended."""
+    try:
+        rollup = Path(f"/proc/{process}/smaps_rollup").read_text()
+    except OSError:
+        return 0
+    return int(rollup.partition("\nPss:")[2].split()[0]) * 1024 if "\nPss:" in rollup else 0
+
+
+def folder_bytes(folder: Path | str) -> int:
+    """Bytes that the files below a folder take on the disk."""
+    size = 0
+    for path, _, names in os.walk(folder):
+        for name in names:
+            try:
+                size += os.lstat(os.path.join(path, name)).st_blocks * 512
+            except OSError:  # deleted meanwhile
+                continue
+    return size
 
 
 def kill_tree(process: subprocess.Popen[bytes]) -> int:
@@ -115,52 +239,57 @@ def kill_tree(process: subprocess.Popen[bytes]) -> int:
         return 0
     # Stopped first, so that nothing can start a further process while the others die.
     for action in ("suspend", "kill"):
-        for each in doomed:
+        for member in doomed:
             try:
-                getattr(each, action)()
+                getattr(member, action)()
             except psutil.NoSuchProcess:
                 continue
     process.wait()
     return len(doomed)
 
 
-def _look(seen: dict[tuple[int, float], tuple[float, bool]]) -> bool:
-    """Note the CPU seconds of every process below this one, and which is a JVM; whether there was
-    any."""
-    below = psutil.Process().children(recursive=True)
-    alive = False
-    for each in below:
-        try:
-            times = each.cpu_times()
-            seen[each.pid, each.create_time()] = times.user + times.system, each.name() == "java"
-            alive |= each.status() != psutil.STATUS_ZOMBIE
-        except psutil.NoSuchProcess:
-            continue
-    return alive
+# ------------------------------------------------------------------------------------- the watcher
 
 
-def _memory() -> float:
-    """Memory of the processes below this one in 10^6 bytes: proportional set sizes, added up."""
-    total = 0
-    for each in psutil.Process().children(recursive=True):
-        try:
-            rollup = Path(f"/proc/{each.pid}/smaps_rollup").read_text()
-        except OSError:  # it has ended
-            continue
-        total += int(rollup.partition("\nPss:")[2].split()[0]) if "\nPss:" in rollup else 0
-    return total * 1024 / 1e6
+class _Watcher:
+    """What the processes below this one have used, from one look to the next."""
 
+    def __init__(self, folder: str) -> None:
+        self.times: dict[tuple[int, float], tuple[float, bool]] = {}
+        self.memory = self.recent_memory = 0.0
+        self.course: list[Sample] = []
+        self._folder = folder
+        self._looks = 0
 
-def _disk(folder: str) -> int:
-    """Bytes that the files below a folder take."""
-    size = 0
-    for path, _, names in os.walk(folder):
-        for name in names:
+    def look(self) -> bool:
+        """Note CPU times and memory; whether any process is alive."""
+        below = psutil.Process().children(recursive=True)
+        alive = False
+        for process in below:
             try:
-                size += os.lstat(os.path.join(path, name)).st_blocks * 512
-            except OSError:  # it has been deleted
+                times, key = process.cpu_times(), (process.pid, process.create_time())
+                self.times[key] = times.user + times.system, process.name() == "java"
+                alive |= process.status() != psutil.STATUS_ZOMBIE
+            except psutil.NoSuchProcess:
                 continue
-    return size
+        if alive and self._looks % MEMORY_EVERY == 0:
+            total = sum(proportional_bytes(process.pid) for process in below) / 1e6
+            self.recent_memory = max(self.recent_memory, total)
+            self.memory = max(self.memory, total)
+        if alive and self._looks % COURSE_EVERY == 0:
+            self.sample(time.time(), self.cpu())
+        self._looks += 1
+        return alive
+
+    def cpu(self, *, jvm: bool = False) -> float:
+        """CPU seconds so far; with `jvm` those of JVMs alone."""
+        return sum(seconds for seconds, java in self.times.values() if java or not jvm)
+
+    def sample(self, moment: float, cpu: float) -> None:
+        """Add a sample to the course."""
+        disk = folder_bytes(self._folder) if self._folder else 0
+        self.course.append(Sample(moment, cpu, self.recent_memory, disk))
+        self.recent_memory = 0.0
 
 
 def _reap() -> None:
@@ -172,25 +301,15 @@ def _reap() -> None:
         pass
 
 
-def _main(result: str, folder: str, command: list[str]) -> None:
+def _watch(result: str, folder: str, *command: str) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
-    seen: dict[tuple[int, float], tuple[float, bool]] = {}
+    watcher = _Watcher(folder)
     started, started_at = time.monotonic(), time.time()
     process = subprocess.Popen(command)
-    wall, memory, looks = None, 0.0, 0
-    course: list[Sample] = []
-    since = 0.0  # most memory since the last sample
-    while _look(seen):
-        if looks % MEMORY_EVERY == 0:
-            since = max(since, _memory())
-            memory = max(memory, since)
-        if looks % COURSE_EVERY == 0:
-            cpu = sum(own for own, _ in seen.values())
-            course.append(Sample(time.time(), cpu, since, _disk(folder) if folder else 0))
-            since = 0.0
-        looks += 1
+    wall = None
+    while watcher.look():
         if wall is None and process.poll() is not None:
             wall = time.monotonic() - started
         if wall is not None:
@@ -200,13 +319,21 @@ def _main(result: str, folder: str, command: list[str]) -> None:
     wall = time.monotonic() - started if wall is None else wall
     _reap()
     waited_for = resource.getrusage(resource.RUSAGE_CHILDREN)
-    # Either misses something: the sum what ends between two looks, the other what nobody waits for.
-    cpu = max(sum(own for own, _ in seen.values()), waited_for.ru_utime + waited_for.ru_stime)
-    jvm = sum(own for own, java in seen.values() if java)
-    course.append(Sample(started_at + wall, cpu, since, _disk(folder) if folder else 0))
-    used = {"code": code, "wall": wall, "cpu": cpu, "jvm": jvm, "memory": memory, "course": course}
-    Path(result).write_text(json.dumps(used))
+    # The sum misses what ends between two looks, the other figure what nobody waits for.
+    cpu = max(watcher.cpu(), waited_for.ru_utime + waited_for.ru_stime)
+    watcher.sample(started_at + wall, cpu)
+    usage: dict[str, Any] = {"code": code, "wall": wall, "cpu": cpu, "jvm": watcher.cpu(jvm=True)}
+    usage |= {"memory": watcher.memory, "course": watcher.course}
+    Path(result).write_text(json.dumps(usage))
+
+
+def _call(function: str, arguments: str) -> None:
+    module, _, name = function.partition(":")
+    result = getattr(importlib.import_module(module), name)(*json.loads(arguments))
+    fields = dataclasses.asdict(result) if dataclasses.is_dataclass(result) else result  # type: ignore[arg-type]
+    print(json.dumps(fields))
 
 
 if __name__ == "__main__":
-    _main(sys.argv[1], sys.argv[2], sys.argv[3:])
+    command = _watch if sys.argv[1] == "watch" else _call
+    command(*sys.argv[2:])

@@ -1,24 +1,21 @@
 """What training the papers' experiments takes; written into the guide to reproducing them.
 
-    python -m benchmarks.reproducing [page=docs/reproducing.md] [figures=benchmarks/results.json]
-
 Operations follow from the experiments' sizes (6 for each weight that is multiplied and token: two
-forwards, four backwards). CPU time follows from the rate that `benchmarks.train` measured, GPU time
+forwards, four backwards). CPU time follows from the rate that `train` measured, GPU time
 from an assumed share of a peak. Nobody has run these experiments here: all of it is estimated.
 """
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import conf
+from benchmarks.readme import Documented
 from benchmarks.results import table
-from benchmarks.sizing import number, write
+from benchmarks.sizing import BEGIN, END, number
 from conf import ROOT, UserError, setting
 
 # Weights in matrix products: 12 x layers x width squared.
@@ -33,13 +30,10 @@ SHARE, SHARE_SEQ2SEQ = 0.10, 0.01
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Settings of ``benchmarks/reproducing.py``."""
+class Settings(Documented):
+    """Settings of the case reproducing."""
 
     page: str = setting(str(ROOT / "docs" / "reproducing.md"), help="the page to write into")
-    figures: str = setting(
-        str(ROOT / "benchmarks" / "results.json"), help="what the benchmarks measured"
-    )
 
 
 @dataclass(frozen=True)
@@ -144,20 +138,20 @@ def section(measured: Mapping[str, Any]) -> str:
     ]
     lines += [
         [
-            own.name,
-            f"{own.runs:,}",
-            number(own.samples),
-            f"{own.tokens:g}",
-            number(own.weights),
-            f"{own.operations:.1e}",
-            hours(own.operations / rate),
-            hours(own.operations / (own.share * PEAK)),
+            experiment.name,
+            f"{experiment.runs:,}",
+            number(experiment.samples),
+            f"{experiment.tokens:g}",
+            number(experiment.weights),
+            f"{experiment.operations:.1e}",
+            hours(experiment.operations / rate),
+            hours(experiment.operations / (experiment.share * PEAK)),
         ]
-        for own in EXPERIMENTS
+        for experiment in EXPERIMENTS
     ]
-    gpu = sum(own.operations / (own.share * PEAK) for own in EXPERIMENTS)
-    work = sum(own.operations for own in EXPERIMENTS)
-    runs = sum(own.runs for own in EXPERIMENTS)
+    gpu = sum(experiment.operations / (experiment.share * PEAK) for experiment in EXPERIMENTS)
+    work = sum(experiment.operations for experiment in EXPERIMENTS)
+    runs = sum(experiment.runs for experiment in EXPERIMENTS)
     lines.append(["all", f"{runs:,}", "", "", "", f"{work:.1e}", hours(work / rate), hours(gpu)])
     return (
         f"Measured: {samples:.1f} samples of ADEPT in a CPU second by MiniLM "
@@ -172,20 +166,19 @@ def section(measured: Mapping[str, Any]) -> str:
     )
 
 
-def main(settings: Settings) -> None:
+def write(settings: Settings) -> None:
     """Estimate what training the experiments takes and write it into the guide."""
     try:
-        found = json.loads(Path(settings.figures).read_text(encoding="utf-8"))
-        measured = found["train"]["cpu"]["speed"]["ours"]
-    except (FileNotFoundError, KeyError) as error:
+        recorded = settings.recorded() if Path(settings.figures).exists() else {}
+        measured = recorded["train"]["cpu"]["speed"]["ours"]
+    except KeyError as error:
         raise UserError(
             f"figures={settings.figures} has no speed of training on a CPU; run "
-            "`python -m benchmarks.train speed` first"
+            "`python -m benchmarks train speed` first"
         ) from error
-    text = section(measured)
-    write(Path(settings.page), text)
-    print(text)
+    settings.write(section(measured), BEGIN, END)
 
 
-if __name__ == "__main__":
-    sys.exit(conf.run(Settings, main))
+def main(words: Sequence[str]) -> int:
+    """Write the estimates by the words of the command line; the exit code."""
+    return conf.run(Settings, write, words)

@@ -1,11 +1,13 @@
-"""Where measurements are kept: `RESULTS.md` to be read, `results.json` for other scripts.
+"""Where measurements are kept: `RESULTS.md` for readers, `results.json` for other scripts.
 
-Every benchmark owns one section of the page and writes it anew, with the machine, the date and the
-versions it ran with, so that sections measured on different days stand side by side.
+Every case owns one section of the page and writes it anew, with the machine, the date and the
+versions it ran with, so that sections measured on different days stand side by side. The text of a
+section is a Jinja template, `pages/CASE.md`, filled from the recorded figures.
 """
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import platform
@@ -15,6 +17,10 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+Figures = dict[str, Any]
 
 FOLDER = Path(__file__).resolve().parent
 PAGE = FOLDER / "RESULTS.md"
@@ -27,14 +33,35 @@ TITLE = (
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 
+# ------------------------------------------------------------------------------------- the figures
+
+
+def record(key: str, value: Any, *, figures: Path = FIGURES) -> None:
+    """Keep `value` (anything that JSON holds) under `key`; other keys are left as they are."""
+    values = recorded(figures=figures)
+    values[key] = value
+    replace(figures, json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+
+
+def recorded(*, figures: Path = FIGURES) -> Figures:
+    """All figures recorded so far."""
+    if not figures.exists():
+        return {}
+    values: Figures = json.loads(figures.read_text(encoding="utf-8"))
+    return values
+
+
+# ---------------------------------------------------------------------------------------- the page
+
+
 def machine() -> str:
     """Processor, cores and memory of this machine, in words."""
     try:
         info = Path("/proc/cpuinfo").read_text()
-        found = re.search(r"^model name\s*:\s*(.+)$", info, re.MULTILINE)
+        match = re.search(r"^model name\s*:\s*(.+)$", info, re.MULTILINE)
     except OSError:
-        found = None
-    model = found[1].strip() if found else platform.processor() or platform.machine()
+        match = None
+    model = match[1].strip() if match else platform.processor() or platform.machine()
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     cores = len(os.sched_getaffinity(0))
     return f"{model}, {cores} core{'s' * (cores != 1)}, {memory:.0f} GiB"
@@ -56,44 +83,60 @@ def write_section(
 ) -> None:
     """Put `markdown` in place of the section `name` of the page, or at its end if it is new.
 
-    `markdown` begins with its own heading (``## …``); machine, date and versions are written below
-    it. Other sections are left as they are. Raises `ValueError` for a name that is not of lower
-    case letters, digits and hyphens, and for markdown without a heading.
+    `markdown` begins with its heading (``## …``); machine, date and versions are written below it.
+    Other sections are left as they are. Raises `ValueError` for a name that is not of lower-case
+    letters, digits and hyphens, and for markdown without a heading.
     """
     if not _NAME.fullmatch(name):
         raise ValueError(f"section {name!r}: expected lower-case letters, digits and hyphens")
     heading, _, body = markdown.strip().partition("\n")
     if not heading.startswith("## "):
         raise ValueError(f"section {name}: expected a first line `## …`, got {heading[:60]!r}")
-    begin, end = f"<!-- section {name} -->", f"<!-- end of {name} -->"
     stamp = f"*{machine()}; {datetime.now(UTC):%Y-%m-%d}; {versions(packages)}.*"
-    section = "\n".join([begin, heading, "", stamp, "", body.strip(), end])
+    _put(name, "\n".join([heading, "", stamp, "", body.strip()]), page)
+
+
+def write_headlines(markdown: str, *, page: Path = PAGE) -> None:
+    """Put the table of headline figures below the title of the page."""
+    _put("headlines", markdown.strip(), page, first=True)
+
+
+def _put(name: str, content: str, page: Path, *, first: bool = False) -> None:
+    begin, end = f"<!-- section {name} -->", f"<!-- end of {name} -->"
+    section = f"{begin}\n{content}\n{end}"
     text = page.read_text(encoding="utf-8") if page.exists() else TITLE
     start, stop = text.find(begin), text.find(end)
     if 0 <= start < stop:
         text = text[:start] + section + text[stop + len(end) :]
+    elif first:
+        top, marker, sections = text.partition("<!-- section ")
+        text = f"{top.rstrip()}\n\n{section}\n{marker and chr(10)}{marker}{sections}"
     else:
         text = f"{text.rstrip()}\n\n{section}\n"
-    _replace(page, text)
+    replace(page, text)
 
 
-def record(key: str, value: Any, *, figures: Path = FIGURES) -> None:
-    """Keep `value` (anything that JSON holds) under `key`; other keys are left as they are."""
-    kept = recorded(figures=figures)
-    kept[key] = value
-    _replace(figures, json.dumps(kept, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+def write_between(page: Path, text: str, begin: str, end: str) -> None:
+    """Put `text` between two markers of a document; `ValueError` where it has none."""
+    content = page.read_text(encoding="utf-8")
+    start, stop = content.find(begin), content.find(end)
+    if not 0 <= start < stop:
+        raise ValueError(f"expected the lines {begin} and {end}, in this order")
+    replace(page, f"{content[: start + len(begin)]}\n\n{text}\n\n{content[stop:]}")
 
 
-def recorded(*, figures: Path = FIGURES) -> dict[str, Any]:
-    """All figures kept so far."""
-    if not figures.exists():
-        return {}
-    kept: dict[str, Any] = json.loads(figures.read_text(encoding="utf-8"))
-    return kept
+def replace(path: Path, text: str) -> None:
+    """Write a file: a reader, also after a kill, sees the old text or the new one."""
+    fresh = path.with_name(path.name + ".new")
+    fresh.write_text(text, encoding="utf-8")
+    fresh.replace(path)
+
+
+# --------------------------------------------------------------------------------------- templates
 
 
 def table(rows: Sequence[Sequence[object]]) -> str:
-    """A Markdown table; the first row is its header, columns of figures are set right.
+    """A Markdown table; the first row is its header, columns of figures are aligned to the right.
 
     Raises `ValueError` for rows of different lengths.
     """
@@ -112,8 +155,50 @@ def verdict(value: float, target: float, *, at_least: bool = True) -> str:
     return "met" if (value >= target if at_least else value <= target) else "missed"
 
 
-def _replace(path: Path, text: str) -> None:
-    # A reader, or a kill, sees the old page or the new one.
-    fresh = path.with_name(path.name + ".new")
-    fresh.write_text(text, encoding="utf-8")
-    fresh.replace(path)
+@functools.cache
+def templates() -> Environment:
+    """The templates of the sections.
+
+    ``x|f(".1f")`` formats a number; ``verdict`` is the function above, ``at_most`` its opposite.
+    """
+    environment = Environment(
+        loader=FileSystemLoader(FOLDER / "pages"),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+        extensions=["jinja2.ext.do"],
+    )
+    environment.filters["f"] = format
+    environment.tests["search"] = lambda text, pattern: bool(re.search(pattern, text))
+    environment.globals["verdict"] = verdict
+    environment.globals["at_most"] = functools.partial(verdict, at_least=False)
+    return environment
+
+
+def render(name: str, **context: Any) -> str:
+    """The section `name` from its template: paragraphs on one line, tables with their rules."""
+    return flowed(templates().get_template(f"{name}.md").render(**context))
+
+
+def flowed(text: str) -> str:
+    """Markdown with the lines of each paragraph joined, and a rule below the header of a table
+    that has none."""
+    lines: list[str] = []
+    rows: list[list[str]] = []
+    in_code = False
+    for line in [*text.strip().splitlines(), ""]:
+        if line.startswith("|") and not in_code:
+            rows.append([cell.strip() for cell in line.strip()[1:-1].split("|")])
+            continue
+        if rows:
+            ruled = len(rows) > 1 and all(re.fullmatch(":?-+:?", cell) for cell in rows[1])
+            lines += [f"| {' | '.join(row)} |" for row in rows] if ruled else [table(rows)]
+            rows = []
+        if line.startswith("```"):
+            in_code = not in_code
+        joins = line.strip() and lines and lines[-1] and not re.match(r"#|- |```|<", line)
+        if joins and not in_code and not re.match(r"[#|]|```|<", lines[-1]):
+            lines[-1] += " " + line.strip()
+        elif line.strip() or (lines and lines[-1]):
+            lines.append(line.rstrip())
+    return "\n".join(lines).strip()

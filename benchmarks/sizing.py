@@ -1,25 +1,22 @@
 """What a cluster needs for the whole of DepCC and for English Wikipedia; written into its guide.
 
-    python -m benchmarks.sizing [page=docs/cluster.md] [figures=benchmarks/results.json]
-
 Computed from rates that were measured on one machine with the embedded engine (so for cores like
-its own), and from the corpora's published sizes: running text by `benchmarks.extract`, the job on
-different parts and on Wikipedia by `benchmarks.engines`, sums, association and tables of hundreds
-of millions of different pairs by `benchmarks.scale`. What is neither measured nor published is an
+its own), and from the corpora's published sizes: running text by `extract`, the job on
+different parts and on Wikipedia by `engines`, sums, association and tables of hundreds
+of millions of different pairs by `scale`. What is neither measured nor published is an
 assumption, named as one in the page.
 """
 
 from __future__ import annotations
 
-import json
 import math
-import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import conf
+from benchmarks.readme import Documented
 from benchmarks.results import table
 from conf import ROOT, UserError, setting
 
@@ -43,13 +40,10 @@ CORES = (16, 64, 256, 1024)
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Settings of ``benchmarks/sizing.py``."""
+class Settings(Documented):
+    """Settings of the case sizing."""
 
     page: str = setting(str(ROOT / "docs" / "cluster.md"), help="the page to write into")
-    figures: str = setting(
-        str(ROOT / "benchmarks" / "results.json"), help="what the benchmarks measured"
-    )
 
 
 # Stages of `benchmarks.scale` that follow the waves, by the table that each commits.
@@ -109,10 +103,10 @@ def depcc(measured: Mapping[str, Any]) -> DepCC:
 
 def largest(scaled: Mapping[str, Any]) -> Mapping[str, Any]:
     """The extraction of most pairs, in several waves."""
-    found: list[Mapping[str, Any]] = [
+    extractions: list[Mapping[str, Any]] = [
         figures for name, figures in scaled.items() if name.startswith("extraction-")
     ]
-    return max(found, key=lambda figures: figures["rows"])
+    return max(extractions, key=lambda figures: figures["rows"])
 
 
 def size(value: float) -> str:
@@ -138,32 +132,32 @@ def number(value: float) -> str:
 
 def depcc_section(measured: Mapping[str, Any]) -> str:
     """The tables for DepCC."""
-    whole = depcc(measured)
+    corpus = depcc(measured)
     rows = [
         ["DepCC as a whole", "figure"],
         ["tokens (published)", number(DEPCC_TOKENS)],
-        ["uncompressed", size(whole.plain)],
-        ["gzip-compressed", size(whole.stored)],
-        ["parts of 1 GB", f"{whole.parts:,}"],
-        ["core-hours, reading and counting", f"{whole.counting / 3600:.1f}"],
-        ["read by each core", f"{whole.stored / whole.counting / 1e6:.0f} MB/s"],
-        ["staged rows of one part, at most", size(whole.staged_part)],
-        ["pairs", number(whole.pairs)],
-        [f"distinct pairs, if they grow by the power {HEAPS}", number(whole.distinct)],
-        ["core-hours, sums over waves, association", f"{whole.deriving / 3600:.1f}"],
-        *([f"`{name}`, then", size(value)] for name, value in whole.tables.items()),
+        ["uncompressed", size(corpus.plain)],
+        ["gzip-compressed", size(corpus.stored)],
+        ["parts of 1 GB", f"{corpus.parts:,}"],
+        ["core-hours, reading and counting", f"{corpus.counting / 3600:.1f}"],
+        ["read by each core", f"{corpus.stored / corpus.counting / 1e6:.0f} MB/s"],
+        ["staged rows of one part, at most", size(corpus.staged_part)],
+        ["pairs", number(corpus.pairs)],
+        [f"distinct pairs, if they grow by the power {HEAPS}", number(corpus.distinct)],
+        ["core-hours, sums over waves, association", f"{corpus.deriving / 3600:.1f}"],
+        *([f"`{name}`, then", size(value)] for name, value in corpus.tables.items()),
     ]
     plans = [["cores", "hours", "reads", "wave_bytes=", "waves", "staged at a time"]]
     for cores in CORES:
-        wave = whole.wave_parts(cores)
+        wave = corpus.wave_parts(cores)
         plans.append(
             [
                 f"{cores}",
-                hours((whole.counting + whole.deriving) / cores),
-                f"{whole.stored / whole.counting * cores / 1e9:.3g} GB/s",
+                hours((corpus.counting + corpus.deriving) / cores),
+                f"{corpus.stored / corpus.counting * cores / 1e9:.3g} GB/s",
                 f"{wave}000000000",
-                f"{math.ceil(whole.parts / wave)}",
-                size(wave * whole.staged_part),
+                f"{math.ceil(corpus.parts / wave)}",
+                size(wave * corpus.staged_part),
             ]
         )
     return f"{table(rows)}\n\n{table(plans)}"
@@ -171,17 +165,17 @@ def depcc_section(measured: Mapping[str, Any]) -> str:
 
 def scale_section(scaled: Mapping[str, Any]) -> str:
     """What one machine took for different pairs by the hundred million."""
-    found = largest(scaled)
+    figures = largest(scaled)
     rows = [
         ["one machine, embedded engine", "figure"],
-        ["pairs, different parts", number(found["pairs"])],
-        ["distinct pairs", number(found["rows"])],
-        ["cores", f"{found['cores']}"],
-        ["from start to end", hours(found["wall"])],
-        ["core-seconds", f"{found['cpu']:.0f}"],
-        ["memory at its highest (`memory=4GB`)", size(found["memory"] * 1e6)],
-        ["disk at its highest, tables included", size(found["disk"])],
-        ["tables at the end", size(sum(found["tables"].values()))],
+        ["pairs, different parts", number(figures["pairs"])],
+        ["distinct pairs", number(figures["rows"])],
+        ["cores", f"{figures['cores']}"],
+        ["from start to end", hours(figures["wall"])],
+        ["core-seconds", f"{figures['cpu']:.0f}"],
+        ["memory at its highest (`memory=4GB`)", size(figures["memory"] * 1e6)],
+        ["disk at its highest, tables included", size(figures["disk"])],
+        ["tables at the end", size(sum(figures["tables"].values()))],
     ]
     return table(rows)
 
@@ -202,23 +196,9 @@ def wikipedia_section(measured: Mapping[str, Any]) -> str:
     return table(rows)
 
 
-def write(page: Path, text: str, begin: str = BEGIN, end: str = END) -> None:
-    """Put `text` between the page's markers; `UserError` where it has none."""
-    before = page.read_text(encoding="utf-8")
-    start, stop = before.find(begin), before.find(end)
-    if not 0 <= start < stop:
-        raise UserError(f"page={page}: expected the lines {begin} and {end}, in this order")
-    page.write_text(
-        f"{before[: start + len(begin)]}\n\n{text}\n\n{before[stop:]}", encoding="utf-8"
-    )
-
-
-def main(settings: Settings) -> None:
+def write(settings: Settings) -> None:
     """Compute the sizes of clusters and write them into the guide."""
-    try:
-        measured = json.loads(Path(settings.figures).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        measured = {}
+    measured = settings.recorded() if Path(settings.figures).exists() else {}
     for name, key in (
         ("extract", "part_distinct_pairs"),
         ("engines", "many-sail"),
@@ -227,18 +207,17 @@ def main(settings: Settings) -> None:
     ):
         if not any(known.startswith(key) for known in measured.get(name, {})):
             raise UserError(
-                f"figures={settings.figures} has no {key} of benchmarks.{name}; run "
-                f"`python -m benchmarks.{name}` first"
+                f"figures={settings.figures} has no {key} of {name}; run "
+                f"`python -m benchmarks {name}` first"
             )
     sections = [
         depcc_section(measured),
         scale_section(measured["scale"]),
         wikipedia_section(measured["engines"]["wikipedia-sail"]),
     ]
-    text = "\n\n".join(sections)
-    write(Path(settings.page), text)
-    print(text)
+    settings.write("\n\n".join(sections), BEGIN, END)
 
 
-if __name__ == "__main__":
-    sys.exit(conf.run(Settings, main))
+def main(words: Sequence[str]) -> int:
+    """Write the sizes by the words of the command line; the exit code."""
+    return conf.run(Settings, write, words)

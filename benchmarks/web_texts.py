@@ -30,12 +30,12 @@ def documents(megabytes: float, seed: int = 0) -> Iterator[str]:
     weights /= weights.sum()
     left = int(megabytes * 1e6)
     while left > 0:
-        drawn = rng.choice(words, p=weights, size=(5000, 9)).tolist()
-        for at in range(0, len(drawn), 60):
+        rows_of_words = rng.choice(words, p=weights, size=(5000, 9)).tolist()
+        for at in range(0, len(rows_of_words), 60):
             if left <= 0:
                 return
             lines = []
-            for number, row in enumerate(drawn[at : at + 60]):
+            for number, row in enumerate(rows_of_words[at : at + 60]):
                 row[number % 8 :: 5] = [word + "," for word in row[number % 8 :: 5]]
                 lines.append(" ".join(row).capitalize() + ("’s.\n" if number % 7 == 6 else "."))
             text = " ".join(lines)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks import adept
+from benchmarks.harness import page
 
 
 @pytest.mark.parametrize(
@@ -27,7 +28,7 @@ def test_judged_shares(tmp_path, monkeypatch):
     lines += [("surface_text", "HasA", "kept", "a", "b", "wrong", "number")]
     sheet.write_text("\n".join("\t".join(line) for line in lines) + "\n")
     monkeypatch.setattr(adept, "JUDGED", sheet)
-    found = adept.judged()
+    found = adept.judged(adept.Settings())
     assert found["all"][:2] == [3, 4]
     assert found["path template"][:2] == [3, 3]
     assert found["article kept"][:2] == [0, 1]
@@ -37,14 +38,15 @@ def test_judged_shares(tmp_path, monkeypatch):
 def test_page_states_ratios_and_verdicts():
     one = {"engine": "sail", "peak_mib": 900.0, "load": 0.5,
            "entries": 10, "items": 20}  # fmt: skip
-    text = adept.page(
+    text = page(
+        adept.CASE,
         {
             "judged": {"all": [95, 100, 88.8, 97.8]},
             "scale": {
                 "1000000": {"seconds": 10.0, "cpu": 15.0, **one},
                 "10000000": {"seconds": 120.0, "cpu": 150.0, **one},
             },
-        }
+        },
     )
     assert "95 of 100 items well formed, 88.8 to 97.8 % (Wilson, 95 %); met: at least 90 %" in text
     assert "| 10,000,000 | 120 | 12.0 of 11.0 | 150 | 10.0 of 11.0 |" in text

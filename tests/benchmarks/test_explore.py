@@ -9,13 +9,14 @@ import pytest
 import conf
 from analysis.exploring.sketches import Query, Sketches
 from benchmarks import explore
-from benchmarks.explore import Settings, generate, measure, page, word_of
+from benchmarks.explore import CASE, Settings, generate, measure, word_of
+from benchmarks.harness import page
 from conf import UserError
 from etl.lake import arrow
 
 SMALL = {
     "pairs": 3000,
-    "parts": 3,
+    "files": 3,
     "nouns": 199,
     "adjectives": 97,
     "users": 2,
@@ -44,9 +45,9 @@ def test_generated_pairs_are_those_of_sorted_tables(tmp_path: Path) -> None:
         rows = arrow.read(lake, sketches_table(role))
         pairs = list(zip(*(rows.column(n).to_pylist() for n in ("adjective", "noun")), strict=True))
         assert len(set(pairs)) == len(pairs)
-        for word, seen in list(zip(roles[role].words.to_pylist(), roles[role].seen, strict=True))[
-            :9
-        ]:
+        for word, seen in list(
+            zip(roles[role].words.to_pylist(), roles[role].partner_counts, strict=True)
+        )[:9]:
             assert sketches.sketch(Query(role, word))["total"] == seen
 
 
@@ -60,12 +61,13 @@ def test_users_look_words_up_and_the_page_tells(tmp_path: Path) -> None:
     assert figures["errors"] == 0 and figures["views"] > 0
     rest = {"first_ready_s": 1.0, "pairs": 3000, "gigabytes": 0.1}
     text = page(
+        CASE,
         {
             **figures,
             **rest,
             "saturated_p95_ms": 9.0,
             "saturated_views_s": 5.0,
             "saturated_memory_mb": 1,
-        }
+        },
     )
     assert "an adjective's nouns" in text and explore.CORPUS == "generated"

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import extract, synthetic_depcc
-from benchmarks.extract import Settings, make_parts, make_slice
-from benchmarks.peers import Reading
+from benchmarks import extract, inputs, synthetic_depcc
+from benchmarks.extract import Settings
+from benchmarks.harness import page
+from benchmarks.inputs import make_parts, make_slice
+from benchmarks.sides import Reading
 from conf import UserError, load
 
 LEDGER = {"sentences": 3, "tokens": 9, "amod": 4, "pairs": 3, "rejected_lines": 0}
@@ -24,7 +26,7 @@ def test_parts_follow_each_other_in_one_corpus(folder):
     synthetic_depcc.write(folder / "whole.gz", 0.6)
     contents = [gzip.decompress(part.read_bytes()) for part in parts]
     assert b"".join(contents) == gzip.decompress((folder / "whole.gz").read_bytes())
-    assert all(content.startswith(extract.NEWDOC) for content in contents[1:])
+    assert all(content.startswith(inputs.NEWDOC) for content in contents[1:])
     assert make_parts(folder, 0.2, 3) == parts
 
 
@@ -49,14 +51,14 @@ def test_ratios_and_verdicts(tmp_path):
         "line_loop": 2.0,
     }
     readings = {side: [reading(s, side)] * 3 for side, s in seconds.items()}
-    sliced = {"compiled": [reading(0.2, "compiled")], "conllu": [reading(40.0, "conllu")]}
+    sliced = {"compiled": [reading(0.2, "compiled")] * 3, "conllu": [reading(40.0, "conllu")] * 3}
     part = Path(tmp_path / "part.gz")
     part.write_bytes(b"x" * 20)
     figures = extract.summary(part, readings, sliced)
     assert figures["part_distinct_pairs"] == 2
-    assert extract.speed(readings["compiled"]) == pytest.approx(500)
-    together = {side: reading(0.5, side) for side in ("polars", "duckdb")}
-    text = extract.page(readings, sliced, together, 3, part)
+    assert figures["mb_per_second"]["compiled"] == pytest.approx(500)
+    together = {side: [0.5, 0.5] for side in ("polars", "duckdb")}
+    text = page(extract.CASE, {**figures, "rounds": 3, "cores": 2, "together": together})
     outcome = {line.split(" | ")[0][2:]: line.split(" | ")[-1] for line in text.splitlines()}
     assert outcome["polars"] == "missed |"  # 4.5 times
     assert outcome["DuckDB"] == outcome["conllu library"] == "met |"

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import conf
 from benchmarks import finetuned
+from benchmarks.harness import page
 from training.settings import Settings
 
 
-@pytest.mark.parametrize("case", finetuned.CASES)
+@pytest.mark.parametrize("case", finetuned.RUNS)
 def test_a_case_is_a_command(case):
-    settings = conf.load(Settings, finetuned.arguments(case))
+    settings = conf.load(Settings, finetuned.arguments(case, Path("folder")))
     assert settings.task["edition"] == "published"
-    assert settings.out == str(finetuned.FOLDER / case)
+    assert settings.out == str(Path("folder") / case)
 
 
 def test_the_page_judges_every_seed():
     own = {"seeds": [0, 1], "updates": 9, "macro_f1": [0.3, 0.4], "majority": [0.664, 0.664]}
-    text = finetuned.page(
+    text = page(
+        finetuned.CASE,
         {
             "adept_minilm": {**own, "accuracy": [0.71, 0.699]},
             "plane_smollm2": {**own, "accuracy": [0.7, 0.665]},
-        }
+        },
     )
     assert "| 9 | val | 2 | 71.0, 69.9 | 35.0 | 66.4 |" in text
     assert "adept_minilm missed: at least 70.0 with each seed." in text

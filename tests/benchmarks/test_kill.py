@@ -3,17 +3,19 @@ from __future__ import annotations
 import pytest
 
 from benchmarks import jobs
+from benchmarks.harness import page
 from benchmarks.kill import (
+    CASE,
     TABLES,
     Case,
     Peace,
     Settings,
     commits_in,
     differing,
+    figures_of,
     job_arguments,
     make_input,
     moment_of,
-    page,
 )
 from conf import UserError, load
 from tests.benchmarks.test_jobs import ROWS, lake_of
@@ -52,7 +54,7 @@ def test_the_input_is_two_files_a_wave_and_has_a_duplicate(tmp_path):
 def test_the_page_tells_what_differs():
     case = Case("sail", 2, 12.0, 7, "tree", 9, 1, [], 0)
     wrong = Case("sail", 2, 15.0, 9, "driver", 1, 1, ["amod_counts"], 3)
-    text = page({("sail", 2): PEACE}, [case, wrong], Settings())
+    text = page(CASE, figures_of({"sail 2": PEACE}, [case, wrong], Settings()))
     assert "**1 of 2 cases" in text
     assert "| sail | 2 | 12.0 s | 7 of 20 | all 9 processes | 1 | none |" in text
     assert "| sail | 2 | 15.0 s | 9 of 20 | Python driver alone | 1 | amod_counts |" in text

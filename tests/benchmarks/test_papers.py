@@ -5,7 +5,8 @@ import shutil
 import pytest
 
 from analysis.reporting.runs import Run, Runs
-from benchmarks.papers import Settings, classified, main, mean, merged, page
+from benchmarks.harness import page
+from benchmarks.papers import CASE, Settings, classified, mean, measured, merged
 from benchmarks.papers_runs import experiments, states
 from conf import JobFailed, UserError
 
@@ -39,7 +40,7 @@ def test_seeds_are_one_row_beside_the_paper():
         ("classes 5, context true", 2, "70.8"),
     ]
     assert rows[1]["accuracy"] == [0.72, 0.70]
-    text = page({"classified": rows, "generated": [], "transferred": [], "prompted": []})
+    text = page(CASE, {"classified": rows, "generated": [], "transferred": [], "prompted": []})
     # Student's t of one degree of freedom: 12.7 times the standard error of 0.01.
     line = next(line for line in text.splitlines() if "context true" in line)
     assert "| small | 12,892 | 2 | val | 71.0 ± 12.7 | 25.0 ± 0.0 | 66.4 | 70.8 |" in line
@@ -53,7 +54,7 @@ def test_of_generated_meanings_every_seed_is_shown():
         "scores": {"EXI": [98.46, 99.85], "NUM": [34.0], "UNI": [41.0], "valid": [100.0, 100.0]},
         "paper": {"EXI": "99.7", "NUM": "37.0", "UNI": "39.5", "valid": "99.6"},
     }
-    text = page({"classified": [], "generated": [own], "transferred": [], "prompted": []})
+    text = page(CASE, {"classified": [], "generated": [own], "transferred": [], "prompted": []})
     assert "| 99.2 of 98.5, 99.8 (99.7) | 34.0 (37.0) |" in text
 
 
@@ -67,7 +68,7 @@ def test_mean_of_one_run_has_no_interval():
 
 def test_a_store_without_runs_is_an_error(tmp_path):
     with pytest.raises(JobFailed, match="no finished run"):
-        main(Settings(lake=str(tmp_path), tracking=f"sqlite:///{tmp_path / 'none.db'}"))
+        measured(Settings(lake=str(tmp_path), tracking=f"sqlite:///{tmp_path / 'none.db'}"))
 
 
 def test_experiments_are_done_longest_first_and_are_known_by_name():

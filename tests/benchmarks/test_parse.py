@@ -6,15 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.parse import (
-    COMPARED,
-    Settings,
-    check_readings,
-    make_dumps,
-    residue_of,
-    summary,
-)
-from benchmarks.parse_sides import Reading, documents_of, full, read, texts_of
+from benchmarks.inputs import documents_of, make_dumps, texts_of
+from benchmarks.parse import NAMES, Settings, residue_of, summary
+from benchmarks.parse_sides import full, read
+from benchmarks.sides import Reading, check_identical
 from conf import UserError, load
 
 DEMO = Settings().input
@@ -59,7 +54,7 @@ def test_all_sides_find_the_same(dumps):
     dump = str(dumps[1].path)
     sides = ("pipe", "lean", "full_without_ner", "full", "task")
     readings = {side: read(side, dump) for side in sides}
-    check_readings(readings)
+    check_identical(readings)
     assert (readings["task"].pairs or 0) > 10
     stages = readings["task"].stages
     assert stages["pipe"] > stages["columns"] > 0
@@ -73,17 +68,18 @@ def test_hyphen_fragments_make_no_pair():
 
 
 def test_sides_that_differ_are_told():
-    one = Reading(1.0, 100, 5, "aa")
-    check_readings({"a": one, "pipe": Reading(1.0, 100)})
+    one = Reading(1.0, tokens=100, pairs=5, digest="aa")
+    check_identical({"a": one, "pipe": Reading(1.0, tokens=100)})
     for other in (replace(one, digest="bb"), replace(one, tokens=99)):
         with pytest.raises(AssertionError, match="the sides differ"):
-            check_readings({"a": one, "b": other})
+            check_identical({"a": one, "b": other})
 
 
 def test_rates_of_the_tasks(dumps):
-    task = Reading(10.0, 1600, 5, "aa", {"pipe": 9.0, "pairs": 1.0})
-    pipe = Reading(8.0, 1600)
-    found = summary(dumps[16], {side: [pipe] for side in COMPARED}, pipe, task)
+    stages = {"pipe": 9.0, "pairs": 1.0}
+    task = Reading(10.0, tokens=1600, pairs=5, digest="aa", stages=stages)
+    pipe = Reading(8.0, tokens=1600)
+    found = summary(dumps[16], {side: [pipe] for side in NAMES}, pipe, task)
     assert found["job_over_pipe"] == pytest.approx(0.9)
     assert found["job_tokens_per_second"] == pytest.approx(160)
     assert found["stages"] == pytest.approx({"pipe": 0.9, "pairs": 0.1})

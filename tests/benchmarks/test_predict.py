@@ -8,12 +8,13 @@ import sys
 
 import pytest
 
-from benchmarks import predict
+from benchmarks import harness, predict
+from conf import UserError
 from etl.lake import arrow
 
 
 def test_rows_are_as_many_as_asked_for_and_all_different(tmp_path, monkeypatch):
-    monkeypatch.setattr("benchmarks.train.SHARED", tmp_path)
+    monkeypatch.setattr("benchmarks.train.DATA", tmp_path)
     lake = os.fspath(tmp_path / "lake")
     predict.fill(lake, 250, piece=100)
     rows = arrow.read(lake, "adept_items")
@@ -24,18 +25,18 @@ def test_rows_are_as_many_as_asked_for_and_all_different(tmp_path, monkeypatch):
 
 
 def test_commits_say_how_many_rows_there_are(tmp_path, monkeypatch):
-    monkeypatch.setattr("benchmarks.train.SHARED", tmp_path)
-    monkeypatch.setattr(predict, "_SIZES", {})
+    monkeypatch.setattr("benchmarks.train.DATA", tmp_path)
     lake = os.fspath(tmp_path / "lake")
     predict.fill(lake, 250, piece=100)
-    assert predict._predicted(tmp_path / "lake" / "adept_items" / "_delta_log") == 250
+    log = tmp_path / "lake" / "adept_items" / "_delta_log"
+    assert predict.CommittedRows(log).count() == 250
 
 
 def test_rates_are_taken_from_first_to_last():
     with subprocess.Popen([sys.executable, "-c", ""]) as process:
         own = predict.Side(process)
     own.note(100, 10.0, 12.0)
-    with pytest.raises(SystemExit, match="too few to measure"):
+    with pytest.raises(UserError, match="too few to measure"):
         own.rates()
     for rows, active, cpu in ((100, 11.0, 13.0), (200, 12.0, 14.0), (400, 14.0, 18.0)):
         own.note(rows, active, cpu)
@@ -60,7 +61,7 @@ def test_the_page_has_what_was_recorded():
             "killed": False,
         },
     }
-    text = predict.page({"cpu": found})
+    text = harness.page(predict.CASE, {"cpu": found})
     assert "0.900 of the bare forward pass a CPU second (1.000 a second of its turns); met" in text
     assert "at this rate 84 minutes" in text
     assert "by two processes the same predictions" in text

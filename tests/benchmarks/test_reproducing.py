@@ -14,7 +14,7 @@ from benchmarks.reproducing import (
     Settings,
     core_rate,
     hours,
-    main,
+    write,
 )
 from benchmarks.sizing import BEGIN, END
 from conf import UserError
@@ -49,12 +49,12 @@ def test_the_page_is_written(tmp_path):
     page, figures = tmp_path / "page.md", tmp_path / "results.json"
     page.write_text(f"before\n{BEGIN}\nstale\n{END}\nafter\n")
     figures.write_text(json.dumps({"train": {"cpu": {"speed": {"ours": MEASURED}}}}))
-    main(Settings(page=str(page), figures=str(figures)))
+    write(Settings(page=str(page), figures=str(figures)))
     text = page.read_text()
     assert text.startswith("before\n") and text.endswith("\nafter\n") and "stale" not in text
     assert all(own.name in text for own in EXPERIMENTS)
 
 
 def test_missing_measurements_are_told(tmp_path):
-    with pytest.raises(UserError, match=r"benchmarks\.train"):
-        main(Settings(figures=str(tmp_path / "none.json")))
+    with pytest.raises(UserError, match="benchmarks train"):
+        write(Settings(figures=str(tmp_path / "none.json")))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from benchmarks import resume
+from benchmarks.harness import page
 
 
 def test_the_page_counts_what_is_equal():
@@ -10,12 +11,13 @@ def test_the_page_counts_what_is_equal():
     other = {**equal, "weights": 1e-4}
     near = {"losses": 2e-6, "weights": 3e-6, "scores": 4e-6}
     changed = {**near, **{f"alone_{name}": value for name, value in near.items()}}
-    text = resume.page(
+    text = page(
+        resume.CASE,
         {
             "1 random zero0": equal,
             "2 random zero3": other,
             "changed random zero2": changed,
-        }
+        },
     )
     assert "| 1 | random | 0 | 12 | 0 | 0 | 0 |" in text
     assert "| 2 → 1 → 2 | random | 2 | 20, 45 | 2.0e-06 | 3.0e-06 | 4.0e-06 |" in text

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from benchmarks import sizing
-from benchmarks.sizing import BEGIN, END, Settings, depcc, hours, main, number, size
+from benchmarks.sizing import BEGIN, END, Settings, depcc, hours, number, size, write
 from conf import ROOT, UserError
 
 # A part of 100 MB, 10 MB compressed, with 2 million tokens and 100,000 pairs.
@@ -81,25 +81,23 @@ def test_the_page_keeps_what_stands_around_the_tables(tmp_path):
     figures, page = tmp_path / "figures.json", tmp_path / "page.md"
     figures.write_text(json.dumps(FIGURES))
     page.write_text(f"before\n\n{BEGIN}\nold\n{END}\n\nafter\n")
-    main(Settings(page=str(page), figures=str(figures)))
+    write(Settings(page=str(page), figures=str(figures)))
     once = page.read_text()
     assert once.startswith(f"before\n\n{BEGIN}\n\n| DepCC as a whole")
     assert once.endswith(f"\n\n{END}\n\nafter\n")
     assert "old" not in once and "| core-hours | 136 |" in once
-    main(Settings(page=str(page), figures=str(figures)))
+    write(Settings(page=str(page), figures=str(figures)))
     assert page.read_text() == once
 
 
 def test_a_page_without_markers_and_missing_figures_are_said(tmp_path):
     figures, page = tmp_path / "figures.json", tmp_path / "page.md"
     page.write_text("nothing")
-    with pytest.raises(
-        UserError, match=r"no part_distinct_pairs of benchmarks.extract; run `python"
-    ):
-        main(Settings(page=str(page), figures=str(figures)))
+    with pytest.raises(UserError, match=r"no part_distinct_pairs of extract; run `python"):
+        write(Settings(page=str(page), figures=str(figures)))
     figures.write_text(json.dumps(FIGURES))
     with pytest.raises(UserError, match="expected the lines"):
-        main(Settings(page=str(page), figures=str(figures)))
+        write(Settings(page=str(page), figures=str(figures)))
 
 
 def test_the_guide_has_its_markers():

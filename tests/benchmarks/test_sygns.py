@@ -8,6 +8,8 @@ import pytest
 
 from analysis.semantics.prover import provers
 from benchmarks import sygns
+from benchmarks.harness import page
+from benchmarks.sygns import Settings
 from conf import UserError
 from etl.sygns import fol
 
@@ -25,10 +27,10 @@ def figures():
                 {"sentences": 5000, "seconds": 8.0, "cpu_seconds": 20.0},
             ]
         },
-        "provers": sygns.proofs(size=4, formulas_a_depth=1),
-        "matching": sygns.matched(size=20),
-        "equivalence": sygns.equivalence(size=4),
-        "splits": sygns.split_sizes(seeds=1, size=30),
+        "provers": sygns.proofs(Settings(problems=4, formulas=1)),
+        "matching": sygns.matched(Settings(pairs=20)),
+        "equivalence": sygns.equivalence(Settings(translated=4)),
+        "splits": sygns.split_sizes(Settings(seeds=1, sentences=30)),
     }
     return {name: own | {"load": 0.5, "date": "2026-01-02"} for name, own in found.items()}
 
@@ -41,17 +43,17 @@ def test_what_is_counted(figures):
 
 
 def test_the_page(figures):
-    page = sygns.page(figures)
-    assert page.startswith("## SyGNS\n")
-    assert "5 times the sentences take 6.7 times the CPU time (target: at most 6: missed)" in page
-    assert "16 of 16 entailments" in page
-    assert "Generation" not in page
+    text = page(sygns.CASE, figures)
+    assert text.startswith("## SyGNS\n")
+    assert "5 times the sentences take 6.7 times the CPU time (target: at most 6: missed)" in text
+    assert "16 of 16 entailments" in text
+    assert "Generation" not in text
 
 
 def test_a_million_joins_the_other_runs(figures):
     million = {"runs": [{"sentences": 10_000, "seconds": 9.0, "cpu_seconds": 30.0}]}
-    page = sygns.page(figures | {"million": million})
-    assert "10 times the sentences take 10.0 times the CPU time" in page
+    text = page(sygns.CASE, figures | {"million": million})
+    assert "10 times the sentences take 10.0 times the CPU time" in text
 
 
 def test_scrambled_formulas_are_other_texts_of_the_same():
@@ -62,5 +64,5 @@ def test_scrambled_formulas_are_other_texts_of_the_same():
 
 
 def test_an_unknown_part():
-    with pytest.raises(SystemExit, match="unknown part 'speed'"):
-        sygns.main(["speed"])
+    with pytest.raises(UserError, match=r"parts=\['speed'\]: expected some of generation"):
+        sygns.CASE.measurements(Settings(parts=["speed"]))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from benchmarks import train
+from benchmarks.harness import page
 
 
 def test_rows_are_as_many_and_as_long_as_asked_for(monkeypatch, tmp_path):
     # Made up: no published data there.
-    monkeypatch.setattr(train, "SHARED", tmp_path)
+    monkeypatch.setattr(train, "DATA", tmp_path)
     short, long = train.pairs(50), train.pairs(50, sentences=8)
     assert len(short) == len(long) == 50
     assert all(second == f"fake {first}" for first, second, _ in short)
@@ -37,8 +38,10 @@ def test_the_page_has_what_was_recorded():
         "tflops": 250.0,
         "memory_gib": 4.0,
     }
-    text = train.page({"cpu": {"speed": speed}, "GPU": {"device": {"peak": 5e14, "runs": [run]}}})
+    text = page(
+        train.CASE, {"cpu": {"speed": speed}, "GPU": {"device": {"peak": 5e14, "runs": [run]}}}
+    )
     assert "1.50 times the samples a CPU second (1.40, 1.60); met: at least as many" in text
     assert "99.0 % against 98.0 %; met: at least 95 %" in text
     assert "| base | bf16 | 2 | 1000 | 100,000 | 50.0 % | 4.0 |" in text
-    assert train.page({"cpu": {}}) == "## Training: samples a second"
+    assert page(train.CASE, {"cpu": {}}) == "## Training: samples a second"

@@ -1,0 +1,314 @@
+"""What all benchmarks share: a case is declared, and run, checked, recorded and shown from here.
+
+    python -m benchmarks                        (the cases)
+    python -m benchmarks CASE [PART …] [key=value …]
+
+A case declares its settings (sizes among them), the measurements to take, the floors and ceilings
+of its figures, and counts that are exact. A run fails where a measurement fails, where a count is
+another than the declared one, where a ratio between two sides has become worse than `steady` times
+the recorded one, and where a floor or ceiling is missed. In the first three cases nothing of that
+measurement is recorded. `plant=slow` makes what a case is about a fifth slower and `plant=lost`
+takes a pair from its counts, to show that the run then fails; neither records anything.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from jinja2 import UndefinedError
+
+import conf
+from benchmarks import results
+from benchmarks.processes import PLANT
+from benchmarks.results import Figures
+from conf import ROOT, JobFailed, UserError, setting
+
+DATA = Path(os.environ.get("ADNOMINAL_DATA", ROOT.parent / "shared" / "data"))
+"""The folder with published data and corpora."""
+
+log = logging.getLogger("adnominal")
+
+Measurement = Callable[[], Figures]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings that every case has."""
+
+    parts: list[str] = setting([], help="parts of the case to measure; all if none is named")
+    folder: str | None = setting(
+        None, help="where inputs and lakes lie; the system's temporary folder if not given"
+    )
+    again: bool = setting(False, help="measure also what is recorded")
+    keep: bool = setting(True, help="write RESULTS.md and results.json, not only print")
+    plant: str = setting(
+        "none", choices=("none", "slow", "lost"), help="a fault that the run has to find"
+    )
+
+    def place(self, name: str) -> Path:
+        """The folder of a case's inputs and lakes."""
+        path = Path(self.folder or Path(tempfile.gettempdir()) / "adnominal-bench") / name
+        path.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def check_positive(self, *names: str) -> None:
+        """`UserError` for a setting that is not above 0."""
+        for name in names:
+            if getattr(self, name) <= 0:
+                raise UserError(f"{name}={getattr(self, name)}: expected more than 0")
+
+    def check_known(self, name: str, known: Sequence[str]) -> None:
+        """`UserError` for a member of a list that is not among the known ones."""
+        if unknown := sorted(set(getattr(self, name)) - set(known)):
+            raise UserError(f"{name}={unknown}: expected some of {', '.join(known)}")
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A floor or a ceiling of a figure.
+
+    Attributes:
+        value: an expression over the case's figures, such as ``mine.seconds / peer.seconds``.
+        least: the floor.
+        most: the ceiling.
+        steady: for a ratio of two sides: the share of the recorded ratio that must be reached (with
+            `most`, the recorded ratio divided by it must not be exceeded).
+    """
+
+    value: str
+    least: float | None = None
+    most: float | None = None
+    steady: float | None = None
+
+    def measured(self, figures: Mapping[str, Any]) -> float | None:
+        """The value; None where a figure in it is missing."""
+        value: float | None = evaluated(self.value, figures)
+        return value
+
+    def verdict(self, value: float) -> str:
+        """``met`` or ``missed``."""
+        if self.least is not None:
+            return results.verdict(value, self.least)
+        assert self.most is not None, self.value
+        return results.verdict(value, self.most, at_least=False)
+
+    def worse(self, value: float, earlier: float) -> bool:
+        """Whether a value has become worse than the recorded one by more than `steady` admits."""
+        if self.steady is None:
+            return False
+        at_least = self.most is None
+        return value < self.steady * earlier if at_least else value > earlier / self.steady
+
+
+@dataclass(frozen=True)
+class Exact:
+    """A count that has one right value; `expected` by size where it depends on a setting.
+
+    Attributes:
+        value: an expression over the case's figures.
+        expected: the count, or the count for each value of the setting `size`.
+    """
+
+    value: str
+    expected: Any
+    size: str = ""
+
+    def right(self, settings: Any) -> Any:
+        """The count for these settings; None where none is known for the size."""
+        return self.expected.get(getattr(settings, self.size)) if self.size else self.expected
+
+
+@dataclass(frozen=True)
+class Case:
+    """A benchmark.
+
+    Attributes:
+        name: the case on the command line, the key of its figures, and its template.
+        about: one line for the list of cases.
+        measurements: the measurements of a run by the name that each is recorded under: a key of
+            the case's figures, keys within keys (``cpu/speed``), or empty for all of them.
+        settings: the settings' class.
+        resumes: what is recorded is not measured again (unless again=true).
+        bounds: floors and ceilings, by a name that the template may use.
+        size: an expression over the figures; `steady` compares runs of the same size alone.
+        constants: further values for the template.
+        context: further values for the template, computed from the figures.
+        variables: environment variables that earlier versions read, and the settings instead.
+    """
+
+    name: str
+    about: str
+    measurements: Callable[[Any], Mapping[str, Measurement]]
+    settings: type[Any] = Settings
+    resumes: bool = False
+    packages: tuple[str, ...] = ()
+    bounds: Mapping[str, Bound] = field(default_factory=dict)
+    size: str = "none"
+    exact: Mapping[str, Exact] = field(default_factory=dict)
+    constants: Mapping[str, Any] = field(default_factory=dict)
+    context: Callable[[Figures], Mapping[str, Any]] = lambda figures: {}
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def section(self) -> str:
+        """The name of its section in RESULTS.md."""
+        return self.name.replace("_", "-")
+
+
+def whole(measure: Callable[[Any], Figures]) -> Callable[[Any], Mapping[str, Measurement]]:
+    """The only measurement of a case, which gives all of its figures."""
+    return lambda settings: {"": partial(measure, settings)}
+
+
+def parts(**functions: Callable[[Any], Figures]) -> Callable[[Any], Mapping[str, Measurement]]:
+    """Measurements of a case with named parts, of which ``parts=`` chooses some."""
+
+    def chosen_parts(settings: Settings) -> Mapping[str, Measurement]:
+        settings.check_known("parts", list(functions))
+        names = settings.parts or functions
+        return {name: partial(functions[name], settings) for name in names}
+
+    return chosen_parts
+
+
+def evaluated(expression: str, figures: Mapping[str, Any]) -> Any:
+    """The value of an expression over figures; None where a figure in it is missing."""
+    compiled = results.templates().compile_expression(expression, undefined_to_none=False)
+    try:
+        value = compiled(**figures, figures=figures)
+        bool(value)  # a figure that is missing raises the error here
+    except UndefinedError:
+        return None
+    return value
+
+
+def page(case: Case, figures: Figures) -> str:
+    """The section of the case in RESULTS.md, from its figures alone."""
+    outcomes, limits = {}, {}
+    for name, bound in case.bounds.items():
+        value = bound.measured(figures)
+        limits[name] = bound.most if bound.least is None else bound.least
+        outcomes[name] = "not measured" if value is None else bound.verdict(value)
+    shared = {"figures": figures, "outcome": outcomes, "limit": limits, **case.constants}
+    return results.render(case.name, **{**figures, **shared, **case.context(figures)})
+
+
+def faults(case: Case, settings: Any, figures: Figures, earlier: Figures) -> list[str]:
+    """What keeps figures from being recorded: counts that are wrong, ratios that became worse."""
+    messages = []
+    for name, exact in case.exact.items():
+        value, right = evaluated(exact.value, figures), exact.right(settings)
+        if right is not None and value is not None and value != right:
+            messages.append(f"{name}: {value} where {right} is exact")
+    comparable = evaluated(case.size, figures) == evaluated(case.size, earlier)
+    for name, bound in case.bounds.items() if comparable else ():
+        value, recorded = bound.measured(figures), bound.measured(earlier)
+        if value is not None and recorded is not None and bound.worse(value, recorded):
+            messages.append(
+                f"{name}: {value:.3g} is worse than {bound.steady:.0%} of the recorded "
+                f"{recorded:.3g}"
+            )
+    return messages
+
+
+def run(case: Case, settings: Any, *, store: Path = results.FIGURES) -> Figures:
+    """Measure, check, record and show a case; its figures, those recorded earlier included.
+
+    Raises:
+        JobFailed: a count is wrong, a ratio became worse, or a floor or ceiling is missed.
+    """
+    planted = settings.plant != "none"
+    keep = settings.keep and not planted
+    os.environ[PLANT] = settings.plant
+    figures: Figures = results.recorded(figures=store).get(case.name, {})
+    fresh: Figures = {}
+    measurements = case.measurements(settings)
+    try:
+        for name, measure in measurements.items():
+            if case.resumes and _has(figures, name) and not settings.again:
+                continue
+            log.info("%s %s …", case.name, name)
+            measured = measure()
+            log.info("%s %s: %s", case.name, name, json.dumps(measured)[:2000])
+            fresh = with_measured(fresh, name, measured)
+            if messages := faults(case, settings, fresh, figures):
+                raise JobFailed(f"{case.name}, nothing recorded: {'; '.join(messages)}")
+            figures = with_measured(figures, name, measured)
+            if keep:
+                _record(case, name, measured, store)
+    finally:
+        os.environ.pop(PLANT, None)
+    if not measurements:
+        return figures
+    section = page(case, figures)
+    print(section)
+    if keep and fresh:  # else the section would get another date
+        document = store.with_name(results.PAGE.name)
+        results.write_section(case.section, section, packages=case.packages, page=document)
+        write_headlines(store)
+    if missed := [name for name, bound in case.bounds.items() if _missed(bound, fresh)]:
+        raise JobFailed(f"{case.name}: missed {', '.join(missed)} (see its section)")
+    if planted:
+        raise JobFailed(f"{case.name}: plant={settings.plant} was not found")
+    return figures
+
+
+def with_measured(figures: Figures, name: str, measured: Figures) -> Figures:
+    """The figures with those measured in their place; see `Case.measurements`."""
+    if not name:
+        return measured
+    key, _, inner = name.partition("/")
+    return {**figures, key: with_measured(figures.get(key, {}), inner, measured)}
+
+
+def _has(figures: Mapping[str, Any], name: str) -> bool:
+    key, _, inner = name.partition("/")
+    return key in figures and (not inner or _has(figures[key], inner))
+
+
+def _record(case: Case, name: str, measured: Figures, store: Path) -> None:
+    # Read anew: another process may have recorded figures of its own meanwhile.
+    recorded = results.recorded(figures=store).get(case.name, {})
+    results.record(case.name, with_measured(recorded, name, measured), figures=store)
+
+
+def _missed(bound: Bound, figures: Figures) -> bool:
+    value = bound.measured(figures)
+    return value is not None and bound.verdict(value) == "missed"
+
+
+def write_headlines(store: Path = results.FIGURES) -> None:
+    """Write the table of headline figures at the top of RESULTS.md from what is recorded."""
+    from benchmarks.headlines import headlines
+
+    text = results.render("headlines", rows=headlines(results.recorded(figures=store)))
+    results.write_headlines(text, page=store.with_name(results.PAGE.name))
+
+
+def main(case: Case, words: Sequence[str]) -> int:
+    """Run a case by the words of its command line; the exit code."""
+    words = list(words)
+    if words[:1] == ["sheet"]:  # as earlier versions had it: sheet SEED
+        words[:2] = ["=".join(words[:2])]
+    count = next((at for at, word in enumerate(words) if not word.isidentifier()), len(words))
+    if count and "parts" in {member.name for member in fields(case.settings)}:
+        words[:count] = [f"parts=[{','.join(words[:count])}]"]
+    for variable, name in case.variables.items():
+        if variable in os.environ:
+            print(f"{variable} is read as {name}=, which takes its place", file=sys.stderr)
+            words.append(f"{name}={os.environ[variable]}")
+
+    def benchmark(settings: Any) -> None:
+        run(case, settings)
+
+    benchmark.__doc__ = case.about
+    return conf.run(case.settings, benchmark, words)

@@ -1,0 +1,43 @@
+"""Sheets of samples that people judge, and the shares of what they judged right."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from etl.adept.agreement import wilson
+
+Row = TypeVar("Row")
+
+
+def in_turn(strata: Sequence[Sequence[Row]], size: int) -> list[Row]:
+    """`size` members, one of each stratum in turn, from the beginning of each."""
+    longest = max(map(len, strata), default=0)
+    turns = (stratum[at] for at in range(longest) for stratum in strata if at < len(stratum))
+    return [member for member, _ in zip(turns, range(size), strict=False)]
+
+
+def print_sheet(rows: Sequence[Any], judgements: Sequence[str]) -> None:
+    """Print a sheet to judge, tab-separated: the fields of the rows, and empty columns."""
+    print("\t".join([*rows[0]._fields, *judgements]))
+    for row in rows:
+        print("\t".join([*row, *[""] * len(judgements)]))
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    """The rows of a judged sheet."""
+    with path.open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines, delimiter="\t"))
+
+
+def share(right: int, size: int) -> list[float]:
+    """How many of how many are right, and the bounds of Wilson's 95 % interval in per cent."""
+    return [right, size, *(100 * bound for bound in wilson(right, size))]
+
+
+def last_json(output: str) -> Any:
+    """What the last line of a command's output holds."""
+    return json.loads(output.splitlines()[-1])

@@ -1,0 +1,105 @@
+"""Commands that are killed with kill -9 and given again until they end well."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyspark
+
+from benchmarks.processes import kill_tree
+from conf import ROOT
+
+# Runs after which a case is given up: each goes on where the one before it stopped.
+RUNS = 5
+WAITED = 900.0
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of the repository, and the file that its output goes to.
+
+    `processes` above 1 are started by DeepSpeed's launcher.
+    """
+
+    words: Sequence[str]
+    output: Path
+    processes: int = 0
+
+    def start(self) -> subprocess.Popen[bytes]:
+        """Begin to run it, the Python process as the driver of local Spark."""
+        # What a job on local Spark needs to run with this interpreter and its Spark.
+        spark = {"SPARK_HOME": str(Path(pyspark.__file__).parent)}
+        spark |= dict.fromkeys(("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"), sys.executable)
+        environment = {**os.environ, **spark}
+        words = [sys.executable, *self.words]
+        if self.processes > 1:
+            launcher = Path(sys.executable).with_name("deepspeed")
+            words = [str(launcher), "--num_gpus", str(self.processes), *self.words]
+            environment["DS_ACCELERATOR"] = "cpu"
+        with self.output.open("ab") as file:
+            return subprocess.Popen(
+                words, cwd=ROOT, stdout=file, stderr=file, env=environment, start_new_session=True
+            )
+
+    def error(self, text: str) -> RuntimeError:
+        """An error with the end of the output."""
+        return RuntimeError(f"{text}:\n{self.output.read_text()[-2000:]}")
+
+    def run(self, watch: Callable[[float], object] = lambda seconds: None) -> float:
+        """Run it to its end; seconds. `watch` is called meanwhile, with the seconds so far.
+
+        Raises:
+            RuntimeError: it failed, or did not end in time.
+        """
+        began = time.monotonic()
+        process = self.start()
+        while process.poll() is None:
+            watch(time.monotonic() - began)
+            if time.monotonic() - began > WAITED:
+                kill_tree(process)
+            time.sleep(0.05)
+        if process.returncode:
+            raise self.error("the uninterrupted run failed")
+        return time.monotonic() - began
+
+    def killed_at(self, moment: float, *, driver_alone: bool = False) -> int:
+        """Run it and kill it after `moment` seconds; how many processes died, 0 if it had ended."""
+        process = self.start()
+        try:
+            process.wait(moment)
+        except subprocess.TimeoutExpired:
+            if not driver_alone:
+                return kill_tree(process)
+            process.kill()
+            process.wait()
+            return 1
+        return 0
+
+    def until_it_ends_well(self) -> int:
+        """Run it again and again until it ends well; how many runs that took.
+
+        Raises:
+            RuntimeError: `RUNS` runs failed.
+        """
+        for number in range(1, RUNS + 1):
+            process = self.start()
+            try:
+                if process.wait(WAITED) == 0:
+                    return number
+            except subprocess.TimeoutExpired:
+                kill_tree(process)
+        raise self.error(f"{RUNS} runs after the kill failed")
+
+
+def emptied(folder: Path) -> Path:
+    """The folder, new and empty."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder

@@ -1,0 +1,162 @@
+"""Pairs for PLANE by the million, over WordNet's nouns; and WordNet as dictionaries."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from etl.knowledge import wordnet
+from etl.knowledge.lexicons import adjective_classes
+from etl.lake import arrow
+from etl.lake.tables import table
+from etl.plane import TYPES
+
+Ids = npt.NDArray[np.int64]
+
+ADJECTIVES = 5000
+"""Adjectives of generated pairs, in the proportions of the lexicon's classes."""
+
+
+class Known:
+    """What the job's joins look up, as dictionaries."""
+
+    def __init__(self) -> None:
+        files = wordnet.find()
+        self.lemmas = {
+            row["lemma"] for row in wordnet.lemmas(files).to_pylist() if row["pos"] == "n"
+        }
+        self.exceptions: dict[str, list[str]] = defaultdict(list)
+        for row in wordnet.exceptions(files).to_pylist():
+            if row["pos"] == "n":
+                self.exceptions[row["form"]].append(row["lemma"])
+        above = wordnet.hypernyms(files)
+        first_senses = above.filter(
+            pc.and_(
+                pc.and_(pc.equal(above["sense"], 1), above["first_lemma"]),
+                pc.invert(pc.match_substring(above["hypernym"], " ")),
+            )
+        )
+        self.above: dict[str, dict[str, int]] = defaultdict(dict)
+        for row in first_senses.select(["noun", "hypernym", "distance"]).to_pylist():
+            ups, word = self.above[row["noun"].lower()], row["hypernym"].lower()
+            ups[word] = min(row["distance"], ups.get(word, row["distance"]))
+        # Synsets by noun, and the next ones up with their words.
+        self.synset: dict[str, str] = {}
+        self.steps: dict[str, set[tuple[str, str]]] = defaultdict(set)
+        direct = above.filter(pc.and_(pc.equal(above["distance"], 1), above["first_lemma"]))
+        for row in direct.to_pylist():
+            if row["sense"] == 1:
+                self.synset[row["noun"].lower()] = row["noun_synset"]
+            self.steps[row["noun_synset"]].add((row["hypernym_synset"], row["hypernym"].lower()))
+
+    def base(self, noun: str) -> str:
+        """The noun's base form, as morphy has it; empty where WordNet has none."""
+        forms = wordnet.base_forms(noun, "n", self.exceptions)
+        return next((form for form in forms if form in self.lemmas), "")
+
+    def hypernyms(self, noun: str) -> Mapping[str, int]:
+        """One-word hypernyms of the noun's first sense with their distances."""
+        above = self.above.get(self.base(noun), {})
+        return {word: distance for word, distance in above.items() if word != noun}
+
+    def chain(self, noun: str) -> list[str] | None:
+        """Three hypernyms step by step, all four words different; the first way by spelling."""
+        base = self.base(noun)
+        ways: list[tuple[str, list[str]]] = [(self.synset.get(base, ""), [])]
+        for _ in range(3):
+            ways = [(up, [*way, word]) for at, way in ways for up, word in self.steps[at]]
+        chains = [way for _, way in ways if len({base, *way}) == 4 and " " not in "".join(way)]
+        return min(chains, default=None)
+
+    def is_chain(self, noun: str, *hypernyms: str) -> bool:
+        """Whether the hypernyms are on one way up from the noun's first sense, step by step."""
+        reached = {self.synset.get(self.base(noun), "")}
+        for hypernym in hypernyms:
+            reached = {up for at in reached for up, word in self.steps[at] if word == hypernym}
+        return bool(reached)
+
+
+def write_knowledge(root: str) -> None:
+    """Write the tables of WordNet."""
+    files = wordnet.find()
+    for name, rows in (
+        ("wordnet_lemmas", wordnet.lemmas(files)),
+        ("wordnet_exceptions", wordnet.exceptions(files)),
+        ("wordnet_hypernyms", wordnet.hypernyms(files)),
+    ):
+        arrow.append(root, name, rows, job="benchmark")
+
+
+def generated_nouns(target: int, known: Known, most: int | None = None) -> tuple[list[str], Ids]:
+    """Nouns and how many adjectives each meets, by Zipf's law, for about `target` items.
+
+    `most` limits the nouns.
+    """
+    nouns = sorted(
+        (noun for noun, up in known.above.items() if " " not in noun and 1 in up.values()),
+        key=lambda noun: hashlib.md5(noun.encode()).digest(),
+    )
+    nouns = [noun for noun in nouns if noun in known.lemmas][:most]
+    ups = np.array([len(known.above[noun]) for noun in nouns])
+    direct = np.array([list(known.above[noun].values()).count(1) for noun in nouns])
+    ranks = np.arange(1, len(nouns) + 1)
+    intensional = sum(kind == "O" for _, kind in classes()) / ADJECTIVES
+    each = len(TYPES) * ((1 - intensional) * ups + intensional * direct)
+    low, high = 0.0, 1e9
+    for _ in range(60):
+        middle = (low + high) / 2
+        met = np.minimum(ADJECTIVES, np.ceil(middle / ranks**0.9)).astype(np.int64)
+        low, high = (middle, high) if (met * each).sum() < target else (low, middle)
+    return nouns, met
+
+
+def members_of(rank: int, met: int) -> Ids:
+    """The adjectives of a noun, by number, all different: steps of a prime go round them once."""
+    members: Ids = (rank * 7919 + np.arange(met) * 1999) % ADJECTIVES
+    return members
+
+
+def classes() -> list[tuple[str, str]]:
+    """The lexicon, and further adjectives in its proportions."""
+    known = sorted(adjective_classes().items())
+    further = range(ADJECTIVES - len(known))
+    return known + [(f"made{n:04}", known[n % len(known)][1]) for n in further]
+
+
+def write_pairs(root: str, nouns: list[str], met: Ids) -> int:
+    names = pa.array([word for word, _ in classes()])
+    schema = table("amod_pairs").schema
+    bounds = np.searchsorted(np.cumsum(met), np.arange(0, met.sum(), 2_000_000)[1:])
+    for chunk in np.split(np.arange(len(nouns)), bounds):
+        members = np.concatenate([members_of(int(rank), int(met[rank])) for rank in chunk])
+        owners = pa.array(nouns).take(pa.array(np.repeat(chunk, met[chunk])))
+        columns = {
+            "corpus": pa.array(["made"] * len(members)),
+            "adjective": names.take(pa.array(members)),
+            "noun": owners,
+            "count": pa.array(1 + members % 5),
+        }
+        rows = pa.table([columns[name] for name in schema.names], schema=schema)
+        arrow.append(root, "amod_pairs", rows, job="benchmark")
+    return int(met.sum())
+
+
+def write_classes(file: Path) -> None:
+    """Write the class of each adjective of generated pairs, as ``classes=`` takes it."""
+    lines = "".join(f"{word}\t{kind}\n" for word, kind in classes())
+    text = f"# version: 1\n# source: made for measuring\nadjective\tclass\n{lines}"
+    file.write_text(text, encoding="utf-8")
+
+
+def write_lake(root: str, items: int) -> None:
+    """Write WordNet's tables and pairs that give about so many items."""
+    nouns, met = generated_nouns(items, Known())
+    write_knowledge(root)
+    write_pairs(root, nouns, met)

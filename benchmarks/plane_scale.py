@@ -1,0 +1,218 @@
+"""Large builds of PLANE from generated pairs, and a loop of Python that makes the same items."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmarks.plane_generator import (
+    Ids,
+    Known,
+    classes,
+    generated_nouns,
+    members_of,
+    write_classes,
+    write_knowledge,
+    write_pairs,
+)
+from benchmarks.processes import Usage, all_cores, job, measured, timed
+from benchmarks.results import Figures
+from etl.lake import arrow
+from etl.lake.tables import table
+from etl.plane import blocks
+from etl.plane.rules import HOLDS, edition_key
+
+EDITION = "large"
+FOR_SPLITS = 2_000_000
+NOUNS_FOR_SPLITS = 7800  # as many as the paper has
+
+
+def plain(
+    phrases: Iterable[tuple[str, str, str]],
+    hypernyms: Callable[[str], Mapping[str, int]],
+    edition: str,
+) -> Iterator[tuple[Any, ...]]:
+    """The items of phrases (adjective, class, noun), as a loop of Python would make them."""
+    key = int.from_bytes(edition_key(edition))
+    for adjective, kind, noun in phrases:
+        premise = f"{adjective} {noun}"
+        for hypernym, distance in hypernyms(noun).items():
+            if kind == "O" and distance > 1:
+                continue
+            words = f"{adjective}\t{noun}\t{hypernym}"
+            hashed = hashlib.sha256(words.encode()).digest()
+            group = hashed[:16].hex()
+            digest = f"{int.from_bytes(hashed[16:]) ^ key:032x}"[:-1]
+            hypotheses = (noun, hypernym, f"{adjective} {hypernym}")
+            for inference, holds in enumerate(HOLDS[kind]):
+                yield (
+                    f"{digest}{inference + 1}",
+                    group,
+                    adjective,
+                    kind,
+                    noun,
+                    hypernym,
+                    distance,
+                    inference + 1,
+                    premise,
+                    hypotheses[inference],
+                    int(holds),
+                    f"A {premise} is a {hypotheses[inference]}",
+                    edition,
+                )
+
+
+def phrases_of(ranks: Iterable[int], nouns: list[str], met: Ids) -> list[tuple[str, str, str]]:
+    """The phrases (adjective, class, noun) of the nouns with these ranks."""
+    known = classes()
+    return [
+        (*known[member], nouns[rank])
+        for rank in ranks
+        for member in members_of(rank, int(met[rank])).tolist()
+    ]
+
+
+def peers(nouns: list[str], met: Ids, known: Known, folder: Path) -> Figures:
+    """Items a CPU second of the plain loop and of the job's own block function, both in this
+    process, alone and with Parquet written."""
+    ranks = range(len(nouns) // 4, len(nouns) // 4 + 2000)
+    phrases = phrases_of(ranks, nouns, met)
+    # Nouns are looked up beforehand, once each, as the job does it.
+    above = {nouns[rank]: known.hypernyms(nouns[rank]) for rank in ranks}.__getitem__
+    block_batches = _block_maker(phrases, {nouns[rank]: above(nouns[rank]) for rank in ranks})
+    with timed() as alone:
+        count = sum(1 for _ in plain(phrases, above, EDITION))
+    with timed(subject=True) as by_blocks:
+        rows = sum(part.num_rows for part in block_batches())
+    if rows != count:
+        raise AssertionError(f"{rows} items by blocks, {count} by the plain loop")
+    with timed(subject=True) as blocks_written:
+        sink = None
+        for part in block_batches():
+            if sink is None:
+                coded = [f.name for f in part.schema if pa.types.is_dictionary(f.type)]
+                path = folder / "blocks.parquet"
+                sink = pq.ParquetWriter(path, part.schema, use_dictionary=coded)
+            sink.write_table(part)
+        assert sink is not None
+        sink.close()
+    with timed() as written:
+        _write_plain(folder / "plain.parquet", plain(phrases, above, EDITION))
+    times = {"alone": alone, "written": written, "blocks": by_blocks}
+    times["blocks_written"] = blocks_written
+    return {"items": count, **{name: count / timing.cpu for name, timing in times.items()}}
+
+
+def _block_maker(
+    phrases: list[tuple[str, str, str]], above: Mapping[str, Mapping[str, int]]
+) -> Callable[[], Iterator[Any]]:
+    """A function that makes the items of the phrases by the job's block function."""
+    words = {noun: sorted(ups.items(), key=lambda up: up[::-1]) for noun, ups in above.items()}
+    vocabulary = blocks.Vocabulary(
+        pa.table({"noun": list(words), "hypernyms": list(words.values())}, schema=blocks.WORDS),
+        distance=3,
+        intensional_distance=1,
+        text="paper",
+        edition=EDITION,
+    )
+    columns = [*zip(*phrases, strict=True), [None] * len(phrases), [None] * len(phrases)]
+    arrays = [pa.array(c, kind) for c, kind in zip(columns, blocks.PHRASES.types, strict=True)]
+    rows = pa.table(arrays, schema=blocks.PHRASES)
+    make = blocks.maker(lambda: vocabulary)
+    return lambda: make(iter(rows.to_batches(max_chunksize=10_000)))
+
+
+def _write_plain(path: Path, items: Iterator[tuple[Any, ...]]) -> None:
+    schema = table("plane_items").schema
+    with pq.ParquetWriter(path, schema) as writer:
+        rows: list[tuple[Any, ...]] = []
+        for row in items:
+            rows.append(row)
+            if len(rows) == 100_000:
+                _flush(writer, rows, schema)
+                rows = []
+        _flush(writer, rows, schema)
+
+
+def _flush(writer: pq.ParquetWriter, rows: list[tuple[Any, ...]], schema: pa.Schema) -> None:
+    columns = zip(*rows, strict=True) if rows else [()] * len(schema)
+    arrays = [pa.array(c, field.type) for c, field in zip(columns, schema, strict=True)]
+    writer.write_table(pa.table(arrays, schema=schema))
+
+
+def build(root: str, folder: Path, *further: str) -> tuple[Usage, dict[str, float]]:
+    """A build as a command: what it used, and after how many seconds each of its messages came."""
+    settings = [f"lake={root}", f"edition={EDITION}", "preset=paper", "association=false"]
+    # chains=true is about one_it alone, which is not among the schemes.
+    settings += [f"classes={folder / 'classes.tsv'}", "every_class=false", "chains=false", *further]
+    usage = measured(job("etl/build_plane.py", *settings)).checked()
+    lines = re.findall(r"\d\d:\d\d:\d\d (.+) after ([\d.]+) s$", usage.errors, re.MULTILINE)
+    return usage, {re.sub(r"[\d,.]+ ?", "", text).strip(): float(at) for text, at in lines}
+
+
+def scale(sizes: Sequence[int]) -> Figures:
+    """Large builds from generated pairs, the plain loop in the same run, splits from 2 M items."""
+    known = Known()
+    figures: Figures = {"builds": [], "cores": len(all_cores())}
+    folder = Path(tempfile.mkdtemp(prefix="plane-"))
+    write_classes(folder / "classes.tsv")
+    try:
+        root, nouns, met, _ = lake_of(folder, FOR_SPLITS, known, NOUNS_FOR_SPLITS)
+        usage, at = build(root, folder, "schemes=published,strict,in_distribution,two_shot")
+        figures["splits"] = {
+            "choosing": at["groups of splits chosen"] - at["items to be built"],
+            "writing": at["plane_splits written"] - at["plane_items written"],
+            "wall": usage.wall,
+            "same": same_items(root, nouns, met, known),
+        }
+        for target in sizes:
+            root, nouns, met, phrases = lake_of(folder, target, known)
+            load = os.getloadavg()[0]
+            usage, _ = build(root, folder, "schemes=[]")
+            files = arrow.files(root, "plane_items")
+            figures["builds"].append(
+                {
+                    "items": sum(file.rows or 0 for file in files),
+                    "phrases": phrases,
+                    "wall": usage.wall,
+                    "cpu": usage.cpu,
+                    "bytes": sum(file.size for file in files),
+                    "files": len(files),
+                    "most_in_a_file": max(file.rows or 0 for file in files),
+                    "load": load,
+                }
+            )
+            figures["plain"] = peers(nouns, met, known, folder)
+            shutil.rmtree(root)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return figures
+
+
+def lake_of(
+    folder: Path, items: int, known: Known, most_nouns: int | None = None
+) -> tuple[str, list[str], Ids, int]:
+    """A lake with pairs for about so many items, its nouns, how many adjectives each meets, and
+    the number of phrases."""
+    root = str(folder / f"lake{items}")
+    nouns, met = generated_nouns(items, known, most_nouns)
+    write_knowledge(root)
+    return root, nouns, met, write_pairs(root, nouns, met)
+
+
+def same_items(root: str, nouns: list[str], met: Ids, known: Known) -> bool:
+    """Whether the table has of five nouns what the plain loop makes."""
+    ranks = (0, 50, 500, 5000, len(nouns) - 1)
+    where = [("noun", "in", [nouns[rank] for rank in ranks])]
+    rows = arrow.read(root, "plane_items", where=where).to_pylist()
+    expected = plain(phrases_of(ranks, nouns, met), known.hypernyms, EDITION)
+    return sorted(tuple(row.values()) for row in rows) == sorted(expected)

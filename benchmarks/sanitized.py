@@ -1,0 +1,77 @@
+"""A C extension compiled with the address and undefined-behaviour sanitizers, on mutated input.
+
+A fault of memory ends the process that loads the extension with a report.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sysconfig
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from benchmarks.processes import caller
+from conf import ROOT, JobFailed
+
+_SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+
+
+def compiled(source: Path, target: Path, *options: str) -> None:
+    """Compile a C extension with further options of the compiler."""
+    include = sysconfig.get_paths()["include"]
+    flags = ["-shared", "-fPIC", f"-I{include}", *options]
+    subprocess.run(["cc", str(source), *flags, "-lm", "-o", str(target)], check=True)
+
+
+def load(name: str, path: str) -> Any:
+    """The compiled extension, as a module of that name."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def run(function: str, source: Path, settings: Mapping[str, Any], *options: str) -> None:
+    """Compile `source` and call ``function(path, settings)`` in a process that has the sanitizers.
+
+    Raises:
+        JobFailed: the process failed; what it wrote is on standard error.
+    """
+    with tempfile.TemporaryDirectory(prefix="adnominal-sanitized-") as folder:
+        module = Path(folder) / f"{source.stem}.so"
+        compiled(source, module, "-O1", "-g", *_SANITIZERS, *options)
+        library = subprocess.run(
+            ["cc", "-print-file-name=libasan.so"], check=True, capture_output=True, text=True
+        ).stdout.strip()
+        result = subprocess.run(
+            caller(function, str(module), dict(settings)),
+            # Python leaves memory to the system when it ends.
+            env={**os.environ, "LD_PRELOAD": library, "ASAN_OPTIONS": "detect_leaks=0"},
+            cwd=ROOT,
+            check=False,
+        )
+    if result.returncode:
+        raise JobFailed(f"{source.name} failed on mutated input (exit code {result.returncode})")
+
+
+class Progress:
+    """A line of progress every ten seconds."""
+
+    def __init__(self, unit: str, total: int) -> None:
+        self._unit, self._total = unit, total
+        self._started = self._shown = time.monotonic()
+
+    def at(self, count: int) -> bool:
+        """Report that so many are done, if it is time; whether all are."""
+        now = time.monotonic()
+        if now - self._shown > 10 or count >= self._total:
+            self._shown = now
+            rate = count / max(now - self._started, 1e-9)
+            print(f"{count:_} {self._unit}, {rate:,.0f}/s", flush=True)
+        return count >= self._total

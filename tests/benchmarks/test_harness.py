@@ -1,0 +1,190 @@
+"""The harness finds what it is for: a planted slow-down, a planted lost pair, missed bounds."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import partial
+
+import pytest
+
+from benchmarks import harness, peers, results
+from benchmarks.__main__ import main
+from benchmarks.harness import Bound, Case, Exact, Settings, page, run
+from benchmarks.inputs import make_parts
+from benchmarks.processes import call
+from benchmarks.sides import check_identical, take_turns
+from conf import JobFailed, UserError, load, setting
+
+ROUNDS = 7
+
+
+@dataclass(frozen=True)
+class Small(Settings):
+    """Settings of a case small enough for a test."""
+
+    megabytes: float = setting(20.0, help="size of the part")
+
+
+def kernel_figures(settings):
+    (part,) = make_parts(settings.place("depcc"), settings.megabytes, 1)
+    sides = {side: partial(peers.read, side, str(part)) for side in ("isal", "compiled")}
+    readings = take_turns(sides, ROUNDS)
+    # The least of some readings hardly depends on what else the machine does.
+    seconds = {side: min(reading.seconds for reading in taken) for side, taken in readings.items()}
+    compiled = readings["compiled"][0]
+    return {
+        "bytes": compiled.size,
+        "pairs": compiled.pairs,
+        "of_decompression": seconds["isal"] / seconds["compiled"],
+    }
+
+
+# The kernel beside decompression alone, on a part that is read within a tenth of a second.
+CASE = Case(
+    "kernel_mutations",  # any section
+    "a small case",
+    lambda settings: {"": partial(kernel_figures, settings)},
+    settings=Small,
+    size="bytes",
+    bounds={"kernel": Bound("of_decompression", least=0.1, steady=0.9)},
+    exact={"pairs": Exact("pairs", {20.0: 21_716}, "megabytes")},
+    context=lambda figures: {"rows": figures["pairs"]},
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return str(tmp_path_factory.mktemp("inputs"))
+
+
+@pytest.fixture(scope="module")
+def store(folder, tmp_path_factory):
+    """Where a sound run has recorded its figures."""
+    path = tmp_path_factory.mktemp("store") / "results.json"
+    run(CASE, Small(folder=folder), store=path)
+    return path
+
+
+@pytest.mark.slow
+def test_a_sound_run_is_recorded_and_shown(folder, store):
+    recorded = json.loads(store.read_text())["kernel_mutations"]
+    assert recorded["pairs"] > 10_000
+    text = store.with_name("RESULTS.md").read_text()
+    assert text.index("## Headline figures") < text.index("## The kernel on mutated rows")
+    assert run(CASE, Small(folder=folder), store=store)["pairs"] == recorded["pairs"]
+
+
+def test_a_planted_slow_down_of_a_fifth_fails(folder, store):
+    before = store.read_bytes()
+    with pytest.raises(JobFailed, match=r"kernel: .* is worse than 90% of the recorded"):
+        run(CASE, Small(folder=folder, plant="slow"), store=store)
+    assert store.read_bytes() == before
+
+
+def test_a_planted_lost_pair_fails(folder, store):
+    before = store.read_bytes()
+    with pytest.raises(JobFailed, match=r"pairs: \d+ where \d+ is exact"):
+        run(CASE, Small(folder=folder, plant="lost"), store=store)
+    assert store.read_bytes() == before
+
+
+def test_a_lost_pair_of_one_side_is_found_in_processes(folder, monkeypatch):
+    (part,) = make_parts(Small(folder=folder).place("depcc"), 0.2, 1)
+    readings = {"line_loop": peers.measure_side("line_loop", part)}
+    check_identical({**readings, "compiled": peers.measure_side("compiled", part)})
+    monkeypatch.setenv("ADNOMINAL_BENCHMARK_PLANT", "lost")
+    with pytest.raises(AssertionError, match="the sides differ"):
+        check_identical({**readings, "compiled": peers.measure_side("compiled", part)})
+
+
+def fixed(figures, **declared):
+    return Case("kernel_mutations", "", lambda settings: {"": lambda: figures}, **declared)
+
+
+def test_a_plant_that_nothing_finds_fails(tmp_path):
+    with pytest.raises(JobFailed, match="plant=slow was not found"):
+        run(fixed({"rows": 1}), Settings(plant="slow"), store=tmp_path / "results.json")
+
+
+def test_a_missed_bound_fails_after_it_is_recorded(tmp_path):
+    store = tmp_path / "results.json"
+    case = fixed({"rows": 3}, bounds={"rows": Bound("rows / 2", most=1)})
+    with pytest.raises(JobFailed, match="missed rows"):
+        run(case, Settings(), store=store)
+    assert json.loads(store.read_text()) == {"kernel_mutations": {"rows": 3}}
+
+
+def test_ratios_of_runs_of_another_size_are_not_compared(tmp_path):
+    store = tmp_path / "results.json"
+    declared = {"bounds": {"ratio": Bound("ratio", least=0, steady=0.9)}, "size": "rows"}
+    run(fixed({"rows": 3, "ratio": 1.0}, **declared), Settings(), store=store)
+    run(fixed({"rows": 4, "ratio": 0.5}, **declared), Settings(), store=store)
+    with pytest.raises(JobFailed, match="ratio"):
+        run(fixed({"rows": 4, "ratio": 0.4}, **declared), Settings(), store=store)
+
+
+def test_what_is_recorded_is_not_measured_again(tmp_path):
+    store, measured = tmp_path / "results.json", []
+
+    def measurement(name):
+        measured.append(name)
+        return {"rows": len(measured)}
+
+    case = Case(
+        "kernel_mutations",
+        "",
+        lambda settings: {name: partial(measurement, name) for name in ("a", "b/c")},
+        resumes=True,
+        context=lambda figures: {"rows": 0},
+    )
+    figures = run(case, Settings(), store=store)
+    assert figures == {"a": {"rows": 1}, "b": {"c": {"rows": 2}}}
+    assert run(case, Settings(), store=store) == figures and measured == ["a", "b/c"]
+    run(case, Settings(again=True, keep=False), store=store)
+    assert measured == ["a", "b/c", "a", "b/c"]
+    assert json.loads(store.read_text())["kernel_mutations"] == figures
+
+
+def test_only_what_was_measured_now_can_miss_a_bound(tmp_path):
+    store, values = tmp_path / "results.json", {"a": 3, "b": 1}
+    case = Case(
+        "kernel_mutations",
+        "",
+        lambda settings: {n: partial(dict, rows=values[n]) for n in settings.parts or values},
+        bounds={name: Bound(f"{name}.rows", most=2) for name in values},
+        context=lambda figures: {"rows": 0},
+    )
+    with pytest.raises(JobFailed, match="missed a "):
+        run(case, Settings(), store=store)
+    assert run(case, Settings(parts=["b"]), store=store) == {"a": {"rows": 3}, "b": {"rows": 1}}
+
+
+def test_parts_are_chosen_by_name():
+    measurements = harness.parts(one=lambda settings: {"x": 1}, two=lambda settings: {"x": 2})
+    assert [measure() for measure in measurements(Settings()).values()] == [{"x": 1}, {"x": 2}]
+    assert list(measurements(Settings(parts=["two"]))) == ["two"]
+    with pytest.raises(UserError, match=r"parts=\['three'\]: expected some of one, two"):
+        measurements(Settings(parts=["three"]))
+    with pytest.raises(UserError, match="expected one of none, slow, lost"):
+        load(Settings, ["plant=fast"])
+
+
+def test_a_page_says_which_bound_was_met(tmp_path, monkeypatch):
+    case = fixed({}, bounds={"rows": Bound("rows", least=2), "lost": Bound("lost", most=0)})
+    context = results.templates().from_string("{{ outcome.rows }}, {{ outcome.lost }}")
+    monkeypatch.setattr(results, "render", lambda name, **values: context.render(**values))
+    assert page(case, {"rows": 2}) == "met, not measured"
+
+
+def test_a_function_in_a_process_of_its_own():
+    assert call("math:gcd", 12, 18) == 6
+    with pytest.raises(RuntimeError, match="math:sqrt -1 failed"):
+        call("math:sqrt", -1)
+
+
+def test_the_command_line_lists_cases(capsys):
+    assert main([]) == 0
+    assert "extract           How fast pairs are counted" in capsys.readouterr().out
+    assert main(["nothing"]) == 2
+    assert main(["extract", "rounds=0"]) == 2
