@@ -102,7 +102,7 @@ setup(
     package_data={
         "conf": ["*.txt", "**/*"],
         "etl.parsing.fast": ["*.model", "*.md"],
-        "analysis": ["exploring/page/*"],
+        "analysis": ["exploring/page/*", "rendering/page/*"],
     },
     entry_points={"console_scripts": ["adnominal = conf.commandline.__main__:main"]},
     ext_modules=[*KERNELS, FAST],

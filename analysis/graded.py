@@ -20,6 +20,7 @@ import pyarrow as pa
 from scipy import stats
 
 import conf
+from analysis import predictions
 from conf import UserError, setting
 from etl.lake import arrow
 
@@ -79,8 +80,8 @@ def correlation(
         nothing = float("nan")
         return Correlation(measure, len(rated), nothing, nothing, nothing, nothing)
     random = np.random.default_rng(seed)
-    drawn = random.integers(0, len(rated), (RESAMPLES, len(rated)))
-    estimates = _spearman(rated[drawn], measured[drawn])
+    resampled = random.integers(0, len(rated), (RESAMPLES, len(rated)))
+    estimates = _spearman(rated[resampled], measured[resampled])
     low, high = np.nanquantile(estimates, [0.025, 0.975])
     return Correlation(
         measure,
@@ -120,15 +121,15 @@ def correlations(
     rated = ratings.column("score").to_pylist()
     pairs = list(zip(ratings["adjective"].to_pylist(), ratings["noun"].to_pylist(), strict=True))
     known = {(row["adjective"], row["noun"]): row for row in association.to_pylist()}
-    found = []
+    correlated = []
     for measure in MEASURES:
         absent = 0.0 if measure == "count" else None
         values = [known[pair][measure] if pair in known else absent for pair in pairs]
-        found.append(correlation(measure, rated, values, seed))
+        correlated.append(correlation(measure, rated, values, seed))
     ids = ratings["pair_id"].to_pylist()
     for model, by_pair in scores.items():
-        found.append(correlation(model, rated, [by_pair.get(i) for i in ids], seed))
-    return found
+        correlated.append(correlation(model, rated, [by_pair.get(i) for i in ids], seed))
+    return correlated
 
 
 def expected_score(scores: Sequence[float] | None) -> float | None:
@@ -143,22 +144,20 @@ def expected_score(scores: Sequence[float] | None) -> float | None:
 
 
 def _scores_of(lake: str, run: str, ids: set[str]) -> tuple[str, dict[str, float]]:
-    rows = arrow.read(
-        lake, "predictions", where=[("run_id", "=", run)], columns=["item_id", "scores", "model"]
-    )
+    rows = predictions.read(lake, [run], ["item_id", "scores", "model"])
     if not rows.num_rows:
         raise UserError(f"run={run}: no rows in the table predictions of {lake}")
-    found = {}
+    scores = {}
     for row in rows.to_pylist():
         score = expected_score(row["scores"])
         if row["item_id"] in ids and score is not None:
-            found[row["item_id"]] = score
-    if not found:
+            scores[row["item_id"]] = score
+    if not scores:
         raise UserError(
             f"run={run}: none of its {rows.num_rows} predictions scores a pair of this source; "
             "expected item ids that are pair ids of graded_pairs"
         )
-    return f"{rows['model'][0].as_py()} ({run})", found
+    return f"{rows['model'][0].as_py()} ({run})", scores
 
 
 def _association(lake: str, corpus: str, ratings: pa.Table) -> pa.Table:
@@ -192,11 +191,11 @@ def report(settings: Settings) -> None:
     scores = dict(_scores_of(settings.lake, run, ids) for run in settings.runs)
     print(f"{ratings.num_rows} ratings of {settings.source}, corpus {settings.corpus}")
     print(f"{'measure':<40}{'pairs':>8}{'Spearman':>10}{'95 % interval':>18}{'Kendall':>9}")
-    for found in correlations(ratings, association, scores, settings.seed):
-        bounds = f"{found.low:.3f} to {found.high:.3f}"
+    for result in correlations(ratings, association, scores, settings.seed):
+        bounds = f"{result.low:.3f} to {result.high:.3f}"
         print(
-            f"{found.measure:<40}{found.pairs:>8}{found.spearman:>10.3f}{bounds:>18}"
-            f"{found.kendall:>9.3f}"
+            f"{result.measure:<40}{result.pairs:>8}{result.spearman:>10.3f}{bounds:>18}"
+            f"{result.kendall:>9.3f}"
         )
 
 

@@ -52,8 +52,8 @@ def fingerprint() -> str:
 @cache
 def _table() -> _Table:
     loaded = yaml.safe_load(_text())
-    own = {label: entry["holds"] for label, entry in loaded["holds"].items()}
-    return _Table(own, loaded["answers"], loaded["coarser"], loaded["undefined"])
+    holding = {label: entry["holds"] for label, entry in loaded["holds"].items()}
+    return _Table(holding, loaded["answers"], loaded["coarser"], loaded["undefined"])
 
 
 def holds(label: str) -> bool:
@@ -81,10 +81,10 @@ def canonical(names: Sequence[str]) -> tuple[str, ...]:
     unknown = [name for name in names if _plain(name) not in known]
     if unknown:
         raise Undefined(f"{', '.join(map(repr, unknown))} names no label that is known here")
-    found = tuple(known[_plain(name)] for name in names)
-    if len(set(found)) < len(found) or in_order(found) is None:
+    labels = tuple(known[_plain(name)] for name in names)
+    if len(set(labels)) < len(labels) or in_order(labels) is None:
         raise Undefined(f"{', '.join(names)} are not the labels of a task")
-    return found
+    return labels
 
 
 def in_order(labels: Collection[str]) -> tuple[str, ...] | None:
@@ -99,28 +99,28 @@ def _plain(name: str) -> str:
     return " ".join(name.casefold().replace("_", " ").replace("-", " ").split())
 
 
-def reading(labels: Sequence[str], wanted: Sequence[str]) -> Reading:
+def reading(labels: Sequence[str], task_labels: Sequence[str]) -> Reading:
     """How a model's `labels` are read in a task whose labels are `wanted`.
 
     Raises:
         Undefined: there is no defensible way; says why.
     """
-    own, table = set(labels), _table()
-    if labels and own <= set(wanted):
+    model_labels, table = set(labels), _table()
+    if labels and model_labels <= set(task_labels):
         return Reading({label: label for label in labels}, "The labels are the task's own.")
     for entry in table.coarser:
-        if set(entry["labels"]) == set(wanted) and own <= entry["of"].keys():
+        if set(entry["labels"]) == set(task_labels) and model_labels <= entry["of"].keys():
             return Reading({label: entry["of"][label] for label in labels}, entry["because"])
     # Without labels a model generates texts, or the task asks for them.
-    asked = set(wanted) if own else set()
+    defined_for = set(task_labels) if model_labels else set()
     for entry in table.undefined:
-        if set(entry["labels"]) == asked:
+        if set(entry["labels"]) == defined_for:
             raise Undefined(entry["because"])
     for entry in table.answers:
-        if set(entry["labels"]) == set(wanted):
+        if set(entry["labels"]) == set(task_labels):
             says = {label: entry["holds" if holds(label) else "otherwise"] for label in labels}
             return Reading(says, entry["because"])
-    raise Undefined(f"no answers are defined for the labels {', '.join(wanted)}")
+    raise Undefined(f"no answers are defined for the labels {', '.join(task_labels)}")
 
 
 def two_way(labels: Collection[str]) -> bool:

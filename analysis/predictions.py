@@ -1,42 +1,49 @@
-"""Runs of the table predictions, and two of them item by item."""
+"""The table predictions, the only way from what models answered to statistics and reports."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 
 import pyarrow as pa
 
+from analysis.rows import tuples
+from analysis.runs import Run
+from analysis.statistics.comparisons import Paired
 from conf import UserError
 from etl.lake import arrow
+from etl.lake.tables import TABLES
 
-_COLUMNS = (
-    "run_id",
-    "task",
-    "edition",
-    "scheme",
-    "fold",
-    "item_id",
-    "gold",
-    "predicted",
-    "verbaliser",
-    "premise_order",
-    "seed",
-    "model",
-)
 # Two runs are asked the same thing where these agree; the prompt's own words may differ.
-_KEY = ("edition", "scheme", "fold", "item_id", "verbaliser", "premise_order")
+_QUESTION = ("edition", "scheme", "fold", "item_id", "verbaliser", "premise_order")
+_SPLIT = ("task", "edition", "scheme", "fold")
+ANSWERS = (*_SPLIT, "item_id", "gold", "predicted", "text", "seed", "model")
 
 
-@dataclass(frozen=True)
-class Paired:
-    """Two runs over the same items: lists in one order."""
+def read(lake: str, runs: Collection[str], columns: Sequence[str] | None = None) -> pa.Table:
+    """The predictions of these runs; no rows where the lake has none of them."""
+    if "predictions" not in arrow.tables(lake):
+        schema = TABLES["predictions"].schema
+        return pa.schema([schema.field(name) for name in columns or schema.names]).empty_table()
+    where = [("run_id", "in", list(runs))]
+    return arrow.read(lake, "predictions", where=where, columns=columns)
 
-    item_ids: list[str]
-    gold: list[str]
-    first: list[str]
-    second: list[str]
+
+def labelled(lake: str, run: str, columns: Sequence[str] = ANSWERS) -> pa.Table:
+    """A run's predictions with their gold labels, sorted by item; no rows where it has none."""
+    table = read(lake, [run], columns)
+    table = table.filter(table.column("gold").is_valid())
+    return table.sort_by([("item_id", "ascending"), ("gold", "ascending")])
+
+
+def answered(lake: str, runs: Sequence[Run]) -> list[Run]:
+    """Those of the runs that the lake has predictions of."""
+    ids: set[str] = set()
+    if runs and "predictions" in arrow.tables(lake):
+        where = [("run_id", "in", [run.id for run in runs])]
+        for batch in arrow.batches(lake, "predictions", where=where, columns=["run_id"]):
+            ids.update(batch.column("run_id").unique().to_pylist())
+    return [run for run in runs if run.id in ids]
 
 
 def read_run(lake: str, run: str) -> pa.Table:
@@ -45,16 +52,18 @@ def read_run(lake: str, run: str) -> pa.Table:
     Raises:
         UserError: no rows of the run, or none with a gold label.
     """
-    table = arrow.read(lake, "predictions", where=[("run_id", "=", run)], columns=_COLUMNS)
+    table = read(lake, [run], ("run_id", "task", *_QUESTION, "gold", "predicted", "seed", "model"))
     if not table.num_rows:
         raise UserError(
             f"run={run}: no rows in the table predictions of {lake}; expected the id of a run that "
             "training/finetune.py, score.py or prompt.py has written"
         )
-    kept = table.filter(table.column("gold").is_valid())
-    if not kept.num_rows:
+    labelled_rows = table.filter(table.column("gold").is_valid())
+    if not labelled_rows.num_rows:
         raise UserError(f"run={run}: {table.num_rows} predictions, none of a labelled item")
-    return kept.sort_by([(name, "ascending") for name in (*_KEY, "gold", "predicted")])
+    return labelled_rows.sort_by(
+        [(name, "ascending") for name in (*_QUESTION, "gold", "predicted")]
+    )
 
 
 def pair(first: pa.Table, second: pa.Table) -> Paired:
@@ -80,12 +89,11 @@ def pair(first: pa.Table, second: pa.Table) -> Paired:
             f"runs {_names(first)} and {_names(second)}: {len(other)} items have another gold "
             f"label, as {other[0]}; expected runs over one version of the table"
         )
-    keys = list(one)
     return Paired(
-        [str(key[0][_KEY.index("item_id")]) for key in keys],
-        [one[key][0] for key in keys],
-        [one[key][1] for key in keys],
-        [two[key][1] for key in keys],
+        gold=[gold for gold, _ in one.values()],
+        first=[guess for _, guess in one.values()],
+        second=[two[key][1] for key in one],
+        item_ids=[str(question[_QUESTION.index("item_id")]) for question, _ in one],
     )
 
 
@@ -93,15 +101,13 @@ _Item = tuple[tuple[str | None, ...], int]
 
 
 def _by_item(table: pa.Table) -> dict[_Item, tuple[str, str]]:
-    columns: Sequence[Sequence[str | None]] = [table.column(name).to_pylist() for name in _KEY]
-    golds, guesses = table.column("gold").to_pylist(), table.column("predicted").to_pylist()
-    seen: Counter[tuple[str | None, ...]] = Counter()
-    found: dict[_Item, tuple[str, str]] = {}
-    for *values, gold, guess in zip(*columns, golds, guesses, strict=True):
-        key = tuple(values)
-        found[key, seen[key]] = (gold, "" if guess is None else guess)
-        seen[key] += 1
-    return found
+    repetitions: Counter[tuple[str | None, ...]] = Counter()
+    items: dict[_Item, tuple[str, str]] = {}
+    for *values, gold, guess in tuples(table, *_QUESTION, "gold", "predicted"):
+        question = tuple(values)
+        items[question, repetitions[question]] = (gold, guess or "")
+        repetitions[question] += 1
+    return items
 
 
 def _names(table: pa.Table) -> str:

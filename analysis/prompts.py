@@ -22,22 +22,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis import labels
+from analysis import predictions
+from analysis.rows import equal, schema, tuples
 from analysis.slices import words
 from conf import UserError
 from etl.asp import TESTS
 from etl.asp.baselines import baselines
-from etl.lake import arrow
 from etl.plane import CLASSES
 from etl.plane.rules import HOLDS
+from etl.registry import DATASETS
 
 CHOICES = ("first", "restricted")
 """How an answer is read off: the first predicted token, as in the paper, or the more probable of
 the verbaliser's words."""
 
 AVERAGE = "average"
-# Labels in the order of the column scores.
-_LABELS = {"plane": labels.PLANE, "asp": labels.ASP}
 _CELL = ("model", "scheme", "class", "inference_type", "prompt", "verbaliser", "premise_order")
 
 
@@ -48,7 +47,7 @@ def read(lake: str, run: str) -> pa.Table:
         UserError: no predictions of the run, or none of a prompted model; items that the lake has
             no longer.
     """
-    rows = arrow.read(lake, "predictions", where=[("run_id", "=", run)])
+    rows = predictions.read(lake, [run])
     rows = rows.filter(pc.is_valid(rows.column("prompt")))
     if not rows.num_rows:
         raise UserError(
@@ -57,14 +56,14 @@ def read(lake: str, run: str) -> pa.Table:
         )
     pieces = []
     for key in rows.group_by(["task", "edition", "fold"]).aggregate([]).to_pylist():
-        own = rows
+        answered = rows
         for name, value in key.items():
-            own = own.filter(pc.equal(own.column(name), value))
+            answered = equal(answered, name, value)
         table = "plane_items" if key["task"] == "plane" else f"asp_{key['fold']}"
-        found = words(lake, table, key["edition"], own.column("item_id").to_pylist())
+        items = words(lake, table, key["edition"], answered.column("item_id").to_pylist())
         for name in ("class", "inference_type") if key["task"] == "plane" else ("test",):
-            own = own.append_column(name, found.column(name))
-        pieces.append(own)
+            answered = answered.append_column(name, items.column(name))
+        pieces.append(answered)
     return pa.concat_tables(pieces)
 
 
@@ -83,7 +82,8 @@ def answers(rows: pa.Table, choice: str) -> list[str | None]:
         if not first_tokens(rows):
             raise ValueError("no first tokens: these answers are not a masked language model's")
         return list(rows.column("predicted").to_pylist())
-    names = {task: np.array(own, dtype=object) for task, own in _LABELS.items()}
+    # Labels in the order of the column scores.
+    names = {task: np.array(DATASETS[task].label_names, dtype=object) for task in ("plane", "asp")}
     scores = np.array(rows.column("scores").to_pylist(), dtype=np.float64).reshape(-1, 2)
     places = scores.argmax(axis=1)
     tasks = rows.column("task").to_pylist()
@@ -120,35 +120,30 @@ def always(rows: pa.Table, label: str) -> pa.Table:
 
 
 def _cells(rows: pa.Table, predicted: Sequence[str | None]) -> pa.Table:
-    keys = zip(*(rows.column(name).to_pylist() for name in _CELL), strict=True)
     members: dict[tuple[Any, ...], list[int]] = defaultdict(list)
-    for place, key in enumerate(keys):
+    for place, key in enumerate(tuples(rows, *_CELL)):
         members[key].append(place)
     gold = rows.column("gold").to_pylist()
-    found = [
+    rows_of_cells = [
         {
             **dict(zip(_CELL, key, strict=True)),
-            "rows": len(own),
-            "f1": f1([gold[at] for at in own], [predicted[at] for at in own]),
+            "rows": len(places),
+            "f1": f1([gold[at] for at in places], [predicted[at] for at in places]),
         }
-        for key, own in sorted(members.items(), key=_in_order)
+        for key, places in sorted(members.items(), key=_in_order)
     ]
-    return pa.Table.from_pylist(found, _CELLS)
+    return pa.Table.from_pylist(rows_of_cells, _CELLS)
 
 
-_CELLS = pa.schema(
-    [
-        *((name, pa.int32() if name == "inference_type" else pa.string()) for name in _CELL),
-        ("rows", pa.int64()),
-        ("f1", pa.float64()),
-    ]
+_CELLS = schema(
+    "model scheme class inference_type:int32 prompt verbaliser premise_order rows:int f1:float"
 )
 
 
 def _in_order(item: tuple[tuple[Any, ...], object]) -> tuple[Any, ...]:
-    own = dict(zip(_CELL, item[0], strict=True))
-    own["class"] = CLASSES.index(own["class"])
-    return tuple("" if value is None else value for value in own.values())
+    cell = dict(zip(_CELL, item[0], strict=True))
+    cell["class"] = CLASSES.index(cell["class"])
+    return tuple("" if value is None else value for value in cell.values())
 
 
 def _deviation(values: Sequence[float]) -> float | None:
@@ -170,40 +165,34 @@ def class_table(data: pa.Table) -> pa.Table:
     schemes = set(data.column("scheme").to_pylist())
     if schemes not in ({"two_shot"}, {"zero_shot"}):
         raise ValueError(f"cells of {', '.join(sorted(schemes)) or 'no scheme'}; expected of one")
-    found: list[dict[str, Any]] = []
+    table_rows: list[dict[str, Any]] = []
     for model in dict.fromkeys(data.column("model").to_pylist()):
-        own = [row for row in data.to_pylist() if row["model"] == model]
+        of_model = [row for row in data.to_pylist() if row["model"] == model]
         rows = []
         for kind in CLASSES:
-            of_class = [row for row in own if row["class"] == kind]
+            of_class = [row for row in of_model if row["class"] == kind]
             if of_class:
                 rows.append(_row(kind, model, of_class, schemes == {"zero_shot"}))
-        last = _row(AVERAGE, model, own, schemes == {"zero_shot"})
+        last = _row(AVERAGE, model, of_model, schemes == {"zero_shot"})
         last["mean"] = fmean(row["mean"] for row in rows)
         if schemes == {"zero_shot"}:
             spreads = [row["deviation"] for row in rows]
             last["deviation"] = None if None in spreads else fmean(spreads)
-        found += [*rows, last]
-    return pa.Table.from_pylist(found, _CLASS_TABLE)
+        table_rows += [*rows, last]
+    return pa.Table.from_pylist(table_rows, _CLASS_TABLE)
 
 
-_CLASS_TABLE = pa.schema(
-    [
-        ("row", pa.string()),
-        ("model", pa.string()),
-        ("mean", pa.float64()),
-        ("deviation", pa.float64()),
-        ("cells", pa.int64()),
-    ]
-)
+_CLASS_TABLE = schema("row model mean:float deviation:float cells:int")
 
 
-def _row(name: str, model: str, own: Sequence[dict[str, Any]], templates: bool) -> dict[str, Any]:
-    values = [row["f1"] for row in own]
+def _row(
+    name: str, model: str, cells_of_row: Sequence[dict[str, Any]], templates: bool
+) -> dict[str, Any]:
+    values = [row["f1"] for row in cells_of_row]
     spread = values
     if templates:
         by: dict[str, list[float]] = defaultdict(list)
-        for row in own:
+        for row in cells_of_row:
             by[row["prompt"]].append(row["f1"])
         spread = [fmean(of_template) for of_template in by.values()]
     return {
@@ -211,7 +200,7 @@ def _row(name: str, model: str, own: Sequence[dict[str, Any]], templates: bool) 
         "model": model,
         "mean": fmean(values),
         "deviation": _deviation(spread),
-        "cells": len(own),
+        "cells": len(cells_of_row),
     }
 
 
@@ -236,41 +225,35 @@ def recency(data: pa.Table) -> pa.Table:
         if row["premise_order"] is None:
             continue
         holds = HOLDS[row["class"]]
-        asked, last = row["inference_type"], int(row["premise_order"].split(",")[-1])
-        row["sequence"] = f"{row['premise_order']},{asked}"
-        row["last_agrees"] = holds[last - 1] == holds[asked - 1]
+        inference, last = row["inference_type"], int(row["premise_order"].split(",")[-1])
+        row["sequence"] = f"{row['premise_order']},{inference}"
+        row["last_agrees"] = holds[last - 1] == holds[inference - 1]
         rows.append(row)
     if not rows:
         raise ValueError("no order of examples: these prompts have none")
-    schema = data.schema.append(pa.field("sequence", pa.string()))
-    schema = schema.append(pa.field("last_agrees", pa.bool_()))
+    fields = [*data.schema, *schema("sequence last_agrees:bool")]
     names = ("class", "prompt", "verbaliser", "sequence", "last_agrees")
-    return _grouped(pa.Table.from_pylist(rows, schema), names)
+    return _grouped(pa.Table.from_pylist(rows, pa.schema(fields)), names)
 
 
 def _grouped(data: pa.Table, names: Sequence[str]) -> pa.Table:
     values: dict[tuple[Any, ...], list[float]] = defaultdict(list)
-    columns = [data.column(name).to_pylist() for name in names]
-    for *key, value in zip(*columns, data.column("f1").to_pylist(), strict=True):
+    for *key, value in tuples(data, *names, "f1"):
         values[tuple(key)].append(value)
-    schema = pa.schema(
-        [
-            *(data.schema.field(name) for name in names),
-            ("mean", pa.float64()),
-            ("deviation", pa.float64()),
-            ("cells", pa.int64()),
-        ]
-    )
-    found = [
+    fields = [*(data.schema.field(name) for name in names), *_SPREAD]
+    grouped = [
         {
             **dict(zip(names, key, strict=True)),
-            "mean": fmean(own),
-            "deviation": _deviation(own),
-            "cells": len(own),
+            "mean": fmean(scores),
+            "deviation": _deviation(scores),
+            "cells": len(scores),
         }
-        for key, own in values.items()
+        for key, scores in values.items()
     ]
-    return pa.Table.from_pylist(found, schema)
+    return pa.Table.from_pylist(grouped, pa.schema(fields))
+
+
+_SPREAD = schema("mean:float deviation:float cells:int")
 
 
 def asp_table(rows: pa.Table, choice: str = "restricted") -> pa.Table:
@@ -280,19 +263,18 @@ def asp_table(rows: pa.Table, choice: str = "restricted") -> pa.Table:
     and verbalisers), majority (of always giving the more frequent label); shares from 0 to 1. The
     paper averages several prompts and names none.
     """
-    names = ("model", "fold", "test", "prompt", "verbaliser")
-    columns = [rows.column(name).to_pylist() for name in (*names, "gold")]
+    columns = ("model", "fold", "test", "prompt", "verbaliser", "gold")
     right: dict[tuple[str, ...], dict[tuple[str, ...], list[bool]]] = defaultdict(dict)
     gold: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    for *key, label, answer in zip(*columns, answers(rows, choice), strict=True):
+    for (*key, label), answer in zip(tuples(rows, *columns), answers(rows, choice), strict=True):
         test, prompt = tuple(key[:3]), tuple(key[3:])
         right[test].setdefault(prompt, []).append(label == answer)
         gold[test].append(label)
     order = sorted(right, key=lambda key: (key[0], key[1] != "entailment", TESTS.index(key[2])))
-    found = []
+    table_rows = []
     for test in order:
-        shares = [fmean(own) for own in right[test].values()]
-        found.append(
+        shares = [fmean(hits) for hits in right[test].values()]
+        table_rows.append(
             {
                 "model": test[0],
                 "task": test[1],
@@ -304,18 +286,9 @@ def asp_table(rows: pa.Table, choice: str = "restricted") -> pa.Table:
                 "majority": baselines(gold[test]).majority / 100,
             }
         )
-    return pa.Table.from_pylist(found, _ASP_TABLE)
+    return pa.Table.from_pylist(table_rows, _ASP_TABLE)
 
 
-_ASP_TABLE = pa.schema(
-    [
-        ("model", pa.string()),
-        ("task", pa.string()),
-        ("test", pa.string()),
-        ("rows", pa.int64()),
-        ("prompts", pa.int64()),
-        ("mean", pa.float64()),
-        ("deviation", pa.float64()),
-        ("majority", pa.float64()),
-    ]
+_ASP_TABLE = schema(
+    "model task test rows:int prompts:int mean:float deviation:float majority:float"
 )

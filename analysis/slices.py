@@ -1,8 +1,8 @@
 """Parts of a test set to score apart: one value for each item, None where it is in no part.
 
 Each function takes the items' words and returns a list in their order, which
-`analysis.significance.scores_by_slice` and `compare_by_slice` take by name. `words` looks the words
-of a run's items up in the lake, `pair_counts` how often a corpus has them together.
+`statistics.comparisons.scores_by_slice` and `compare_by_slice` take by name. `words` looks the
+words of a run's items up in the lake, `pair_counts` how often a corpus has them together.
 """
 
 from __future__ import annotations
@@ -13,76 +13,46 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from analysis.rows import tuples
 from conf import UserError
 from etl.lake import arrow
+from etl.registry import ITEM_TABLES
 from etl.sygns import splits
 
 Words = Sequence[str | None]
 Slice = list[str | None]
 
-# Of each table: the column of ids, and what its words are called in it.
-TABLES: Mapping[str, tuple[str, Mapping[str, str]]] = {
-    "adept": ("item_id", {"adjective": "modifier", "noun": "noun"}),
-    "plane_items": (
-        "item_id",
-        {
-            "adjective": "adjective",
-            "noun": "noun",
-            "hypernym": "hypernym",
-            "class": "class",
-            "inference_type": "inference_type",
-            "group": "group_id",
-        },
-    ),
-    "asp_entailment": ("item_id", {"adjective": "adjective", "noun": "noun", "test": "test"}),
-    "asp_degree": (
-        "item_id",
-        {
-            "adjective": "adjective",
-            "noun": "noun",
-            "test": "test",
-            "polarity": "polarity",
-            "z": "z",
-            "group": "group",
-        },
-    ),
-    "sygns": (
-        "sentence_id",
-        {"sentence": "sentence", "depth": "depth", "phenomena": "phenomena"},
-    ),
-}
-
 
 def words(lake: str, table: str, edition: str, item_ids: Sequence[str]) -> pa.Table:
-    """The words of items, one row for each of `item_ids` in their order; columns as in `TABLES`.
+    """The words of items, one row for each of `item_ids` in their order; columns are the roles of
+    the words (adjective, noun, class, …) in the table's declaration.
 
-    The table is streamed, and only the rows asked for are kept.
+    The table is streamed, and only the rows asked for stay in memory.
 
     Raises:
         UserError: another table; ids that the edition does not have.
     """
-    if table not in TABLES:
-        raise UserError(f"table={table}: expected one of {', '.join(TABLES)}")
-    key, names = TABLES[table]
-    wanted = pa.array(item_ids, pa.string())
-    unique = pc.unique(wanted)
+    if table not in ITEM_TABLES:
+        raise UserError(f"table={table}: expected one of {', '.join(ITEM_TABLES)}")
+    key, names = ITEM_TABLES[table].item, ITEM_TABLES[table].words
+    ids = pa.array(item_ids, pa.string())
+    unique = pc.unique(ids)
     stream = arrow.batches(
         lake, table, where=[("edition", "=", edition)], columns=[key, *names.values()]
     )
-    kept = [batch.filter(pc.is_in(batch.column(key), value_set=unique)) for batch in stream]
-    kept = [batch for batch in kept if batch.num_rows]
-    places = pa.nulls(len(wanted), pa.int32())
-    if kept:
-        found = pa.Table.from_batches(kept)
-        places = pc.index_in(wanted, value_set=found.column(key).combine_chunks())
-    if not kept or places.null_count:
-        absent = wanted.filter(pc.is_null(places))
+    batches = [batch.filter(pc.is_in(batch.column(key), value_set=unique)) for batch in stream]
+    rows = pa.Table.from_batches(batches) if batches else None
+    places = pa.nulls(len(ids), pa.int32())
+    if rows is not None and rows.num_rows:
+        places = pc.index_in(ids, value_set=rows.column(key).combine_chunks())
+    if rows is None or places.null_count:
+        absent = ids.filter(pc.is_null(places))
         example = absent[0].as_py() if len(absent) else "none asked for"
         raise UserError(
-            f"{len(absent)} of {len(wanted)} items, as {example}, are not in the table {table} of "
+            f"{len(absent)} of {len(ids)} items, as {example}, are not in the table {table} of "
             f"{lake}, edition {edition}"
         )
-    return found.take(places).select(list(names.values())).rename_columns(list(names))
+    return rows.take(places).select(list(names.values())).rename_columns(list(names))
 
 
 def adjective_class(adjectives: Words, classes: Mapping[str, str]) -> Slice:
@@ -104,19 +74,21 @@ def identity(adjectives: Words, groups: Mapping[str, str]) -> Slice:
     return [None if word is None else groups.get(word.lower(), "other") for word in adjectives]
 
 
-def seen(own: Words, trained: Iterable[str | None]) -> Slice:
+def seen(items: Words, trained: Iterable[str | None]) -> Slice:
     """Whether the word is among those of the training items."""
-    return _either(own, {word.lower() for word in trained if word is not None}, "seen", "unseen")
+    return _either(items, {word.lower() for word in trained if word is not None}, "seen", "unseen")
 
 
-def _either(own: Words, listed: Collection[str], inside: str, outside: str) -> Slice:
-    return [None if word is None else inside if word.lower() in listed else outside for word in own]
+def _either(items: Words, listed: Collection[str], inside: str, outside: str) -> Slice:
+    return [
+        None if word is None else inside if word.lower() in listed else outside for word in items
+    ]
 
 
-def subword_split(own: Words, tokenize: Callable[[str], Sequence[str]]) -> Slice:
+def subword_split(items: Words, tokenize: Callable[[str], Sequence[str]]) -> Slice:
     """Whether a model's tokenizer splits the word (PLANE, section 6.1): ``split`` or ``whole``."""
-    parts = {word: len(tokenize(word)) for word in set(own) if word is not None}
-    return [None if word is None else "split" if parts[word] > 1 else "whole" for word in own]
+    parts = {word: len(tokenize(word)) for word in set(items) if word is not None}
+    return [None if word is None else "split" if parts[word] > 1 else "whole" for word in items]
 
 
 def depth(depths: Sequence[int | None]) -> Slice:
@@ -159,8 +131,8 @@ def pair_counts(lake: str, corpus: str, adjectives: Words, nouns: Words) -> list
     Raises:
         UserError: the corpus has no pairs.
     """
-    wanted, found = _pairs(lake, "amod_pairs", "count", corpus, adjectives, nouns)
-    return [None if pair is None else int(found.get(pair, 0)) for pair in wanted]
+    pairs, values = _pairs(lake, "amod_pairs", "count", corpus, adjectives, nouns)
+    return [None if pair is None else int(values.get(pair, 0)) for pair in pairs]
 
 
 def pair_pmi(lake: str, corpus: str, adjectives: Words, nouns: Words) -> list[float | None]:
@@ -171,8 +143,8 @@ def pair_pmi(lake: str, corpus: str, adjectives: Words, nouns: Words) -> list[fl
     Raises:
         UserError: the corpus has no pairs.
     """
-    wanted, found = _pairs(lake, "amod_association", "pmi", corpus, adjectives, nouns)
-    return [None if pair is None else found.get(pair) for pair in wanted]
+    pairs, values = _pairs(lake, "amod_association", "pmi", corpus, adjectives, nouns)
+    return [None if pair is None else values.get(pair) for pair in pairs]
 
 
 _Pair = tuple[str, str]
@@ -182,26 +154,21 @@ def _pairs(
     lake: str, table: str, column: str, corpus: str, adjectives: Words, nouns: Words
 ) -> tuple[list[_Pair | None], dict[_Pair, float]]:
     """The pairs asked for, and what the table's column says of those that it has."""
-    wanted = [
+    pairs = [
         None if a is None or n is None else (a.lower(), n.lower())
         for a, n in zip(adjectives, nouns, strict=True)
     ]
-    asked = {pair for pair in wanted if pair is not None}
-    heads = pa.array(sorted({noun for _, noun in asked}), pa.string())
-    found: dict[_Pair, float] = {}
+    distinct_pairs = {pair for pair in pairs if pair is not None}
+    heads = pa.array(sorted({noun for _, noun in distinct_pairs}), pa.string())
+    values: dict[_Pair, float] = {}
     rows = 0
-    for batch in arrow.batches(
-        lake,
-        table,
-        where=[("corpus", "=", corpus)],
-        columns=["adjective", "noun", column],
-    ):
+    names, where = ["adjective", "noun", column], [("corpus", "=", corpus)]
+    for batch in arrow.batches(lake, table, where=where, columns=names):
         rows += batch.num_rows
-        kept = batch.filter(pc.is_in(batch.column("noun"), value_set=heads))
-        columns = (kept.column(name).to_pylist() for name in ("adjective", "noun", column))
-        for adjective, noun, value in zip(*columns, strict=True):
-            if (adjective, noun) in asked:
-                found[adjective, noun] = value
+        of_heads = batch.filter(pc.is_in(batch.column("noun"), value_set=heads))
+        for adjective, noun, value in tuples(of_heads, *names):
+            if (adjective, noun) in distinct_pairs:
+                values[adjective, noun] = value
     if not rows:
         raise UserError(f"corpus={corpus}: no pairs of it in the table {table} of {lake}")
-    return wanted, found
+    return pairs, values

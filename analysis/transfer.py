@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 
 from analysis import label_map
 from analysis.label_map import HOLDS, OTHERWISE
-from analysis.significance import macro_f1, wilson
+from analysis.statistics.intervals import wilson
+from analysis.statistics.resampling import macro_f1
 from conf import UserError
 from etl.lake import arrow
 from etl.lake.tables import table

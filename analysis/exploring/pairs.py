@@ -4,33 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from etl.declaration import ItemTable
 from etl.lake import arrow
+from etl.registry import DATASETS
 
 _MOST_ITEMS = 50  # of a table that are shown
 _MOST_EXAMPLES = 20
 _MOST_PREDICTIONS = 500
-
-
-@dataclass(frozen=True)
-class _Dataset:
-    """Where a dataset has its items with an adjective and a noun, and what is shown of them."""
-
-    name: str
-    table: str
-    adjective: str
-    first: str
-    second: str
-
-
-_DATASETS = (
-    _Dataset("ADEPT", "adept", "modifier", "sentence1", "sentence2"),
-    _Dataset("PLANE", "plane_items", "adjective", "premise", "conclusion"),
-    _Dataset("ASP", "asp_entailment", "adjective", "premise", "hypothesis"),
-    _Dataset("ASP degrees", "asp_degree", "adjective", "premise", "hypothesis"),
-)
 
 
 Pair: TypeAlias = tuple[str, str]
@@ -41,11 +23,11 @@ def pair(lake: str, adjective: str, noun: str) -> dict[str, Any]:
 
     Items are those of every edition, at most fifty a table.
     """
-    found = dict(pairs(lake, {(adjective, noun)}))
-    return found.get((adjective, noun), {"examples": [], "items": [], "predictions": []})
+    by_pair = dict(pairs(lake, {(adjective, noun)}))
+    return by_pair.get((adjective, noun), {"examples": [], "items": [], "predictions": []})
 
 
-def pairs(lake: str, wanted: Collection[Pair]) -> Iterator[tuple[Pair, dict[str, Any]]]:
+def pairs(lake: str, wanted_pairs: Collection[Pair]) -> Iterator[tuple[Pair, dict[str, Any]]]:
     """What `pair` gives, of each of the pairs (adjective, noun) that has anything.
 
     Tables are streamed; one pair is looked up by the statistics of files and row groups.
@@ -54,18 +36,19 @@ def pairs(lake: str, wanted: Collection[Pair]) -> Iterator[tuple[Pair, dict[str,
     examples: defaultdict[Pair, list[dict[str, Any]]] = defaultdict(list)
     if "amod_examples" in tables:
         names = ["adjective", "noun", "corpus", "document", "sentence"]
-        for row in _rows(lake, "amod_examples", names, wanted):
+        for row in _rows(lake, "amod_examples", names, wanted_pairs):
             examples[row["adjective"], row["noun"]].append(
                 {name: row[name] for name in ("corpus", "sentence", "document")}
             )
     items: defaultdict[Pair, list[dict[str, Any]]] = defaultdict(list)
-    for dataset in _DATASETS:
-        if dataset.table in tables:
-            for key, found in _items(lake, dataset, wanted).items():
-                items[key] += found
+    for dataset in DATASETS.values():
+        for table in dataset.tables:
+            if table.name in tables and table.pair and "adjective" in table.words:
+                for key, rows in _items(lake, table, wanted_pairs).items():
+                    items[key] += rows
     predictions: Mapping[str, list[dict[str, Any]]] = {}
     if items and "predictions" in tables:
-        ids = {item["item_id"] for found in items.values() for item in found}
+        ids = {item["item_id"] for rows in items.values() for item in rows}
         predictions = _predictions(lake, ids)
     for key in sorted(examples.keys() | items.keys()):
         sentences = sorted(
@@ -83,53 +66,49 @@ def pairs(lake: str, wanted: Collection[Pair]) -> Iterator[tuple[Pair, dict[str,
 
 
 def _rows(
-    lake: str, table: str, columns: list[str], wanted: Collection[Pair]
+    lake: str, table: str, columns: list[str], wanted_pairs: Collection[Pair]
 ) -> Iterator[dict[str, Any]]:
     """Rows with the wanted pairs, whose adjective and noun are the first two columns."""
     adjective, noun = columns[:2]
-    words = [sorted({key[place] for key in wanted}) for place in (0, 1)]
+    words = [sorted({key[place] for key in wanted_pairs}) for place in (0, 1)]
     where: list[tuple[str, str, Any]]
-    if len(wanted) == 1:
+    if len(wanted_pairs) == 1:
         where = [(adjective, "=", words[0][0]), (noun, "=", words[1][0])]
     else:
         where = [(adjective, "in", words[0]), (noun, "in", words[1])]
     for batch in arrow.batches(lake, table, where=where, columns=columns):
         for row in batch.to_pylist():
-            if (row[adjective], row[noun]) in wanted:
+            if (row[adjective], row[noun]) in wanted_pairs:
                 yield row
 
 
 def _items(
-    lake: str, dataset: _Dataset, wanted: Collection[Pair]
+    lake: str, table: ItemTable, wanted_pairs: Collection[Pair]
 ) -> dict[Pair, list[dict[str, Any]]]:
-    names = [dataset.adjective, "noun", "edition", dataset.first, dataset.second]
-    found: defaultdict[Pair, list[dict[str, Any]]] = defaultdict(list)
-    for row in _rows(lake, dataset.table, [*names, "label", "item_id"], wanted):
-        found[row[dataset.adjective], row["noun"]].append(
-            {
-                "dataset": dataset.name,
-                "edition": row["edition"],
-                "first": row[dataset.first],
-                "second": row[dataset.second],
-                "label": str(row["label"]),
-                "item_id": row["item_id"],
-            }
-        )
+    assert table.pair is not None
+    adjective, noun = table.words["adjective"], table.words["noun"]
+    names = [adjective, noun, "edition", *table.pair, "label", table.item]
+    rows_by_pair: defaultdict[Pair, list[dict[str, Any]]] = defaultdict(list)
+    for row in _rows(lake, table.name, names, wanted_pairs):
+        first, second = (row[name] for name in table.pair)
+        item = {"dataset": table.title, "edition": row["edition"], "first": first}
+        item |= {"second": second, "label": str(row["label"]), "item_id": row[table.item]}
+        rows_by_pair[row[adjective], row[noun]].append(item)
     order = ("edition", "first", "second", "item_id")
     return {
         key: sorted(rows, key=lambda row: [row[name] for name in order])[:_MOST_ITEMS]
-        for key, rows in found.items()
+        for key, rows in rows_by_pair.items()
     }
 
 
 def _predictions(lake: str, items: Collection[str]) -> dict[str, list[dict[str, Any]]]:
     names = ["item_id", "model", "task", "run_id", "gold", "predicted"]
-    found: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+    rows_by_item: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
     where = [("item_id", "in", sorted(items))]
     for batch in arrow.batches(lake, "predictions", where=where, columns=names):
         for row in batch.to_pylist():
-            found[row["item_id"]].append(row)
+            rows_by_item[row["item_id"]].append(row)
     return {
         item: sorted(rows, key=lambda row: (row["model"] or "", row["task"], row["run_id"]))
-        for item, rows in found.items()
+        for item, rows in rows_by_item.items()
     }

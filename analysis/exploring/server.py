@@ -111,12 +111,12 @@ class _Page:
 
     def pair(self, request: Request) -> Response:
         adjective, noun = (request.query_params.get(name, "") for name in ("adjective", "noun"))
-        found = pair(self._sketches.lake, adjective, noun)
+        details = pair(self._sketches.lake, adjective, noun)
         query = Query("noun", noun, limit=0)
         rows = [
             row for row in self._sketches.sketch(query)["rows"] if row["adjective"] == adjective
         ]
-        return JSONResponse({**found, "rows": rows})
+        return JSONResponse({**details, "rows": rows})
 
 
 @asynccontextmanager

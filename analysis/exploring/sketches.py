@@ -115,13 +115,13 @@ class Lexicon:
 
     def among(self, adjectives: pa.ChunkedArray, classes: Sequence[str]) -> Numbers:
         """Which of the adjectives are of one of the classes."""
-        wanted = [adjective for adjective, one in self.classes.items() if one in classes]
+        members = [adjective for adjective, one in self.classes.items() if one in classes]
         adjectives = adjectives.cast(pa.string())
-        found = pc.is_in(adjectives, value_set=pa.array(wanted, pa.string())).to_numpy()
+        selected = pc.is_in(adjectives, value_set=pa.array(members, pa.string())).to_numpy()
         if "none" in classes:
             known = pa.array(list(self.classes), pa.string())
-            found = found | ~pc.is_in(adjectives, value_set=known).to_numpy()
-        return np.asarray(found)
+            selected = selected | ~pc.is_in(adjectives, value_set=known).to_numpy()
+        return np.asarray(selected)
 
 
 class _Side(NamedTuple):
@@ -238,14 +238,14 @@ class Sketches:
         parts = []
         for name in [corpus] if corpus else sorted(self.corpora):
             rows = self._rows(query.role, name, word)
-            kept = np.ones(rows.num_rows, bool)
+            passing = np.ones(rows.num_rows, bool)
             if query.floor > 1:
-                kept &= rows.column("count").to_numpy() >= query.floor
+                passing &= rows.column("count").to_numpy() >= query.floor
             if query.classes and query.role == "adjective":
-                kept &= self.lexicon.of(word) in query.classes
+                passing &= self.lexicon.of(word) in query.classes
             elif query.classes:
-                kept &= self.lexicon.among(rows.column("adjective"), query.classes)
-            parts.append(rows if kept.all() else rows.filter(pa.array(kept)))
+                passing &= self.lexicon.among(rows.column("adjective"), query.classes)
+            parts.append(rows if passing.all() else rows.filter(pa.array(passing)))
         return pa.concat_tables(parts)
 
     def sketch(self, query: Query) -> dict[str, Any]:
@@ -258,17 +258,17 @@ class Sketches:
         rows = self._of_word(query, query.word, query.corpus)
         partner = ROLES[1 - ROLES.index(query.role)]
         best = _best(_values(rows, query.measure), query.limit)
-        shown = []
+        best_rows = []
         for place in best.tolist():
             # One by one: taken together, the dictionaries of all row groups would be merged.
             row = {name: rows.column(name)[place].as_py() for name in rows.column_names}
             row[query.role] = query.word
-            shown.append(row)
+            best_rows.append(row)
         for name in FORMULAS:
             values = _values(rows, name, best)
-            for row, value in zip(shown, values.tolist(), strict=True):
+            for row, value in zip(best_rows, values.tolist(), strict=True):
                 row[name] = value
-        shown.sort(key=lambda row: (-row[query.measure], row[partner], row["corpus"]))
+        best_rows.sort(key=lambda row: (-row[query.measure], row[partner], row["corpus"]))
         counts = self._counts(query.role, query.word)
         return {
             "rows": [
@@ -276,7 +276,7 @@ class Sketches:
                     **{name: row[name] for name in _NAMES},
                     "class": self.lexicon.of(row["adjective"]),
                 }
-                for row in (shown[: query.limit] if query.limit else shown)
+                for row in (best_rows[: query.limit] if query.limit else best_rows)
             ],
             "total": rows.num_rows,
             "words": counts,

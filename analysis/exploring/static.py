@@ -118,25 +118,26 @@ def _shards(folder: Path, name: str, entries: Iterable[tuple[str, Any]]) -> list
     """Write entries, in the order of their words, into files; the first word of each file."""
     (folder / "data" / name).mkdir(parents=True)
     first: list[str] = []
-    held: list[str] = []
+    entries_of_file: list[str] = []
     size = 0
 
     def flush() -> None:
-        nonlocal held, size
+        nonlocal entries_of_file, size
         number = len(first) - 1
-        text = f"window.adnominalData({json.dumps(f'{name}/{number}')},{{{','.join(held)}}});\n"
+        script, data = json.dumps(f"{name}/{number}"), ",".join(entries_of_file)
+        text = f"window.adnominalData({script},{{{data}}});\n"
         (folder / "data" / name / f"{number}.js").write_text(text, encoding="ascii")
-        held, size = [], 0
+        entries_of_file, size = [], 0
 
     for word, value in entries:
         text = f"{_json(word)}:{_fitting(value)}"
-        if held and size + len(text) > _FULL:
+        if entries_of_file and size + len(text) > _FULL:
             flush()
-        if not held:
+        if not entries_of_file:
             first.append(word)
-        held.append(text)
+        entries_of_file.append(text)
         size += len(text) + 1
-    if held:
+    if entries_of_file:
         flush()
     return first
 
@@ -195,11 +196,12 @@ def _entries(
 
 def _pair_entries(sketches: Sketches, rows: pa.Table) -> Iterator[tuple[str, dict[str, Any]]]:
     """What pairs have besides their counts, those that have anything."""
-    wanted = set(
+    known_pairs = set(
         zip(*(rows.column(name).to_pylist() for name in ("adjective", "noun")), strict=True)
     )
-    found = {
-        f"{adjective} {noun}": value for (adjective, noun), value in pairs(sketches.lake, wanted)
+    details = {
+        f"{adjective} {noun}": value
+        for (adjective, noun), value in pairs(sketches.lake, known_pairs)
     }
-    for name in sorted(found, key=_utf16):
-        yield name, found[name]
+    for name in sorted(details, key=_utf16):
+        yield name, details[name]

@@ -125,8 +125,8 @@ class Words:
         counts: dict[str, int] = {}
         for corpus in self.corpora.values():
             places = corpus.beginning(prefix)
-            found = corpus.counts[places.start : places.stop]
-            best = np.argsort(-found, kind="stable")[:most] + places.start
+            counts_of_corpus = corpus.counts[places.start : places.stop]
+            best = np.argsort(-counts_of_corpus, kind="stable")[:most] + places.start
             for place in best:
                 word = corpus.words[int(place)].as_py()
                 counts[word] = counts.get(word, 0) + int(corpus.counts[place])
@@ -146,11 +146,11 @@ class Words:
 
     def frequent(self, most: int) -> list[str]:
         """The most frequent words of each corpus, without repetition."""
-        found: dict[str, None] = {}
+        words: dict[str, None] = {}
         for corpus in self.corpora.values():
             best = np.argsort(-corpus.counts, kind="stable")[:most]
-            found.update(dict.fromkeys(corpus.words.take(pa.array(best)).to_pylist()))
-        return list(found)
+            words.update(dict.fromkeys(corpus.words.take(pa.array(best)).to_pylist()))
+        return list(words)
 
 
 def _read(root: str, role: str) -> Iterator[pa.Table]:
@@ -199,12 +199,12 @@ def words_of(root: str, role: str, cache: Path) -> Words:
 
 
 def _most_frequent(words: pa.Table) -> pa.Table:
-    kept, totals = [], {}
+    by_corpus, totals = [], {}
     for corpus in words.column("corpus").unique().to_pylist():
         rows = words.filter(pc.equal(words.column("corpus"), corpus))
         totals[corpus] = pc.sum(rows.column("count")).as_py()
         if rows.num_rows > _MOST:
             rows = rows.sort_by([("count", "descending")]).slice(0, _MOST)
-        kept.append(rows)
-    stored = pa.concat_tables(kept) if kept else words
+        by_corpus.append(rows)
+    stored = pa.concat_tables(by_corpus) if by_corpus else words
     return stored.replace_schema_metadata({_TOTALS: json.dumps(totals)})

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from analysis.export.content import Content
-from analysis.published import citation
+from analysis.papers.published import citation
 from etl.lake import arrow
 from etl.registry import dataset
 

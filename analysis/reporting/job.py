@@ -12,14 +12,13 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from analysis import figures
-from analysis.published import citation
-from analysis.reporting.html import html
-from analysis.reporting.lake import Lake, open_lake
-from analysis.reporting.markdown import files, markdown
-from analysis.reporting.overview import overview
-from analysis.reporting.page import (
+from analysis.editions import Lake, open_lake
+from analysis.papers.page import Page
+from analysis.papers.published import PAPERS, citation
+from analysis.rendering import figures
+from analysis.rendering.blocks import (
     Block,
     FigureBlock,
     NotRun,
@@ -30,22 +29,18 @@ from analysis.reporting.page import (
     Text,
     anchored,
 )
-from analysis.reporting.runs import Runs, find_runs
+from analysis.rendering.html import html
+from analysis.rendering.markdown import files, markdown
+from analysis.reporting.overview import overview
 from analysis.reporting.summary import summary
+from analysis.runs import Runs, find_runs
 from analysis.semantics.prover import provers
 from conf import UserError, setting
 
 log = logging.getLogger("adnominal")
 
-# Heading of each page, by its module in this package.
-PAGES = {
-    "adept": "ADEPT: adjectives and plausibility",
-    "plane": "PLANE: entailment of adjective-noun phrases",
-    "asp": "ASP: the Adjective Scale Probe",
-    "sygns": "SyGNS: systematic generalisation",
-    "cross_task": "What none of the papers has",
-}
-PAPERS = ("adept", "plane", "asp", "sygns")
+# Where each page is declared; its module is imported when the page is made.
+PAGES = {name: f"analysis.papers.{name}" for name in PAPERS} | {"cross_task": "analysis.across"}
 # What marks a folder as a report of ours.
 MANIFEST = "report.json"
 _KIND = "adnominal report"
@@ -116,31 +111,31 @@ def report(settings: Settings) -> None:
     if runs.runs:
         log.info("%d finished runs", len(runs.runs))
     parts = list(_parts(settings, lake, runs))
-    made = Report(
+    document = Report(
         "Adnominal: the papers' tables and figures, and ours", _opening(lake, runs, parts), parts
     )
-    number = _write(Path(settings.out), made)
+    number = _write(Path(settings.out), document)
     log.info("%s/report.html written, with %d files beside it", settings.out, number)
+
+
+def page_of(name: str) -> Page[Any]:
+    """The declaration of a page."""
+    page: Page[Any] = importlib.import_module(PAGES[name]).PAGE
+    return page
 
 
 def _parts(settings: Settings, lake: Lake, runs: Runs) -> Iterator[Part]:
     for number, name in enumerate(settings.pages, 1):
         started = time.monotonic()
-        module = importlib.import_module(f"analysis.reporting.{name}")
+        page = page_of(name)
         options = {"prover": settings.prover, "cache": settings.cache} if name == "sygns" else {}
-        sections: Sequence[Section] = module.sections(lake, runs, **options)
+        sections = page.sections(lake, runs, **options)
         if name in PAPERS:
-            first = Section(f"{name}-paper", "The paper", [Text(citation(name))])
-            sections = [first, *sections]
-        log.info(
-            "page %d of %d, %s: %d sections in %.0f s",
-            number,
-            len(settings.pages),
-            name,
-            len(sections),
-            time.monotonic() - started,
-        )
-        yield Part(name, PAGES[name], [_of_lake(section, settings.lake) for section in sections])
+            sections = [Section(f"{name}-paper", "The paper", [Text(citation(name))]), *sections]
+        seconds = time.monotonic() - started
+        progress = (number, len(settings.pages), name, len(sections), seconds)
+        log.info("page %d of %d, %s: %d sections in %.0f s", *progress)
+        yield Part(name, page.title, [_of_lake(section, settings.lake) for section in sections])
 
 
 def _of_lake(section: Section, lake: str) -> Section:
@@ -171,30 +166,30 @@ def _opening(lake: Lake, runs: Runs, parts: Sequence[Part]) -> list[Block]:
     ]
 
 
-def _write(out: Path, made: Report) -> int:
+def _write(out: Path, document: Report) -> int:
     """The files, in a new folder that takes the place of the old one at the end."""
     pictures = {
         anchor: figures.svg(block.figure)
-        for anchor, block in anchored(made)
+        for anchor, block in anchored(document)
         if isinstance(block, FigureBlock)
     }
-    texts = {"report.html": html(made, pictures), "report.md": markdown(made)}
-    texts |= files(made, pictures)
+    texts = {"report.html": html(document, pictures), "report.md": markdown(document)}
+    texts |= files(document, pictures)
     manifest = {"kind": _KIND, "files": sorted(texts)}
     texts[MANIFEST] = json.dumps(manifest, indent=1) + "\n"
     partial = out.with_name(f".{out.name}.{os.getpid()}.partial")
-    before = out.with_name(f".{out.name}.{os.getpid()}.before")
+    previous = out.with_name(f".{out.name}.{os.getpid()}.previous")
     try:
         for path, text in texts.items():
             target = partial / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text, encoding="utf-8")
         if out.exists():
-            out.rename(before)
+            out.rename(previous)
         partial.rename(out)
     finally:
-        if before.exists() and not out.exists():
-            before.rename(out)
+        if previous.exists() and not out.exists():
+            previous.rename(out)
         shutil.rmtree(partial, ignore_errors=True)
-        shutil.rmtree(before, ignore_errors=True)
+        shutil.rmtree(previous, ignore_errors=True)
     return len(texts) - 1

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from analysis.reporting.page import (
+from analysis.rendering.blocks import (
     Block,
     FigureBlock,
     NotRun,
@@ -64,13 +64,14 @@ def overview(parts: Sequence[Part]) -> list[Block]:
     if not rows:
         return []
     states = Counter(row["state"] for row in rows)
-    told = ", ".join(f"{number} {state}" for state, number in sorted(states.items()))
+    states_text = ", ".join(f"{number} {state}" for state, number in sorted(states.items()))
     return [
         Table("Every printed table and figure", pa.Table.from_pylist(rows, _SCHEMA), folded=True),
         Text(
-            f"Of {len(rows)} printed tables and figures: {told}. Recomputed: from the rows of the "
-            "lake, without a model. Run: from answers of the runs named, whose models are not all "
-            "the paper's; in part: something of it is missing, with its command in the last column."
+            f"Of {len(rows)} printed tables and figures: {states_text}. Recomputed: from the rows "
+            "of the lake, without a model. Run: from answers of the runs named, whose models are "
+            "not all the paper's; in part: something of it is missing, with its command in the "
+            "last column."
         ),
     ]
 
@@ -79,26 +80,26 @@ def _row(section: Section) -> dict[str, str | int | None]:
     counts: Counter[str] = Counter()
     runs: dict[str, list[str]] = {}
     missing: list[str] = []
-    shown = published = False
+    has_content = published = False
     for block in section.blocks:
         match block:
             case Table(printed=printed) if printed:
                 counts.update(printed)
-            case RunsText(runs=own):
-                for model, run in own:
+            case RunsText(runs=names):
+                for model, run in names:
                     runs.setdefault(model, []).append(run)
             case NotRun(command=command):
                 missing.append(command)
             case Unavailable():
                 published = True
             case Table() | FigureBlock():
-                shown = True
+                has_content = True
             case _:
                 pass
     state = "not run"
     if runs:
         state = "run"
-    elif counts["recomputed"] or (shown and not counts and not missing):
+    elif counts["recomputed"] or (has_content and not counts and not missing):
         state = "recomputed"
     elif not missing and (published or counts["not recomputable"]):
         state = "not recomputable"
@@ -111,6 +112,6 @@ def _row(section: Section) -> dict[str, str | int | None]:
         "not run": counts["not run"] if counts else None,
         "not recomputable": counts["not recomputable"] if counts else None,
         "state": state,
-        "runs": "\n".join(f"{model}: {', '.join(own)}" for model, own in runs.items()) or None,
+        "runs": "\n".join(f"{model}: {', '.join(names)}" for model, names in runs.items()) or None,
         "missing": "\n".join(dict.fromkeys(missing)) or None,
     }

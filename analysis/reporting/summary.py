@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from analysis.reporting.page import Block, NotRun, Part, Table, Text, cells
+from analysis.rendering.blocks import Block, NotRun, Part, Table, Text, cells
 
 # Cells of a paper that stand on the first page: those of its first table with ours, with intervals.
 _MOST = 4
@@ -17,16 +17,16 @@ def summary(parts: Sequence[Part]) -> list[Block]:
     results = [row for part in parts for row in _headlines(part)]
     missing = [row for part in parts for row in _missing(part)]
     states = pa.Table.from_pylist([_state(part) for part in parts])
-    found: list[Block] = [Table("What was run", states)]
+    blocks: list[Block] = [Table("What was run", states)]
     if results:
         rows = pa.Table.from_pylist(results)
-        found.append(Table("Results: published, and ours with its 95 % interval", rows))
+        blocks.append(Table("Results: published, and ours with its 95 % interval", rows))
     else:
-        found.append(Text("No number of a paper has one of ours beside it yet."))
+        blocks.append(Text("No number of a paper has one of ours beside it yet."))
     if missing:
         commands = pa.Table.from_pylist(missing)
-        found.append(Table("What is missing, and the command for each", commands, folded=True))
-    return found
+        blocks.append(Table("What is missing, and the command for each", commands, folded=True))
+    return blocks
 
 
 def _title(part: Part) -> str:
@@ -35,8 +35,8 @@ def _title(part: Part) -> str:
 
 def _state(part: Part) -> dict[str, str | int]:
     blocks = [section.blocks for section in part.sections]
-    ours = sum(any(_has_ours(block) for block in own) for own in blocks)
-    missing = sum(any(isinstance(block, NotRun) for block in own) for own in blocks)
+    ours = sum(any(_has_ours(block) for block in sections) for sections in blocks)
+    missing = sum(any(isinstance(block, NotRun) for block in sections) for sections in blocks)
     return {
         "": _title(part),
         "sections": len(blocks),
@@ -61,7 +61,7 @@ def _headlines(part: Part) -> Iterator[dict[str, str]]:
             if not isinstance(block, Table):
                 continue
             names, _, rows = cells(block)
-            found = [
+            cells_with_ours = [
                 {
                     "paper": _title(part),
                     "table": section.title,
@@ -74,8 +74,8 @@ def _headlines(part: Part) -> Iterator[dict[str, str]]:
                 for name, cell in zip(names[1:], row[1:], strict=True)
                 if "[" in _ours(cell)
             ]
-            if found:
-                yield from found[:_MOST]
+            if cells_with_ours:
+                yield from cells_with_ours[:_MOST]
                 return
 
 

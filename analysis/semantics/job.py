@@ -9,6 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
+from analysis import predictions
+from analysis.rows import tuples
 from analysis.semantics.drs_matching import VARIANTS
 from analysis.semantics.evaluate import FORMS, Item, ItemScores, Summary, evaluate, summarise
 from analysis.semantics.prover import Outcome, Proving, provers
@@ -21,7 +25,12 @@ from etl.sygns.fol import ParseError
 class Settings:
     """Settings of ``python -m analysis.semantics``."""
 
-    form: str = setting(help="form of the meanings", choices=FORMS, example="form=fol")
+    form: str | None = setting(
+        None,
+        help="form of the meanings in files; of a run it is known",
+        choices=FORMS,
+        example="form=fol",
+    )
     gold: str | None = setting(
         None,
         help="gold meanings: one a line, or a .tsv with a header and a column named like the form "
@@ -70,6 +79,8 @@ class Settings:
             raise UserError(
                 "expected either gold=FILE and predicted=FILE, or run=ID of the table predictions"
             )
+        if files and self.form is None:
+            raise UserError(f"form is missing: expected form= with one of {', '.join(FORMS)}")
         if self.seconds <= 0:
             raise UserError(f"seconds={self.seconds:g}: expected more than 0")
 
@@ -82,13 +93,15 @@ def score(settings: Settings) -> None:
     items.jsonl.
     """
     if settings.run is not None:
-        items = run_items(settings.lake, settings.run, settings.form, settings.part)
+        form = settings.form or run_form(settings.lake, settings.run)
+        items = run_items(settings.lake, settings.run, form, settings.part)
     else:
-        assert settings.gold is not None and settings.predicted is not None
-        items = text_items(Path(settings.gold), Path(settings.predicted), settings.form)
+        assert settings.gold and settings.predicted and settings.form
+        form = settings.form
+        items = text_items(Path(settings.gold), Path(settings.predicted), form)
     names = settings.prover
     if names == "auto":
-        names = "none" if settings.form == "drs" else "eprover"
+        names = "none" if form == "drs" else "eprover"
     proving = None
     if names != "none":
         cache = Path(settings.cache) if settings.cache else None
@@ -96,14 +109,14 @@ def score(settings: Settings) -> None:
     try:
         scores = evaluate(
             items,
-            settings.form,
+            form,
             proving=proving,
             search=settings.search,
             rounding=settings.rounding,
             matching=settings.matching,
         )
     except ParseError as error:
-        raise UserError(f"a gold meaning cannot be read as {settings.form}: {error}") from error
+        raise UserError(f"a gold meaning cannot be read as {form}: {error}") from error
     finally:
         if proving is not None:
             proving.close()
@@ -122,7 +135,7 @@ def text_items(gold: Path, predicted: Path, form: str) -> list[Item]:
     for path in (gold, predicted):
         if not path.is_file():
             raise UserError(f"{path}: no such file")
-    predictions = predicted.read_text(encoding="utf-8").splitlines()
+    answers = predicted.read_text(encoding="utf-8").splitlines()
     rows: list[dict[str, str]]
     if gold.suffix == ".tsv":
         with gold.open(encoding="utf-8", newline="") as lines:
@@ -134,10 +147,9 @@ def text_items(gold: Path, predicted: Path, form: str) -> list[Item]:
             rows = list(reader)
     else:
         rows = [{form: line} for line in gold.read_text(encoding="utf-8").splitlines()]
-    if len(rows) != len(predictions):
+    if len(rows) != len(answers):
         raise UserError(
-            f"{gold} has {len(rows)} meanings, {predicted} {len(predictions)}; "
-            "expected as many lines"
+            f"{gold} has {len(rows)} meanings, {predicted} {len(answers)}; expected as many lines"
         )
     if not rows:
         raise UserError(f"{gold}: no meanings")
@@ -150,7 +162,7 @@ def text_items(gold: Path, predicted: Path, form: str) -> list[Item]:
             int(row["depth"]) if row.get("depth", "").isdigit() else None,
             _phenomena(row),
         )
-        for number, (row, prediction) in enumerate(zip(rows, predictions, strict=True), 1)
+        for number, (row, prediction) in enumerate(zip(rows, answers, strict=True), 1)
     ]
 
 
@@ -168,6 +180,29 @@ def _phenomena(row: dict[str, str]) -> tuple[str, ...] | None:
     return tuple([part for part in text.split(",") if part])
 
 
+def run_form(lake: str, run: str) -> str:
+    """The form of the meanings that a run predicted, as its task in the predictions names it.
+
+    Raises:
+        UserError: the run has no rows, or none of a form of meanings.
+    """
+    tasks = {str(task) for (task,) in tuples(_predictions(lake, run, "task"))}
+    forms = [form for form in FORMS if f"sygns_{form}" in tasks]
+    if len(forms) != 1:
+        raise UserError(
+            f"run={run}: predictions of {', '.join(sorted(tasks))}; expected a run on SyGNS, or "
+            f"form= with one of {', '.join(FORMS)}"
+        )
+    return forms[0]
+
+
+def _predictions(lake: str, run: str, *columns: str) -> pa.Table:
+    table = predictions.read(lake, [run], columns)
+    if not table.num_rows:
+        raise UserError(f"run={run}: no rows in the table predictions of {lake}")
+    return table
+
+
 def run_items(lake: str, run: str, form: str, part: str = "all") -> list[Item]:
     """The predictions of a run, joined with the table sygns, in the order of their ids.
 
@@ -179,24 +214,17 @@ def run_items(lake: str, run: str, form: str, part: str = "all") -> list[Item]:
         UserError: the run has no rows, or none of the part, or rows of sentences that the table
             does not have, or its predictions are of another form.
     """
-    table = arrow.read(
-        lake,
-        "predictions",
-        where=[("run_id", "=", run)],
-        columns=["item_id", "task", "edition", "scheme", "fold", "predicted", "text"],
-    )
-    predicted = table.sort_by("item_id").to_pylist()
-    if not predicted:
-        raise UserError(f"run={run}: no rows in the table predictions of {lake}")
+    columns = ("item_id", "task", "edition", "scheme", "fold", "predicted", "text")
+    predicted = _predictions(lake, run, *columns).sort_by("item_id").to_pylist()
     forms = {str(row["task"]).removeprefix("sygns_") for row in predicted}
     if other := sorted(forms & set(FORMS) - {form}):
         raise UserError(f"form={form}: run={run} predicted {other[0]}; write form={other[0]}")
     predicted = _of_part(lake, run, predicted, part)
     editions = sorted({str(row["edition"]) for row in predicted})
-    columns = ["sentence_id", "edition", "sentence", "depth", "phenomena", form]
+    names = ["sentence_id", "edition", "sentence", "depth", "phenomena", form]
     known: dict[tuple[str, str], dict[str, Any]] = {}
     for edition in editions:
-        sentences = arrow.read(lake, "sygns", where=[("edition", "=", edition)], columns=columns)
+        sentences = arrow.read(lake, "sygns", where=[("edition", "=", edition)], columns=names)
         known.update({(row["edition"], row["sentence_id"]): row for row in sentences.to_pylist()})
     items = []
     for row in predicted:

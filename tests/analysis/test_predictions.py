@@ -4,7 +4,8 @@ import pyarrow as pa
 import pytest
 
 from analysis.predictions import pair, read_run
-from analysis.significance import compare
+from analysis.statistics.comparisons import compare
+from analysis.statistics.resampling import Resampling
 from conf import UserError
 from etl.lake import arrow
 from etl.lake.tables import table
@@ -47,7 +48,7 @@ def test_items_are_paired_as_often_as_they_stand(lake):
     found = pair(read_run(lake, "one"), read_run(lake, "two"))
     assert found.item_ids == ["a", "a", "b"]
     assert (found.gold, found.first, found.second) == (list("xxy"), list("xyy"), list("xxy"))
-    result = compare("accuracy", found.gold, found.first, found.second, resamples=50)
+    result = compare("accuracy", found, resampling=Resampling(resamples=50))
     assert result.mcnemar.only_second == 1
 
 

@@ -11,6 +11,7 @@ from analysis import slices
 from conf import UserError
 from etl.lake import arrow
 from etl.lake.tables import table
+from etl.registry import ITEM_TABLES
 
 NAYAK = {"fake", "alleged"}
 
@@ -98,5 +99,6 @@ def test_words_of_items_in_the_order_asked(lake):
 
 
 def test_every_table_has_the_columns_named():
-    for name, (key, columns) in slices.TABLES.items():
+    for name, items in ITEM_TABLES.items():
+        key, columns = items.item, items.words
         assert {key, "edition", *columns.values()} <= set(table(name).schema.names)

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from analysis.reporting.runs import Run, Runs
+from analysis.runs import Run, Runs
 from benchmarks.harness import page
 from benchmarks.papers import CASE, Settings, classified, mean, measured, merged
 from benchmarks.papers_runs import experiments, states

@@ -15,9 +15,9 @@ import pyarrow as pa
 import pytest
 
 import conf
-from analysis.reporting.html import html
-from analysis.reporting.markdown import markdown
-from analysis.reporting.page import Part, Report, Section, Table, Text
+from analysis.rendering.blocks import Part, Report, Section, Table, Text
+from analysis.rendering.html import html
+from analysis.rendering.markdown import markdown
 from conf import ROOT, UserError, setting
 from etl.adept.annotation import Question
 from etl.adept.forms import batch_files, page_html

@@ -12,11 +12,11 @@ import pyarrow as pa
 import pytest
 
 import conf
-from analysis.labels import ADEPT
+from analysis.editions import open_lake
+from analysis.rendering.blocks import Report
 from analysis.reporting import job
-from analysis.reporting.lake import open_lake
-from analysis.reporting.page import Report
-from analysis.reporting.runs import find_runs
+from analysis.runs import find_runs
+from etl.adept import LABELS as ADEPT
 from etl.asp import TESTS
 from etl.asp.gold import HUMAN, POLARITIES, PUBLISHED, rises
 from etl.lake import arrow

@@ -12,11 +12,14 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordPiece
 from tokenizers.pre_tokenizers import Whitespace
 
-from analysis.labels import ADEPT, PLANE
-from analysis.reporting.runs import Run, Runs
+from analysis.runs import Run, Runs
 from etl.lake import arrow
 from etl.lake.tables import table
 from etl.plane.rules import HOLDS
+from etl.registry import DATASETS
+
+ADEPT = DATASETS["adept"].label_names
+PLANE = DATASETS["plane"].label_names
 
 EDITION = "published"
 CLASS = {"red": "I", "dead": "I", "big": "S", "small": "S", "fake": "O", "former": "O"}

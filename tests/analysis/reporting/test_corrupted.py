@@ -4,39 +4,34 @@ reads it must change. A cell with a number of ours that no corruption changes re
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pytest
 
-from analysis.reporting import (
-    adept,
-    asp,
-    cross_artefacts,
-    cross_frequency,
-    cross_splits,
-    plane,
-    sygns,
-)
-from analysis.reporting import lake as reporting
-from analysis.reporting.lake import open_lake
-from analysis.reporting.page import FigureBlock, Section, Table, cells
-from analysis.reporting.runs import Runs, find_runs
+from analysis import across
+from analysis.across import audits, frequency, overlap, splits
+from analysis.editions import open_lake
+from analysis.papers import adept, asp, plane, sygns
+from analysis.papers.page import Page
+from analysis.rendering.blocks import FigureBlock, Section, Table, cells
+from analysis.runs import Runs, find_runs
 from etl.lake import arrow
 from etl.lake.tables import table
 from tests.analysis.reporting.small_lake import Made
 
 Row: TypeAlias = dict[str, Any]
 Cell: TypeAlias = tuple[str, str, str, str]
-_PAGES: Mapping[str, Callable[[reporting.Lake, Runs], list[Section]]] = {
-    "adept": adept.sections,
-    "asp": asp.sections,
-    "sygns": sygns.sections,
-    "plane": plane.sections,
-    "frequency": cross_frequency.sections,
-    "splits": cross_splits.sections,
-    "artefacts": lambda lake, runs: cross_artefacts.sections(lake),
+_PAGES: Mapping[str, Page[Any]] = {
+    "adept": adept.PAGE,
+    "asp": asp.PAGE,
+    "sygns": sygns.PAGE,
+    "plane": plane.PAGE,
+    "frequency": replace(across.PAGE, exhibits=(frequency.against_corpora,)),
+    "splits": replace(across.PAGE, exhibits=(splits.between, splits.within)),
+    "artefacts": replace(across.PAGE, exhibits=(*audits.EXHIBITS, overlap.of_forms)),
 }
 
 
@@ -189,7 +184,7 @@ class Lake:
 
     def page(self, name: str, root: Path) -> dict[Cell, str]:
         """The cells of a page, of the lake at `root`."""
-        return numbers(_PAGES[name](open_lake(str(root)), self.runs))
+        return numbers(_PAGES[name].sections(open_lake(str(root)), self.runs))
 
     def before(self, name: str) -> dict[Cell, str]:
         """The cells of a page where nothing is corrupted."""

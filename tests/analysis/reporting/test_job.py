@@ -12,11 +12,12 @@ import pyarrow as pa
 import pytest
 
 import conf
-from analysis import figures
-from analysis.reporting import adept, asp, job, sygns
-from analysis.reporting.lake import open_lake
-from analysis.reporting.page import FigureBlock, NotRun, Report, Table, Text, anchored, guarded
-from analysis.reporting.runs import find_runs
+from analysis.editions import open_lake
+from analysis.papers import adept, asp, sygns
+from analysis.rendering import figures
+from analysis.rendering.blocks import FigureBlock, NotRun, Report, Table, Text, anchored, guarded
+from analysis.reporting import job
+from analysis.runs import find_runs
 from conf import UserError
 from tests.analysis.reporting.conftest import write
 
@@ -116,7 +117,7 @@ def test_every_block_is_in_markdown_and_in_files(written):
 def test_equal_input_gives_equal_blocks_and_equal_pictures(made, built):
     opened, runs = open_lake(made[0]), find_runs(made[1])
     for part, module in zip(built.parts, (adept, asp, sygns), strict=True):
-        again = module.sections(opened, runs)
+        again = module.PAGE.sections(opened, runs)
         assert len(part.sections) == len(again) + 1
         for first, second in zip(part.sections[1:], again, strict=True):
             assert first.title == second.title

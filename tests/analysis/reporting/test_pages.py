@@ -7,13 +7,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from analysis.reporting.examples import bracketed, drawn
-from analysis.reporting.html import html
-from analysis.reporting.lake import open_lake
-from analysis.reporting.markdown import markdown
-from analysis.reporting.meanings import Meanings
-from analysis.reporting.page import NotRun, Part, Report, Section, Table, Text, cells
-from analysis.reporting.runs import Run, Runs, find_runs, groups
+from analysis.editions import open_lake
+from analysis.examples import bracketed, shuffled
+from analysis.papers.sygns.sources import Choice, Meanings
+from analysis.rendering.blocks import NotRun, Part, Report, Section, Table, Text, cells
+from analysis.rendering.html import html
+from analysis.rendering.markdown import markdown
+from analysis.runs import Run, Runs, find_runs, groups
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +140,7 @@ def test_entailment_is_proved_on_request(made):
     pytest.importorskip("cvc5")
     lake = open_lake(made[0])
     asked = Meanings(lake, find_runs(made[1]), "demo", "cvc5")
-    found = asked.entailment(asked.group("systematicity", "one", "fol", "gru"))
+    found = asked.entailment(asked.group(Choice("systematicity", "one", "fol", "gru")))
     assert found["EXI"][2].estimate == 1.0 and found["UNI"][2].estimate == 0.0
 
 
@@ -158,7 +158,7 @@ def test_a_report_of_nothing_but_words():
 
 def test_examples_do_not_depend_on_order():
     names = [str(at) for at in range(20)]
-    assert drawn(names, 1, str) == drawn(reversed(names), 1, str) != drawn(names, 2, str)
+    assert shuffled(names, 1, str) == shuffled(reversed(names), 1, str) != shuffled(names, 2, str)
     assert bracketed("A deadline kills a dead Dead man.", "dead") == (
         "A deadline kills a [dead] Dead man."
     )

@@ -3,14 +3,14 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from analysis.reporting import plane
-from analysis.reporting.lake import open_lake
-from analysis.reporting.page import FigureBlock, NotRun, Section, Table, Text
-from analysis.reporting.runs import Runs
+from analysis.editions import open_lake
+from analysis.papers.plane import PAGE
+from analysis.rendering.blocks import FigureBlock, NotRun, Section, Table, Text
+from analysis.runs import Runs
 from etl.lake import arrow
 from etl.lake.tables import table
+from tests.analysis.rendering.test_figures import labelled
 from tests.analysis.reporting.small_lake import Made
-from tests.analysis.test_figures import labelled
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def small_lake(tmp_path_factory):
 @pytest.fixture(scope="module")
 def page(small_lake) -> dict[str, Section]:
     lake = open_lake(small_lake.root)
-    return {own.anchor.removeprefix("plane-"): own for own in plane.sections(lake, small_lake.all)}
+    return {own.anchor.removeprefix("plane-"): own for own in PAGE.sections(lake, small_lake.all)}
 
 
 def tables(section: Section) -> list[Table]:
@@ -130,6 +130,6 @@ def test_a_lake_without_it_names_the_commands(tmp_path):
         [{"corpus": "web", "adjective": "red", "noun": "car", "count": 1}], schema
     )
     arrow.append(str(tmp_path), "amod_pairs", rows, job="t")
-    for section in plane.sections(open_lake(str(tmp_path)), Runs()):
+    for section in PAGE.sections(open_lake(str(tmp_path)), Runs()):
         (last,) = [block for block in section.blocks if isinstance(block, NotRun)]
         assert last.command and "lake=" in last.command, section.anchor

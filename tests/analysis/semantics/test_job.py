@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import conf
-from analysis.semantics.job import Settings, run_items, score, text_items
+from analysis.semantics.job import Settings, run_form, run_items, score, text_items
 from conf import UserError
 from etl.lake import arrow
 from etl.lake.tables import table
@@ -77,6 +77,7 @@ def test_published_tags_are_understood(tmp_path):
         ("form=vf gold={gold} predicted=nowhere", "nowhere: no such file"),
         ("form=vf gold={gold} predicted={gold}", "2 meanings, .* 3; expected as many"),
         ("form=vf gold={gold} predicted={predicted} prover=spass", "expected some of eprover"),
+        ("gold={gold} predicted={predicted}", "form is missing: expected form= with one of fol"),
         ("form=vf gold={gold} predicted={predicted} seconds=0", "expected more than 0"),
         ("form=fol gold={predicted} predicted={predicted}", "a gold meaning cannot be read"),
     ],
@@ -126,9 +127,11 @@ def test_predictions_of_a_run(tmp_path):
         run_items(lake, "r2", "vf")
     with pytest.raises(UserError, match="run=r3: no rows"):
         run_items(lake, "r3", "vf")
+    with pytest.raises(UserError, match="run=r1: predictions of sygns; expected a run on SyGNS"):
+        run_form(lake, "r1")
 
 
-def test_parts_of_a_run_are_scored_apart(tmp_path):
+def test_parts_of_a_run_are_scored_apart(tmp_path, capsys):
     lake = str(tmp_path / "lake")
     records = list(Sampler(grammar("clean", 5, 5), 0, seed=0).records(range(3)))
     parts = ("test", "val", "test")
@@ -161,6 +164,9 @@ def test_parts_of_a_run_are_scored_apart(tmp_path):
         run_items(lake, "r1", "vf", "train")
     with pytest.raises(UserError, match="form=fol: run=r1 predicted vf; write form=vf"):
         run_items(lake, "r1", "fol")
+    assert run_form(lake, "r1") == "vf"
+    score(conf.load(Settings, ["run=r1", f"lake={lake}", "prover=none"]))
+    assert capsys.readouterr().out.splitlines()[1].split()[:3] == ["all", "2", "100.0"]
 
 
 def test_the_command_line(files):

@@ -1,0 +1,21 @@
+"""What none of the four papers has: transfer, frequency, leak-free splits and artefacts."""
+
+from __future__ import annotations
+
+from analysis.across import audits, fine_tuned, frequency, overlap, splits, transfer
+from analysis.papers.page import Page
+
+PAGE = Page(
+    "cross",
+    "What none of the papers has",
+    fine_tuned.Across,
+    (
+        transfer.matrix,
+        transfer.continued,
+        frequency.against_corpora,
+        splits.between,
+        splits.within,
+        *audits.EXHIBITS,
+        overlap.of_forms,
+    ),
+)

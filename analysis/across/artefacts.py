@@ -1,0 +1,275 @@
+"""What a part of the input alone gives away of the label: the artefact audit.
+
+A model that answers from half of the input has learnt the dataset, not the task (Poliak et al.
+2018; Gururangan et al. 2018). `audit` trains a linear classifier of n-grams on one part of the
+input, on the rows that models are trained on, and scores it on held-out rows beside the majority
+label. `token_table` finds the words that give a label away, after Gardner et al. (2021): if no word
+alone said anything of the label, its rows would have the label as often as all rows have.
+`analysis.across.audited_rows` reads the rows of each dataset.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from scipy import stats
+
+from analysis.rendering import figures
+from analysis.rendering.figures import Channels, Plot
+from analysis.rows import schema, with_column
+from analysis.statistics.comparisons import holm
+from analysis.statistics.intervals import clustered
+from analysis.statistics.resampling import Resampling, permutation
+from etl.asp.audit import tokens
+
+TRAINED, TESTED = 4_000, 2_500
+RESAMPLES = 2_000
+# L2 regularisation that is tried.
+_STRENGTHS = (1e-4, 1e-3, 1e-2)
+# Words in fewer rows than this are not tested one by one: what they say is chance.
+LEAST = 20
+
+_AUDIT = schema(
+    "dataset edition split input trained:int part rows:int majority:float accuracy:float low:float "
+    "high:float gain:float p:float p_holm:float"
+)
+_TOKENS = schema("token label rows:int share:float expected:float z:float p:float")
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of one split, as columns of the same length.
+
+    `train` are the numbers of the rows to learn from, `test` of those to be scored on, of the part
+    called `part`; `inputs` has a text a row for each part of the input that is looked at alone.
+    """
+
+    dataset: str
+    edition: str
+    split: str
+    part: str
+    item_ids: Sequence[str]
+    labels: Sequence[str]
+    inputs: Mapping[str, Sequence[str]]
+    train: Sequence[int]
+    test: Sequence[int]
+
+
+def _sample(rows: Rows, numbers: Iterable[int], cap: int, seed: int) -> list[int]:
+    """At most `cap` rows: those whose hash of (seed, id) is least, whatever order they came in."""
+    ranked = sorted(numbers, key=lambda at: (_digest(seed, rows.item_ids[at]), rows.labels[at]))
+    return ranked[:cap]
+
+
+def _words(text: str) -> list[str]:
+    """The words and marks of a text and, as one more, how many they are."""
+    words = tokens(text)
+    return [*words, f"(tokens: {len(words)})"]
+
+
+def _grams(text: str) -> list[str]:
+    words = tokens(text)
+    return [*_words(text), *map(" ".join, pairwise(words))]
+
+
+@lru_cache(maxsize=1 << 17)
+def _letters_of(word: str) -> tuple[str, ...]:
+    """Runs of two to four letters within a word and the spaces around it, each after a tab."""
+    padded = f" {word} "
+    return tuple(f"\t{padded[i : i + n]}" for n in (2, 3, 4) for i in range(len(padded) - n + 1))
+
+
+@lru_cache(maxsize=1 << 14)
+def _features(text: str) -> frozenset[str]:
+    """Words, pairs of words, the number of words, and the runs of letters of each word.
+
+    Runs of letters have something to say of words that were not seen (*un-*, *-al*); they begin
+    with a mark that no word has.
+    """
+    features = set(_grams(text))
+    for word in text.lower().split():
+        features.update(_letters_of(word))
+    return frozenset(features)
+
+
+class _Classifier:
+    """A logistic regression on the features of texts.
+
+    How strongly it is regularised is chosen on a tenth of the texts (all rows of a text on one
+    side, as unseen words are); of equally good strengths the greatest. Nothing is drawn but by the
+    hash of a text.
+    """
+
+    def __init__(self, texts: Sequence[str], labels: Sequence[str]) -> None:
+        from sklearn.feature_extraction.text import CountVectorizer
+
+        self._vectorizer = CountVectorizer(analyzer=_features, binary=True, min_df=2)
+        known = self._vectorizer.fit_transform(texts).tocsr()
+        gold = np.array(labels, dtype=object)
+        held_out = np.array([_digest("tuning", text)[0] < 26 for text in texts])
+        strength = _STRENGTHS[1]
+        if held_out.any() and len(set(gold[~held_out])) > 1:
+            right = {
+                alpha: float(
+                    (
+                        self._fitted(known[~held_out], gold[~held_out], alpha).predict(
+                            known[held_out]
+                        )
+                        == gold[held_out]
+                    ).mean()
+                )
+                for alpha in _STRENGTHS
+            }
+            strength = max(_STRENGTHS, key=lambda alpha: (right[alpha], alpha))
+        self._model = self._fitted(known, gold, strength)
+
+    def _fitted(self, known: Any, gold: npt.NDArray[np.object_], strength: float) -> Any:
+        from sklearn.linear_model import SGDClassifier
+
+        # Averaged stochastic descent: as good here as a full solver and many times faster.
+        model = SGDClassifier(
+            loss="log_loss", alpha=strength, average=True, max_iter=8, tol=None, random_state=0
+        )
+        return model.fit(known, gold)
+
+    def __call__(self, texts: Sequence[str]) -> list[str]:
+        return [str(label) for label in self._model.predict(self._vectorizer.transform(texts))]
+
+
+def _digest(*parts: object) -> bytes:
+    return hashlib.blake2b("\t".join(map(str, parts)).encode(), digest_size=8).digest()
+
+
+def audit(
+    splits: Iterable[Rows], *, trained: int = TRAINED, tested: int = TESTED, seed: int = 0
+) -> pa.Table:
+    """How well each part of the input alone predicts the label; one row a split and input.
+
+    Columns: dataset, edition, split, input; trained (rows learnt from, at most `trained`); part and
+    rows (scored on, at most `tested`); majority, the accuracy of the training rows' most frequent
+    label; accuracy with its interval low to high, by `clustered`: rows with the same text get the
+    same answer; gain over the majority; p that there is none, one-sided, by permutation with the
+    majority's answers, texts exchanged as a whole; p_holm, corrected for all rows of the table. An
+    input of which all training rows are alike says the majority.
+
+    Raises:
+        ValueError: no split; a split without rows to train or to score on.
+    """
+    audited: list[dict[str, Any]] = []
+    # Several tests of one split learn from the same rows: each input is learnt once.
+    classifiers: dict[bytes, _Classifier] = {}
+    for rows in splits:
+        learnt = _sample(rows, rows.train, trained, seed)
+        scored = _sample(rows, rows.test, tested, seed)
+        where = f"{rows.dataset}, edition {rows.edition}, {rows.split}"
+        if not learnt or not scored:
+            raise ValueError(f"{where}: {len(learnt)} rows to train on, {len(scored)} to score on")
+        labels = [rows.labels[at] for at in learnt]
+        counts = Counter(labels)
+        most = min(counts, key=lambda label: (-counts[label], label))
+        for name, texts in rows.inputs.items():
+            known, asked_texts = ([texts[at] for at in places] for places in (learnt, scored))
+            guesses = [most] * len(scored)
+            if len(set(known)) > 1 and len(counts) > 1:
+                key = _digest(*known, *labels)
+                if key not in classifiers:
+                    recent = dict(list(classifiers.items())[:3])
+                    classifiers = {key: _Classifier(known, labels)} | recent
+                guesses = classifiers[key](asked_texts)
+            gold = [rows.labels[at] for at in scored]
+            audited.append(
+                {
+                    "dataset": rows.dataset,
+                    "edition": rows.edition,
+                    "split": rows.split,
+                    "input": name,
+                    "trained": len(learnt),
+                    "part": rows.part,
+                    "rows": len(scored),
+                    **_gain(gold, guesses, most, asked_texts, seed),
+                }
+            )
+    if not audited:
+        raise ValueError("no split to audit")
+    for row, corrected in zip(audited, holm([row["p"] for row in audited]), strict=True):
+        row["p_holm"] = corrected
+    return pa.Table.from_pylist(audited, _AUDIT)
+
+
+def _gain(
+    gold: Sequence[str], guesses: Sequence[str], most: str, texts: Sequence[str], seed: int
+) -> dict[str, float]:
+    """Accuracy beside that of always answering `most`, and p that it is no better."""
+    correct = [float(a == b) for a, b in zip(gold, guesses, strict=True)]
+    share = clustered(correct, texts)
+    base = gold.count(most) / len(gold)
+    gain = share.estimate - base
+    groups = texts if len(set(texts)) > 1 else None
+    resampling = Resampling(RESAMPLES, seed)
+    either = permutation("accuracy", gold, guesses, [most] * len(gold), groups, resampling)
+    return {
+        "majority": base,
+        **share.columns("accuracy"),
+        "gain": gain,
+        # Exchanging answers turns the sign: both sides have as much of it.
+        "p": either / 2 if gain > 0 else 1 - either / 2,
+    }
+
+
+def token_table(rows: Rows, name: str, *, least: int = LEAST, top: int = 10) -> pa.Table:
+    """The words of an input that most give a label away in the training rows.
+
+    For each word in `least` rows or more and each label: the share of its rows that have the label,
+    the share `expected` (that of all rows), z of the difference (Gardner et al. 2021, section 3,
+    with the labels' own shares in the place of even ones), and p, two-sided, times the number of
+    words and labels tested (Bonferroni). The `top` with the greatest z, and p below .01. A word
+    counts once a row; how many a text has counts as a word of it: ``(tokens: 3)``.
+    """
+    texts = rows.inputs[name]
+    totals = Counter(rows.labels[at] for at in rows.train)
+    size = sum(totals.values())
+    by_label: Counter[tuple[str, str]] = Counter()
+    counts: Counter[str] = Counter()
+    for at in rows.train:
+        words = set(_words(texts[at]))
+        counts.update(words)
+        by_label.update((word, rows.labels[at]) for word in words)
+    tested = [word for word, number in counts.items() if least <= number < size]
+    telling: list[dict[str, Any]] = []
+    for word in tested:
+        for label, total in totals.items():
+            expected, share = total / size, by_label[word, label] / counts[word]
+            if expected == 1:
+                continue
+            z = (share - expected) / math.sqrt(expected * (1 - expected) / counts[word])
+            p = min(1.0, 2 * float(stats.norm.sf(abs(z))) * len(tested) * len(totals))
+            if z > 0 and p < 0.01:
+                row = {"token": word, "label": label, "rows": counts[word], "share": share}
+                telling.append({**row, "expected": expected, "z": z, "p": p})
+    telling.sort(key=lambda row: (-row["z"], row["token"], row["label"]))
+    return pa.Table.from_pylist(telling[:top], _TOKENS)
+
+
+def audit_figure(data: pa.Table) -> Plot:
+    """`audit` as points with their intervals, the majority as a stroke on each line."""
+    names = [f"{row['split']}: {row['input']}" for row in data.to_pylist()]
+    channels = Channels(
+        "accuracy",
+        "audited",
+        "accuracy (share of rows)",
+        "split and part of the input",
+        low="low",
+        high="high",
+    )
+    legend = ("part of the input alone", "majority label")
+    return figures.forest(with_column(data, "audited", names), channels, "majority", legend)

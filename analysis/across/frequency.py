@@ -1,0 +1,227 @@
+"""Accuracy against how often a corpus has the item's pair, and how closely its words go together.
+
+None of the four papers asks whether a model answers rightly because it has met the phrase. The
+tables amod_pairs and amod_association say how often a corpus has an adjective with its noun and
+their pointwise mutual information (PMI, bits); `analysis.slices` looks them up. A corpus stands in
+for what the model was pretrained on, which is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import log2
+
+import numpy as np
+import pyarrow as pa
+
+from analysis import slices
+from analysis.across.fine_tuned import Across, Experiment
+from analysis.papers.page import exhibit
+from analysis.rendering import figures
+from analysis.rendering.blocks import Block, FigureBlock, Table, Text
+from analysis.rendering.figures import Channels, Plot
+from analysis.rendering.numbers import p_value
+from analysis.rows import distinct, lists, schema, with_column
+from analysis.statistics.intervals import clustered
+from analysis.statistics.regression import slope
+from conf import UserError
+from etl.knowledge.english import singular
+from etl.lake import arrow
+
+_EXTRACT = "spark-submit etl/extract_amod.py source=wikipedia input=DUMP lake=LAKE"
+# What an item's answers are compared within: adjectives of a class are more frequent, and easier.
+_STRATA = {
+    ("gold",): "gold label",
+    ("class", "inference_type"): "class and inference type",
+    ("test",): "test",
+}
+# Answers to items whose pair a corpus has, below which tenths and slopes say nothing.
+_LEAST = 30
+_ITEM_TABLES = ("adept", "plane_items", "asp_entailment")
+ABSENT = 0
+"""The tenth of items whose pair the corpus does not have."""
+_TENTHS = schema(
+    "tenth:int32 least:float median:float greatest:float items:int accuracy:float low:float "
+    "high:float"
+)
+
+
+def tenths(values: Sequence[float | None]) -> list[int]:
+    """Which tenth of the items each is in by its value, 1 to 10; `ABSENT` without a value.
+
+    Boundaries are taken among the items that have one, so that parts are of like size; equal values
+    share a part, so a part may be empty.
+    """
+    present = np.array([value for value in values if value is not None], dtype=np.float64)
+    if not present.size:
+        return [ABSENT] * len(values)
+    edges = np.quantile(present, np.arange(1, 10) / 10, method="inverted_cdf")
+    return [
+        ABSENT if value is None else 1 + int(np.searchsorted(edges, value, side="left"))
+        for value in values
+    ]
+
+
+def by_tenth(
+    values: Sequence[float | None], right: Sequence[float], groups: Sequence[object] | None = None
+) -> pa.Table:
+    """Accuracy by tenth of `values`, those without a value first (tenth 0).
+
+    Columns tenth; least, median and greatest value; items; accuracy with its interval low to high
+    (`clustered` by `groups`: name the pair, whose items share their value).
+
+    Raises:
+        ValueError: no items; lengths that differ.
+    """
+    if not len(values) == len(right) or not len(values):
+        raise ValueError(f"{len(values)} values for {len(right)} items")
+    members: dict[int, list[int]] = {}
+    for at, tenth in enumerate(tenths(values)):
+        members.setdefault(tenth, []).append(at)
+    rows = []
+    for tenth, items in sorted(members.items()):
+        present = [value for at in items if (value := values[at]) is not None]
+        share = clustered(
+            [right[at] for at in items], None if groups is None else [groups[at] for at in items]
+        )
+        rows.append(
+            {
+                "tenth": tenth,
+                "least": min(present, default=None),
+                "median": float(np.median(present)) if present else None,
+                "greatest": max(present, default=None),
+                "items": len(items),
+                **share.columns("accuracy"),
+            }
+        )
+    return pa.Table.from_pylist(rows, _TENTHS)
+
+
+def tenths_figure(data: pa.Table, series: str, xlabel: str) -> Plot:
+    """`by_tenth` as points with whiskers, one for each value of the column `series`.
+
+    `xlabel` says what the tenths are of, with its unit.
+    """
+    rows = sorted(data.to_pylist(), key=lambda row: row["tenth"])
+    places = ["none" if row["tenth"] == ABSENT else str(row["tenth"]) for row in rows]
+    plotted = with_column(pa.Table.from_pylist(rows, data.schema), "place", places)
+    ylabel = "accuracy (share of items)"
+    channels = Channels("place", "accuracy", xlabel, ylabel, series, low="low", high="high")
+    return figures.intervals(plotted, channels)
+
+
+@dataclass(frozen=True)
+class _Items:
+    """An experiment's answers with what a corpus has of their pairs, one value a row."""
+
+    name: str
+    stratified_by: str
+    correct: Sequence[bool]
+    pairs: Sequence[str]
+    strata: Sequence[str]
+    counts: Sequence[int | None]
+    pmi: Sequence[float | None]
+
+    @property
+    def present(self) -> int:
+        """How many answers are to items whose pair the corpus has."""
+        return sum(count is not None for count in self.counts)
+
+
+@exhibit(
+    "",
+    "accuracy against the corpus",
+    command=_EXTRACT,
+    tables=("amod_pairs", "amod_association", "predictions", *_ITEM_TABLES),
+)
+def against_corpora(page: Across) -> list[Block]:
+    """Tenths and slopes by count and by PMI, for each corpus of the lake."""
+    lake = page.lake
+    if not lake.has("amod_pairs") or not lake.has("amod_association"):
+        raise UserError(f"no tables amod_pairs and amod_association in {lake.root}")
+    experiments = page.experiments
+    blocks: list[Block] = [
+        Text(
+            "Is a phrase answered rightly because models have met it? The corpus stands in for "
+            "what they were pretrained on. Tenths are of the items whose pair the corpus has; "
+            "nouns are looked up as they stand, else in the singular. "
+            "A slope is the change in the odds of a right answer when the count doubles, or with a "
+            "bit of PMI (logistic regression, robust to clusters by pair), over all items and "
+            "within what they are like; at an odds ratio of 1 frequency makes no difference."
+        )
+    ]
+    for corpus in distinct(arrow.read(lake.root, "amod_pairs", columns=["corpus"]), "corpus"):
+        every = [_looked_up(page, corpus, experiment) for experiment in experiments]
+        enough = [items for items in every if items.present >= _LEAST]
+        few = [f"{items.present} of {items.name}" for items in every if items.present < _LEAST]
+        if few:
+            text = f"Too few items whose pair {corpus} has (fewer than {_LEAST})"
+            blocks.append(Text(f"{text}: {', '.join(few)}."))
+        if enough:
+            blocks += _of_corpus(corpus, enough)
+    return blocks
+
+
+def _looked_up(page: Across, corpus: str, experiment: Experiment) -> _Items:
+    adjectives, nouns = lists(experiment.rows, "adjective", "noun")
+    singulars = [None if noun is None else singular(noun) for noun in nouns]
+    counts, pmi = (
+        # Corpora have lemmas; the published nouns of PLANE are as their text had them.
+        [one or other for one, other in zip(find(nouns), find(singulars), strict=True)]
+        for find in (
+            partial(slices.pair_counts, page.lake.root, corpus, adjectives),
+            partial(slices.pair_pmi, page.lake.root, corpus, adjectives),
+        )
+    )
+    report = experiment.dataset.report
+    return _Items(
+        name=f"{experiment.title}, {experiment.runs[0].model}",
+        stratified_by=_STRATA[report.strata] if report else "",
+        correct=experiment.correct,
+        pairs=[f"{a} {n}" for a, n in zip(adjectives, nouns, strict=True)],
+        strata=experiment.strata,
+        counts=[int(count) if count else None for count in counts],
+        pmi=pmi,
+    )
+
+
+def _of_corpus(corpus: str, experiments: Sequence[_Items]) -> list[Block]:
+    blocks: list[Block] = []
+    names = [items.name for items in experiments]
+    for name, unit in (("count", "count"), ("PMI", "PMI (bits)")):
+        tables = []
+        for items in experiments:
+            values = items.counts if name == "count" else items.pmi
+            table = by_tenth(values, items.correct, items.pairs)
+            runs = pa.array([items.name] * table.num_rows, pa.string())
+            tables.append(table.add_column(0, "run", runs))
+        xlabel = f"tenth of the items by {unit} of the pair in the corpus {corpus}"
+        plot = tenths_figure(pa.concat_tables(tables), "run", xlabel)
+        caption = f"Accuracy by {name} of the pair in {corpus}, whiskers 95 % ({'; '.join(names)})"
+        blocks.append(FigureBlock(caption, *plot))
+    blocks.append(Table(f"Odds ratios, corpus {corpus}", _slopes(experiments)))
+    return blocks
+
+
+def _slopes(experiments: Sequence[_Items]) -> pa.Table:
+    rows = []
+    for items in experiments:
+        logs = [None if count is None else log2(count) for count in items.counts]
+        for name, values in (("a doubling of the count", logs), ("a bit of PMI", items.pmi)):
+            for strata in (None, items.strata):
+                effect = slope(values, items.correct, items.pairs, strata)
+                over = "all items" if strata is None else f"within {items.stratified_by}"
+                rows.append(
+                    {
+                        "run": items.name,
+                        "for": name,
+                        "over": over,
+                        "items": None if effect is None else effect.items,
+                        "odds_ratio": None if effect is None else effect.text(),
+                        "p": None if effect is None else p_value(effect.p),
+                    }
+                )
+    table = pa.Table.from_pylist(rows, schema("run for over items:int odds_ratio p"))
+    return table.rename_columns({"odds_ratio": "odds ratio"})

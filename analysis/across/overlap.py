@@ -1,0 +1,170 @@
+"""How much of SyGNS's test forms training gives away: duplicates, patterns, and length alone.
+
+A form is generated, not chosen, so a classifier has nothing to say of it. What can be asked is how
+far test sentences and forms are training's with other words in them. A pattern has each content
+word by its category (``one noun iv``, ``exists x1.(noun(x1) & iv(x1))``) and keeps quantifiers,
+negation and connectives, which are what the splits hold out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from analysis.across.fine_tuned import Across
+from analysis.papers.page import exhibit
+from analysis.rendering.blocks import Block, Table, Text
+from analysis.rows import schema, tuples
+from analysis.statistics.intervals import wilson
+from conf import UserError
+from etl.lake import arrow
+from etl.sygns.grammar import grammar
+from etl.sygns.splits import SCHEMES
+
+# Test sentences looked at of each split, drawn by id.
+SAMPLED = 20_000
+_WORD = re.compile(r"[A-Za-z]+")
+_FUNCTION_WORDS = ("detSing", "detPlur", "conn")
+
+_SHARES = {
+    "same_form": "same form",
+    "known_sentence_pattern": "sentence pattern",
+    "known_form_pattern": "form pattern",
+    "by_length": "by length",
+    "most_frequent": "most frequent",
+}
+_OVERLAP = schema(
+    "scheme primitive trained:int tested:int same_form:float known_sentence_pattern:float "
+    "known_form_pattern:float by_length:float most_frequent:float by_length_low:float "
+    "by_length_high:float"
+)
+
+
+def _categories() -> dict[str, str]:
+    """The category of each content word, inflected or not, without its inflection: noun, iv, …"""
+    categories: dict[str, str] = {}
+    for name, words in grammar("paper", 10, 10).lexicon.items():
+        if name not in _FUNCTION_WORDS:
+            for word in words.values():
+                category = name.removesuffix("Sing").removesuffix("Plur")
+                category = category.removesuffix("Fin").removesuffix("Inf")
+                categories |= {word.surface: category, word.base: category}
+    return categories
+
+
+def pattern(text: str, categories: Mapping[str, str]) -> str:
+    """A sentence or form (FOL, VF or DRS) with each content word by its category."""
+    return _WORD.sub(lambda match: categories.get(match[0].lower(), match[0]), text)
+
+
+def overlap(lake: str, edition: str, form: str = "fol", seed: int = 0) -> pa.Table:
+    """What of each split's test rows training has; one row a scheme and primitive quantifier.
+
+    Columns: trained, tested (sentences; of the test part at most 20,000 drawn by id); same_form,
+    the share of test forms that are the form of a training sentence, letter by letter;
+    known_sentence_pattern and known_form_pattern, the shares whose pattern training has; by_length
+    (with its interval), how often the most frequent form pattern of training sentences with as many
+    words is right; most_frequent, the same by the most frequent pattern of all.
+
+    Raises:
+        UserError: no splits of the edition; another form than fol, vf or drs.
+    """
+    if form not in ("fol", "vf", "drs"):
+        raise UserError(f"form={form}: expected fol, vf or drs")
+    splits = arrow.read(lake, "sygns_splits", where=[("edition", "=", edition)])
+    if not splits.num_rows:
+        raise UserError(f"edition={edition}: no rows of it in the table sygns_splits of {lake}")
+    parts: dict[tuple[str, str], dict[str, list[str]]] = {}
+    columns = ("scheme", "primitive", "part", "sentence_id")
+    for scheme, primitive, part, item in tuples(splits, *columns):
+        parts.setdefault((scheme, primitive), {}).setdefault(part, []).append(item)
+    categories = _categories()
+    known: dict[str, tuple[str, str, str, int]] = {}
+    names = ["sentence_id", "sentence", form]
+    for batch in arrow.batches(lake, "sygns", where=[("edition", "=", edition)], columns=names):
+        for item, sentence, meaning in tuples(batch, *names):
+            texts = pattern(sentence, categories), pattern(meaning, categories)
+            known[item] = (meaning, *texts, len(sentence.split()))
+    rows = []
+    for (scheme, primitive), ids in sorted(parts.items(), key=_order):
+        trained = [known[item] for item in ids.get("train", ()) if item in known]
+        scored = [known[item] for item in _sampled(ids.get("test", ()), seed) if item in known]
+        if trained and scored:
+            rows.append({"scheme": scheme, "primitive": primitive, **_shares(trained, scored)})
+    return pa.Table.from_pylist(rows, _OVERLAP)
+
+
+def _order(item: tuple[tuple[str, str], object]) -> tuple[int, str]:
+    (scheme, primitive), _ = item
+    return SCHEMES.index(scheme), primitive
+
+
+def _sampled(ids: Sequence[str], seed: int) -> list[str]:
+    def lot(item: str) -> bytes:
+        return hashlib.blake2b(f"{seed}\t{item}".encode()).digest()
+
+    return sorted(ids, key=lot)[:SAMPLED]
+
+
+def _shares(
+    trained: Sequence[tuple[str, str, str, int]], scored: Sequence[tuple[str, str, str, int]]
+) -> dict[str, float]:
+    forms, sentences, patterns = ({row[at] for row in trained} for at in range(3))
+    counts: dict[int, Counter[str]] = {}
+    for _, _, form_pattern, length in trained:
+        counts.setdefault(length, Counter())[form_pattern] += 1
+    best = {length: _most_frequent(of_length) for length, of_length in counts.items()}
+    most = _most_frequent(sum(counts.values(), Counter()))
+    size = len(scored)
+    tested_forms, tested_sentences, tested_patterns, lengths = zip(*scored, strict=True)
+    guesses = [best.get(length) for length in lengths]
+    hits = sum(a == b for a, b in zip(guesses, tested_patterns, strict=True))
+    by_length = wilson(hits, size)
+    return {
+        "trained": len(trained),
+        "tested": size,
+        "same_form": sum(form in forms for form in tested_forms) / size,
+        "known_sentence_pattern": sum(text in sentences for text in tested_sentences) / size,
+        "known_form_pattern": sum(text in patterns for text in tested_patterns) / size,
+        "by_length": by_length.estimate,
+        "by_length_low": by_length.low,
+        "by_length_high": by_length.high,
+        "most_frequent": tested_patterns.count(most) / size,
+    }
+
+
+def _most_frequent(counts: Counter[str]) -> str:
+    """Of equally many the first by the alphabet."""
+    return min(counts, key=lambda name: (-counts[name], name))
+
+
+@exhibit(
+    "",
+    "artefacts of SyGNS",
+    command="spark-submit etl/build_sygns.py preset=paper lake=LAKE",
+    tables=("sygns", "sygns_splits"),
+)
+def of_forms(page: Across) -> list[Block]:
+    """How far the test forms of each split are training's."""
+    lake = page.lake
+    edition = lake.edition("sygns", "sygns_splits")
+    data = overlap(lake.root, edition, seed=lake.seed)
+    if not data.num_rows:
+        raise UserError(f"edition={edition}: no split of SyGNS with rows to train and to test on")
+    columns = {name: data.column(name) for name in ("scheme", "primitive", "trained", "tested")}
+    columns |= {title: pc.multiply(data.column(name), 100.0) for name, title in _SHARES.items()}
+    text = (
+        "Forms follow from sentences by rule, so nothing less than the sentence decides one. "
+        "Asked is how far test forms (first-order) are training's: the same form of another "
+        "sentence (a and one, every and all mean the same); a pattern, of a sentence or form, "
+        "that is one of training's but for its content words; and how often the pattern of a "
+        "form is guessed rightly from the number of words alone (by length), or always as the "
+        "most frequent one."
+    )
+    caption = f"SyGNS, edition {edition}: shares of test sentences, in percent"
+    return [Text(text), Table(caption, pa.table(columns), 1)]

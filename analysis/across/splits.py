@@ -1,0 +1,363 @@
+"""What a split that shares words between training and test is worth: leak-free against published.
+
+ADEPT's published split is random over instances and shares 890 of its 1,002 test nouns with
+training; PLANE's shares hypernyms, against the paper's text; most adjectives of ASP's published
+entailment rows are trained on. Either the rows of one test set are parted by what training had
+seen of them (`seen_rows`), or one model's accuracies on two splits are compared (`split_rows`).
+These are other items, so the difference is an unpaired one (`statistics.intervals.difference`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from analysis.across.fine_tuned import Across
+from analysis.papers.page import exhibit
+from analysis.predictions import labelled
+from analysis.rendering.blocks import Block, Table, Text
+from analysis.rendering.numbers import percent, percent_difference
+from analysis.rows import distinct, equal, lists, schema, tuples, with_column
+from analysis.runs import Run, groups
+from analysis.slices import seen, words
+from analysis.statistics.intervals import clustered, difference
+from conf import UserError
+from etl.declaration import Dataset
+from etl.lake import arrow
+from etl.registry import DATASET_OF, DATASETS
+
+_ADEPT = (
+    "python training/finetune.py conf/training/adept.yaml "
+    "grid.task.split=[random,noun_disjoint,adjective_disjoint] lake=LAKE"
+)
+_PLANE = (
+    "python training/finetune.py conf/training/plane.yaml task.edition=clean "
+    "grid.task.scheme=[published,strict] lake=LAKE"
+)
+_SIDES = ("leaking", "leak_free")
+_TABLE = schema(
+    "dataset model "
+    + " ".join(
+        f"{side} {side}_rows:int {side}_majority:float {side}_accuracy:float" for side in _SIDES
+    )
+    + " difference:float low:float high:float"
+)
+_TABLES = ("predictions", "adept", "plane_items")
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a model answered, one value a row; rows of several runs stand one after the other.
+
+    `groups` names what was drawn as a whole (a noun, an adjective, a premise), whose rows are not
+    independent; the rows that several runs give an item belong to one group as well.
+    """
+
+    gold: Sequence[str]
+    predicted: Sequence[str]
+    groups: Sequence[str]
+
+    def __post_init__(self) -> None:
+        if not len(self.gold) == len(self.predicted) == len(self.groups):
+            raise ValueError(
+                f"{len(self.gold)} gold labels, {len(self.predicted)} answers, "
+                f"{len(self.groups)} groups"
+            )
+
+    def __len__(self) -> int:
+        return len(self.gold)
+
+    def take(self, rows: Sequence[int]) -> Answers:
+        """These rows."""
+        columns = (self.gold, self.predicted, self.groups)
+        gold, predicted, groups = ([column[at] for at in rows] for column in columns)
+        return Answers(gold, predicted, groups)
+
+
+Row = Mapping[str, object]
+
+
+def split_rows(
+    dataset: str, model: str, leaking: tuple[str, Answers], leak_free: tuple[str, Answers]
+) -> Row:
+    """One model's accuracy on the test rows of two splits, each by its name; a row of `table`.
+
+    Accuracies have the majority's beside them: splits differ in their labels too.
+
+    Raises:
+        ValueError: a split without answers.
+    """
+    row: dict[str, object] = {"dataset": dataset, "model": model}
+    shares = []
+    for side, (name, answers) in zip(_SIDES, (leaking, leak_free), strict=True):
+        correct = [float(a == b) for a, b in zip(answers.gold, answers.predicted, strict=True)]
+        share = clustered(correct, answers.groups)
+        shares.append(share)
+        row |= {
+            side: name,
+            f"{side}_rows": len(answers),
+            f"{side}_majority": max(Counter(answers.gold).values()) / len(answers),
+            f"{side}_accuracy": share.estimate,
+        }
+    return row | difference(*shares).columns("difference")
+
+
+def seen_rows(
+    dataset: str, model: str, answers: Answers, parts: Mapping[str, Sequence[str | None]]
+) -> list[Row]:
+    """One model's answers to a test set, parted by what training had seen; rows of `table`.
+
+    `parts` says of each row ``seen`` or ``unseen`` (`analysis.slices.seen`), by the name of what
+    is seen. Names of which one side has no rows are left out.
+    """
+    rows = []
+    for name, sides in parts.items():
+        members = [
+            [at for at, side in enumerate(sides) if side == kind] for kind in ("seen", "unseen")
+        ]
+        if all(members):
+            seen_answers, unseen_answers = map(answers.take, members)
+            both = (f"seen {name}", seen_answers), (f"unseen {name}", unseen_answers)
+            rows.append(split_rows(dataset, model, *both))
+    return rows
+
+
+def table(rows: Sequence[Row]) -> pa.Table:
+    """The rows as a table: names, rows, majority and accuracy of the leaking and of the leak-free
+    side, and the difference, leaking less leak-free, with its interval (95 %)."""
+    return pa.Table.from_pylist(rows, _TABLE)
+
+
+def trained_words(
+    lake: str, name: str, edition: str, scheme: str, fold: str = ""
+) -> dict[str, set[str]]:
+    """The words of a split's training rows: adjective, noun, pair (both), and PLANE's hypernym.
+
+    `name` is ``adept`` (scheme: random, noun_disjoint, adjective_disjoint) or ``plane_items``
+    (scheme and fold of plane_splits).
+
+    Raises:
+        UserError: no training rows.
+    """
+    splits = DATASET_OF[name].splits
+    if splits.table is None:
+        where = {"edition": edition, f"split_{scheme}": "train"}
+    else:
+        where = {"edition": edition, "scheme": scheme, "fold": fold, "part": "train"}
+    conditions = [(column, "=", value) for column, value in where.items()]
+    ids = arrow.read(lake, splits.table or name, where=conditions, columns=["item_id"])
+    if not ids.num_rows:
+        raise UserError(
+            f"edition={edition} scheme={scheme} fold={fold}: no training rows of {name} in {lake}"
+        )
+    items = words(lake, name, edition, pc.unique(ids.column("item_id")).to_pylist())
+    return {role: set(column) for role, column in word_columns(items).items()}
+
+
+def word_columns(items: pa.Table) -> dict[str, list[str]]:
+    """The words of items, lower-cased, as `by_seen` compares them: those of `trained_words`."""
+    columns = {
+        column: [str(word).lower() for word in items.column(column).to_pylist()]
+        for column in ("adjective", "noun", "hypernym")
+        if column in items.column_names
+    }
+    pairs = zip(columns["adjective"], columns["noun"], strict=True)
+    return {**columns, "pair": [f"{adjective} {noun}" for adjective, noun in pairs]}
+
+
+def by_seen(
+    items: Mapping[str, Sequence[str]], trained: Mapping[str, set[str]]
+) -> dict[str, list[str | None]]:
+    """Whether each word of the items is among those of training: `seen_rows` takes it."""
+    return {name: seen(column, trained[name]) for name, column in items.items()}
+
+
+def _table(rows: Sequence[Row], names: tuple[str, str]) -> pa.Table:
+    """`table` as it is read, its two sides under these names."""
+    cells = []
+    for row in table(rows).to_pylist():
+        cell = {"dataset": row["dataset"], "model": row["model"]}
+        for side, name in zip(_SIDES, names, strict=True):
+            accuracy, majority = (
+                percent(row[f"{side}_{kind}"]) for kind in ("accuracy", "majority")
+            )
+            rows_text = f"majority {majority}; {row[f'{side}_rows']:,} rows"
+            cell[name] = f"{row[side]}\n{accuracy} ({rows_text})"
+        cell["difference"] = percent_difference(row["difference"], row["low"], row["high"])
+        cells.append(cell)
+    return pa.Table.from_pylist(cells)
+
+
+def _answers(rows: pa.Table, group: str) -> Answers:
+    gold, predicted, groups = lists(rows, "gold", "predicted", group)
+    return Answers(gold, [guess or "" for guess in predicted], list(map(str, groups)))
+
+
+def _leaking() -> Iterator[tuple[Dataset, dict[str, str]]]:
+    """The datasets whose published split shares words, with their leak-free schemes by the word
+    that is drawn for testing there."""
+    for dataset in DATASETS.values():
+        disjoint = {
+            scheme.name: scheme.disjoint for scheme in dataset.splits.schemes if scheme.disjoint
+        }
+        if disjoint:
+            yield dataset, disjoint
+
+
+@exhibit(
+    "",
+    "leak-free splits against published ones",
+    command=f"{_ADEPT} && {_PLANE}",
+    tables=_TABLES,
+)
+def between(page: Across) -> list[Block]:
+    """One model on two splits."""
+    rows: list[Row] = []
+    for dataset, disjoint in _leaking():
+        setting, published = f"task.{dataset.splits.setting}", dataset.splits.published
+        compared_models: set[str] = set()
+        runs = page.answered("finetune", name=dataset.name)
+        for members in groups(runs, (setting, "task.fold", "train_examples")):
+            by_split: dict[str, list[Run]] = {}
+            for run in members:
+                by_split.setdefault(run.params.get(setting, ""), []).append(run)
+            leak_free = [name for name in disjoint if name in by_split]
+            model = members[0].model
+            if published not in by_split or not leak_free or model in compared_models:
+                continue
+            compared_models.add(model)
+            leaking = page.answers(dataset, by_split[published])
+            for name in leak_free:
+                word = disjoint[name]
+                sides = [
+                    (published, _answers(leaking, word)),
+                    (name, _answers(page.answers(dataset, by_split[name]), word)),
+                ]
+                rows.append(split_rows(dataset.title, model, *sides))
+    if not rows:
+        raise UserError(
+            "no finished fine-tuning runs with the same settings on a published and a leak-free "
+            "split"
+        )
+    text = (
+        "The same model and settings, trained and tested on either split. Test rows differ, so "
+        "the difference is unpaired (Newcombe's interval, rows of one noun or adjective taken "
+        "together); splits differ in their labels too, hence the majority beside each."
+    )
+    caption = "Accuracy in percent, published less leak-free"
+    return [Text(text), Table(caption, _table(rows, ("published", "leak-free")))]
+
+
+@exhibit(
+    "",
+    "what training had seen of the test rows",
+    command="python training/finetune.py conf/training/adept.yaml lake=LAKE",
+    tables=(*_TABLES, "plane_splits", "asp_entailment", "asp_degree", "asp_splits"),
+)
+def within(page: Across) -> list[Block]:
+    """One test set, parted by what training had seen."""
+    rows = [*_by_word(page), *_by_adjective(page), *_by_dimension(page)]
+    if not rows:
+        raise UserError("no finished fine-tuning run on a published split with answers here")
+    text = (
+        "Answers to one test set, parted by whether training had the word of the item, or both "
+        "together. The parts differ in more than that: words that training has are frequent "
+        "ones. ASP's adjectives: the release's test rows whose adjective is trained on; its "
+        "dimensions: validation rows of the dimensions trained on against the one held out, on "
+        "the three tests that are trained on."
+    )
+    caption = "Accuracy in percent, seen less unseen"
+    return [Text(text), Table(caption, _table(rows, ("seen", "unseen")))]
+
+
+def _newest(page: Across, **settings: str | tuple[str, ...]) -> list[list[Run]]:
+    """The newest group of runs of each model."""
+    newest: dict[str, list[Run]] = {}
+    for members in groups(page.answered("finetune", **settings)):
+        newest.setdefault(members[0].model, members)
+    return list(newest.values())
+
+
+def _by_word(page: Across) -> Iterator[Row]:
+    for dataset, _ in _leaking():
+        scheme = dataset.splits.published
+        settings: dict[str, str | tuple[str, ...]] = {dataset.splits.setting: scheme}
+        for members in _newest(page, name=dataset.name, **settings):
+            rows = page.answers(dataset, members)
+            edition, fold = (rows.column(name)[0].as_py() for name in ("edition", "fold"))
+            table_name = dataset.tables[0].name
+            trained = trained_words(page.lake.root, table_name, edition, scheme, fold)
+            for name, sides in by_seen(word_columns(rows), trained).items():
+                answers = _answers(rows, "noun" if name == "pair" else name)
+                yield from seen_rows(dataset.title, members[0].model, answers, {name: sides})
+
+
+def _by_adjective(page: Across) -> Iterator[Row]:
+    """ASP's published test rows, by whether their adjective is trained on."""
+    for members in _newest(page, name="asp", scheme=("adjectives", "both")):
+        params = members[0].params
+        edition = params.get("task.edition", "")
+        parts = _parts(page, edition, "adjectives", params.get("task.round", ""))
+        if "leaking" not in set(parts.values()):
+            continue
+        # Validation rows are of the edition trained on, and may be rows of this one as well.
+        rows = equal(page.answers(DATASETS["asp"], members), "edition", edition)
+        kinds = {"leaking": "seen", "test": "unseen"}
+        sides = [kinds.get(parts.get(item, "")) for item in rows.column("item_id").to_pylist()]
+        answers = _answers(rows, "adjective")
+        yield from seen_rows("ASP", members[0].model, answers, {"adjective": sides})
+
+
+def _by_dimension(page: Across) -> Iterator[Row]:
+    """ASP's rows of the dimension held out against validation rows of the others."""
+    for members in _newest(page, name="asp", scheme="dimension"):
+        params = members[0].params
+        rows = pa.concat_tables([labelled(page.lake.root, run.id) for run in members])
+        trained = params.get("task.train_edition") or ""
+        edition = params.get("task.edition", "") if trained in ("", "null") else trained
+        fold = rows.column("fold")[0].as_py()
+        parts = _parts(page, edition, "dimension", fold)
+        tests = _tests(page, rows)
+        ids = rows.column("item_id").to_pylist()
+        # What was not held back for validation is of the dimension held out.
+        known = {tests[item][0] for item in ids if parts.get(item) == "val" and item in tests}
+        sides = [
+            None
+            if item not in tests or tests[item][0] not in known
+            else "seen"
+            if parts.get(item) == "val"
+            else "unseen"
+            for item in ids
+        ]
+        premises = [tests[item][1] if item in tests else item for item in ids]
+        answers = _answers(with_column(rows, "premise", premises), "premise")
+        name = f"ASP, {fold} held out"
+        yield from seen_rows(name, members[0].model, answers, {"dimension": sides})
+
+
+def _tests(page: Across, rows: pa.Table) -> dict[str, tuple[str, str]]:
+    """The test and the premise of each item of degree estimation."""
+    ids = rows.column("item_id").combine_chunks()
+    columns = ["item_id", "test", "group"]
+    tests: dict[str, tuple[str, str]] = {}
+    for edition in distinct(rows, "edition"):
+        where = [("edition", "=", edition)]
+        for batch in arrow.batches(page.lake.root, "asp_degree", where=where, columns=columns):
+            members = batch.filter(pc.is_in(batch.column("item_id"), value_set=ids))
+            for item, test, group in tuples(members, *columns):
+                tests[item] = (test, f"{edition} {test} {group}")
+    return tests
+
+
+def _parts(page: Across, edition: str, scheme: str, number: str) -> dict[str, str]:
+    """The part of each item of a round of ASP."""
+    if not page.lake.has("asp_splits"):
+        return {}
+    where = [("edition", "=", edition), ("scheme", "=", scheme), ("round", "=", number)]
+    columns = ["item_id", "part"]
+    parts = arrow.read(page.lake.root, "asp_splits", where=where, columns=columns)
+    return dict(tuples(parts, *columns))

@@ -1,0 +1,170 @@
+"""What training on one of the four tasks gives for the others: asked as it is, and trained on."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from analysis import transfer
+from analysis.across.fine_tuned import Across
+from analysis.papers.page import exhibit
+from analysis.predictions import pair, read_run
+from analysis.rendering import figures
+from analysis.rendering.blocks import Block, FigureBlock, Table, Text
+from analysis.rendering.figures import Channels
+from analysis.rendering.numbers import p_value, percent, percent_difference
+from analysis.runs import BOOKKEEPING, Run, model_name
+from analysis.statistics.comparisons import compare
+from analysis.statistics.resampling import Resampling, accuracy
+from conf import UserError
+
+_SCORE = (
+    "python training/score.py conf/training/transfer.yaml "
+    "models=[runs/adept/RUN/model,runs/plane/RUN/model,runs/asp/RUN/model] lake=LAKE"
+)
+_AGAIN = "python training/finetune.py conf/training/adept.yaml model=runs/plane/RUN/model lake=LAKE"
+
+
+@exhibit(
+    "",
+    "asking a model another task's items",
+    command=_SCORE,
+    tables=("predictions",),
+)
+def matrix(page: Across) -> list[Block]:
+    """How each model does on each task's items, asked as it is."""
+    newest: dict[tuple[str, str], Run] = {}
+    for run in page.answered("score"):
+        # A run is a cell: a model on a task.
+        key = (run.params.get("model_name", run.id), run.params.get("task.name", ""))
+        newest.setdefault(key, run)
+    tasks = Counter(model for model, _ in newest)
+    several = {model: run for (model, _), run in newest.items() if tasks[model] > 1}
+    runs = [run for (model, _), run in newest.items() if tasks[model] > 1]
+    if not several:
+        raise UserError("no finished run of training/score.py that asks a model several tasks")
+    rows = transfer.read(page.lake.root, [run.id for run in runs])
+    names = _names({model: run.params.get("trained_on", "") for model, run in several.items()})
+    cells = transfer.matrix(rows)
+    blocks: list[Block] = [
+        Text(
+            "Rows are models by what they were trained on, columns the items that they were asked; "
+            "an answer in one task's labels is read in another's as conf/transfer.yaml says, line "
+            "by line with its reason. Where a task has more than two labels the same answers are "
+            "scored once more as holds against does not hold (two-way)."
+        ),
+        Table("Accuracy in percent with Wilson's interval", transfer.grid(cells, names=names)),
+        Table("Macro-F1 in percent", transfer.grid(cells, "macro_f1", names)),
+    ]
+    plotted = _lines(cells, names)
+    channels = Channels(
+        "accuracy",
+        "line",
+        "accuracy (share of rows)",
+        "trained on → task asked",
+        low="low",
+        high="high",
+    )
+    plot = figures.forest(plotted, channels, "majority", ("model", "majority label"))
+    blocks.append(FigureBlock("Accuracy beside the majority's", *plot))
+    return blocks
+
+
+def _names(trained: Mapping[str, str]) -> dict[str, str]:
+    """Models by what they were trained on; by their own names where nothing says it, or two say
+    the same."""
+    every = list(trained.values())
+    return {
+        model: task if task and every.count(task) == 1 else f"{task} {model_name(model)}".strip()
+        for model, task in trained.items()
+    }
+
+
+def _lines(cells: pa.Table, names: Mapping[str, str]) -> pa.Table:
+    """The cells with a line's name each, those of one model together."""
+    lines = []
+    for cell in cells.to_pylist():
+        task = cell["task"]
+        if cell["answers"] == transfer.TWO_WAY:
+            task += f", {transfer.TWO_WAY}"
+        line = f"{names.get(cell['model'], cell['model'])} → {task}"
+        values = {key: cell[key] for key in ("accuracy", "low", "high", "majority", "rows")}
+        lines.append({"line": line, **values})
+    return pa.Table.from_pylist(sorted(lines, key=lambda row: row["line"]))
+
+
+@exhibit("", "training on from another task", command=_AGAIN, tables=("predictions",))
+def continued(page: Across) -> list[Block]:
+    """Runs that differ in the weights that they start from alone: those of another task's run
+    against those that this one had started from."""
+    runs = page.answered("finetune")
+    by_id = {run.id: run for run in page.runs.runs}
+    rows = []
+    for run in runs:
+        source = _source(run, by_id)
+        base = _twin(run, source.params.get("model", ""), runs) if source else None
+        if source is not None and base is not None:
+            rows.append(_compared(page, run, source, base))
+    if not rows:
+        raise UserError(
+            "no finished fine-tuning run that starts from another task's run (model= its folder), "
+            "with one of the same settings that starts where that had started"
+        )
+    rows.sort(key=lambda row: (row["task"], row["first trained on"], row["seed"]))
+    text = (
+        "Both runs have the same settings, seed and items and differ in the weights that "
+        "they start from; differences are paired, p is a permutation test."
+    )
+    caption = "Accuracy in percent, started from another task and from the base"
+    return [Text(text), Table(caption, pa.Table.from_pylist(rows))]
+
+
+def _source(run: Run, by_id: Mapping[str, Run]) -> Run | None:
+    """The run whose weights this one starts from, if it starts from a run's.
+
+    The folder of a run names it in mlflow.json; a model of the tracker has the run in its address.
+    """
+    model = run.params.get("model", "")
+    if model.startswith("runs:/"):
+        return by_id.get(model.removeprefix("runs:/").split("/", 1)[0])
+    for folder in (Path(model), Path(model).parent):
+        try:
+            record = json.loads((folder / "mlflow.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            continue
+        return by_id.get(record.get("run_id", "")) if isinstance(record, dict) else None
+    return None
+
+
+def _twin(run: Run, model: str, runs: Sequence[Run]) -> Run | None:
+    """The run with the same settings and seed that starts from `model`."""
+    ignored = (BOOKKEEPING - {"seeds"}) | {"model", "model_name"}
+
+    def identity(run: Run) -> dict[str, str]:
+        return {key: value for key, value in run.params.items() if key not in ignored}
+
+    same = (other for other in runs if other.params.get("model") == model and other.id != run.id)
+    return next((other for other in same if identity(other) == identity(run)), None)
+
+
+def _compared(page: Across, run: Run, source: Run, base: Run) -> dict[str, Any]:
+    root = page.lake.root
+    both = pair(read_run(root, run.id), read_run(root, base.id))
+    result = compare("accuracy", both, resampling=Resampling(seed=page.lake.seed))
+    difference = result.difference
+    return {
+        "task": run.params.get("task.name", ""),
+        "first trained on": source.params.get("task.name", ""),
+        "base": base.model,
+        "seed": run.params.get("seeds", ""),
+        "items": len(both.gold),
+        "from the task": percent(accuracy(both.gold, both.first)),
+        "from the base": percent(accuracy(both.gold, both.second)),
+        "difference": percent_difference(difference.estimate, difference.low, difference.high),
+        "p": p_value(result.p),
+    }

@@ -1,0 +1,107 @@
+"""The lake that a report is of, and which edition of each table it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from analysis.rows import schema
+from conf import UserError
+from etl.lake import arrow
+from etl.lake.tables import TABLES
+
+# The papers' own rows first, then what compares with them best.
+PREFERRED = ("published", "paper", "clean", "demo")
+
+
+@dataclass(frozen=True)
+class Lake:
+    """A lake's root and what is in it.
+
+    `editions` has the editions of every table there (none of tables without editions), the
+    preferred one first; `requested` is the edition asked for, if one was. `seed` draws examples.
+    """
+
+    root: str
+    editions: Mapping[str, tuple[str, ...]]
+    requested: str | None = None
+    seed: int = 0
+
+    def has(self, table: str) -> bool:
+        """Whether the table is there."""
+        return table in self.editions
+
+    def edition(self, *tables: str) -> str:
+        """The edition shown of these tables: the one asked for, else the preferred one that all of
+        them have.
+
+        Raises:
+            UserError: a table that is not there, or no such edition.
+        """
+        for name in tables:
+            if name not in self.editions:
+                raise UserError(f"no table {name} in {self.root}; {TABLES[name].built_by} makes it")
+        common = [
+            edition
+            for edition in self.editions[tables[0]]
+            if all(edition in self.editions[name] for name in tables)
+        ]
+        if self.requested is not None:
+            if self.requested not in common:
+                names = ", ".join(common) or "none"
+                raise UserError(
+                    f"edition={self.requested}: not in {' and '.join(tables)}; there is {names}"
+                )
+            return self.requested
+        if not common:
+            raise UserError(f"no edition in {' and '.join(tables)} of {self.root}")
+        return common[0]
+
+    def contents(self) -> pa.Table:
+        """What is there: table, edition, rows, version of the table."""
+        rows = []
+        for name in self.editions:
+            counts: dict[str, int] = {}
+            for file in arrow.files(self.root, name):
+                edition = str(dict(file.partition).get("edition", ""))
+                counts[edition] = counts.get(edition, 0) + (file.rows or 0)
+            version = arrow.version(self.root, name)
+            rows += [
+                {"table": name, "edition": edition, "rows": counts[edition], "version": version}
+                for edition in sorted(counts, key=_preference)
+            ]
+        return pa.Table.from_pylist(rows, schema("table edition rows:int version:int"))
+
+
+def _preference(edition: str) -> tuple[int, str]:
+    return PREFERRED.index(edition) if edition in PREFERRED else len(PREFERRED), edition
+
+
+def open_lake(root: str, edition: str | None = None, seed: int = 0) -> Lake:
+    """The lake at `root`.
+
+    Raises:
+        UserError: no table of a lake there; an edition that none of its tables has.
+    """
+    editions: dict[str, tuple[str, ...]] = {}
+    for name in arrow.tables(root):
+        names = {
+            str(value)
+            for file in arrow.files(root, name)
+            for column, value in file.partition
+            if column == "edition"
+        }
+        editions[name] = tuple(sorted(names, key=_preference))
+    if not editions:
+        raise UserError(
+            f"lake={root}: no table of a lake there; expected the folder that the jobs wrote to "
+            "(lake=DIR), as `make demo` makes one"
+        )
+    known = sorted({edition for names in editions.values() for edition in names}, key=_preference)
+    if edition is not None and edition not in known:
+        raise UserError(
+            f"edition={edition}: no table of {root} has it; there is {', '.join(known)}"
+        )
+    return Lake(root, editions, edition, seed)

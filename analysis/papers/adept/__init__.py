@@ -1,0 +1,26 @@
+"""ADEPT's page (Emami et al. 2021): tables 1 to 6, figures 1 to 4, and adjectives of identity."""
+
+from __future__ import annotations
+
+from analysis.papers.adept import annotators, dataset, models, sources
+from analysis.papers.page import Page
+
+PAGE = Page(
+    "adept",
+    "ADEPT: adjectives and plausibility",
+    sources.Adept,
+    (
+        dataset.examples,
+        dataset.construction,
+        dataset.pipeline,
+        dataset.questions,
+        dataset.agreement,
+        annotators.experts,
+        models.accuracy,
+        models.five_classes,
+        models.three_classes,
+        dataset.by_class,
+        models.answers,
+        models.identity,
+    ),
+)

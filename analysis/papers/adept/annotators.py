@@ -1,0 +1,253 @@
+"""ADEPT from one's own annotations: what the paper prints of its annotators (table 4, section 4.2
+and the human rows of table 5), counted of the answers in ``adept_annotations``.
+
+Quality rules have their defaults, which are the paper's (`etl.adept.quality.Rules`). Simulated
+annotators (`etl.adept.simulate`) are known by their ids and counted apart, so that no figure of
+theirs can be taken for one of people.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import pyarrow as pa
+
+from analysis.editions import Lake
+from analysis.papers.adept.sources import IMPORT, Adept
+from analysis.papers.comparison import comparison
+from analysis.papers.page import exhibit
+from analysis.rendering.blocks import Block, Table, Text
+from analysis.rows import tuples
+from analysis.statistics.intervals import Interval, kappa, wilson
+from etl.adept import LABELS
+from etl.adept.answers import SIMULATED, stored_answers
+from etl.adept.finishing import audit_figures, human_figures, label_figures, ratings, relevant
+from etl.adept.quality import Answer, Filtered, Rules, filtered
+from etl.lake import arrow
+
+Cells = dict[tuple[str, str], float | Interval]
+TABLES = ("adept_batches", "adept_annotations")
+_LABELLING = ("pilot", "main")
+_HUMAN = {"context": "human", "no_context": "human, no context"}
+_EXPORT = "python etl/annotate_adept.py export batch=expert.csv round=expert edition=EDITION"
+
+
+def editions(lake: str) -> list[str]:
+    """The editions whose items annotators of this lake have answered, by name."""
+    if not set(TABLES) <= set(arrow.tables(lake)):
+        return []
+    answered = set(arrow.read(lake, "adept_annotations", columns=["batch"])["batch"].to_pylist())
+    batches = arrow.read(lake, "adept_batches", columns=["batch", "edition"])
+    return sorted({edition for batch, edition in tuples(batches) if batch in answered})
+
+
+@dataclass(frozen=True)
+class Annotations:
+    """The answers to the items of one edition.
+
+    Attributes:
+        lake: root of the lake.
+        edition: that of ``adept_items`` for the rounds pilot and main, of ``adept`` for expert,
+            human and audit.
+    """
+
+    lake: str
+    edition: str
+
+    @cached_property
+    def answers(self) -> list[Answer]:
+        """Every answer to a page of the edition, checks included."""
+        where = [("edition", "=", self.edition)]
+        batches = arrow.read(self.lake, "adept_batches", where=where, columns=["batch"])
+        names = set(batches.column("batch").to_pylist())
+        return [answer for answer in stored_answers(self.lake) if answer.batch in names]
+
+    def of(self, *rounds: str) -> list[Answer]:
+        """The answers of these rounds."""
+        return [answer for answer in self.answers if answer.round in rounds]
+
+    def _read(self, table: str, *columns: str) -> list[tuple[object, ...]]:
+        """Rows of the edition; none where the table is not in the lake."""
+        if table not in arrow.tables(self.lake):
+            return []
+        where = [("edition", "=", self.edition)]
+        return tuples(arrow.read(self.lake, table, where=where, columns=columns), *columns)
+
+    @cached_property
+    def labels(self) -> Mapping[str, int]:
+        """The finished dataset's label of each item; empty before `finish`."""
+        return {
+            str(item): int(str(label)) for item, label in self._read("adept", "item_id", "label")
+        }
+
+    @cached_property
+    def filtered(self) -> Filtered:
+        """What the quality rules leave of the answers that make the dataset."""
+        items = {str(item) for (item,) in self._read("adept_items", "item_id")}
+        used = [answer for answer in self.of(*_LABELLING) if answer.condition == "context"]
+        return filtered(relevant(used, items), Rules())
+
+    def annotators(self, *rounds: str) -> str:
+        """Who answered: ``3 annotators``, ``25 simulated annotators``, or both."""
+        names = {answer.annotator for answer in self.of(*rounds)}
+        simulated = sum(name.startswith(SIMULATED) for name in names)
+        counts = ((len(names) - simulated, ""), (simulated, "simulated "))
+        return " and ".join(
+            f"{number:,} {kind}annotator{'s' * (number != 1)}" for number, kind in counts if number
+        )
+
+    def agreement(self) -> tuple[Cells, Cells]:
+        """Cells of table 4 and of its sizes; both empty where no item has enough answers."""
+        result = self.filtered
+        if not result.items:
+            return {}, {}
+        figures = label_figures(result)
+        total = len(result.labels)
+        cells: Cells = {}
+        for name, row in figures["by label"].items():
+            if total:
+                cells["label distribution", name] = wilson(row["items"], total)
+            if row["items"]:
+                unanimous = round(row["unanimous"] * row["items"])
+                cells["unanimous", name] = wilson(unanimous, row["items"])
+                cells["majority", name] = wilson(row["items"] - unanimous, row["items"])
+        kinds = ("unanimous", "majority", "no agreement")
+        return cells, {(kind, "rows"): float(figures[kind]) for kind in kinds}
+
+    def kappas(self) -> Cells:
+        """Cells of section 4.2.
+
+        The experts are the two annotators of the round expert who share most items; `one expert`
+        is the one who agrees better with the labels, as in the paper.
+        """
+        raters = ratings(self.of("expert"))
+        if len(raters) < 2:
+            return {}
+        first, second = max(
+            combinations(raters, 2),
+            key=lambda pair: (len(raters[pair[0]].keys() & raters[pair[1]].keys()), pair),
+        )
+        agreed = {
+            item: label
+            for item, label in sorted(raters[first].items())
+            if raters[second].get(item) == label
+        }
+        with_labels = []
+        for name in (first, second):
+            if raters[name].keys() & self.labels.keys():
+                estimate = _kappa_of(raters[name], self.labels).estimate
+                with_labels.append((-1.0 if math.isnan(estimate) else estimate, name))
+        compared = [
+            ("two experts", raters[first], raters[second]),
+            ("experts where they agree, crowd", agreed, self.labels),
+        ]
+        rows = ("one expert, crowd", "other expert, crowd")
+        for row, (_, name) in zip(rows, sorted(with_labels, reverse=True), strict=False):
+            compared.append((row, raters[name], self.labels))
+        cells: Cells = {}
+        for row, one, two in compared:
+            if one.keys() & two.keys():
+                interval = _kappa_of(one, two)
+                if not math.isnan(interval.estimate):
+                    cells[row, "kappa"] = interval
+        return cells
+
+    def human(self) -> Cells:
+        """The human rows of table 5: accuracy of the round human, in three and five classes."""
+        figures = human_figures(self.of("human"), self.labels)
+        cells: Cells = {}
+        for condition, row in _HUMAN.items():
+            scores = figures.get(condition, {})
+            for classes in (3, 5) if scores else ():
+                low, high = scores[f"interval {classes}"]
+                accuracy = scores[f"accuracy {classes}"]
+                cells[row, f"{classes}-class"] = Interval(accuracy, low, high, scores["answers"])
+        return cells
+
+    def audit(self) -> pa.Table | None:
+        """What is behind the labels impossible and necessarily true (section 4.2): columns label,
+        finding, count, share; None without answers of the round audit."""
+        figures = audit_figures(self.of("audit"))
+        rows = [
+            {"label": label, "finding": finding, "count": row["count"], "share": row["share"]}
+            for label in LABELS
+            for finding, row in figures.get(label, {}).items()
+        ]
+        return pa.Table.from_pylist(rows) if rows else None
+
+
+def _kappa_of(one: Mapping[str, int], two: Mapping[str, int]) -> Interval:
+    items = sorted(one.keys() & two.keys())
+    return kappa([one[item] for item in items], [two[item] for item in items])
+
+
+def annotated(lake: Lake, *rounds: str) -> Annotations | None:
+    """The answers of these rounds to the edition that the report shows, else to the first edition
+    that has some; None where there are none."""
+    names = editions(lake.root)
+    preferred = lake.editions.get("adept", ())[:1]
+    if lake.requested is not None:
+        names = [name for name in names if name == lake.requested]
+    for name in sorted(names, key=lambda name: (name not in preferred, name)):
+        annotations = Annotations(lake.root, name)
+        if annotations.of(*rounds):
+            return annotations
+    return None
+
+
+def labelling(lake: Lake) -> list[Block]:
+    """Table 4 counted of the answers of the rounds pilot and main; nothing without answers."""
+    annotations = annotated(lake, *_LABELLING)
+    cells, sizes = annotations.agreement() if annotations else ({}, {})
+    if annotations is None or not cells:
+        return []
+    who, edition = annotations.annotators(*_LABELLING), annotations.edition
+    return [
+        *comparison("adept", "table 4", cells, f"Agreement and labels of {who}", edition),
+        *comparison("adept", "table 4, sizes", sizes, f"Items that {who} labelled", edition),
+        Text("Counted of the answers in adept_annotations by the paper's quality rules."),
+    ]
+
+
+@exhibit(
+    "Section 4.2",
+    "agreement of experts and crowd",
+    command=IMPORT,
+    tables=("adept", *TABLES),
+    beside=("section 4.2",),
+)
+def experts(page: Adept) -> list[Block]:
+    """Experts with each other and with the labels, and the audit of the labels at both ends."""
+    annotations = annotated(page.lake, "expert", "audit")
+    cells = annotations.kappas() if annotations else {}
+    caption = "Agreement of experts and crowd"
+    if annotations and cells:
+        caption += f", ours of {annotations.annotators('expert')}"
+    edition = annotations.edition if annotations else ""
+    blocks = comparison("adept", "section 4.2", cells, caption, edition)
+    if not cells:
+        blocks.append(Text(f"Two experts of one's own fill it: {_EXPORT}"))
+    audit = annotations.audit() if annotations else None
+    if annotations is not None and audit is not None:
+        caption = f"What {annotations.annotators('audit')} found behind the labels at both ends"
+        blocks.append(Table(f"{caption}, edition {edition}", audit))
+    return blocks
+
+
+def human(lake: Lake) -> tuple[Cells, str]:
+    """The human rows of table 5, and who gave them; both empty without answers."""
+    annotations = annotated(lake, "human")
+    cells: Cells = annotations.human() if annotations else {}
+    if annotations is None or not cells:
+        return {}, ""
+    sizes = "; ".join(
+        f"{row}: {cell.n} items"
+        for (row, column), cell in cells.items()
+        if column == "5-class" and isinstance(cell, Interval)
+    )
+    who, edition = annotations.annotators("human"), annotations.edition
+    return cells, f"Human rows: {who} on items of edition {edition} ({sizes})."

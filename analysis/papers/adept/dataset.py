@@ -1,0 +1,349 @@
+"""What ADEPT prints of its dataset: tables 1 to 4 and figures 1 and 4, from the lake."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from analysis import slices
+from analysis.examples import bracketed, shuffled
+from analysis.papers import published
+from analysis.papers.adept import annotators
+from analysis.papers.adept.sources import IMPORT, PARTS, Adept, read
+from analysis.papers.comparison import Missing, comparison
+from analysis.papers.page import exhibit
+from analysis.rendering import figures
+from analysis.rendering.blocks import Block, FigureBlock, Table, Text, Unavailable
+from analysis.rendering.figures import Channels, Plot
+from analysis.rows import lists, schema, tuples
+from analysis.statistics.intervals import Interval, wilson
+from conf import UserError
+from etl.adept import LABELS
+from etl.knowledge import lexicons
+from etl.lake import arrow
+
+BUILD = "python etl/build_adept.py preset=clean lake=LAKE"
+# How many adjectives table 1 has, and how many labels of each.
+_ADJECTIVES, _EACH = 4, 3
+
+
+def _kind(modifier: str) -> str:
+    return "NS" if lexicons.nonsubsective().get(modifier.lower()) else "S"
+
+
+@exhibit("Table 1", "examples", command=IMPORT, tables=("adept",))
+def examples(page: Adept) -> list[Block]:
+    """Adjectives with several labels, half of them non-subsective, as in the paper's table."""
+    by_modifier: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for row in page.rows.to_pylist():
+        by_modifier[row["modifier"]].append(row)
+    diverse = [
+        modifier
+        for modifier, rows in by_modifier.items()
+        if len({row["label"] for row in rows}) >= _EACH
+    ]
+    if not diverse:
+        raise UserError(f"no adjective with {_EACH} labels in the table adept of {page.lake.root}")
+    order = shuffled(diverse, page.lake.seed, str)
+    modifiers = [name for name in order if _kind(name) == "NS"][: _ADJECTIVES // 2]
+    modifiers += [name for name in order if _kind(name) == "S"][: _ADJECTIVES - len(modifiers)]
+    instances = []
+    for modifier in modifiers:
+        first: dict[int, dict[str, Any]] = {}
+        for row in shuffled(by_modifier[modifier], page.lake.seed, lambda row: row["item_id"]):
+            first.setdefault(row["label"], row)
+        instances += [
+            {
+                "instance": bracketed(row["sentence2"], modifier),
+                "modifier (class)": f"{modifier} ({_kind(modifier)})",
+                "plausibility change": LABELS[row["label"]],
+            }
+            for row in list(first.values())[:_EACH]
+        ]
+    caption = f"Adjectives with labels of {_EACH} kinds, drawn from edition {page.edition}"
+    return [
+        Table(caption, pa.Table.from_pylist(instances)),
+        Text("S: subsective; NS: non-subsective (Nayak et al.'s sixty and dead)."),
+    ]
+
+
+def stages(lake: str, edition: str, corpora: Sequence[str] = ()) -> pa.Table:
+    """How many entries each stage of the construction has left (figure 1): columns stage, entries.
+
+    Pairs are those of the corpora named (of all if none is), distinct within a corpus. A stage
+    whose table is not in the lake, or has no rows of the edition, has null.
+    """
+    tables = arrow.tables(lake)
+
+    def count(table: str, where: pc.Expression | None) -> int | None:
+        if table not in tables:
+            return None
+        return int(arrow.dataset(lake, table).count_rows(filter=where)) or None
+
+    of = pc.field("edition") == edition
+    counts = {
+        "pairs": count("amod_pairs", pc.field("corpus").isin(list(corpora)) if corpora else None),
+        "nouns": count("adept_entries", of),
+        "variants": count("adept_items", of),
+        # Not `== True`: the log keeps no bounds of truth values, and a comparison finds nothing.
+        "sentences": count("adept_items", of & pc.field("chosen")),
+        "labelled": count("adept", of),
+    }
+    return pa.table([list(counts), list(counts.values())], schema=schema("stage entries:int"))
+
+
+def stages_figure(data: pa.Table) -> Plot:
+    """`stages` as columns on a logarithmic scale (figure 1)."""
+    channels = Channels("stage", "entries", "stage of the construction", "entries")
+    return figures.bars(data, channels, log=True)
+
+
+@exhibit(
+    "Figure 1",
+    "counts by stage of the construction",
+    command=BUILD,
+    tables=("amod_pairs", "adept_entries", "adept_items", "adept"),
+    beside=("figure 1", "section 4.1"),
+)
+def construction(page: Adept) -> list[Block]:
+    """Entries that each stage has left."""
+    edition = page.lake.edition("adept_items")
+    data = stages(page.lake.root, edition)
+    present = data.filter(data.column("entries").is_valid())
+    printed = published.table("adept", "figure 1")
+    ours = {
+        (stage, "entries"): float(entries)
+        for stage, entries in tuples(present)
+        if (stage, "entries") in printed
+    }
+    caption = f"Entries that each stage has left, edition {edition}; pairs of all corpora here"
+    return [
+        FigureBlock(caption, *stages_figure(present)),
+        *comparison("adept", "figure 1", ours, "Entries by stage", edition),
+        *comparison("adept", "section 4.1", {}, "Sizes named in the text"),
+    ]
+
+
+@exhibit(
+    "Table 2",
+    "how an item is made",
+    command=BUILD,
+    tables=("adept_items", "adept_entries", "adept"),
+)
+def pipeline(page: Adept) -> list[Block]:
+    """One sentence with as many variants as any, on its way through the pipeline."""
+    lake = page.lake
+    edition = lake.edition("adept_items", "adept_entries")
+    where = [("edition", "=", edition)]
+    names = ["item_id", "noun", "relation", "predicate", "adjective", "sentence", "chosen"]
+    items = arrow.read(
+        lake.root, "adept_items", where=where, columns=[*names, "modified_sentence"]
+    ).to_pylist()
+    by_sentence: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+    for row in items:
+        by_sentence[row["noun"], row["sentence"]].append(row)
+    most = max(map(len, by_sentence.values()))
+    fullest = [key for key, rows in by_sentence.items() if len(rows) == most]
+    noun, sentence = shuffled(fullest, lake.seed, str)[0]
+    variants = shuffled(by_sentence[noun, sentence], lake.seed, lambda row: row["item_id"])
+    entries = arrow.read(
+        lake.root, "adept_entries", where=[*where, ("noun", "=", noun)], columns=["adjectives"]
+    )
+    counts = {
+        entry["adjective"]: entry["count"]
+        for adjectives in entries.column("adjectives").to_pylist()
+        for entry in adjectives or ()
+    }
+    steps = [
+        ("extraction", f"{row['adjective']} {noun}: {_count(counts.get(row['adjective']))}")
+        for row in variants
+    ]
+    steps += [
+        ("predicate", f"{variants[0]['relation']}: {variants[0]['predicate']}"),
+        ("sentence", sentence),
+    ]
+    steps += [
+        (f"variant {number}", bracketed(row["modified_sentence"], row["adjective"]))
+        for number, row in enumerate(variants, 1)
+    ]
+    for row in variants:
+        if row["chosen"]:
+            label = _label(page, edition, row["item_id"])
+            steps.append(("chosen for labelling", f"{row['adjective']}: {label}"))
+    data = pa.table(list(zip(*steps, strict=True)), names=["step", "result"])
+    return [Table(f"One entry on its way through the pipeline, edition {edition}", data)]
+
+
+def _count(value: int | None) -> str:
+    return "not counted" if value is None else "once" if value == 1 else f"{value:,} times"
+
+
+def _label(page: Adept, edition: str, item_id: str) -> str:
+    labels: list[int] = []
+    if edition in page.lake.editions.get("adept", ()):
+        where = [("edition", "=", edition), ("item_id", "=", item_id)]
+        rows = arrow.read(page.lake.root, "adept", where=where, columns=["label"])
+        (labels,) = lists(rows)
+    return LABELS[labels[-1]] if labels else "not labelled yet"
+
+
+@exhibit("Table 3", "what annotators label", command=IMPORT, tables=("adept",))
+def questions(page: Adept) -> list[Block]:
+    """One item of each label, as annotators see it."""
+    by_label: dict[int, dict[str, Any]] = {}
+    rows = page.rows.to_pylist()
+    for row in shuffled(rows, page.lake.seed, lambda row: ("table 3", row["item_id"])):
+        by_label.setdefault(row["label"], row)
+    items = [
+        {
+            "original": by_label[label]["sentence1"],
+            "modified": by_label[label]["sentence2"],
+            **{name: "✓" if at == label else "" for at, name in enumerate(LABELS)},
+        }
+        for label in sorted(by_label)
+    ]
+    text = (
+        "Annotators see the original and the modified sentence and choose how the adjective "
+        "changes what is said; one item of each label."
+    )
+    return [Text(text), Table("Items as they are labelled", pa.Table.from_pylist(items))]
+
+
+def label_table(rows: pa.Table) -> pa.Table:
+    """Label by part of the split (table 4): columns part, label, count, share, unanimous.
+
+    `part` ends with ``all``. `unanimous` is the share of unanimous items among those of the label
+    whose agreement is known; null where it is of none.
+    """
+    records = tuples(rows, "split_random", "label", "agreement")
+    cells = []
+    for part in (*(name for name in PARTS if any(row[0] == name for row in records)), "all"):
+        members = [row for row in records if part in ("all", row[0])]
+        for code, name in enumerate(LABELS):
+            of_label = [agreement for _, label, agreement in members if label == code]
+            known = [agreement for agreement in of_label if agreement]
+            cells.append(
+                {
+                    "part": part,
+                    "label": name,
+                    "count": len(of_label),
+                    "share": len(of_label) / len(members),
+                    "unanimous": known.count("unanimous") / len(known) if known else None,
+                }
+            )
+    return pa.Table.from_pylist(cells, schema("part label count:int share:float unanimous:float"))
+
+
+@exhibit(
+    "Table 4",
+    "agreement, labels and sizes",
+    command=IMPORT,
+    tables=("adept", "adept_items", *annotators.TABLES),
+    beside=("table 4", "table 4, sizes"),
+)
+def agreement(page: Adept) -> list[Block]:
+    """Labels and sizes of the rows, and agreement of one's own annotators."""
+    lake = page.lake
+    try:
+        rows = page.rows
+    except UserError as error:
+        missing = Missing(IMPORT, str(error))
+        return [
+            *comparison("adept", "table 4", {}, "Labels", missing=missing),
+            *comparison("adept", "table 4, sizes", {}, "Rows", missing=missing),
+            *annotators.labelling(lake),
+        ]
+    data = label_table(rows)
+    ours: dict[tuple[str, str], float | Interval] = {}
+    for row in data.to_pylist():
+        if row["part"] == "all":
+            ours["label distribution", row["label"]] = wilson(row["count"], rows.num_rows)
+            if row["unanimous"] is not None:
+                ours["unanimous", row["label"]] = row["unanimous"]
+                ours["majority", row["label"]] = 1 - row["unanimous"]
+    parts, agreements = lists(rows, "split_random", "agreement")
+    present = [part for part in PARTS if part in parts]
+    sizes = {(part, "rows"): float(parts.count(part)) for part in present}
+    for name in ("unanimous", "majority"):
+        if name in agreements:
+            sizes[name, "rows"] = float(agreements.count(name))
+    no_test = "" if "test" in present else "; the lake has no test part"
+    caption = f"Labels of {', '.join(present)}{no_test}"
+    blocks = [
+        *comparison("adept", "table 4", ours, caption, page.edition),
+        *comparison("adept", "table 4, sizes", sizes, "Rows", page.edition),
+        Table("Labels by part of the split", data, digits=3),
+        *annotators.labelling(lake),
+    ]
+    other_labels = [
+        {"edition": edition, "label": row["label"], "rows": row["count"], "share": row["share"]}
+        for edition in lake.editions.get("adept", ())
+        if edition != page.edition and lake.requested is None
+        for row in label_table(read(lake.root, edition)).to_pylist()
+        if row["part"] == "all"
+    ]
+    if other_labels:
+        blocks.append(
+            Table("Labels of the other editions", pa.Table.from_pylist(other_labels), digits=3)
+        )
+    return blocks
+
+
+def label_shares(rows: pa.Table, kinds: Sequence[str | None]) -> pa.Table:
+    """Label by kind of adjective (figure 4): columns kind, label, count, share, low, high.
+
+    `kinds` names each row's kind: `analysis.slices.subsective` for the figure, `slices.identity`
+    for what the ethics section asks for. Rows of kind None are left out; intervals are Wilson's.
+
+    Raises:
+        ValueError: another number of kinds than rows.
+    """
+    labels = rows.column("label").to_pylist()
+    counts = Counter(pair for pair in zip(kinds, labels, strict=True) if pair[0] is not None)
+    cells = []
+    for kind in sorted({str(kind) for kind, _ in counts}):
+        total = sum(counts[kind, label] for label in range(len(LABELS)))
+        for label, name in enumerate(LABELS):
+            share = wilson(counts[kind, label], total).columns("share")
+            cells.append({"kind": kind, "label": name, "count": counts[kind, label], **share})
+    return pa.Table.from_pylist(cells)
+
+
+def label_shares_figure(data: pa.Table) -> Plot:
+    """`label_shares` as bars cut by label (figure 4), each with the number of its items."""
+    totals: Counter[str] = Counter()
+    for kind, count in tuples(data, "kind", "count"):
+        totals[kind] += count
+    names = [f"{kind} ({totals[kind]:,})" for kind in data.column("kind").to_pylist()]
+    return figures.shares(
+        data.append_column("bar", pa.array(names, pa.string())),
+        row="bar",
+        part="label",
+        share="share",
+        xlabel="share of the kind's items",
+        ylabel="kind of adjective (items)",
+    )
+
+
+@exhibit("Figure 4", "labels by class of modifier", command=IMPORT, tables=("adept",))
+def by_class(page: Adept) -> list[Block]:
+    """Labels of subsective and non-subsective modifiers; of the latter, those of *dead* apart."""
+    modifiers = page.rows.column("modifier").to_pylist()
+    listed = lexicons.nonsubsective()
+    data = label_shares(page.rows, slices.subsective(modifiers, listed))
+    caption = f"Labels by class of modifier, edition {page.edition}"
+    blocks: list[Block] = [FigureBlock(caption, *label_shares_figure(data))]
+    # What the sixty and dead have, of which the paper counts one class.
+    apart = [
+        "dead" if word.lower() == "dead" else "of the sixty" if word.lower() in listed else None
+        for word in modifiers
+    ]
+    if any(apart):
+        detail = label_shares(page.rows, apart)
+        blocks.append(Table("Non-subsective modifiers in two", detail, digits=3))
+    why = "It is drawn without numbers; ours are recomputed from the rows."
+    return [*blocks, Unavailable("The numbers of the paper's figure 4", why)]

@@ -1,0 +1,353 @@
+"""What ADEPT prints of models: tables 5 and 6, figures 2 and 3, and errors by identity."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from analysis import slices
+from analysis.examples import bracketed, shuffled
+from analysis.papers import published
+from analysis.papers.adept import annotators
+from analysis.papers.adept.dataset import label_shares, label_shares_figure
+from analysis.papers.adept.sources import IMPORT, Adept, Scored
+from analysis.papers.comparison import Missing, comparison
+from analysis.papers.page import exhibit, runs_text
+from analysis.rendering import figures
+from analysis.rendering.blocks import Block, FigureBlock, NotRun, Table, Text
+from analysis.rendering.figures import Plot
+from analysis.rendering.numbers import percent
+from analysis.rows import lists, tuples
+from analysis.statistics.comparisons import Paired, compare, holm, scores_by_slice
+from analysis.statistics.intervals import Interval, wilson
+from conf import UserError
+from etl.adept import LABELS
+from etl.adept.baselines import CLASSES, label_of, majority, normative_rule
+from etl.knowledge import lexicons
+
+_TRAIN = "python training/finetune.py conf/training/adept.yaml lake=LAKE"
+# Labels of 3 classes have the names of the middle ones: docs/training_tasks.md.
+_OUTCOMES = {5: LABELS, 4: LABELS[1:], 3: LABELS[1:4]}
+_FAMILIES = {"bert": "BERT", "roberta": "RoBERTa", "deberta": "DeBERTa"}
+# How many right answers, and how many wrong ones, table 6 has.
+_ANSWERS = 3
+
+
+def family(model: str) -> str | None:
+    """The paper's name of a model's kind: BERT, RoBERTa or DeBERTa; None of any other."""
+    match = re.match(r"(bert|roberta|deberta)(?:-|$)", model.lower())
+    return _FAMILIES[match[1]] if match else None
+
+
+def baselines(
+    rows: pa.Table, nonsubsective: Collection[str], part: str = "val"
+) -> dict[tuple[str, int], Interval]:
+    """Accuracy of the majority and of the normative rule, by (baseline, classes); table 5.
+
+    The majority label is that of the training rows. The published figures count *dead* as
+    non-subsective beside Nayak et al.'s sixty.
+
+    Raises:
+        ValueError: no training rows, or none of `part`.
+    """
+    records = tuples(rows, "label", "modifier", "split_random")
+    training_labels = [label for label, _, own_part in records if own_part == "train"]
+    accuracies = {}
+    for classes in CLASSES:
+        most = majority(training_labels, classes)
+        tested = [
+            (gold, normative_rule(modifier, nonsubsective, classes))
+            for label, modifier, own_part in records
+            if own_part == part and (gold := label_of(label, classes)) is not None
+        ]
+        by_majority = sum(gold == most for gold, _ in tested)
+        by_rule = sum(gold == guess for gold, guess in tested)
+        accuracies["majority", classes] = wilson(by_majority, len(tested))
+        accuracies["normative rule", classes] = wilson(by_rule, len(tested))
+    return accuracies
+
+
+@exhibit(
+    "Table 5",
+    "accuracy on the development set",
+    command=_TRAIN,
+    tables=("adept", "predictions", *annotators.TABLES),
+    beside=("table 5", "section 7"),
+)
+def accuracy(page: Adept) -> list[Block]:
+    """People, baselines and models; then every model trained here, compared with each other."""
+    people, who = annotators.human(page.lake)
+    try:
+        rows = page.rows
+    except UserError as error:
+        missing = Missing(IMPORT, str(error))
+        return comparison("adept", "table 5", people, "Accuracy on val", missing=missing)
+    by_rule = baselines(rows, lexicons.nonsubsective())
+    best = [
+        scored
+        for model in _models(page)
+        for classes in (5, 4, 3)
+        for context in (True, False)
+        if (scored := page.best(classes, context, model))
+    ]
+    ours: dict[tuple[str, str], float | Interval] = dict(people)
+    ours |= {
+        (name, f"{classes}-class"): share
+        for (name, classes), share in by_rule.items()
+        if classes in (3, 5)
+    }
+    ours |= _of_families(best)
+    four: dict[tuple[str, str], float | Interval] = {}
+    for scored in best:
+        if family(scored.model) == "RoBERTa" and scored.classes == 4 and scored.context:
+            four["RoBERTa", "4-class"] = scored.accuracy
+    missing = Missing(f"{_TRAIN} model=roberta-base task.classes=5 task.context=true")
+    blocks = comparison("adept", "table 5", ours, "Accuracy on val", page.edition, missing)
+    if who:
+        blocks.append(Text(who))
+    missing = Missing(f"{_TRAIN} model=roberta-base task.classes=4")
+    caption = "Without the label impossible"
+    blocks += comparison("adept", "section 7", four, caption, missing=missing)
+    if best:
+        caption = "Models trained here, each at the settings that are best on val"
+        blocks.append(Table(caption, _trained(best, by_rule)))
+    else:
+        blocks.append(NotRun("Models trained here", _TRAIN))
+    blocks += runs_text(run for scored in page.scored for run in scored.runs)
+    return [*blocks, *_pairwise(page)]
+
+
+def _models(page: Adept) -> list[str]:
+    return sorted({scored.model for scored in page.scored})
+
+
+def _of_families(best: Sequence[Scored]) -> dict[tuple[str, str], Interval]:
+    """Cells of table 5: of each of the paper's families the best model of ours."""
+    cells: dict[tuple[str, str], Interval] = {}
+    for scored in best:
+        kind = family(scored.model)
+        if kind is None or scored.classes == 4:
+            continue
+        key = (f"{kind}{'' if scored.context else ', no context'}", f"{scored.classes}-class")
+        if key not in cells or cells[key].estimate < scored.accuracy.estimate:
+            cells[key] = scored.accuracy
+    return cells
+
+
+def _trained(best: Sequence[Scored], by_rule: Mapping[tuple[str, int], Interval]) -> pa.Table:
+    """Every model with its accuracy beside the baselines."""
+    rows = [
+        {
+            "model": scored.model,
+            "classes": scored.classes,
+            "input": "sentences" if scored.context else "noun and adjective",
+            "runs": len(scored.runs),
+            "accuracy (%)": percent(scored.accuracy),
+            "majority (%)": percent(by_rule["majority", scored.classes]),
+            "rule (%)": percent(by_rule["normative rule", scored.classes]),
+            "newest run": scored.runs[0].id,
+        }
+        for scored in best
+    ]
+    return pa.Table.from_pylist(rows)
+
+
+def _pairwise(page: Adept) -> list[Block]:
+    """Every two models of five classes on the same items of val; the paper finds no difference
+    between its own (section 6)."""
+    candidates = [
+        (model if context else f"{model}, no context", best.answers)
+        for model in _models(page)
+        for context in (True, False)
+        if (best := page.best(5, context, model)) is not None
+    ]
+    compared = []
+    for (one, first), (two, second) in itertools.combinations(candidates, 2):
+        if first.column("item_id") == second.column("item_id"):
+            pair = Paired(*lists(first, "gold", "predicted"), *lists(second, "predicted"))
+            compared.append((one, two, compare("accuracy", pair)))
+    if not compared:
+        return []
+    corrected = holm([comparison.p for _, _, comparison in compared])
+    rows = [
+        {
+            "first": one,
+            "second": two,
+            "first less second (%)": percent(result.difference),
+            "p (permutation)": result.p,
+            "p (Holm)": p,
+            "p (McNemar, exact)": result.mcnemar.exact,
+        }
+        for (one, two, result), p in zip(compared, corrected, strict=True)
+    ]
+    caption = "Models of five classes compared, each by its best run on val, item by item"
+    return [Table(caption, pa.Table.from_pylist(rows), digits=3)]
+
+
+def confusion(gold: Sequence[str], predicted: Sequence[str], labels: Sequence[str]) -> pa.Table:
+    """Counts by gold and predicted label, in the order of `labels`; zeros included.
+
+    Raises:
+        ValueError: a label that is none of them, or lengths that differ.
+    """
+    other = sorted({*gold, *predicted} - set(labels))
+    if other:
+        raise ValueError(f"label {other[0]!r}; expected one of {', '.join(labels)}")
+    counts = Counter(zip(gold, predicted, strict=True))
+    return pa.Table.from_pylist(
+        [
+            {"gold": one, "predicted": two, "count": counts[one, two]}
+            for one, two in itertools.product(labels, labels)
+        ]
+    )
+
+
+def confusion_figure(data: pa.Table) -> Plot:
+    """`confusion` as a matrix (figures 2 and 3)."""
+    return figures.matrix(
+        data,
+        row="gold",
+        column="predicted",
+        count="count",
+        xlabel="predicted label",
+        ylabel="true label",
+    )
+
+
+def _confusion(page: Adept, figure: str, published_model: str, classes: int) -> list[Block]:
+    printed = published.table("adept", figure)
+    counts = pa.Table.from_pylist(
+        [
+            {"gold": row, "predicted": column, "count": int(cell.value)}
+            for (row, column), cell in printed.items()
+        ]
+    )
+    caption = f"As published: {published_model}"
+    blocks: list[Block] = [FigureBlock(caption, *confusion_figure(counts))]
+    best = page.best(classes)
+    if best is None:
+        command = _TRAIN if classes == 5 else f"{_TRAIN} task.classes={classes}"
+        return [*blocks, NotRun(f"The same of a model of ours, {classes} classes", command)]
+    gold, predicted = lists(best.answers, "gold", "predicted")
+    ours = confusion(gold, [guess or "" for guess in predicted], _OUTCOMES[classes])
+    caption = f"{best.model}, the best of our models on val: {percent(best.accuracy)} % right"
+    blocks.append(FigureBlock(caption, *confusion_figure(ours)))
+    if sum(counts.column("count").to_pylist()) == len(gold):
+        cells = {(row, column): float(count) for row, column, count in tuples(ours)}
+        caption = f"Items by true label (rows) and answer: {published_model} as published, "
+        blocks += comparison("adept", figure, cells, caption + best.model)
+    return [*blocks, *runs_text(best.runs)]
+
+
+@exhibit(
+    "Figure 2",
+    "confusion matrix of five classes",
+    command=_TRAIN,
+    tables=("adept", "predictions"),
+    beside=("figure 2",),
+)
+def five_classes(page: Adept) -> list[Block]:
+    """The published matrix of RoBERTa, and that of our best model."""
+    return _confusion(page, "figure 2", "RoBERTa", 5)
+
+
+@exhibit(
+    "Figure 3",
+    "confusion matrix of three classes",
+    command=f"{_TRAIN} task.classes=3",
+    tables=("adept", "predictions"),
+    beside=("figure 3",),
+)
+def three_classes(page: Adept) -> list[Block]:
+    """The published matrix of DeBERTa, and that of our best model."""
+    return _confusion(page, "figure 3", "DeBERTa", 3)
+
+
+@exhibit(
+    "Table 6", "answers on the development set", command=_TRAIN, tables=("adept", "predictions")
+)
+def answers(page: Adept) -> list[Block]:
+    """Right and wrong answers of the best model, drawn."""
+    rows = {row["item_id"]: row for row in page.rows.to_pylist()}
+    best = page.best(5)
+    if best is None:
+        return [NotRun("Answers of the best model", _TRAIN)]
+    seed = page.lake.seed
+    order = shuffled(best.answers.to_pylist(), seed, lambda row: ("table 6", row["item_id"]))
+    examples: list[dict[str, Any]] = []
+    for correct in (True, False):
+        alike = [row for row in order if (row["gold"] == row["predicted"]) == correct]
+        # Labels differ as far as they can: most items are equally likely.
+        first = {row["gold"]: row for row in reversed(alike)}.values()
+        further = [row for row in alike if row not in first]
+        diverse = [*shuffled(first, seed, lambda row: row["item_id"]), *further]
+        examples += [
+            {
+                "instance": bracketed(
+                    rows[row["item_id"]]["sentence2"], rows[row["item_id"]]["modifier"]
+                ),
+                "annotated": row["gold"],
+                "predicted": row["predicted"],
+                "correct": correct,
+            }
+            for row in diverse[:_ANSWERS]
+        ]
+    caption = f"Drawn from the answers of {best.model} on val"
+    return [Table(caption, pa.Table.from_pylist(examples)), *runs_text(best.runs)]
+
+
+@exhibit("", "adjectives of identity", command=IMPORT, tables=("adept", "predictions"))
+def identity(page: Adept) -> list[Block]:
+    """Labels, and errors of the best model, by what an adjective says of who somebody is."""
+    kinds = slices.identity(page.rows.column("modifier").to_pylist(), lexicons.identity())
+    data = label_shares(page.rows, kinds)
+    by_kind = "by what the adjective speaks of"
+    blocks: list[Block] = [
+        Text(
+            "The paper's ethics section asks for a look at adjectives that say who somebody is "
+            "(black, old, female): do they lower the plausibility of what a person does, in the "
+            "labels or in what a model answers?"
+        ),
+        FigureBlock(f"Labels {by_kind}", *label_shares_figure(data)),
+        Table(f"Labels {by_kind}, with 95 % intervals", data, digits=3),
+    ]
+    best = page.best(5)
+    if best is None:
+        return [*blocks, NotRun(f"Errors of a model {by_kind}", _TRAIN)]
+    kind_of = dict(zip(page.rows.column("item_id").to_pylist(), kinds, strict=True))
+    errors = _errors(best.answers, kind_of)
+    return [*blocks, Table(f"Errors of {best.model} on val, {by_kind}", errors)]
+
+
+def _errors(answers: pa.Table, kind_of: Mapping[str, str | None]) -> pa.Table:
+    """Scores of all answers and of each kind, and how often they lie below and above the label."""
+    ids, gold, guesses = lists(answers, "item_id", "gold", "predicted")
+    predicted = [guess or "" for guess in guesses]
+    kinds = [kind_of[item] for item in ids]
+    rows = []
+    for score in scores_by_slice(gold, predicted, {"identity": kinds}):
+        distances = [
+            LABELS.index(two) - LABELS.index(one)
+            for one, two, kind in zip(gold, predicted, kinds, strict=True)
+            if score.slice == "all" or kind == score.value
+        ]
+        lower, higher = (
+            wilson(sum(sign * distance > 0 for distance in distances), len(distances))
+            for sign in (-1, 1)
+        )
+        rows.append(
+            {
+                "adjectives": score.value,
+                "items": len(distances),
+                "accuracy (%)": percent(score.accuracy),
+                "macro-F1 (%)": percent(score.macro_f1),
+                "less plausible than labelled (%)": percent(lower),
+                "more plausible than labelled (%)": percent(higher),
+            }
+        )
+    return pa.Table.from_pylist(rows)

@@ -1,0 +1,119 @@
+"""What ADEPT's exhibits share: the labelled rows, and the answers of fine-tuned models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from analysis.editions import Lake
+from analysis.predictions import answered, labelled
+from analysis.rows import right
+from analysis.runs import Run, Runs, groups
+from analysis.statistics.intervals import Interval, mean_over_runs, wilson
+from conf import UserError
+from etl.lake import arrow
+
+IMPORT = "python etl/import_published.py adept=DIR lake=LAKE"
+PARTS = ("train", "val", "test")
+
+
+def read(lake: str, edition: str) -> pa.Table:
+    """The labelled rows of an edition, sorted by id.
+
+    Raises:
+        UserError: no such edition.
+    """
+    rows = arrow.read(lake, "adept", where=[("edition", "=", edition)])
+    if not rows.num_rows:
+        raise UserError(
+            f"edition={edition}: no rows of it in the table adept of {lake}; etl/annotate_adept.py "
+            "finish or etl/import_published.py adept=… makes them"
+        )
+    return rows.sort_by([("item_id", "ascending"), ("label", "ascending")])
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Runs that differ by their seed alone; `answers` are those of the best on val."""
+
+    runs: Sequence[Run]
+    classes: int
+    context: bool
+    accuracy: Interval
+    answers: pa.Table
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        return self.runs[0].model
+
+
+@dataclass(frozen=True)
+class Adept:
+    """The lake and the runs of a report, and what its exhibits read of them once."""
+
+    lake: Lake
+    runs: Runs
+
+    @cached_property
+    def rows(self) -> pa.Table:
+        """The labelled rows of the edition shown.
+
+        Raises:
+            UserError: there are none.
+        """
+        return read(self.lake.root, self.lake.edition("adept"))
+
+    @property
+    def edition(self) -> str:
+        """The edition shown."""
+        return str(self.rows.column("edition")[0])
+
+    @cached_property
+    def scored(self) -> list[Scored]:
+        """Every group of fine-tuning runs on the random split, with its answers on val; none
+        without labelled rows."""
+        try:
+            rows = self.rows
+        except UserError:
+            return []
+        settings = {"task.name": "adept", "task.edition": self.edition, "task.split": "random"}
+        val = rows.filter(pc.equal(rows.column("split_random"), "val")).column("item_id")
+        scored = []
+        for members in groups(answered(self.lake.root, self.runs.of("finetune", settings))):
+            scores = []
+            for run in members:
+                answers = labelled(self.lake.root, run.id)
+                of_val = pc.is_in(answers.column("item_id"), value_set=val.combine_chunks())
+                answers = answers.filter(of_val)
+                if answers.num_rows:
+                    scores.append((run, wilson(sum(right(answers)), answers.num_rows), answers))
+            if not scores:
+                continue
+            _, _, best = max(scores, key=lambda score: (score[1].estimate, score[0].id))
+            params = members[0].params
+            scored.append(
+                Scored(
+                    [run for run, _, _ in scores],
+                    int(params.get("task.classes", "5")),
+                    params.get("task.context", "true") == "true",
+                    mean_over_runs([accuracy for _, accuracy, _ in scores]),
+                    best,
+                )
+            )
+        return scored
+
+    def best(self, classes: int, context: bool = True, model: str = "") -> Scored | None:
+        """The best on val (of a model, if named): the paper's figures are of the best of a grid
+        there (section 5.4)."""
+        candidates = [
+            scored
+            for scored in self.scored
+            if (scored.classes, scored.context) == (classes, context)
+            and model in ("", scored.model)
+        ]
+        return max(candidates, key=lambda scored: scored.accuracy.estimate, default=None)

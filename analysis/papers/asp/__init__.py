@@ -1,0 +1,25 @@
+"""ASP's page (Liu, Xiang and Ding 2023): tables 1 to 4, figures 2 to 4, and its text's figures."""
+
+from __future__ import annotations
+
+from analysis.papers.asp import curves, dataset, models, sources
+from analysis.papers.page import Page
+
+PAGE = Page(
+    "asp",
+    "ASP: the Adjective Scale Probe",
+    sources.Asp,
+    (
+        dataset.entailment,
+        dataset.degree,
+        models.untrained,
+        curves.figure_2,
+        curves.figure_3,
+        curves.thresholds,
+        models.numerical_reasoning,
+        models.trained,
+        curves.figure_4,
+        models.leaks,
+        dataset.appendix,
+    ),
+)

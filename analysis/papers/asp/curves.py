@@ -1,0 +1,298 @@
+"""ASP's psychometric curves and thresholds, of people and models: figures 2 to 4."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from analysis.papers.asp.sources import (
+    ANSWER_TABLES,
+    IMPORT,
+    PROMPT,
+    SCORE,
+    TRAIN,
+    Answered,
+    Asp,
+)
+from analysis.papers.page import exhibit, runs_text
+from analysis.rendering import figures
+from analysis.rendering.blocks import Block, FigureBlock, NotRun, Table, Text
+from analysis.rendering.figures import Channels, Plot
+from analysis.rows import equal, lists, schema
+from conf import UserError
+from etl.asp import ENTAILMENT
+from etl.asp.gold import HUMAN, JUDGED, POLARITIES, Fit, fit, rises
+from etl.lake import arrow
+
+# Which tests a figure of the paper shows.
+FIGURES = {2: ("ordering", "comparative", "superlative"), 3: ("booster", "diminisher", "negation")}
+# Models whose curves are drawn; further ones have their numbers in the tables.
+_DRAWN_MODELS = 4
+_PANELS = tuple((test, polarity) for test in HUMAN for polarity in POLARITIES)
+_THRESHOLD = schema("test polarity answer threshold:float standard_error:float")
+_CURVE = schema("test polarity answer z:float share:float n:int")
+_TABLES = (*ANSWER_TABLES, "asp_human")
+_TRAINED = (*_TABLES, "asp_splits")
+
+
+def human_curves(lake: str, source: str) -> pa.Table:
+    """What people said and the curve fitted to it: columns test, polarity, answer, z, share, n.
+
+    `answer` is ``people`` or ``people, fitted``. Only the judged numbers, 60 to 138: beyond them
+    the shares are not monotone and the fit says nothing. The fit runs from the least to the
+    greatest share, as the shares were scaled for it (appendix B).
+
+    Raises:
+        UserError: no judgements of the source.
+    """
+    panels = _by_panel(_judgements(lake, source))
+    rows = []
+    for panel in _PANELS:
+        judged = [row for row in panels[panel] if JUDGED[0] <= row["z"] <= JUDGED[1]]
+        shares = [row["share"] for row in judged]
+        for row in judged:
+            same = {"test": panel[0], "polarity": panel[1], "z": row["z"], "n": row["n"]}
+            scaled = min(shares) + (max(shares) - min(shares)) * row["fit"]
+            rows.append({**same, "answer": "people", "share": row["share"]})
+            rows.append({**same, "answer": "people, fitted", "share": scaled})
+    return pa.Table.from_pylist(rows, _CURVE)
+
+
+def human_thresholds(lake: str, source: str) -> pa.Table:
+    """Where people change their mind: columns test, polarity, answer, threshold, standard_error.
+
+    Raises:
+        UserError: no judgements of the source.
+    """
+    panels = _by_panel(_judgements(lake, source))
+    rows = [{**panels[panel][-1], "answer": "people"} for panel in _PANELS if panels[panel]]
+    return pa.Table.from_pylist(rows, _THRESHOLD)
+
+
+def _judgements(lake: str, source: str) -> list[dict[str, Any]]:
+    rows = arrow.read(lake, "asp_human", where=[("source", "=", source)])
+    if not rows.num_rows:
+        raise UserError(
+            f"source={source}: no judgements of it in the table asp_human of {lake}; "
+            "etl/import_published.py asp=… or etl/judge_asp.py makes them"
+        )
+    return list(rows.sort_by("z").to_pylist())
+
+
+def _by_panel(rows: Sequence[dict[str, Any]]) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    panels: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+    for row in rows:
+        panels[row["test"], row["polarity"]].append(row)
+    return panels
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a model says of numbers, one value an item of table ``asp_degree``, in one order."""
+
+    model: str
+    tests: Sequence[str]
+    polarities: Sequence[str]
+    z: Sequence[float]
+    predicted: Sequence[str]
+
+    def curves(self) -> dict[tuple[str, str], dict[float, tuple[float, int]]]:
+        """Share of entailment and number of answers by test, polarity and z.
+
+        Numbers are pooled at the nearest even z, the grid that people were asked on.
+        """
+        answers: dict[tuple[str, str], dict[float, list[bool]]] = defaultdict(
+            lambda: defaultdict(list)
+        )
+        for test, polarity, z, guess in zip(
+            self.tests, self.polarities, self.z, self.predicted, strict=True
+        ):
+            answers[test, polarity][2.0 * round(z / 2)].append(guess == ENTAILMENT)
+        return {
+            panel: {z: (sum(yes) / len(yes), len(yes)) for z, yes in sorted(at_z.items())}
+            for panel, at_z in answers.items()
+        }
+
+
+def _fit(test: str, polarity: str, curve: Mapping[float, tuple[float, int]]) -> Fit | None:
+    """The curve's sigmoid; None where answers are all alike, or fall where people's rise."""
+    try:
+        sigmoid = fit(test, polarity, {z: share for z, (share, _) in curve.items()})
+    except UserError:
+        return None
+    return sigmoid if (sigmoid.slope > 0) == rises(test, polarity) else None
+
+
+def model_curves(answers: Answers) -> pa.Table:
+    """A model's answers and the psychometric curve fitted to them: rows as of `human_curves`.
+
+    The fit is the one that people's judgements get. It is left out where none can be had: the
+    model says the same to every number, or its answers fall where they should rise.
+    """
+    rows = []
+    curves = answers.curves()
+    for test, polarity in _PANELS:
+        curve = curves.get((test, polarity), {})
+        same = {"test": test, "polarity": polarity}
+        judged = {z: point for z, point in curve.items() if JUDGED[0] <= z <= JUDGED[1]}
+        rows += [
+            {**same, "answer": answers.model, "z": z, "share": share, "n": n}
+            for z, (share, n) in judged.items()
+        ]
+        sigmoid = _fit(test, polarity, curve)
+        if sigmoid is None:
+            continue
+        low, high = (end(share for share, _ in judged.values()) for end in (min, max))
+        name = f"{answers.model}, fitted"
+        rows += [
+            {**same, "answer": name, "z": z, "share": low + (high - low) * sigmoid.share(z), "n": n}
+            for z, (_, n) in judged.items()
+        ]
+    return pa.Table.from_pylist(rows, _CURVE)
+
+
+def model_thresholds(answers: Answers) -> pa.Table:
+    """Where a model changes its mind: rows as of `human_thresholds`, null where no curve fits."""
+    curves = answers.curves()
+    rows = []
+    for test, polarity in _PANELS:
+        if (test, polarity) in curves:
+            sigmoid = _fit(test, polarity, curves[test, polarity])
+            row: dict[str, Any] = {"test": test, "polarity": polarity, "answer": answers.model}
+            if sigmoid is not None:
+                row |= {
+                    "threshold": sigmoid.threshold,
+                    "standard_error": sigmoid.standard_error,
+                }
+            rows.append(row)
+    return pa.Table.from_pylist(rows, _THRESHOLD)
+
+
+def curves_figure(data: pa.Table, number: int = 2) -> Plot:
+    """Shares over z, a panel for each test and polarity (figures 2, 3 and 4).
+
+    Raises:
+        ValueError: none of the figure's tests is in `data`; a figure that is not in `FIGURES`.
+    """
+    if number not in FIGURES:
+        raise ValueError(f"figure {number}; expected one of {', '.join(map(str, FIGURES))}")
+    panels = [(test, polarity) for polarity in POLARITIES for test in FIGURES[number]]
+    rows = [
+        {**row, "panel": ", ".join(panel)}
+        for panel in panels
+        for row in data.to_pylist()
+        if (row["test"], row["polarity"]) == panel
+    ]
+    xlabel = "number, with those of the premise at 120 and 80"
+    channels = Channels("z", "share", xlabel, "share of entailment", "answer", "panel")
+    fits = [name for name in {row["answer"] for row in rows} if name.endswith(", fitted")]
+    plotted = pa.Table.from_pylist(rows, _CURVE.append(pa.field("panel", pa.string())))
+    return figures.curves(plotted, channels, smooth=fits)
+
+
+def _answers(models: Sequence[Answered]) -> list[tuple[Answered, Answers]]:
+    """The models that answered to tests with human gold, with what they said."""
+    answers = []
+    for model in models:
+        rows = equal(model.rows, "kind", "degree")
+        rows = rows.filter(pa.array([test in HUMAN for test in rows.column("test").to_pylist()]))
+        if rows.num_rows:
+            columns = lists(rows, "test", "polarity", "z", "predicted")
+            answers.append((model, Answers(model.model, *columns)))
+    return answers
+
+
+def _model_curves(
+    people: pa.Table, number: int, models: Sequence[Answered], command: str
+) -> list[Block]:
+    answers = _answers(models)
+    if not answers:
+        return [NotRun(f"Curves of models: {', '.join(FIGURES[number])}", command)]
+    blocks: list[Block] = []
+    fitted = equal(people, "answer", "people, fitted")
+    for _, numbers in answers[:_DRAWN_MODELS]:
+        plot = curves_figure(pa.concat_tables([fitted, model_curves(numbers)]), number)
+        caption = (
+            f"{numbers.model}: its answers, the psychometric curve where one fits, and people's"
+        )
+        blocks.append(FigureBlock(caption, *plot))
+    if len(answers) > _DRAWN_MODELS:
+        more = len(answers) - _DRAWN_MODELS
+        blocks.append(Text(f"{more} further models are in the tables alone."))
+    return [*blocks, *runs_text(run for model, _ in answers for run in model.runs)]
+
+
+def _figure(page: Asp, number: int) -> list[Block]:
+    source = page.sources()[0]
+    people = human_curves(page.lake.root, source)
+    caption = f"What people said (source {source}) and the curve fitted to it"
+    return [
+        FigureBlock(caption, *curves_figure(people, number)),
+        *_model_curves(people, number, page.untrained, f"{SCORE} && {PROMPT}"),
+    ]
+
+
+@exhibit(
+    "Figure 2",
+    "ordering, comparative and superlative: people and models",
+    command=SCORE,
+    tables=_TABLES,
+)
+def figure_2(page: Asp) -> list[Block]:
+    """Curves of people, and of models that were not trained on ASP."""
+    return _figure(page, 2)
+
+
+@exhibit(
+    "Figure 3",
+    "booster, diminisher and negation: people and models",
+    command=SCORE,
+    tables=_TABLES,
+)
+def figure_3(page: Asp) -> list[Block]:
+    """Curves of people, and of models that were not trained on ASP."""
+    return _figure(page, 3)
+
+
+@exhibit("Figure 4", "people and trained models", command=TRAIN, tables=_TRAINED)
+def figure_4(page: Asp) -> list[Block]:
+    """Curves of trained models; the paper draws booster, diminisher and negation alone."""
+    people = human_curves(page.lake.root, page.sources()[0])
+    return [
+        block for number in (3, 2) for block in _model_curves(people, number, page.trained, TRAIN)
+    ]
+
+
+@exhibit("", "thresholds of people and models", command=IMPORT, tables=_TRAINED)
+def thresholds(page: Asp) -> list[Block]:
+    """Where people and each model change their mind."""
+    tables = [human_thresholds(page.lake.root, source) for source in page.sources()[:1]]
+    answers = _answers(page.models)
+    tables += [model_thresholds(numbers) for _, numbers in answers]
+    cells: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
+    for row in pa.concat_tables(tables).to_pylist():
+        threshold, error = row["threshold"], row["standard_error"]
+        if threshold is None:
+            text = "no curve fits"
+        elif error < JUDGED[1] - JUDGED[0]:
+            text = f"{threshold:.1f} ± {error:.1f}"
+        else:  # between two numbers anything fits as well
+            text = f"{threshold:.1f}, a step"
+        cells[row["test"], row["polarity"]].setdefault(row["answer"], text)
+    names = list(dict.fromkeys(name for texts in cells.values() for name in texts))
+    rows = [
+        {"test": test, "polarity": polarity, **{name: texts.get(name, "–") for name in names}}
+        for (test, polarity), texts in cells.items()
+    ]
+    text = (
+        "Where half say yes, with the standard error of the fit; premises stand at 120 and 80. "
+        "The shares are scaled by their least and greatest, so that a threshold is that of the "
+        "curve's shape (the paper's appendix B); a step has no error, since every number between "
+        "two that were asked fits as well."
+    )
+    blocks: list[Block] = [Table("Thresholds", pa.Table.from_pylist(rows)), Text(text)]
+    return blocks if answers else [*blocks, NotRun("Thresholds of models", f"{SCORE} && {TRAIN}")]

@@ -1,0 +1,154 @@
+"""What ASP prints of its dataset: tables 1 and 2, the baselines, and the appendix."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from analysis.editions import Lake
+from analysis.examples import shuffled
+from analysis.papers.asp.sources import TASKS, Asp
+from analysis.papers.page import exhibit
+from analysis.papers.published import agrees, value
+from analysis.rendering.blocks import Block, Table, Text, Unavailable
+from analysis.rows import equal
+from conf import UserError
+from etl.asp import ENTAILMENT, TESTS
+from etl.asp.baselines import baselines
+from etl.asp.gold import POLARITIES, rises
+from etl.lake import arrow
+
+_BUILD = "python etl/build_asp.py preset=clean lake=LAKE"
+
+
+def _read(lake: Lake, table: str, *columns: str) -> tuple[str, pa.Table]:
+    edition = lake.edition(table)
+    where = [("edition", "=", edition)]
+    return edition, arrow.read(lake.root, table, where=where, columns=columns)
+
+
+def _letter(label: str | None) -> str:
+    return "–" if label is None else "E" if label == ENTAILMENT else "N"
+
+
+@exhibit("Table 1", "entailment inference, examples", command=_BUILD, tables=("asp_entailment",))
+def entailment(page: Asp) -> list[Block]:
+    """A row of each test; of comparative and negation one of each type of adjective."""
+    names = ("item_id", "test", "premise", "hypothesis", "label", "adjective_type")
+    edition, table = _read(page.lake, "asp_entailment", *names)
+    rows = table.to_pylist()
+    labels = {(row["test"], row["premise"], row["hypothesis"]): row["label"] for row in rows}
+    examples = []
+    for test in TESTS:
+        of_test = [row for row in rows if row["test"] == test]
+        first: dict[str | None, dict[str, Any]] = {}
+        for row in shuffled(of_test, page.lake.seed, lambda row: row["item_id"]):
+            typed = test in ("comparative", "negation")
+            first.setdefault(row["adjective_type"] if typed else None, row)
+        examples += [
+            {
+                "test": test if kind is None else f"{test} ({kind})",
+                "premise": first[kind]["premise"],
+                "hypothesis": first[kind]["hypothesis"],
+                "entailed": _letter(first[kind]["label"]),
+                "the other way round": _letter(
+                    labels.get((test, first[kind]["hypothesis"], first[kind]["premise"]))
+                ),
+            }
+            for kind in sorted(first, key=str)
+        ]
+    text = "E: entailment; N: not entailment; –: the table does not have the pair turned round."
+    return [Table(f"Drawn from edition {edition}", pa.Table.from_pylist(examples)), Text(text)]
+
+
+@exhibit("Table 2", "degree estimation, examples", command=_BUILD, tables=("asp_degree",))
+def degree(page: Asp) -> list[Block]:
+    """The numbers of one group for each test and polarity, and from which on they are entailed."""
+    names = ("item_id", "test", "variant", "group", "polarity", "alpha", "unit")
+    edition, table = _read(page.lake, "asp_degree", *names, "premise", "hypothesis", "label")
+    groups: dict[tuple[str, str], dict[int, list[dict[str, Any]]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
+    for row in equal(table, "variant", "base").to_pylist():
+        groups[row["test"], row["polarity"]][row["group"]].append(row)
+    examples = []
+    for key in ((test, polarity) for test in TESTS for polarity in POLARITIES):
+        if key not in groups:
+            continue
+        seed = page.lake.seed
+        rows = shuffled(groups[key].values(), seed, lambda rows: rows[0]["item_id"])[0]
+        example = shuffled(rows, seed, lambda row: row["item_id"])[0]
+        alphas = [row["alpha"] for row in rows]
+        entailed = [row["alpha"] for row in rows if row["label"] == ENTAILMENT]
+        bound = "no α"
+        if entailed:
+            edge = f"≥ {min(entailed):g}" if rises(*key) else f"≤ {max(entailed):g}"
+            bound = f"α {edge} {example['unit']}"
+        examples.append(
+            {
+                "test": key[0],
+                "premise": example["premise"],
+                "hypothesis": example["hypothesis"],
+                "entailed for": bound,
+                "numbers asked": f"{min(alphas):g} to {max(alphas):g}",
+            }
+        )
+    caption = f"A group of numbers of each test and polarity, drawn from edition {edition}"
+    return [Table(caption, pa.Table.from_pylist(examples))]
+
+
+def baseline_table(lake: str, table: str, edition: str, paper_table: str = "table 3") -> pa.Table:
+    """Chance and majority of each test beside what the paper prints (tables 3 and 4).
+
+    Columns test, rows, baseline, percent, printed, agrees, deviation: why the paper's own number is
+    another, where that is known. Degree estimation is counted on its base variant, and rows of
+    `discard` not at all; its majority always says not_entailment, as the paper's does.
+
+    Raises:
+        UserError: no such rows.
+    """
+    task = TASKS[table.removeprefix("asp_")]
+    names = ["test", "label", *(["variant"] if table == "asp_degree" else [])]
+    rows = arrow.read(lake, table, where=[("edition", "=", edition)], columns=names)
+    if table == "asp_degree":
+        rows = equal(rows, "variant", "base")
+    cells = []
+    for test in TESTS:
+        labels: Sequence[str] = equal(rows, "test", test).column("label").to_pylist()
+        if not labels:
+            continue
+        shares = baselines(labels)
+        majority = shares.not_entailment if table == "asp_degree" else shares.majority
+        for name, percent in (("chance", shares.chance), ("majority", majority)):
+            printed = value("asp", f"{paper_table}, {task}", name, test)
+            cells.append(
+                {
+                    "test": test,
+                    "rows": shares.rows,
+                    "baseline": name,
+                    "percent": percent,
+                    "printed": printed.printed,
+                    "agrees": agrees(printed, percent),
+                    "deviation": printed.deviation or None,
+                }
+            )
+    if not cells:
+        raise UserError(f"edition={edition}: no rows of it in the table {table} of {lake}")
+    return pa.Table.from_pylist(cells)
+
+
+@exhibit("", "appendix", command="")
+def appendix(page: Asp) -> list[Block]:
+    """What the appendix has and no release."""
+    why = "The appendix is not part of the published paper, and its numbers are in no release."
+    return [
+        Unavailable("Appendix figures 2 to 4, 6 and 7: further curves of the paper's models", why),
+        Unavailable("Appendix figure 5: numerical reasoning of the paper's models", why),
+        Unavailable(
+            "Appendix tables 3 and 4: templates",
+            f"{why} Our templates are in etl/asp/templates.py and docs/asp.md.",
+        ),
+    ]

@@ -1,0 +1,189 @@
+"""What ASP's exhibits share: the answers of models that were scored, prompted or trained."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from analysis.editions import Lake
+from analysis.predictions import answered, labelled, read
+from analysis.rows import distinct, equal, lists, schema, tuples, with_column
+from analysis.runs import Run, Runs, groups, short_name
+from analysis.statistics.intervals import Interval, mean_over_runs, wilson
+from analysis.statistics.resampling import bootstrap
+from conf import UserError
+from etl.lake import arrow
+
+IMPORT = "python etl/import_published.py asp=DIR lake=LAKE"
+TRAIN = "python training/finetune.py conf/training/asp.yaml lake=LAKE"
+SCORE = "python training/score.py conf/training/asp_score.yaml lake=LAKE"
+PROMPT = "python training/prompt.py conf/training/asp_prompt.yaml lake=LAKE"
+TASKS = {"entailment": "entailment inference", "degree": "degree estimation"}
+ITEM_TABLES = {"entailment": "asp_entailment", "degree": "asp_degree"}
+ANSWER_TABLES = ("predictions", "asp_entailment", "asp_degree")
+# What training/finetune.py calls natural-language inference.
+_NLI = "pairs_nli"
+# Runs that these part are the rounds of one training.
+_AXES = ("task.round", "task.dimension")
+_ITEMS = schema("item_id kind test group:int polarity z:float")
+
+
+def row_name(model: str) -> str | None:
+    """The paper's name of a model (rows of tables 3 and 4); None of any other."""
+    name = model.lower().replace("_", "-")
+    if match := re.match(r"(bert|deberta)(?:-v3)?-(base|large)\b", name):
+        return f"{'BERT' if match[1] == 'bert' else 'DeBERTa'}-{match[2]}"
+    return {"t0-3b": "T0 3B", "t0pp": "T0 pp", "t0-pp": "T0 pp"}.get(name)
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A model's answers in test parts: columns kind, test, gold, predicted, group, part, polarity,
+    z, and `run`, the number of its run."""
+
+    model: str
+    job: str
+    settings: Mapping[str, str]
+    runs: Sequence[Run]
+    rows: pa.Table
+
+    @property
+    def row(self) -> str | None:
+        """The paper's row that the model stands for: that of what was trained on MNLI for a model
+        that was scored, and none for one that was taught another task."""
+        if self.job != "score" or "trained_on" not in self.settings:
+            return row_name(self.model)
+        if self.settings["trained_on"] != _NLI:
+            return None
+        return row_name(short_name(self.settings.get("trained_from", "")))
+
+    def accuracy(self, kind: str, test: str, part: str = "test") -> Interval | None:
+        """Mean accuracy over the runs; None where no run has such rows."""
+        rows = equal(equal(equal(self.rows, "kind", kind), "test", test), "part", part)
+        scores = [_accuracy(equal(rows, "run", number)) for number in distinct(rows, "run")]
+        return mean_over_runs(scores) if scores else None
+
+
+def _accuracy(rows: pa.Table) -> Interval:
+    gold, predicted, premises = lists(rows, "gold", "predicted", "group")
+    if 1 < len(set(premises)) < len(premises):
+        # Forty numbers of a premise are not forty observations.
+        return bootstrap("accuracy", gold, predicted, premises)
+    return wilson(sum(a == b for a, b in zip(gold, predicted, strict=True)), len(gold))
+
+
+@dataclass(frozen=True)
+class Asp:
+    """The lake and the runs of a report, and what its exhibits read of them once."""
+
+    lake: Lake
+    runs: Runs
+
+    @cached_property
+    def untrained(self) -> list[Answered]:
+        """Models that were scored or prompted, without training on ASP."""
+        return self._answered("score", "prompt")
+
+    @cached_property
+    def trained(self) -> list[Answered]:
+        """Models that were trained on ASP."""
+        return self._answered("finetune")
+
+    @property
+    def models(self) -> list[Answered]:
+        """All of them."""
+        return [*self.untrained, *self.trained]
+
+    def sources(self) -> list[str]:
+        """The sources of people's judgements, the published one first.
+
+        Raises:
+            UserError: no table of judgements.
+        """
+        if not self.lake.has("asp_human"):
+            raise UserError(f"no table asp_human in {self.lake.root}")
+        sources = arrow.read(self.lake.root, "asp_human", columns=["source"])
+        return sorted(distinct(sources, "source"), key=lambda name: (name != "published", name))
+
+    @cached_property
+    def editions(self) -> dict[str, str]:
+        """The edition shown of each kind of items that the lake has."""
+        return {
+            kind: self.lake.edition(table)
+            for kind, table in ITEM_TABLES.items()
+            if self.lake.editions.get(table)
+        }
+
+    def _answered(self, *jobs: str) -> list[Answered]:
+        """Models with answers to the editions shown, newest first; runs of several rounds are
+        one."""
+        if not self.editions:
+            return []
+        runs = answered(self.lake.root, self.runs.of(jobs, {"task.name": "asp"}))
+        models = []
+        for members in groups(runs, _AXES):
+            by_model: dict[str, list[pa.Table]] = {}
+            for number, run in enumerate(members):
+                rows = self._tested(run)
+                for model in distinct(rows, "model"):
+                    table = equal(rows, "model", model)
+                    table = with_column(table, "run", [number] * table.num_rows, "int")
+                    by_model.setdefault(model, []).append(table)
+            first = members[0]
+            models += [
+                Answered(
+                    short_name(model), first.job, first.params, members, pa.concat_tables(tables)
+                )
+                for model, tables in sorted(by_model.items())
+            ]
+        return models
+
+    @cached_property
+    def _items(self) -> pa.Table:
+        """Every row that can be asked, degree estimation in its base variant alone."""
+        pieces = []
+        for kind, edition in self.editions.items():
+            where, names = [("edition", "=", edition)], ["item_id", "test"]
+            if kind == "degree":
+                where.append(("variant", "=", "base"))
+                names += ["group", "polarity", "z"]
+            items = arrow.read(self.lake.root, ITEM_TABLES[kind], where=where, columns=names)
+            items = with_column(items, "kind", [kind] * items.num_rows)
+            for field in _ITEMS:
+                if field.name not in items.column_names:
+                    items = items.append_column(field.name, pa.nulls(items.num_rows, field.type))
+            pieces.append(items.select(_ITEMS.names).cast(_ITEMS))
+        return pa.concat_tables(pieces)
+
+    def _tested(self, run: Run) -> pa.Table:
+        """A run's answers to rows of the editions shown, with the part of its split each was in."""
+        editions = sorted(set(self.editions.values()))
+        rows = labelled(self.lake.root, run.id)
+        rows = rows.filter(pc.field("edition").isin(editions))
+        known = self._items.column("item_id").combine_chunks()
+        places = pc.index_in(rows.column("item_id"), value_set=known)
+        rows, items = rows.filter(places.is_valid()), self._items.take(places.drop_null())
+        parts = self._parts(run, editions)
+        ids = items.column("item_id").to_pylist()
+        items = with_column(items, "part", [parts.get(item, "test") for item in ids])
+        for name in ("gold", "predicted", "model"):
+            items = items.append_column(name, rows.column(name))
+        return items.filter(pc.field("part").isin(["test", "leaking"]))
+
+    def _parts(self, run: Run, editions: Sequence[str]) -> dict[str, str]:
+        """The part of each item in the rounds that the run was trained on; rows of no round (all of
+        them, for a model that was not trained on ASP) are tested on."""
+        if run.job != "finetune" or not self.lake.has("asp_splits"):
+            return {}
+        folds = read(self.lake.root, [run.id], ["fold"]).column("fold").to_pylist()
+        # ``0+length`` is two rounds.
+        rounds = {name for fold in set(folds) for name in (fold or "").split("+")}
+        rounds |= {run.params.get(axis) or "" for axis in _AXES}
+        where = [("edition", "in", list(editions)), ("round", "in", sorted(rounds - {""}))]
+        splits = arrow.read(self.lake.root, "asp_splits", where=where, columns=["item_id", "part"])
+        return dict(tuples(splits))

@@ -1,0 +1,136 @@
+"""Published numbers with ours beside them, in the layout that the paper has."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from analysis.papers import published
+from analysis.papers.published import Published
+from analysis.rendering.blocks import Block, NotRun, Table, Text
+from analysis.rendering.numbers import number, rounded
+from analysis.statistics.intervals import Interval
+
+Ours = Mapping[tuple[str, str], float | Interval]
+# Columns from which a table is turned, its rows becoming the columns.
+_TURNED = 9
+# Columns from which cells are kept narrow.
+_NARROW = 6
+
+
+@dataclass(frozen=True)
+class Missing:
+    """The command that makes what cells without ours lack, and, where it is not plain, why."""
+
+    command: str
+    reason: str = ""
+
+
+def comparison(
+    paper: str,
+    name: str,
+    ours: Ours,
+    caption: str,
+    edition: str = "",
+    missing: Missing | None = None,
+) -> list[Block]:
+    """A paper's table with ours in its cells, what deviates, and what was not run.
+
+    `ours` is by (row, column), as `published.beside` takes it: shares where the paper has
+    percentages. A cell has the printed number; ours with its interval; and ours less printed, with
+    the interval of the difference (the printed number has none of its own) and a star where the
+    printed number lies outside of it. `edition` is that of ours.
+    """
+    numbers = published.table(paper, name)
+    beside = {
+        (row["row"], row["column"]): row for row in published.beside(paper, name, ours).to_pylist()
+    }
+    statuses = Counter(str(row["status"]) for row in beside.values())
+    any_ours = bool(statuses["recomputed"])
+    # Of many columns intervals stand in lines of their own, or the page is too narrow.
+    gap = "\n" if len({column for _, column in numbers}) > _NARROW else " "
+    texts = {key: _cell(numbers[key], beside[key], any_ours, gap) for key in numbers}
+    unit = next(iter(numbers.values())).unit
+    title = caption + {"percent": ", in percent", "share": ", as shares", "": ""}.get(
+        unit, f", {unit}"
+    )
+    if not any_ours:
+        title += " (as published)"
+    elif edition:
+        title += f"; ours of edition {edition}"
+    blocks: list[Block] = [Table(title, _layout(texts), printed=dict(statuses))]
+    remarks = _remarks(numbers, beside)
+    if remarks:
+        blocks.append(Text(remarks))
+    if statuses["not run"] and missing is not None:
+        cells = f"{caption}: cells without ours" if any_ours else caption
+        blocks.append(NotRun(cells, missing.command, missing.reason))
+    return blocks
+
+
+def _layout(texts: Mapping[tuple[str, str], str]) -> pa.Table:
+    rows = list(dict.fromkeys(row for row, _ in texts))
+    columns = list(dict.fromkeys(column for _, column in texts))
+    if len(columns) >= _TURNED > len(rows):
+        texts = {(column, row): text for (row, column), text in texts.items()}
+        rows, columns = columns, rows
+    cells = {"": rows} | {column: [texts.get((row, column)) for row in rows] for column in columns}
+    return pa.table({name: pa.array(values, pa.string()) for name, values in cells.items()})
+
+
+def _cell(printed: Published, row: Mapping[str, object], any_ours: bool, gap: str) -> str:
+    if row["status"] != "recomputed":
+        status = str(row["status"])
+        return (
+            printed.printed
+            if status == "not run" and not any_ours
+            else f"{printed.printed}\n{status}"
+        )
+    ours = row["ours"]
+    assert isinstance(ours, float)
+    # What is exact must not be rounded to equality.
+    digits = printed.decimals if row["agrees"] or not printed.exact else printed.decimals + 3
+    lines = [printed.printed, f"ours {number(ours, digits)}"]
+    low, high = row["low"], row["high"]
+    if isinstance(low, float) and isinstance(high, float):
+        lines[1] += f"{gap}[{number(low, digits)}, {number(high, digits)}]"
+        # What rounds to the printed number is never outside of our interval.
+        inside = low <= printed.value <= high or printed.approximate or row["agrees"]
+        outside = "" if inside else " *"
+        lines.append(
+            f"{_signed(ours - printed.value, digits)}{gap}[{_signed(low - printed.value, digits)}, "
+            f"{_signed(high - printed.value, digits)}]{outside}"
+        )
+    elif row["agrees"]:
+        lines.append("equal")
+    else:
+        lines.append(_signed(ours - printed.value, digits))
+    return "\n".join(lines)
+
+
+def _signed(value: float, digits: int) -> str:
+    # What rounds to nothing has no sign.
+    decimal = rounded(value, digits)
+    return f"{decimal:+,f}".replace("-", "−") if decimal else f"{abs(decimal):f}"
+
+
+def _remarks(
+    numbers: Mapping[tuple[str, str], Published],
+    beside: Mapping[tuple[str, str], Mapping[str, str]],
+) -> str:
+    """What the file says of single cells, then of the table."""
+    deviations: dict[str, list[str]] = {}
+    for (row, column), cell in numbers.items():
+        if cell.deviation:
+            deviations.setdefault(cell.deviation, []).append(f"{row}, {column}")
+    sentences = [f"{' and '.join(cells)}: {why}." for why, cells in deviations.items()]
+    absent = dict.fromkeys(
+        row for (row, _), cell in beside.items() if cell["status"] == "not recomputable"
+    )
+    if absent:
+        sentences.append(f"Not recomputable: {'; '.join(absent)}.")
+    note = next(iter(numbers.values())).note
+    return " ".join([*sentences, note]).strip()

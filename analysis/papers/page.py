@@ -1,0 +1,91 @@
+"""How a page is declared: a list of exhibits, each a function with what it reads and stands beside.
+
+    @exhibit("Table 4", "agreement", command=IMPORT, tables=("adept",), beside=("table 4",))
+    def agreement(page: Adept) -> list[Block]: ...
+
+    PAGE = Page("adept", "ADEPT: adjectives and plausibility", Adept, (examples, agreement, …))
+
+The tests hold a declaration against what its function reads and compares: `tables` are the tables
+of the lake, ``predictions`` among them, and `beside` the tables of ``conf/published``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+from analysis.editions import Lake
+from analysis.rendering.blocks import Block, RunsText, Section, section_of
+from analysis.runs import Run, Runs
+
+Context = TypeVar("Context")
+
+
+@dataclass(frozen=True)
+class Exhibit(Generic[Context]):
+    """A printed table, figure or section of a paper, or one of our own between them.
+
+    Attributes:
+        number: ``Table 4``, as printed; empty where it is ours alone.
+        title: what it shows.
+        command: what makes the data that it needs.
+        tables: the tables of the lake that it reads.
+        beside: the published tables that ours are compared with.
+        build: makes its blocks of the page's context.
+    """
+
+    number: str
+    title: str
+    command: str
+    tables: tuple[str, ...]
+    beside: tuple[str, ...]
+    build: Callable[[Context], Sequence[Block]]
+
+    def section(self, page: str, context: Context) -> Section:
+        """Its section; what its tables or runs are not there for is `NotRun`."""
+        build = partial(self.build, context)
+        return section_of(page, self.number, self.title, self.command, build)
+
+
+def exhibit(
+    number: str,
+    title: str,
+    *,
+    command: str,
+    tables: tuple[str, ...] = (),
+    beside: tuple[str, ...] = (),
+) -> Callable[[Callable[[Context], Sequence[Block]]], Exhibit[Context]]:
+    """Declares the function below it as an `Exhibit`."""
+
+    def declare(build: Callable[[Context], Sequence[Block]]) -> Exhibit[Context]:
+        return Exhibit(number, title, command, tables, beside, build)
+
+    return declare
+
+
+@dataclass(frozen=True)
+class Page(Generic[Context]):
+    """A page: its exhibits in the order of the paper.
+
+    `context` makes, of the lake, the runs and options, what the exhibits share.
+    """
+
+    name: str
+    title: str
+    context: Callable[..., Context]
+    exhibits: Sequence[Exhibit[Context]]
+
+    def sections(self, lake: Lake, runs: Runs, **options: Any) -> list[Section]:
+        """A section for each exhibit."""
+        context = self.context(lake, runs, **options)
+        return [entry.section(self.name, context) for entry in self.exhibits]
+
+
+def runs_text(runs: Iterable[Run]) -> list[Block]:
+    """Which runs the numbers of ours are of; nothing where there are none."""
+    names = tuple(dict.fromkeys((run.model, run.id) for run in runs))
+    if not names:
+        return []
+    return [RunsText(f"Runs: {'; '.join(f'{model} {run}' for model, run in names)}.", names)]

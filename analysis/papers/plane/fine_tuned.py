@@ -1,0 +1,146 @@
+"""What PLANE prints of fine-tuned models: table 6, and the sweep of lengths in figure 8."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from analysis.papers.comparison import Missing, comparison
+from analysis.papers.page import exhibit, runs_text
+from analysis.papers.plane.sources import PAPERS_MODEL, SCHEMES, TRAIN, TYPES, FineTuned, Plane
+from analysis.rendering import figures
+from analysis.rendering.blocks import Block, FigureBlock, Table, Text
+from analysis.rendering.figures import Channels, Plot
+from analysis.rendering.numbers import percent
+from analysis.rows import lists, right, with_column
+from analysis.runs import Run
+from analysis.statistics.intervals import clustered, mean_over_runs
+from conf import UserError
+from etl.plane import CLASSES
+
+_PAPERS_FOLDS = 5
+_TABLES = ("predictions", "plane_items")
+
+
+@exhibit(
+    "Table 6",
+    "fine-tuned, out of distribution",
+    command=TRAIN["published"],
+    tables=_TABLES,
+    beside=("table 6",),
+)
+def accuracy(page: Plane) -> list[Block]:
+    """Accuracy of each scheme; the paper's cells are of BERT over five splits."""
+    ours = {}
+    blocks: list[Block] = []
+    reasons = []
+    runs: list[Run] = []
+    for scheme, answers in page.fine_tuned.items():
+        name = SCHEMES[scheme]
+        try:
+            rows = answers.rows
+        except UserError as error:
+            reasons.append((scheme, str(error)))
+            continue
+        runs += answers.runs
+        # Adjectives are what is drawn for testing: the rows of one are not independent.
+        shares = [
+            clustered(right(table), table.column("adjective").to_pylist())
+            for table in map(answers.of, answers.runs)
+        ]
+        mean = mean_over_runs(shares)
+        folds = {run.params.get("task.fold") for run in answers.runs}
+        if answers.model == PAPERS_MODEL and len(folds) == _PAPERS_FOLDS:
+            ours["accuracy", name] = mean
+        else:  # other models and fewer splits stand below
+            reasons.append((scheme, f"no runs of {PAPERS_MODEL} on {_PAPERS_FOLDS} splits"))
+        text = f"accuracy {percent(mean)} percent. The majority is 50."
+        blocks.append(Text(f"{name}: {answers.description()}, {text}"))
+        caption = f"Ours, {name}: accuracy in percent by class and type"
+        blocks.append(Table(caption, _by_class_and_type(rows)))
+    missing = Missing(TRAIN[reasons[0][0]] if reasons else "", "; ".join(r for _, r in reasons))
+    caption = "Accuracy over five splits"
+    return [
+        *comparison("plane", "table 6", ours, caption, missing=missing if reasons else None),
+        *blocks,
+        *runs_text(runs),
+    ]
+
+
+def _by_class_and_type(rows: pa.Table) -> pa.Table:
+    """Accuracy by class and inference type, with intervals by adjective."""
+    correct = right(rows)
+    kinds, types, adjectives = lists(rows, "class", "inference_type", "adjective")
+    cells = list(zip(kinds, types, strict=True))
+    rows_of_classes: list[dict[str, str | None]] = []
+    for kind in CLASSES:
+        row: dict[str, str | None] = {"class": kind}
+        for inference, name in TYPES.items():
+            members = [at for at, cell in enumerate(cells) if cell == (kind, inference)]
+            share = None
+            if members:
+                share = clustered(
+                    [correct[at] for at in members], [adjectives[at] for at in members]
+                )
+            row[name] = None if share is None else percent(share)
+        rows_of_classes.append(row)
+    # One-IT has one type.
+    names = [name for name in TYPES.values() if any(row[name] for row in rows_of_classes)]
+    return pa.table({name: [row[name] for row in rows_of_classes] for name in ("class", *names)})
+
+
+def lengths(runs: Sequence[tuple[int, Sequence[float], Sequence[str]]]) -> pa.Table:
+    """Accuracy by the greatest number of tokens of an input (figure 8).
+
+    `runs` has the maximum length of each run, whether its answers are right, and the group of each
+    item; runs of one length are taken together. Columns max_length, rows, accuracy, low, high.
+    """
+    by_length: dict[int, tuple[list[float], list[str]]] = {}
+    for length, correct, groups in runs:
+        answers = by_length.setdefault(length, ([], []))
+        answers[0].extend(correct)
+        answers[1].extend(groups)
+    return pa.Table.from_pylist(
+        [
+            {
+                "max_length": length,
+                "rows": len(answers[0]),
+                **clustered(*answers).columns("accuracy"),
+            }
+            for length, answers in sorted(by_length.items())
+        ]
+    )
+
+
+def length_figure(data: pa.Table) -> Plot:
+    """`lengths` as a line (figure 8)."""
+    channels = Channels(
+        "max_length",
+        "accuracy",
+        "longest input (tokens)",
+        "accuracy (share of items)",
+        series="model",
+        low="low",
+        high="high",
+    )
+    return figures.curves(with_column(data, "model", ["accuracy"] * data.num_rows), channels)
+
+
+@exhibit(
+    "Figure 8",
+    "length of the input, in distribution",
+    command=TRAIN["in_distribution"],
+    tables=_TABLES,
+)
+def by_length(page: Plane) -> list[Block]:
+    """Accuracy by the longest input of a run."""
+    axes = ("max_length", "task.fold", "train_examples")
+    answers = FineTuned(page.lake, page.runs, "in_distribution", axes)
+    points = []
+    for run in answers.runs:
+        rows = answers.of(run)
+        (groups,) = lists(rows, "group")
+        points.append((int(run.params["max_length"]), right(rows), groups))
+    caption = f"Accuracy by the longest input, band 95 %. {answers.description()}"
+    return [FigureBlock(caption, *length_figure(lengths(points))), *runs_text(answers.runs)]

@@ -1,0 +1,218 @@
+"""What PLANE prints of prompted models: tables 4 and 8, figures 5 to 7."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from analysis import prompts, transfer
+from analysis.papers.comparison import Missing, comparison
+from analysis.papers.page import exhibit, runs_text
+from analysis.papers.plane import intervals
+from analysis.papers.plane.sources import CLASS_NAMES, Plane
+from analysis.rendering import figures
+from analysis.rendering.blocks import Block, FigureBlock, Table
+from analysis.rendering.figures import Channels, Plot
+from analysis.rendering.numbers import percent
+from analysis.rows import equal, schema
+from analysis.runs import model_name
+from analysis.statistics.intervals import Interval
+from conf import UserError
+from etl.plane import CLASSES
+
+# The paper's models by the last part of their names on the hub.
+_PAPERS_MODELS = {
+    "bert-base-cased": "BERT-base",
+    "bert-large-cased": "BERT-large",
+    "distilbert-base-cased": "DistilBERT",
+    "distilroberta-base": "DistilRoBERTa",
+    "roberta-base": "RoBERTa-base",
+    "roberta-large": "RoBERTa-large",
+}
+_PROMPT = "python training/prompt.py conf/training/{}.yaml model=bert-base-cased lake=LAKE"
+_TWO_SHOT, _ZERO_SHOT = _PROMPT.format("plane_prompt"), _PROMPT.format("plane_zero_shot")
+_TABLES = ("predictions", "plane_items")
+# How answers are read (`prompts.CHOICES`).
+_READ = {
+    "first": "by the first predicted token, as in the paper",
+    "restricted": "by the more probable of the verbaliser's words",
+}
+
+
+def _choices(rows: pa.Table) -> list[tuple[str, pa.Table]]:
+    """The ways to read answers that some rows have, with these rows."""
+    firsts = rows.filter(pc.is_valid(rows.column("text")))
+    return [*([("first", firsts)] if firsts.num_rows else []), ("restricted", rows)]
+
+
+def _layout(data: pa.Table) -> pa.Table:
+    """`prompts.class_table` with a row a class and a column a model: 69.9 ± 38.0."""
+    rows: dict[str, dict[str, str]] = {}
+    for cell in data.to_pylist():
+        text = percent(cell["mean"])
+        if cell["deviation"] is not None:
+            text += f" ± {percent(cell['deviation'])}"
+        rows.setdefault(cell["row"], {"class": cell["row"]})[model_name(cell["model"])] = text
+    return pa.Table.from_pylist(list(rows.values()))
+
+
+def _ours(page: Plane, rows: pa.Table) -> dict[tuple[str, str], float | Interval]:
+    """The numbers of the paper's own models by (row, column), with intervals by group of items."""
+    of_paper = [model_name(name) in _PAPERS_MODELS for name in rows.column("model").to_pylist()]
+    rows = rows.filter(pa.array(of_paper))
+    groups = transfer.groups_of(page.lake.root, rows, "group_id") if rows.num_rows else {}
+    of_items = [groups[item] for item in rows.column("item_id").to_pylist()]
+    cells = intervals.prompted(rows, of_items, "first", page.lake.seed)
+    return {
+        (name, _PAPERS_MODELS[model_name(model)]): cell for (name, model), cell in cells.items()
+    }
+
+
+def _prompt_table(
+    page: Plane, name: str, kind: str, command: str, read: Callable[[], pa.Table]
+) -> list[Block]:
+    """The paper's table, then every model by either way to read its answers."""
+    caption = f"F1 of {kind} prompts"
+    try:
+        rows = read()
+    except UserError as error:
+        # What the paper prints is shown in any case.
+        missing = Missing(command, str(error))
+        return comparison("plane", name, {}, caption, missing=missing)
+    firsts = rows.filter(pc.is_valid(rows.column("text")))
+    ours = _ours(page, firsts) if firsts.num_rows else {}
+    blocks = comparison("plane", name, ours, caption, missing=Missing(command))
+    for choice, answers in _choices(rows):
+        data = prompts.class_table(prompts.cells(answers, choice))
+        blocks.append(Table(f"Ours, F1 in percent, {_READ[choice]}", _layout(data)))
+    always = prompts.class_table(prompts.always(rows, "entailed"))
+    return [*blocks, Table("Always answering that it is entailed", _layout(always))]
+
+
+@exhibit("Table 4", "two-shot prompts", command=_TWO_SHOT, tables=_TABLES, beside=("table 4",))
+def two_shot(page: Plane) -> list[Block]:
+    """F1 with two examples, by class and model."""
+    blocks = _prompt_table(page, "table 4", "two-shot", _TWO_SHOT, lambda: page.two_shot)
+    return [*blocks, *runs_text(page.prompted_runs("2"))]
+
+
+@exhibit("Table 8", "zero-shot prompts", command=_ZERO_SHOT, tables=_TABLES, beside=("table 8",))
+def zero_shot(page: Plane) -> list[Block]:
+    """F1 without examples, by class and model."""
+    blocks = _prompt_table(page, "table 8", "zero-shot", _ZERO_SHOT, lambda: page.zero_shot)
+    return [*blocks, *runs_text(page.prompted_runs("0"))]
+
+
+def _spread(row: Mapping[str, Any]) -> dict[str, float]:
+    """Ends of a whisker: a standard deviation about the mean, within 0 and 1."""
+    reach = row["deviation"] or 0.0
+    return {"low": max(0.0, row["mean"] - reach), "high": min(1.0, row["mean"] + reach)}
+
+
+def _template_names(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Names of prompts by their template alone (``plane/internal@1``), where that is enough."""
+    names = sorted({row["prompt"] for row in rows})
+    short = [name.rsplit("/", 1)[-1].split("@")[0] for name in names]
+    return dict(zip(names, short if len(set(short)) == len(names) else names, strict=True))
+
+
+def _points(rows: list[dict[str, Any]], x: str, series: str, xlabel: str) -> Plot:
+    """Points with a deviation to either side, in the panels that rows name."""
+    rows.sort(key=lambda row: (row["prompt"], CLASSES.index(row["class"]), row[x]))
+    channels = Channels(x, "mean", xlabel, "mean F1", series, "panel", "low", "high")
+    return figures.intervals(pa.Table.from_pylist(rows), channels)
+
+
+def variance_figure(data: pa.Table) -> Plot:
+    """`prompts.template_variance` as points, a deviation to either side (figures 5 and 6).
+
+    Of prompts with several verbalisers a panel is a class and template and a series a verbaliser
+    (figure 6), else a panel is a template and a series a class (figure 5).
+    """
+    rows = data.to_pylist()
+    several = len({row["verbaliser"] for row in rows}) > 1
+    names = _template_names(rows)
+    for row in rows:
+        kind, template = CLASS_NAMES[row["class"]], names[row["prompt"]]
+        row |= _spread(row)
+        row["panel"] = f"{template}, {kind}" if several else template
+        row["series"] = row["verbaliser"] if several else kind
+    return _points(rows, "inference_type", "series", "inference type of the item asked about")
+
+
+def recency_figure(data: pa.Table) -> Plot:
+    """`prompts.recency` as points, a deviation to either side (figure 7).
+
+    A panel is a class and template, a series a verbaliser; the last type of a sequence is that of
+    the item asked about.
+    """
+    rows = data.to_pylist()
+    names = _template_names(rows)
+    for row in rows:
+        row |= _spread(row)
+        row["panel"] = f"{names[row['prompt']]}, {CLASS_NAMES[row['class']]}"
+    xlabel = "inference types of the two examples and of the item asked about"
+    return _points(rows, "sequence", "verbaliser", xlabel)
+
+
+def _models(rows: pa.Table) -> str:
+    return ", ".join(sorted({model_name(name) for name in rows.column("model").to_pylist()}))
+
+
+def _variance(rows: pa.Table) -> list[Block]:
+    blocks: list[Block] = []
+    for choice, answers in _choices(rows):
+        data = prompts.template_variance(prompts.cells(answers, choice))
+        caption = (
+            f"F1 by inference type, {_READ[choice]}; whiskers are a standard deviation over models "
+            f"and orders ({_models(answers)})"
+        )
+        blocks.append(FigureBlock(caption, *variance_figure(data)))
+    return blocks
+
+
+@exhibit("Figure 5", "zero-shot prompts, by template", command=_ZERO_SHOT, tables=_TABLES)
+def templates(page: Plane) -> list[Block]:
+    """How F1 without examples varies with the template."""
+    return [*_variance(page.zero_shot), *runs_text(page.prompted_runs("0"))]
+
+
+@exhibit(
+    "Figure 6", "two-shot prompts, by template and verbaliser", command=_TWO_SHOT, tables=_TABLES
+)
+def verbalisers(page: Plane) -> list[Block]:
+    """How F1 with two examples varies with template and verbaliser."""
+    return [*_variance(page.two_shot), *runs_text(page.prompted_runs("2"))]
+
+
+@exhibit(
+    "Figure 7", "two-shot prompts, by order of the examples", command=_TWO_SHOT, tables=_TABLES
+)
+def order_of_examples(page: Plane) -> list[Block]:
+    """Whether the last example's label is taken over."""
+    blocks: list[Block] = []
+    for choice, answers in _choices(page.two_shot):
+        data = prompts.recency(prompts.cells(answers, choice))
+        caption = (
+            f"F1 by order of the examples, {_READ[choice]}; whiskers are a standard deviation over "
+            f"models ({_models(answers)})"
+        )
+        blocks.append(FigureBlock(caption, *recency_figure(data)))
+        title = "Mean F1 in percent where the last example has the label asked for, and where not"
+        blocks.append(Table(f"{title}, {_READ[choice]}", _by_agreement(data), digits=1))
+    return [*blocks, *runs_text(page.prompted_runs("2"))]
+
+
+def _by_agreement(data: pa.Table) -> pa.Table:
+    """Mean F1 by class, where the last example's label is the one asked for and where not."""
+    rows = []
+    for kind in CLASSES:
+        row: dict[str, Any] = {"class": kind}
+        for name, agrees in (("agrees", True), ("differs", False)):
+            f1 = equal(equal(data, "class", kind), "last_agrees", agrees).column("mean")
+            row[name] = 100 * pc.mean(f1).as_py() if len(f1) else None
+        rows.append(row)
+    return pa.Table.from_pylist(rows, schema("class agrees:float differs:float"))

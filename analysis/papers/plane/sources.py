@@ -1,0 +1,151 @@
+"""What PLANE's exhibits share: what prompted, NLI and fine-tuned models answered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from analysis import prompts, slices, transfer
+from analysis.editions import Lake
+from analysis.papers.plane.tokenizers import Tokenize, splitter
+from analysis.predictions import answered, labelled
+from analysis.rows import distinct, equal, with_column, with_columns
+from analysis.runs import Run, Runs, groups
+from conf import UserError
+
+TYPES = {1: "AN entails N", 2: "AN entails h(N)", 3: "AN entails A h(N)"}
+CLASS_NAMES = {"I": "intersective", "S": "subsective", "O": "intensional"}
+NLI = ("entailment", "neutral", "contradiction", "not_entailment")
+PAPERS_MODEL = "bert-base-cased"
+_FOLDS = "grid.task.fold=[1,2,3,4,5] lake=LAKE"
+TRAIN = {
+    "published": f"deepspeed training/finetune.py conf/training/plane.yaml {_FOLDS}",
+    "one_it": f"deepspeed training/finetune.py conf/training/plane_one_it.yaml {_FOLDS}",
+    "in_distribution": "deepspeed training/finetune.py conf/training/plane_lengths.yaml lake=LAKE",
+}
+# The schemes of table 6 by the paper's names.
+SCHEMES = {"published": "GOoD", "one_it": "One-IT"}
+
+
+@dataclass(frozen=True)
+class FineTuned:
+    """The runs of a scheme that stand for the paper's, and their answers; read when asked for.
+
+    Runs differ by their seeds and `axes` alone.
+    """
+
+    lake: Lake
+    stored_runs: Runs
+    scheme: str
+    axes: tuple[str, ...] = ("task.fold", "train_examples")
+
+    @cached_property
+    def runs(self) -> Sequence[Run]:
+        """The newest group of the paper's model; else of any.
+
+        Raises:
+            UserError: there are none.
+        """
+        settings = {"task.name": "plane", "task.scheme": self.scheme}
+        runs = answered(self.lake.root, self.stored_runs.of("finetune", settings))
+        candidates = groups(runs, self.axes)
+        if not candidates:
+            raise UserError(
+                f"no finished fine-tuning run on PLANE, scheme {self.scheme}, with answers in this "
+                "lake"
+            )
+        of_paper = [members for members in candidates if members[0].model == PAPERS_MODEL]
+        return (of_paper or candidates)[0]
+
+    @cached_property
+    def rows(self) -> pa.Table:
+        """Their answers, one run after the other, with the words of the items."""
+        tables = []
+        for run in self.runs:
+            table = labelled(self.lake.root, run.id)
+            tables.append(with_column(table, "run", [run.id] * table.num_rows))
+        rows = pa.concat_tables(tables)
+        (edition,) = set(rows.column("edition").to_pylist())
+        ids = rows.column("item_id").to_pylist()
+        return with_columns(rows, slices.words(self.lake.root, "plane_items", edition, ids))
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        return self.runs[0].model
+
+    def of(self, run: Run) -> pa.Table:
+        """One run's answers."""
+        return equal(self.rows, "run", run.id)
+
+    def tokenize(self) -> Tokenize:
+        """The model's own splitting of words."""
+        return splitter(self.runs[0].params.get("model", self.model))
+
+    def description(self) -> str:
+        """Which runs stand for a number."""
+        folds, editions = distinct(self.rows, "fold"), distinct(self.rows, "edition")
+        number = f"{len(self.runs)} runs" if len(self.runs) > 1 else "1 run"
+        return (
+            f"{number} of {self.model}, edition {' and '.join(editions)}, "
+            f"{'folds' if len(folds) > 1 else 'fold'} {', '.join(folds)}"
+        )
+
+
+@dataclass(frozen=True)
+class Plane:
+    """The lake and the runs of a report, and what its exhibits read of them once."""
+
+    lake: Lake
+    runs: Runs
+
+    @cached_property
+    def two_shot(self) -> pa.Table:
+        """The answers of each model's newest run with two examples."""
+        return self._prompted("2", "two-shot prompts")
+
+    @cached_property
+    def zero_shot(self) -> pa.Table:
+        """The answers of each model's newest run without examples."""
+        return self._prompted("0", "zero-shot prompts")
+
+    def _prompted(self, shots: str, kind: str) -> pa.Table:
+        tables = [prompts.read(self.lake.root, run.id) for run in self.prompted_runs(shots)]
+        if not tables:
+            raise UserError(f"no finished run of PLANE's {kind} with answers in this lake")
+        return pa.concat_tables(tables)
+
+    def prompted_runs(self, shots: str) -> list[Run]:
+        """The newest run of each model with answers to prompts with so many examples."""
+        newest: dict[str, Run] = {}
+        settings = {"task.name": "plane", "shots": shots}
+        for run in answered(self.lake.root, self.runs.of("prompt", settings)):
+            newest.setdefault(run.params.get("model_name", run.id), run)
+        return list(newest.values())
+
+    @cached_property
+    def nli(self) -> tuple[pa.Table, list[Run]]:
+        """What models for NLI answered to PLANE, the newest run of each, and these runs.
+
+        Raises:
+            UserError: no run of such a model with answers in the lake.
+        """
+        newest: dict[str, tuple[pa.Table, Run]] = {}
+        for run in answered(self.lake.root, self.runs.of("score")):
+            rows = equal(transfer.read(self.lake.root, [run.id]), "task", "plane")
+            rows = rows.filter(pc.is_in(rows.column("text"), value_set=pa.array(NLI)))
+            for model in distinct(rows, "model"):
+                newest.setdefault(model, (equal(rows, "model", model), run))
+        if not newest:
+            raise UserError("no finished run of a model for NLI on PLANE with answers in this lake")
+        tables, runs = zip(*newest.values(), strict=True)
+        return pa.concat_tables(tables), list(runs)
+
+    @cached_property
+    def fine_tuned(self) -> dict[str, FineTuned]:
+        """The fine-tuned models by scheme, in the order of table 6."""
+        return {scheme: FineTuned(self.lake, self.runs, scheme) for scheme in SCHEMES}

@@ -1,0 +1,252 @@
+"""PLANE's subword analyses of fine-tuned models: figures 2 and 3 and the overlaps of section 6."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+import pyarrow as pa
+from scipy import stats
+
+from analysis.papers.comparison import Missing, comparison
+from analysis.papers.page import exhibit, runs_text
+from analysis.papers.plane.sources import SCHEMES, TRAIN, FineTuned, Plane
+from analysis.papers.plane.tokenizers import Tokenize
+from analysis.rendering import figures
+from analysis.rendering.blocks import Block, FigureBlock, Table
+from analysis.rendering.figures import Channels, Plot
+from analysis.rendering.numbers import p_value
+from analysis.rows import distinct, equal, lists, right, schema
+from analysis.statistics.intervals import wilson
+from analysis.statistics.regression import slope
+from conf import UserError
+from etl.plane import CLASSES
+
+_WORDS = ("adjective", "noun", "hypernym")
+_TABLES = ("predictions", "plane_items")
+
+
+def _is_split(items: pa.Table, tokenize: Tokenize) -> dict[str, list[bool]]:
+    """Whether the tokenizer splits each item's adjective, noun and hypernym."""
+    columns = lists(items, *_WORDS)
+    split = {word: len(tokenize(word)) > 1 for word in {word for c in columns for word in c}}
+    return {
+        name: [split[word] for word in column] for name, column in zip(_WORDS, columns, strict=True)
+    }
+
+
+def subword_accuracy(
+    items: pa.Table, correct: Sequence[bool], folds: Sequence[str], tokenize: Tokenize
+) -> pa.Table:
+    """Share of items with a split word, and accuracy, by class and fold (figures 2 and 3).
+
+    `items` has the columns adjective, noun, hypernym and class (`analysis.slices.words`), `correct`
+    says whether each was answered rightly, `folds` which test split it is of. Columns class, fold,
+    rows, split (any word of the item), split_adjective, split_noun (noun or hypernym), accuracy,
+    low, high.
+
+    Raises:
+        ValueError: lengths that differ.
+    """
+    if not items.num_rows == len(correct) == len(folds):
+        raise ValueError(f"{items.num_rows} items, {len(correct)} answers, {len(folds)} folds")
+    split = _is_split(items, tokenize)
+    nouns = [
+        noun or hypernym for noun, hypernym in zip(split["noun"], split["hypernym"], strict=True)
+    ]
+    groups: dict[tuple[str, str], list[tuple[bool, bool, bool]]] = defaultdict(list)
+    kinds = items.column("class").to_pylist()
+    for kind, fold, *flags in zip(kinds, folds, split["adjective"], nouns, correct, strict=True):
+        groups[kind, fold].append((flags[0], flags[1], bool(flags[2])))
+    rows = []
+    for kind, fold in sorted(groups, key=lambda key: (CLASSES.index(key[0]), key[1])):
+        members = groups[kind, fold]
+        size = len(members)
+        rows.append(
+            {
+                "class": kind,
+                "fold": fold,
+                "rows": size,
+                "split": sum(adjective or noun for adjective, noun, _ in members) / size,
+                "split_adjective": sum(adjective for adjective, _, _ in members) / size,
+                "split_noun": sum(noun for _, noun, _ in members) / size,
+                **wilson(sum(hit for *_, hit in members), size).columns("accuracy"),
+            }
+        )
+    return pa.Table.from_pylist(rows)
+
+
+def subword_lines(data: pa.Table, share: str = "split") -> dict[str, tuple[float, float]]:
+    """(intercept, slope) of accuracy over the share of split items, by class, by least squares.
+
+    Classes with fewer than two different shares have none.
+    """
+    lines = {}
+    for kind in CLASSES:
+        x, y = lists(equal(data, "class", kind), share, "accuracy")
+        if len(set(x)) > 1:
+            fit = stats.linregress(x, y)
+            lines[kind] = (float(fit.intercept), float(fit.slope))
+    return lines
+
+
+def subword_figure(data: pa.Table, share: str = "split") -> Plot:
+    """`subword_accuracy` as points with a regression line a class (figures 2 and 3)."""
+    xlabel = "share of items with a word of several subwords"
+    channels = Channels(share, "accuracy", xlabel, "accuracy", series="class")
+    return figures.scatter(data, channels, lines=subword_lines(data, share))
+
+
+def _effects(rows: pa.Table, tokenize: Tokenize) -> pa.Table:
+    """What splitting a word does to the odds of a right answer, item by item, in each class."""
+    split = {
+        name: [float(flag) for flag in flags] for name, flags in _is_split(rows, tokenize).items()
+    }
+    nouns = list(map(max, split["noun"], split["hypernym"]))
+    correct = right(rows)
+    kinds, adjectives = lists(rows, "class", "adjective")
+    effects = []
+    for kind in CLASSES:
+        members = [at for at, item_class in enumerate(kinds) if item_class == kind]
+        for name, values in (("adjective", split["adjective"]), ("noun or hypernym", nouns)):
+            effect = slope(
+                [values[at] for at in members],
+                [correct[at] for at in members],
+                [adjectives[at] for at in members],
+            )
+            effects.append(
+                {
+                    "class": kind,
+                    "split word": name,
+                    "items": len(members),
+                    "share split": sum(values[at] for at in members) / max(1, len(members)),
+                    "odds ratio": None if effect is None else effect.text(),
+                    "p": None if effect is None else p_value(effect.p),
+                }
+            )
+    names = ["class", "split word", "items", "share split", "odds ratio", "p"]
+    types = schema("class word items:int share:float ratio p").types
+    return pa.Table.from_pylist(effects, pa.schema(list(zip(names, types, strict=True))))
+
+
+def _figure(answers: FineTuned) -> list[Block]:
+    rows, tokenize = answers.rows, answers.tokenize()
+    data = subword_accuracy(rows, right(rows), rows.column("fold").to_pylist(), tokenize)
+    points = "A point is a class and a test split; lines by least squares."
+    return [
+        FigureBlock(f"{points} {answers.description()}", *subword_figure(data)),
+        Table(
+            "Odds of a right answer where a word of the item is split, over those where it is not "
+            "(logistic regression, robust to clusters by adjective)",
+            _effects(rows, tokenize),
+        ),
+        *runs_text(answers.runs),
+    ]
+
+
+@exhibit("Figure 2", "subwords, out of distribution", command=TRAIN["published"], tables=_TABLES)
+def out_of_distribution(page: Plane) -> list[Block]:
+    """Accuracy over the share of split items, adjectives and nouns unseen in training."""
+    return _figure(page.fine_tuned["published"])
+
+
+@exhibit("Figure 3", "subwords, One-IT", command=TRAIN["one_it"], tables=_TABLES)
+def one_inference_type(page: Plane) -> list[Block]:
+    """Accuracy over the share of split items, of one inference type."""
+    return _figure(page.fine_tuned["one_it"])
+
+
+def subword_overlap(items: pa.Table, tokenize: Tokenize) -> pa.Table:
+    """How the subwords of a class's adjectives overlap with others (section 6.1).
+
+    Counts only subwords of words that are split. Columns class, adjective_subwords,
+    noun_subwords (of nouns and hypernyms standing with the class), with_nouns: share of the
+    adjectives' subwords that are among these; nouns_with_other_adjectives: share of these that are
+    among the subwords of the other classes' adjectives; and with_I, with_S, with_O: share of the
+    adjectives' subwords among those of another class's adjectives. Shares of nothing are null.
+    """
+
+    def subwords(words: Iterable[str]) -> set[str]:
+        parts = [tokenize(word) for word in set(words)]
+        return {part for pieces in parts if len(pieces) > 1 for part in pieces}
+
+    def share(pieces: set[str], other: set[str]) -> float | None:
+        return len(pieces & other) / len(pieces) if pieces else None
+
+    adjectives: dict[str, set[str]] = {}
+    nouns: dict[str, set[str]] = {}
+    for kind in CLASSES:
+        of_adjectives, of_nouns, of_hypernyms = lists(equal(items, "class", kind), *_WORDS)
+        adjectives[kind] = subwords(of_adjectives)
+        nouns[kind] = subwords([*of_nouns, *of_hypernyms])
+    rows = []
+    for kind in CLASSES:
+        of_other_classes = set().union(*(adjectives[other] for other in CLASSES if other != kind))
+        row = {
+            "class": kind,
+            "adjective_subwords": len(adjectives[kind]),
+            "noun_subwords": len(nouns[kind]),
+            "with_nouns": share(adjectives[kind], nouns[kind]),
+            "nouns_with_other_adjectives": share(nouns[kind], of_other_classes),
+        }
+        for other in CLASSES:
+            same = other == kind
+            row[f"with_{other}"] = None if same else share(adjectives[kind], adjectives[other])
+        rows.append(row)
+    return pa.Table.from_pylist(rows)
+
+
+@exhibit(
+    "Section 6",
+    "overlap of subwords",
+    command=TRAIN["published"],
+    tables=_TABLES,
+    beside=("section 6",),
+)
+def overlap(page: Plane) -> list[Block]:
+    """Shares of subwords that classes have in common, in the test rows of each fold."""
+    ours: dict[tuple[str, str], float] = {}
+    blocks: list[Block] = []
+    reason, model = "", ""
+    for scheme, answers in page.fine_tuned.items():
+        try:
+            rows, tokenize = answers.rows, answers.tokenize()
+        except UserError as error:
+            reason = str(error)
+            continue
+        model = answers.model
+        tables = []
+        for fold in distinct(rows, "fold"):
+            table = subword_overlap(equal(rows, "fold", fold), tokenize)
+            tables.append({row["class"]: row for row in table.to_pylist()})
+            caption = f"Shares of subwords shared, test rows of {SCHEMES[scheme]}, fold {fold}"
+            blocks.append(Table(caption, table))
+        ours |= _extremes(scheme, tables)
+    if not blocks:
+        raise UserError(reason)
+    caption = f"Overlap of subwords: the paper's of BERT, ours of {model}"
+    missing = Missing(TRAIN["published"], reason)
+    return [*comparison("plane", "section 6", ours, caption, missing=missing), *blocks]
+
+
+def _extremes(
+    scheme: str, tables: Sequence[Mapping[str, Mapping[str, float]]]
+) -> dict[tuple[str, str], float]:
+    """The least and greatest share over folds, where the paper gives them."""
+    printed = {
+        "published": {
+            "I": ("I", "with_nouns"),
+            "S, of N/h(N) with I and O": ("S", "nouns_with_other_adjectives"),
+            "O": ("O", "with_nouns"),
+            "O, with I": ("O", "with_I"),
+        },
+        "one_it": {"I, one_it": ("I", "with_nouns")},
+    }[scheme]
+    cells = {}
+    for row, (kind, column) in printed.items():
+        shares = [table[kind][column] for table in tables if table[kind][column] is not None]
+        if shares:
+            cells[row, "to"] = max(shares)
+            if row == "I":
+                cells[row, "from"] = min(shares)
+    return cells

@@ -1,0 +1,274 @@
+"""What the four papers print, to set ours beside: ``conf/published/PAPER.yaml``.
+
+A file has ``paper``, ``citation`` and ``tables``. A table has
+
+table             the paper's own name for it (``table 5``, with what parts it: ``table 4, two``)
+title, unit       what the numbers are; unit is percent, share, Cohen's kappa, or left out: counts
+columns           names of the columns
+rows              a name and its numbers, one a column, as printed: 66.4, 69.9 ± 38, ~7800, >50000,
+                  null where there is none
+not_recomputable  rows that only data which nobody published would give
+exact             true: a whole number is meant, nothing is rounded (0.9 is no 1)
+deviations        ROW/COLUMN: why the printed number is not what its rule gives
+note              anything else to know
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import pyarrow as pa
+import yaml
+
+from analysis.rows import schema
+from analysis.statistics.intervals import Interval
+from conf import UserError
+
+PAPERS = ("adept", "plane", "asp", "sygns")
+_UNITS = ("percent", "share", "Cohen's kappa", "")
+_TABLE_KEYS = {
+    "table",
+    "title",
+    "unit",
+    "columns",
+    "rows",
+    "not_recomputable",
+    "exact",
+    "deviations",
+    "note",
+}
+_NUMBER = re.compile(r"(?P<bound>[~>]?)(?P<value>\d*\.?\d+)(?: ± (?P<spread>\d*\.?\d+))?")
+
+
+@dataclass(frozen=True)
+class Published:
+    """A printed number.
+
+    Attributes:
+        printed: as the paper has it, ``69.9 ± 38``; its digits say how far it can be compared.
+        value: 69.9.
+        spread: 38, a standard deviation, where there is one.
+        approximate: whether the paper says about (~) or more than (>).
+        recomputable: whether data that can be had give the number.
+        deviation: why the printed number is not what its rule gives; empty where it is.
+        exact: whether the printed number is exact, not rounded.
+    """
+
+    paper: str
+    table: str
+    row: str
+    column: str
+    printed: str
+    value: float
+    spread: float | None
+    unit: str
+    approximate: bool
+    recomputable: bool
+    deviation: str
+    note: str
+    exact: bool = False
+
+    @property
+    def decimals(self) -> int:
+        """Digits after the point, as printed."""
+        return len(_parts(self.printed)["value"].partition(".")[2])
+
+
+def _parts(printed: str) -> dict[str, str]:
+    match = _NUMBER.fullmatch(printed)
+    if match is None:
+        raise ValueError(f"{printed!r} is no number as 66.4, 69.9 ± 38, ~7800 or >50000")
+    return match.groupdict(default="")
+
+
+@cache
+def load(paper: str) -> tuple[Published, ...]:
+    """Every number of a paper, in the order of its tables.
+
+    Raises:
+        UserError: no such paper, or a file that breaks the rules above (all faults are listed).
+    """
+    return parse(paper, _text(paper))
+
+
+@cache
+def citation(paper: str) -> str:
+    """The paper in one line."""
+    return " ".join(str(_document(paper, _text(paper))["citation"]).split())
+
+
+def _text(paper: str) -> str:
+    if paper not in PAPERS:
+        raise UserError(f"paper={paper}: expected one of {', '.join(PAPERS)}")
+    return (files("conf") / "published" / f"{paper}.yaml").read_text(encoding="utf-8")
+
+
+def _document(paper: str, text: str) -> Mapping[str, Any]:
+    # Scalars stay text: a printed 85.0 must not become 85.
+    document = yaml.load(text, Loader=yaml.BaseLoader)
+    if not isinstance(document, dict) or set(document) != {"paper", "citation", "tables"}:
+        raise UserError(f"published/{paper}.yaml: expected the keys paper, citation and tables")
+    return document
+
+
+def parse(paper: str, text: str) -> tuple[Published, ...]:
+    """The numbers of a file's text; `load` reads the files that come with the product.
+
+    Raises:
+        UserError: the text breaks the rules; all faults are listed.
+    """
+    document = _document(paper, text)
+    faults: list[str] = []
+    numbers: list[Published] = []
+    if document["paper"] != paper:
+        faults.append(f"paper is {document['paper']!r}")
+    for entry in document["tables"]:
+        numbers += _table(paper, entry, faults)
+    names = [(number.table, number.row, number.column) for number in numbers]
+    faults += sorted({f"{'/'.join(n)} is there twice" for n in names if names.count(n) > 1})
+    if faults:
+        raise UserError(f"published/{paper}.yaml: {len(faults)} faults: {'; '.join(faults)}")
+    return tuple(numbers)
+
+
+def _table(paper: str, entry: Mapping[str, Any], faults: list[str]) -> Iterator[Published]:
+    name = entry.get("table", "a table without name")
+    unknown = sorted(set(entry) - _TABLE_KEYS)
+    missing = sorted({"table", "title", "columns", "rows"} - set(entry))
+    if unknown or missing:
+        faults.append(f"{name}: unknown keys {unknown}, missing keys {missing}")
+        return
+    unit = entry.get("unit", "")
+    if unit not in _UNITS:
+        faults.append(f"{name}: unit {unit!r}; expected one of {', '.join(filter(None, _UNITS))}")
+    columns: Sequence[str] = entry["columns"]
+    rows: Mapping[str, Any] = entry["rows"]
+    absent, deviations = entry.get("not_recomputable", []), dict(entry.get("deviations", {}))
+    faults += [
+        f"{name}: not_recomputable names {row!r}, no row" for row in absent if row not in rows
+    ]
+    for row, cells in rows.items():
+        numbers = [cells] if isinstance(cells, str) else cells
+        if len(numbers) != len(columns):
+            faults.append(f"{name}, {row}: {len(numbers)} numbers for {len(columns)} columns")
+            continue
+        for column, printed in zip(columns, numbers, strict=True):
+            deviation = deviations.pop(f"{row}/{column}", "")
+            if printed == "null":
+                continue
+            try:
+                parts = _parts(printed)
+            except ValueError as error:
+                faults.append(f"{name}, {row}, {column}: {error}")
+                continue
+            yield Published(
+                paper=paper,
+                table=name,
+                row=row,
+                column=column,
+                printed=printed,
+                value=float(parts["value"]),
+                spread=float(parts["spread"]) if parts["spread"] else None,
+                unit=unit,
+                approximate=bool(parts["bound"]),
+                recomputable=row not in absent,
+                deviation=deviation,
+                note=" ".join(entry.get("note", "").split()),
+                exact=entry.get("exact") == "true",
+            )
+    faults += [f"{name}: deviations names {key!r}, no cell" for key in deviations]
+
+
+def table(paper: str, name: str) -> dict[tuple[str, str], Published]:
+    """A table's numbers by (row, column).
+
+    Raises:
+        UserError: the paper has no such table.
+    """
+    cells = {(number.row, number.column): number for number in load(paper) if number.table == name}
+    if not cells:
+        names = dict.fromkeys(number.table for number in load(paper))
+        raise UserError(f"{paper} has no {name!r}; it has {', '.join(names)}")
+    return cells
+
+
+def value(paper: str, name: str, row: str, column: str) -> Published:
+    """One number.
+
+    Raises:
+        UserError: the table has no such row and column.
+    """
+    cells = table(paper, name)
+    if (row, column) not in cells:
+        known = ", ".join(f"{r}/{c}" for r, c in cells)
+        raise UserError(f"{paper}, {name} has no {row}/{column}; it has {known}")
+    return cells[row, column]
+
+
+def agrees(published: Published, ours: float) -> bool:
+    """Whether ours, in the paper's unit, rounds to the printed digits (a half either way); where
+    the printed number is exact, whether ours is the same."""
+    if published.exact:
+        return abs(ours - published.value) < 1e-9
+    # Twelve digits: 56.25 must not become 56.2499999 on its way through a share.
+    exact = Decimal(f"{ours:.12g}")
+    digit = Decimal(1).scaleb(-published.decimals)
+    printed = Decimal(_parts(published.printed)["value"])
+    return printed in (
+        exact.quantize(digit, ROUND_HALF_UP),
+        exact.quantize(digit, ROUND_HALF_EVEN),
+    )
+
+
+_BESIDE = schema(
+    "row column printed ours:float low:float high:float difference:float agrees:bool status remark"
+)
+
+
+def beside(paper: str, name: str, ours: Mapping[tuple[str, str], float | Interval]) -> pa.Table:
+    """A table's numbers with ours beside them, one row a number, in the paper's order and unit.
+
+    `ours` has a number, or one with its interval, by (row, column): counts where the paper has
+    counts, else shares, kappas and so on as they are; for percentages shares from 0 to 1. Columns:
+    row, column, printed, ours, low and high (our interval), difference (ours less printed), agrees
+    (to the printed digit; null for numbers that the paper gives roughly), status (``recomputed``,
+    ``not run``, ``not recomputable``), remark.
+
+    Raises:
+        UserError: no such table.
+        ValueError: a row and column that the table does not have.
+    """
+    cells = table(paper, name)
+    unknown = [key for key in ours if key not in cells]
+    if unknown:
+        raise ValueError(f"{paper}, {name} has no {'/'.join(unknown[0])}")
+    rows = []
+    for key, printed in cells.items():
+        our_value, scale = ours.get(key), 100.0 if printed.unit == "percent" else 1.0
+        interval = our_value if isinstance(our_value, Interval) else None
+        estimate = our_value.estimate if isinstance(our_value, Interval) else our_value
+        scaled = None if estimate is None else scale * estimate
+        missing = "not run" if printed.recomputable else "not recomputable"
+        rows.append(
+            {
+                "row": key[0],
+                "column": key[1],
+                "printed": printed.printed,
+                "ours": scaled,
+                "low": None if interval is None else scale * interval.low,
+                "high": None if interval is None else scale * interval.high,
+                "difference": None if scaled is None else scaled - printed.value,
+                "agrees": None
+                if scaled is None or printed.approximate
+                else agrees(printed, scaled),
+                "status": missing if scaled is None else "recomputed",
+                "remark": printed.deviation or ("" if printed.recomputable else printed.note),
+            }
+        )
+    return pa.Table.from_pylist(rows, _BESIDE)

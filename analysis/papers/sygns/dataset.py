@@ -1,0 +1,293 @@
+"""What SyGNS prints of its dataset: tables 1 to 3, 12 and 13, and sizes (Yanaka et al. 2021)."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from importlib.resources import files
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import yaml
+
+from analysis.editions import Lake
+from analysis.examples import shuffled
+from analysis.papers.comparison import Missing, comparison
+from analysis.papers.page import exhibit
+from analysis.papers.sygns.sources import Sygns, classes
+from analysis.rendering.blocks import Block, Table, Text
+from analysis.rows import tuples
+from conf import UserError
+from etl.lake import arrow
+from etl.sygns import splits
+
+_BUILD = "python etl/build_sygns.py preset=paper lake=LAKE"
+_ARROWS = {"up": "↑", "down": "↓"}
+_EMBEDDING = {"peripheral": "PER", "center": "CEN"}
+_KEYS = ["scheme", "primitive", "part"]
+
+
+def split_sizes(lake: str, edition: str) -> pa.Table:
+    """Sentences by scheme, primitive quantifier and part (section 3.4): those and `sentences`.
+
+    Counted while streaming; memory does not grow with the table.
+
+    Raises:
+        UserError: no splits of the edition.
+    """
+    counts: Counter[tuple[str, str, str]] = Counter()
+    where = [("edition", "=", edition)]
+    for batch in arrow.batches(lake, "sygns_splits", where=where, columns=_KEYS):
+        grouped = pa.Table.from_batches([batch]).group_by(_KEYS).aggregate([([], "count_all")])
+        for *key, count in tuples(grouped, *_KEYS, "count_all"):
+            counts[key[0], key[1], key[2]] += count
+    if not counts:
+        raise UserError(f"edition={edition}: no rows of it in the table sygns_splits of {lake}")
+    primitives = ("", *splits.PRIMITIVES)
+
+    def place(key: tuple[str, str, str]) -> tuple[int, int, int]:
+        scheme, primitive, part = key
+        parts = ("train", "val", "test")
+        return splits.SCHEMES.index(scheme), primitives.index(primitive), parts.index(part)
+
+    return pa.Table.from_pylist(
+        [
+            {"scheme": key[0], "primitive": key[1], "part": key[2], "sentences": counts[key]}
+            for key in sorted(counts, key=place)
+        ]
+    )
+
+
+def _patterns(
+    lake: str, where: Sequence[tuple[str, str, Any]], pattern: Callable[[str, list[str], int], Any]
+) -> tuple[Counter[Any], dict[Any, str], int]:
+    """How many sentences have each pattern that is not None, of each an example: the first of the
+    shortest sentences by the alphabet; and the number of sentences."""
+    counts: Counter[Any] = Counter()
+    examples: dict[Any, tuple[int, str]] = {}
+    rows = 0
+    columns = ["sentence", "phenomena", "depth"]
+    for batch in arrow.batches(lake, "sygns", where=where, columns=columns):
+        rows += batch.num_rows
+        for sentence, phenomena, depth in tuples(batch, *columns):
+            key = pattern(sentence, phenomena, depth)
+            if key is not None:
+                counts[key] += 1
+                ranked = (len(sentence), sentence)
+                examples[key] = min(examples.get(key, ranked), ranked)
+    return counts, {key: sentence for key, (_, sentence) in examples.items()}, rows
+
+
+def pattern_table(lake: str, edition: str, primitive: str = "one") -> pa.Table:
+    """What systematicity trains and tests on (table 1): columns set, pattern, sentences, example.
+
+    Of training are the sets ``primitive quantifier``, ``basic 1`` (the other quantifiers without
+    modifier) and ``basic 2`` (the primitive with a modifier); ``test`` has the others with one.
+    Patterns are of the quantifier's class and the modifier's, with +NEG under negation. Sentences
+    without quantifier or with quantifiers of two classes are no part of the table. The example is
+    the first of the shortest sentences by the alphabet.
+
+    Raises:
+        UserError: no sentences of depth 0 in the edition.
+    """
+
+    def pattern(sentence: str, phenomena: list[str], depth: int) -> tuple[str, str] | None:
+        # The part is `splits.part`'s own.
+        quantifier = splits.quantifier_class(sentence)
+        modifier = splits.modifier_class(phenomena)
+        if quantifier in ("NON", "MIX"):
+            return None
+        negation = "+NEG" if modifier.endswith("+NEG") else ""
+        if splits.part("systematicity", primitive, 0, sentence, phenomena) == "test":
+            return "test", f"{quantifier}+{modifier}"
+        if not set(splits.quantifiers(sentence)) & set(primitive.split(",")):
+            return "basic 1", f"{quantifier}{negation}"
+        if modifier.startswith("NON"):
+            return "primitive quantifier", quantifier + negation
+        return "basic 2", modifier
+
+    where = [("edition", "=", edition), ("depth", "=", 0)]
+    counts, examples, rows = _patterns(lake, where, pattern)
+    if not rows:
+        raise UserError(
+            f"edition={edition}: no sentences of depth 0 of it in the table sygns of {lake}"
+        )
+    sets = ("primitive quantifier", "basic 1", "basic 2", "test")
+    return pa.Table.from_pylist(
+        [
+            {"set": key[0], "pattern": key[1], "sentences": counts[key], "example": examples[key]}
+            for key in sorted(counts, key=lambda key: (sets.index(key[0]), key[1]))
+        ]
+    )
+
+
+def embedding_table(lake: str, edition: str, depths: Sequence[int] = (0, 1, 2)) -> pa.Table:
+    """What productivity trains on (depths 0 and 1) and tests on (2 and deeper): table 2.
+
+    Columns set, depth, pattern (NON, PER for peripheral, CEN for centre-embedded clauses, PER+CEN
+    for both), sentences and an example: the first of the shortest sentences by the alphabet.
+
+    Raises:
+        UserError: no sentences of these depths in the edition.
+    """
+
+    def pattern(sentence: str, phenomena: list[str], depth: int) -> tuple[int, str]:
+        kinds = [short for tag, short in _EMBEDDING.items() if tag in phenomena]
+        return depth, "+".join(kinds) or "NON"
+
+    where = [("edition", "=", edition), ("depth", "in", list(depths))]
+    counts, examples, _ = _patterns(lake, where, pattern)
+    if not counts:
+        raise UserError(
+            f"edition={edition}: no sentences of depths {', '.join(map(str, depths))} of it in the "
+            f"table sygns of {lake}"
+        )
+    return pa.Table.from_pylist(
+        [
+            {
+                "set": f"basic {key[0] + 1}" if key[0] < 2 else "test",
+                "depth": key[0],
+                "pattern": key[1],
+                "sentences": counts[key],
+                "example": examples[key],
+            }
+            for key in sorted(counts)
+        ]
+    )
+
+
+@exhibit("Table 1", "what systematicity trains and tests on", command=_BUILD, tables=("sygns",))
+def systematicity(page: Sygns) -> list[Block]:
+    """Patterns of quantifiers and modifiers, with the primitive *one*."""
+    edition = page.lake.edition("sygns")
+    data = pattern_table(page.lake.root, edition)
+    return [Table(f"Patterns with the primitive one, edition {edition}", data)]
+
+
+@exhibit("Table 2", "what productivity trains and tests on", command=_BUILD, tables=("sygns",))
+def productivity(page: Sygns) -> list[Block]:
+    """Patterns of embedding by depth."""
+    edition = page.lake.edition("sygns")
+    data = embedding_table(page.lake.root, edition)
+    text = "NON: without embedded clause; PER: peripheral; CEN: centre-embedded."
+    return [Table(f"Patterns of embedding, edition {edition}", data), Text(text)]
+
+
+@exhibit(
+    "Section 3.4",
+    "sizes",
+    command=_BUILD,
+    tables=("sygns", "sygns_splits"),
+    beside=("section 3.4",),
+)
+def sizes(page: Sygns) -> list[Block]:
+    """Sentences by scheme and part."""
+    edition = page.lake.edition("sygns", "sygns_splits")
+    data = split_sizes(page.lake.root, edition)
+    counts = {tuple(key): count for *key, count in tuples(data)}
+    parts = {
+        part: counts.get(("systematicity", "one", part), 0) for part in ("train", "val", "test")
+    }
+    ours: dict[tuple[str, str], float] = {}
+    # The release is a sample of fifty, the demo as small as asked: no sizes to compare.
+    comparable = edition not in ("published", "demo")
+    if comparable and sum(parts.values()):
+        ours["systematicity", "sentences"] = float(sum(parts.values()))
+        ours["systematicity, train", "sentences"] = float(parts["train"] + parts["val"])
+        ours["systematicity, test", "sentences"] = float(parts["test"])
+    by_depth = _by_depth(page.lake, edition)
+    deeper = [count for depth, count in tuples(by_depth) if depth > 0]
+    if comparable and deeper:
+        ours["productivity, each depth", "sentences"] = float(min(deeper))
+    caption = "Sizes, training with its validation part"
+    return [
+        *comparison("sygns", "section 3.4", ours, caption, edition, Missing(_BUILD)),
+        Table("Sentences of productivity by depth", by_depth),
+        Table("Sentences by scheme, primitive and part", data),
+    ]
+
+
+def _by_depth(lake: Lake, edition: str) -> pa.Table:
+    """Sentences of the scheme productivity: columns depth, sentences."""
+    where = [("edition", "=", edition), ("scheme", "=", "productivity")]
+    ids = arrow.read(lake.root, "sygns_splits", where=where, columns=["sentence_id"])
+    every = classes(lake.root, edition)
+    members = pc.is_in(every.column("sentence_id"), value_set=ids.column(0).combine_chunks())
+    counted = every.filter(members).group_by("depth").aggregate([([], "count_all")])
+    rows = tuples(counted.sort_by("depth"), "depth", "count_all")
+    return pa.table({"depth": [row[0] for row in rows], "sentences": [row[1] for row in rows]})
+
+
+def marked(formula: str, directions: Sequence[Mapping[str, str]]) -> str:
+    """The formula with an arrow after each of the words, which are in its order."""
+    left = list(directions)
+
+    def arrow_after(word: re.Match[str]) -> str:
+        if left and left[0]["word"].lower() == word[0].lower():
+            return word[0] + _ARROWS[left.pop(0)["direction"]]
+        return word[0]
+
+    return re.sub(r"[A-Za-z]+", arrow_after, formula)
+
+
+def _polarities(page: Sygns, *forms: str) -> list[Block]:
+    """Sentences of depth 0 with one quantifier each, one of each class, one of them negated."""
+    lake = page.lake
+    edition = lake.edition("sygns")
+    names = ["sentence_id", "sentence", "phenomena", "fol", "vf", "polarity_fol", "polarity_vf"]
+    where = [("edition", "=", edition), ("depth", "=", 0)]
+    rows = arrow.read(lake.root, "sygns", where=where, columns=names).to_pylist()
+    examples = []
+    for quantifier, negated in (("EXI", False), ("UNI", False), ("UNI", True)):
+        alike = [
+            row
+            for row in rows
+            if splits.quantifier_class(row["sentence"]) == quantifier
+            and ("negation" in row["phenomena"]) == negated
+        ]
+        examples += [
+            {"sentence": row["sentence"]}
+            | {form.upper(): marked(row[form], row[f"polarity_{form}"]) for form in forms}
+            for row in shuffled(alike, lake.seed, lambda row: row["sentence_id"])[:1]
+        ]
+    if not examples:
+        raise UserError(f"edition={edition}: no sentences of depth 0 with a quantifier")
+    caption = f"Content words that stand upward (↑) or downward (↓), edition {edition}"
+    return [Table(caption, pa.Table.from_pylist(examples))]
+
+
+@exhibit("Table 3", "polarity, examples", command=_BUILD, tables=("sygns",))
+def polarity(page: Sygns) -> list[Block]:
+    """Formulas with the direction of each content word."""
+    return _polarities(page, "fol")
+
+
+@exhibit("Table 13", "FOL and VF with polarity", command=_BUILD, tables=("sygns",))
+def polarity_of_forms(page: Sygns) -> list[Block]:
+    """The same in two forms."""
+    return _polarities(page, "fol", "vf")
+
+
+@exhibit("Table 12", "grammar and composition", command=_BUILD)
+def grammar(page: Sygns) -> list[Block]:
+    """The rules of the grammar with their meanings."""
+    try:
+        edition = page.lake.edition("sygns")
+    except UserError:
+        edition = "clean"
+    text = (files("conf") / "sygns" / "grammar.yaml").read_text(encoding="utf-8")
+    kind = "paper" if edition in ("paper", "published") else "clean"
+    rows = [
+        {
+            "rule": rule["rule"],
+            "FOL": rule.get("fol", ""),
+            "VF": rule.get("vf", ""),
+            "phenomena": ", ".join(rule.get("tags", ())),
+        }
+        for rule in yaml.safe_load(text)["rules"]
+        if rule.get("only") in (None, kind)
+    ]
+    text = "A rule without composition passes its only child on; the words are in conf/sygns."
+    return [Table(f"Rules of the {kind} grammar", pa.Table.from_pylist(rows)), Text(text)]

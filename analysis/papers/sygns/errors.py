@@ -1,0 +1,101 @@
+"""Errors of SyGNS's models, drawn: tables 7 and 18."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from analysis.examples import shuffled
+from analysis.papers.comparison import comparison
+from analysis.papers.page import exhibit, runs_text
+from analysis.papers.sygns.dataset import marked
+from analysis.papers.sygns.models import ARCHITECTURES, BOTH, TABLES, TRAIN, command
+from analysis.papers.sygns.sources import Meanings, Sygns
+from analysis.rendering.blocks import Block, NotRun, Table, Text
+from analysis.rows import equal, tuples
+from analysis.runs import Run
+from analysis.semantics import drs_matching, polarity
+from etl.lake import arrow
+from etl.sygns.fol import ParseError
+
+
+def _newest(meanings: Meanings | None, **task: str) -> dict[str, Run]:
+    """The newest run of each architecture with these settings, of whatever size and length."""
+    newest: dict[str, Run] = {}
+    for run in meanings.runs if meanings else ():
+        if all(run.params.get(f"task.{name}") == value for name, value in task.items()):
+            newest.setdefault(run.params.get("seq2seq.architecture", ""), run)
+    return {model: newest[name] for model, name in ARCHITECTURES.items() if name in newest}
+
+
+def _wrong(
+    page: Sygns, runs: Mapping[str, Run], by: str, value: str
+) -> tuple[str, str, dict[str, str]] | None:
+    """(sentence, gold, answers by model) of a drawn test sentence that as many models as possible
+    have wrong."""
+    meanings = page.meanings
+    wrong: dict[str, dict[str, str]] = defaultdict(dict)
+    gold: dict[str, str] = {}
+    for model, run in runs.items() if meanings else ():
+        assert meanings is not None
+        rows = equal(equal(meanings.rows(run), "part", "test"), "exact", False)
+        rows = rows.filter(pc.field(by).cast(pa.string()) == value)
+        for item, meaning, text in tuples(rows, "item_id", "gold", "text"):
+            wrong[item][model] = text or ""
+            gold[item] = meaning
+    if not wrong or meanings is None:
+        return None
+    most = max(map(len, wrong.values()))
+    hardest = [item for item, answers in wrong.items() if len(answers) == most]
+    item = shuffled(hardest, page.lake.seed, str)[0]
+    where = [("edition", "=", meanings.edition), ("sentence_id", "=", item)]
+    sentences = arrow.read(page.lake.root, "sygns", where=where, columns=["sentence"])
+    return str(sentences.column("sentence")[0]), gold[item], wrong[item]
+
+
+def _directed(formula: str) -> str:
+    """The formula with the direction of its words, where it is one."""
+    try:
+        words = polarity.polarities("fol", formula)
+    except ParseError:
+        return formula
+    return marked(formula, [{"word": word, "direction": direction} for word, direction in words])
+
+
+@exhibit("Table 7", "typical errors", command=TRAIN, tables=TABLES)
+def universal(page: Sygns) -> list[Block]:
+    """A universal sentence that models have wrong."""
+    runs = _newest(page.meanings, scheme="systematicity", form="fol", primitive="one")
+    error = _wrong(page, runs, "quantifier", "UNI")
+    if error is None:
+        missing = command("systematicity", "one", BOTH)
+        return [NotRun("A universal sentence that models have wrong, FOL", missing)]
+    sentence, gold, answers = error
+    rows = [("Input", sentence), ("Gold", _directed(gold))]
+    rows += [(f"{model} ({runs[model].id})", _directed(text)) for model, text in answers.items()]
+    data = pa.table({"": [name for name, _ in rows], "formula": [text for _, text in rows]})
+    caption = "A universal sentence that models have wrong, drawn"
+    return [Table(caption, data), *runs_text(runs.values())]
+
+
+@exhibit("Table 18", "clauses of a wrong DRS", command=TRAIN, tables=TABLES, beside=("table 18",))
+def clauses(page: Sygns) -> list[Block]:
+    """The DRS of a sentence of depth 2 beside those of models that have it wrong."""
+    caption = "F over matching clauses of the paper's sentence"
+    blocks = comparison("sygns", "table 18", {}, caption)
+    blocks.append(Text("That F is of the paper's own models; what follows is of ours."))
+    runs = _newest(page.meanings, scheme="productivity", form="drs")
+    error = _wrong(page, runs, "depth", "2")
+    if error is None:
+        missing = f"{TRAIN} task.scheme=productivity task.primitive= task.form=drs {BOTH}"
+        return [*blocks, NotRun("The DRS of a sentence of depth 2 that models have wrong", missing)]
+    sentence, gold, answers = error
+    columns = {"gold": gold.replace(" [SEP] ", "\n")}
+    for model, text in answers.items():
+        f = drs_matching.match(gold, text).f
+        columns[f"{model}, F {f:.2f}"] = text.replace(" [SEP] ", "\n")
+    data = pa.table({name: [text] for name, text in columns.items()})
+    return [*blocks, Table(f"Ours: {sentence}", data), *runs_text(runs.values())]

@@ -1,0 +1,278 @@
+"""What SyGNS's exhibits share: sequence-to-sequence runs, scored by class of sentence."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
+from pathlib import Path
+from typing import TypeVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from analysis.editions import Lake
+from analysis.papers.sygns import statistics
+from analysis.predictions import answered, labelled
+from analysis.rows import lists, schema, with_columns
+from analysis.runs import Run, Runs, groups
+from analysis.semantics import drs_matching, polarity
+from analysis.semantics.polarity import PolarityScore
+from analysis.semantics.prover import Outcome, Proving, provers
+from analysis.statistics.intervals import Interval, mean_over_runs, wilson
+from conf import UserError
+from etl.lake import arrow
+from etl.sygns import splits
+from etl.sygns.polarity import Direction
+
+log = logging.getLogger("adnominal")
+
+# The paper's own training (section 4.1); runs of another length are listed, but stand for nothing.
+EPOCHS = "25"
+_LOGGED = 15.0  # seconds between two lines of progress
+_T = TypeVar("_T")
+Triple = tuple[Interval, Interval, Interval]
+QUANTIFIERS = ("EXI", "NUM", "UNI")
+_CLASSES = schema("sentence_id quantifier modifier depth:int32")
+
+
+def classes(lake: str, edition: str) -> pa.Table:
+    """The classes that scores are broken down by: columns sentence_id, quantifier, modifier (+NEG
+    under negation), depth, of every sentence of the edition."""
+    pieces = []
+    columns = ["sentence_id", "sentence", "phenomena", "depth"]
+    for batch in arrow.batches(lake, "sygns", where=[("edition", "=", edition)], columns=columns):
+        ids, sentences, phenomena, depths = lists(batch, *columns)
+        quantifiers = list(map(splits.quantifier_class, sentences))
+        modifiers = list(map(splits.modifier_class, phenomena))
+        pieces.append(pa.table([ids, quantifiers, modifiers, depths], schema=_CLASSES))
+    return pa.concat_tables(pieces) if pieces else _CLASSES.empty_table()
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which runs a printed table is of: the task's settings and the model's."""
+
+    scheme: str
+    primitive: str
+    form: str
+    architecture: str
+    size: str = "10M"
+    train_size: str = "[]"
+
+    def parameters(self) -> dict[str, str]:
+        """The runs' parameters in MLflow."""
+        parameters = {
+            "task.scheme": self.scheme,
+            "task.form": self.form,
+            "seq2seq.architecture": self.architecture,
+            "seq2seq.size": self.size,
+            "train_size": self.train_size,
+            "epochs": EPOCHS,
+        }
+        return parameters | ({"task.primitive": self.primitive} if self.primitive else {})
+
+
+class Meanings:
+    """The runs on one edition of SyGNS that the lake has answers of.
+
+    `prover` and `cache` are those of ``python -m analysis.semantics``. `used` keeps the runs that
+    were asked for.
+    """
+
+    def __init__(
+        self, lake: Lake, runs: Runs, edition: str, prover: str = "none", cache: str | None = None
+    ) -> None:
+        self.lake, self.edition, self.prover, self.cache = lake, edition, prover, cache
+        settings = {"task.name": "sygns", "task.edition": edition}
+        self.runs = answered(lake.root, runs.of("finetune", settings))
+        self.used: list[Run] = []
+        self._parts: dict[tuple[str, str], pa.Table] = {}
+        self._exact: dict[str, pa.Table] = {}
+
+    @cached_property
+    def _classes(self) -> pa.Table:
+        return classes(self.lake.root, self.edition)
+
+    def group(self, choice: Choice) -> list[Run]:
+        """The newest runs of a choice, which differ in their seeds alone."""
+        runs = Runs(self.runs).of("finetune", choice.parameters())
+        members = next(iter(groups(runs)), [])
+        self.used += members
+        return members
+
+    def rows(self, run: Run) -> pa.Table:
+        """A run's rows: item_id, gold, text, part, exact, and the classes of `dataset.classes`."""
+        table = labelled(self.lake.root, run.id, ("item_id", "gold", "text"))
+        known = self._classes.column("sentence_id").combine_chunks()
+        places = pc.index_in(table.column("item_id"), value_set=known)
+        table = table.filter(places.is_valid())
+        of_items = self._classes.take(places.drop_null())
+        table = with_columns(table, of_items.select(["quantifier", "modifier", "depth"]))
+        parts = self._split(run.params.get("task.scheme", ""), run.params.get("task.primitive", ""))
+        known = parts.column("sentence_id").combine_chunks()
+        places = pc.index_in(table.column("item_id"), value_set=known)
+        table = table.append_column("part", parts.column("part").take(places))
+        exact = pc.fill_null(pc.equal(table.column("gold"), table.column("text")), False)
+        return table.append_column("exact", exact)
+
+    def _split(self, scheme: str, primitive: str) -> pa.Table:
+        key = scheme, primitive
+        if key not in self._parts:
+            where = [("edition", "=", self.edition), ("scheme", "=", scheme)]
+            where.append(("primitive", "=", primitive))
+            self._parts[key] = arrow.read(
+                self.lake.root, "sygns_splits", where=where, columns=["sentence_id", "part"]
+            )
+        return self._parts[key]
+
+    def accuracy(
+        self, runs: Sequence[Run], by: str, value: str, part: str = "test"
+    ) -> Interval | None:
+        """Share of exact matches among the sentences whose class `by` is `value` (of all, with an
+        empty `by`), over the runs; None where there are no such sentences."""
+        shares = [share for run in runs if (share := self._share(run, by, value, part))]
+        return mean_over_runs(shares) if shares else None
+
+    def _share(self, run: Run, by: str, value: str, part: str) -> Interval | None:
+        if run.id not in self._exact:
+            columns = ["part", "exact", "quantifier", "modifier", "depth"]
+            self._exact[run.id] = self.rows(run).select(columns)
+        rows = _of(self._exact[run.id], by, value, part)
+        if not rows.num_rows:
+            return None
+        return wilson(pc.sum(rows.column("exact")).as_py() or 0, rows.num_rows)
+
+    def clauses(self, runs: Sequence[Run], by: str, values: Iterable[str]) -> dict[str, Interval]:
+        """F over matching clauses, as SyGNS's copy of COUNTER reads them, by class; ``valid`` is
+        the validation part."""
+        scores: dict[str, list[Interval]] = defaultdict(list)
+        for run in runs:
+            rows = self.rows(run)
+            match = partial(drs_matching.match, variant="sygns")
+            matches = _of_pairs(rows, f"clauses of run {run.id}", match)
+            for value in values:
+                counts = [
+                    (score.matched, score.predicted, score.gold)
+                    for score in (matches[place] for place in _places(rows, by, value))
+                ]
+                if counts:
+                    scores[value].append(statistics.clause_f(counts))
+        return {value: mean_over_runs(intervals) for value, intervals in scores.items()}
+
+    def polarity(self, runs: Sequence[Run], form: str, direction: Direction) -> dict[str, Triple]:
+        """Precision, recall and F of polarity by quantifier, a mean over sentences (table 15).
+
+        Shares of a sentence are rounded to two digits, as the published evaluation does.
+        """
+        scores: dict[str, list[Triple]] = defaultdict(list)
+
+        def score(gold: str, predicted: str) -> PolarityScore | None:
+            return polarity.score(form, gold, predicted, direction, 2)
+
+        for run in runs:
+            rows = self.rows(run)
+            of_rows = _of_pairs(rows, f"polarity {direction} of run {run.id}", score)
+            for value in QUANTIFIERS:
+                places = _places(rows, "quantifier", value)
+                defined = [triple for place in places if (triple := of_rows[place])]
+                if defined:
+                    precision, recall, f = map(statistics.mean, zip(*defined, strict=True))
+                    scores[value].append((precision, recall, f))
+        return {value: _means(triples) for value, triples in scores.items()}
+
+    def entailment(self, runs: Sequence[Run]) -> dict[str, Triple]:
+        """Shares of G⇒P, P⇒G and both by quantifier (table 6); what is not proved counts as no.
+
+        Raises:
+            UserError: a prover that is not installed.
+        """
+        scores: dict[str, list[Triple]] = defaultdict(list)
+        cache = Path(self.cache) if self.cache else None
+        proving = Proving(provers(self.prover.split(",")), cache=cache)
+        try:
+            for number, run in enumerate(runs, 1):
+                log.info("proving: run %d of %d (%s)", number, len(runs), run.id)
+                rows = self.rows(run)
+                for value in QUANTIFIERS:
+                    of_class = rows.take(pa.array(_places(rows, "quantifier", value), pa.int64()))
+                    if of_class.num_rows:
+                        scores[value].append(_entailed(proving, of_class))
+        finally:
+            proving.close()
+        return {value: _means(triples) for value, triples in scores.items()}
+
+
+def _entailed(proving: Proving, rows: pa.Table) -> Triple:
+    gold, texts = lists(rows, "gold", "text")
+    pairs = zip(gold, (text or "" for text in texts), strict=True)
+    proofs = proving.entailments("fol", pairs)
+    forward = [proof.forward == Outcome.THEOREM for proof in proofs]
+    backward = [proof.backward == Outcome.THEOREM for proof in proofs]
+    both = [a and b for a, b in zip(forward, backward, strict=True)]
+    first, second, third = (wilson(sum(flags), len(flags)) for flags in (forward, backward, both))
+    return first, second, third
+
+
+def _means(runs: Sequence[Triple]) -> Triple:
+    first, second, third = (mean_over_runs(intervals) for intervals in zip(*runs, strict=True))
+    return first, second, third
+
+
+def _of(rows: pa.Table, by: str, value: str, part: str) -> pa.Table:
+    mask = pc.field("part") == part
+    if by:
+        mask = mask & (pc.field(by).cast(pa.string()) == value)
+    return rows.filter(mask)
+
+
+def _places(rows: pa.Table, by: str, value: str) -> list[int]:
+    """Numbers of the rows of a class of the test part; ``valid`` is all of the validation part."""
+    numbered = rows.select(["part", by]).append_column("row", pa.array(range(rows.num_rows)))
+    valid = value == "valid"
+    members = _of(numbered, "", "", "val") if valid else _of(numbered, by, value, "test")
+    return list(members.column("row").to_pylist())
+
+
+def _of_pairs(rows: pa.Table, title: str, score: Callable[[str, str], _T]) -> list[_T]:
+    """A score of every row, each different pair of meanings scored once."""
+    golds = rows.column("gold").to_pylist()
+    texts = pc.fill_null(rows.column("text"), "").to_pylist()
+    cached = cache(score)
+    scores: list[_T] = []
+    started = logged = time.monotonic()
+    for pair in zip(golds, texts, strict=True):
+        scores.append(cached(*pair))
+        now = time.monotonic()
+        if now - logged > _LOGGED:
+            logged = now
+            rate = len(scores) / (now - started)
+            left = (len(golds) - len(scores)) / rate
+            progress = (title, len(scores), len(golds), rate, left)
+            log.info("%s: %d of %d, %.0f/s, %.0f s left", *progress)
+    return scores
+
+
+@dataclass(frozen=True)
+class Sygns:
+    """The lake and the runs of a report, and what its exhibits read of them once.
+
+    `prover` and `cache` are needed for table 6 alone.
+    """
+
+    lake: Lake
+    runs: Runs
+    prover: str = "none"
+    cache: str | None = None
+
+    @cached_property
+    def meanings(self) -> Meanings | None:
+        """The runs on the edition shown; None where there is none with splits."""
+        try:
+            edition = self.lake.edition("sygns", "sygns_splits")
+        except UserError:
+            return None
+        return Meanings(self.lake, self.runs, edition, self.prover, self.cache)

@@ -1,0 +1,93 @@
+"""A report as Markdown, its figures as files beside it."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import pyarrow as pa
+
+from analysis.rendering.blocks import (
+    Block,
+    FigureBlock,
+    NotRun,
+    Report,
+    Table,
+    Text,
+    Unavailable,
+    anchored,
+    cells,
+)
+
+
+def markdown(report: Report) -> str:
+    """The report as GitHub's Markdown; pictures are at ``figures/ANCHOR.svg``."""
+    return "\n\n".join(_paragraphs(report)) + "\n"
+
+
+def files(report: Report, pictures: Mapping[str, str]) -> Mapping[str, str]:
+    """Every picture (SVG by anchor), and every table and figure's data as TSV: text by path."""
+    texts = {f"figures/{anchor}.svg": svg for anchor, svg in pictures.items()}
+    for anchor, block in anchored(report):
+        if isinstance(block, FigureBlock | Table):
+            texts[f"data/{anchor}.tsv"] = _tsv(block.data)
+    return texts
+
+
+def _paragraphs(report: Report) -> Iterator[str]:
+    yield f"# {_escaped(report.title)}"
+    for number, block in enumerate(report.opening, 1):
+        yield _block(block, f"opening-{number}")
+    for part in report.parts:
+        yield f"## {_escaped(part.title)}"
+        for section in part.sections:
+            yield f'<a id="{section.anchor}"></a>\n### {_escaped(section.title)}'
+            for number, block in enumerate(section.blocks, 1):
+                yield _block(block, f"{section.anchor}-{number}")
+
+
+def _block(block: Block, anchor: str) -> str:
+    match block:
+        case Text(text):
+            return _escaped(text)
+        case Table():
+            return _table(block)
+        case FigureBlock(caption):
+            return f"![{_escaped(caption)}](figures/{anchor}.svg)\n\n*{_escaped(caption)}*"
+        case NotRun(caption, command, reason):
+            because = f" {_escaped(reason)}" if reason else ""
+            return f"> **Not run:** {_escaped(caption)}.{because}\n>\n>     {command}"
+        case Unavailable(caption, reason):
+            return f"> **Unavailable:** {_escaped(caption)}. {_escaped(reason)}"
+
+
+def _table(table: Table) -> str:
+    caption = f"**{_escaped(table.caption)}**\n\n" if table.caption else ""
+    return caption + table_text(*cells(table))
+
+
+def table_text(names: Sequence[str], numeric: Sequence[bool], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown; columns of numbers stand on the right."""
+    lines = [[_cell(name) for name in names], ["---:" if number else "---" for number in numeric]]
+    lines += [[_cell(cell) for cell in row] for row in rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return _escaped(text).replace("|", "\\|").replace("\n", "<br>")
+
+
+def _escaped(text: str) -> str:
+    for sign in ("\\", "*", "_", "`", "[", "]", "<", ">"):
+        text = text.replace(sign, f"\\{sign}")
+    return text
+
+
+def _tsv(data: pa.Table) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, delimiter="\t", lineterminator="\n")
+    writer.writerow(data.column_names)
+    for row in zip(*(column.to_pylist() for column in data.columns), strict=True):
+        writer.writerow(["" if value is None else value for value in row])
+    return out.getvalue()

@@ -1,0 +1,48 @@
+"""How single numbers stand in the cells of a report."""
+
+from __future__ import annotations
+
+from decimal import ROUND_HALF_UP, Decimal
+
+from analysis.statistics.intervals import Interval
+
+
+def rounded(value: float, digits: int) -> Decimal:
+    """The value to so many digits; halves go up, as papers round them."""
+    # Twelve digits hide what binary fractions add.
+    return Decimal(f"{value:.12g}").quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
+
+
+def number(value: float, digits: int) -> str:
+    """``1,234.5``, with a minus sign where it is negative."""
+    return f"{rounded(value, digits):,f}".replace("-", "−")
+
+
+def percent(share: Interval | float | None) -> str:
+    """A share in percent, without the sign: ``70.6``, of an interval ``70.6 [68.4, 72.8]``, of
+    None ``–``."""
+    match share:
+        case None:
+            return "–"
+        case Interval():
+            ends = (number(100 * end, 1) for end in (share.estimate, share.low, share.high))
+            return "{} [{}, {}]".format(*ends)
+        case _:
+            return f"{100 * share:.1f}"
+
+
+def percent_difference(difference: float, low: float, high: float) -> str:
+    """A difference of shares with its interval, in percentage points: ``+1.4 [−0.2, 3.0]``."""
+    estimate, *ends = (signed(100 * value) for value in (difference, low, high))
+    return f"{estimate} [{', '.join(ends)}]"
+
+
+def p_value(p: float) -> str:
+    """Three digits: ``0.042``, or ``< 0.001``."""
+    return "< 0.001" if p < 0.0005 else f"{p:.3f}"
+
+
+def signed(value: float, digits: int = 1) -> str:
+    """A difference: ``+1.4``, ``−0.2``; what rounds to nothing has no sign."""
+    text = f"{value:+.{digits}f}"
+    return text.replace("-", "−") if float(text) else text[1:]

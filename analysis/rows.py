@@ -1,0 +1,61 @@
+"""Rows of Arrow tables as Python lists, and schemas in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_TYPES = {
+    "str": pa.string(),
+    "int": pa.int64(),
+    "int32": pa.int32(),
+    "float": pa.float64(),
+    "bool": pa.bool_(),
+}
+
+
+def schema(columns: str) -> pa.Schema:
+    """The schema of ``test:str z:float n:int``; a name without a type is text."""
+    fields = [column.partition(":")[::2] for column in columns.split()]
+    return pa.schema([(name, _TYPES[kind or "str"]) for name, kind in fields])
+
+
+def lists(table: pa.Table | pa.RecordBatch, *names: str) -> list[list[Any]]:
+    """These columns as lists; all columns if none is named."""
+    return [table.column(name).to_pylist() for name in names or table.schema.names]
+
+
+def tuples(table: pa.Table | pa.RecordBatch, *names: str) -> list[tuple[Any, ...]]:
+    """The rows of these columns as tuples; of all columns if none is named."""
+    return list(zip(*lists(table, *names), strict=True))
+
+
+def with_column(table: pa.Table, name: str, values: Sequence[Any], kind: str = "str") -> pa.Table:
+    """The table with one more column."""
+    return table.append_column(name, pa.array(values, _TYPES[kind]))
+
+
+def with_columns(table: pa.Table, more: pa.Table) -> pa.Table:
+    """The table with the columns of another of as many rows."""
+    for name in more.column_names:
+        table = table.append_column(name, more.column(name))
+    return table
+
+
+def equal(table: pa.Table, column: str, value: Any) -> pa.Table:
+    """The rows whose column has the value."""
+    return table.filter(pc.equal(table.column(column), value))
+
+
+def distinct(table: pa.Table, column: str) -> list[Any]:
+    """The different values of a column, sorted."""
+    return sorted(set(table.column(column).to_pylist()))
+
+
+def right(table: pa.Table) -> list[bool]:
+    """Whether each row's `predicted` is its `gold`; a missing answer is wrong."""
+    same = pc.equal(table.column("gold"), table.column("predicted"))
+    return list(pc.fill_null(same, False).to_pylist())

@@ -1,0 +1,204 @@
+"""The finished runs of an MLflow store, and which of them stand for a number of a paper.
+
+A run is found by its job and by settings that the number is of. Runs whose settings differ by
+nothing but the seed (or another axis that a paper averages over) are one group; the newest group
+stands for the number, or the one that is best on the validation part where a paper searched a grid.
+What a run answered is read from the table predictions, never from its metrics.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+log = logging.getLogger("adnominal")
+
+# Parameters that say where a run went and how it was told, not what it is.
+BOOKKEEPING = frozenset(
+    (
+        "cache",
+        "checkpoint_every",
+        "eval_batch_size",
+        "experiment",
+        "keep_checkpoints",
+        "lake",
+        "log_every",
+        "log_model",
+        "micro_batch_size",
+        "out",
+        "parameters",
+        "precision_used",
+        "predictions",
+        "processes",
+        "run_name",
+        "seeds",
+        "tracking",
+    )
+)
+_PAGE = 1000
+
+
+def short_name(model: str) -> str:
+    """The last part of a model's name: without its folder or owner."""
+    return model.rstrip("/").rsplit("/", 1)[-1]
+
+
+def model_name(model: str) -> str:
+    """`short_name`; of weights that lie in a run's folder as ``model``, with that folder."""
+    parts = [part for part in model.split("/") if part]
+    return "/".join(parts[-2:] if parts[-1:] == ["model"] else parts[-1:])
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run: `params` and `metrics` as MLflow has them, `ended` in milliseconds.
+
+    Runs that differ in nothing but the seed have the same `group`; older runs have none.
+    """
+
+    id: str
+    job: str
+    ended: int
+    params: Mapping[str, str]
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    group: str | None = None
+
+    @property
+    def model(self) -> str:
+        """The model's name without its folder or owner."""
+        return short_name(
+            self.params.get("model_name") or self.params.get("model") or "unnamed model"
+        )
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Finished runs, newest first; `note` says why there are none, where the store is none."""
+
+    runs: Sequence[Run] = ()
+    note: str = ""
+
+    def of(
+        self,
+        job: str | Collection[str],
+        settings: Mapping[str, str | Collection[str]] | None = None,
+    ) -> list[Run]:
+        """The runs of a job (or of several) with these parameters, newest first.
+
+        A value that is a collection admits any of its members. A parameter that a run does not
+        have (it was made before the setting was there) fits no value.
+        """
+        jobs = {job} if isinstance(job, str) else set(job)
+        admitted = {
+            key: {value} if isinstance(value, str) else set(value)
+            for key, value in (settings or {}).items()
+        }
+        return [
+            run
+            for run in self.runs
+            if run.job in jobs
+            and all(run.params.get(key) in values for key, values in admitted.items())
+        ]
+
+
+def groups(runs: Sequence[Run], axes: Collection[str] = ()) -> list[list[Run]]:
+    """Runs with the same settings but for their seeds and `axes`, newest group first.
+
+    Of several runs at the same seed and values of `axes` the newest counts.
+    """
+    members_by_identity: dict[tuple[Any, ...], dict[tuple[Any, ...], Run]] = {}
+    for run in runs:
+        identity: tuple[Any, ...] = (run.group,)
+        if run.group is None or axes:
+            identity = tuple(
+                sorted(
+                    (key, value)
+                    for key, value in run.params.items()
+                    if key not in BOOKKEEPING and key not in axes
+                )
+            )
+        place = (run.params.get("seeds"), *(run.params.get(axis) for axis in axes))
+        members_by_identity.setdefault((run.job, identity), {}).setdefault(place, run)
+    return [list(members.values()) for members in members_by_identity.values()]
+
+
+def find_runs(uri: str | None) -> Runs:
+    """The finished runs of the store `uri`, newest first; runs that others are nested in left out.
+
+    A store that is none, or that does not answer, gives no runs and a note: a report of the lake
+    alone is a report too.
+    """
+    if uri is None:
+        return Runs(note="No tracking store was given (tracking=none), so no run is shown.")
+    fault = _fault(uri)
+    if not fault:
+        try:
+            return Runs(_read(uri))
+        except Exception as error:  # MLflow's stores raise whatever their drivers do
+            fault = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+    note = f"The tracking store {uri} cannot be read ({fault}), so no run is shown."
+    log.warning("%s", note)
+    return Runs(note=note)
+
+
+def _fault(uri: str) -> str:
+    """Why a store in a file is none. MLflow itself would make one of whatever it is given."""
+    if not uri.startswith("sqlite:///"):
+        return "" if "://" in uri or Path(uri).is_dir() else "no such folder"
+    path = Path(uri.removeprefix("sqlite:///"))
+    if not path.is_file():
+        return f"no file {path}"
+    try:
+        with sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True) as store:
+            tables = {name for (name,) in store.execute("SELECT name FROM sqlite_master")}
+        store.close()
+    except sqlite3.Error as error:
+        return str(error)
+    return "" if {"runs", "params", "tags"} <= tables else "no database of MLflow"
+
+
+def _read(uri: str) -> tuple[Run, ...]:
+    # A server that is away is asked twice, not for minutes.
+    os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
+    os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "20")
+    from mlflow import MlflowClient
+
+    client = MlflowClient(tracking_uri=uri)
+    experiments = [entry.experiment_id for entry in _pages(client.search_experiments)]
+    entries = _pages(client.search_runs, experiment_ids=experiments) if experiments else []
+    above = {entry.data.tags.get("mlflow.parentRunId") for entry in entries}
+    runs = [
+        Run(
+            id=entry.info.run_id,
+            job=_job(entry.data.tags),
+            ended=entry.info.end_time or 0,
+            params=dict(entry.data.params),
+            metrics=dict(entry.data.metrics),
+            group=entry.data.tags.get("group"),
+        )
+        for entry in entries
+        if entry.info.status == "FINISHED" and entry.info.run_id not in above
+    ]
+    # Ids break ties, so that the order is the same every time.
+    return tuple(sorted(runs, key=lambda run: (-run.ended, run.id)))
+
+
+def _pages(search: Any, **arguments: Any) -> list[Any]:
+    entries: list[Any] = []
+    token = None
+    while True:
+        page = search(**arguments, max_results=_PAGE, page_token=token)
+        entries += page
+        token = page.token
+        if not token:
+            return entries
+
+
+def _job(tags: Mapping[str, str]) -> str:
+    """The tag `job`; of runs that are older than the tag, the name of their script."""
+    return tags.get("job") or Path(tags.get("mlflow.source.name", "")).stem

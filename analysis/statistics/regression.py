@@ -1,0 +1,113 @@
+"""Logistic regression of right answers on a value of their items, robust to clusters."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+
+@dataclass(frozen=True)
+class Slope:
+    """How the log odds of a right answer change with a value: by `estimate` for each unit of it.
+
+    `low` to `high` is the interval of `level`, `p` two-sided (Wald), `items` those with a value.
+    `odds_ratio` is what a unit multiplies the odds by.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    p: float
+    items: int
+    level: float = 0.95
+
+    @property
+    def odds_ratio(self) -> float:
+        return math.exp(self.estimate)
+
+    def text(self) -> str:
+        """The odds ratio with its interval: ``1.31 [1.10, 1.56]``."""
+        ends = (math.exp(value) for value in (self.estimate, self.low, self.high))
+        return "{:.2f} [{:.2f}, {:.2f}]".format(*ends)
+
+
+def slope(
+    values: Sequence[float | None],
+    right: Sequence[bool],
+    groups: Sequence[object],
+    strata: Sequence[object] | None = None,
+    level: float = 0.95,
+) -> Slope | None:
+    """The logistic regression of right answers on `values`; items without a value are left out.
+
+    Standard errors are robust to clusters: `groups` names what is drawn together (the pair: its
+    items have one value and like answers). With `strata` each of their values has an intercept of
+    its own, so that the slope is one within strata: adjectives of a class are both more frequent
+    and easier than those of another. Strata whose items are all right, or all wrong, say nothing
+    of the slope and are left out.
+
+    None where nothing can be estimated: values or answers that are all alike, fewer than three
+    groups, or answers that the value parts completely.
+
+    Raises:
+        ValueError: lengths that differ.
+    """
+    of = [str(stratum) for stratum in strata] if strata is not None else [""] * len(values)
+    if not len(values) == len(right) == len(groups) == len(of):
+        raise ValueError(
+            f"{len(values)} values, {len(right)} answers, {len(groups)} groups, {len(of)} strata"
+        )
+    usable = [at for at, value in enumerate(values) if value is not None]
+    mixed = {
+        name for name in set(of) if len({bool(right[at]) for at in usable if of[at] == name}) == 2
+    }
+    usable = [at for at in usable if of[at] in mixed]
+    x = np.array([values[at] for at in usable], dtype=np.float64)
+    y = np.array([bool(right[at]) for at in usable], dtype=np.float64)
+    codes = np.unique([str(groups[at]) for at in usable], return_inverse=True)[1]
+    if len(usable) < 3 or np.ptp(x) == 0 or len(set(codes.tolist())) < 3:
+        return None
+    names = sorted(mixed)
+    intercepts = np.array([[of[at] == name for name in names] for at in usable], dtype=np.float64)
+    # Centred and scaled for the solver's sake; the estimate is scaled back.
+    scale = float(x.std())
+    design = np.column_stack([(x - x.mean()) / scale, intercepts])
+    estimate, error = _fitted(design, y, codes)
+    if estimate is None or error is None:
+        return None
+    reach = float(stats.norm.ppf(0.5 + level / 2)) * error
+    return Slope(
+        estimate / scale,
+        (estimate - reach) / scale,
+        (estimate + reach) / scale,
+        2 * float(stats.norm.sf(abs(estimate) / error)),
+        len(usable),
+        level,
+    )
+
+
+def _fitted(
+    design: np.ndarray, y: np.ndarray, codes: np.ndarray
+) -> tuple[float, float] | tuple[None, None]:
+    """Coefficient of the first column with its cluster-robust standard error."""
+    from statsmodels.discrete.discrete_model import Logit
+    from statsmodels.tools.sm_exceptions import PerfectSeparationError
+
+    try:
+        with warnings.catch_warnings():
+            # Not converging is asked for below; separation comes as a warning or an error.
+            warnings.simplefilter("ignore")
+            fitted = Logit(y, design).fit(
+                disp=0, maxiter=100, cov_type="cluster", cov_kwds={"groups": codes}
+            )
+    except (PerfectSeparationError, np.linalg.LinAlgError):
+        return None, None
+    estimate, error = float(fitted.params[0]), float(fitted.bse[0])
+    # Where the value parts right from wrong, the estimate runs away.
+    estimable = fitted.mle_retvals["converged"] and math.isfinite(error) and abs(estimate) < 15
+    return (estimate, error) if estimable and error > 0 else (None, None)

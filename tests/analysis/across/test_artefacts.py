@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from analysis.across import audited_rows
+from analysis.across.artefacts import Rows, audit, audit_figure, token_table
+from conf import UserError
+from etl.lake import arrow
+from etl.lake.tables import table
+
+
+def rows(number=200, **inputs):
+    """Labels yes and no in turn; the first 3 in 4 rows are trained on."""
+    cut = 3 * number // 4
+    return Rows(
+        dataset="mine",
+        edition="demo",
+        split="random",
+        part="val",
+        item_ids=[f"i{at}" for at in range(number)],
+        labels=["yes" if at % 2 else "no" for at in range(number)],
+        inputs=inputs,
+        train=range(cut),
+        test=range(cut, number),
+    )
+
+
+TELLING = [f"a thing {at} is {'good' if at % 2 else 'bad'}" for at in range(200)]
+SILENT = [f"thing {at // 2}" for at in range(200)]
+
+
+def test_a_telling_part_is_found_and_a_silent_one_is_not():
+    found = {r["input"]: r for r in audit([rows(telling=TELLING, silent=SILENT)]).to_pylist()}
+    told, said = found["telling"], found["silent"]
+    assert (told["accuracy"], told["majority"], told["rows"], told["trained"]) == (1, 0.5, 50, 150)
+    assert told["p_holm"] < 0.01 and told["low"] > 0.9
+    assert said["p_holm"] > 0.05 and said["low"] < 0.5 < said["high"]
+
+
+def test_order_of_rows_and_caps():
+    one = audit([rows(telling=TELLING)], trained=60, tested=30)
+    assert (one["trained"].to_pylist(), one["rows"].to_pylist()) == ([60], [30])
+    own = rows(telling=TELLING)
+    turned = Rows(**{**vars(own), "train": list(own.train)[::-1], "test": list(own.test)[::-1]})
+    assert audit([turned], trained=60, tested=30).equals(one)
+
+
+def test_inputs_that_are_all_alike_say_the_majority():
+    (found,) = audit([rows(same=["x"] * 200)]).to_pylist()
+    assert (found["accuracy"], found["gain"], found["p"]) == (found["majority"], 0, 0.5)
+
+
+def test_nothing_to_audit():
+    with pytest.raises(ValueError, match="no split"):
+        audit([])
+    own = rows(telling=TELLING)
+    with pytest.raises(ValueError, match="150 rows to train on, 0 to score on"):
+        audit([Rows(**{**vars(own), "test": []})])
+
+
+def test_words_that_give_labels_away():
+    found = token_table(rows(telling=TELLING), "telling")
+    assert {(r["token"], r["label"]) for r in found.to_pylist()} == {("good", "yes"), ("bad", "no")}
+    # 75 rows, all of a label that half of the rows have: z = .5 / sqrt(.25 / 75).
+    assert found["z"].to_pylist() == pytest.approx([75**0.5] * 2)
+    assert found["share"].to_pylist() == [1, 1] and found["expected"].to_pylist() == [0.5] * 2
+    assert token_table(rows(telling=TELLING), "telling", least=76).num_rows == 0
+    assert token_table(rows(silent=SILENT), "silent", least=2).num_rows == 0
+
+
+def test_figure_of_the_audit():
+    figure, plotted = audit_figure(audit([rows(telling=TELLING, silent=SILENT)]))
+    assert plotted["audited"].to_pylist() == ["random: telling", "random: silent"]
+    assert figure.axes[0].get_xlabel() == "accuracy (share of rows)"
+
+
+def write(lake, name, cells):
+    arrow.append(lake, name, pa.Table.from_pylist(cells, table(name).schema), job="t")
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    root = str(tmp_path_factory.mktemp("lake"))
+    parts = ["train", "train", "val"]
+    write(
+        root,
+        "adept",
+        [
+            {
+                "item_id": f"a{at}",
+                "sentence1": "A gun shoots.",
+                "sentence2": f"A {word} gun shoots.",
+                "modifier": word,
+                "noun": "gun",
+                "label": label,
+                "split_random": parts[at],
+                "edition": "mine",
+            }
+            for at, (word, label) in enumerate([("fake", 0), ("big", 2), ("toy", 0)])
+        ],
+    )
+    write(
+        root,
+        "plane_items",
+        [
+            {
+                "item_id": f"p{at}",
+                "adjective": "red",
+                "class": "I",
+                "premise": "red car",
+                "conclusion": end,
+                "label": 1,
+                "edition": "mine",
+            }
+            for at, end in enumerate(["car", "vehicle"])
+        ],
+    )
+    write(
+        root,
+        "plane_splits",
+        [
+            {"scheme": "strict", "fold": "1", "part": part, "item_id": item, "edition": "mine"}
+            for part, item in [("train", "p0"), ("train", "p0"), ("test", "p1")]
+        ],
+    )
+    cells = [
+        ("e0", "ordering", "entailment", "published_tuning", "train"),
+        ("e1", "ordering", "not_entailment", "published", "test"),
+        ("e2", "booster", "entailment", "published", "test"),
+    ]
+    write(
+        root,
+        "asp_entailment",
+        [
+            {
+                "item_id": item,
+                "test": test,
+                "premise": f"premise {item}",
+                "hypothesis": "it is",
+                "label": label,
+                "edition": edition,
+            }
+            for item, test, label, edition, _ in cells
+        ],
+    )
+    write(
+        root,
+        "asp_splits",
+        [
+            {"scheme": "adjectives", "round": "0", "part": part, "item_id": item, "edition": own}
+            for item, _, _, own, part in cells
+        ],
+    )
+    return root
+
+
+def test_rows_of_adept(lake):
+    (found,) = audited_rows.adept(lake, "mine")
+    assert (found.split, found.part) == ("random", "val")
+    at = found.test[0]
+    assert found.labels[at] == "impossible" and found.inputs["modifier alone"][at] == "toy"
+    assert len(found.train) == 2
+    with pytest.raises(UserError, match="edition=other"):
+        list(audited_rows.adept(lake, "other"))
+
+
+def test_rows_of_plane_keep_repetitions(lake):
+    (found,) = audited_rows.plane(lake, "mine")
+    assert found.split == "strict" and len(found.train) == 2
+    assert [found.inputs["conclusion alone"][at] for at in found.train] == ["car", "car"]
+    assert [found.inputs["conclusion alone"][at] for at in found.test] == ["vehicle"]
+    assert list(audited_rows.plane(lake, "other")) == []
+
+
+def test_rows_of_asp_are_trained_on_in_the_tuning_edition(lake):
+    known, every = audited_rows.asp(lake, "published")
+    assert known.split == "entailment, adjectives 0"
+    assert every.split == "entailment, adjectives 0, all tests"
+    assert [known.inputs["premise alone"][at] for at in known.train] == ["premise e0"]
+    assert [known.item_ids[at] for at in known.test] == ["e1"]
+    assert sorted(every.item_ids[at] for at in every.test) == ["e1", "e2"]

@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import math
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis import slices
+from analysis.across import frequency
+from analysis.statistics import regression
+from analysis.statistics.intervals import wilson
+from conf import UserError
+from etl.lake import arrow
+from etl.lake.tables import table
+
+
+def test_tenths_of_known_values():
+    assert frequency.tenths([*map(float, range(1, 21)), None]) == [
+        *(1 + at // 2 for at in range(20)),
+        frequency.ABSENT,
+    ]
+    assert frequency.tenths([None, None]) == [0, 0]
+    assert set(frequency.tenths([2.5] * 30)) == {1}
+
+
+@given(st.lists(st.one_of(st.none(), st.floats(-20, 20)), min_size=1, max_size=100))
+def test_tenths_rise_with_values(values):
+    found = frequency.tenths(values)
+    for value, tenth in zip(values, found, strict=True):
+        assert (tenth == 0) == (value is None) and tenth <= 10
+    pairs = sorted((v, t) for v, t in zip(values, found, strict=True) if v is not None)
+    assert [tenth for _, tenth in pairs] == sorted(tenth for _, tenth in pairs)
+
+
+def test_accuracy_by_tenth():
+    values = [None, *map(float, range(1, 11))]
+    found = frequency.by_tenth(values, [0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0]).to_pylist()
+    assert [row["tenth"] for row in found] == list(range(11))
+    assert (found[0]["median"], found[0]["accuracy"]) == (None, 0)
+    assert (found[1]["least"], found[1]["greatest"], found[1]["accuracy"]) == (1, 1, 1)
+    assert (found[1]["low"], found[1]["high"]) == (wilson(1, 1).low, 1)
+    # One pair's items count once.
+    whole = frequency.by_tenth([1.0] * 40, [1] * 40, ["red car"] * 20 + ["fake gun"] * 20)
+    assert whole["low"].to_pylist() == [wilson(2, 2).low]
+    with pytest.raises(ValueError, match="1 values for 2 items"):
+        frequency.by_tenth([1.0], [1, 0])
+
+
+def test_slope_is_that_of_the_table():
+    # Of four at 0 one is right, of four at 1 three: the log odds rise by 2 log 3.
+    values = [0.0] * 4 + [1.0] * 4 + [None]
+    right = [True, False, False, False, True, True, True, False, True]
+    found = regression.slope(values, right, list(range(9)))
+    assert found is not None and found.items == 8
+    assert found.estimate == pytest.approx(2 * math.log(3), abs=1e-6)
+    assert found.odds_ratio == pytest.approx(9, rel=1e-5)
+    # Log odds of 1:3 and 3:1 vary by 1 + 1 / 3 each; eight clusters of one correct it by 8 / 6.
+    error = math.sqrt(8 / 3 * 8 / 6)
+    assert (found.high - found.low) / 2 == pytest.approx(1.959964 * error, rel=1e-4)
+    assert found.p == pytest.approx(0.244, abs=1e-3)
+    # A unit ten times as large has a slope a tenth as steep.
+    wide = regression.slope([None if v is None else 10 * v for v in values], right, list(range(9)))
+    assert wide is not None and wide.estimate == pytest.approx(found.estimate / 10)
+
+
+def test_items_of_one_pair_are_not_independent():
+    values, right = [0.0] * 4 + [1.0] * 4, [True, False, False, False, True, True, True, False]
+    once = regression.slope(values, right, list(range(8)))
+    often = regression.slope(
+        [v for v in values for _ in range(25)],
+        [r for r in right for _ in range(25)],
+        [at for at in range(8) for _ in range(25)],
+    )
+    assert once is not None and often is not None
+    assert often.estimate == pytest.approx(once.estimate, abs=1e-6)
+    assert often.high == pytest.approx(once.high, rel=0.06)
+
+
+def test_strata_take_their_own_intercepts():
+    # Within either class the value says nothing; classes differ in both value and accuracy.
+    values = [0.0, 1.0, 0.0, 1.0, 8.0, 9.0, 8.0, 9.0] * 10
+    right = [False, False, True, True, True, True, True, True] * 10
+    right[4] = right[5] = False
+    kinds = ["S"] * 4 + ["I"] * 4
+    found = regression.slope(values, right, range(80))
+    within = regression.slope(values, right, range(80), kinds * 10)
+    assert found is not None and found.p < 0.001
+    assert within is not None and abs(within.estimate) < 1e-6
+    # A class that is always right says nothing of the slope.
+    sure = regression.slope([*values, 3.0], [*right, True], range(81), [*kinds * 10, "O"])
+    assert sure is not None and sure.items == 80
+
+
+def test_slopes_that_cannot_be_had():
+    groups = list(range(6))
+    assert regression.slope([1.0] * 6, [True, False] * 3, groups) is None
+    assert regression.slope(list(map(float, range(6))), [True] * 6, groups) is None
+    assert regression.slope([None] * 6, [True, False] * 3, groups) is None
+    # Parted completely: no slope is steep enough.
+    assert regression.slope(list(map(float, range(6))), [False] * 3 + [True] * 3, groups) is None
+    with pytest.raises(ValueError, match="6 values, 6 answers, 1 groups"):
+        regression.slope([1.0] * 6, [True] * 6, [1])
+
+
+def test_figure_of_tenths():
+    data = frequency.by_tenth(list(map(float, range(20))), [1] * 20)
+    named = data.append_column("run", pa.array(["ours"] * data.num_rows))
+    figure, plotted = frequency.tenths_figure(named, series="run", xlabel="tenth of the items")
+    assert plotted["place"].to_pylist() == list(map(str, range(1, 11)))
+    assert figure.get_supxlabel() == "tenth of the items"
+
+
+def test_pmi_of_pairs(tmp_path):
+    schema = table("amod_association").schema
+    rows = [{"corpus": "web", "adjective": "red", "noun": "car", "count": 3, "pmi": 1.5}]
+    arrow.append(str(tmp_path), "amod_association", pa.Table.from_pylist(rows, schema), job="t")
+    own = slices.pair_pmi(str(tmp_path), "web", ["Red", "red", None], ["car", "gun", "car"])
+    assert own == [1.5, None, None]
+    with pytest.raises(UserError, match="corpus=news: no pairs of it in the table amod_assoc"):
+        slices.pair_pmi(str(tmp_path), "news", ["red"], ["car"])

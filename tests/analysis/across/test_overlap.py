@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from analysis.across.overlap import overlap, pattern
+from conf import UserError
+from etl.lake import arrow
+from etl.lake.tables import table
+
+ROWS = [
+    ("t1", "one dog ran", "exists x1.(dog(x1) & run(x1))", "train"),
+    ("t2", "one cat ran", "exists x1.(cat(x1) & run(x1))", "train"),
+    ("t3", "all small dogs ran", "all x1.((dog(x1) & small(x1)) -> run(x1))", "train"),
+    ("a", "a dog ran", "exists x1.(dog(x1) & run(x1))", "test"),
+    ("b", "one fox walked", "exists x1.(fox(x1) & walk(x1))", "test"),
+    ("c", "every dog ran", "all x1.(dog(x1) -> run(x1))", "test"),
+    ("d", "a dog did not run", "exists x1.(dog(x1) & -run(x1))", "test"),
+]
+
+
+def test_patterns_keep_what_is_held_out():
+    categories = {"dog": "noun", "dogs": "noun", "small": "adj", "ran": "iv", "run": "iv"}
+    assert pattern("all small dogs ran", categories) == "all adj noun iv"
+    assert pattern("ALL AND DOG SMALL NOT RUN", categories) == "ALL AND noun adj NOT iv"
+    assert pattern("exists x1.(dog(x1) & -run(x1))", categories) == "exists x1.(noun(x1) & -iv(x1))"
+
+
+def test_what_training_gives_away(tmp_path):
+    lake, edition = str(tmp_path), "mine"
+    arrow.append(
+        lake,
+        "sygns",
+        pa.Table.from_pylist(
+            [
+                {"sentence_id": a, "sentence": b, "fol": c, "depth": 0, "edition": edition}
+                for a, b, c, _ in ROWS
+            ],
+            table("sygns").schema,
+        ),
+        job="t",
+    )
+    of = {"scheme": "systematicity", "primitive": "one", "edition": edition}
+    arrow.append(
+        lake,
+        "sygns_splits",
+        pa.Table.from_pylist(
+            [{**of, "part": part, "sentence_id": own} for own, _, _, part in ROWS],
+            table("sygns_splits").schema,
+        ),
+        job="t",
+    )
+    (row,) = overlap(lake, edition).to_pylist()
+    assert (row["trained"], row["tested"]) == (3, 4)
+    assert row["same_form"] == 0.25  # a dog ran, of one dog ran
+    assert row["known_sentence_pattern"] == 0.25  # one noun iv
+    assert row["known_form_pattern"] == 0.5  # a and b
+    # Three words: the existential is right of a and b; five words are in no training sentence.
+    assert row["by_length"] == 0.5 and row["by_length_low"] < 0.5 < row["by_length_high"]
+    assert row["most_frequent"] == 0.5
+    with pytest.raises(UserError, match="edition=other"):
+        overlap(lake, "other")
+    with pytest.raises(UserError, match="form=xyz"):
+        overlap(lake, edition, "xyz")

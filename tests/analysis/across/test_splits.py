@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from analysis.across import splits
+from analysis.across.splits import Answers
+from analysis.slices import words
+from analysis.statistics.intervals import difference, wilson
+from conf import UserError
+from etl.lake import arrow
+from etl.lake.tables import table
+
+RIGHT = Answers(["a", "a", "b", "b"], ["a", "a", "b", "a"], list("wxyz"))
+WRONG = Answers(["a", "b"], ["b", "b"], list("wx"))
+
+
+def test_two_splits_side_by_side():
+    (row,) = splits.table(
+        [splits.split_rows("adept", "ours", ("random", RIGHT), ("noun_disjoint", WRONG))]
+    ).to_pylist()
+    assert (row["leaking"], row["leaking_rows"], row["leaking_accuracy"]) == ("random", 4, 0.75)
+    assert (row["leak_free_majority"], row["leak_free_accuracy"]) == (0.5, 0.5)
+    by_hand = difference(wilson(3, 4), wilson(1, 2))
+    assert (
+        row["difference"] == 0.25 and row["low"] < by_hand.low
+    )  # groups of one are corrected for being few
+    assert row["low"] < 0 < row["high"]
+
+
+def test_runs_of_one_item_are_one_group():
+    def row(answers):
+        return splits.split_rows("adept", "ours", ("random", answers), ("noun_disjoint", WRONG))
+
+    thrice = Answers(*(3 * list(part) for part in (RIGHT.gold, RIGHT.predicted, RIGHT.groups)))
+    assert row(thrice)["low"] == pytest.approx(row(RIGHT)["low"])
+    assert row(thrice)["leaking_rows"] == 12
+
+
+def test_rows_parted_by_what_training_saw():
+    sides: dict[str, list[str | None]] = {
+        "noun": ["seen", "seen", "unseen", None],
+        "adjective": ["unseen"] * 4,
+    }
+    (row,) = splits.seen_rows("plane", "ours", RIGHT, sides)
+    assert (row["leaking"], row["leaking_rows"], row["leaking_accuracy"]) == ("seen noun", 2, 1)
+    assert (row["leak_free"], row["leak_free_rows"]) == ("unseen noun", 1)
+
+
+def test_answers_of_one_length():
+    with pytest.raises(ValueError, match="1 gold labels, 2 answers, 1 groups"):
+        Answers(["a"], ["a", "b"], ["w"])
+
+
+def write(lake, name, cells):
+    arrow.append(lake, name, pa.Table.from_pylist(cells, table(name).schema), job="t")
+
+
+def test_words_that_training_saw(tmp_path):
+    lake = str(tmp_path)
+    cells = [
+        ("1", "Red", "car", "train"),
+        ("2", "fake", "gun", "train"),
+        ("3", "red", "gun", "val"),
+    ]
+    write(
+        lake,
+        "adept",
+        [
+            {"item_id": a, "modifier": b, "noun": c, "split_random": d, "edition": "mine"}
+            for a, b, c, d in cells
+        ],
+    )
+    trained = splits.trained_words(lake, "adept", "mine", "random")
+    assert trained == {
+        "adjective": {"red", "fake"},
+        "noun": {"car", "gun"},
+        "pair": {"red car", "fake gun"},
+    }
+    own = splits.word_columns(words(lake, "adept", "mine", ["3"]))
+    assert splits.by_seen(own, trained) == {
+        "adjective": ["seen"],
+        "noun": ["seen"],
+        "pair": ["unseen"],
+    }
+    with pytest.raises(UserError, match="scheme=noun_disjoint fold=: no training rows of adept"):
+        splits.trained_words(lake, "adept", "mine", "noun_disjoint")
+
+
+def test_words_of_a_fold_of_plane(tmp_path):
+    lake = str(tmp_path)
+    names = {"adjective": "red", "class": "I", "noun": "car", "edition": "mine"}
+    write(
+        lake,
+        "plane_items",
+        [{**names, "item_id": at, "hypernym": word} for at, word in [("1", "a"), ("2", "b")]],
+    )
+    split = {"scheme": "strict", "fold": "2", "edition": "mine"}
+    write(
+        lake,
+        "plane_splits",
+        [{**split, "item_id": "1", "part": "train"}, {**split, "item_id": "2", "part": "test"}],
+    )
+    found = splits.trained_words(lake, "plane_items", "mine", "strict", "2")
+    assert found["hypernym"] == {"a"} and found["pair"] == {"red car"}

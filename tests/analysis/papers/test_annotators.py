@@ -1,0 +1,44 @@
+"""Cells of ADEPT's tables counted of answers; the report's tests have them in their tables."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from sklearn.metrics import cohen_kappa_score
+
+from analysis.papers.adept.annotators import Annotations, editions
+from analysis.statistics.intervals import kappa
+from tests.analysis.reporting.conftest import adept
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> str:
+    root = str(tmp_path_factory.mktemp("annotated") / "lake")
+    adept(root)
+    return root
+
+
+def test_kappa_with_its_interval() -> None:
+    first, second = [0, 0, 1, 1, 2, 2, 2, 0], [0, 1, 1, 1, 2, 2, 0, 0]
+    found = kappa(first, second)
+    assert found.estimate == pytest.approx(cohen_kappa_score(first, second))
+    assert found.low < found.estimate < found.high and found.n == 8
+    assert kappa([0, 1], [0, 1]).low == kappa([0, 1], [0, 1]).high == 1.0
+    assert math.isnan(kappa([2, 2], [2, 2]).estimate)
+
+
+def test_editions_that_were_answered(lake: str, tmp_path) -> None:
+    assert editions(lake) == ["demo", "published"]
+    assert editions(str(tmp_path)) == []
+
+
+def test_made_up_annotators_are_counted_apart(lake: str) -> None:
+    assert Annotations(lake, "demo").annotators("main") == "3 simulated annotators"
+    assert Annotations(lake, "published").annotators("expert", "human") == "3 annotators"
+
+
+def test_rounds_without_answers_have_no_cells(lake: str) -> None:
+    assert Annotations(lake, "published").agreement() == ({}, {})
+    made_up = Annotations(lake, "demo")
+    assert made_up.kappas() == {} and made_up.human() == {} and made_up.audit() is None

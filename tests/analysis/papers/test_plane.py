@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import csv
+import gzip
+
+import pyarrow as pa
+import pytest
+
+from analysis.papers.plane import dataset, subwords
+from conf import UserError
+from etl.lake import arrow
+from etl.lake.tables import table
+
+ITEMS = pa.table(
+    {
+        "adjective": ["fake", "unreal", "red", "small", "small"],
+        "noun": ["gun", "gunner", "car", "car", "gunner"],
+        "hypernym": ["arm", "person", "person", "person", "person"],
+        "class": ["O", "O", "I", "S", "S"],
+    }
+)
+PIECES = {"unreal": ["un", "real"], "gunner": ["gun", "ner"], "small": ["sm", "ner"]}
+
+
+def tokenize(word: str) -> list[str]:
+    return PIECES.get(word, [word])
+
+
+def items(*cells: tuple[str, int, int]) -> pa.RecordBatch:
+    kinds, types, labels = zip(*cells, strict=True)
+    return pa.RecordBatch.from_pydict(
+        {"class": list(kinds), "inference_type": list(types), "label": list(labels)}
+    )
+
+
+def test_rules_over_batches():
+    found = dataset.rule_check(
+        [items(("O", 3, 1), ("I", 1, 1)), items(("I", 1, 1), ("S", 3, 1), ("S", 3, 0))]
+    ).to_pylist()
+    assert [(r["class"], r["inference_type"], r["rows"], r["agrees"]) for r in found] == [
+        ("I", 1, 2, True),
+        ("S", 3, 2, False),
+        ("O", 3, 1, True),
+    ]
+    with pytest.raises(ValueError, match="no rows"):
+        dataset.rule_check([])
+
+
+def test_pmi_by_class(tmp_path):
+    rows = [
+        {"corpus": "web", "class": kind, "pmi": pmi, "edition": "mine"}
+        for kind, pmi in [("I", 3.0), ("I", 1.0), ("I", 16.0), ("O", 0.0)]
+    ]
+    schema = table("plane_association").schema
+    arrow.append(str(tmp_path), "plane_association", pa.Table.from_pylist(rows, schema), job="t")
+    values = dataset.pmi_by_class(str(tmp_path), "mine", "web")
+    assert {kind: list(own) for kind, own in values.items()} == {"I": [1, 3, 16], "O": [0]}
+    found = dataset.pmi_quantiles(values).to_pylist()
+    assert (found[0]["p50"], found[0]["at_least_15"], found[0]["at_most_0"]) == (3, 1 / 3, 0)
+    assert found[0]["skewness"] > 0 and found[1]["skewness"] is None
+    figure, _ = dataset.pmi_figure(dataset.pmi_quantiles(values))
+    assert "bits" in figure.axes[0].get_ylabel()
+    with pytest.raises(UserError, match="edition=mine corpus=news: no rows"):
+        dataset.pmi_by_class(str(tmp_path), "mine", "news")
+
+
+def test_accuracy_by_share_of_split_items():
+    found = subwords.subword_accuracy(
+        ITEMS, [True, False, True, True, False], list("12112"), tokenize
+    )
+    own = {(r["class"], r["fold"]): r for r in found.to_pylist()}
+    assert (own["O", "1"]["split"], own["O", "2"]["split"]) == (0.0, 1.0)
+    assert (own["O", "1"]["accuracy"], own["O", "2"]["accuracy"]) == (1.0, 0.0)
+    assert (own["S", "1"]["split_adjective"], own["S", "1"]["split_noun"]) == (1.0, 0.0)
+    # Every small thing is split, and red cars are of one fold: only O has a line over all words.
+    assert subwords.subword_lines(found) == {"O": (1.0, -1.0)}
+    assert subwords.subword_lines(found, "split_noun") == {"O": (1.0, -1.0), "S": (1.0, -1.0)}
+    figure, plotted = subwords.subword_figure(found)
+    assert plotted.num_rows == 5 and figure.axes[0].get_ylabel() == "accuracy"
+    with pytest.raises(ValueError, match="5 items, 1 answers, 5 folds"):
+        subwords.subword_accuracy(ITEMS, [True], list("11122"), tokenize)
+
+
+def test_overlap_of_subwords():
+    found = {row["class"]: row for row in subwords.subword_overlap(ITEMS, tokenize).to_pylist()}
+    assert found["S"]["adjective_subwords"] == 2
+    assert found["S"]["with_nouns"] == 0.5  # "ner", of gunner
+    assert found["S"]["nouns_with_other_adjectives"] == 0.0
+    assert (found["I"]["with_nouns"], found["O"]["with_S"], found["O"]["with_O"]) == (
+        None,
+        0.0,
+        None,
+    )
+
+
+def test_table_1_of_the_release(shared_data):
+    batches = []
+    for name in ("ood_train_1", "ood_test_1", "one_it_train_1", "one_it_test_1"):
+        with gzip.open(shared_data / "plane" / f"{name}.tsv.gz", "rt", encoding="utf-8") as lines:
+            rows = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+        cells = []
+        for row in rows:
+            start = f"A {row['adjective']} {row['noun']} is a "
+            said = row["sentence"].removeprefix(start)
+            ends = (row["noun"], row["hypernym"], f"{row['adjective']} {row['hypernym']}")
+            kind = {"N": "S"}.get(row["adj_class"], row["adj_class"])
+            cells.append((kind, ends.index(said) + 1, int(row["label"])))
+        batches.append(items(*cells))
+    found = dataset.rule_check(batches).to_pylist()
+    assert len(found) == 9 and all(row["agrees"] for row in found)
+    total = sum(row["rows"] for row in found)
+    assert total == sum(batch.num_rows for batch in batches) > 120_000
+    assert 2 * sum(row["entailed"] for row in found) == total

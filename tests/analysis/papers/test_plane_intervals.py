@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from analysis import prompts, transfer
+from analysis.papers.plane import intervals
+from etl.registry import DATASETS
+
+PLANE = DATASETS["plane"].label_names
+
+
+def answered(kinds: str, types: list[int], right: list[bool]) -> pa.Table:
+    """Answers to items of classes and types; all of them hold."""
+    size = len(kinds)
+    return pa.table(
+        {
+            "task": ["plane"] * size,
+            "model": ["bert"] * size,
+            "scheme": ["two_shot"] * size,
+            "class": list(kinds),
+            "inference_type": pa.array(types, pa.int32()),
+            "prompt": ["internal"] * size,
+            "verbaliser": ["good/poor"] * size,
+            "premise_order": ["1,2"] * size,
+            "gold": [PLANE[1]] * size,
+            "predicted": [PLANE[1] if own else None for own in right],
+            "text": ["good" if own else "big" for own in right],
+            "scores": [[0.5, 0.5]] * size,
+        }
+    )
+
+
+def test_means_are_those_of_the_table():
+    rows = answered("IIIISS", [1, 1, 2, 2, 1, 1], [True, False, True, True, False, False])
+    found = intervals.prompted(rows, list("ababxy"), "first")
+    table = {
+        row["row"]: row["mean"] for row in prompts.class_table(prompts.cells(rows)).to_pylist()
+    }
+    assert {kind: own.estimate for (kind, _), own in found.items()} == pytest.approx(table)
+    # Of I the groups are right in both types, or in one of them: F1 from 1/2 to 1.
+    own = found["I", "bert"]
+    assert (own.low, own.high) == (0.5, 1.0)
+    assert (found["S", "bert"].low, found["S", "bert"].high) == (0, 0)
+    assert intervals.prompted(rows.slice(0, 0), [], "first") == {}
+
+
+def test_scores_of_nli_are_those_of_the_table():
+    rng = np.random.default_rng(0)
+    items = [f"i{at}" for at in range(120)]
+    answers = rng.choice(["entailment", "neutral", "contradiction"], 120).tolist()
+    rows = pa.table(
+        {
+            "item_id": items,
+            "gold": [PLANE[int(at % 3 == 0)] for at in range(120)],
+            "predicted": [PLANE[int(own == "entailment")] for own in answers],
+            "text": answers,
+        }
+    )
+    kinds = {item: "IO"[at % 2] for at, item in enumerate(items)}
+    found = intervals.nli(rows, kinds, {item: item for item in items})
+    table = transfer.f1_by_group(rows, kinds)
+    for row in table.to_pylist():
+        assert found[row["group"]].estimate == pytest.approx(row["f1"])
+    assert found["average"].estimate == pytest.approx(transfer.average(table))
+    assert all(own.low < own.estimate < own.high for own in found.values())
+    # Items that stand and fall together say less than as many alone.
+    groups = {item: answers[at] for at, item in enumerate(items)}
+    wide = intervals.nli(rows, kinds, groups)
+    assert wide["I"].high - wide["I"].low > 1.5 * (found["I"].high - found["I"].low)
+    # The order of rows says nothing.
+    turned = intervals.nli(rows.take(list(range(119, -1, -1))), kinds, groups)
+    assert turned == wide

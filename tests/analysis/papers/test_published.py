@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import pytest
+
+from analysis.papers.published import PAPERS, agrees, beside, citation, load, parse, table, value
+from analysis.statistics.intervals import wilson
+from conf import UserError
+
+GOOD = """
+paper: adept
+citation: A. B.
+  C.
+tables:
+  - table: table 5
+    title: accuracy
+    unit: percent
+    columns: [3-class, 5-class]
+    rows:
+      majority: [66.4, 85.0]
+      human: [null, 69.9 ± 38]
+      about: [~7800, ">50000"]
+    not_recomputable: [human]
+    deviations: {majority/5-class: a slip}
+    note: said
+      twice
+"""
+
+
+def test_numbers_as_printed():
+    found = parse("adept", GOOD)
+    assert [(v.row, v.column, v.value) for v in found] == [
+        ("majority", "3-class", 66.4),
+        ("majority", "5-class", 85.0),
+        ("human", "5-class", 69.9),
+        ("about", "3-class", 7800),
+        ("about", "5-class", 50000),
+    ]
+    first, second, human, about, _ = found
+    assert (second.printed, second.decimals, second.deviation) == ("85.0", 1, "a slip")
+    assert (human.spread, human.recomputable, human.note) == (38.0, False, "said twice")
+    assert (first.spread, first.recomputable, first.unit) == (None, True, "percent")
+    assert about.approximate and not first.approximate
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("citation:", "cites:", "expected the keys paper, citation and tables"),
+        ("paper: adept", "paper: plane", "paper is 'plane'"),
+        ("title:", "titel:", r"unknown keys \['titel'\], missing keys \['title'\]"),
+        ("unit: percent", "unit: per cent", "unit 'per cent'; expected one of percent"),
+        ("[66.4, 85.0]", "[66.4]", "table 5, majority: 1 numbers for 2 columns"),
+        ("[66.4, 85.0]", "[66.4, ca. 85]", "'ca. 85' is no number as"),
+        ("[human]", "[humans]", "not_recomputable names 'humans', no row"),
+        ("majority/5-class", "majority/4-class", "deviations names 'majority/4-class', no cell"),
+        ("[3-class, 5-class]", "[3-class, 3-class]", "table 5/majority/3-class is there twice"),
+    ],
+)
+def test_every_fault_is_named(old, new, message):
+    with pytest.raises(UserError, match=message):
+        parse("adept", GOOD.replace(old, new, 1))
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_the_files_that_come_with_it(paper):
+    assert len(load(paper)) > 40
+    assert "20" in citation(paper) and "\n" not in citation(paper)
+    for own in load(paper):
+        if own.unit == "percent":
+            assert 0 <= own.value <= 100, own
+        if own.unit in ("share", "Cohen's kappa"):
+            assert 0 <= own.value <= 1, own
+
+
+def test_tables_that_must_add_up():
+    for name in ("unanimous", "majority"):
+        assert value("adept", "table 4", name, "impossible").recomputable is False
+    agreement = table("adept", "table 4")
+    for label in {column for _, column in agreement}:
+        both = agreement["unanimous", label].value + agreement["majority", label].value
+        assert both == pytest.approx(1)
+    sizes = {row: cell.value for (row, _), cell in table("adept", "table 4, sizes").items()}
+    assert sizes["unanimous"] + sizes["majority"] == 16115
+    assert sizes["train"] + sizes["val"] + sizes["test"] == 16115
+    for figure, model, classes in (
+        ("figure 2", "RoBERTa", "5-class"),
+        ("figure 3", "DeBERTa", "3-class"),
+    ):
+        cells = table("adept", figure)
+        right = sum(cell.value for (gold, guess), cell in cells.items() if gold == guess)
+        total = sum(cell.value for cell in cells.values())
+        assert total == 1611
+        assert agrees(value("adept", "table 5", model, classes), 100 * right / total)
+    for name in ("FOL", "VF"):
+        again = table("sygns", f"table 15, {name}")
+        first = table("sygns", "table 4, one")
+        for (kind, column), cell in again.items():
+            model, _, what = column.partition(" ")
+            if what == "exact":
+                assert cell.value == first[kind, f"{model} {name}"].value
+
+
+def test_agreement_is_to_the_printed_digit():
+    majority = value("adept", "table 5", "majority", "3-class")
+    assert agrees(majority, 66.4183) and agrees(majority, 66.35) and not agrees(majority, 66.46)
+    booster = value("asp", "table 3, degree estimation", "majority", "booster")
+    assert agrees(booster, 81.25) and not agrees(booster, 81.2)
+
+
+def test_what_is_not_there_is_said():
+    with pytest.raises(UserError, match="paper=bert: expected one of adept"):
+        load("bert")
+    with pytest.raises(UserError, match="adept has no 'table 9'; it has figure 1, section"):
+        table("adept", "table 9")
+    with pytest.raises(UserError, match="table 5 has no XLNet/3-class; it has majority/3-class"):
+        value("adept", "table 5", "XLNet", "3-class")
+
+
+def test_ours_beside_theirs():
+    found = beside("adept", "table 5", {("majority", "5-class"): wilson(1070, 1611)})
+    rows = {(row["row"], row["column"]): row for row in found.to_pylist()}
+    majority = rows["majority", "5-class"]
+    assert majority["ours"] == pytest.approx(66.4183, abs=1e-4)
+    assert majority["low"] < 66.4 < majority["high"] and majority["agrees"]
+    assert majority["difference"] == pytest.approx(0.0183, abs=1e-4)
+    assert rows["BERT", "3-class"]["status"] == "not run"
+    human = rows["human", "3-class"]
+    assert human["status"] == "not recomputable" and "answers are not" in human["remark"]
+    sizes = beside("sygns", "section 3.4", {("systematicity, train", "sentences"): 11983.0})
+    assert sizes.to_pylist()[1]["agrees"] is None
+    assert sizes.to_pylist()[1]["difference"] == -17
+    with pytest.raises(ValueError, match="table 5 has no BERT/2-class"):
+        beside("adept", "table 5", {("BERT", "2-class"): 0.5})

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from analysis.papers.sygns import dataset, models, sources, statistics
+from conf import UserError
+from etl.lake import arrow
+from etl.lake.tables import table
+from etl.published.sygns import read
+
+SENTENCES = [
+    ("one tiger ran", []),
+    ("one tiger did not run", ["negation"]),
+    ("one small tiger ran", ["adjective"]),
+    ("a tiger ran", []),
+    ("two tigers ran", []),
+    ("every tiger did not run", ["negation"]),
+    ("a wild tiger ran", ["adjective"]),
+    ("a small tiger ran", ["adjective"]),
+    ("two tigers ran quickly", ["adverb"]),
+    ("every tiger did not run or come", ["disjunction", "negation"]),
+    ("ann ran quickly", ["adverb"]),
+]
+
+
+@pytest.fixture
+def lake(tmp_path) -> str:
+    rows = [
+        {"sentence_id": str(at), "depth": 0, "sentence": text, "phenomena": tags, "edition": "mine"}
+        for at, (text, tags) in enumerate(SENTENCES)
+    ]
+    arrow.append(str(tmp_path), "sygns", pa.Table.from_pylist(rows, table("sygns").schema), job="t")
+    return str(tmp_path)
+
+
+def test_table_1(lake):
+    found = dataset.pattern_table(lake, "mine").to_pylist()
+    assert [(r["set"], r["pattern"], r["sentences"], r["example"]) for r in found] == [
+        ("primitive quantifier", "EXI", 1, "one tiger ran"),
+        ("primitive quantifier", "EXI+NEG", 1, "one tiger did not run"),
+        ("basic 1", "EXI", 1, "a tiger ran"),
+        ("basic 1", "NUM", 1, "two tigers ran"),
+        ("basic 1", "UNI+NEG", 1, "every tiger did not run"),
+        ("basic 2", "ADJ", 1, "one small tiger ran"),
+        ("test", "EXI+ADJ", 2, "a wild tiger ran"),
+        ("test", "NUM+ADV", 1, "two tigers ran quickly"),
+        ("test", "UNI+CON+NEG", 1, "every tiger did not run or come"),
+    ]
+    with pytest.raises(UserError, match="edition=none: no sentences of depth 0"):
+        dataset.pattern_table(lake, "none")
+
+
+def test_split_sizes(lake):
+    rows = [
+        {"scheme": scheme, "primitive": primitive, "part": part, "sentence_id": "1"}
+        | {"edition": "mine"}
+        for scheme, primitive, part in [
+            ("productivity", "", "test"),
+            ("systematicity", "two", "train"),
+            ("systematicity", "one", "test"),
+            ("systematicity", "one", "train"),
+            ("systematicity", "one", "test"),
+        ]
+    ]
+    schema = table("sygns_splits").schema
+    arrow.append(lake, "sygns_splits", pa.Table.from_pylist(rows, schema), job="t")
+    assert [tuple(row.values()) for row in dataset.split_sizes(lake, "mine").to_pylist()] == [
+        ("systematicity", "one", "train", 1),
+        ("systematicity", "one", "test", 2),
+        ("systematicity", "two", "train", 1),
+        ("productivity", "", "test", 1),
+    ]
+    with pytest.raises(UserError, match="edition=none: no rows"):
+        dataset.split_sizes(lake, "none")
+
+
+def test_the_published_rows(shared_data, tmp_path):
+    lake = str(tmp_path)
+    for name, rows in read(shared_data / "sygns" / "sample.tsv").tables.items():
+        arrow.append(lake, name, rows, job="t")
+    patterns = dataset.pattern_table(lake, "published").to_pylist()
+    assert sum(row["sentences"] for row in patterns) > 0
+    sizes = dataset.split_sizes(lake, "published").to_pylist()
+    assert {row["scheme"] for row in sizes} >= {"systematicity", "productivity"}
+
+
+def test_learning_curves_have_a_panel_a_model():
+    points = pa.table(
+        {
+            "model": ["GRU"] * 4 + ["Transformer"] * 2,
+            "test": ["EXI", "EXI", "NUM", "NUM", "EXI", "NUM"],
+            "sentences": [1000, 2000, 1000, 2000, 1000, 1000],
+            "accuracy": [0.5, 0.9, 0.1, 0.2, 0.3, 0.1],
+        }
+    )
+    figure, plotted = models.learning_figure(points)
+    assert [axes.get_title() for axes in figure.axes] == ["GRU", "Transformer"]
+    assert plotted is points and figure.get_supylabel() == "accuracy"
+    with pytest.raises(ValueError, match="no column 'model'"):
+        models.learning_figure(points.drop_columns("model"))
+
+
+def test_table_2_and_the_classes_of_sentences(tmp_path):
+    rows = [
+        {
+            "sentence_id": str(at),
+            "depth": depth,
+            "sentence": text,
+            "phenomena": tags,
+            "edition": "e",
+        }
+        for at, (depth, text, tags) in enumerate(
+            [
+                (0, "two dogs loved ann", ["sbj_quant"]),
+                (1, "bob liked a bear that ran", ["peripheral", "negation"]),
+                (2, "two dogs that a bear that ran saw came", ["center", "peripheral", "adverb"]),
+                (3, "too deep", []),
+            ]
+        )
+    ]
+    lake = str(tmp_path)
+    arrow.append(lake, "sygns", pa.Table.from_pylist(rows, table("sygns").schema), job="t")
+    found = dataset.embedding_table(lake, "e").to_pylist()
+    assert [(r["set"], r["pattern"], r["sentences"]) for r in found] == [
+        ("basic 1", "NON", 1),
+        ("basic 2", "PER", 1),
+        ("test", "PER+CEN", 1),
+    ]
+    with pytest.raises(UserError, match="no sentences of depths 0, 1, 2"):
+        dataset.embedding_table(lake, "none")
+    kinds = {row["sentence_id"]: row for row in sources.classes(lake, "e").to_pylist()}
+    assert [kinds[at]["quantifier"] for at in "0123"] == ["NUM", "EXI", "MIX", "NON"]
+    assert [kinds[at]["modifier"] for at in "0123"] == ["NON", "NON+NEG", "ADV", "NON"]
+
+
+def test_clause_f_is_micro_and_its_interval_of_items():
+    # 3 of 4 and 0 of 2 clauses: 2 * 3 / (6 + 6).
+    found = statistics.clause_f([(3, 4, 4), (0, 2, 2)])
+    assert (found.estimate, found.low, found.high, found.n) == (0.5, 0.0, 0.75, 2)
+    assert statistics.clause_f([(0, 2, 2), (3, 4, 4)]) == found
+    mean = statistics.mean([0.0, 1.0, 1.0, 1.0])
+    assert (mean.estimate, mean.high) == (0.75, 1.0) and 0 <= mean.low < 0.75
+    with pytest.raises(ValueError, match="no items"):
+        statistics.mean([])

@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+from analysis.rendering.numbers import p_value, signed
+from analysis.runs import model_name
+
+
+def test_p_values():
+    assert [p_value(p) for p in (0.0, 0.0004, 0.0006, 0.5)] == [
+        "< 0.001",
+        "< 0.001",
+        "0.001",
+        "0.500",
+    ]
+
+
+def test_signs():
+    assert [signed(v) for v in (1.25, -0.04, 0.04, -2.0)] == ["+1.2", "0.0", "0.0", "−2.0"]
+    assert signed(-0.004, 2) == "0.00"
+
+
+def test_names_of_models():
+    names = ["bert-base-cased", "FacebookAI/roberta-base", "/data/runs/3b3f/model", "runs/tiny/"]
+    assert [model_name(own) for own in names] == [
+        "bert-base-cased",
+        "roberta-base",
+        "3b3f/model",
+        "tiny",
+    ]

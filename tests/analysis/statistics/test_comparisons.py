@@ -1,0 +1,243 @@
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from sklearn.metrics import f1_score
+from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.proportion import proportion_confint
+
+from analysis.statistics.comparisons import (
+    Paired,
+    compare,
+    compare_by_slice,
+    holm,
+    mcnemar,
+    scores_by_slice,
+)
+from analysis.statistics.intervals import wilson
+from analysis.statistics.resampling import (
+    Resampling,
+    accuracy,
+    bootstrap,
+    macro_f1,
+    paired_bootstrap,
+    permutation,
+)
+
+LABELS = st.lists(st.tuples(*[st.sampled_from("abc")] * 3), min_size=1, max_size=60)
+
+
+def items(only_first: int, only_second: int, both: int = 0, neither: int = 0):
+    """Gold labels and two models' that are right alone, together and not at all as often."""
+    first = ["x"] * only_first + ["y"] * only_second + ["x"] * both + ["y"] * neither
+    second = ["y"] * only_first + ["x"] * only_second + ["x"] * both + ["y"] * neither
+    return ["x"] * len(first), first, second
+
+
+@pytest.mark.parametrize(("right", "n"), [(0, 10), (10, 10), (1, 3), (66, 100), (1070, 1611)])
+def test_wilson_is_statsmodels(right, n):
+    found = wilson(right, n, 0.9)
+    low, high = proportion_confint(right, n, alpha=0.1, method="wilson")
+    assert found.low == pytest.approx(low, abs=1e-12)
+    assert found.high == pytest.approx(high, abs=1e-12)
+    assert 0 <= found.low <= found.estimate <= found.high <= 1
+
+
+@pytest.mark.parametrize(
+    ("only_first", "only_second"), [(121, 59), (6, 16), (0, 5), (1, 1), (30, 30)]
+)
+def test_mcnemar_is_statsmodels(only_first, only_second):
+    # 121 and 59 are the disagreements of statsmodels' own example of the test.
+    found = mcnemar(*items(only_first, only_second, both=40, neither=7))
+    square = [[40, only_first], [only_second, 7]]
+    asymptotic = statsmodels_mcnemar(square, exact=False, correction=True)
+    assert (found.only_first, found.only_second) == (only_first, only_second)
+    assert found.statistic == pytest.approx(asymptotic.statistic)
+    assert found.asymptotic == pytest.approx(asymptotic.pvalue)
+    assert found.exact == pytest.approx(statsmodels_mcnemar(square, exact=True).pvalue)
+
+
+def test_mcnemar_without_disagreement():
+    found = mcnemar(*items(0, 0, both=3))
+    assert (found.exact, found.asymptotic) == (1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    "p", [[0.01, 0.04, 0.03, 0.005], [0.2, 0.2, 0.9, 0.0], [0.5], [1.0, 0.6, 1.0]]
+)
+def test_holm_is_statsmodels(p):
+    assert holm(p) == pytest.approx(list(multipletests(p, method="holm")[1]))
+    assert holm([]) == []
+
+
+@settings(max_examples=25)
+@given(LABELS)
+def test_macro_f1_is_scikit_learns(rows):
+    gold, predicted, _ = zip(*rows, strict=True)
+    assert macro_f1(gold, predicted) == pytest.approx(f1_score(gold, predicted, average="macro"))
+    right = sum(g == p for g, p in zip(gold, predicted, strict=True))
+    assert accuracy(gold, predicted) == pytest.approx(right / len(gold))
+
+
+def test_bootstrap_is_scipys():
+    random.seed(1)
+    gold = random.choices("abc", (5, 3, 2), k=300)
+    predicted = [g if random.random() < 0.7 else random.choice("abc") for g in gold]
+    for statistic, of in (
+        ("accuracy", lambda g, p: np.mean(g == p)),
+        ("macro_f1", lambda g, p: f1_score(g, p, average="macro")),
+    ):
+        found = bootstrap(statistic, gold, predicted, resampling=Resampling(4000))
+        other = stats.bootstrap(
+            (np.array(gold), np.array(predicted)),
+            of,
+            paired=True,
+            vectorized=False,
+            n_resamples=300,
+            method="percentile",
+            rng=np.random.default_rng(0),
+        ).confidence_interval
+        # Monte Carlo error of the ends of an interval some 0.1 wide.
+        assert found.low == pytest.approx(other.low, abs=0.02)
+        assert found.high == pytest.approx(other.high, abs=0.02)
+        assert found.low < found.estimate < found.high
+
+
+@settings(max_examples=20)
+@given(LABELS, st.randoms(use_true_random=False))
+def test_workers_and_order_change_nothing(rows, shuffled):
+    gold, first, second = zip(*rows, strict=True)
+    groups = [str(at // 3) for at in range(len(rows))]
+    moved = list(zip(rows, groups, strict=True))
+    shuffled.shuffle(moved)
+    gold2, first2, second2 = zip(*(row for row, _ in moved), strict=True)
+    groups2 = [group for _, group in moved]
+    for statistic in ("accuracy", "macro_f1"):
+        for own, other in [(None, None)] + [(groups, groups2)] * (len(rows) > 3):
+            one: dict[str, Any] = {"groups": own, "resampling": Resampling(600, 7, 1)}
+            two: dict[str, Any] = {"groups": other, "resampling": Resampling(600, 7, 2)}
+            assert bootstrap(statistic, gold, first, **one) == bootstrap(
+                statistic, gold2, first2, **two
+            )
+            assert paired_bootstrap(statistic, gold, first, second, **one) == paired_bootstrap(
+                statistic, gold2, first2, second2, **two
+            )
+            assert permutation(statistic, gold, first, second, **one) == permutation(
+                statistic, gold2, first2, second2, **two
+            )
+
+
+def test_another_seed_is_another_interval():
+    gold, first, _ = items(30, 20, 10)
+    found = {bootstrap("accuracy", gold, first, resampling=Resampling(99, s)).low for s in range(5)}
+    assert len(found) > 1
+
+
+@pytest.mark.parametrize(("a", "b"), [(12, 3), (5, 9), (40, 22), (4, 4)])
+def test_permutation_of_accuracies_is_the_exact_sign_test(a, b):
+    gold, first, second = items(a, b, both=50, neither=9)
+    p = permutation("accuracy", gold, first, second, resampling=Resampling(20_000))
+    assert p == pytest.approx(mcnemar(gold, first, second).exact, abs=0.015)
+
+
+def test_permutation_is_scipys():
+    gold, first, second = items(14, 5, both=11, neither=3)
+    right = [
+        np.array([g == p for g, p in zip(gold, own, strict=True)], float) for own in (first, second)
+    ]
+    other = stats.permutation_test(
+        right,
+        lambda a, b, axis: np.mean(a, axis=axis) - np.mean(b, axis=axis),
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=5000,
+        rng=np.random.default_rng(0),
+    )
+    p = permutation("accuracy", gold, first, second, resampling=Resampling(20_000))
+    assert p == pytest.approx(other.pvalue, abs=0.02)
+
+
+def test_paired_bootstrap_sees_what_separate_intervals_hide():
+    gold, first, second = items(20, 3, both=60, neither=60)
+    difference, p = paired_bootstrap("accuracy", gold, first, second)
+    assert difference.estimate == pytest.approx(17 / 143)
+    assert 0 < difference.low < difference.high and p < 0.01
+    a, b = (bootstrap("accuracy", gold, own) for own in (first, second))
+    assert a.low < b.high
+    assert paired_bootstrap("accuracy", gold, first, first)[1] == 1.0
+
+
+def test_groups_widen_the_interval():
+    # Twenty premises, each right or wrong as a whole: twenty observations, not eight hundred.
+    gold = ["x"] * 800
+    predicted = ["x" if at // 40 % 2 else "y" for at in range(800)]
+    alone = bootstrap("accuracy", gold, predicted)
+    grouped = bootstrap("accuracy", gold, predicted, groups=[at // 40 for at in range(800)])
+    assert grouped.high - grouped.low > 4 * (alone.high - alone.low)
+    assert grouped.estimate == alone.estimate == 0.5
+    second = ["y"] * 800
+    premises = [at // 40 for at in range(800)]
+    alone_p = permutation("accuracy", gold, predicted, second, resampling=Resampling(500))
+    assert alone_p == pytest.approx(1 / 501)
+    assert permutation("accuracy", gold, predicted, second, premises) == pytest.approx(
+        2 / 2**10, abs=2e-3
+    )
+
+
+def test_scores_by_slice():
+    gold = ["a", "a", "b", "b", "a", "b"]
+    predicted = ["a", "b", "b", "b", "a", "a"]
+    slices: dict[str, Any] = {"decile": ["1", "10", "2", "10", None, "2"], "seen": ["seen"] * 6}
+    found = scores_by_slice(gold, predicted, slices, resampling=Resampling(200))
+    assert [(s.slice, s.value, s.accuracy.n) for s in found] == [
+        ("all", "all", 6),
+        ("decile", "1", 1),
+        ("decile", "2", 2),
+        ("decile", "10", 2),
+        ("seen", "seen", 6),
+    ]
+    assert found[0].accuracy == wilson(4, 6)
+    assert found[0].macro_f1.estimate == pytest.approx(f1_score(gold, predicted, average="macro"))
+    grouped = scores_by_slice(gold, predicted, slices, list("uuvvuv"), Resampling(200))
+    assert grouped[0].accuracy != found[0].accuracy
+    assert grouped[1].accuracy == found[1].accuracy
+
+
+def test_compare_by_slice_corrects_all_together():
+    gold, first, second = items(30, 5, both=20, neither=20)
+    pair = Paired(gold, first, second)
+    slices: dict[str, Any] = {"class": ["I" if at % 2 else "S" for at in range(75)]}
+    found = compare_by_slice("accuracy", pair, slices, resampling=Resampling(1000))
+    assert [(c.slice, c.value) for c in found] == [("all", "all"), ("class", "I"), ("class", "S")]
+    assert [c.p_holm for c in found] == holm([c.p for c in found])
+    assert found[0].mcnemar == mcnemar(gold, first, second)
+    assert found[0].difference.estimate == pytest.approx(25 / 75)
+    assert compare("accuracy", pair, resampling=Resampling(1000)).p == found[0].p
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: wilson(3, 2), "3 right of 2"),
+        (lambda: wilson(0, 0), "0 right of 0"),
+        (lambda: holm([0.1, 1.2]), "expected 0 to 1"),
+        (lambda: accuracy("ab", "abc"), "labels of 2 and 3 items"),
+        (lambda: accuracy([], []), "no items"),
+        (lambda: accuracy(["a", None], ["a", "b"]), "without label"),
+        (lambda: bootstrap("f2", "ab", "ab"), "'f2'; expected one of accuracy"),
+        (lambda: bootstrap("accuracy", "ab", "ab", groups="x"), "1 groups for 2 items"),
+        (lambda: bootstrap("accuracy", "ab", "ab", groups="xx"), "at least two"),
+        (lambda: bootstrap("accuracy", "ab", "ab", resampling=Resampling(0)), "expected 1 or more"),
+        (lambda: scores_by_slice("ab", "ab", {"d": ["1"]}), "slice d: 1 values for 2"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
