@@ -83,7 +83,7 @@ def untrained(folder: Path) -> str:
     import torch
     from transformers import AutoConfig, AutoModelForSequenceClassification
 
-    from training.encoders import find, quiet
+    from training.models.encoders import find, quiet
 
     encoder = find(MODEL)
     torch.manual_seed(0)
@@ -108,7 +108,7 @@ def bare(lake: str, model: str) -> None:
 
     from training.answering import classifier, texts
     from training.batching import evaluation_batches, rng
-    from training.loading import resolve
+    from training.models.loading import resolve
 
     answerer = classifier(resolve(model))
     rows = arrow.read(lake, "adept_items", columns=["sentence", "modified_sentence"], version=0)

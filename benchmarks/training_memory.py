@@ -64,7 +64,7 @@ def make_model(case: str, folder: str) -> None:
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
-    from training.encoders import find
+    from training.models.encoders import find
 
     tokenizer = find(MODEL).tokenizer
     config = LlamaConfig(
@@ -112,9 +112,9 @@ class Phases:
 def worker(folder: str, arguments: list[str]) -> int:
     """One process of a run, its phases marked."""
     from training import launch
-    from training.encoders import PairLearner
     from training.job import finetune
     from training.loop import TrainingLoop
+    from training.models.encoders import PairLearner
     from training.settings import Settings
     from training.trainer import LearnerTrainer
 

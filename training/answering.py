@@ -19,10 +19,10 @@ import pyarrow as pa
 
 from conf import UserError
 from training import sharding
-from training.encoders import PairLearner
 from training.evaluation import Evaluation, evaluate
-from training.instructions import InstructionLearner
-from training.loading import ModelSource
+from training.models.encoders import PairLearner
+from training.models.instructions import InstructionLearner
+from training.models.loading import ModelSource
 from training.settings import Settings
 from training.tasks import Dataset, Examples
 

@@ -8,7 +8,7 @@ if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import conf
-from training.conversion import Settings, convert
+from training.models.conversion import Settings, convert
 
 # Runs the command line `argv`, or this process's; gives the exit code.
 main = partial(conf.run, Settings, convert)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from training.learner import Learner
+from training.models.learner import Learner
 from training.settings import Training
 from training.sharding import precision_of, stage_of, uses_deepspeed
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from training import launch
 from training.batching import Ids, evaluation_batches
-from training.learner import IGNORED, Learner
+from training.models.learner import IGNORED, Learner
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from typing import Any, Generic, TypeVar
 
 import conf
 from conf import UserError
+from training.models.tokens import chunks
 from training.runs import folder_name
 from training.settings import Training
 from training.tasks import Dataset
-from training.tokens import chunks
 
 _Settings = TypeVar("_Settings", bound=Training)
 

@@ -25,9 +25,9 @@ from training.estimates import estimate
 from training.evaluation import Evaluation, figures_line
 from training.files import check_space, replace_json, replace_text
 from training.grid import Point
-from training.learner import Learner
-from training.loading import trained
-from training.model_card import card
+from training.models.cards import card
+from training.models.learner import Learner
+from training.models.loading import trained
 from training.runs import Outcome, Plan, Runs
 from training.settings import Settings, Training
 from training.sharding import precision_of, read_deepspeed
@@ -205,7 +205,7 @@ def _size_key(own: Work) -> str:
 def learner(dataset: Dataset, settings: Settings) -> Learner:
     """The kind of model that a dataset is for."""
     if settings.instructions:
-        from training.instructions import InstructionLearner
+        from training.models.instructions import InstructionLearner
 
         return InstructionLearner(dataset, settings)
     if dataset.kind == "seq2seq":
@@ -214,10 +214,10 @@ def learner(dataset: Dataset, settings: Settings) -> Learner:
                 f"task.name={settings.task.get('name')}: its model is trained from scratch; "
                 "expected neither lora.rank, freeze=true nor gradient_checkpointing=true"
             )
-        from training.generation import Seq2SeqLearner
+        from training.models.seq2seq import Seq2SeqLearner
 
-        return Seq2SeqLearner(dataset, settings)
-    from training.encoders import PairLearner
+        return Seq2SeqLearner(dataset, settings.seq2seq)
+    from training.models.encoders import PairLearner
 
     return PairLearner(dataset, settings)
 
@@ -242,8 +242,8 @@ def _facts(own: Work) -> dict[str, Any]:
 
 def _trained(own: Work, run: Run) -> Outcome:
     settings, dataset = own.point.settings, own.dataset
-    from training.encoders import PairLearner
     from training.loop import TrainingLoop
+    from training.models.encoders import PairLearner
 
     with launch.first_on_machine():
         own.learner.prepare()

@@ -27,7 +27,7 @@ from training import launch, metrics, sharding
 from training.batching import Ids, seed_of
 from training.checkpoints import Checkpoints, Pointer, State, better
 from training.evaluation import Evaluation, evaluate, figures_line
-from training.learner import Learner
+from training.models.learner import Learner
 from training.settings import Training
 from training.sharding import precision_of
 from training.tasks import Task, nested_subset

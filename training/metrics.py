@@ -27,42 +27,32 @@ def confusion(gold: _Ids, predicted: _Ids, classes: int) -> _Ids:
     return counts.reshape(classes, classes).astype(np.int64)
 
 
-def precision_recall_f1(counts: _Ids) -> npt.NDArray[np.float64]:
-    """Precision, recall and F1 of each class, shape [classes, 3], of a confusion matrix.
-
-    A class that is never predicted has precision 0, one that never occurs recall 0.
-    """
-    hits = np.diag(counts).astype(np.float64)
-    predicted, gold = counts.sum(axis=0), counts.sum(axis=1)
-    zeros = np.zeros_like(hits)
-    precision = np.divide(hits, predicted, out=zeros.copy(), where=predicted > 0)
-    recall = np.divide(hits, gold, out=zeros.copy(), where=gold > 0)
-    f1 = np.divide(2 * hits, predicted + gold, out=zeros.copy(), where=predicted + gold > 0)
-    return np.stack([precision, recall, f1], axis=1)
-
-
 def classification(gold: _Ids, predicted: _Ids, classes: Sequence[str]) -> dict[str, float]:
     """accuracy, majority, macro_f1, and precision, recall and f1 of each class.
 
     `majority` is the accuracy of always giving the most frequent gold class of these rows.
-    `macro_f1` is the mean over the classes that occur in gold or among the predictions.
+    `macro_f1` is the mean over the classes that occur in gold or among the predictions. The
+    precision of a class that is never predicted is 0, and so is the recall of one that never occurs.
 
     Raises:
         ValueError: as `confusion`; or no rows.
     """
     if not len(gold):
         raise ValueError("no rows to score")
+    from sklearn.metrics import precision_recall_fscore_support
+
     counts = confusion(gold, predicted, len(classes))
-    by_class = precision_recall_f1(counts)
-    seen = (counts.sum(axis=0) + counts.sum(axis=1)) > 0
+    numbers = range(len(classes))
+    by_class = precision_recall_fscore_support(gold, predicted, labels=numbers, zero_division=0)
+    occurs = (counts.sum(axis=0) + counts.sum(axis=1)) > 0
     scores = {
         "accuracy": float(np.trace(counts) / counts.sum()),
         "majority": float(counts.sum(axis=1).max() / counts.sum()),
-        "macro_f1": float(by_class[seen, 2].mean()),
+        "macro_f1": float(by_class[2][occurs].mean()),
     }
     for index, name in enumerate(classes):
         for column, score in enumerate(("precision", "recall", "f1")):
-            scores[f"{score}/{metric_name(name)}"] = float(by_class[index, column])
+            scores[f"{score}/{metric_name(name)}"] = float(by_class[column][index])
     return scores
 
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from conf import UserError, setting
+from conf.checks import check_distinct, check_least
 from training import launch, sentences
 from training.job import Work, execute, prepared
-from training.settings import Training, check_distinct, check_least
+from training.settings import Training
 from training.tasks import Dataset
 
 JOB = "pretrain_mlm"
@@ -112,7 +113,7 @@ def prepare(settings: Settings) -> list[Work]:
             disk.
     """
     launch.environment()
-    from training.masked import MaskedLearner
+    from training.models.masked import MaskedLearner
 
     def load(own: Settings) -> tuple[None, Dataset]:
         return None, sentences.load(

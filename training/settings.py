@@ -6,9 +6,34 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from conf import UserError, setting
-from training.seq2seq import Seq2Seq
+from conf.checks import check_distinct, check_least
 
 ATTENTION = ("eager", "sdpa", "flash_attention_2", "flex_attention")
+
+
+@dataclass(frozen=True)
+class Seq2Seq:
+    """Settings ``seq2seq.*``: which model is trained from scratch."""
+
+    architecture: str = setting("transformer", help="kind of model", choices=("gru", "transformer"))
+    size: str = setting(
+        "10M", help="parameters: the paper's is 10M", choices=("tiny", "4M", "10M", "27M")
+    )
+    dropout: float = setting(0.1, help="share of units left out in training")
+    beam: int = setting(1, help="answers followed at once when decoding; 1: greedily")
+    length_penalty: float = setting(
+        1.0,
+        help="answers of a beam compete by log-probability over length to this power: 0 the most "
+        "probable one, 1 the best mean a token",
+    )
+
+    def __post_init__(self) -> None:
+        if self.beam < 1:
+            raise UserError(f"beam={self.beam}: expected 1 or more")
+        if self.length_penalty < 0:
+            raise UserError(f"length_penalty={self.length_penalty:g}: expected 0 or more")
+        if not 0 <= self.dropout < 1:
+            raise UserError(f"dropout={self.dropout}: expected 0 or more and less than 1")
 
 
 @dataclass(frozen=True)
@@ -114,22 +139,6 @@ class Answering(Recorded):
         help="what the model computes in; auto: as its weights were written",
         choices=("auto", "fp32", "bf16", "fp16"),
     )
-
-
-def check_least(settings: Any, least: int, *names: str) -> None:
-    """Raise `UserError` where one of those settings is given and below `least`."""
-    for name in names:
-        value = getattr(settings, name)
-        if value is not None and value < least:
-            raise UserError(f"{name}={value}: expected {least} or more")
-
-
-def check_distinct(settings: Any, *names: str) -> None:
-    """Raise `UserError` where one of those lists has a value twice."""
-    for name in names:
-        values = getattr(settings, name)
-        if len(set(values)) < len(values):
-            raise UserError(f"{name}={values}: the same value twice")
 
 
 @dataclass(frozen=True)

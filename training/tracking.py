@@ -35,7 +35,7 @@ from training.tasks import Source
 _NAME, _VALUE = 250, 6000
 _FAILURES = 3
 _DIFF = 1_000_000
-SERVED = Path(__file__).with_name("served_model.py")
+SERVED = Path(__file__).parent / "models" / "served.py"
 
 _P = ParamSpec("_P")
 log = logging.getLogger("adnominal")

@@ -21,7 +21,7 @@ from training import launch, sharding
 from training.batching import Ids, epoch_steps, seed_of, shares
 from training.checkpoints import quietly
 from training.evaluation import loss_sum
-from training.learner import IGNORED
+from training.models.learner import IGNORED
 from training.sharding import precision_of
 from training.throughput import Window, flops_per_token
 

@@ -86,7 +86,7 @@ _GROUPS: Mapping[str, Sequence[tuple[str, str, str, str]]] = {
          "a model on labelled rows of a task"),
         ("predict", "training.predict", "training.predicting.settings:Settings",
          "a model on the rows of a table"),
-        ("convert", "training.convert", "training.conversion:Settings",
+        ("convert", "training.convert", "training.models.conversion:Settings",
          "a checkpoint as a model folder"),
     ),
     "Looking at it": (

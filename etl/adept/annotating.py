@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 
 import conf
 from conf import JobFailed, UserError, setting, settings_hash
+from conf.checks import check_least
 from conf.help import nearest
 from etl.adept import LABELS, aggregation, finishing, forms, simulate
 from etl.adept.annotation import (
@@ -53,13 +54,6 @@ _SAMPLE = 100  # items of the smaller rounds (sections 4.2 and 5.2)
 _LAKE: dict[str, Any] = {"help": "folder or URI of the lake", "example": "lake=/data/lake"}
 
 log = logging.getLogger("adnominal")
-
-
-def _at_least(settings: Any, least: int, *names: str) -> None:
-    for name in names:
-        value = getattr(settings, name)
-        if value is not None and value < least:
-            raise UserError(f"{name}={value}: expected {least} or more")
 
 
 def _shares(settings: Any, *names: str) -> None:
@@ -110,7 +104,7 @@ class ExportSettings:
     lake: str = setting("lake", **_LAKE)
 
     def __post_init__(self) -> None:
-        _at_least(self, 1, "items", "per_page", "gold_answers", "lacking")
+        check_least(self, 1, "items", "per_page", "gold_answers", "lacking")
         if self.lacking is not None and (self.round != "main" or self.lacking > Rules().answers):
             raise UserError(
                 f"lacking={self.lacking} round={self.round}: expected 1 to {Rules().answers} in "
@@ -212,8 +206,8 @@ class FinishSettings:
     lake: str = setting("lake", **_LAKE)
 
     def __post_init__(self) -> None:
-        _at_least(self, 0, "attention_failures")
-        _at_least(self, 1, "gold_degrees", "per_person", "answers", "agree", "samples")
+        check_least(self, 0, "attention_failures")
+        check_least(self, 1, "gold_degrees", "per_person", "answers", "agree", "samples")
         _shares(self, "gold_share")
         if self.agree > self.answers:
             raise UserError(f"agree={self.agree}: expected answers={self.answers} or fewer")
@@ -239,8 +233,8 @@ class SimulateSettings:
     lake: str = setting("lake", **_LAKE)
 
     def __post_init__(self) -> None:
-        _at_least(self, 0, "careful", "noisy", "spammers")
-        _at_least(self, 1, "answers")
+        check_least(self, 0, "careful", "noisy", "spammers")
+        check_least(self, 1, "answers")
 
 
 def export_batch(settings: ExportSettings) -> None:

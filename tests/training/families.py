@@ -14,7 +14,7 @@ import conf
 from tests.training.conftest import adept_rows
 from training.answering import classifier, scores
 from training.job import finetune
-from training.loading import resolve
+from training.models.loading import resolve
 from training.settings import Settings
 from training.tasks import task
 

@@ -6,7 +6,3 @@ launch.environment()
 with launch._compiler_unheard():
     import deepspeed  # noqa: F401
     import peft  # noqa: F401
-
-    import training.encoders
-    import training.job
-    import training.loop  # noqa: F401

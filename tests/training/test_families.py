@@ -19,9 +19,9 @@ from tests.training import families
 from tests.training.families import run
 from training import sharding
 from training.answering import classifier, scores
-from training.encoders import find, set_template
 from training.job import finetune
-from training.loading import resolve
+from training.models.encoders import find, set_template
+from training.models.loading import resolve
 from training.scoring.job import score
 from training.scoring.settings import Settings as Scoring
 from training.settings import Settings

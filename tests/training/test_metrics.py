@@ -35,9 +35,10 @@ def test_scores_are_those_of_scikit_learn(rows):
     gold, predicted = (ids(*column) for column in zip(*rows, strict=True))
     counts = metrics.confusion(gold, predicted, 3)
     assert (counts == confusion_matrix(gold, predicted, labels=[0, 1, 2])).all()
-    theirs = precision_recall_fscore_support(gold, predicted, labels=[0, 1, 2], zero_division=0)
-    np.testing.assert_allclose(metrics.precision_recall_f1(counts).T, theirs[:3])
     found = metrics.classification(gold, predicted, LABELS)
+    theirs = precision_recall_fscore_support(gold, predicted, labels=[0, 1, 2], zero_division=0)
+    for name, values in zip(("precision", "recall", "f1"), theirs, strict=False):
+        assert [found[f"{name}/{label}"] for label in LABELS] == pytest.approx(list(values))
     macro = f1_score(gold, predicted, average="macro", zero_division=0)
     assert found["macro_f1"] == pytest.approx(macro)
 

@@ -18,7 +18,7 @@ from tests.training.conftest import losses
 from training.checkpoints import Checkpoints
 from training.evaluation import loss_sum
 from training.job import execute
-from training.masked import MaskedLearner
+from training.models.masked import MaskedLearner
 from training.pretraining import Settings, prepare, pretrain
 
 SIZE = 150

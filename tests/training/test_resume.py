@@ -141,8 +141,8 @@ def test_two_processes_then_one_then_two(adept_lake, tiny_encoder, tmp_path):
 
 def test_a_run_that_was_stopped_goes_on(adept_lake, tiny_encoder, tmp_path, monkeypatch):
     # `benchmarks/resume.py` goes through every stage, number of processes and way of sampling.
-    more = ("epochs=2", "batch_size=40", "checkpoint_every=3", "log_every=1", "micro_batch_size=7")
-    more += ("lora.rank=4", "deepspeed=zero3", "precision=bf16", "bucket=none")
+    more = ["epochs=2", "batch_size=40", "checkpoint_every=3", "log_every=1", "micro_batch_size=7"]
+    more += ["lora.rank=4", "deepspeed=zero3", "precision=bf16", "bucket=none"]
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     finetune(conf.load(Settings, arguments(adept_lake, tiny_encoder, whole, *more)))
     complete = Checkpoints.complete

@@ -25,9 +25,9 @@ from etl.lake.tables import table as declaration
 from training import launch, predictions
 from training.answering import classifier, texts
 from training.batching import Ids, evaluation_batches
-from training.encoders import PairLearner
 from training.files import replace_json
-from training.loading import ModelSource, resolve
+from training.models.encoders import PairLearner
+from training.models.loading import ModelSource, resolve
 from training.predicting import rows, selection
 from training.predicting.rows import Query, columns
 from training.predicting.settings import Settings

@@ -12,7 +12,6 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,10 +21,12 @@ import pyarrow.dataset as pads
 
 from conf import UserError
 from conf.progress import Progress
+from etl.declaration import ItemTable
 from etl.lake import arrow, tables
 from etl.lake.show import sql_where
+from etl.registry import ITEM_TABLES
 from training import launch
-from training.loading import ModelSource
+from training.models.loading import ModelSource
 from training.tasks import reading
 
 _SCHEMA = pa.schema([(name, pa.string()) for name in ("item_id", "edition", "first", "second")])
@@ -35,28 +36,10 @@ _BUFFER = 500_000
 _Hashes = npt.NDArray[np.uint64]
 
 
-class _Known(NamedTuple):
-    """What a table's models are taught: two texts, one text, or noun and adjective alone."""
-
-    item: str
-    pair: tuple[str, str] | None = None
-    single: str | None = None
-    no_context: tuple[str, str] | None = None
-
-
-_NLI = _Known("item_id", pair=("premise", "hypothesis"))
-# As the modules of `training.tasks` have them.
-_KNOWN = {
-    "adept": _Known("item_id", ("sentence1", "sentence2"), no_context=("noun", "modifier")),
-    "adept_items": _Known(
-        "item_id", ("sentence", "modified_sentence"), no_context=("noun", "adjective")
-    ),
-    "plane_items": _Known("item_id", ("premise", "conclusion"), "sentence"),
-    "asp_entailment": _NLI,
-    "asp_degree": _NLI,
-    "nli": _NLI,
-    "sentences": _Known("sentence_id", single="text"),
-    "sygns": _Known("sentence_id", single="sentence"),
+# Tables of no dataset that models can be asked about all the same.
+_OTHERS = {
+    "nli": ItemTable("nli", "pairs", pair=("premise", "hypothesis")),
+    "sentences": ItemTable("sentences", "sentences", item="sentence_id", single="text"),
 }
 
 
@@ -97,7 +80,7 @@ def columns(
     if table not in tables.TABLES:
         raise UserError(f"table={table}: expected one of {', '.join(tables.TABLES)}")
     declared = tables.table(table)
-    known = _KNOWN.get(table)
+    known = ITEM_TABLES.get(table) or _OTHERS.get(table)
     item = item or (known.item if known is not None else "item_id")
     task = source.trained.task if source.trained is not None else {}
     if first is None:
@@ -114,15 +97,15 @@ def columns(
     return Columns(item, reading.partition(table), first, second, full_stops)
 
 
-def _taught(table: str, source: ModelSource, known: _Known | None) -> tuple[str, str | None]:
+def _taught(table: str, source: ModelSource, known: ItemTable | None) -> tuple[str, str | None]:
     if known is None:
         raise UserError(
             f"table={table}: its texts are not known; expected first= (and second=), of "
             f"{', '.join(tables.table(table).schema.names)}"
         )
     task = source.trained.task if source.trained is not None else {}
-    if task.get("name") == "adept" and task.get("context") is False and known.no_context:
-        return known.no_context
+    if task.get("name") == "adept" and task.get("context") is False and known.without_context:
+        return known.without_context
     if source.pair is None and known.pair is not None and known.single is not None:
         raise UserError(
             f"table={table}: nobody says whether {source.name} takes one text or two; expected "

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from conf import UserError, setting
+from conf.checks import check_distinct, check_least
 from training.predicting.selection import MEASURES
-from training.settings import Answering, check_distinct, check_least
+from training.settings import Answering
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ from conf import UserError
 from conf.progress import Progress, duration
 from training import launch, metrics, predictions
 from training.batching import evaluation_batches
-from training.encoders import find
 from training.files import replace_text
-from training.loading import ModelSource, resolve
+from training.models.encoders import find
+from training.models.loading import ModelSource, resolve
 from training.prompting import items as asking
 from training.prompting.cache import Answer, Cache, key
 from training.prompting.items import Items, Question

@@ -21,16 +21,13 @@ import yaml
 
 import conf
 from conf import UserError
-from training.tasks import adept, asp, plane
+from etl.registry import DATASETS
 
 FOLDER = conf.ROOT / "conf" / "prompts"
-FIELDS = {
-    "plane": ("premise", "conclusion"),
-    "asp": ("premise", "hypothesis"),
-    "adept": ("sentence1", "sentence2"),
-}
+_ASKED = {name: dataset for name, dataset in DATASETS.items() if dataset.prompts is not None}
+FIELDS = {name: dataset.tables[0].pair or () for name, dataset in _ASKED.items()}
 """What of an item a task's templates may have, in braces."""
-LABELS = {"plane": plane.LABELS, "asp": asp.OUTCOMES, "adept": adept.LABELS}
+LABELS = {name: dataset.label_names for name, dataset in _ASKED.items()}
 """A task's labels, in the order of their scores."""
 ANSWER = "{answer}"
 _FIELD = re.compile(r"\{(\w*)\}")

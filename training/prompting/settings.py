@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from conf import UserError, setting
-from training.settings import Recorded, check_distinct, check_least
+from conf.checks import check_distinct, check_least
+from training.settings import Recorded
 
 
 @dataclass(frozen=True)

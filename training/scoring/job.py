@@ -22,12 +22,13 @@ from analysis import label_map, transfer
 from analysis.label_map import Reading, Undefined
 from conf import JobFailed, UserError
 from conf.progress import Progress
-from training import grid, launch, predictions, seq2seq
+from training import grid, launch, predictions
 from training.answering import Classifier, classifier
-from training.encoders import find, longest
 from training.evaluation import Evaluation, figures_line
 from training.files import replace_text
-from training.loading import resolve
+from training.models import seq2seq
+from training.models.encoders import find, longest
+from training.models.loading import resolve
 from training.runs import Outcome, Plan, Runs, folder_name
 from training.scoring.report import details, matrix_text, names_of
 from training.scoring.settings import Settings

@@ -8,15 +8,9 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 
 from analysis import transfer
+from etl.registry import DATASETS
 from training.scoring.sources import Asked
 from training.tasks import Examples
-
-# By task: what its tables are broken down by.
-_GROUPS = {
-    "plane": ("class", "inference_type"),
-    "asp": ("test", "variant", "numbers"),
-    "adept": ("agreement",),
-}
 
 
 def names_of(models: Sequence[Asked]) -> dict[str, str]:
@@ -53,7 +47,8 @@ def matrix_text(
 def details(title: str, rows: pa.Table, examples: Examples, task: str) -> str:
     """Tables of one cell: scores, and accuracy and the model's own answers by group."""
     parts = [f"## {title}", transfer.markdown(_scores(rows), 4)]
-    for name in _GROUPS.get(task, ()):
+    dataset = DATASETS.get(task)
+    for name in dataset.training.groups if dataset is not None and dataset.labels else ():
         if name not in examples.groups or len(examples.group(name)) < 2:
             continue
         groups = _groups(examples, name)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from conf import UserError, setting
-from training.settings import Answering, check_distinct, check_least
+from conf.checks import check_distinct, check_least
+from training.settings import Answering
 
 
 @dataclass(frozen=True)

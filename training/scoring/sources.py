@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from analysis import label_map
 from conf import UserError
-from training.loading import ModelSource
+from training.models.loading import ModelSource
 from training.tasks import adept
 
 # What a model reads:

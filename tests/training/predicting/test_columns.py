@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from conf import UserError
-from training.loading import ModelSource, Trained
+from training.models.loading import ModelSource, Trained
 from training.predicting.rows import Columns, columns
 
 

@@ -22,7 +22,7 @@ from etl.lake.tables import table
 from tests.training.conftest import adept_rows
 from tests.training.test_resume import ROOT, killed
 from training.answering import classifier, scores
-from training.loading import resolve
+from training.models.loading import resolve
 from training.predicting import job
 from training.predicting.job import predict
 from training.predicting.settings import Settings

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.training.tasks import lake as tables
-from training.loading import Trained
+from training.models.loading import Trained
 
 
 @pytest.fixture(scope="session")

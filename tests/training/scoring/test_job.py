@@ -15,9 +15,11 @@ from conf import UserError
 from etl.adept import LABELS as ADEPT
 from etl.lake import arrow
 from tests.training.scoring.conftest import record, results
-from training import seq2seq, tasks
+from training import tasks
+from training.models import seq2seq
 from training.scoring.job import prepare, score
 from training.scoring.settings import Settings
+from training.settings import Seq2Seq
 
 NLI = ("entailment", "neutral", "contradiction")
 PLANE = ("not entailed", "entailed")
@@ -225,7 +227,8 @@ def test_scores_of_a_model_on_its_own_task_are_those_of_training(adept_lake, tun
 
 def test_sygns_is_scored_by_what_it_writes(rows_of_tasks, models, tmp_path, capsys):
     dataset = tasks.task({"name": "sygns"}).load(rows_of_tasks)
-    model, data = seq2seq.build(dataset, seq2seq.Seq2Seq(architecture="gru", size="tiny"), 0)
+    data = seq2seq.Seq2SeqLearner(dataset, Seq2Seq(architecture="gru", size="tiny"))
+    model = data.model(0)
     seq2seq.save(tmp_path / "sygns", model, data.vocabularies)
     own = settings(
         rows_of_tasks,

@@ -10,7 +10,7 @@ import conf
 from tests.training.scoring.conftest import results
 from tests.training.tasks import lake as tables
 from training.job import finetune
-from training.loading import resolve
+from training.models.loading import resolve
 from training.scoring.job import score
 from training.scoring.settings import Settings
 from training.scoring.sources import asked

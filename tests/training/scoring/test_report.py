@@ -8,7 +8,7 @@ import pytest
 from etl.lake.tables import table
 from tests.training.scoring.conftest import record
 from tests.training.tasks import lake as tables
-from training.loading import ModelSource
+from training.models.loading import ModelSource
 from training.scoring.report import details, names_of
 from training.scoring.sources import asked
 from training.scoring.targets import Target

@@ -7,7 +7,7 @@ import pytest
 from conf import UserError
 from etl.adept import LABELS as ADEPT
 from tests.training.scoring.conftest import record
-from training.loading import ModelSource
+from training.models.loading import ModelSource
 from training.scoring.sources import asked
 
 NLI = ("entailment", "neutral", "contradiction")

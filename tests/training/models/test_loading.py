@@ -17,10 +17,10 @@ import conf
 from conf import UserError
 from etl.adept import LABELS
 from tests.training.conftest import adept_rows
-from training import loading
 from training.answering import classifier, scores
 from training.answering import texts as examples
-from training.loading import Trained, resolve
+from training.models import loading
+from training.models.loading import Trained, resolve
 from training.settings import Settings
 
 

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from conf import UserError
-from training.tokens import chunks, key
+from training.models.tokens import chunks, key
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 CONTINUES = "##"

@@ -30,7 +30,7 @@ class ServedModel(PythonModel):  # type: ignore[misc]
         folder = Path(context.artifacts["weights"])
         self._generates = (folder / "vocabulary.json").exists()
         if self._generates:
-            from training import seq2seq
+            from training.models import seq2seq
 
             self._model, self._vocabularies = seq2seq.load(folder)
         else:
@@ -48,7 +48,7 @@ class ServedModel(PythonModel):  # type: ignore[misc]
             cls = AutoModelForMaskedLM if self._fills else AutoModelForSequenceClassification
             cls = AutoModelForCausalLM if self._writes else cls
             if (folder / "adapter_config.json").exists():
-                from training.encoders import load_pretrained
+                from training.models.encoders import load_pretrained
 
                 config = AutoConfig.from_pretrained(folder)
                 name = cls.__name__
@@ -71,7 +71,7 @@ class ServedModel(PythonModel):  # type: ignore[misc]
         first = rows["first"].tolist()
         with torch.no_grad():
             if self._generates:
-                from training import seq2seq
+                from training.models import seq2seq
 
                 return pd.DataFrame(
                     {"text": seq2seq.answer(self._model, self._vocabularies, first)}

@@ -26,8 +26,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from training.models.learner import IGNORED
+
 PAD, BEGIN, END, UNKNOWN = 0, 1, 2, 3
-IGNORED = -100  # labels that stand for padding: not learned
 
 
 @dataclass

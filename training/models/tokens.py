@@ -11,8 +11,9 @@ import json
 import os
 import shutil
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from training.batching import Ids
+from training.batching import Ids, layout
 
 _CHUNK = 16_384
 _VERSION = 1
@@ -39,10 +40,24 @@ class Tokens:
     types: npt.NDArray[np.uint8] | None
     truncated: int
 
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[int]]) -> Tokens:
+        """Rows that are ids already."""
+        ids = np.fromiter(chain.from_iterable(rows), dtype=np.int32)
+        return cls(ids, _offsets([len(row) for row in rows]), None, 0)
+
     @property
     def lengths(self) -> Ids:
         """Tokens of each row, special ones included."""
         return np.diff(self.offsets)
+
+    def padded(self, rows: Ids, value: int) -> Ids:
+        """Those rows side by side, `value` where they have no token."""
+        return layout(self.offsets, rows).fill(self.ids, value)
+
+
+def _offsets(lengths: Sequence[int]) -> Ids:
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
 def fingerprint(tokenizer: Any) -> str:
@@ -116,14 +131,14 @@ def _encode(
         )
         rows = encoded["input_ids"]
         lengths += [len(row) for row in rows]
-        ids.append(np.fromiter((t for row in rows for t in row), dtype=np.int32))
+        ids.append(np.fromiter(chain.from_iterable(rows), dtype=np.int32))
         if with_types:
-            flat = (t for row in encoded["token_type_ids"] for t in row)
+            flat = chain.from_iterable(encoded["token_type_ids"])
             types.append(np.fromiter(flat, dtype=np.uint8))
         truncated += sum(bool(one.overflowing) for one in encoded.encodings)
     return Tokens(
         np.concatenate(ids),
-        np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        _offsets(lengths),
         np.concatenate(types) if with_types else None,
         truncated,
     )

@@ -1,8 +1,8 @@
 """Sequence to sequence from scratch: vocabularies, batches, model sizes, saving (SyGNS).
 
-Vocabularies are of whole words and are built from the training part alone; a word that only other
-parts have is unknown to the model, and a target with one cannot be got right (`Seq2SeqData.unknown`
-counts them).
+Vocabularies are of whole words and are built from the training part alone. A word that only other
+parts have is unknown to the model; a target with such a word cannot be answered
+(`Seq2SeqLearner.unknown` counts them).
 """
 
 from __future__ import annotations
@@ -16,31 +16,33 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+import pyarrow as pa
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from conf import UserError, setting
+from conf import UserError
 from etl.sygns import fol
-from training.batching import layout
-from training.seq2seq_models import (
+from training import launch
+from training.models.learner import IGNORED, Learner
+from training.models.networks import (
     BEGIN,
     END,
     GRU,
-    IGNORED,
     PAD,
     UNKNOWN,
     Config,
     Transformer,
     decode,
 )
+from training.models.tokens import Tokens
+from training.settings import Seq2Seq
 from training.tasks.dataset import Dataset, Ids
 
 log = logging.getLogger("adnominal")
 
 Model: TypeAlias = GRU | Transformer
 
-ARCHITECTURES = ("gru", "transformer")
 # (width of embeddings, of the state or of feed-forward blocks), by architecture and nominal number
 # of parameters. The paper states 10 M (section 4.1) and, without their shapes, 4 M and 27 M
 # (table 11). Its Transformer has "a model size of 512 and a hidden size of 256"; its GRU an
@@ -55,31 +57,6 @@ _HEADS = {"gru": 1, "transformer": 8}
 _SPECIAL = ("<pad>", "<begin>", "<end>", "<unknown>")
 _MODELS: dict[str, type[Model]] = {"gru": GRU, "transformer": Transformer}
 _FILES = ("config.json", "vocabulary.json", "model.safetensors")
-
-
-@dataclass(frozen=True)
-class Seq2Seq:
-    """Settings ``seq2seq.*``: which model is trained from scratch."""
-
-    architecture: str = setting("transformer", help="kind of model", choices=ARCHITECTURES)
-    size: str = setting(
-        "10M", help="parameters: the paper's is 10M", choices=("tiny", "4M", "10M", "27M")
-    )
-    dropout: float = setting(0.1, help="share of units left out in training")
-    beam: int = setting(1, help="answers followed at once when decoding; 1: greedily")
-    length_penalty: float = setting(
-        1.0,
-        help="answers of a beam compete by log-probability over length to this power: 0 the most "
-        "probable one, 1 the best mean a token",
-    )
-
-    def __post_init__(self) -> None:
-        if self.beam < 1:
-            raise UserError(f"beam={self.beam}: expected 1 or more")
-        if self.length_penalty < 0:
-            raise UserError(f"length_penalty={self.length_penalty:g}: expected 0 or more")
-        if not 0 <= self.dropout < 1:
-            raise UserError(f"dropout={self.dropout}: expected 0 or more and less than 1")
 
 
 @dataclass(frozen=True)
@@ -135,6 +112,10 @@ class Vocabularies:
             how,
         )
 
+    def read(self, texts: pa.StringArray | Sequence[str]) -> Tokens:
+        """Source texts as ids."""
+        return Tokens.of([self.source.ids(split_tokens(str(t), "words")) for t in texts])
+
     def texts(self, ids: Tensor) -> list[str]:
         """The target texts of generated ids, one a row."""
         return [join_tokens(self.target.words(row), self.splitting) for row in ids.tolist()]
@@ -155,50 +136,69 @@ def join_tokens(tokens: Sequence[str], how: str) -> str:
     return ("" if how == "formula" else " ").join(tokens)
 
 
-class _Ragged:
-    """Id sequences end to end: sequence i is ``values[offsets[i]:offsets[i + 1]]``."""
+class Seq2SeqLearner(Learner):
+    """A model from scratch with its vocabularies, and the parts of a dataset as token ids."""
 
-    def __init__(self, sequences: Sequence[Sequence[int]]) -> None:
-        sizes = np.array([len(ids) for ids in sequences], dtype=np.int64)
-        self.offsets = np.concatenate([[0], np.cumsum(sizes)])
-        self.values = np.fromiter(
-            (number for ids in sequences for number in ids), np.int64, int(self.offsets[-1])
-        )
+    def __init__(self, dataset: Dataset, settings: Seq2Seq) -> None:
+        """The vocabularies are of the training part.
 
-    @property
-    def sizes(self) -> Ids:
-        return np.diff(self.offsets)
-
-    def padded(self, rows: Ids, fill: int) -> Ids:
-        return layout(self.offsets, rows).fill(self.values, fill)
-
-
-class Seq2SeqData:
-    """The parts of a dataset as token ids, batched on demand."""
-
-    def __init__(self, dataset: Dataset, vocabularies: Vocabularies) -> None:
+        Raises:
+            UserError: a dataset of classes.
+        """
+        if dataset.kind != "seq2seq":
+            raise UserError(
+                f"task {dataset.task} has classes ({', '.join(dataset.labels)}); expected one with "
+                "target texts, as sygns"
+            )
         self.dataset = dataset
-        self.vocabularies = vocabularies
-        self.sources: dict[str, _Ragged] = {}
-        self.targets: dict[str, _Ragged] = {}
+        self.name = f"{settings.architecture}-{settings.size}"
+        self.vocabularies = vocabularies = Vocabularies.of(dataset)
+        self.sources: dict[str, Tokens] = {}
+        self.targets: dict[str, Tokens] = {}
         for part, examples in dataset.parts.items():
             assert examples.targets is not None
-            own, how = vocabularies, vocabularies.splitting
-            self.sources[part] = _Ragged(
-                [own.source.ids(split_tokens(t, "words")) for t in examples.first.to_pylist()]
+            self.sources[part] = vocabularies.read(examples.first)
+            self.targets[part] = Tokens.of(
+                [
+                    [*vocabularies.target.ids(split_tokens(text, vocabularies.splitting)), END]
+                    for text in examples.targets.to_pylist()
+                ]
             )
-            self.targets[part] = _Ragged(
-                [[*own.target.ids(split_tokens(t, how)), END] for t in examples.targets.to_pylist()]
-            )
+            if count := self.unknown(part):
+                log.warning(
+                    "%d of %d targets of %s have words that training has not: no answer can be "
+                    "right",
+                    count,
+                    len(examples),
+                    part,
+                )
+        # Positions reach to the longest sequence of any part, as the paper has it: those that
+        # training does not reach stay untrained.
+        longest = (
+            max(int(part.lengths.max()) for part in side.values())
+            for side in (self.sources, self.targets)
+        )
+        self._config = shape(settings, vocabularies, *longest)
+
+    def model(self, seed: int, dtype: Any = None) -> Any:
+        """A model whose weights are drawn by `seed`; other draws are left as they are."""
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            return _MODELS[self._config.architecture](self._config)
+
+    def parameters(self) -> int:
+        """How many weights the model has."""
+        with torch.device("meta"):
+            return sum(weights.numel() for weights in self.model(0).parameters())
 
     def lengths(self, part: str) -> Ids:
         """Tokens of each example, source and target together: what a batch is sorted by."""
-        return self.sources[part].sizes + self.targets[part].sizes
+        return self.sources[part].lengths + self.targets[part].lengths
 
     def unknown(self, part: str) -> int:
         """How many targets of a part have a word that training has not."""
         side = self.targets[part]
-        marks = np.concatenate([[0], np.cumsum(side.values == UNKNOWN)])
+        marks = np.concatenate([[0], np.cumsum(side.ids == UNKNOWN)])
         return int(np.count_nonzero(marks[side.offsets[1:]] > marks[side.offsets[:-1]]))
 
     def collate(self, part: str, indices: Ids) -> dict[str, Tensor]:
@@ -206,18 +206,37 @@ class Seq2SeqData:
 
         Padding is 0 in `input_ids` and -100, which no loss counts, in `labels`.
         """
-        rows = np.asarray(indices, dtype=np.int64)
-        ids = self.sources[part].padded(rows, PAD)
+        ids = self.sources[part].padded(indices, PAD)
         return {
             "input_ids": torch.from_numpy(ids),
             "attention_mask": torch.from_numpy((ids != PAD).astype(np.int64)),
-            "labels": torch.from_numpy(self.targets[part].padded(rows, IGNORED)),
+            "labels": torch.from_numpy(self.targets[part].padded(indices, IGNORED)),
         }
 
-    def decode(self, model: Model, batch: Mapping[str, Tensor], synced: bool = False) -> list[str]:
-        """The model's answers; `synced` as for `seq2seq_models.decode`, labels not looked at."""
-        found = decode(model, batch["input_ids"], batch["attention_mask"], synced)
-        return self.vocabularies.texts(found)
+    def tokens(self, batch: Mapping[str, Any]) -> tuple[int, int]:
+        """Source and target tokens of a batch, and the same with padding."""
+        mask, labels = batch["attention_mask"], batch["labels"]
+        return int(mask.sum() + (labels >= 0).sum()), mask.numel() + labels.numel()
+
+    def logits(self, model: Any, batch: Mapping[str, Any]) -> Any:
+        """Of each target token, teacher-forced, and word."""
+        return model(**batch).logits
+
+    def texts(self, model: Any, batch: Mapping[str, Any]) -> list[str]:
+        """What the model generates."""
+        # Processes that share out the weights have to take every step together.
+        synced, module = launch.world_size() > 1, getattr(model, "module", model)
+        return self.vocabularies.texts(
+            decode(module, batch["input_ids"], batch["attention_mask"], synced)
+        )
+
+    def save(self, model: Any, folder: Path, weights: Mapping[str, Any] | None = None) -> None:
+        """A folder that `load` reads."""
+        save(folder, model, self.vocabularies, weights)
+
+    def load(self, folder: Path) -> Any:
+        """What `save` has written."""
+        return load(folder)[0]
 
 
 def shape(
@@ -239,38 +258,6 @@ def shape(
         beam=settings.beam,
         length_penalty=settings.length_penalty,
     )
-
-
-def build(dataset: Dataset, settings: Seq2Seq, seed: int) -> tuple[Model, Seq2SeqData]:
-    """A new model, its weights drawn with `seed`, and the dataset's parts as batches for it.
-
-    Positions reach to the longest sequence of any part, as the paper has it: those that training
-    does not reach stay untrained.
-
-    Raises:
-        UserError: a dataset of classes.
-    """
-    if dataset.kind != "seq2seq":
-        raise UserError(
-            f"task {dataset.task} has classes ({', '.join(dataset.labels)}); expected one with "
-            "target texts, as sygns"
-        )
-    vocabularies = Vocabularies.of(dataset)
-    data = Seq2SeqData(dataset, vocabularies)
-    for part, examples in dataset.parts.items():
-        if count := data.unknown(part):
-            log.warning(
-                "%d of %d targets of %s have words that training has not: no answer can be right",
-                count,
-                len(examples),
-                part,
-            )
-    sides = (data.sources.values(), data.targets.values())
-    longest = (max(int(part.sizes.max()) for part in side) for side in sides)
-    config = shape(settings, vocabularies, *longest)
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        return _MODELS[config.architecture](config), data
 
 
 def save(
@@ -303,11 +290,11 @@ def answer(model: Model, vocabularies: Vocabularies, texts: Sequence[str]) -> li
     """
     if not texts:
         return []
-    side = _Ragged([vocabularies.source.ids(split_tokens(text, "words")) for text in texts])
-    longest = int(side.sizes.argmax())
+    side = vocabularies.read(texts)
+    longest = int(side.lengths.argmax())
     if (
         isinstance(model, Transformer)
-        and (size := int(side.sizes[longest])) > model.config.max_source
+        and (size := int(side.lengths[longest])) > model.config.max_source
     ):
         raise UserError(
             f"{texts[longest]!r} has {size} words; expected at most {model.config.max_source}, "

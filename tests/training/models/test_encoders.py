@@ -9,8 +9,8 @@ import pytest
 
 import conf
 from conf import UserError
-from training.encoders import PairLearner, find
 from training.evaluation import loss_sum
+from training.models.encoders import PairLearner, find
 from training.settings import Settings
 from training.tasks import task
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training.masked import Masking, draws, keys
+from training.models.masked import Masking, draws, keys
 
 # [PAD] [UNK] [CLS] [SEP] [MASK], eight words, four pieces that go on a word.
 SPECIAL = np.arange(17) < 5

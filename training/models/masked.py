@@ -24,12 +24,12 @@ import transformers
 from torch import Tensor
 from transformers import BertConfig
 
-from training import wordpiece
 from training.batching import Ids, seed_of
-from training.encoders import TokenLearner, padded, quiet
+from training.models import wordpiece
+from training.models.encoders import TokenLearner, padded, quiet
+from training.models.tokens import chunks, encode
 from training.pretraining import Settings
 from training.tasks import Dataset
-from training.tokens import chunks, encode
 
 Keys = npt.NDArray[np.uint64]
 

@@ -12,17 +12,18 @@ from hypothesis import strategies as st
 from conf import UserError
 from etl.sygns.generate import Sampler
 from etl.sygns.grammar import grammar
-from training import seq2seq
 from training.evaluation import loss_sum
-from training.seq2seq import (
-    Seq2Seq,
-    Seq2SeqData,
+from training.models import seq2seq
+from training.models.learner import IGNORED
+from training.models.networks import END, PAD, UNKNOWN, decode
+from training.models.seq2seq import (
+    Seq2SeqLearner,
     Vocabularies,
     Vocabulary,
     join_tokens,
     split_tokens,
 )
-from training.seq2seq_models import END, IGNORED, PAD, UNKNOWN, decode
+from training.settings import Seq2Seq
 from training.tasks.dataset import Dataset, Examples, Source
 
 SENTENCES = [
@@ -64,12 +65,21 @@ def dataset(train, test=None, splitting="words"):
     )
 
 
+ARCHITECTURES = ("gru", "transformer")
+
+
+def build(dataset, settings, seed=0):
+    """A new model, and what makes batches for it."""
+    learner = Seq2SeqLearner(dataset, settings)
+    return learner.model(seed), learner
+
+
 def everything(data, part="train"):
     return data.collate(part, np.arange(len(data.dataset.parts[part])))
 
 
 def trained(architecture, pairs=SENTENCES, updates=50):
-    model, data = seq2seq.build(dataset(pairs), Seq2Seq(architecture, "tiny", dropout=0.0), seed=0)
+    model, data = build(dataset(pairs), Seq2Seq(architecture, "tiny", dropout=0.0), seed=0)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     for _ in range(updates):
         _, loss = losses(model, everything(data))
@@ -107,10 +117,8 @@ def test_words_of_any_text_join_to_it(text):
 
 
 def test_vocabularies_are_of_training_alone():
-    data = Seq2SeqData(
-        dataset(SENTENCES, [("a fox ran", "EXIST FOX RUN"), ("a dog ran", "EXIST DOG RUN")]),
-        Vocabularies.of(dataset(SENTENCES)),
-    )
+    tests = [("a fox ran", "EXIST FOX RUN"), ("a dog ran", "EXIST DOG RUN")]
+    _, data = build(dataset(SENTENCES, tests), Seq2Seq(size="tiny"))
     own = data.vocabularies
     assert own.source.tokens[:4] == ("<pad>", "<begin>", "<end>", "<unknown>")
     assert list(own.source.tokens[4:]) == sorted(own.source.tokens[4:])
@@ -121,7 +129,7 @@ def test_vocabularies_are_of_training_alone():
 
 
 def test_targets_that_cannot_be_answered_are_told_of(caplog):
-    seq2seq.build(dataset(SENTENCES, [("a fox ran", "FOX")]), Seq2Seq("gru", "tiny"), 0)
+    build(dataset(SENTENCES, [("a fox ran", "FOX")]), Seq2Seq("gru", "tiny"), 0)
     assert "1 of 1 targets of test have words that training has not" in caplog.text
 
 
@@ -129,9 +137,9 @@ def test_targets_that_cannot_be_answered_are_told_of(caplog):
 
 
 def test_a_batch_is_padded_to_its_longest():
-    data = Seq2SeqData(dataset(SENTENCES), Vocabularies.of(dataset(SENTENCES)))
+    _, data = build(dataset(SENTENCES), Seq2Seq(size="tiny"))
     assert data.lengths("train").tolist() == [3 + 4, 3 + 4, 5 + 5, 4 + 6]
-    assert data.targets["train"].sizes.tolist() == [4, 4, 5, 6]
+    assert data.targets["train"].lengths.tolist() == [4, 4, 5, 6]
     batch = data.collate("train", np.array([3, 0]))
     assert batch["input_ids"].shape == (2, 4)
     assert batch["attention_mask"].tolist() == [[1, 1, 1, 1], [1, 1, 1, 0]]
@@ -144,18 +152,18 @@ def test_a_batch_is_padded_to_its_longest():
 # Models
 
 
-@pytest.mark.parametrize("architecture", seq2seq.ARCHITECTURES)
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_what_was_learnt_is_decoded(architecture):
     model, data = trained(architecture)
-    assert data.decode(model, everything(data)) == [target for _, target in SENTENCES]
+    assert data.texts(model, everything(data)) == [target for _, target in SENTENCES]
     # In another batch, and alone: padding changes nothing.
     for row, (sentence, target) in enumerate(SENTENCES):
-        assert data.decode(model, data.collate("train", np.array([row]))) == [target]
+        assert data.texts(model, data.collate("train", np.array([row]))) == [target]
         assert seq2seq.answer(model, data.vocabularies, [sentence]) == [target]
     assert seq2seq.answer(model, data.vocabularies, []) == []
 
 
-@pytest.mark.parametrize("architecture", seq2seq.ARCHITECTURES)
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_stepwise_decoding_is_the_argmax_of_the_forward_pass(architecture):
     """Reading its own answer as the target, the model must say it again at every position."""
     model, data = trained(architecture, updates=8)  # half-learnt: answers are long and wrong
@@ -176,20 +184,20 @@ def losses(model, batch):
     return logits, loss_sum(logits, batch["labels"])
 
 
-@pytest.mark.parametrize("architecture", seq2seq.ARCHITECTURES)
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_padding_neither_changes_logits_nor_counts_in_the_loss(architecture):
     model, data = trained(architecture, updates=3)
     with torch.no_grad():
         (together, whole), *alone = [
             losses(model, data.collate("train", np.array(rows))) for rows in ([0, 3], [0], [3])
         ]
-    terms = data.targets["train"].sizes[[0, 3]]
+    terms = data.targets["train"].lengths[[0, 3]]
     torch.testing.assert_close(together[0, : terms[0]], alone[0][0][0])
     torch.testing.assert_close(whole, alone[0][1] + alone[1][1])
     assert whole > terms.sum() / 100
 
 
-@pytest.mark.parametrize("architecture", seq2seq.ARCHITECTURES)
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_a_token_does_not_see_those_after_it(architecture):
     model, data = trained(architecture, updates=3)
     batch = data.collate("train", np.array([3]))
@@ -229,7 +237,7 @@ def test_sizes_have_the_parameters_that_they_are_named_for(kind, size):
 
 def test_weights_follow_the_seed_and_leave_other_draws_alone():
     def weights(seed):
-        model, _ = seq2seq.build(dataset(SENTENCES), Seq2Seq("gru", "tiny"), seed)
+        model, _ = build(dataset(SENTENCES), Seq2Seq("gru", "tiny"), seed)
         return torch.cat([w.flatten() for w in model.state_dict().values()])
 
     torch.manual_seed(5)
@@ -244,7 +252,7 @@ def test_weights_follow_the_seed_and_leave_other_draws_alone():
 # Saving
 
 
-@pytest.mark.parametrize("architecture", seq2seq.ARCHITECTURES)
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_a_saved_model_answers_the_same(architecture, tmp_path):
     model, data = trained(architecture, updates=20)
     seq2seq.save(tmp_path, model, data.vocabularies)
@@ -286,6 +294,6 @@ def test_texts_longer_than_the_positions():
 def test_datasets_of_classes_and_odd_settings():
     classes = Dataset("adept_3", "demo", "random", "", ("less", "more"), {}, ())
     with pytest.raises(UserError, match=r"task adept_3 has classes \(less, more\)"):
-        seq2seq.build(classes, Seq2Seq(), 0)
+        build(classes, Seq2Seq(), 0)
     with pytest.raises(UserError, match="dropout=1"):
         Seq2Seq(dropout=1.0)

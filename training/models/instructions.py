@@ -17,8 +17,8 @@ import pyarrow as pa
 from conf import UserError
 from training import launch
 from training.batching import Ids
-from training.encoders import PairLearner, longest, unadapted
-from training.learner import IGNORED
+from training.models.encoders import PairLearner, longest, unadapted
+from training.models.learner import IGNORED
 from training.tasks import Examples
 
 # Token ids, a list each.

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from conf import JobFailed, UserError, setting
-from training import packaged
 from training.files import replace_json
+from training.models import packaged
 
 log = logging.getLogger("adnominal")
 

@@ -25,9 +25,9 @@ import numpy as np
 import conf
 from conf import UserError
 from training.batching import Ids
-from training.encoders import ADAPTERS, adapted, find
 from training.files import replace_json
-from training.learner import Learner
+from training.models.encoders import ADAPTERS, adapted, find
+from training.models.learner import Learner
 from training.tasks import Dataset, Task
 
 RECORD = "adnominal.json"

@@ -19,9 +19,9 @@ from tests.training.conftest import losses
 from tests.training.tasks import lake as tables
 from training.answering import classifier, scores
 from training.evaluation import loss_sum
-from training.instructions import InstructionLearner
 from training.job import finetune, prepare
-from training.loading import resolve
+from training.models.instructions import InstructionLearner
+from training.models.loading import resolve
 from training.settings import Settings
 from training.tasks import task
 

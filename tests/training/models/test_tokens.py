@@ -4,8 +4,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from training import tokens
-from training.tokens import encode, fingerprint, key
+from training.models import tokens
+from training.models.tokens import encode, fingerprint, key
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ import pytest
 
 from conf import UserError
 from tests.training.conftest import sentence_rows
-from training import wordpiece
-from training.wordpiece import SPECIAL, tokenizer, vocabulary
+from training.models import wordpiece
+from training.models.wordpiece import SPECIAL, tokenizer, vocabulary
 
 TEXTS = pa.array(
     [row["text"] for row in sentence_rows()] + ["Ein Café, 5° kalt."], pa.large_string()
@@ -45,7 +45,7 @@ def test_another_process_finds_the_same():
     # Hash tables are ordered by chance, and differently in each process.
     code = (
         "from tests.training.test_wordpiece import SIZE, TEXTS\n"
-        "from training.wordpiece import vocabulary\n"
+        "from training.models.wordpiece import vocabulary\n"
         "print(*vocabulary(TEXTS, SIZE, lowercase=True))"
     )
     found = subprocess.run(

@@ -6,22 +6,14 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from etl.registry import DATASETS
 from training.tasks import Dataset
 
 _LIMITS = {
-    "adept": (
-        "Labels are judgements of plausibility by crowd workers. Adjectives of identity (of age, "
-        "colour, gender, religion) can lower what the model holds a person to be able to do; do "
-        "not use it to judge people."
-    ),
-    "plane": "Items come of rules over classes of adjectives, not of judgements.",
-    "asp": "Hypotheses are templates; scores there say little about free text.",
-    "sygns": "Sentences are of a small generated grammar; other words are unknown to the model.",
     "sentences": "The model knows its corpus alone, with whatever is said and left out there.",
     "pairs": "The model knows what its premise and hypothesis pairs show, artefacts included.",
+    **{name: dataset.training.limits for name, dataset in DATASETS.items()},
 }
-
-
 _KINDS = {
     "classification": "text-classification",
     "seq2seq": "text2text-generation",

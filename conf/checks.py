@@ -1,0 +1,23 @@
+"""Checks of values that settings of several jobs share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from conf import UserError
+
+
+def check_least(settings: Any, least: int, *names: str) -> None:
+    """Raise `UserError` where one of the settings named is given and below `least`."""
+    for name in names:
+        value = getattr(settings, name)
+        if value is not None and value < least:
+            raise UserError(f"{name}={value}: expected {least} or more")
+
+
+def check_distinct(settings: Any, *names: str) -> None:
+    """Raise `UserError` where one of the lists named has a value twice."""
+    for name in names:
+        values = getattr(settings, name)
+        if len(set(values)) < len(values):
+            raise UserError(f"{name}={values}: the same value twice")
