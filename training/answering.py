@@ -152,9 +152,11 @@ def scores(
     advance: Callable[[int], None] = lambda rows: None,
 ) -> npt.NDArray[np.float64]:
     """The probability of each class (rows, classes) of texts; `second` for models of two texts."""
-    found = model.answer(model.encode(texts(first, second)), batch_size, advance, together=False)
-    assert found.scores is not None
-    return found.scores
+    evaluation = model.answer(
+        model.encode(texts(first, second)), batch_size, advance, together=False
+    )
+    assert evaluation.scores is not None
+    return evaluation.scores
 
 
 def texts(first: pa.StringArray, second: pa.StringArray | None = None) -> Examples:

@@ -62,12 +62,12 @@ class Checkpoints:
 
     def latest(self) -> Pointer | None:
         """The newest complete checkpoint, the same in every process; None where there is none."""
-        found = None
+        pointer = None
         path = self.folder / _POINTER
         if launch.rank() == 0 and path.exists():
-            kept = json.loads(path.read_text(encoding="utf-8"))
-            found = Pointer(kept["tag"], kept["world"], State(**kept["state"]))
-        return launch.broadcast(found)
+            values = json.loads(path.read_text(encoding="utf-8"))
+            pointer = Pointer(values["tag"], values["world"], State(**values["state"]))
+        return launch.broadcast(pointer)
 
     def complete(self, tag: str, state: State) -> None:
         """Point to a checkpoint that every process has written, then delete the others."""

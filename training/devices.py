@@ -96,8 +96,8 @@ def spread(
         while waiting or running:
             while waiting and free:
                 device, run = free.popleft(), waiting.popleft()
-                done = len(runs) - len(waiting)
-                log.info("run %d of %d on device %d: %s", done, len(runs), device, run.label)
+                number = len(runs) - len(waiting)
+                log.info("run %d of %d on device %d: %s", number, len(runs), device, run.label)
                 begin(run)
                 running[device] = run, _start(run, devices[device])
             time.sleep(EVERY)

@@ -55,14 +55,14 @@ def estimate(settings: Training, learner: Learner, ranks: int) -> Estimate:
     # DeepSpeed's optimizer has weights in single precision of its own.
     states = trained * (_MOMENTS + (4 if deepspeed else 0))
     lora: Any = getattr(settings, "lora", None)
-    held = parameters * (lora.bits / 8 if lora is not None and lora.bits else size)
+    weights = parameters * (lora.bits / 8 if lora is not None and lora.bits else size)
     saved = (trained if lora is not None and lora.rank else parameters) * size
     merged = parameters * size if lora is not None and lora.rank and lora.merge else 0
     return Estimate(
         parameters,
         trained,
         ranks,
-        weights=int(held) // (ranks if stage == 3 else 1),
+        weights=int(weights) // (ranks if stage == 3 else 1),
         gradients=trained * size // (ranks if stage >= 2 else 1),
         optimizer=states // (ranks if stage >= 1 else 1),
         disk=2 * (saved + states) + 3 * saved + merged,

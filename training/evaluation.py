@@ -106,19 +106,21 @@ def evaluate(
 
 
 def _joined(shares: Sequence[_Share], kind: str) -> Evaluation:
-    place = np.argsort(np.concatenate([rows for own in shares for rows in own.rows]), kind="stable")
-    terms = sum(own.terms for own in shares)
-    loss = sum(own.loss for own in shares) / terms if terms else None
+    place = np.argsort(
+        np.concatenate([rows for share in shares for rows in share.rows]), kind="stable"
+    )
+    terms = sum(share.terms for share in shares)
+    loss = sum(share.loss for share in shares) / terms if terms else None
     sums: Counter[str] = Counter()
-    for own in shares:
-        sums.update(own.sums)
+    for share in shares:
+        sums.update(share.sums)
     means = {name: value / max(1, terms) for name, value in sums.items()}
     if kind == "masked":
         return Evaluation(None, None, loss, means)
     if kind == "seq2seq":
-        texts = [text for own in shares for text in own.texts]
+        texts = [text for share in shares for text in share.texts]
         return Evaluation([texts[at] for at in place], None, loss)
-    logits = np.concatenate([own.logits for own in shares if own.logits is not None])[place]
+    logits = np.concatenate([share.logits for share in shares if share.logits is not None])[place]
     scores = softmax(logits.astype(np.float64))
     return Evaluation(scores.argmax(axis=1), scores, loss)
 

@@ -35,8 +35,8 @@ class Point(Generic[_Settings]):
     @property
     def label(self) -> str:
         """``learning_rate=3e-05 epochs=3 seed=1``."""
-        own = [f"{key}={value}" for key, value in self.changes.items()]
-        return " ".join([*own, f"seed={self.settings.seed}"])
+        parts = [f"{key}={value}" for key, value in self.changes.items()]
+        return " ".join([*parts, f"seed={self.settings.seed}"])
 
 
 def axes(settings: Training) -> dict[str, list[Any]]:
@@ -45,7 +45,7 @@ def axes(settings: Training) -> dict[str, list[Any]]:
     Raises:
         UserError: an axis that is not a list of different values, or not one for a grid.
     """
-    found: dict[str, list[Any]] = {}
+    axes_by_name: dict[str, list[Any]] = {}
 
     def walk(values: Mapping[str, Any], inside: str) -> None:
         for key, value in values.items():
@@ -59,10 +59,10 @@ def axes(settings: Training) -> dict[str, list[Any]]:
             elif len({json.dumps(v, default=str) for v in value}) < len(value):
                 raise UserError(f"grid.{name}={value}: the same value twice")
             else:
-                found[name] = value
+                axes_by_name[name] = value
 
     walk(settings.grid, "")
-    return found
+    return axes_by_name
 
 
 def points(settings: _Settings) -> list[Point[_Settings]]:
@@ -71,12 +71,12 @@ def points(settings: _Settings) -> list[Point[_Settings]]:
     Raises:
         UserError: as `axes`; or a combination that the settings refuse.
     """
-    own = axes(settings)
+    values_of_axes = axes(settings)
     if settings.train_size:
-        own["train_size"] = list(settings.train_size)
-    found = []
-    for values in itertools.product(*own.values()):
-        changes = dict(zip(own, values, strict=True))
+        values_of_axes["train_size"] = list(settings.train_size)
+    grid_points = []
+    for values in itertools.product(*values_of_axes.values()):
+        changes = dict(zip(values_of_axes, values, strict=True))
         for seed in settings.seeds:
             single = {key: [v] if key == "train_size" else v for key, v in changes.items()}
             try:
@@ -84,8 +84,8 @@ def points(settings: _Settings) -> list[Point[_Settings]]:
             except UserError as error:
                 raise UserError(f"grid: {error}") from error
             object.__setattr__(one, "grid", {})
-            found.append(Point(changes, one))
-    return found
+            grid_points.append(Point(changes, one))
+    return grid_points
 
 
 def content(dataset: Dataset) -> str:
@@ -160,11 +160,11 @@ def best(
     rows: Sequence[Mapping[str, Any]], key: str, *, smallest: bool
 ) -> Mapping[str, Any] | None:
     """The combination with the best mean of a figure; the first of equals; None without any."""
-    there = [
+    candidates = [
         row for row in rows if math.isfinite(row["figures"].get(key, {}).get("mean", math.nan))
     ]
     sign = 1 if smallest else -1
-    return min(there, key=lambda row: sign * row["figures"][key]["mean"], default=None)
+    return min(candidates, key=lambda row: sign * row["figures"][key]["mean"], default=None)
 
 
 def summary_table(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> str:
@@ -175,12 +175,12 @@ def summary_table(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> str
         cells = [str(row["changes"].get(key, "")) for key in axes_there]
         cells.append(str(len(row["seeds"])))
         for key in keys:
-            own = row["figures"].get(key)
-            if own is None:
+            figure = row["figures"].get(key)
+            if figure is None:
                 cells.append("")
                 continue
-            reach = f" ± {own['high'] - own['mean']:.4f}" if "high" in own else ""
-            cells.append(f"{own['mean']:.4f}{reach}")
+            reach = f" ± {figure['high'] - figure['mean']:.4f}" if "high" in figure else ""
+            cells.append(f"{figure['mean']:.4f}{reach}")
         lines.append(cells)
     rule = ["---"] * len(lines[0])
     return "\n".join(f"| {' | '.join(cells)} |" for cells in [lines[0], rule, *lines[1:]])

@@ -78,9 +78,9 @@ def execute(settings: Training, work: Sequence[Work]) -> None:
     """
     if settings.dry_run is not None:
         if launch.rank() == 0:
-            for one in work:
-                cost = estimate(one.point.settings, one.learner, settings.dry_run)
-                print(f"{one.point.label}: {cost.text}")
+            for run_work in work:
+                cost = estimate(run_work.point.settings, run_work.learner, settings.dry_run)
+                print(f"{run_work.point.label}: {cost.text}")
         return
     launch.start()
     first = work[0]
@@ -90,19 +90,19 @@ def execute(settings: Training, work: Sequence[Work]) -> None:
     results, failed = [], []
     with runs.group(name, out / "mlflow.json", len(work)) as parent:
         reasons = _spread(settings, work, runs, parent)
-        for number, one in enumerate(work, 1):
+        for number, run_work in enumerate(work, 1):
             if parent is not None and launch.rank() == 0:
-                log.info("run %d of %d: %s", number, len(work), one.point.label)
+                log.info("run %d of %d: %s", number, len(work), run_work.point.label)
             try:
-                if one.folder in reasons:
-                    raise JobFailed(reasons[one.folder])
-                result = runs.once(_plan(one), functools.partial(_trained, one), parent)
+                if run_work.folder in reasons:
+                    raise JobFailed(reasons[run_work.folder])
+                result = runs.once(_plan(run_work), functools.partial(_trained, run_work), parent)
                 # The same run may stand in another grid, with other axes.
-                results.append({**result, "changes": dict(one.point.changes)})
+                results.append({**result, "changes": dict(run_work.point.changes)})
                 if launch.rank() == 0 and not settings.keep_checkpoints:
-                    shutil.rmtree(one.folder / "checkpoints", ignore_errors=True)
+                    shutil.rmtree(run_work.folder / "checkpoints", ignore_errors=True)
             except JobFailed as error:
-                failed.append(f"{one.point.label} ({error})")
+                failed.append(f"{run_work.point.label} ({error})")
                 log.error("failed: %s", failed[-1])
             gc.collect()
         if launch.rank() == 0 and results:
@@ -117,14 +117,16 @@ def _spread(
     """Do the unfinished runs of a grid on the devices at hand, where there are several; why those
     failed that did, by their folders."""
     waiting = [
-        devices.QueuedRun(one.job, one.point.label, one.point.settings, one.folder)
-        for one in work
-        if not runs.is_finished(one.folder)
+        devices.QueuedRun(
+            run_work.job, run_work.point.label, run_work.point.settings, run_work.folder
+        )
+        for run_work in work
+        if not runs.is_finished(run_work.folder)
     ]
     environments = devices.environments(settings)
     if min(len(environments), len(waiting)) < 2:
         return {}
-    plans = {one.folder: _plan(one) for one in work}
+    plans = {run_work.folder: _plan(run_work) for run_work in work}
     return devices.spread(
         waiting, environments, lambda run: runs.announce(plans[run.folder], parent)
     )
@@ -138,9 +140,9 @@ def prepare(settings: Settings) -> list[Work]:
             room on the disk.
     """
 
-    def load(own: Settings) -> tuple[Task, Dataset]:
-        task = tasks.task(own.task)
-        dataset = task.load(own.lake)
+    def load(settings: Settings) -> tuple[Task, Dataset]:
+        task = tasks.task(settings.task)
+        dataset = task.load(settings.lake)
         if "train" not in dataset.parts:
             raise UserError(
                 f"task.scheme={dataset.scheme}: {dataset.task} has no rows to train on there; "
@@ -166,20 +168,20 @@ def prepared(
     work: list[Work] = []
     loaded: dict[str, tuple[Task | None, Dataset, str]] = {}
     for point in grid.points(settings):
-        own = point.settings
-        precision_of(own)
-        read_deepspeed(own.deepspeed)
-        values = [getattr(own, name) for name in decisive]
+        single = point.settings
+        precision_of(single)
+        read_deepspeed(single.deepspeed)
+        values = [getattr(single, name) for name in decisive]
         key = json.dumps(values, sort_keys=True, default=str)
         if key not in loaded:
-            task, dataset = load(own)
+            task, dataset = load(single)
             loaded[key] = task, dataset, grid.content(dataset)
         task, dataset, data = loaded[key]
-        if own.size is not None:
-            tasks.nested_subset(dataset.parts["train"].item_ids, own.size, own.seed)
-        out = Path(own.out or f"runs/{dataset.task if task is None else task.name}")
+        if single.size is not None:
+            tasks.nested_subset(dataset.parts["train"].item_ids, single.size, single.seed)
+        out = Path(single.out or f"runs/{dataset.task if task is None else task.name}")
         folder, group = out / grid.name(point, data), grid.group(point, data)
-        work.append(Work(job, point, task, dataset, learner(dataset, own), folder, group))
+        work.append(Work(job, point, task, dataset, learner(dataset, single), folder, group))
     check_room(work)
     return work
 
@@ -189,17 +191,17 @@ def check_room(work: Sequence[Work]) -> None:
     if work[0].point.settings.dry_run is not None:
         return
     # Most points of a grid write as much as the others.
-    distinct = {_size_key(own): own for own in work}.values()
+    distinct = {_size_key(run): run for run in work}.values()
     ranks = launch.world_size()
-    largest = max(estimate(own.point.settings, own.learner, ranks).disk for own in distinct)
+    largest = max(estimate(run.point.settings, run.learner, ranks).disk for run in distinct)
     check_space(work[0].folder.parent, largest)
 
 
-def _size_key(own: Work) -> str:
+def _size_key(work: Work) -> str:
     """What decides how much a run writes."""
-    settings = own.point.settings
+    settings = work.point.settings
     names = ("lora", "freeze", "seq2seq", "deepspeed", "precision", "layers", "hidden")
-    return repr([own.learner.name, *(getattr(settings, name, None) for name in names)])
+    return repr([work.learner.name, *(getattr(settings, name, None) for name in names)])
 
 
 def learner(dataset: Dataset, settings: Settings) -> Learner:
@@ -222,57 +224,61 @@ def learner(dataset: Dataset, settings: Settings) -> Learner:
     return PairLearner(dataset, settings)
 
 
-def _plan(own: Work) -> Plan:
-    settings = own.point.settings
-    name = settings.run_name or own.point.label
-    return Plan(own.folder, name, settings, _facts(own), own.dataset.sources, own.group)
+def _plan(work: Work) -> Plan:
+    settings = work.point.settings
+    name = settings.run_name or work.point.label
+    return Plan(work.folder, name, settings, _facts(work), work.dataset.sources, work.group)
 
 
-def _facts(own: Work) -> dict[str, Any]:
-    settings = {} if own.task is None else dataclasses.asdict(own.task.settings)
+def _facts(work: Work) -> dict[str, Any]:
+    settings = {} if work.task is None else dataclasses.asdict(work.task.settings)
     return {
-        "task": {"name": own.name, **settings},
-        "model_name": own.learner.name,
-        "parameters": own.learner.parameters(),
+        "task": {"name": work.name, **settings},
+        "model_name": work.learner.name,
+        "parameters": work.learner.parameters(),
         "processes": launch.world_size(),
-        "precision_used": precision_of(own.point.settings),
-        "train_examples": own.point.settings.size or len(own.dataset.parts["train"]),
+        "precision_used": precision_of(work.point.settings),
+        "train_examples": work.point.settings.size or len(work.dataset.parts["train"]),
     }
 
 
-def _trained(own: Work, run: Run) -> Outcome:
-    settings, dataset = own.point.settings, own.dataset
+def _trained(work: Work, run: Run) -> Outcome:
+    settings, dataset = work.point.settings, work.dataset
     from training.loop import TrainingLoop
     from training.models.encoders import PairLearner
 
     with launch.first_on_machine():
-        own.learner.prepare()
-    shortened = own.learner.truncated()
+        work.learner.prepare()
+    shortened = work.learner.truncated()
     if launch.rank() == 0 and any(shortened.values()):
         log.info("longer than the limit of tokens and cut: %s", shortened)
     trainer = TrainingLoop(
         settings,
-        own.task,
-        own.learner,
-        own.folder,
+        work.task,
+        work.learner,
+        work.folder,
         on_step=lambda step, figures: run.metrics(figures, step),
         on_evaluation=lambda step, figures: run.metrics(figures, step),
     )
     parts = tuple(part for part in dataset.parts if part != "train")
-    weights, found = trainer.train(parts)
+    weights, evaluations = trainer.train(parts)
     lora = getattr(settings, "lora", None)
     if lora is not None and lora.rank and lora.merge and launch.rank() == 0:
-        assert isinstance(own.learner, PairLearner)
-        own.learner.merge(weights, own.folder / "merged")
+        assert isinstance(work.learner, PairLearner)
+        work.learner.merge(weights, work.folder / "merged")
     figures: dict[str, float] = {}
-    for part, one in found.items():
-        figures |= trainer.figures(part, one)
-    answers = {part: one.predicted for part, one in found.items() if one.predicted is not None}
-    if own.task is not None:
-        figures |= own.task.together(dataset, answers)
+    for part, evaluation in evaluations.items():
+        figures |= trainer.figures(part, evaluation)
+    answers = {
+        part: evaluation.predicted
+        for part, evaluation in evaluations.items()
+        if evaluation.predicted is not None
+    }
+    if work.task is not None:
+        figures |= work.task.together(dataset, answers)
     state = trainer.state
     result = {
-        "changes": dict(own.point.changes),
+        "changes": dict(work.point.changes),
         "seed": settings.seed,
         "figures": figures,
         "updates": state.step,
@@ -284,53 +290,53 @@ def _trained(own: Work, run: Run) -> Outcome:
     }
     if launch.rank() != 0:
         return Outcome(result)
-    log.info("%s: %s", own.point.label, figures_line(figures))
-    text = _described(own, weights, figures)
-    rows = _rows(own, found, run.name)
-    _record(own, run, weights, found)
+    log.info("%s: %s", work.point.label, figures_line(figures))
+    text = _described(work, weights, figures)
+    rows = _rows(work, evaluations, run.name)
+    _record(work, run, weights, evaluations)
     final = {f"final/{name}": value for name, value in figures.items()}
     return Outcome(result, rows, final, {"model_card.md": text}, state.step)
 
 
-def _described(own: Work, weights: Path, figures: Mapping[str, float]) -> str:
+def _described(work: Work, weights: Path, figures: Mapping[str, float]) -> str:
     """The model card; it lies beside the weights, with what the model was trained on."""
-    settings = own.point.settings
+    settings = work.point.settings
     text = card(
-        own.dataset,
-        task=own.name,
-        model=own.learner.name,
+        work.dataset,
+        task=work.name,
+        model=work.learner.name,
         settings=conf.identity(settings),
         figures=figures,
         code=conf.code_version(),
     )
     replace_text(weights / "README.md", text)
-    if own.task is not None:
-        trained(own.task, own.dataset, own.learner, settings.seed).write(weights)
+    if work.task is not None:
+        trained(work.task, work.dataset, work.learner, settings.seed).write(weights)
     return text
 
 
-def _rows(own: Work, found: Mapping[str, Evaluation], run_id: str) -> pa.Table | None:
+def _rows(work: Work, evaluations: Mapping[str, Evaluation], run_id: str) -> pa.Table | None:
     """What the run predicts, as rows of the table predictions."""
-    seed, model = own.point.settings.seed, own.learner.name
+    seed, model = work.point.settings.seed, work.learner.name
     parts = [
-        predictions.of_part(own.dataset, part, one, run_id=run_id, seed=seed, model=model)
-        for part, one in found.items()
-        if one.predicted is not None
+        predictions.of_part(work.dataset, part, evaluation, run_id=run_id, seed=seed, model=model)
+        for part, evaluation in evaluations.items()
+        if evaluation.predicted is not None
     ]
     return pa.concat_tables(parts) if parts else None
 
 
-def _record(own: Work, run: Run, weights: Path, found: Mapping[str, Evaluation]) -> None:
+def _record(work: Work, run: Run, weights: Path, evaluations: Mapping[str, Evaluation]) -> None:
     """Confusion matrices and the model, in MLflow."""
-    dataset = own.dataset
-    for part, one in found.items():
+    dataset = work.dataset
+    for part, evaluation in evaluations.items():
         gold = dataset.parts[part].gold
-        if one.scores is not None and gold is not None:
-            answers = dataset.outcome_of[np.asarray(one.predicted)]
+        if evaluation.scores is not None and gold is not None:
+            answers = dataset.outcome_of[np.asarray(evaluation.predicted)]
             counts = metrics.confusion(gold, answers, len(dataset.outcomes))
             run.confusion(counts, dataset.outcomes, f"confusion_{part}")
-    if own.point.settings.log_model:
-        instructed = getattr(own.point.settings, "instructions", False)
+    if work.point.settings.log_model:
+        instructed = getattr(work.point.settings, "instructions", False)
         pair = dataset.parts["train"].second is not None and not instructed
         run.model(weights, pair=pair, generates=instructed or dataset.kind == "seq2seq")
 
@@ -347,8 +353,8 @@ def _summarise(
     if len(results) == 1:
         return
     main = ("perplexity", "accuracy", "macro_f1")
-    shown = [k for k in rows[0]["figures"] if k.split("/")[-1] in main]
-    text = grid.summary_table(rows, shown)
+    columns = [k for k in rows[0]["figures"] if k.split("/")[-1] in main]
+    text = grid.summary_table(rows, columns)
     print(text)
     if parent is None:
         return
@@ -358,8 +364,8 @@ def _summarise(
         parent.tags({"best": json.dumps(winner["changes"], default=str)})
         parent.metrics(
             {
-                f"{name}/{what}": value
-                for name, own in winner["figures"].items()
-                for what, value in own.items()
+                f"{name}/{statistic}": value
+                for name, statistics in winner["figures"].items()
+                for statistic, value in statistics.items()
             }
         )

@@ -165,13 +165,13 @@ def group(deepspeed: bool) -> Iterator[None]:
     if deepspeed and "RANK" not in os.environ:
         place = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1"}
         place["MASTER_PORT"] = str(_free_port())
-    own = {name: value for name, value in place.items() if name not in os.environ}
-    os.environ.update(own)
+    added = {name: value for name, value in place.items() if name not in os.environ}
+    os.environ.update(added)
     try:
         start(deepspeed)
         yield
     finally:
-        for name in own:
+        for name in added:
             os.environ.pop(name, None)
 
 
@@ -196,14 +196,14 @@ def environment() -> None:
 def _compiler_unheard() -> Iterator[None]:
     """Without what compilers say on standard error: DeepSpeed tries out which ops would build."""
     sys.stderr.flush()
-    kept = os.dup(2)
+    standard_error = os.dup(2)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, 2)
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(standard_error, 2)
+        os.close(standard_error)
         os.close(nowhere)
 
 
@@ -237,8 +237,8 @@ def broadcast(value: _T) -> _T:
 
     box: list[Any] = [value]
     dist.broadcast_object_list(box, src=0)
-    own: _T = box[0]
-    return own
+    received: _T = box[0]
+    return received
 
 
 def barrier() -> None:
@@ -265,6 +265,6 @@ def gather(value: _T) -> list[_T]:
         return [value]
     import torch.distributed as dist
 
-    found: list[Any] = [None] * world_size()
-    dist.all_gather_object(found, value)
-    return found
+    gathered: list[Any] = [None] * world_size()
+    dist.all_gather_object(gathered, value)
+    return gathered

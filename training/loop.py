@@ -118,11 +118,11 @@ class TrainingLoop:
     def _train(self, args: TrainingArguments, pointer: Pointer | None) -> None:
         if self.state.step == self.total or self.state.stopped:
             return
-        done = self.samples_until(self.state.step)
+        samples = self.samples_until(self.state.step)
         label = f"{self.learner.dataset.task} seed {self.settings.seed}"
         self._cut_log()
         with Progress(
-            label, len(self.rows) * self.settings.epochs, done, silent=launch.rank() != 0
+            label, len(self.rows) * self.settings.epochs, samples, silent=launch.rank() != 0
         ) as progress:
             inner = LearnerTrainer(self, args, progress)
             try:
@@ -179,9 +179,9 @@ class TrainingLoop:
         if launch.rank() == 0 and path.exists():
             lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
             # The last line may have been cut off by a kill.
-            whole = [line for line in lines if line.endswith("\n")]
-            kept = [line for line in whole if json.loads(line)["step"] <= self.state.step]
-            path.write_text("".join(kept), encoding="utf-8")
+            complete = [line for line in lines if line.endswith("\n")]
+            remaining = [line for line in complete if json.loads(line)["step"] <= self.state.step]
+            path.write_text("".join(remaining), encoding="utf-8")
 
     def validate(self, model: Any, save: Callable[[Path], None]) -> dict[str, float]:
         """Evaluate on the validation part; keep the weights if they are the best so far."""
@@ -189,8 +189,8 @@ class TrainingLoop:
         by_loss = settings.metric == "loss"
         # Generated texts are dear; they are not asked for where nothing hangs on them.
         answers = not by_loss or self.learner.dataset.kind != "seq2seq"
-        found = evaluate(self.learner, model, "val", settings.eval_batch_size, answers=answers)
-        figures = self.figures("val", found)
+        evaluation = evaluate(self.learner, model, "val", settings.eval_batch_size, answers=answers)
+        figures = self.figures("val", evaluation)
         value = figures["val/loss" if by_loss else f"val/{settings.metric}"]
         if not math.isfinite(figures.get("val/loss", 0.0)):
             # Whatever class stands first where all scores are NaN may even be right.
@@ -207,15 +207,15 @@ class TrainingLoop:
             self._on_evaluation(state.step, figures)
         return figures
 
-    def figures(self, part: str, found: Evaluation) -> dict[str, float]:
+    def figures(self, part: str, evaluation: Evaluation) -> dict[str, float]:
         """Loss and scores of a part, under ``PART/NAME``."""
-        scored = {} if found.loss is None else {"loss": found.loss}
-        scored |= found.means
+        scored = {} if evaluation.loss is None else {"loss": evaluation.loss}
+        scored |= evaluation.means
         if self.learner.dataset.kind == "masked":
             scored |= metrics.perplexities(scored)
-        if found.predicted is not None and self.task is not None:
+        if evaluation.predicted is not None and self.task is not None:
             scored |= self.task.evaluate(
-                self.learner.dataset, part, found.predicted, scores=found.scores
+                self.learner.dataset, part, evaluation.predicted, scores=evaluation.scores
             )
         return {f"{part}/{name}": value for name, value in scored.items()}
 

@@ -31,8 +31,8 @@ def classification(gold: _Ids, predicted: _Ids, classes: Sequence[str]) -> dict[
     """accuracy, majority, macro_f1, and precision, recall and f1 of each class.
 
     `majority` is the accuracy of always giving the most frequent gold class of these rows.
-    `macro_f1` is the mean over the classes that occur in gold or among the predictions. The
-    precision of a class that is never predicted is 0, and so is the recall of one that never occurs.
+    `macro_f1` is the mean over the classes that occur in gold or among the predictions. A class
+    without predictions has precision 0, a class without rows recall 0.
 
     Raises:
         ValueError: as `confusion`; or no rows.
@@ -79,5 +79,5 @@ def perplexities(losses: Mapping[str, float]) -> dict[str, float]:
 
 def metric_name(text: str) -> str:
     """`text` as part of a metric's name: MLflow takes letters, digits and _ - . : / and spaces."""
-    kept = "".join(c if c.isalnum() or c in "_-.:" else "_" for c in text.replace("+", "_with_"))
-    return kept or "none"
+    name = "".join(c if c.isalnum() or c in "_-.:" else "_" for c in text.replace("+", "_with_"))
+    return name or "none"

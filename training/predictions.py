@@ -34,7 +34,7 @@ def rows(size: int, **columns: Any) -> pa.Table:
 
 
 def of_part(
-    dataset: Dataset, part: str, found: Evaluation, *, run_id: str, seed: int, model: str
+    dataset: Dataset, part: str, evaluation: Evaluation, *, run_id: str, seed: int, model: str
 ) -> pa.Table:
     """The predictions of a part, in its order.
 
@@ -43,13 +43,13 @@ def of_part(
     """
     examples = dataset.parts[part]
     read = [dataset.sources[at] for at in examples.origin]
-    columns: dict[str, Any] = {"gold": examples.targets, "text": found.predicted}
+    columns: dict[str, Any] = {"gold": examples.targets, "text": evaluation.predicted}
     if dataset.kind != "seq2seq":
         names = np.array(dataset.outcomes, dtype=object)
         columns = {
             "gold": None if examples.gold is None else names[examples.gold].tolist(),
-            "predicted": names[dataset.outcome_of[np.asarray(found.predicted)]].tolist(),
-            "scores": found.scores,
+            "predicted": names[dataset.outcome_of[np.asarray(evaluation.predicted)]].tolist(),
+            "scores": evaluation.scores,
         }
     return rows(
         len(examples),

@@ -115,13 +115,13 @@ def prepare(settings: Settings) -> list[Work]:
     launch.environment()
     from training.models.masked import MaskedLearner
 
-    def load(own: Settings) -> tuple[None, Dataset]:
+    def load(settings: Settings) -> tuple[None, Dataset]:
         return None, sentences.load(
-            own.lake,
-            own.corpora,
-            min_words=own.min_words,
-            share=own.share,
-            validation=own.validation,
+            settings.lake,
+            settings.corpora,
+            min_words=settings.min_words,
+            share=settings.share,
+            validation=settings.validation,
         )
 
     decisive = ("corpora", "min_words", "share", "validation")

@@ -79,14 +79,16 @@ class Runs:
         self.tracker = Tracker(settings.tracking, experiment, job)
 
     @contextmanager
-    def group(self, name: str, kept: Path, size: int) -> Iterator[Run | None]:
-        """A run that others are nested in, unless their number is 1; file `kept` names it for the
-        next start."""
+    def group(self, name: str, mlflow_file: Path, size: int) -> Iterator[Run | None]:
+        """A run in which others are nested, unless their number (`size`) is 1.
+
+        `mlflow_file` keeps its id for the next start of the command.
+        """
         if size == 1:
             yield None
             return
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        with _ended(self.tracker.run(name, kept)) as run:
+        mlflow_file.parent.mkdir(parents=True, exist_ok=True)
+        with _ended(self.tracker.run(name, mlflow_file)) as run:
             run.settings(conf.to_dict(self.settings), conf.as_yaml(self.settings))
             yield run
 

@@ -61,11 +61,11 @@ def load(
             rows = _long(batch, min_words)
             dropped["short"] += batch.num_rows - len(rows)
             digests = _digests(rows.column("text"))
-            taken = np.flatnonzero(_unit(digests[:, 1]) < share)
-            dropped["share"] += len(rows) - len(taken)
-            origin = pa.array(np.full(len(taken), number, dtype=np.int8))
-            tables.append(rows.take(pa.array(taken)).append_column("origin", origin))
-            hashes.append(digests[taken, 0])
+            selected = np.flatnonzero(_unit(digests[:, 1]) < share)
+            dropped["share"] += len(rows) - len(selected)
+            origin = pa.array(np.full(len(selected), number, dtype=np.int8))
+            tables.append(rows.take(pa.array(selected)).append_column("origin", origin))
+            hashes.append(digests[selected, 0])
     if not tables:
         raise UserError(f"table {TABLE} of {lake}: no sentences; expected {LEAST[0]} or more")
     table, text_hash = pa.concat_tables(tables), np.concatenate(hashes)
@@ -99,8 +99,8 @@ def _long(batch: pa.RecordBatch, min_words: int) -> pa.Table:
     table = pa.Table.from_batches([batch])
     columns = [table.column(name).cast(pa.large_string()) for name in _COLUMNS]
     words = pc.list_value_length(pc.utf8_split_whitespace(columns[1]))
-    kept = pc.fill_null(pc.greater_equal(words, min_words), False)
-    return pa.table(columns, names=list(_COLUMNS)).filter(kept)
+    long_enough = pc.fill_null(pc.greater_equal(words, min_words), False)
+    return pa.table(columns, names=list(_COLUMNS)).filter(long_enough)
 
 
 def _digests(texts: pa.ChunkedArray) -> npt.NDArray[np.uint64]:
@@ -117,15 +117,15 @@ def _unit(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.float64]:
 
 
 def _examples(table: pa.Table, rows: Ids) -> Examples:
-    own = table.take(pa.array(rows))
+    selected = table.take(pa.array(rows))
     return Examples(
-        item_ids=own.column("sentence_id").combine_chunks(),
-        first=own.column("text").combine_chunks(),
+        item_ids=selected.column("sentence_id").combine_chunks(),
+        first=selected.column("text").combine_chunks(),
         second=None,
         labels=None,
         gold=None,
         targets=None,
-        origin=own.column("origin").to_numpy(),
+        origin=selected.column("origin").to_numpy(),
     )
 
 

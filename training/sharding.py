@@ -104,9 +104,9 @@ def sharded(load: Callable[[], Any], name: str, dtype: Any) -> Any:
     }
     without_automatic(config)
     # Models load in shares as long as this is alive.
-    kept = HfDeepSpeedConfig(config)
+    loading_config = HfDeepSpeedConfig(config)
     engine, *_ = deepspeed.initialize(model=load(), config=config)
-    del kept
+    del loading_config
     return engine
 
 

@@ -95,7 +95,9 @@ def flops_per_token(model: Any) -> float:
     """
     import torch
 
-    looked_up = {id(own.weight) for own in model.modules() if isinstance(own, torch.nn.Embedding)}
+    looked_up = {
+        id(module.weight) for module in model.modules() if isinstance(module, torch.nn.Embedding)
+    }
     sizes = (
         int(getattr(p, "ds_numel", p.numel())) for p in model.parameters() if id(p) not in looked_up
     )

@@ -43,18 +43,18 @@ log = logging.getLogger("adnominal")
 
 def flat(values: Mapping[str, Any], inside: str = "") -> dict[str, str]:
     """Nested settings as MLflow's parameters: dotted names, values as text, within its limits."""
-    found: dict[str, str] = {}
+    flattened: dict[str, str] = {}
     for key, value in values.items():
         name = f"{inside}{key}"
         if isinstance(value, Mapping):
-            found |= flat(value, f"{name}.") if value else {}
+            flattened |= flat(value, f"{name}.") if value else {}
             continue
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         if len(text) > _VALUE:
             note = f" … ({len(text)} characters; whole in settings.yaml)"
             text = text[: _VALUE - len(note)] + note
-        found[metric_key(name)] = text
-    return found
+        flattened[metric_key(name)] = text
+    return flattened
 
 
 def metric_key(name: str) -> str:
@@ -78,14 +78,14 @@ def environment() -> str:
 @functools.cache
 def _packages() -> list[str]:
     # Hundreds of files to read; a process with many runs need not read them for each.
-    packages = {f"{own.metadata['Name']}=={own.version}" for own in distributions()}
+    packages = {f"{package.metadata['Name']}=={package.version}" for package in distributions()}
     return sorted(packages, key=str.lower)
 
 
 def changes() -> str | None:
     """What sets this checkout apart from its commit, as a patch; None outside of one."""
     try:
-        found = subprocess.run(
+        diff = subprocess.run(
             ["git", "-C", os.fspath(conf.ROOT), "diff", "HEAD"],
             capture_output=True,
             timeout=30,
@@ -93,7 +93,7 @@ def changes() -> str | None:
         ).stdout
     except (OSError, subprocess.SubprocessError):
         return None
-    return found[:_DIFF].decode(errors="replace")
+    return diff[:_DIFF].decode(errors="replace")
 
 
 def _guarded(method: Callable[_P, None]) -> Callable[_P, None]:
@@ -155,8 +155,8 @@ class Tracker:
         from mlflow.exceptions import MlflowException
 
         client = MlflowClient(tracking_uri=self.uri)
-        found = client.get_experiment_by_name(self._name)
-        if found is None:
+        experiment = client.get_experiment_by_name(self._name)
+        if experiment is None:
             try:
                 self.experiment_id = client.create_experiment(
                     self._name, artifact_location=beside(str(self.uri))
@@ -165,7 +165,7 @@ class Tracker:
                 # Another run made it in the meantime.
                 self.experiment_id = client.get_experiment_by_name(self._name).experiment_id
         else:
-            self.experiment_id = found.experiment_id
+            self.experiment_id = experiment.experiment_id
         self.client = client
 
     def earlier(self, run_id: str) -> Run:
@@ -174,10 +174,10 @@ class Tracker:
         run.id = run_id
         return run
 
-    def run(self, name: str, kept: Path, *, parent: str | None = None) -> Run:
-        """A run, or the one that file `kept` says was begun here before."""
-        run = Run(self, f"local-{kept.parent.name}")
-        self.attempt(lambda: run.begin(name, kept, parent))
+    def run(self, name: str, mlflow_file: Path, *, parent: str | None = None) -> Run:
+        """A run, or the one that file `mlflow_file` says was begun here before."""
+        run = Run(self, f"local-{mlflow_file.parent.name}")
+        self.attempt(lambda: run.begin(name, mlflow_file, parent))
         return run
 
 
@@ -198,12 +198,14 @@ class Run:
         """MLflow's id of the run, or the name that stands for it."""
         return self.id or self._untracked
 
-    def begin(self, name: str, kept: Path, parent: str | None) -> None:
+    def begin(self, name: str, mlflow_file: Path, parent: str | None) -> None:
         """Create the run, or go on with the one that was begun in this store."""
         client = self.tracker.client
-        before = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
-        if before.get("uri") == self.tracker.uri:
-            run_id = before["run_id"]
+        earlier = (
+            json.loads(mlflow_file.read_text(encoding="utf-8")) if mlflow_file.exists() else {}
+        )
+        if earlier.get("uri") == self.tracker.uri:
+            run_id = earlier["run_id"]
             client.update_run(run_id, status="RUNNING")
             self.id = run_id
             for key in ("train/loss", "val/loss", "val/accuracy"):
@@ -217,9 +219,9 @@ class Run:
         tags |= {"mlflow.source.git.commit": commit.rstrip("+"), "code_version": commit}
         if parent is not None:
             tags["mlflow.parentRunId"] = parent
-        made = client.create_run(self.tracker.experiment_id, run_name=name, tags=tags)
-        self.id = made.info.run_id
-        replace_json(kept, {"uri": self.tracker.uri, "run_id": self.id})
+        created = client.create_run(self.tracker.experiment_id, run_name=name, tags=tags)
+        self.id = created.info.run_id
+        replace_json(mlflow_file, {"uri": self.tracker.uri, "run_id": self.id})
 
     @_guarded
     def settings(self, values: Mapping[str, Any], yaml: str) -> None:
@@ -327,9 +329,9 @@ class Run:
                 signature=ModelSignature(Schema(inputs), Schema(outputs)),
                 # Stated, not inferred: MLflow would load the model in a further process to see.
                 pip_requirements=[
-                    f"{own.metadata['Name']}=={own.version.split('+')[0]}"
-                    for own in distributions()
-                    if own.metadata["Name"]
+                    f"{package.metadata['Name']}=={package.version.split('+')[0]}"
+                    for package in distributions()
+                    if package.metadata["Name"]
                     in ("torch", "transformers", "peft", "safetensors", "numpy")
                 ],
             )
@@ -349,13 +351,15 @@ class Run:
         with contextlib.suppress(MlflowException):
             # It may be there already; if it cannot be made, the next line says why.
             client.create_registered_model(name)
-        if any(own.run_id == self.id for own in client.search_model_versions(f"name='{name}'")):
+        if any(
+            version.run_id == self.id for version in client.search_model_versions(f"name='{name}'")
+        ):
             return
         model_id = logged[-1].model_id
-        made = client.create_model_version(
+        created = client.create_model_version(
             name, f"models:/{model_id}", run_id=self.id, model_id=model_id
         )
-        log.info("registered as models:/%s/%s", name, made.version)
+        log.info("registered as models:/%s/%s", name, created.version)
 
     @_guarded
     def end(self, status: str = "FINISHED") -> None:
@@ -366,8 +370,8 @@ class Run:
 def draw_confusion(figure: Any, counts: Any, labels: Sequence[str]) -> Any:
     """The matrix with gold classes as rows; shades are shares of a row, numbers counts."""
     size = 2.0 + 0.7 * len(labels)
-    drawn = figure(figsize=(size + 1.0, size), layout="constrained")
-    axes = drawn.subplots()
+    canvas = figure(figsize=(size + 1.0, size), layout="constrained")
+    axes = canvas.subplots()
     shares = counts / counts.sum(axis=1, keepdims=True).clip(min=1)
     axes.imshow(shares, cmap="Blues", vmin=0.0, vmax=1.0)
     axes.set_xticks(range(len(labels)), labels, rotation=45, ha="right")
@@ -377,7 +381,7 @@ def draw_confusion(figure: Any, counts: Any, labels: Sequence[str]) -> Any:
     for (row, column), share in np.ndenumerate(shares):
         color = "w" if share > 0.5 else "k"
         axes.text(column, row, str(counts[row, column]), ha="center", va="center", color=color)
-    return drawn
+    return canvas
 
 
 @contextlib.contextmanager

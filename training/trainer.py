@@ -41,17 +41,17 @@ class _Updates:
 
     def __iter__(self) -> Iterator[tuple[Ids, bool]]:
         """Row numbers of the training part, and whether they count."""
-        own, settings = self._trainer, self._trainer.settings
+        run, settings = self._trainer, self._trainer.settings
         for step in epoch_steps(
-            own.lengths,
+            run.lengths,
             settings.batch_size,
             seed=settings.seed,
             epoch=self.epoch,
             bucket=settings.bucket,
         ):
-            for piece in shares(step, own.lengths, launch.rank(), own.world, own.rounds):
+            for piece in shares(step, run.lengths, launch.rank(), run.world, run.rounds):
                 # Every process runs every round; one without examples runs one that weighs nothing.
-                yield own.rows[piece if len(piece) else step[:1]], bool(len(piece))
+                yield run.rows[piece if len(piece) else step[:1]], bool(len(piece))
 
 
 class _Rows:
@@ -104,14 +104,14 @@ class LearnerTrainer(transformers.Trainer):  # type: ignore[misc]
             pin_memory=self.args.dataloader_pin_memory,
         )
 
-    def _collate(self, batch: tuple[Ids, bool]) -> dict[str, Any]:
-        rows, counts = batch
-        made = self.run.learner.collate("train", rows)
+    def _collate(self, numbered: tuple[Ids, bool]) -> dict[str, Any]:
+        rows, counts = numbered
+        batch = self.run.learner.collate("train", rows)
         if counts:
-            self.window.add(*self.run.learner.tokens(made), len(rows))
+            self.window.add(*self.run.learner.tokens(batch), len(rows))
         else:
-            made["labels"] = torch.full_like(made["labels"], IGNORED)
-        return made
+            batch["labels"] = torch.full_like(batch["labels"], IGNORED)
+        return batch
 
     def training_step(self, model: Any, inputs: Any, num_items_in_batch: Any = None) -> Any:
         settings, step = self.run.settings, self.state.global_step
@@ -165,10 +165,10 @@ class LearnerTrainer(transformers.Trainer):  # type: ignore[misc]
         if launch.rank() == 0:
             with (run.folder / "steps.jsonl").open("a", encoding="utf-8") as lines:
                 for (step, rate, _), loss in zip(self.pending, values, strict=True):
-                    own = {"train/loss": loss, "train/learning_rate": rate}
-                    lines.write(json.dumps({"step": step, **own}) + "\n")
+                    losses_of_step = {"train/loss": loss, "train/learning_rate": rate}
+                    lines.write(json.dumps({"step": step, **losses_of_step}) + "\n")
                     if step == self.pending[-1][0]:
-                        run.on_step(step, own | figures)
+                        run.on_step(step, losses_of_step | figures)
         self.pending.clear()
         if not all(map(math.isfinite, values)) and precision_of(run.settings) != "fp16":
             raise JobFailed(

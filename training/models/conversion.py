@@ -108,6 +108,6 @@ def _write(weights: dict[str, Any], path: Path) -> None:
 
     fresh = path.with_name(path.name + ".new")
     # Tied weights share memory, which safetensors do not.
-    own = {name: tensor.clone().contiguous() for name, tensor in weights.items()}
-    save_file(own, fresh, metadata={"format": "pt"})
+    copies = {name: tensor.clone().contiguous() for name, tensor in weights.items()}
+    save_file(copies, fresh, metadata={"format": "pt"})
     os.replace(fresh, path)

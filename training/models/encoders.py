@@ -86,11 +86,11 @@ def find(name: str) -> Pretrained:
 
 
 def _check_folder(name: str) -> None:
-    there = set(os.listdir(name))
-    if "config.json" not in there:
+    names = set(os.listdir(name))
+    if "config.json" not in names:
         raise UserError(f"model={name}: a folder without config.json; expected one that a model")
-    if not {"model.safetensors", "model.safetensors.index.json", ADAPTERS} & there:
-        hint = f" ({_CONVERT.format(name)})" if "pytorch_model.bin" in str(sorted(there)) else ""
+    if not {"model.safetensors", "model.safetensors.index.json", ADAPTERS} & names:
+        hint = f" ({_CONVERT.format(name)})" if "pytorch_model.bin" in str(sorted(names)) else ""
         raise UserError(
             f"model={name}: no model.safetensors there; expected weights in that format{hint}"
         )
@@ -98,12 +98,12 @@ def _check_folder(name: str) -> None:
 
 def longest(pretrained: Pretrained | PairLearner) -> int:
     """The most tokens, special ones included, that a model takes."""
-    able: int = min(
+    limit: int = min(
         pretrained.tokenizer.model_max_length,
         getattr(pretrained.config, "max_position_embeddings", _NO_LIMIT) or _NO_LIMIT,
         _NO_LIMIT,
     )
-    return able
+    return limit
 
 
 def set_template(tokenizer: Any, config: Any) -> None:
@@ -130,10 +130,10 @@ def set_template(tokenizer: Any, config: Any) -> None:
         "between": tokenizer("\n", add_special_tokens=False)["input_ids"] or [end],
         "end": [end] if end != tokenizer.pad_token_id else [],
     }
-    before, after = ("begin " if begins else ""), (" end" if parts["end"] else "")
+    beginning, ending = ("begin " if begins else ""), (" end" if parts["end"] else "")
     tokenizer.backend_tokenizer.post_processor = TemplateProcessing(
-        single=f"{before}$A{after}",
-        pair=f"{before}$A between $B{after}",
+        single=f"{beginning}$A{ending}",
+        pair=f"{beginning}$A between $B{ending}",
         special_tokens=[
             {"id": name, "ids": ids, "tokens": tokenizer.convert_ids_to_tokens(ids)}
             for name, ids in parts.items()
@@ -251,14 +251,14 @@ class PairLearner(TokenLearner):
             return getattr(transformers, self.auto_class).from_config(self.config)
 
     def _limit(self) -> int:
-        able = longest(self)
-        wanted = self._settings.max_length or self.dataset.max_length or able
+        longest_input = longest(self)
+        limit = self._settings.max_length or self.dataset.max_length or longest_input
         special = self.tokenizer.num_special_tokens_to_add(pair=True)
-        if self._settings.max_length and not special < wanted <= able:
+        if self._settings.max_length and not special < limit <= longest_input:
             raise UserError(
-                f"max_length={wanted}: expected {special + 1} to {able} for {self.name}"
+                f"max_length={limit}: expected {special + 1} to {longest_input} for {self.name}"
             )
-        return min(wanted, able)
+        return min(limit, longest_input)
 
     def model(self, seed: int, dtype: Any = None) -> Any:
         """The pretrained encoder with a head drawn by `seed`; adapters too, with lora.rank=."""
@@ -290,24 +290,24 @@ class PairLearner(TokenLearner):
     def _adapted(self, model: Any, missing: set[str]) -> Any:
         from peft import LoraConfig, get_peft_model, prepare_model_for_kbit_training
 
-        own = self._settings.lora
+        lora = self._settings.lora
         # What is new is trained whole and saved with the adapters: nobody else has it.
         fresh = {name for name, _ in _head(model)} if self.task_type == "SEQ_CLS" else set()
         fresh |= {key.rpartition(".")[0] for key in missing if _of_body(model, key)}
         names = "|".join(map(re.escape, sorted(fresh)))
         config = LoraConfig(
             task_type=self.task_type,
-            r=own.rank,
-            lora_alpha=own.alpha,
-            lora_dropout=own.dropout,
-            use_dora=own.dora,
-            target_modules=list(own.targets) or "all-linear",
+            r=lora.rank,
+            lora_alpha=lora.alpha,
+            lora_dropout=lora.dropout,
+            use_dora=lora.dora,
+            target_modules=list(lora.targets) or "all-linear",
             exclude_modules=rf"(.*\.)?({names})(\..*)?" if fresh else None,
             modules_to_save=sorted(fresh) or None,
         )
         if self._settings.gradient_checkpointing:
             model.enable_input_require_grads()
-        if own.bits:
+        if lora.bits:
             # Norms and heads in single precision.
             model = prepare_model_for_kbit_training(
                 model, self._settings.gradient_checkpointing, {"use_reentrant": False}
@@ -316,7 +316,7 @@ class PairLearner(TokenLearner):
             # Under ZeRO adapters have the precision of what they adapt.
             adapted = get_peft_model(model, config, autocast_adapter_dtype=False)
         except ValueError as error:
-            raise UserError(f"lora.targets={own.targets}: {error}") from error
+            raise UserError(f"lora.targets={lora.targets}: {error}") from error
         adapted.peft_config["default"].base_model_name_or_path = self.name
         return adapted
 
@@ -473,14 +473,16 @@ def _draw_head(model: Any) -> None:
 
     for _, head in _head(model):
         for module in head.modules():
-            own = list(module.parameters(recurse=False))
-            for parameter in own:
+            parameters = list(module.parameters(recurse=False))
+            for parameter in parameters:
                 parameter._is_hf_initialized = False
             with contextlib.ExitStack() as stack, torch.no_grad():
                 if is_deepspeed_zero3_enabled():
                     import deepspeed
 
-                    stack.enter_context(deepspeed.zero.GatheredParameters(own, modifier_rank=0))
+                    stack.enter_context(
+                        deepspeed.zero.GatheredParameters(parameters, modifier_rank=0)
+                    )
                 model._init_weights(module)
 
 

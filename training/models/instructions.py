@@ -50,11 +50,11 @@ class InstructionLearner(PairLearner):
         tokenizer.padding_side = "left"
 
     def _limit(self) -> int:
-        able = longest(self)
-        wanted = self._settings.max_length or able
-        if not 16 <= wanted <= able:
-            raise UserError(f"max_length={wanted}: expected 16 to {able} for {self.name}")
-        return wanted
+        longest_input = longest(self)
+        limit = self._settings.max_length or longest_input
+        if not 16 <= limit <= longest_input:
+            raise UserError(f"max_length={limit}: expected 16 to {longest_input} for {self.name}")
+        return limit
 
     def prepare(self) -> None:
         """Tokenise prompts and completions."""
@@ -64,18 +64,22 @@ class InstructionLearner(PairLearner):
         self._cut: dict[str, int] = {}
         for part, examples in self.dataset.parts.items():
             answers = self._gold(examples)
-            room = [self.limit - len(own) for own in answers]
+            room = [self.limit - len(answer) for answer in answers]
             if self._choices:
                 most = self.limit - max(map(len, self._choices))
-                room = [min(own, most) for own in room]
+                room = [min(size, most) for size in room]
             texts = prompts_of(
                 self.dataset.instruction, self.dataset.labels, examples.first, examples.second
             )
             prompts = self.tokenizer(texts)["input_ids"] if texts else []
-            self._cut[part] = sum(len(own) > most for own, most in zip(prompts, room, strict=True))
-            self._prompts[part] = [cut(own, most) for own, most in zip(prompts, room, strict=True)]
+            self._cut[part] = sum(
+                len(prompt) > most for prompt, most in zip(prompts, room, strict=True)
+            )
+            self._prompts[part] = [
+                cut(prompt, most) for prompt, most in zip(prompts, room, strict=True)
+            ]
             self._answers[part] = answers
-        lengths = [len(own) for rows in self._answers.values() for own in rows]
+        lengths = [len(answer) for rows in self._answers.values() for answer in rows]
         self._longest_answer = max(lengths, default=1)
 
     def _gold(self, examples: Examples) -> Rows:
@@ -136,7 +140,7 @@ class InstructionLearner(PairLearner):
         """What the model writes after the prompts, greedily."""
         module = getattr(model, "module", model)
         prompts = batch["prompt_input_ids"]
-        found = module.generate(
+        ids = module.generate(
             input_ids=prompts,
             attention_mask=batch["prompt_attention_mask"],
             max_new_tokens=self._longest_answer + 8,
@@ -145,9 +149,7 @@ class InstructionLearner(PairLearner):
             eos_token_id=self.tokenizer.eos_token_id,
             synced_gpus=launch.world_size() > 1,
         )
-        written = self.tokenizer.batch_decode(
-            found[:, prompts.shape[1] :], skip_special_tokens=True
-        )
+        written = self.tokenizer.batch_decode(ids[:, prompts.shape[1] :], skip_special_tokens=True)
         return [text.strip() for text in written]
 
 
@@ -253,5 +255,5 @@ def choice_scores(model: Any, batch: Mapping[str, Any], classes: int) -> Any:
     """The log-probability of each completion, [prompts, classes]: prompts stand class by class."""
     labels = batch["labels"]
     logs = completion_logits(model, batch).float().log_softmax(dim=-1)
-    own = logs.gather(2, labels.clamp(min=0)[:, :, None])[:, :, 0]
-    return own.masked_fill(labels == IGNORED, 0.0).sum(dim=1).view(-1, classes)
+    log_probabilities = logs.gather(2, labels.clamp(min=0)[:, :, None])[:, :, 0]
+    return log_probabilities.masked_fill(labels == IGNORED, 0.0).sum(dim=1).view(-1, classes)

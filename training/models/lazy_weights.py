@@ -69,17 +69,17 @@ def lazy_weights(path: str) -> dict[str, torch.Tensor]:
 
 
 def loading(
-    auto_class: Any, config: Any, path: str, *, whole: bool = False
+    auto_class: Any, config: Any, path: str, *, quantised: bool = False
 ) -> tuple[Any, dict[str, Any]]:
     """The class whose ``from_pretrained`` loads a checkpoint, and where it loads it from.
 
     `auto_class` finds the class by `config`. Under ZeRO 3 weights are read one at a time, unless
-    the model is held `whole` (in 8 or 4 bits).
+    the model is held `quantised` (in 8 or 4 bits).
 
     Raises:
         OSError: no safetensors there.
     """
-    if whole or not is_deepspeed_zero3_enabled():
+    if quantised or not is_deepspeed_zero3_enabled():
         return auto_class, {"pretrained_model_name_or_path": path, "use_safetensors": True}
     cls = _get_model_class(config, auto_class._model_mapping)
     return cls, {"pretrained_model_name_or_path": None, "state_dict": lazy_weights(path)}

@@ -145,8 +145,10 @@ class ModelSource:
         digest = hashlib.blake2b(digest_size=16)
         folder = Path(self.path)
         if not folder.is_dir():
-            found = find(self.path)
-            digest.update(f"{self.path} {getattr(found.config, '_commit_hash', None)}".encode())
+            pretrained = find(self.path)
+            digest.update(
+                f"{self.path} {getattr(pretrained.config, '_commit_hash', None)}".encode()
+            )
             return digest.hexdigest()
         if (folder / ADAPTERS).is_file():
             base = ModelSource(adapted(folder), self.name, (), False, None)
@@ -226,7 +228,7 @@ def _tracked(uri: str, tracking: str | None) -> ModelSource:
     if tracking.startswith("sqlite:///") and not file.is_file():
         # MLflow would make an empty one.
         raise UserError(f"model={uri}: no file {file}; expected tracking= where the model is")
-    registered, logged, run = (own.fullmatch(uri) for own in (_REGISTERED, _LOGGED, _RUN))
+    registered, logged, run = (pattern.fullmatch(uri) for pattern in (_REGISTERED, _LOGGED, _RUN))
     if not (registered or logged or run):
         raise UserError(
             f"model={uri}: expected models:/NAME/VERSION, models:/NAME@ALIAS, models:/MODEL_ID or "
@@ -248,46 +250,48 @@ def _tracked(uri: str, tracking: str | None) -> ModelSource:
         raise UserError(f"model={uri}: not to be had from tracking={tracking}: {reason}") from error
 
 
-def _registered(client: Any, uri: str, asked: re.Match[str], tracking: str) -> ModelSource:
+def _registered(client: Any, uri: str, match: re.Match[str], tracking: str) -> ModelSource:
     from mlflow.exceptions import MlflowException
 
-    name = asked["name"]
+    name = match["name"]
     try:
-        own = (
-            client.get_model_version_by_alias(name, asked["alias"])
-            if asked["alias"]
-            else client.get_model_version(name, asked["version"])
+        version = (
+            client.get_model_version_by_alias(name, match["alias"])
+            if match["alias"]
+            else client.get_model_version(name, match["version"])
         )
     except MlflowException as error:
         versions = sorted(int(v.version) for v in client.search_model_versions(f"name='{name}'"))
         if versions:
-            there = f"{name} has versions {', '.join(map(str, versions))}"
+            known = f"{name} has versions {', '.join(map(str, versions))}"
             aliases = client.get_registered_model(name).aliases
-            there += f" and aliases {', '.join(sorted(aliases))}" if aliases else ""
+            known += f" and aliases {', '.join(sorted(aliases))}" if aliases else ""
         else:
             names = sorted(model.name for model in client.search_registered_models())
-            there = f"there is {', '.join(names) or 'no registered model'}"
+            known = f"there is {', '.join(names) or 'no registered model'}"
         raise UserError(
-            f"model={uri}: not in the registry of tracking={tracking}; {there} "
+            f"model={uri}: not in the registry of tracking={tracking}; {known} "
             "(training/finetune.py register=NAME adds a version)"
         ) from error
-    full = f"models:/{name}/{own.version}"
-    if own.model_id:
-        return _logged(client, own.model_id, full, tracking, version=str(own.version))
-    folder = _local(client.get_model_version_download_uri(name, own.version), full, tracking)
-    return _described(_weights(folder, full), full, version=str(own.version), run_id=own.run_id)
+    full = f"models:/{name}/{version.version}"
+    if version.model_id:
+        return _logged(client, version.model_id, full, tracking, version=str(version.version))
+    folder = _local(client.get_model_version_download_uri(name, version.version), full, tracking)
+    return _described(
+        _weights(folder, full), full, version=str(version.version), run_id=version.run_id
+    )
 
 
-def _of_run(client: Any, uri: str, asked: re.Match[str], tracking: str) -> ModelSource:
-    run = client.get_run(asked["run"])
-    ids = [] if run.outputs is None else [own.model_id for own in run.outputs.model_outputs]
+def _of_run(client: Any, uri: str, match: re.Match[str], tracking: str) -> ModelSource:
+    run = client.get_run(match["run"])
+    ids = [] if run.outputs is None else [model.model_id for model in run.outputs.model_outputs]
     models = {model.name: model for model in map(client.get_logged_model, ids)}
-    if asked["name"] not in models:
+    if match["name"] not in models:
         raise UserError(
-            f"model={uri}: run {asked['run']} has logged "
+            f"model={uri}: run {match['run']} has logged "
             f"{', '.join(models) or 'no model (log_model=false, or it has not ended)'}"
         )
-    return _logged(client, models[asked["name"]].model_id, uri, tracking)
+    return _logged(client, models[match["name"]].model_id, uri, tracking)
 
 
 def _logged(
@@ -306,22 +310,22 @@ def _local(location: str, name: str, tracking: str) -> Path:
         if not folder.is_dir():
             raise UserError(f"model={name}: its artifacts are gone from {folder}")
         return folder
-    kept = DOWNLOADS.expanduser() / hashlib.blake2b(location.encode(), digest_size=12).hexdigest()
-    if not kept.is_dir():
+    cached = DOWNLOADS.expanduser() / hashlib.blake2b(location.encode(), digest_size=12).hexdigest()
+    if not cached.is_dir():
         from mlflow.artifacts import download_artifacts
 
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        fresh = tempfile.mkdtemp(prefix=f"{kept.name}.", dir=kept.parent)
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        fresh = tempfile.mkdtemp(prefix=f"{cached.name}.", dir=cached.parent)
         download_artifacts(artifact_uri=location, dst_path=fresh, tracking_uri=tracking)
-        found = next((path.parent for path in Path(fresh).rglob("MLmodel")), Path(fresh))
+        model_folder = next((path.parent for path in Path(fresh).rglob("MLmodel")), Path(fresh))
         try:
-            os.rename(found, kept)
+            os.rename(model_folder, cached)
         except OSError:
             # Another process was first; what it fetched is the same.
-            if not kept.is_dir():
+            if not cached.is_dir():
                 raise
         shutil.rmtree(fresh, ignore_errors=True)
-    return kept
+    return cached
 
 
 def _weights(folder: Path, name: str) -> str:
@@ -331,9 +335,9 @@ def _weights(folder: Path, name: str) -> str:
     inner = folder
     if (folder / "MLmodel").is_file():
         flavor = Model.load(os.fspath(folder)).flavors.get("python_function", {})
-        own = (flavor.get("artifacts") or {}).get("weights", {}).get("path")
+        weights_path = (flavor.get("artifacts") or {}).get("weights", {}).get("path")
         # "model": where MLflow's own transformers flavour has them.
-        inner = folder / (own or "model")
+        inner = folder / (weights_path or "model")
     if not (inner / "config.json").is_file():
         raise UserError(
             f"model={name}: no transformers model among its artifacts; expected one that "

@@ -65,7 +65,7 @@ class Masked:
     """A batch with masks: what the model reads, and which tokens (true) it is to tell."""
 
     inputs: Ids
-    chosen: npt.NDArray[np.bool_]
+    selected: npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Masking:
     special: npt.NDArray[np.bool_]
     continues: npt.NDArray[np.bool_]
 
-    def chosen(self, ids: Ids, rows: Keys) -> npt.NDArray[np.bool_]:
+    def selection(self, ids: Ids, rows: Keys) -> npt.NDArray[np.bool_]:
         """Which tokens of a batch are to be told; `ids` [rows, width] has special ones as padding.
 
         `rows` are the keys of the texts, mixed with seed and epoch.
@@ -97,8 +97,8 @@ class Masking:
             numbers = np.take_along_axis(numbers, np.maximum.accumulate(places, axis=1), axis=1)
         numbers = np.where(able, numbers, 1.0)
         least = numbers.min(axis=1, keepdims=True)
-        chosen: npt.NDArray[np.bool_] = able & ((numbers < self.share) | (numbers == least))
-        return chosen
+        selected: npt.NDArray[np.bool_] = able & ((numbers < self.share) | (numbers == least))
+        return selected
 
     def masked(self, ids: Ids, rows: Keys, *, training: bool) -> Masked:
         """The batch with masks; outside of training every chosen token becomes the mask.
@@ -106,14 +106,16 @@ class Masking:
         A token that stays is easy to tell: evaluated as they are trained, models look better than
         they are at telling what is not there.
         """
-        chosen = self.chosen(ids, rows)
+        selected = self.selection(ids, rows)
         if not training:
-            return Masked(np.where(chosen, self.mask, ids), chosen)
+            return Masked(np.where(selected, self.mask, ids), selected)
         fates = draws(rows, ids.shape[1], 1)
         words = np.flatnonzero(~self.special)
-        others = words[(draws(rows, ids.shape[1], 2) * len(words)).astype(np.int64)]
-        changed = np.where(fates < _MASKED, self.mask, np.where(fates < 1 - _OTHER, others, ids))
-        return Masked(np.where(chosen, changed, ids), chosen)
+        replacements = words[(draws(rows, ids.shape[1], 2) * len(words)).astype(np.int64)]
+        changed = np.where(
+            fates < _MASKED, self.mask, np.where(fates < 1 - _OTHER, replacements, ids)
+        )
+        return Masked(np.where(selected, changed, ids), selected)
 
 
 class BertForMaskedLM(transformers.BertForMaskedLM):  # type: ignore[misc]
@@ -157,24 +159,24 @@ class MaskedLearner(TokenLearner):
         Raises:
             UserError: a vocabulary that the sentences do not support.
         """
-        own = self._settings
+        settings = self._settings
         self.tokenizer = wordpiece.tokenizer(
             self.dataset.parts["train"].first,
-            own.vocabulary,
-            lowercase=own.lowercase,
-            words=own.words,
-            limit=own.max_length,
+            settings.vocabulary,
+            lowercase=settings.lowercase,
+            words=settings.words,
+            limit=settings.max_length,
             cache=self.cache,
         )
         for part, examples in self.dataset.parts.items():
             self._tokens[part] = encode(
-                self.tokenizer, examples.first, None, own.max_length, self.cache
+                self.tokenizer, examples.first, None, settings.max_length, self.cache
             )
-            self._keys[part] = np.concatenate([keys(some) for some in chunks(examples.item_ids)])
-        pieces = self.tokenizer.convert_ids_to_tokens(range(own.vocabulary))
+            self._keys[part] = np.concatenate([keys(ids) for ids in chunks(examples.item_ids)])
+        pieces = self.tokenizer.convert_ids_to_tokens(range(settings.vocabulary))
         self._masking = Masking(
-            share=own.mask,
-            whole_words=own.whole_words,
+            share=settings.mask,
+            whole_words=settings.whole_words,
             mask=self.tokenizer.mask_token_id,
             special=np.array([piece in wordpiece.SPECIAL for piece in pieces]),
             continues=np.array([piece.startswith(wordpiece.CONTINUES) for piece in pieces]),
@@ -214,17 +216,17 @@ class MaskedLearner(TokenLearner):
 
     def _rows(self, part: str, indices: Ids) -> Keys:
         # The validation part has the same masks in every epoch, and in runs of every seed.
-        drawn = (self._settings.seed, self._epoch) if part == "train" else ()
-        return self._keys[part][indices] ^ np.uint64(seed_of("mask", *drawn))
+        draw = (self._settings.seed, self._epoch) if part == "train" else ()
+        return self._keys[part][indices] ^ np.uint64(seed_of("mask", *draw))
 
     def collate(self, part: str, indices: Ids) -> dict[str, Any]:
         """input_ids, attention_mask; the `places` of masked tokens, and what they are: labels."""
         batch = padded(self.tokenizer, self._tokens[part], indices)
         ids = batch["input_ids"].numpy()
-        made = self._masking.masked(ids, self._rows(part, indices), training=part == "train")
-        places = np.flatnonzero(made.chosen)
+        masked = self._masking.masked(ids, self._rows(part, indices), training=part == "train")
+        places = np.flatnonzero(masked.selected)
         return {
-            "input_ids": torch.from_numpy(made.inputs),
+            "input_ids": torch.from_numpy(masked.inputs),
             "attention_mask": batch["attention_mask"],
             "places": torch.from_numpy(places),
             "labels": torch.from_numpy(ids.reshape(-1)[places]),

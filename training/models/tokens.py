@@ -106,8 +106,8 @@ def encode(
         return _encode(tokenizer, first, second, limit)
     folder = cache / key(fingerprint(tokenizer), first, second, limit)
     if not folder.is_dir():
-        made = _encode(tokenizer, first, second, limit)
-        _write(made, folder)
+        tokens = _encode(tokenizer, first, second, limit)
+        _write(tokens, folder)
     return _read(folder)
 
 
@@ -144,14 +144,14 @@ def _encode(
     )
 
 
-def _write(made: Tokens, folder: Path) -> None:
+def _write(tokens: Tokens, folder: Path) -> None:
     fresh = folder.with_name(f"{folder.name}.{uuid.uuid4().hex}.new")
     fresh.mkdir(parents=True)
-    np.save(fresh / "ids.npy", made.ids)
-    np.save(fresh / "offsets.npy", made.offsets)
-    if made.types is not None:
-        np.save(fresh / "types.npy", made.types)
-    (fresh / "truncated").write_text(str(made.truncated))
+    np.save(fresh / "ids.npy", tokens.ids)
+    np.save(fresh / "offsets.npy", tokens.offsets)
+    if tokens.types is not None:
+        np.save(fresh / "types.npy", tokens.types)
+    (fresh / "truncated").write_text(str(tokens.truncated))
     try:
         os.rename(fresh, folder)
     except OSError:

@@ -52,12 +52,12 @@ def vocabulary(
     """
     from tokenizers.trainers import WordPieceTrainer
 
-    made = bert_tokenizer(SPECIAL, lowercase=lowercase).backend_tokenizer
-    letters = _letters(made, texts, min(max(size // 16, _LETTERS[0]), _LETTERS[1]))
-    inside = [c for c in letters if len(made.pre_tokenizer.pre_tokenize_str(f"a{c}")) == 1]
+    backend = bert_tokenizer(SPECIAL, lowercase=lowercase).backend_tokenizer
+    letters = _letters(backend, texts, min(max(size // 16, _LETTERS[0]), _LETTERS[1]))
+    inside = [c for c in letters if len(backend.pre_tokenizer.pre_tokenize_str(f"a{c}")) == 1]
     first = [*SPECIAL, *letters, *(f"{CONTINUES}{c}" for c in inside)]
-    own = [_whole(made, word) for word in words]
-    least = len(set(first) | set(own))
+    required = [_normalised_word(backend, word) for word in words]
+    least = len(set(first) | set(required))
     if size < least:
         raise UserError(
             f"vocabulary={size}: expected {least} or more: special tokens, letters and words="
@@ -72,16 +72,16 @@ def vocabulary(
         continuing_subword_prefix=CONTINUES,
         show_progress=False,
     )
-    made.train_from_iterator(chunks(texts), trainer=trainer)
-    ids: dict[str, int] = made.get_vocab(with_added_tokens=True)
+    backend.train_from_iterator(chunks(texts), trainer=trainer)
+    ids: dict[str, int] = backend.get_vocab(with_added_tokens=True)
     pieces = sorted(ids, key=ids.__getitem__)
     if len(pieces) < size:
         raise UserError(
             f"vocabulary={size}: {len(texts):,} sentences have {len(pieces):,} pieces that occur "
             f"{_FEWEST} times or more; expected at most that, or a larger corpus"
         )
-    missing = [word for word in dict.fromkeys(own) if word not in ids]
-    needed = {*first, *own}
+    missing = [word for word in dict.fromkeys(required) if word not in ids]
+    needed = {*first, *required}
     for word in missing:
         last = max(at for at, piece in enumerate(pieces) if piece not in needed)
         del pieces[last]
@@ -89,25 +89,25 @@ def vocabulary(
     return pieces
 
 
-def _letters(made: Any, texts: pa.LargeStringArray, most: int) -> list[str]:
+def _letters(backend: Any, texts: pa.LargeStringArray, most: int) -> list[str]:
     """The `most` frequent characters of the texts as the tokenizer reads them, sorted."""
     counts = np.zeros(0x110000, dtype=np.int64)
-    for some in chunks(texts):
-        text = made.normalizer.normalize_str("\n".join(some))
+    for batch in chunks(texts):
+        text = backend.normalizer.normalize_str("\n".join(batch))
         codes = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
         counts += np.bincount(codes, minlength=len(counts))
-    seen = [int(code) for code in np.flatnonzero(counts) if not chr(code).isspace()]
+    codes_in_texts = [int(code) for code in np.flatnonzero(counts) if not chr(code).isspace()]
     # Of equally frequent ones the first by code point.
-    kept = sorted(seen, key=lambda code: (-int(counts[code]), code))[:most]
-    return [chr(code) for code in sorted(kept)]
+    most_frequent = sorted(codes_in_texts, key=lambda code: (-int(counts[code]), code))[:most]
+    return [chr(code) for code in sorted(most_frequent)]
 
 
-def _whole(made: Any, word: str) -> str:
+def _normalised_word(backend: Any, word: str) -> str:
     """A word as the tokenizer reads it."""
-    found = made.pre_tokenizer.pre_tokenize_str(made.normalizer.normalize_str(word))
-    if len(found) != 1:
+    pieces = backend.pre_tokenizer.pre_tokenize_str(backend.normalizer.normalize_str(word))
+    if len(pieces) != 1:
         raise UserError(f"words={word}: expected single words, without spaces and hyphens")
-    return str(found[0][0])
+    return str(pieces[0][0])
 
 
 def tokenizer(
@@ -126,19 +126,19 @@ def tokenizer(
     Raises:
         UserError: as `vocabulary`.
     """
-    kept = None
+    cached = None
     if cache is not None:
         how = json.dumps([_VERSION, size, lowercase, list(words)])
         of = hashlib.blake2b(how.encode(), digest_size=16).hexdigest()
-        kept = cache / f"vocabulary-{key(of, texts, None, 0)}.txt"
-    if kept is not None and kept.exists():
-        pieces = kept.read_text(encoding="utf-8").split("\n")
+        cached = cache / f"vocabulary-{key(of, texts, None, 0)}.txt"
+    if cached is not None and cached.exists():
+        pieces = cached.read_text(encoding="utf-8").split("\n")
     else:
         pieces = vocabulary(texts, size, lowercase=lowercase, words=words)
-        if kept is not None:
-            kept.parent.mkdir(parents=True, exist_ok=True)
+        if cached is not None:
+            cached.parent.mkdir(parents=True, exist_ok=True)
             # Of two that write the same, the last wins.
-            fresh = kept.with_name(f"{kept.name}.{uuid.uuid4().hex}.new")
+            fresh = cached.with_name(f"{cached.name}.{uuid.uuid4().hex}.new")
             fresh.write_text("\n".join(pieces), encoding="utf-8")
-            os.replace(fresh, kept)
+            os.replace(fresh, cached)
     return bert_tokenizer(pieces, lowercase=lowercase, limit=limit)

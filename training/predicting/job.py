@@ -61,10 +61,10 @@ class _Plan:
 
     def pending(self, lake: str) -> list[int]:
         """The chunks that are not in the table of predictions yet."""
-        own = {self.transaction(chunk): chunk for chunk, size in enumerate(self.sizes) if size}
-        for done in arrow.committed(lake, "predictions", list(own)):
-            del own[done]
-        return list(own.values())
+        chunks = {self.transaction(chunk): chunk for chunk, size in enumerate(self.sizes) if size}
+        for transaction in arrow.committed(lake, "predictions", list(chunks)):
+            del chunks[transaction]
+        return list(chunks.values())
 
 
 def predict(settings: Settings) -> None:
@@ -89,17 +89,18 @@ def prepare(settings: Settings) -> _Prediction:
         UserError: no such model, table, column or version; a condition that is not SQL or that no
             row fulfils; a model that generates texts.
     """
-    own = settings
-    assert own.model is not None and own.table is not None
-    read_deepspeed(own.deepspeed)
-    source = resolve(own.model, own.tracking)
+    assert settings.model is not None and settings.table is not None
+    read_deepspeed(settings.deepspeed)
+    source = resolve(settings.model, settings.tracking)
     if source.generates:
         raise UserError(f"model={source.name}: it generates texts; expected one that classifies")
-    found = columns(own.table, source, item=own.item, first=own.first, second=own.second)
+    text_columns = columns(
+        settings.table, source, item=settings.item, first=settings.first, second=settings.second
+    )
     # The newest; a table that is not there is told by what reads it.
-    version = own.version
-    version = (arrow.version(own.lake, own.table) or 0) if version is None else version
-    query = Query(own.lake, own.table, version, found, own.where)
+    version = settings.version
+    version = (arrow.version(settings.lake, settings.table) or 0) if version is None else version
+    query = Query(settings.lake, settings.table, version, text_columns, settings.where)
     rows.check(query)
     return _Prediction(settings, source, query, source.content())
 
@@ -115,35 +116,37 @@ class _Prediction:
 
     def run_id(self) -> str:
         """The id of the run whose predictions are all in the table: made now, or before."""
-        own = self.settings
+        settings = self.settings
         # The first process decides: a table may get another version while they all start.
-        self.folder = launch.broadcast(Path(own.folder) / self._name())
-        runs = Runs(JOB, own, own.experiment or JOB)
+        self.folder = launch.broadcast(Path(settings.folder) / self._name())
+        runs = Runs(JOB, settings, settings.experiment or JOB)
         # Predictions that another lake has, or that somebody has deleted, are made again.
-        kept = runs.finished(self.folder, lambda _: not _read_plan(self.folder).pending(own.lake))
-        if kept is None:
+        result = runs.finished(
+            self.folder, lambda _: not _read_plan(self.folder).pending(settings.lake)
+        )
+        if result is None:
             self.model = classifier(
                 self.source,
-                max_length=own.max_length,
-                precision=own.precision,
-                deepspeed=own.deepspeed,
+                max_length=settings.max_length,
+                precision=settings.precision,
+                deepspeed=settings.deepspeed,
             )
-            name = own.run_name or f"{self.query.table} by {self.source.name}"
-            kept = runs.start(Plan(self.folder, name, own, self._facts()), self._outcome)
+            name = settings.run_name or f"{self.query.table} by {self.source.name}"
+            result = runs.start(Plan(self.folder, name, settings, self._facts()), self._outcome)
             if launch.rank() == 0:
                 shutil.rmtree(self.folder / "rows", ignore_errors=True)
-        return str(kept["run_id"])
+        return str(result["run_id"])
 
     def _name(self) -> str:
         """The folder's name: model, rows and settings by a hash, and the version that is read."""
-        own = self.settings
-        lake = own.lake if "://" in own.lake else os.path.abspath(own.lake)
+        settings = self.settings
+        lake = settings.lake if "://" in settings.lake else os.path.abspath(settings.lake)
         content = {"model": self.source.name, "content": self.content, "lake": lake}
-        name = folder_name(own, **content, columns=asdict(self.query.columns))
+        name = folder_name(settings, **content, columns=asdict(self.query.columns))
         version = self.query.version
-        if own.version is None:
+        if settings.version is None:
             # A run that was begun goes on with the version that it began with.
-            for begun in sorted(Path(own.folder).glob(f"{name}-v*/plan.json")):
+            for begun in sorted(Path(settings.folder).glob(f"{name}-v*/plan.json")):
                 if not begun.with_name("result.json").exists():
                     version = int(begun.parent.name.rpartition("-v")[2])
         return f"{name}-v{version}"
@@ -162,23 +165,27 @@ class _Prediction:
 
     def _planned(self, run: Run) -> _Plan:
         """The plan, with the rows written to disk; in the first process."""
-        own, folder, query = self.settings, self.folder, self.query
+        settings, folder, query = self.settings, self.folder, self.query
         plan = _read_plan(folder) if (folder / "plan.json").exists() else None
         if plan is not None:
             query = replace(query, version=plan.version)
         if plan is None or not (folder / "rows").exists():
             staged = rows.stage(
-                query, folder / "rows", chunk=own.chunk, seed=own.seed, limit=own.limit
+                query,
+                folder / "rows",
+                chunk=settings.chunk,
+                seed=settings.seed,
+                limit=settings.limit,
             )
             plan = plan or _Plan(run.name, query.version, **asdict(staged))
             replace_json(folder / "plan.json", asdict(plan))
-        newest = arrow.version(own.lake, query.table)
-        if newest != plan.version and own.version is None:
+        newest = arrow.version(settings.lake, query.table)
+        if newest != plan.version and settings.version is None:
             log.info("going on with version %d (the newest is %s)", plan.version, newest)
         sizes = {"rows": plan.rows, "chunks": len(plan.sizes), "left_out": plan.left_out}
         run.parameters({"table_version": plan.version, **sizes})
         editions = plan.editions or [""]
-        run.inputs(own.lake, [Source(query.table, name, plan.version) for name in editions])
+        run.inputs(settings.lake, [Source(query.table, name, plan.version) for name in editions])
         log.info(
             "%s version %d: %s rows in %d chunks%s",
             query.table,
@@ -242,7 +249,7 @@ class _Prediction:
         if first and left < plan.rows:
             log.info("going on: %s of %s rows are left", f"{left:,}", f"{plan.rows:,}")
         # Rows, tokens, and tokens with padding that this process has done.
-        done = np.zeros(3)
+        counts = np.zeros(3)
         started = time.perf_counter()
         with Progress(JOB, plan.rows, plan.rows - left, unit="rows", silent=not first) as progress:
 
@@ -250,15 +257,15 @@ class _Prediction:
                 # Chunks are alike: what this process has done, the others have too, about.
                 progress.advance(count * launch.world_size())
 
-            own = pending if world == 1 else pending[launch.rank() :: world]
-            for chunk, lengths in self._chunks(plan, own, advance):
+            local_chunks = pending if world == 1 else pending[launch.rank() :: world]
+            for chunk, lengths in self._chunks(plan, local_chunks, advance):
                 batches = evaluation_batches(lengths, self.settings.batch_size, 0, 1)
                 padded = sum(int(lengths[batch].max()) * len(batch) for batch in batches)
-                done += (len(lengths), lengths.sum(), padded)
-                run.metrics(_figures(done * world, time.perf_counter() - started), chunk)
+                counts += (len(lengths), lengths.sum(), padded)
+                run.metrics(_figures(counts * world, time.perf_counter() - started), chunk)
         seconds = max(launch.gather(time.perf_counter() - started))
-        done = done if world == 1 else np.sum(launch.gather(done), axis=0)
-        return left, seconds, _figures(done, seconds) if left else {}
+        counts = counts if world == 1 else np.sum(launch.gather(counts), axis=0)
+        return left, seconds, _figures(counts, seconds) if left else {}
 
     def _chunks(
         self, plan: _Plan, chunks: Sequence[int], advance: Callable[[int], None]
@@ -269,23 +276,23 @@ class _Prediction:
         """
         with ThreadPoolExecutor(1) as beside:
             ahead = beside.submit(self._load, chunks[0]) if chunks else None
-            before: tuple[int, Ids, Future[None]] | None = None
+            committing: tuple[int, Ids, Future[None]] | None = None
             for at, chunk in enumerate(chunks):
                 assert ahead is not None
                 table, encoded = ahead.result()
                 if at + 1 < len(chunks):
                     ahead = beside.submit(self._load, chunks[at + 1])
                 size = self.settings.batch_size
-                found = self.model.answer(encoded, size, advance, together=False)
-                if before is not None:
-                    before[2].result()
-                    yield before[:2]
+                evaluation = self.model.answer(encoded, size, advance, together=False)
+                if committing is not None:
+                    committing[2].result()
+                    yield committing[:2]
                 (lengths,) = map(encoded.lengths, encoded.dataset.parts)
-                commit = beside.submit(self._commit, plan, chunk, table, found.scores)
-                before = chunk, lengths, commit
-            if before is not None:
-                before[2].result()
-                yield before[:2]
+                commit = beside.submit(self._commit, plan, chunk, table, evaluation.scores)
+                committing = chunk, lengths, commit
+            if committing is not None:
+                committing[2].result()
+                yield committing[:2]
 
     def _load(self, chunk: int) -> tuple[pa.Table, PairLearner]:
         """The rows of a chunk, and the same as tokens."""
@@ -300,7 +307,7 @@ class _Prediction:
             return
         names, outcome_of = self.source.outcomes
         answers = pa.array(outcome_of[scores.argmax(axis=1)])
-        found = predictions.rows(
+        prediction_rows = predictions.rows(
             len(scores),
             item_id=table["item_id"],
             edition=table["edition"],
@@ -317,7 +324,7 @@ class _Prediction:
         arrow.append(
             self.settings.lake,
             "predictions",
-            found,
+            prediction_rows,
             job=JOB,
             metadata={"run": plan.run_id, "chunk": str(chunk), "model": self.source.name},
             transaction=plan.transaction(chunk),
@@ -336,9 +343,9 @@ def _tidy(lake: str) -> None:
         log.warning("the files of the predictions were not merged: %s", error)
 
 
-def _figures(done: npt.NDArray[np.float64], seconds: float) -> dict[str, float]:
+def _figures(counts: npt.NDArray[np.float64], seconds: float) -> dict[str, float]:
     """Speed, from rows, tokens and tokens with padding."""
-    rows, tokens, padded = done.tolist()
+    rows, tokens, padded = counts.tolist()
     return {
         "predict/rows_per_second": rows / seconds,
         "predict/tokens_per_second": tokens / seconds,
@@ -353,30 +360,30 @@ def _counts(lake: str, table: str, run_id: str) -> dict[str, int]:
         f"WHERE \"task\" = '{table}' AND \"run_id\" = '{run_id}' "
         'GROUP BY "predicted" ORDER BY "predicted"'
     )
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for batch in arrow.query(lake, "predictions", sql):
-        found |= dict(zip(batch["predicted"].to_pylist(), batch["rows"].to_pylist(), strict=True))
-    return found
+        counts |= dict(zip(batch["predicted"].to_pylist(), batch["rows"].to_pylist(), strict=True))
+    return counts
 
 
 def _select(settings: Settings, runs: Sequence[str]) -> None:
     """Write the selected items."""
     assert settings.count is not None and settings.out is not None
     if settings.select == "uncertain":
-        found = selection.uncertain(settings.lake, runs[0], settings.count, settings.measure)
+        items = selection.uncertain(settings.lake, runs[0], settings.count, settings.measure)
     else:
-        found = selection.disputed(settings.lake, runs, settings.count)
-    if not found.num_rows:
+        items = selection.disputed(settings.lake, runs, settings.count)
+    if not items.num_rows:
         raise JobFailed(f"select={settings.select}: no such item; all runs agree on every one")
-    if found.num_rows < settings.count:
-        log.info("only %d items, not %d", found.num_rows, settings.count)
-    selection.write(found, Path(settings.out))
-    value = found.column_names[3]
+    if items.num_rows < settings.count:
+        log.info("only %d items, not %d", items.num_rows, settings.count)
+    selection.write(items, Path(settings.out))
+    value = items.column_names[3]
     log.info(
         "%s: %d items, %s from %.4f to %.4f",
         settings.out,
-        found.num_rows,
+        items.num_rows,
         value,
-        found[value][0].as_py(),
-        found[value][-1].as_py(),
+        items[value][0].as_py(),
+        items[value][-1].as_py(),
     )

@@ -37,7 +37,7 @@ _Hashes = npt.NDArray[np.uint64]
 
 
 # Tables of no dataset that models can be asked about all the same.
-_OTHERS = {
+_FURTHER_TABLES = {
     "nli": ItemTable("nli", "pairs", pair=("premise", "hypothesis")),
     "sentences": ItemTable("sentences", "sentences", item="sentence_id", single="text"),
 }
@@ -80,7 +80,7 @@ def columns(
     if table not in tables.TABLES:
         raise UserError(f"table={table}: expected one of {', '.join(tables.TABLES)}")
     declared = tables.table(table)
-    known = ITEM_TABLES.get(table) or _OTHERS.get(table)
+    known = ITEM_TABLES.get(table) or _FURTHER_TABLES.get(table)
     item = item or (known.item if known is not None else "item_id")
     task = source.trained.task if source.trained is not None else {}
     if first is None:
@@ -151,15 +151,15 @@ class Query:
         Raises:
             LakeError: no such table or version; a condition that is not SQL.
         """
-        own = self.columns
-        names = {"item_id": own.item, "edition": own.edition}
+        columns = self.columns
+        names = {"item_id": columns.item, "edition": columns.edition}
         if texts:
-            names |= {"first": own.first, "second": own.second}
-        chosen = [
+            names |= {"first": columns.first, "second": columns.second}
+        selected = [
             f"CAST(NULL AS STRING) AS {alias}" if name is None else f'"{name}" AS {alias}'
             for alias, name in names.items()
         ]
-        sql = f"SELECT {', '.join(chosen)} FROM ({self._all()}) WHERE {self._whole()}"
+        sql = f"SELECT {', '.join(selected)} FROM ({self._all()}) WHERE {self._complete()}"
         if limit is not None:
             sql += f" LIMIT {limit}"
         schema = pa.schema([_SCHEMA.field(alias) for alias in names])
@@ -169,7 +169,7 @@ class Query:
     def counts(self) -> tuple[int, int]:
         """How many rows there are, and how many of them have an id and texts."""
         sql = (
-            f'SELECT count(*) AS "rows", count(*) FILTER (WHERE {self._whole()}) AS "whole" '
+            f'SELECT count(*) AS "rows", count(*) FILTER (WHERE {self._complete()}) AS "whole" '
             f"FROM ({self._all()})"
         )
         (batch,) = arrow.query(self.lake, self.table, sql, version=self.version)
@@ -178,7 +178,7 @@ class Query:
     def _all(self) -> str:
         return f"SELECT * FROM {self.table}{sql_where(self.where)}"
 
-    def _whole(self) -> str:
+    def _complete(self) -> str:
         names = (self.columns.item, *self.columns.texts)
         return " AND ".join(f'"{name}" IS NOT NULL' for name in names)
 
@@ -214,13 +214,13 @@ def stage(
         UserError: no rows.
     """
     check(query)
-    rows, whole = query.counts()
-    wanted = whole if limit is None else min(limit, whole)
-    left_out = {"no id or no text": rows - whole} if rows > whole else {}
-    if wanted < whole:
-        left_out["not drawn (limit)"] = whole - wanted
-    highest = _threshold(query, seed, wanted) if wanted < whole else None
-    sizes = np.zeros(-(-wanted // chunk), dtype=np.int64)
+    rows, complete_rows = query.counts()
+    size = complete_rows if limit is None else min(limit, complete_rows)
+    left_out = {"no id or no text": rows - complete_rows} if rows > complete_rows else {}
+    if size < complete_rows:
+        left_out["not drawn (limit)"] = complete_rows - size
+    highest = _threshold(query, seed, size) if size < complete_rows else None
+    sizes = np.zeros(-(-size // chunk), dtype=np.int64)
     editions: set[str] = set()
     fresh = folder.with_name(f"{folder.name}.new")
     for leftover in (fresh, folder):
@@ -229,14 +229,14 @@ def stage(
 
     def batches() -> Iterator[pa.RecordBatch]:
         nonlocal sizes
-        drawn = 0
+        staged = 0
         for batch in query.stream():
             hashes = _hashes(batch, seed)
             if highest is not None:
                 # Rows that are there twice have one hash; so no more than wanted.
-                kept = np.flatnonzero(hashes <= highest)[: wanted - drawn]
-                batch, hashes = batch.take(pa.array(kept)), hashes[kept]
-            drawn += batch.num_rows
+                selected = np.flatnonzero(hashes <= highest)[: size - staged]
+                batch, hashes = batch.take(pa.array(selected)), hashes[selected]
+            staged += batch.num_rows
             places = (hashes % np.uint64(len(sizes))).astype(np.int32)
             sizes += np.bincount(places, minlength=len(sizes))
             editions.update(value for value in pc.unique(batch["edition"]).to_pylist() if value)
@@ -244,7 +244,7 @@ def stage(
             yield batch.append_column(_CHUNK.name, pa.array(places))
 
     with Progress(
-        f"reading {query.table}", wanted, unit="rows", silent=launch.rank() != 0
+        f"reading {query.table}", size, unit="rows", silent=launch.rank() != 0
     ) as progress:
         pads.write_dataset(
             batches(),
@@ -268,14 +268,14 @@ def _hashes(batch: pa.RecordBatch, seed: int) -> _Hashes:
     return np.frombuffer(digests, dtype="<u8")
 
 
-def _threshold(query: Query, seed: int, wanted: int) -> np.uint64:
-    """The hash that `wanted` rows do not exceed; the ids are streamed, no more hashes kept."""
-    kept = np.zeros(0, dtype=np.uint64)
+def _threshold(query: Query, seed: int, size: int) -> np.uint64:
+    """The hash that `size` rows do not exceed; the ids are streamed, no more hashes kept."""
+    smallest = np.zeros(0, dtype=np.uint64)
     for batch in query.stream(texts=False):
-        kept = np.concatenate([kept, _hashes(batch, seed)])
-        if len(kept) > 2 * wanted + _BUFFER:
-            kept = np.partition(kept, wanted - 1)[:wanted]
-    highest: np.uint64 = np.partition(kept, wanted - 1)[wanted - 1]
+        smallest = np.concatenate([smallest, _hashes(batch, seed)])
+        if len(smallest) > 2 * size + _BUFFER:
+            smallest = np.partition(smallest, size - 1)[:size]
+    highest: np.uint64 = np.partition(smallest, size - 1)[size - 1]
     return highest
 
 

@@ -37,8 +37,8 @@ def uncertainty(scores: _Floats, measure: str) -> _Floats:
     the best two.
     """
     if measure == "entropy":
-        found: _Floats = _entropy(scores) / math.log2(scores.shape[1])
-        return found
+        shares: _Floats = _entropy(scores) / math.log2(scores.shape[1])
+        return shares
     best = np.sort(scores, axis=1)[:, -2:]
     return 1.0 - (best[:, 1] - best[:, 0])
 
@@ -53,8 +53,8 @@ def _entropy(shares: _Floats) -> _Floats:
     """In bits, of each row."""
     from scipy.special import entr
 
-    found: _Floats = entr(shares).sum(axis=1) / math.log(2)
-    return found
+    bits: _Floats = entr(shares).sum(axis=1) / math.log(2)
+    return bits
 
 
 def uncertain(lake: str, run: str, count: int, measure: str = "entropy") -> pa.Table:
@@ -69,8 +69,8 @@ def uncertain(lake: str, run: str, count: int, measure: str = "entropy") -> pa.T
     best: pa.Table | None = None
     for batch in _batches(lake, run):
         value = uncertainty(_scores(batch["scores"], run), measure)
-        own = pa.table([*(batch[n] for n in _COLUMNS[:3]), value], [*_COLUMNS[:3], measure])
-        joined = own if best is None else pa.concat_tables([best, own])
+        candidates = pa.table([*(batch[n] for n in _COLUMNS[:3]), value], [*_COLUMNS[:3], measure])
+        joined = candidates if best is None else pa.concat_tables([best, candidates])
         best = joined.sort_by(_order(measure)).slice(0, count)
     if best is None:
         raise _no_run(lake, run)
@@ -104,37 +104,37 @@ def disputed(lake: str, runs: Sequence[str], count: int) -> pa.Table:
         raise UserError(
             f"runs={','.join(runs)}: no item in common; expected runs over rows of one table"
         )
-    if any(len(own) != len(common) for own in keys):
+    if any(len(run_keys) != len(common) for run_keys in keys):
         log.info(
             "%d items are in all runs (of %s)", len(common), ", ".join(str(len(k)) for k in keys)
         )
     # index_in gives the first of equal keys: a row that a run has twice counts once.
-    taken = [
-        table.take(pc.index_in(common, value_set=own))
-        for table, own in zip(tables, keys, strict=True)
+    in_common = [
+        table.take(pc.index_in(common, value_set=run_keys))
+        for table, run_keys in zip(tables, keys, strict=True)
     ]
-    scores = [_scores(table["scores"], run) for table, run in zip(taken, runs, strict=True)]
-    widths = {run: own.shape[1] for run, own in zip(runs, scores, strict=True)}
+    scores = [_scores(table["scores"], run) for table, run in zip(in_common, runs, strict=True)]
+    widths = {run: matrix.shape[1] for run, matrix in zip(runs, scores, strict=True)}
     if len(set(widths.values())) > 1:
-        told = ", ".join(f"{run} {width}" for run, width in widths.items())
-        raise UserError(f"runs with other numbers of classes ({told}); expected the same classes")
-    names = pa.chunked_array([table["predicted"].combine_chunks() for table in taken])
+        listed = ", ".join(f"{run} {width}" for run, width in widths.items())
+        raise UserError(f"runs with other numbers of classes ({listed}); expected the same classes")
+    names = pa.chunked_array([table["predicted"].combine_chunks() for table in in_common])
     codes = names.combine_chunks().dictionary_encode().indices.to_numpy()
     entropy = votes(codes.astype(np.int64).reshape(len(runs), -1).T)
     mean = np.mean(scores, axis=0)
-    divergence = _entropy(mean) - np.mean([_entropy(own) for own in scores], axis=0)
-    answers = pc.binary_join_element_wise(*(table["predicted"] for table in taken), " | ")
-    found = pa.table(
+    divergence = _entropy(mean) - np.mean([_entropy(matrix) for matrix in scores], axis=0)
+    answers = pc.binary_join_element_wise(*(table["predicted"] for table in in_common), " | ")
+    items = pa.table(
         {
-            "item_id": taken[0]["item_id"],
-            "edition": taken[0]["edition"],
+            "item_id": in_common[0]["item_id"],
+            "edition": in_common[0]["edition"],
             "predicted": answers,
             "votes": entropy,
             "divergence": np.maximum(0.0, divergence),
         }
     )
-    found = found.filter(pc.greater(found["votes"], 0.0))
-    return found.sort_by(_order("votes", "divergence")).slice(0, count)
+    items = items.filter(pc.greater(items["votes"], 0.0))
+    return items.sort_by(_order("votes", "divergence")).slice(0, count)
 
 
 def write(table: pa.Table, path: Path) -> None:
@@ -166,8 +166,8 @@ def _scores(column: pa.Array | pa.ChunkedArray, run: str) -> _Floats:
             f"run {run}: predictions with {', '.join(str(width) for width in widths)} scores a "
             "row; expected a score for each of two classes or more"
         )
-    found: _Floats = pc.list_flatten(column).to_numpy().reshape(-1, widths[0])
-    return found
+    matrix: _Floats = pc.list_flatten(column).to_numpy().reshape(-1, widths[0])
+    return matrix
 
 
 def _no_run(lake: str, run: str) -> UserError:

@@ -84,9 +84,9 @@ class Settings(Answering):
         check_least(self, 0, "version")
         check_distinct(self, "runs")
         if (self.model is None) != (self.table is None):
-            given = "table" if self.model is None else "model"
+            name = "table" if self.model is None else "model"
             raise UserError(
-                f"{given}={getattr(self, given)}: expected model= and table= together, or neither "
+                f"{name}={getattr(self, name)}: expected model= and table= together, or neither "
                 "with select= and runs="
             )
         if self.second is not None and self.first is None:

@@ -55,7 +55,7 @@ class Answer(NamedTuple):
 def key(prompt: str, cloze: Cloze) -> bytes:
     """What stands for a question to one model; `prompt` is the prompt's name with its version."""
     digest = hashlib.blake2b(digest_size=16)
-    for part in (prompt, cloze.before, cloze.after, *cloze.words):
+    for part in (prompt, cloze.prefix, cloze.suffix, *cloze.words):
         # Lengths before the texts: "ab", "c" is not "a", "bc".
         text = part.encode()
         digest.update(len(text).to_bytes(4))
@@ -71,11 +71,11 @@ class Cache:
         if folder is not None:
             self._folder = Path(folder).expanduser() / f"{model}-{_VERSION}"
 
-    def found(self, keys: Iterable[bytes]) -> dict[bytes, Answer]:
+    def lookup(self, keys: Iterable[bytes]) -> dict[bytes, Answer]:
         """The answers to those of the questions that have been computed."""
         if self._folder is None or not self._folder.is_dir():
             return {}
-        wanted = pa.array(sorted(set(keys)), pa.binary(16))
+        key_set = pa.array(sorted(set(keys)), pa.binary(16))
         answers: dict[bytes, Answer] = {}
         for path in sorted(self._folder.glob("*.parquet")):
             try:
@@ -83,10 +83,10 @@ class Cache:
             except (pa.ArrowInvalid, OSError) as error:
                 log.warning("%s cannot be read (%s); its answers are computed again", path, error)
                 continue
-            table = table.filter(pc.is_in(table["key"], value_set=wanted))
+            table = table.filter(pc.is_in(table["key"], value_set=key_set))
             columns = [table[name].to_pylist() for name in _SCHEMA.names]
-            for own, sums, tokens, first, place in zip(*columns, strict=True):
-                answers[own] = Answer(tuple(sums), tuple(tokens), first, place)
+            for answer_key, sums, tokens, first, place in zip(*columns, strict=True):
+                answers[answer_key] = Answer(tuple(sums), tuple(tokens), first, place)
         return answers
 
     def add(self, answers: Mapping[bytes, Answer]) -> None:
@@ -94,7 +94,9 @@ class Cache:
         if self._folder is None or not answers:
             return
         columns: Sequence[Sequence[object]] = [list(answers), *zip(*answers.values(), strict=True)]
-        arrays = [pa.array(own, field.type) for own, field in zip(columns, _SCHEMA, strict=True)]
+        arrays = [
+            pa.array(column, field.type) for column, field in zip(columns, _SCHEMA, strict=True)
+        ]
         self._folder.mkdir(parents=True, exist_ok=True)
         path = self._folder / f"{uuid.uuid4().hex}.parquet"
         fresh = path.with_suffix(".new")

@@ -66,18 +66,18 @@ def load(settings: Settings) -> Items:
         UserError: a table, edition, scheme, fold or part that is not there; labels that are none of
             ours; no rows, or with examples no group with all three inference types.
     """
-    own, values = settings, {"name": settings.task, "edition": settings.edition}
-    if own.task == "plane":
-        values |= {"scheme": own.scheme, "fold": own.fold, "input": "pair"}
-    elif own.task == "asp":
+    values = {"name": settings.task, "edition": settings.edition}
+    if settings.task == "plane":
+        values |= {"scheme": settings.scheme, "fold": settings.fold, "input": "pair"}
+    elif settings.task == "asp":
         values["scheme"] = "all"
-    dataset = tasks.task(values).read(own.lake)
-    part = "test" if own.task == "asp" else own.part
+    dataset = tasks.task(values).read(settings.lake)
+    part = "test" if settings.task == "asp" else settings.part
     if part not in dataset.parts:
-        there = ", ".join(sorted(dataset.parts))
-        raise UserError(f"part={part}: no such rows in {dataset.where}; there is {there}")
+        parts = ", ".join(sorted(dataset.parts))
+        raise UserError(f"part={part}: no such rows in {dataset.where}; there is {parts}")
     examples, sources = dataset.parts[part], dataset.sources
-    if own.task == "plane":
+    if settings.task == "plane":
         # A published split may list an item twice.
         first = np.unique(examples.item_ids.to_numpy(zero_copy_only=False), return_index=True)[1]
         examples = examples.take(np.sort(first))
@@ -85,8 +85,8 @@ def load(settings: Settings) -> Items:
     read = [dataset.sources[at] for at in examples.origin]
     columns = {
         "item_id": examples.item_ids,
-        **dict(zip(FIELDS[own.task], (examples.first, examples.second), strict=True)),
-        "gold": pa.array([LABELS[own.task][at] for at in examples.gold]),
+        **dict(zip(FIELDS[settings.task], (examples.first, examples.second), strict=True)),
+        "gold": pa.array([LABELS[settings.task][at] for at in examples.gold]),
         "edition": pa.array([of.edition for of in read], pa.string()),
         "version": pa.array([of.version for of in read], pa.int64()),
         "fold": pa.array([""] * len(examples)),
@@ -94,53 +94,53 @@ def load(settings: Settings) -> Items:
         **examples.groups,
     }
     rows, by = pa.table(columns), "fold"
-    if own.task == "plane":
-        rows, by = _plane(rows, own), "class"
-    elif own.task == "asp":
-        rows, by = _asp(rows, own), "test"
-        sources = tuple(of for of in sources if of.table.removeprefix("asp_") in own.tables)
-    if own.limit is not None:
-        rows = _limited(rows, by, own.limit, own.seed)
-    return Items(own.task, "two_shot" if own.shots else "zero_shot", rows, sources)
+    if settings.task == "plane":
+        rows, by = _plane(rows, settings), "class"
+    elif settings.task == "asp":
+        rows, by = _asp(rows, settings), "test"
+        sources = tuple(of for of in sources if of.table.removeprefix("asp_") in settings.tables)
+    if settings.limit is not None:
+        rows = _limited(rows, by, settings.limit, settings.seed)
+    return Items(settings.task, "two_shot" if settings.shots else "zero_shot", rows, sources)
 
 
 def _plane(rows: pa.Table, settings: Settings) -> pa.Table:
     """PLANE's rows with their fold and group; with examples, those whose group is whole."""
-    own, size = settings, rows.num_rows
-    fold = own.fold if own.scheme == "two_shot" else f"{own.scheme}/{own.fold}"
+    size = rows.num_rows
+    fold = settings.fold if settings.scheme == "two_shot" else f"{settings.scheme}/{settings.fold}"
     rows = _with(rows, fold=pa.array([fold] * size), group=rows["group_id"])
     rows = _with(rows, inference_type=rows["inference_type"].cast(pa.int64()))
-    if not own.shots:
+    if not settings.shots:
         return rows
     types: dict[str, set[int]] = defaultdict(set)
     groups = rows["group"].to_pylist()
     for group, inference in zip(groups, rows["inference_type"].to_pylist(), strict=True):
         types[group].add(inference)
-    whole = [types[group] == set(TYPES) for group in groups]
-    if not any(whole):
+    complete = [types[group] == set(TYPES) for group in groups]
+    if not any(complete):
         raise UserError(
-            f"shots=2: no group of edition {own.edition}, scheme {own.scheme} has all three "
-            "inference types, so that none can be another's example; expected shots=0, or another "
-            "scheme"
+            f"shots=2: no group of edition {settings.edition}, scheme {settings.scheme} has all "
+            "three inference types, so that none can be another's example; expected shots=0, or "
+            "another scheme"
         )
-    if not all(whole):
+    if not all(complete):
         log.warning(
             "left out: %d of %d items whose group has not all three inference types",
-            size - sum(whole),
+            size - sum(complete),
             size,
         )
-    return rows.filter(pa.array(whole))
+    return rows.filter(pa.array(complete))
 
 
 def _asp(rows: pa.Table, settings: Settings) -> pa.Table:
     """ASP's rows of the tables and the variant that are asked, with the table as their fold."""
     tests = [test.partition(".")[2] for test in rows["test"].to_pylist()]
     rows = _with(rows, fold=rows["task"], test=pa.array(tests, pa.string()))
-    kept = [
+    selected = [
         fold in settings.tables and (fold == "entailment" or variant == settings.variant)
         for fold, variant in zip(rows["fold"].to_pylist(), rows["variant"].to_pylist(), strict=True)
     ]
-    rows = rows.filter(pa.array(kept, pa.bool_()))
+    rows = rows.filter(pa.array(selected, pa.bool_()))
     for name in settings.tables:
         if name not in rows["fold"].to_pylist():
             raise UserError(
@@ -166,12 +166,12 @@ def _limited(rows: pa.Table, by: str, limit: int, seed: int) -> pa.Table:
     places = list(keys)
     for fold, value, group in places:
         groups[fold, value].add(group)
-    kept = {
+    selected = {
         (*key, group)
-        for key, own in groups.items()
-        for group in sorted(own, key=lambda group: seed_of("prompt", seed, group))[:limit]
+        for key, members in groups.items()
+        for group in sorted(members, key=lambda group: seed_of("prompt", seed, group))[:limit]
     }
-    return rows.filter(pa.array([place in kept for place in places]))
+    return rows.filter(pa.array([place in selected for place in places]))
 
 
 def questions(items: Items, prompts: Prompts, settings: Settings) -> list[Question]:
@@ -181,26 +181,26 @@ def questions(items: Items, prompts: Prompts, settings: Settings) -> list[Questi
     blanks = [dict.fromkeys(names, blank) for blank in prompts.content_free]
     contexts = _contexts(items, settings.shots)
     # What stands before and after the gap, of each template for each item.
-    frames = [[prompt.around(own) for own in fields] for prompt in prompts.prompts]
+    frames = [[prompt.around(item_fields) for item_fields in fields] for prompt in prompts.prompts]
     empty = [[prompt.around(blank) for blank in blanks] for prompt in prompts.prompts]
-    found = []
+    questions = []
     for item in range(len(fields)):
         for order, examples in contexts[item]:
-            for prompt, own, free_of in zip(prompts.prompts, frames, empty, strict=True):
+            for prompt, frame, free_of in zip(prompts.prompts, frames, empty, strict=True):
                 for verbaliser in prompt.verbalisers:
                     words = verbaliser.all
-                    shown = "".join(
-                        f"{own[at][0]}{verbaliser.words[label][0]}{own[at][1]}{_JOIN}"
+                    shown_examples = "".join(
+                        f"{frame[at][0]}{verbaliser.words[label][0]}{frame[at][1]}{_JOIN}"
                         for at, label in examples
                     )
-                    before, after = own[item]
+                    text_before, text_after = frame[item]
                     free: tuple[Cloze, ...] = ()
                     if settings.calibration != "none":
-                        kept = shown if settings.calibration == "contextual" else ""
-                        free = tuple(Cloze(kept + a, b, words) for a, b in free_of)
-                    cloze = Cloze(shown + before, after, words)
-                    found.append(Question(item, prompt, verbaliser, order, cloze, free))
-    return found
+                        context = shown_examples if settings.calibration == "contextual" else ""
+                        free = tuple(Cloze(context + a, b, words) for a, b in free_of)
+                    cloze = Cloze(shown_examples + text_before, text_after, words)
+                    questions.append(Question(item, prompt, verbaliser, order, cloze, free))
+    return questions
 
 
 def _contexts(
@@ -214,13 +214,15 @@ def _contexts(
     groups: dict[Any, list[int]] = defaultdict(list)
     for at, group in enumerate(items.rows["group"].to_pylist()):
         groups[group].append(at)
-    found = []
+    contexts = []
     for at, group in enumerate(items.rows["group"].to_pylist()):
-        others = sorted((other for other in groups[group] if other != at), key=types.__getitem__)
-        found.append(
+        neighbours = sorted(
+            (other for other in groups[group] if other != at), key=types.__getitem__
+        )
+        contexts.append(
             [
                 (",".join(str(types[one]) for one in order), [(one, labels[one]) for one in order])
-                for order in itertools.permutations(others)
+                for order in itertools.permutations(neighbours)
             ]
         )
-    return found
+    return contexts

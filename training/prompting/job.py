@@ -141,39 +141,39 @@ def _facts(work: Work) -> dict[str, Any]:
     }
 
 
-def _asked(questions: Sequence[Question]) -> dict[bytes, Cloze]:
+def _distinct_clozes(questions: Sequence[Question]) -> dict[bytes, Cloze]:
     """What is to be computed, each once: content-free prompts are shared by many questions."""
-    found: dict[bytes, Cloze] = {}
+    clozes: dict[bytes, Cloze] = {}
     for question in questions:
         for cloze in (question.cloze, *question.free):
-            found.setdefault(key(question.prompt.name, cloze), cloze)
-    return found
+            clozes.setdefault(key(question.prompt.name, cloze), cloze)
+    return clozes
 
 
 def _computed(work: Work, cache: Cache) -> Computed:
-    asked = _asked(work.questions)
-    answers = launch.broadcast(cache.found(asked) if launch.rank() == 0 else {})
-    missing = [own for own in asked if own not in answers]
+    clozes = _distinct_clozes(work.questions)
+    answers = launch.broadcast(cache.lookup(clozes) if launch.rank() == 0 else {})
+    missing = [missing_key for missing_key in clozes if missing_key not in answers]
     if launch.rank() == 0:
         log.info(
             "%s questions about %s items: %s prompts, %s answered before, %s to compute",
             f"{len(work.questions):,}",
             f"{work.items.rows.num_rows:,}",
-            f"{len(asked):,}",
+            f"{len(clozes):,}",
             f"{len(answers):,}",
             f"{len(missing):,}",
         )
     if not missing:
         return Computed(answers, 0, 0.0)
-    encoded = work.model.encode([asked[own] for own in missing])
+    encoded = work.model.encode([clozes[missing_key] for missing_key in missing])
     lengths = work.model.lengths(encoded)
     work.model.load(work.settings.precision, work.settings.split_model)
     world, started = launch.world_size(), time.monotonic()
-    own: dict[bytes, Answer] = {}
+    local_answers: dict[bytes, Answer] = {}
     fresh: dict[bytes, Answer] = {}
-    kept = time.monotonic()
+    cached_at = time.monotonic()
     with Progress(
-        work.settings.task, len(asked), len(answers), silent=launch.rank() != 0
+        work.settings.task, len(clozes), len(answers), silent=launch.rank() != 0
     ) as progress:
         try:
             for batch in evaluation_batches(
@@ -181,15 +181,17 @@ def _computed(work: Work, cache: Cache) -> Computed:
             ):
                 if not len(batch):
                     continue
-                found = work.model.score([encoded[at] for at in batch])
-                fresh |= {missing[at]: answer for at, answer in zip(batch, found, strict=True)}
+                batch_answers = work.model.score([encoded[at] for at in batch])
+                fresh |= {
+                    missing[at]: answer for at, answer in zip(batch, batch_answers, strict=True)
+                }
                 progress.advance(min(len(batch) * world, len(missing)))
-                if time.monotonic() - kept > _KEEP_EVERY:
+                if time.monotonic() - cached_at > _KEEP_EVERY:
                     cache.add(fresh)
-                    own, fresh, kept = own | fresh, {}, time.monotonic()
+                    local_answers, fresh, cached_at = local_answers | fresh, {}, time.monotonic()
         finally:
             cache.add(fresh)
-    for share in launch.gather(own | fresh):
+    for share in launch.gather(local_answers | fresh):
         answers |= share
     seconds = time.monotonic() - started
     if launch.rank() == 0:
@@ -207,8 +209,8 @@ def _logs(answer: Answer, normalised: bool) -> npt.NDArray[np.float64]:
     sums = np.array(answer.sums)
     if not normalised:
         return sums
-    found: npt.NDArray[np.float64] = sums / np.maximum(np.array(answer.tokens), 1)
-    return found
+    per_token: npt.NDArray[np.float64] = sums / np.maximum(np.array(answer.tokens), 1)
+    return per_token
 
 
 def _scores(
@@ -221,7 +223,7 @@ def _scores(
     """
     names, normalised = LABELS[work.settings.task], work.settings.length_normalised
     scores = np.empty((len(work.questions), len(names)))
-    found = []
+    gap_answers = []
     for row, question in enumerate(work.questions):
         answer = answers[key(question.prompt.name, question.cloze)]
         logs = _logs(answer, normalised)
@@ -235,20 +237,20 @@ def _scores(
         for label, words in enumerate(question.verbaliser.words):
             scores[row, label] = np.nanmax(logs[at : at + len(words)])
             at += len(words)
-        found.append(answer)
-    return scores, found
+        gap_answers.append(answer)
+    return scores, gap_answers
 
 
 def _rows(work: Work, answers: Mapping[bytes, Answer], run_id: str) -> pa.Table:
     """The answers as rows of the table predictions."""
-    scores, found = _scores(work, answers)
+    scores, gap_answers = _scores(work, answers)
     names, questions = LABELS[work.settings.task], work.questions
     rows, at = work.items.rows, pa.array([question.item for question in questions])
     predicted: list[str | None] = [names[place] for place in scores.argmax(axis=1)]
     if work.model.kind == "masked":
         predicted = [
             names[question.verbaliser.label(answer.place)] if answer.place >= 0 else None
-            for question, answer in zip(questions, found, strict=True)
+            for question, answer in zip(questions, gap_answers, strict=True)
         ]
     return predictions.rows(
         len(questions),
@@ -257,7 +259,7 @@ def _rows(work: Work, answers: Mapping[bytes, Answer], run_id: str) -> pa.Table:
         scheme=work.items.scheme,
         predicted=predicted,
         scores=scores,
-        text=[answer.first for answer in found],
+        text=[answer.first for answer in gap_answers],
         prompt=[question.prompt.name for question in questions],
         verbaliser=[question.verbaliser.name for question in questions],
         premise_order=[question.order for question in questions],
@@ -271,18 +273,18 @@ def _rows(work: Work, answers: Mapping[bytes, Answer], run_id: str) -> pa.Table:
 def _outcome(work: Work, computed: Computed, folder: Path, run_id: str) -> Outcome:
     """Answers as rows of the table predictions, figures, and the papers' table beside them."""
     result: dict[str, Any] = {
-        "prompts": len(_asked(work.questions)),
+        "prompts": len(_distinct_clozes(work.questions)),
         "forward": computed.forward,
         "seconds": computed.seconds,
     }
     if launch.rank() != 0:
         return Outcome(result)
     rows = _rows(work, computed.answers, run_id)
-    figures, shown = _results(work, rows)
+    figures, printed = _results(work, rows)
     if computed.forward:
         figures["prompts_per_second"] = computed.forward / computed.seconds
-    replace_text(folder / "table.md", shown + "\n")
-    texts = {"table.md": shown + "\n", "prompts.yaml": work.prompts.text}
+    replace_text(folder / "table.md", printed + "\n")
+    texts = {"table.md": printed + "\n", "prompts.yaml": work.prompts.text}
     return Outcome({**result, "figures": figures}, rows, figures, texts)
 
 
@@ -309,28 +311,28 @@ def _plane(rows: pa.Table) -> Results:
     figures: dict[str, float] = {}
     columns: dict[str, list[str]] = {}
     for name, data in tables.items():
-        found = analysis.class_table(data).to_pylist()
-        columns["class"] = [row["row"] for row in found]
-        columns[name] = [_percent(row["mean"], row["deviation"]) for row in found]
-        for row in found:
+        class_rows = analysis.class_table(data).to_pylist()
+        columns["class"] = [row["row"] for row in class_rows]
+        columns[name] = [_percent(row["mean"], row["deviation"]) for row in class_rows]
+        for row in class_rows:
             _add(figures, f"{name.split()[0]}/f1", row["row"], row["mean"], row["deviation"])
     return figures, columns, "F1 (%), mean ± standard deviation"
 
 
 def _asp(rows: pa.Table) -> Results:
-    found = analysis.asp_table(rows).to_pylist()
+    test_rows = analysis.asp_table(rows).to_pylist()
     figures: dict[str, float] = {}
-    for row in found:
+    for row in test_rows:
         name = f"{row['task']}.{row['test']}"
         _add(figures, "accuracy", name, row["mean"], row["deviation"])
         figures[f"majority/{name}"] = row["majority"]
     columns = {
-        "task": [row["task"] for row in found],
-        "test": [row["test"] for row in found],
-        "rows": [f"{row['rows']:,}" for row in found],
-        "prompts": [str(row["prompts"]) for row in found],
-        "accuracy": [_percent(row["mean"], row["deviation"]) for row in found],
-        "majority": [_percent(row["majority"], None) for row in found],
+        "task": [row["task"] for row in test_rows],
+        "test": [row["test"] for row in test_rows],
+        "rows": [f"{row['rows']:,}" for row in test_rows],
+        "prompts": [str(row["prompts"]) for row in test_rows],
+        "accuracy": [_percent(row["mean"], row["deviation"]) for row in test_rows],
+        "majority": [_percent(row["majority"], None) for row in test_rows],
     }
     return figures, columns, "accuracy (%), mean ± standard deviation over prompts"
 
@@ -342,14 +344,14 @@ def _adept(rows: pa.Table) -> Results:
     answers = np.array(rows["scores"].to_pylist()).argmax(axis=1)
     names = zip(rows["prompt"].to_pylist(), rows["verbaliser"].to_pylist(), strict=True)
     prompts = np.array([" ".join(name) for name in names])
-    found = [
-        metrics.classification(gold[own], answers[own], labels)
-        for own in (prompts == name for name in np.unique(prompts))
+    scores = [
+        metrics.classification(gold[rows_of_prompt], answers[rows_of_prompt], labels)
+        for rows_of_prompt in (prompts == name for name in np.unique(prompts))
     ]
-    figures: dict[str, float] = {"majority": found[0]["majority"]}
-    columns = {"prompts": [str(len(found))], "rows": [f"{len(gold) // len(found):,}"]}
+    figures: dict[str, float] = {"majority": scores[0]["majority"]}
+    columns = {"prompts": [str(len(scores))], "rows": [f"{len(gold) // len(scores):,}"]}
     for name in ("accuracy", "macro_f1"):
-        values = [own[name] for own in found]
+        values = [prompt_scores[name] for prompt_scores in scores]
         figures[name] = fmean(values)
         spread = stdev(values) if len(values) > 1 else None
         if spread is not None:

@@ -24,10 +24,10 @@ from conf import UserError
 from etl.registry import DATASETS
 
 FOLDER = conf.ROOT / "conf" / "prompts"
-_ASKED = {name: dataset for name, dataset in DATASETS.items() if dataset.prompts is not None}
-FIELDS = {name: dataset.tables[0].pair or () for name, dataset in _ASKED.items()}
+_PROMPTED = {name: dataset for name, dataset in DATASETS.items() if dataset.prompts is not None}
+FIELDS = {name: dataset.tables[0].pair or () for name, dataset in _PROMPTED.items()}
 """What of an item a task's templates may have, in braces."""
-LABELS = {name: dataset.label_names for name, dataset in _ASKED.items()}
+LABELS = {name: dataset.label_names for name, dataset in _PROMPTED.items()}
 """A task's labels, in the order of their scores."""
 ANSWER = "{answer}"
 _FIELD = re.compile(r"\{(\w*)\}")
@@ -38,8 +38,8 @@ _KEYS = ("id", "version", "task", "source", "templates", "verbalisers", "content
 class Cloze:
     """A text with a gap: what stands before and after it, and the words that may fill it."""
 
-    before: str
-    after: str
+    prefix: str
+    suffix: str
     words: tuple[str, ...]
 
 
@@ -53,14 +53,14 @@ class Verbaliser:
     @property
     def all(self) -> tuple[str, ...]:
         """The words of all labels, one label's after the other's."""
-        return tuple(word for own in self.words for word in own)
+        return tuple(word for label_words in self.words for word in label_words)
 
     def label(self, place: int) -> int:
         """The label of the word at `place` in `all`."""
-        for label, own in enumerate(self.words):
-            if place < len(own):
+        for label, label_words in enumerate(self.words):
+            if place < len(label_words):
                 return label
-            place -= len(own)
+            place -= len(label_words)
         raise IndexError(place)
 
 
@@ -74,8 +74,8 @@ class Prompt:
 
     def around(self, fields: Mapping[str, str]) -> tuple[str, str]:
         """The text before and after the gap."""
-        before, _, after = self.text.partition(ANSWER)
-        return _fill(before, fields), _fill(after, fields)
+        text_before, _, text_after = self.text.partition(ANSWER)
+        return _fill(text_before, fields), _fill(text_after, fields)
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Prompts:
 
 def _fill(text: str, fields: Mapping[str, str]) -> str:
     # In one go: braces that an item has of its own stay.
-    return _FIELD.sub(lambda found: fields[found[1]], text)
+    return _FIELD.sub(lambda match: fields[match[1]], text)
 
 
 def read(
@@ -111,8 +111,8 @@ def read(
         # Scalars stay text: a word may be yes, no, true or null.
         document = yaml.load(text, Loader=yaml.BaseLoader)
     except (OSError, UnicodeDecodeError) as error:
-        there = ", ".join(sorted(file.stem for file in FOLDER.glob("*.yaml")))
-        raise UserError(f"prompts={name}: expected a YAML file, or one of {there}") from error
+        names = ", ".join(sorted(file.stem for file in FOLDER.glob("*.yaml")))
+        raise UserError(f"prompts={name}: expected a YAML file, or one of {names}") from error
     except yaml.YAMLError as error:
         raise UserError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
     return _parsed(path, document, text, task, templates, verbalisers)
@@ -135,21 +135,25 @@ def _parsed(
         raise UserError(f"{path}: version {document['version']}: expected a whole number")
     for key, kind in (("templates", dict), ("verbalisers", dict), ("content_free", list)):
         if not isinstance(document[key], kind) or not document[key]:
-            wanted = "names with their texts" if kind is dict else "a list of texts"
-            raise UserError(f"{path}: {key}: expected {wanted}")
+            expected = "names with their texts" if kind is dict else "a list of texts"
+            raise UserError(f"{path}: {key}: expected {expected}")
     known = {
         key: _verbaliser(path, key, value, task) for key, value in document["verbalisers"].items()
     }
-    _chosen(path, "verbalisers", verbalisers, known)
-    _chosen(path, "templates", templates, document["templates"])
-    found = []
+    _check_known(path, "verbalisers", verbalisers, known)
+    _check_known(path, "templates", templates, document["templates"])
+    prompts = []
     for key, entry in document["templates"].items():
-        own = _template(path, key, entry, task, known)
-        own = (own[0], [v for v in own[1] if not verbalisers or v.name in verbalisers])
-        if (not templates or key in templates) and own[1]:
+        template, fitting = _template(path, key, entry, task, known)
+        fitting = [
+            verbaliser
+            for verbaliser in fitting
+            if not verbalisers or verbaliser.name in verbalisers
+        ]
+        if (not templates or key in templates) and fitting:
             name = f"{document['id']}/{key}@{document['version']}"
-            found.append(Prompt(name, own[0], tuple(own[1])))
-    if not found:
+            prompts.append(Prompt(name, template, tuple(fitting)))
+    if not prompts:
         raise UserError(
             f"{path}: templates={','.join(templates)} have none of "
             f"verbalisers={','.join(verbalisers)}"
@@ -157,14 +161,14 @@ def _parsed(
     return Prompts(
         str(document["id"]),
         int(document["version"]),
-        tuple(found),
+        tuple(prompts),
         tuple(document["content_free"]),
         text,
     )
 
 
-def _chosen(path: Path, key: str, wanted: Sequence[str], known: Mapping[str, object]) -> None:
-    unknown = [name for name in wanted if name not in known]
+def _check_known(path: Path, key: str, names: Sequence[str], known: Mapping[str, object]) -> None:
+    unknown = [name for name in names if name not in known]
     if unknown:
         raise UserError(f"{key}={unknown[0]}: not in {path}; there is {', '.join(known)}")
 
@@ -174,10 +178,10 @@ def _verbaliser(path: Path, name: str, entry: Any, task: str) -> Verbaliser:
     if not isinstance(entry, dict) or set(entry) != set(LABELS[task]):
         raise UserError(f"{where}: expected words for {' and '.join(LABELS[task])}, got {entry}")
     words = tuple(
-        tuple(own) if isinstance(own, list) else (str(own),)
-        for own in (entry[label] for label in LABELS[task])
+        tuple(label_words) if isinstance(label_words, list) else (str(label_words),)
+        for label_words in (entry[label] for label in LABELS[task])
     )
-    flat = [word for own in words for word in own]
+    flat = [word for label_words in words for word in label_words]
     if not all(words) or not all(isinstance(word, str) and word.strip() for word in flat):
         raise UserError(f"{where}: expected one or more words for each label")
     twice = sorted({word for word in flat if flat.count(word) > 1})
@@ -199,10 +203,10 @@ def _template(
         raise UserError(f"{where}: {ANSWER} {fields.count('answer')} times; expected it once")
     if not text.partition(ANSWER)[0].strip():
         raise UserError(f"{where}: {ANSWER} begins it; expected something before")
-    others = [field for field in fields if field != "answer"]
-    wanted = FIELDS[task]
-    if not others or not set(others) <= set(wanted):
-        spelled = " and ".join(f"{{{field}}}" for field in wanted)
+    item_fields = [field for field in fields if field != "answer"]
+    known_fields = FIELDS[task]
+    if not item_fields or not set(item_fields) <= set(known_fields):
+        spelled = " and ".join(f"{{{field}}}" for field in known_fields)
         raise UserError(f"{where}: {text!r}; expected it to have {spelled}, and no others")
-    _chosen(path, f"template {name}, verbalisers", values["verbalisers"], known)
+    _check_known(path, f"template {name}, verbalisers", values["verbalisers"], known)
     return text, [known[verbaliser] for verbaliser in values["verbalisers"]]

@@ -48,7 +48,7 @@ class Encoded(NamedTuple):
     @property
     def length(self) -> int:
         """Tokens of the longest input."""
-        return max(len(own) for own in self.inputs)
+        return max(len(ids) for ids in self.inputs)
 
 
 class LanguageModel(ABC):
@@ -60,10 +60,10 @@ class LanguageModel(ABC):
     kind: str
     auto_class: str
 
-    def __init__(self, name: str, found: Pretrained) -> None:
+    def __init__(self, name: str, pretrained: Pretrained) -> None:
         self.name = name
-        self.path, self.config, self.tokenizer = found
-        self._limit = longest(found)
+        self.path, self.config, self.tokenizer = pretrained
+        self._limit = longest(pretrained)
         self._model: Any = None
 
     @abstractmethod
@@ -91,14 +91,14 @@ class LanguageModel(ABC):
         Raises:
             UserError: a text that is longer than the model takes: cut, it would be another one.
         """
-        found = np.array([own.length for own in encoded], dtype=np.int64)
-        if len(found) and found.max() > self._limit:
+        lengths = np.array([gap.length for gap in encoded], dtype=np.int64)
+        if len(lengths) and lengths.max() > self._limit:
             raise UserError(
-                f"model={self.name}: {int((found > self._limit).sum())} of {len(found)} prompts "
-                f"are longer than its {self._limit} tokens, the longest has {found.max()}; "
-                "expected shorter prompts, or a model that takes more"
+                f"model={self.name}: {int((lengths > self._limit).sum())} of {len(lengths)} "
+                f"prompts are longer than its {self._limit} tokens, the longest has "
+                f"{lengths.max()}; expected shorter prompts, or a model that takes more"
             )
-        return found
+        return lengths
 
     def load(self, precision: str, split: bool) -> None:
         """Read the weights onto this process's GPU, or the CPU; with `split` onto all GPUs.
@@ -141,8 +141,8 @@ class LanguageModel(ABC):
     def _texts(self, texts: Sequence[str]) -> Iterator[tuple[list[int], list[tuple[int, int]]]]:
         """Token ids and their places in the text, special tokens included."""
         for at in range(0, len(texts), _CHUNK):
-            found = self.tokenizer(list(texts[at : at + _CHUNK]), return_offsets_mapping=True)
-            yield from zip(found["input_ids"], found["offset_mapping"], strict=True)
+            batch = self.tokenizer(list(texts[at : at + _CHUNK]), return_offsets_mapping=True)
+            yield from zip(batch["input_ids"], batch["offset_mapping"], strict=True)
 
     def _batch(self, rows: Sequence[npt.NDArray[np.int32]]) -> tuple[Any, Any]:
         """Ids and attention mask of sequences, filled up to the longest, on the model's device."""
@@ -161,8 +161,8 @@ class Masked(LanguageModel):
     kind = "masked"
     auto_class = "AutoModelForMaskedLM"
 
-    def __init__(self, name: str, found: Pretrained) -> None:
-        super().__init__(name, found)
+    def __init__(self, name: str, pretrained: Pretrained) -> None:
+        super().__init__(name, pretrained)
         if self.tokenizer.mask_token_id is None:
             raise UserError(
                 f"model={name}: its tokenizer has no mask token, which a masked language model "
@@ -172,15 +172,15 @@ class Masked(LanguageModel):
 
     def _words(self, cloze: Cloze) -> tuple[int | None, ...]:
         """The token that each word is in its surroundings; None where it is several, or unknown."""
-        key = (cloze.before[-1:], cloze.after[:1], cloze.words)
+        key = (cloze.prefix[-1:], cloze.suffix[:1], cloze.words)
         if key not in self._ids:
-            texts = [f"{cloze.before}{word}{cloze.after}" for word in cloze.words]
-            found = []
+            texts = [f"{cloze.prefix}{word}{cloze.suffix}" for word in cloze.words]
+            word_ids = []
             for word, (ids, places) in zip(cloze.words, self._texts(texts), strict=True):
-                at = _alone(places, len(cloze.before), len(word))
-                one = None if at is None else ids[at]
-                found.append(None if one == self.tokenizer.unk_token_id else one)
-            self._ids[key] = tuple(found)
+                at = _alone(places, len(cloze.prefix), len(word))
+                word_id = None if at is None else ids[at]
+                word_ids.append(None if word_id == self.tokenizer.unk_token_id else word_id)
+            self._ids[key] = tuple(word_ids)
         return self._ids[key]
 
     def check(self, questions: Sequence[Question]) -> dict[str, list[str]]:
@@ -195,10 +195,12 @@ class Masked(LanguageModel):
                 for at in places:
                     if ids[at] is None:
                         left_out.setdefault(name, []).append(cloze.words[at])
-            whole = [one for one in ids if one is not None]
-            if len(set(whole)) < len(whole):
-                twice = next(one for one in whole if whole.count(one) > 1)
-                same = [word for word, one in zip(cloze.words, ids, strict=True) if one == twice]
+            single_tokens = [token for token in ids if token is not None]
+            if len(set(single_tokens)) < len(single_tokens):
+                twice = next(token for token in single_tokens if single_tokens.count(token) > 1)
+                same = [
+                    word for word, token in zip(cloze.words, ids, strict=True) if token == twice
+                ]
                 raise UserError(
                     f"model={self.name}: {' and '.join(same)} of {name} are one token of it; "
                     "expected words that it tells apart (verbalisers=)"
@@ -206,44 +208,46 @@ class Masked(LanguageModel):
         return left_out
 
     def _refusal(self, name: str, words: Sequence[str], cloze: Cloze) -> str:
-        told = []
+        reasons = []
         for word in words:
-            ((ids, places),) = self._texts([f"{cloze.before}{word}{cloze.after}"])
-            own = _within(places, len(cloze.before), len(word))
-            pieces = self.tokenizer.convert_ids_to_tokens([ids[at] for at in own])
-            why = "unknown to it" if len(own) < 2 else f"{len(own)} tokens of it"
-            told.append(f"{word!r} is {why} ({' '.join(pieces)})")
+            ((ids, places),) = self._texts([f"{cloze.prefix}{word}{cloze.suffix}"])
+            word_places = _within(places, len(cloze.prefix), len(word))
+            pieces = self.tokenizer.convert_ids_to_tokens([ids[at] for at in word_places])
+            why = "unknown to it" if len(word_places) < 2 else f"{len(word_places)} tokens of it"
+            reasons.append(f"{word!r} is {why} ({' '.join(pieces)})")
         return (
-            f"model={self.name}: {'; '.join(told)} in {name}: a masked language model fills a gap "
-            "with one token; expected words that its vocabulary has whole (verbalisers=, or a file "
-            "of your own with prompts=)"
+            f"model={self.name}: {'; '.join(reasons)} in {name}: a masked language model fills a "
+            "gap with one token; expected words that its vocabulary has whole (verbalisers=, or a "
+            "file of your own with prompts=)"
         )
 
     def encode(self, clozes: Sequence[Cloze]) -> list[Encoded]:
         fillers = []
         for cloze in clozes:
-            at = next((at for at, own in enumerate(self._words(cloze)) if own is not None), 0)
+            at = next((at for at, token in enumerate(self._words(cloze)) if token is not None), 0)
             fillers.append(cloze.words[at])
-        texts = [f"{c.before}{word}{c.after}" for c, word in zip(clozes, fillers, strict=True)]
-        found: list[Encoded] = []
+        texts = [f"{c.prefix}{word}{c.suffix}" for c, word in zip(clozes, fillers, strict=True)]
+        encoded: list[Encoded] = []
         for cloze, word, (ids, places) in zip(clozes, fillers, self._texts(texts), strict=True):
-            place = _alone(places, len(cloze.before), len(word))
+            place = _alone(places, len(cloze.prefix), len(word))
             if place is None or ids[place] not in self._words(cloze):
                 raise UserError(
-                    f"model={self.name}: {word!r} is not one token in {texts[len(found)]!r}, "
+                    f"model={self.name}: {word!r} is not one token in {texts[len(encoded)]!r}, "
                     "though it is elsewhere; expected a template where it is one everywhere"
                 )
             row = np.array(ids, dtype=np.int32)
             row[place] = self.tokenizer.mask_token_id
-            words = np.array([-1 if one is None else one for one in self._words(cloze)], np.int32)
-            found.append(Encoded((row,), (words,), place))
-        return found
+            words = np.array(
+                [-1 if token is None else token for token in self._words(cloze)], np.int32
+            )
+            encoded.append(Encoded((row,), (words,), place))
+        return encoded
 
     def answers(self, encoded: Sequence[Encoded]) -> list[Answer]:
         import torch
 
-        ids, mask = self._batch([own.inputs[0] for own in encoded])
-        at = torch.tensor([own.at for own in encoded], device=ids.device)
+        ids, mask = self._batch([gap.inputs[0] for gap in encoded])
+        at = torch.tensor([gap.at for gap in encoded], device=ids.device)
         rows = torch.arange(len(encoded), device=ids.device)
 
         def gather(_module: Any, _inputs: Any, output: Any) -> None:
@@ -260,20 +264,20 @@ class Masked(LanguageModel):
                 hook.remove()
         logits = logits[:, 0] if logits.shape[1] == 1 else logits[rows, at]
         logs = torch.log_softmax(logits.float(), dim=-1).cpu().numpy()
-        found = []
-        for row, own in zip(logs, encoded, strict=True):
-            words = own.answers[0]
+        answers = []
+        for row, gap in zip(logs, encoded, strict=True):
+            words = gap.answers[0]
             best = int(row.argmax())
             (places,) = np.nonzero(words == best)
-            found.append(
+            answers.append(
                 Answer(
-                    tuple(float(row[one]) if one >= 0 else math.nan for one in words),
-                    tuple(int(one >= 0) for one in words),
+                    tuple(float(row[token]) if token >= 0 else math.nan for token in words),
+                    tuple(int(token >= 0) for token in words),
                     self.tokenizer.decode([best]).strip(),
                     int(places[0]) if len(places) else -1,
                 )
             )
-        return found
+        return answers
 
 
 class Causal(LanguageModel):
@@ -283,30 +287,30 @@ class Causal(LanguageModel):
     auto_class = "AutoModelForCausalLM"
 
     def encode(self, clozes: Sequence[Cloze]) -> list[Encoded]:
-        texts = [f"{c.before}{word}{c.after}" for c in clozes for word in c.words]
+        texts = [f"{c.prefix}{word}{c.suffix}" for c in clozes for word in c.words]
         rows = self._texts(texts)
-        found = []
+        encoded = []
         for cloze in clozes:
             # The space before the word is the word's.
-            start = len(cloze.before.rstrip())
+            start = len(cloze.prefix.rstrip())
             inputs, answers = [], []
             for _, (ids, places) in zip(cloze.words, rows, strict=False):
-                own = [at for at, (_, end) in enumerate(places) if end > start]
-                if own[0] == 0:
+                answer_places = [at for at, (_, end) in enumerate(places) if end > start]
+                if answer_places[0] == 0:
                     raise UserError(
-                        f"model={self.name}: {cloze.before!r} is no token of its own, so that "
+                        f"model={self.name}: {cloze.prefix!r} is no token of its own, so that "
                         "nothing stands before the answer; expected a longer template"
                     )
-                row = np.array(ids[: own[-1] + 1], dtype=np.int32)
+                row = np.array(ids[: answer_places[-1] + 1], dtype=np.int32)
                 inputs.append(row)
-                answers.append(row[own[0] :])
-            found.append(Encoded(tuple(inputs), tuple(answers)))
-        return found
+                answers.append(row[answer_places[0] :])
+            encoded.append(Encoded(tuple(inputs), tuple(answers)))
+        return encoded
 
     def answers(self, encoded: Sequence[Encoded]) -> list[Answer]:
         prompts, answers = [], []
-        for own in encoded:
-            for row, answer in zip(own.inputs, own.answers, strict=True):
+        for gap in encoded:
+            for row, answer in zip(gap.inputs, gap.answers, strict=True):
                 prompts.append(row[: len(row) - len(answer)].tolist())
                 answers.append(answer.tolist())
         batch = completed(prompts, answers, self.tokenizer.pad_token_id or 0)
@@ -321,8 +325,8 @@ class EncoderDecoder(LanguageModel):
     auto_class = "AutoModelForSeq2SeqLM"
 
     def encode(self, clozes: Sequence[Cloze]) -> list[Encoded]:
-        sources = self._texts([cloze.before.rstrip() for cloze in clozes])
-        texts = [f"{word}{c.after}".strip() for c in clozes for word in c.words]
+        sources = self._texts([cloze.prefix.rstrip() for cloze in clozes])
+        texts = [f"{word}{c.suffix}".strip() for c in clozes for word in c.words]
         targets = iter(
             ids
             for at in range(0, len(texts), _CHUNK)
@@ -340,11 +344,11 @@ class EncoderDecoder(LanguageModel):
         import torch
         from transformers.modeling_outputs import BaseModelOutput
 
-        ids, mask = self._batch([own.inputs[0] for own in encoded])
-        targets, real = self._batch([row for own in encoded for row in own.answers])
+        ids, mask = self._batch([gap.inputs[0] for gap in encoded])
+        targets, real = self._batch([row for gap in encoded for row in gap.answers])
         # The text is read once, however many words are tried.
         read = self._model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
-        times = torch.tensor([len(own.answers) for own in encoded], device=read.device)
+        times = torch.tensor([len(gap.answers) for gap in encoded], device=read.device)
         labels = targets.masked_fill(real == 0, -100)
         logits = self._model(
             encoder_outputs=BaseModelOutput(read.repeat_interleave(times, dim=0)),
@@ -360,13 +364,13 @@ class EncoderDecoder(LanguageModel):
 
 def _joined(encoded: Sequence[Encoded], sums: Sequence[float]) -> list[Answer]:
     """An answer for each gap from the log-probabilities of all words of all gaps."""
-    found, at = [], 0
-    for own in encoded:
-        size = len(own.answers)
-        tokens = tuple(len(row) for row in own.answers)
-        found.append(Answer(tuple(sums[at : at + size]), tokens))
+    answers, at = [], 0
+    for gap in encoded:
+        size = len(gap.answers)
+        tokens = tuple(len(row) for row in gap.answers)
+        answers.append(Answer(tuple(sums[at : at + size]), tokens))
         at += size
-    return found
+    return answers
 
 
 def _within(places: Sequence[tuple[int, int]], start: int, length: int) -> list[int]:
@@ -376,38 +380,44 @@ def _within(places: Sequence[tuple[int, int]], start: int, length: int) -> list[
 
 def _alone(places: Sequence[tuple[int, int]], start: int, length: int) -> int | None:
     """The one token that is text[start : start + length], or that with the space before it."""
-    found = _within(places, start, length)
-    if len(found) != 1:
+    word_places = _within(places, start, length)
+    if len(word_places) != 1:
         return None
-    a, b = places[found[0]]
-    return found[0] if a >= start - 1 and b <= start + length else None
+    a, b = places[word_places[0]]
+    return word_places[0] if a >= start - 1 and b <= start + length else None
 
 
 def _probes(questions: Sequence[Question]) -> Iterator[tuple[Prompt, Verbaliser, Cloze]]:
     """A question of each prompt and verbaliser."""
-    seen = set()
+    known = set()
     for question in questions:
         key = (question.prompt.name, question.verbaliser.name)
-        if key not in seen:
-            seen.add(key)
+        if key not in known:
+            known.add(key)
             yield question.prompt, question.verbaliser, question.cloze
 
 
-def language_model(name: str, found: Pretrained) -> LanguageModel:
+def language_model(name: str, pretrained: Pretrained) -> LanguageModel:
     """The kind of language model that a configuration describes.
 
     Raises:
         UserError: a masked language model without a mask token; a model of another kind.
     """
-    if getattr(found.config, "is_encoder_decoder", False):
-        return EncoderDecoder(name, found)
-    architectures = found.config.architectures or []
-    if any(own.endswith(("ForCausalLM", "LMHeadModel")) for own in architectures):
-        return Causal(name, found)
-    wrong = [own for own in architectures if own.endswith(("Classification", "Answering"))]
+    if getattr(pretrained.config, "is_encoder_decoder", False):
+        return EncoderDecoder(name, pretrained)
+    architectures = pretrained.config.architectures or []
+    if any(
+        name_of_class.endswith(("ForCausalLM", "LMHeadModel")) for name_of_class in architectures
+    ):
+        return Causal(name, pretrained)
+    wrong = [
+        name_of_class
+        for name_of_class in architectures
+        if name_of_class.endswith(("Classification", "Answering"))
+    ]
     if wrong:
         raise UserError(
             f"model={name}: {wrong[0]}, which has no language-model head; expected a masked, "
             "causal or encoder-decoder language model"
         )
-    return Masked(name, found)
+    return Masked(name, pretrained)

@@ -32,7 +32,7 @@ from training.models.loading import resolve
 from training.runs import Outcome, Plan, Runs, folder_name
 from training.scoring.report import details, matrix_text, names_of
 from training.scoring.settings import Settings
-from training.scoring.sources import Asked, asked
+from training.scoring.sources import ScoredModel, scored_model
 from training.scoring.targets import Target
 from training.sharding import read_deepspeed, stage_of
 from training.tasks import Dataset, Task
@@ -46,7 +46,7 @@ log = logging.getLogger("adnominal")
 class Cell:
     """A model on a task, with all that is needed, checked; `reading` is None for texts."""
 
-    asked: Asked
+    model: ScoredModel
     target: Target
     task: Task
     dataset: Dataset
@@ -55,7 +55,7 @@ class Cell:
 
     @property
     def label(self) -> str:
-        return f"{self.asked.source.name} on {self.target.key}"
+        return f"{self.model.source.name} on {self.target.key}"
 
     @property
     def rows(self) -> int:
@@ -71,16 +71,16 @@ def score(settings: Settings) -> None:
     cells, undefined = prepare(settings)
     runs = Runs(JOB, settings, settings.experiment or JOB)
     folders = [cell.folder.name for cell in cells]
-    kept = Path(settings.out) / f"{conf.settings_hash({'cells': folders})}.mlflow.json"
-    models = len({cell.asked.source.name for cell in cells})
+    mlflow_file = Path(settings.out) / f"{conf.settings_hash({'cells': folders})}.mlflow.json"
+    models = len({cell.model.source.name for cell in cells})
     name = settings.run_name or f"{models} models on {', '.join(settings.tasks)}"
     with (
         launch.group(stage_of(settings.deepspeed) == 3),
-        runs.group(name, kept, len(cells)) as parent,
+        runs.group(name, mlflow_file, len(cells)) as parent,
     ):
         results = _run(settings, cells, runs, parent)
         if launch.rank() == 0:
-            _tell(cells, results, undefined, parent)
+            _report(cells, results, undefined, parent)
 
 
 def prepare(settings: Settings) -> tuple[list[Cell], dict[tuple[str, str], str]]:
@@ -92,8 +92,10 @@ def prepare(settings: Settings) -> tuple[list[Cell], dict[tuple[str, str], str]]
     """
     launch.environment()
     read_deepspeed(settings.deepspeed)
-    models = [asked(resolve(uri, settings.tracking), settings.labels) for uri in settings.uris]
-    if len({own.source.name for own in models}) < len(models):
+    models = [
+        scored_model(resolve(uri, settings.tracking), settings.labels) for uri in settings.uris
+    ]
+    if len({model.source.name for model in models}) < len(models):
         raise UserError(f"models={settings.models}: the same model twice")
     targets = [
         Target.of(key, settings.task.get(key), settings.lake, settings.limit, settings.seed)
@@ -102,48 +104,51 @@ def prepare(settings: Settings) -> tuple[list[Cell], dict[tuple[str, str], str]]
     unused = set(settings.task) - set(settings.tasks)
     if unused:
         log.info("task.%s: not among tasks=, left out", ", task.".join(sorted(unused)))
-    for own in models:
-        _check_length(own, settings.max_length)
-    contents = {own.source.name: own.source.content() for own in models}
+    for model in models:
+        _check_length(model, settings.max_length)
+    contents = {model.source.name: model.source.content() for model in models}
     cells, undefined = [], {}
-    for own in models:
+    for model in models:
         for target in targets:
             try:
-                cells.append(_cell(own, target, settings, contents[own.source.name]))
+                cells.append(_cell(model, target, settings, contents[model.source.name]))
             except Undefined as error:
-                undefined[own.source.name, target.key] = str(error)
+                undefined[model.source.name, target.key] = str(error)
     if not cells:
         raise UserError(f"nothing to score: {'; '.join(sorted(set(undefined.values())))}")
     return cells, undefined
 
 
-def _check_length(own: Asked, wanted: int | None) -> None:
-    if wanted is None or own.form == "text":
+def _check_length(model: ScoredModel, limit: int | None) -> None:
+    if limit is None or model.form == "text":
         return
-    found = find(own.source.path)
-    able, special = longest(found), found.tokenizer.num_special_tokens_to_add(pair=True)
-    if not special < wanted <= able:
+    pretrained = find(model.source.path)
+    longest_input, special = (
+        longest(pretrained),
+        pretrained.tokenizer.num_special_tokens_to_add(pair=True),
+    )
+    if not special < limit <= longest_input:
         raise UserError(
-            f"max_length={wanted}: expected {special + 1} to {able} for {own.source.name}"
+            f"max_length={limit}: expected {special + 1} to {longest_input} for {model.source.name}"
         )
 
 
-def _cell(own: Asked, target: Target, settings: Settings, content: str) -> Cell:
-    task = target.task(own.form)
-    if (own.form == "text") != (target.name == "sygns"):
+def _cell(model: ScoredModel, target: Target, settings: Settings, content: str) -> Cell:
+    task = target.task(model.form)
+    if (model.form == "text") != (target.name == "sygns"):
         # One of the two has no labels: told with the reason.
-        label_map.reading(own.labels, ())
-    dataset = target.dataset(own.form)
+        label_map.reading(model.labels, ())
+    dataset = target.dataset(model.form)
     reading = None
-    if own.form == "text":
-        _check_meaning(own, dataset)
+    if model.form == "text":
+        _check_meaning(model, dataset)
     else:
-        reading = label_map.reading(own.labels, dataset.outcomes)
+        reading = label_map.reading(model.labels, dataset.outcomes)
     identity = {
-        "model": own.source.name,
+        "model": model.source.name,
         "content": content,
-        "labels": own.labels,
-        "form": own.form,
+        "labels": model.labels,
+        "form": model.form,
         "task": dataclasses.asdict(task.settings),
         "part": target.part,
         "limit": target.limit,
@@ -154,12 +159,12 @@ def _cell(own: Asked, target: Target, settings: Settings, content: str) -> Cell:
         "data": grid.content(dataset),
     }
     folder = Path(settings.out) / folder_name(identity)
-    return Cell(own, target, task, dataset, reading, folder)
+    return Cell(model, target, task, dataset, reading, folder)
 
 
-def _check_meaning(own: Asked, dataset: Dataset) -> None:
+def _check_meaning(model: ScoredModel, dataset: Dataset) -> None:
     """Raise `Undefined` where a model writes meanings in another form than is asked for."""
-    trained = own.source.trained
+    trained = model.source.trained
     if trained is not None and trained.dataset != dataset.task:
         raise Undefined(f"A model of {trained.dataset} does not write meanings of {dataset.task}.")
 
@@ -170,58 +175,58 @@ def _run(
     """The result of each cell: scored now, or kept from before."""
     results = [runs.finished(cell.folder) for cell in cells]
     pairs = list(zip(cells, results, strict=True))
-    total = sum(cell.rows for cell, kept in pairs if kept is None) // launch.world_size()
+    total = sum(cell.rows for cell, result in pairs if result is None) // launch.world_size()
     scored: list[dict[str, Any]] = []
     loaded: tuple[str, Any] | None = None
     with Progress("scoring", total, unit="rows", silent=launch.rank() != 0) as progress:
-        for cell, kept in pairs:
-            if kept is None:
-                name = cell.asked.source.name
+        for cell, result in pairs:
+            if result is None:
+                name = cell.model.source.name
                 if loaded is None or loaded[0] != name:
                     # One model at a time: the last one's memory goes first.
                     loaded = None
                     gc.collect()
-                    loaded = name, _model(cell.asked, settings)
+                    loaded = name, _model(cell.model, settings)
                 label = (settings.run_name if len(cells) == 1 else None) or cell.label
                 facts, sources = _parameters(cell), cell.dataset.sources
-                kept = runs.start(
+                result = runs.start(
                     Plan(cell.folder, label, settings, facts, sources),
                     functools.partial(_scored, settings, cell, loaded[1], progress),
                     parent,
                 )
-            scored.append(kept)
+            scored.append(result)
     return scored
 
 
-def _model(own: Asked, settings: Settings) -> Any:
+def _model(scored_model: ScoredModel, settings: Settings) -> Any:
     """The model with its weights, on this process's device."""
-    if own.form != "text":
+    if scored_model.form != "text":
         return classifier(
-            own.source,
+            scored_model.source,
             max_length=settings.max_length,
             precision=settings.precision,
             deepspeed=settings.deepspeed,
         )
     import torch
 
-    model, vocabularies = seq2seq.load(Path(own.source.path))
+    model, vocabularies = seq2seq.load(Path(scored_model.source.path))
     model.eval()
     return (model.cuda() if torch.cuda.is_available() else model), vocabularies
 
 
 def _scored(settings: Settings, cell: Cell, model: Any, progress: Progress, run: Run) -> Outcome:
-    source, dataset, part = cell.asked.source, cell.dataset, cell.target.part
+    source, dataset, part = cell.model.source, cell.dataset, cell.target.part
     started = time.monotonic()
     words: pa.StringArray | None = None
     cut = 0
     if cell.reading is None:
         answers = _texts(cell, model, settings.batch_size, progress.advance)
-        found = Evaluation(answers, None, None)
+        evaluation = Evaluation(answers, None, None)
     else:
-        found, cut = _answers(cell, model, settings, progress.advance)
-        dataset, found, words = _read(cell, cell.reading, found)
-    assert found.predicted is not None
-    figures = cell.task.evaluate(dataset, part, found.predicted)
+        evaluation, cut = _answers(cell, model, settings, progress.advance)
+        dataset, evaluation, words = _read(cell, cell.reading, evaluation)
+    assert evaluation.predicted is not None
+    figures = cell.task.evaluate(dataset, part, evaluation.predicted)
     seconds = time.monotonic() - started
     result = {
         "model": source.name,
@@ -237,7 +242,7 @@ def _scored(settings: Settings, cell: Cell, model: Any, progress: Progress, run:
     if cut:
         log.info("%s: %d of %d rows longer than the limit, cut", cell.label, cut, cell.rows)
     rows = predictions.of_part(
-        dataset, part, found, run_id=run.name, seed=settings.seed, model=source.name
+        dataset, part, evaluation, run_id=run.name, seed=settings.seed, model=source.name
     )
     if words is not None:
         rows = rows.set_column(rows.schema.get_field_index("text"), "text", words)
@@ -252,12 +257,12 @@ def _scored(settings: Settings, cell: Cell, model: Any, progress: Progress, run:
 
 def _parameters(cell: Cell) -> dict[str, Any]:
     """What the run is known by beside its settings: task, model and how it was read."""
-    source, trained = cell.asked.source, cell.asked.source.trained
+    source, trained = cell.model.source, cell.model.source.trained
     facts: dict[str, Any] = {
         "model_name": source.name,
-        "form": cell.asked.form,
+        "form": cell.model.form,
         "part": cell.target.part,
-        "classes": list(cell.asked.ordered),
+        "classes": list(cell.model.ordered),
         "rows": cell.rows,
         "processes": launch.world_size(),
     }
@@ -273,7 +278,7 @@ def _answers(
     cell: Cell, model: Classifier, settings: Settings, advance: Callable[[int], None]
 ) -> tuple[Evaluation, int]:
     """What the model answers, in its own classes, and how many rows were cut."""
-    trained = cell.asked.source.trained
+    trained = cell.model.source.trained
     limit = None
     if settings.max_length is None and (
         trained is None or trained.task.get("name") != cell.target.name
@@ -283,15 +288,15 @@ def _answers(
         limit = longest(model.learner)
     cache = Path(settings.cache).expanduser() if settings.cache else None
     encoded = model.encode(cell.dataset.parts[cell.target.part], limit, cache)
-    found = model.answer(encoded, settings.batch_size, advance)
-    assert found.scores is not None
-    if not np.isfinite(found.scores).all():
+    evaluation = model.answer(encoded, settings.batch_size, advance)
+    assert evaluation.scores is not None
+    if not np.isfinite(evaluation.scores).all():
         raise JobFailed(f"{cell.label}: scores that are not numbers; try precision=fp32")
-    return found, sum(encoded.truncated().values())
+    return evaluation, sum(encoded.truncated().values())
 
 
 def _read(
-    cell: Cell, reading: Reading, found: Evaluation
+    cell: Cell, reading: Reading, evaluation: Evaluation
 ) -> tuple[Dataset, Evaluation, pa.StringArray]:
     """Answers by class id in the task's words, with scores in the order of the model's task; and
     each answer in the model's own words.
@@ -303,11 +308,11 @@ def _read(
     dataset = dataclasses.replace(
         cell.dataset, labels=outcomes, outcome_of=np.arange(len(outcomes))
     )
-    labels, ordered = cell.asked.labels, cell.asked.ordered
+    labels, ordered = cell.model.labels, cell.model.ordered
     to_outcome = np.array([outcomes.index(reading.says[label]) for label in labels])
-    assert found.scores is not None
-    by_order = found.scores[:, [labels.index(label) for label in ordered]]
-    answers = np.asarray(found.predicted)
+    assert evaluation.scores is not None
+    by_order = evaluation.scores[:, [labels.index(label) for label in ordered]]
+    answers = np.asarray(evaluation.predicted)
     words = pa.array([labels[at] for at in answers], pa.string())
     return dataset, Evaluation(to_outcome[answers], by_order, None), words
 
@@ -320,20 +325,20 @@ def _texts(
     texts = cell.dataset.parts[cell.target.part].first.to_pylist()
     # Batches of like lengths; the order of equals does not matter to what is written.
     share = range(launch.rank(), len(texts), launch.world_size())
-    own = sorted(share, key=lambda at: -len(texts[at]))
+    local_rows = sorted(share, key=lambda at: -len(texts[at]))
     answers: dict[int, str] = {}
-    for start in range(0, len(own), batch_size):
-        batch = own[start : start + batch_size]
-        found = seq2seq.answer(model, vocabularies, [texts[at] for at in batch])
-        answers |= dict(zip(batch, found, strict=True))
+    for start in range(0, len(local_rows), batch_size):
+        batch = local_rows[start : start + batch_size]
+        written = seq2seq.answer(model, vocabularies, [texts[at] for at in batch])
+        answers |= dict(zip(batch, written, strict=True))
         advance(len(batch))
     every: dict[int, str] = {}
-    for found_there in launch.gather(answers):
-        every |= found_there
+    for share_answers in launch.gather(answers):
+        every |= share_answers
     return [every[at] for at in range(len(texts))]
 
 
-def _tell(
+def _report(
     cells: Sequence[Cell],
     results: Sequence[Mapping[str, Any]],
     undefined: Mapping[tuple[str, str], str],
@@ -341,12 +346,12 @@ def _tell(
 ) -> None:
     """The matrix on the terminal and among the artifacts; of one model each task's tables too."""
     every = pa.concat_tables([pq.read_table(cell.folder / "predictions.parquet") for cell in cells])
-    found = transfer.matrix(every)
-    text = matrix_text(found, names_of([cell.asked for cell in cells]), undefined)
+    matrix = transfer.matrix(every)
+    text = matrix_text(matrix, names_of([cell.model for cell in cells]), undefined)
     print(text)
     if len({result["model"] for result in results}) == 1:
         for cell in cells:
             print((cell.folder / "scores.md").read_text(encoding="utf-8"))
     if parent is not None:
         parent.text(text, "matrix.md")
-        parent.text(json.dumps(found.to_pylist(), indent=1, ensure_ascii=False), "matrix.json")
+        parent.text(json.dumps(matrix.to_pylist(), indent=1, ensure_ascii=False), "matrix.json")

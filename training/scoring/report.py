@@ -9,20 +9,20 @@ import pyarrow as pa
 
 from analysis import transfer
 from etl.registry import DATASETS
-from training.scoring.sources import Asked
+from training.scoring.sources import ScoredModel
 from training.tasks import Examples
 
 
-def names_of(models: Sequence[Asked]) -> dict[str, str]:
+def names_of(models: Sequence[ScoredModel]) -> dict[str, str]:
     """What the matrix calls each model: what it was taught, and by its own name where that is not
     enough."""
-    found: dict[str, str] = {}
-    for own in models:
-        trained = own.source.trained
-        name = own.source.name
-        found[name] = name if trained is None else f"{trained.dataset} ({trained.model})"
-    times = Counter(found.values())
-    return {name: text if times[text] == 1 else name for name, text in found.items()}
+    names: dict[str, str] = {}
+    for model in models:
+        trained = model.source.trained
+        name = model.source.name
+        names[name] = name if trained is None else f"{trained.dataset} ({trained.model})"
+    times = Counter(names.values())
+    return {name: text if times[text] == 1 else name for name, text in names.items()}
 
 
 def matrix_text(
@@ -53,18 +53,18 @@ def details(title: str, rows: pa.Table, examples: Examples, task: str) -> str:
             continue
         groups = _groups(examples, name)
         title = name.replace("_", " ")
-        parts += [f"Accuracy by {title}:", _shown(transfer.accuracy_by_group(rows, groups))]
+        parts += [f"Accuracy by {title}:", _in_percent(transfer.accuracy_by_group(rows, groups))]
         if task == "plane" and name == "class":
             by_class = transfer.f1_by_group(rows, groups)
             parts += [
                 "F1 by class (a third label apart, and taken for the negative), in percent; "
                 f"average {100 * transfer.average(by_class):.1f}:",
-                _shown(by_class),
+                _in_percent(by_class),
             ]
         if name in ("class", "test") and rows.column("text").null_count == 0:
             parts += [
                 f"The model's own answers by {title} and gold label, share of these in percent:",
-                _shown(transfer.answers_by_group(rows, groups)),
+                _in_percent(transfer.answers_by_group(rows, groups)),
             ]
     return "\n\n".join(parts) + "\n"
 
@@ -87,7 +87,7 @@ def _groups(examples: Examples, name: str) -> dict[str, str]:
     return {item: value for item, value in pairs if value is not None}
 
 
-def _shown(table: pa.Table) -> str:
+def _in_percent(table: pa.Table) -> str:
     """Shares as percent."""
     columns = {
         name: [100 * v for v in column.to_pylist()] if pa.types.is_floating(column.type) else column

@@ -21,7 +21,7 @@ Form: TypeAlias = Literal["pair", "statement", "change", "words", "text"]
 
 
 @dataclass(frozen=True)
-class Asked:
+class ScoredModel:
     """A model as it is asked: `labels` by class id, in words that are known here, and its form."""
 
     source: ModelSource
@@ -34,12 +34,12 @@ class Asked:
         return label_map.in_order(self.labels) or self.labels
 
 
-def asked(source: ModelSource, given: Sequence[str] = ()) -> Asked:
-    """How a model is asked; `given` are its labels where its configuration does not say.
+def scored_model(source: ModelSource, given_labels: Sequence[str] = ()) -> ScoredModel:
+    """How a model is asked; `given_labels` are its labels where its configuration does not say.
 
     Raises:
-        UserError: classes without meaning (LABEL_0), or with none that is known here; `given` of
-            another number, or against what the model itself says.
+        UserError: classes without meaning (LABEL_0), or with none that is known here;
+            `given_labels` of another number, or against what the model itself says.
     """
     if source.generates:
         if source.trained is not None and source.trained.instruction is not None:
@@ -47,33 +47,35 @@ def asked(source: ModelSource, given: Sequence[str] = ()) -> Asked:
                 f"model={source.name}: a language model that writes meanings; what it writes is in "
                 "the predictions of its run (training/finetune.py), and is not scored here"
             )
-        if given:
-            raise UserError(f"labels={list(given)}: model={source.name} generates texts")
-        return Asked(source, (), "text")
-    own = source.labels
-    if given:
-        if len(given) != len(own):
+        if given_labels:
+            raise UserError(f"labels={list(given_labels)}: model={source.name} generates texts")
+        return ScoredModel(source, (), "text")
+    model_labels = source.labels
+    if given_labels:
+        if len(given_labels) != len(model_labels):
             raise UserError(
-                f"labels={list(given)}: {len(given)} for the {len(own)} classes of "
-                f"model={source.name}"
+                f"labels={list(given_labels)}: {len(given_labels)} for the {len(model_labels)} "
+                f"classes of model={source.name}"
             )
-        if not _meaningless(own) and _canonical(source, own) != _canonical(source, given):
+        if not _meaningless(model_labels) and _canonical(source, model_labels) != _canonical(
+            source, given_labels
+        ):
             raise UserError(
-                f"labels={list(given)}: model={source.name} itself says {', '.join(own)}; leave "
-                "labels= out"
+                f"labels={list(given_labels)}: model={source.name} itself says "
+                f"{', '.join(model_labels)}; leave labels= out"
             )
-    elif _meaningless(own):
+    elif _meaningless(model_labels):
         raise UserError(
-            f"model={source.name}: its classes are called {', '.join(own)}, which does not say "
-            "what they mean; expected labels= in their order, which the model's card tells, as "
-            f"labels=[{','.join(_EXAMPLES.get(len(own), _EXAMPLES[3]))}]"
+            f"model={source.name}: its classes are called {', '.join(model_labels)}, which does "
+            "not say what they mean; expected labels= in their order, which the model's card tells, "
+            f"as labels=[{','.join(_EXAMPLES.get(len(model_labels), _EXAMPLES[3]))}]"
         )
-    labels = _canonical(source, given or own)
+    labels = _canonical(source, given_labels or model_labels)
     if set(labels) <= set(adept.LABELS):
         alone = source.trained is not None and source.trained.task.get("context") is False
-        return Asked(source, labels, "words" if alone else "change")
+        return ScoredModel(source, labels, "words" if alone else "change")
     # Nobody says of a model from elsewhere; models of natural-language inference take pairs.
-    return Asked(source, labels, "statement" if source.pair is False else "pair")
+    return ScoredModel(source, labels, "statement" if source.pair is False else "pair")
 
 
 _EXAMPLES = {

@@ -37,18 +37,23 @@ class Target:
 
     @classmethod
     def of(
-        cls, key: str, given: Mapping[str, Any] | None, lake: str, limit: int | None, seed: int
+        cls,
+        key: str,
+        task_settings: Mapping[str, Any] | None,
+        lake: str,
+        limit: int | None,
+        seed: int,
     ) -> Target:
         """The task that ``task.KEY.*`` describes.
 
         Raises:
             UserError: an unknown task, or settings that it does not take.
         """
-        values = dict(given or {})
+        values = dict(task_settings or {})
         part = str(values.pop("part", "test"))
         values.setdefault("name", key)
-        own = cls(key, values, part, lake, limit, seed)
-        form = _FORMS.get(own.name)
+        target = cls(key, values, part, lake, limit, seed)
+        form = _FORMS.get(target.name)
         if form in values:
             raise UserError(
                 f"task.{key}.{form}={values[form]}: the model decides how it is asked; leave it out"
@@ -57,7 +62,7 @@ class Target:
             tasks.task(values)
         except UserError as error:
             raise UserError(f"task.{key}: {error}") from error
-        return own
+        return target
 
     @property
     def name(self) -> str:
@@ -86,33 +91,33 @@ class Target:
             Undefined: as `task`.
             UserError: what the task refuses; no rows of the part.
         """
-        own = self.task(form)
-        found = self._loaded(own)
-        examples = self._chosen(found)
+        task = self.task(form)
+        dataset = self._loaded(task)
+        examples = self._selected(dataset)
         if examples.second is not None and examples.second.null_count:
             raise UserError(f"task.{self.key}: rows without a second text")
         return dataclasses.replace(
-            found, parts={self.part: _put(self.name, form, examples)}, max_length=None
+            dataset, parts={self.part: _put(self.name, form, examples)}, max_length=None
         )
 
-    def _loaded(self, own: Task) -> Dataset:
-        key = tuple(sorted((name, str(value)) for name, value in vars(own.settings).items()))
-        if key not in self._kept:
-            self._kept[key] = own.load(self.lake)
-        return self._kept[key]
+    def _loaded(self, task: Task) -> Dataset:
+        key = tuple(sorted((name, str(value)) for name, value in vars(task.settings).items()))
+        if key not in self._datasets:
+            self._datasets[key] = task.load(self.lake)
+        return self._datasets[key]
 
     @cached_property
-    def _kept(self) -> dict[Any, Dataset]:
+    def _datasets(self) -> dict[Any, Dataset]:
         return {}
 
-    def _chosen(self, found: Dataset) -> Examples:
-        if self.part not in found.parts:
-            there = ", ".join(f"{name} ({len(rows)})" for name, rows in found.parts.items())
+    def _selected(self, dataset: Dataset) -> Examples:
+        if self.part not in dataset.parts:
+            parts = ", ".join(f"{name} ({len(rows)})" for name, rows in dataset.parts.items())
             raise UserError(
-                f"task.{self.key}.part={self.part}: {found.task}, edition {found.edition}, scheme "
-                f"{found.scheme} {found.fold} has no such part; there is {there}"
+                f"task.{self.key}.part={self.part}: {dataset.task}, edition {dataset.edition}, "
+                f"scheme {dataset.scheme} {dataset.fold} has no such part; there is {parts}"
             )
-        examples = found.parts[self.part]
+        examples = dataset.parts[self.part]
         if self.limit is None or self.limit >= len(examples):
             return examples
         return examples.take(tasks.nested_subset(examples.item_ids, self.limit, self.seed))

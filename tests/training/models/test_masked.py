@@ -54,18 +54,18 @@ def test_masks_hang_on_the_text_alone(order, width):
     wider = np.pad(IDS[rows], ((0, 0), (0, width - 12)))
     alone = masking().masked(IDS[:8], KEYS[:8], training=True)
     other = masking().masked(wider, KEYS[rows], training=True)
-    assert (other.chosen[:, :12] == alone.chosen[rows]).all()
+    assert (other.selected[:, :12] == alone.selected[rows]).all()
     assert (other.inputs[:, :12] == alone.inputs[rows]).all()
 
 
 def test_whole_words_are_chosen():
-    chosen = masking().chosen(IDS, KEYS)
+    chosen = masking().selection(IDS, KEYS)
     for row, own in zip(IDS, chosen, strict=True):
         words = word_numbers(row)
         for word in set(words[own]):
             # Special tokens stand as words of their own and are never chosen.
             assert own[words == word].all()
-    single = masking(whole_words=False).chosen(IDS, KEYS)
+    single = masking(whole_words=False).selection(IDS, KEYS)
     split = single[:, 1:] & ~single[:, :-1] & CONTINUES[IDS[:, 1:]]
     assert split.any()
 
@@ -73,7 +73,7 @@ def test_whole_words_are_chosen():
 @pytest.mark.parametrize("whole_words", [True, False])
 def test_how_many_are_chosen(whole_words):
     own = masking(0.3, whole_words)
-    chosen = own.chosen(IDS, KEYS)
+    chosen = own.selection(IDS, KEYS)
     able = ~SPECIAL[IDS]
     assert not (chosen & ~able).any()
     assert chosen.any(axis=1).all()
@@ -85,19 +85,19 @@ def test_how_many_are_chosen(whole_words):
 def test_what_becomes_of_the_chosen():
     ids, rows = texts(20_000, 1), keys([str(at) for at in range(20_000)])
     made = masking().masked(ids, rows, training=True)
-    assert (made.inputs == ids)[~made.chosen].all()
-    before, after = ids[made.chosen], made.inputs[made.chosen]
+    assert (made.inputs == ids)[~made.selected].all()
+    before, after = ids[made.selected], made.inputs[made.selected]
     other = (after != 4) & (after != before)
     assert abs((after == 4).mean() - 0.8) < 0.01
     # One of the twelve words drawn is the word itself.
     assert abs(other.mean() - 0.1 * 11 / 12) < 0.01
     assert set(after[other]) == set(range(5, 17))
     shown = masking().masked(ids, rows, training=False)
-    assert (shown.chosen == made.chosen).all()
-    assert (shown.inputs[shown.chosen] == 4).all()
+    assert (shown.selected == made.selected).all()
+    assert (shown.inputs[shown.selected] == 4).all()
 
 
 def test_a_text_of_special_tokens_has_no_mask():
     made = masking().masked(np.array([[2, 1, 3, 0]]), KEYS[:1], training=True)
-    assert not made.chosen.any()
+    assert not made.selected.any()
     assert made.inputs.tolist() == [[2, 1, 3, 0]]

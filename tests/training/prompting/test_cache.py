@@ -13,9 +13,9 @@ def test_every_part_of_a_question_is_in_its_key():
         key("plane/internal@1", CLOZE),
         key("plane/internal@2", CLOZE),
         key("plane/internal@1", Cloze("A dog is a", "  animal.", CLOZE.words)),
-        key("plane/internal@1", Cloze(CLOZE.before, CLOZE.after, ("poor", "good"))),
-        key("plane/internal@1", Cloze(CLOZE.before, CLOZE.after, ("goodpoor",))),
-        key("plane/internal@1", Cloze(CLOZE.before, CLOZE.after, ("goodp", "oor"))),
+        key("plane/internal@1", Cloze(CLOZE.prefix, CLOZE.suffix, ("poor", "good"))),
+        key("plane/internal@1", Cloze(CLOZE.prefix, CLOZE.suffix, ("goodpoor",))),
+        key("plane/internal@1", Cloze(CLOZE.prefix, CLOZE.suffix, ("goodp", "oor"))),
     ]
     assert len(set(ways)) == len(ways)
     assert key("plane/internal@1", Cloze(*CLOZE.__dict__.values())) == ways[0]
@@ -24,15 +24,15 @@ def test_every_part_of_a_question_is_in_its_key():
 def test_what_was_added_is_found(tmp_path):
     cache = Cache(str(tmp_path), "model")
     one, two = key("a", CLOZE), key("b", CLOZE)
-    assert cache.found([one, two]) == {}
+    assert cache.lookup([one, two]) == {}
     masked = Answer((-1.5, math.nan), (1, 0), "good", 0)
     cache.add({one: masked})
     cache.add({two: Answer((-3.0, -4.0), (2, 3))})
-    found = Cache(str(tmp_path), "model").found([one, two])
+    found = Cache(str(tmp_path), "model").lookup([one, two])
     assert found[two] == Answer((-3.0, -4.0), (2, 3), None, -1)
     assert repr(found[one]) == repr(masked)
-    assert set(cache.found([two])) == {two}
-    assert Cache(str(tmp_path), "another").found([one]) == {}
+    assert set(cache.lookup([two])) == {two}
+    assert Cache(str(tmp_path), "another").lookup([one]) == {}
 
 
 def test_a_broken_file_is_computed_again(tmp_path, caplog):
@@ -41,11 +41,11 @@ def test_a_broken_file_is_computed_again(tmp_path, caplog):
     cache.add({one: Answer((-1.0,), (1,))})
     (path,) = tmp_path.rglob("*.parquet")
     path.write_bytes(b"PAR1")
-    assert cache.found([one]) == {}
+    assert cache.lookup([one]) == {}
     assert "computed again" in caplog.text
 
 
 def test_without_a_folder_nothing_is_kept():
     cache = Cache(None, "model")
     cache.add({key("a", CLOZE): Answer((-1.0,), (1,))})
-    assert cache.found([key("a", CLOZE)]) == {}
+    assert cache.lookup([key("a", CLOZE)]) == {}

@@ -28,7 +28,7 @@ def test_two_examples_in_both_orders(prompt_lake):
     items, found = asked(own)
     ids = items.rows["item_id"].to_pylist()
     texts = {
-        question.order: (question.cloze.before, question.cloze.after)
+        question.order: (question.cloze.prefix, question.cloze.suffix)
         for question in found
         if ids[question.item] == "tall2"
     }
@@ -52,8 +52,8 @@ def test_without_examples_each_item_once(prompt_lake):
     items, found = asked(own)
     assert len(found) == items.rows.num_rows == 9
     assert {question.order for question in found} == {None}
-    assert found[0].cloze.before == "A black dog is a type of dog: "
-    assert (items.scheme, found[0].cloze.after) == ("zero_shot", ".")
+    assert found[0].cloze.prefix == "A black dog is a type of dog: "
+    assert (items.scheme, found[0].cloze.suffix) == ("zero_shot", ".")
 
 
 def test_groups_that_lack_an_item_are_no_examples(prompt_lake, caplog):
@@ -97,10 +97,10 @@ def test_asp_leaves_out_what_nobody_can_answer(prompt_lake):
         ("d1", "degree", "booster", "entailment"),
         ("d2", "degree", "booster", "not_entailment"),
     ]
-    assert found[0].cloze.before.startswith(
+    assert found[0].cloze.prefix.startswith(
         'Facts: The tea is scalding.\nConclusion: "The tea is h'
     )
-    assert (found[0].cloze.words, found[0].cloze.after) == (("True", "False"), "")
+    assert (found[0].cloze.words, found[0].cloze.suffix) == (("True", "False"), "")
     other = load(dataclasses.replace(own, tables=["degree"], variant="numbers"))
     assert other.rows["item_id"].to_pylist() == ["d4"]
     with pytest.raises(UserError, match="variant=both: no rows"):
@@ -111,15 +111,15 @@ def test_content_free_prompts_keep_the_examples_or_do_not(prompt_lake):
     own = settings(prompt_lake, "shots=2", "templates=internal", "verbalisers=good/poor")
     assert asked(own)[1][0].free == ()
     contextual = asked(dataclasses.replace(own, calibration="contextual"))[1][0]
-    shown = contextual.cloze.before.removesuffix("A black dog is a ")
-    assert contextual.free[0].before == f"{shown}A N/A is a "
-    assert [cloze.after for cloze in contextual.free] == [
+    shown = contextual.cloze.prefix.removesuffix("A black dog is a ")
+    assert contextual.free[0].prefix == f"{shown}A N/A is a "
+    assert [cloze.suffix for cloze in contextual.free] == [
         " example of a N/A.",
         " example of a thing.",
         " example of a .",
     ]
     domain = asked(dataclasses.replace(own, calibration="domain"))[1][0]
-    assert domain.free[1].before == "A thing is a "
+    assert domain.free[1].prefix == "A thing is a "
 
 
 def test_settings_that_cannot_be():

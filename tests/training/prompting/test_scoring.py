@@ -54,7 +54,7 @@ def test_masked_scores_are_those_of_the_text_with_its_mask(name, mask, request):
     whole = AutoModelForMaskedLM.from_pretrained(folder).eval()
     for cloze, answer in zip(CLOZES, own.score(own.encode(CLOZES)), strict=True):
         # The tokenizer's own reading of a text with a mask is what ours has to come to.
-        batch = own.tokenizer(f"{cloze.before}{mask}{cloze.after}", return_tensors="pt")
+        batch = own.tokenizer(f"{cloze.prefix}{mask}{cloze.suffix}", return_tensors="pt")
         (at,) = (batch["input_ids"][0] == own.tokenizer.mask_token_id).nonzero()
         with torch.no_grad():
             logits = whole(batch["input_ids"], attention_mask=batch["attention_mask"]).logits
@@ -157,7 +157,7 @@ def test_causal_scores_are_of_the_word_and_what_follows(gpt2):
     (answer,) = own.score(own.encode([cloze]))
     for word, total, tokens in zip(cloze.words, answer.sums, answer.tokens, strict=True):
         before = own.tokenizer("A black dog is a")["input_ids"]
-        ids = own.tokenizer(f"A black dog is a {word}{cloze.after}")["input_ids"]
+        ids = own.tokenizer(f"A black dog is a {word}{cloze.suffix}")["input_ids"]
         assert ids[: len(before)] == before
         with torch.no_grad():
             logs = whole(torch.tensor([ids])).logits[0].log_softmax(-1)

@@ -13,7 +13,7 @@ from training.job import finetune
 from training.models.loading import resolve
 from training.scoring.job import score
 from training.scoring.settings import Settings
-from training.scoring.sources import asked
+from training.scoring.sources import scored_model
 from training.settings import Settings as Training
 
 THREE = ("entailment", "neutral", "contradiction")
@@ -68,7 +68,7 @@ def test_the_settings_file_trains_a_model_that_is_scored(name, nli_lake, tiny_en
     (path,) = (tmp_path / "run").glob("*/result.json")
     trained = json.loads(path.read_text())
     assert trained["updates"] == 1
-    own = asked(resolve(str(tmp_path / "run")))
+    own = scored_model(resolve(str(tmp_path / "run")))
     assert (own.labels, own.form) == (LABELS[name], "pair")
     score(
         conf.load(

@@ -10,7 +10,7 @@ from tests.training.scoring.conftest import record
 from tests.training.tasks import lake as tables
 from training.models.loading import ModelSource
 from training.scoring.report import details, names_of
-from training.scoring.sources import asked
+from training.scoring.sources import scored_model
 from training.scoring.targets import Target
 
 PLANE = ("not entailed", "entailed")
@@ -84,9 +84,9 @@ def test_variants_and_numbers_stand_with_their_test(variants):
 def test_models_are_called_by_what_they_were_taught():
     def model(name, dataset="plane", base="base"):
         trained = record({"name": "plane"}, dataset, PLANE, model=base)
-        return asked(ModelSource(name, name, PLANE, False, trained))
+        return scored_model(ModelSource(name, name, PLANE, False, trained))
 
-    foreign = asked(ModelSource("f", "f", ("entailment", "not_entailment"), False, None))
+    foreign = scored_model(ModelSource("f", "f", ("entailment", "not_entailment"), False, None))
     assert names_of([model("a"), model("b", "asp"), foreign]) == {
         "a": "plane (base)",
         "b": "asp (base)",
