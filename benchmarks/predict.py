@@ -83,7 +83,7 @@ def untrained(folder: Path) -> str:
     import torch
     from transformers import AutoConfig, AutoModelForSequenceClassification
 
-    from training.models.encoders import find, quiet
+    from training.models.pretrained import find, quiet
 
     encoder = find(MODEL)
     torch.manual_seed(0)

@@ -172,7 +172,7 @@ def grouped(count: int) -> Figures:
     """One epoch by transformers' Trainer on the same rows, grouped by its own sampler."""
     import transformers
 
-    from training.models.encoders import find
+    from training.models.pretrained import find
 
     encoder, clock = find(MODEL), Clock(count)
     rows = pairs(count)
@@ -241,7 +241,7 @@ def padding() -> Figures:
     from transformers.trainer_pt_utils import LengthGroupedSampler
 
     from training.batching import epoch_steps, padding_efficiency
-    from training.models.encoders import find
+    from training.models.pretrained import find
 
     rows = pairs(RELEASE)
     encoded = find(MODEL).tokenizer([row[0] for row in rows], [row[1] for row in rows])
@@ -261,7 +261,7 @@ def _random_encoder(size: str, folder: Path) -> str:
     """A folder with a BERT of that size and the tokenizer of our default encoder."""
     from transformers import BertConfig, BertModel
 
-    from training.models.encoders import find
+    from training.models.pretrained import find
 
     layers, width, heads, inner = SIZES[size]
     tokenizer = find(MODEL).tokenizer

@@ -64,7 +64,7 @@ def make_model(case: str, folder: str) -> None:
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
-    from training.models.encoders import find
+    from training.models.pretrained import find
 
     tokenizer = find(MODEL).tokenizer
     config = LlamaConfig(

@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from conf import UserError
 from training import sharding
-from training.evaluation import Evaluation, evaluate
+from training.evaluation import Batches, Evaluation, evaluate
 from training.models.encoders import PairLearner
 from training.models.instructions import InstructionLearner
 from training.models.loading import ModelSource
@@ -79,7 +78,7 @@ class Classifier:
         if not len(encoded.lengths(_PART)):
             empty = np.zeros((0, len(self.source.labels)))
             return Evaluation(np.zeros(0, dtype=np.int64), empty, None)
-        return evaluate(encoded, self.model, _PART, batch_size, advance=advance, together=together)
+        return evaluate(encoded, self.model, _PART, Batches(batch_size, together, advance))
 
 
 def classifier(
@@ -141,22 +140,6 @@ def _learner(source: ModelSource, max_length: int | None) -> PairLearner:
     settings = dataclasses.replace(settings, max_length=max_length or learnt)
     dataset = dataclasses.replace(dataset, instruction=trained.instruction)
     return InstructionLearner(dataset, settings)
-
-
-def scores(
-    model: Classifier,
-    first: pa.StringArray,
-    second: pa.StringArray | None = None,
-    *,
-    batch_size: int = 64,
-    advance: Callable[[int], None] = lambda rows: None,
-) -> npt.NDArray[np.float64]:
-    """The probability of each class (rows, classes) of texts; `second` for models of two texts."""
-    evaluation = model.answer(
-        model.encode(texts(first, second)), batch_size, advance, together=False
-    )
-    assert evaluation.scores is not None
-    return evaluation.scores
 
 
 def texts(first: pa.StringArray, second: pa.StringArray | None = None) -> Examples:

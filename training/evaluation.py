@@ -43,6 +43,19 @@ def loss_sum(logits: Any, labels: Any) -> Any:
     )
 
 
+@dataclass(frozen=True)
+class Batches:
+    """How the rows of a part are evaluated: `size` at a time in each process.
+
+    All processes share the rows out `together`, or each has a part of its own and answers all of
+    it. `advance` is told the number of rows of each batch.
+    """
+
+    size: int
+    together: bool = True
+    advance: Callable[[int], None] = lambda rows: None
+
+
 @dataclass
 class _Share:
     """What one process has found."""
@@ -59,28 +72,26 @@ def evaluate(
     learner: Learner,
     model: Any,
     part: str,
-    batch_size: int,
+    batches: Batches,
     *,
     answers: bool = True,
-    advance: Callable[[int], None] = lambda rows: None,
-    together: bool = True,
 ) -> Evaluation:
     """What `model` (a module or an engine) says of a part, in the part's order, in every process.
 
-    All processes take the same number of steps: under ZeRO 3 a forward pass is collective. Where
-    they are not asked `together`, each has a part of its own and answers all of it. The loss is the
-    sum over all terms divided by their number, whatever the batches; batches are of like lengths
-    and depend on the rows alone. `advance` is told the rows of each.
+    Processes that evaluate together take the same number of steps: under ZeRO 3 a forward pass is
+    collective. The loss is the sum over all terms divided by their number, whatever the batches;
+    batches are of like lengths and depend on the rows alone. Without `answers` only the loss is
+    computed.
     """
     import torch
 
     kind = learner.dataset.kind if answers else "masked"
-    place = (launch.rank(), launch.world_size()) if together else (0, 1)
+    place = (launch.rank(), launch.world_size()) if batches.together else (0, 1)
     device = next(model.parameters()).device if not hasattr(model, "device") else model.device
     model.eval()
     share, scored = _Share(), []
     with torch.no_grad():
-        for rows in evaluation_batches(learner.lengths(part), batch_size, *place):
+        for rows in evaluation_batches(learner.lengths(part), batches.size, *place):
             batch = learner.collate(part, rows if len(rows) else np.zeros(1, dtype=np.int64))
             batch = {name: value.to(device, non_blocking=True) for name, value in batch.items()}
             labels = batch.get("labels")
@@ -99,10 +110,10 @@ def evaluate(
             if kind == "classification":
                 # Left where they are: a GPU is not waited for before the next batch.
                 scored.append(scores.float())
-            advance(len(rows))
+            batches.advance(len(rows))
     if scored:
         share.logits = torch.cat(scored).cpu().numpy()
-    return _joined(launch.gather(share) if together else [share], kind)
+    return _joined(launch.gather(share) if batches.together else [share], kind)
 
 
 def _joined(shares: Sequence[_Share], kind: str) -> Evaluation:

@@ -1,7 +1,7 @@
 """Entry point: ``deepspeed training/finetune.py conf/training/adept.yaml`` (or plain python)."""
 
 import sys
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 if not __package__:
@@ -11,14 +11,14 @@ from training import launch, tasks
 from training.job import finetune
 from training.settings import Settings
 
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit code."""
-    code = launch.run(Settings, finetune, argv, "adnominal report lake={lake}")
-    if "--help" in (sys.argv if argv is None else argv):
-        print(tasks.help_text())
-    return code
-
+# Runs the command line `argv`, or this process's; gives the exit code.
+main = partial(
+    launch.run,
+    Settings,
+    finetune,
+    then="adnominal report lake={lake}",
+    more_help=lambda: f"{tasks.help_text()}\n",
+)
 
 if __name__ == "__main__":
     sys.exit(main())

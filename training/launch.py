@@ -57,20 +57,24 @@ def run(
     job: Callable[[_T], object],
     argv: Sequence[str] | None = None,
     then: str = "",
+    more_help: Callable[[], str] = str,
 ) -> int:
     """`conf.run`, where several processes do the same: the first of all speaks for them.
 
-    A user's mistake is the same in every process, so it is told once a machine; the settings and
-    the progress once in all. A traceback is printed by whoever has one. ``--dry-run`` stands for
-    ``dry_run=`` with the number of processes.
+    A user's mistake is the same in every process, so it is reported once a machine; the settings
+    and the progress once in all. A traceback is printed by whoever has one. ``--dry-run`` stands
+    for ``dry_run=`` with the number of processes. ``--help`` ends with `more_help`.
     """
     _end_with_parent()
     words = sys.argv[1:] if argv is None else argv
-    argv = [f"dry_run={world_size()}" if word == "--dry-run" else word for word in words]
+    words = [f"dry_run={world_size()}" if word == "--dry-run" else word for word in words]
     try:
-        return conf.run(cls, job, argv, then) if rank() == 0 else _silent_run(cls, job, argv)
+        code = conf.run(cls, job, words, then) if rank() == 0 else _silent_run(cls, job, words)
     finally:
         stop()
+    if "--help" in words and rank() == 0:
+        print(more_help(), end="")
+    return code
 
 
 def _end_with_parent() -> None:
@@ -84,9 +88,9 @@ def _end_with_parent() -> None:
         raise SystemExit(1)
 
 
-def _silent_run(cls: type[_T], job: Callable[[_T], object], argv: Sequence[str] | None) -> int:
+def _silent_run(cls: type[_T], job: Callable[[_T], object], argv: Sequence[str]) -> int:
     try:
-        job(conf.load(cls, list(sys.argv[1:] if argv is None else argv)))
+        job(conf.load(cls, argv))
     except (UserError, JobFailed) as error:
         if local_rank() == 0:
             print(f"error: {' '.join(str(error).split())}", file=sys.stderr, flush=True)

@@ -26,7 +26,7 @@ from conf.progress import Progress
 from training import launch, metrics, sharding
 from training.batching import Ids, seed_of
 from training.checkpoints import Checkpoints, Pointer, State, better
-from training.evaluation import Evaluation, evaluate, figures_line
+from training.evaluation import Batches, Evaluation, evaluate, figures_line
 from training.models.learner import Learner
 from training.settings import Training
 from training.sharding import precision_of
@@ -189,7 +189,8 @@ class TrainingLoop:
         by_loss = settings.metric == "loss"
         # Generated texts are dear; they are not asked for where nothing hangs on them.
         answers = not by_loss or self.learner.dataset.kind != "seq2seq"
-        evaluation = evaluate(self.learner, model, "val", settings.eval_batch_size, answers=answers)
+        batches = Batches(settings.eval_batch_size)
+        evaluation = evaluate(self.learner, model, "val", batches, answers=answers)
         figures = self.figures("val", evaluation)
         value = figures["val/loss" if by_loss else f"val/{settings.metric}"]
         if not math.isfinite(figures.get("val/loss", 0.0)):
@@ -255,8 +256,8 @@ class TrainingLoop:
         else:
             model.to(args.device)
         try:
-            size = self.settings.eval_batch_size
-            return {part: evaluate(self.learner, engine or model, part, size) for part in parts}
+            batches = Batches(self.settings.eval_batch_size)
+            return {part: evaluate(self.learner, engine or model, part, batches) for part in parts}
         finally:
             if engine is not None:
                 sharding.release(engine)

@@ -46,29 +46,7 @@ def load(
         )
     known = reading.partition_values(lake, TABLE, "corpus")
     sources = [reading.source(lake, TABLE, name, "corpus") for name in corpora or known]
-    dropped = {"short": 0, "share": 0, "repeated": 0}
-    tables: list[pa.Table] = []
-    hashes: list[npt.NDArray[np.uint64]] = []
-    for number, of in enumerate(sources):
-        stream = arrow.batches(
-            lake,
-            TABLE,
-            version=of.version,
-            where=[("corpus", "=", of.edition)],
-            columns=list(_COLUMNS),
-        )
-        for batch in stream:
-            rows = _long(batch, min_words)
-            dropped["short"] += batch.num_rows - len(rows)
-            digests = _digests(rows.column("text"))
-            selected = np.flatnonzero(_unit(digests[:, 1]) < share)
-            dropped["share"] += len(rows) - len(selected)
-            origin = pa.array(np.full(len(selected), number, dtype=np.int8))
-            tables.append(rows.take(pa.array(selected)).append_column("origin", origin))
-            hashes.append(digests[selected, 0])
-    if not tables:
-        raise UserError(f"table {TABLE} of {lake}: no sentences; expected {LEAST[0]} or more")
-    table, text_hash = pa.concat_tables(tables), np.concatenate(hashes)
+    table, text_hash, dropped = _read(lake, sources, min_words, share)
     order = pc.sort_indices(table.column("sentence_id")).to_numpy()
     # Of equal texts the one with the first id.
     _, first = np.unique(text_hash[order], return_index=True)
@@ -92,6 +70,39 @@ def load(
         parts=parts,
         sources=tuple(sources),
     )
+
+
+def _read(
+    lake: str, sources: Sequence[Source], min_words: int, share: float
+) -> tuple[pa.Table, npt.NDArray[np.uint64], dict[str, int]]:
+    """The sentences that are long enough and in the share, a hash of each; counts of the others.
+
+    Raises:
+        UserError: no sentences.
+    """
+    dropped = {"short": 0, "share": 0}
+    tables: list[pa.Table] = []
+    hashes: list[npt.NDArray[np.uint64]] = []
+    for number, of in enumerate(sources):
+        stream = arrow.batches(
+            lake,
+            TABLE,
+            version=of.version,
+            where=[("corpus", "=", of.edition)],
+            columns=list(_COLUMNS),
+        )
+        for batch in stream:
+            rows = _long(batch, min_words)
+            dropped["short"] += batch.num_rows - len(rows)
+            digests = _digests(rows.column("text"))
+            selected = np.flatnonzero(_unit(digests[:, 1]) < share)
+            dropped["share"] += len(rows) - len(selected)
+            origin = pa.array(np.full(len(selected), number, dtype=np.int8))
+            tables.append(rows.take(pa.array(selected)).append_column("origin", origin))
+            hashes.append(digests[selected, 0])
+    if not tables:
+        raise UserError(f"table {TABLE} of {lake}: no sentences; expected {LEAST[0]} or more")
+    return pa.concat_tables(tables), np.concatenate(hashes), dropped
 
 
 def _long(batch: pa.RecordBatch, min_words: int) -> pa.Table:

@@ -212,3 +212,11 @@ def family_models(tmp_path_factory, tiny_encoder):
             return self[name]
 
     return Models()
+
+
+def scores(model, first, second=None, *, batch_size=64, advance=lambda rows: None):
+    """The probability of each class (rows, classes) of texts; `second` for models of two texts."""
+    from training.answering import texts
+
+    encoded = model.encode(texts(first, second))
+    return model.answer(encoded, batch_size, advance, together=False).scores

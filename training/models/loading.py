@@ -26,8 +26,8 @@ import conf
 from conf import UserError
 from training.batching import Ids
 from training.files import replace_json
-from training.models.encoders import ADAPTERS, adapted, find
 from training.models.learner import Learner
+from training.models.pretrained import ADAPTERS, adapted, find
 from training.tasks import Dataset, Task
 
 RECORD = "adnominal.json"

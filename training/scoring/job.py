@@ -27,8 +27,8 @@ from training.answering import Classifier, classifier
 from training.evaluation import Evaluation, figures_line
 from training.files import replace_text
 from training.models import seq2seq
-from training.models.encoders import find, longest
 from training.models.loading import resolve
+from training.models.pretrained import find, longest
 from training.runs import Outcome, Plan, Runs, folder_name
 from training.scoring.report import details, matrix_text, names_of
 from training.scoring.settings import Settings

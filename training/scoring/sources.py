@@ -67,8 +67,8 @@ def scored_model(source: ModelSource, given_labels: Sequence[str] = ()) -> Score
     elif _meaningless(model_labels):
         raise UserError(
             f"model={source.name}: its classes are called {', '.join(model_labels)}, which does "
-            "not say what they mean; expected labels= in their order, which the model's card tells, "
-            f"as labels=[{','.join(_EXAMPLES.get(len(model_labels), _EXAMPLES[3]))}]"
+            "not say what they mean; expected labels= in their order, which the model's card "
+            f"tells, as labels=[{','.join(_EXAMPLES.get(len(model_labels), _EXAMPLES[3]))}]"
         )
     labels = _canonical(source, given_labels or model_labels)
     if set(labels) <= set(adept.LABELS):

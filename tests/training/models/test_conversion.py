@@ -13,7 +13,7 @@ import torch
 
 from conf import JobFailed, UserError
 from training.models.conversion import Settings, convert
-from training.models.encoders import find
+from training.models.pretrained import find
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ import pytest
 import conf
 from conf import UserError
 from training.evaluation import loss_sum
-from training.models.encoders import PairLearner, find
+from training.models.encoders import PairLearner
+from training.models.pretrained import find
 from training.settings import Settings
 from training.tasks import task
 

@@ -15,9 +15,9 @@ import conf
 from conf import UserError
 from etl.adept import LABELS
 from tests.training import families
-from tests.training.conftest import losses
+from tests.training.conftest import losses, scores
 from tests.training.tasks import lake as tables
-from training.answering import classifier, scores
+from training.answering import classifier
 from training.evaluation import loss_sum
 from training.job import finetune, prepare
 from training.models.instructions import InstructionLearner

@@ -16,8 +16,8 @@ import pytest
 import conf
 from conf import UserError
 from etl.adept import LABELS
-from tests.training.conftest import adept_rows
-from training.answering import classifier, scores
+from tests.training.conftest import adept_rows, scores
+from training.answering import classifier
 from training.answering import texts as examples
 from training.models import loading
 from training.models.loading import Trained, resolve

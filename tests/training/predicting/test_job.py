@@ -19,9 +19,9 @@ from conf import JobFailed, UserError
 from etl.adept.annotating import ExportSettings, export_batch
 from etl.lake import arrow
 from etl.lake.tables import table
-from tests.training.conftest import adept_rows
+from tests.training.conftest import adept_rows, scores
 from tests.training.test_resume import ROOT, killed
-from training.answering import classifier, scores
+from training.answering import classifier
 from training.models.loading import resolve
 from training.predicting import job
 from training.predicting.job import predict

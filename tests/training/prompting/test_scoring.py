@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from conf import UserError
-from training.models.encoders import find
+from training.models.pretrained import find
 from training.prompting.items import Question
 from training.prompting.prompts import Cloze, Prompt, Verbaliser
 from training.prompting.scoring import Causal, EncoderDecoder, Masked, language_model
