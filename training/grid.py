@@ -13,7 +13,6 @@ from typing import Any, Generic, TypeVar
 import conf
 from conf import UserError
 from training.models.tokens import chunks
-from training.runs import folder_name
 from training.settings import Training
 from training.tasks import Dataset
 
@@ -105,16 +104,6 @@ def content(dataset: Dataset) -> str:
         for ids in (examples.labels, examples.gold):
             digest.update(b"none" if ids is None else ids.tobytes())
     return digest.hexdigest()
-
-
-def name(point: Point[Any], data: str) -> str:
-    """The name of a run's folder; `data` is the `content` of its dataset."""
-    return folder_name(point.settings, data=data)
-
-
-def group(point: Point[Any], data: str) -> str:
-    """What the runs of a point have in common, whatever their seeds."""
-    return folder_name({**conf.identity(point.settings), "seeds": [], "data": data})
 
 
 def summary(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

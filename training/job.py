@@ -28,7 +28,7 @@ from training.grid import Point
 from training.models.cards import card
 from training.models.learner import Learner
 from training.models.loading import trained
-from training.runs import Outcome, Plan, Runs
+from training.runs import Outcome, Plan, Runs, folder_name
 from training.settings import Settings, Training
 from training.sharding import precision_of, read_deepspeed
 from training.tasks import Dataset, Task
@@ -180,7 +180,9 @@ def prepared(
         if single.size is not None:
             tasks.nested_subset(dataset.parts["train"].item_ids, single.size, single.seed)
         out = Path(single.out or f"runs/{dataset.task if task is None else task.name}")
-        folder, group = out / grid.name(point, data), grid.group(point, data)
+        folder = out / folder_name(single, data=data)
+        # Runs that differ in their seeds alone have one group.
+        group = folder_name({**conf.identity(single), "seeds": [], "data": data})
         work.append(Work(job, point, task, dataset, learner(dataset, single), folder, group))
     check_room(work)
     return work

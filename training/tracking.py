@@ -227,7 +227,7 @@ class Run:
     def settings(self, values: Mapping[str, Any], yaml: str) -> None:
         """The resolved settings, as parameters and whole; code, changes to it, environment."""
         client = self.tracker.client
-        self._parameters(values)
+        self.parameters(values)
         client.log_text(self.id, yaml, "settings.yaml")
         client.log_text(self.id, environment(), "environment.txt")
         patch = changes()
@@ -237,9 +237,6 @@ class Run:
     @_guarded
     def parameters(self, values: Mapping[str, Any]) -> None:
         """Further parameters; those that the run has stay as they are."""
-        self._parameters(values)
-
-    def _parameters(self, values: Mapping[str, Any]) -> None:
         from mlflow.entities import Param
 
         client = self.tracker.client

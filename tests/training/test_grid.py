@@ -7,6 +7,7 @@ import pytest
 import conf
 from conf import UserError
 from training import grid
+from training.runs import folder_name
 from training.settings import Settings
 from training.tasks import task
 from training.tasks.adept import Adept
@@ -24,7 +25,7 @@ def test_every_combination_size_and_seed():
         "seeds=0,1",
     )
     assert len(found) == 16
-    assert len({grid.name(point, "data") for point in found}) == 16
+    assert len({folder_name(point.settings, data="data") for point in found}) == 16
     one = found[-1].settings
     assert (one.learning_rate, one.task, one.size, one.seed, one.grid) == (
         3e-5,
@@ -59,9 +60,11 @@ def test_a_point_is_named_by_what_decides_its_weights():
     (point,) = points()
     (same,) = points("out=elsewhere", "tracking=none", "log_every=3", "lake=other")
     (other,) = points("weight_decay=0.5")
-    assert grid.name(point, "data") == grid.name(same, "data")
-    assert grid.name(point, "data") != grid.name(other, "data")
-    assert grid.name(point, "data") != grid.name(point, "other data")
+    assert folder_name(point.settings, data="data") == folder_name(same.settings, data="data")
+    assert folder_name(point.settings, data="data") != folder_name(other.settings, data="data")
+    assert folder_name(point.settings, data="data") != folder_name(
+        point.settings, data="other data"
+    )
 
 
 def test_content_follows_the_rows(adept_lake):

@@ -96,7 +96,6 @@ class TokenLearner(Learner):
         return self._tokens[part].lengths
 
     def truncated(self) -> dict[str, int]:
-        """How many examples of each part are longer than the limit."""
         return {part: tokens.truncated for part, tokens in self._tokens.items()}
 
     def save(self, model: Any, folder: Path, weights: Mapping[str, Any] | None = None) -> None:
@@ -150,11 +149,9 @@ class PairLearner(TokenLearner):
         }
 
     def parameters(self) -> int:
-        """How many weights the model has, adapters left out."""
         return sum(p.numel() for p in self._outline.parameters())
 
     def trained(self) -> int:
-        """How many weights are trained: adapters and new heads, or all of them."""
         import torch
 
         with torch.device("meta"):
@@ -264,7 +261,6 @@ class PairLearner(TokenLearner):
         self.save(model, merged)
 
     def load(self, folder: Path) -> Any:
-        """What `save` has written, in the precision it was written in."""
         return self.loaded(str(folder), "auto")[0]
 
     def loaded(self, path: str, dtype: Any) -> tuple[Any, set[str]]:

@@ -122,7 +122,6 @@ class InstructionLearner(PairLearner):
         return batch | {f"choice_{name}": value for name, value in choices.items()}
 
     def tokens(self, batch: Mapping[str, Any]) -> tuple[int, int]:
-        """Tokens of a batch, and the same with padding."""
         if "places" in batch:
             return batch["input_ids"].numel(), batch["input_ids"].numel()
         return super().tokens(batch)

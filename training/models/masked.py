@@ -198,7 +198,6 @@ class MaskedLearner(TokenLearner):
             return torch.from_numpy(np.log(counts / counts.sum())).float()
 
     def model(self, seed: int, dtype: Any = None) -> Any:
-        """A model whose weights are drawn by `seed`."""
         torch.manual_seed(seed)
         model = BertForMaskedLM(self.config)
         if self._settings.gradient_checkpointing:
@@ -206,7 +205,6 @@ class MaskedLearner(TokenLearner):
         return model
 
     def parameters(self) -> int:
-        """How many weights the model has."""
         with torch.device("meta"):
             model = BertForMaskedLM(self.config)
         return sum(p.numel() for p in model.parameters())
@@ -247,6 +245,5 @@ class MaskedLearner(TokenLearner):
         }
 
     def load(self, folder: Path) -> Any:
-        """What `save` has written, in the precision it was written in."""
         with quiet():
             return BertForMaskedLM.from_pretrained(folder, dtype="auto", use_safetensors=True)

@@ -187,7 +187,6 @@ class Seq2SeqLearner(Learner):
             return _MODELS[self._config.architecture](self._config)
 
     def parameters(self) -> int:
-        """How many weights the model has."""
         with torch.device("meta"):
             return sum(weights.numel() for weights in self.model(0).parameters())
 
@@ -223,7 +222,6 @@ class Seq2SeqLearner(Learner):
         return model(**batch).logits
 
     def texts(self, model: Any, batch: Mapping[str, Any]) -> list[str]:
-        """What the model generates."""
         # Processes that share out the weights have to take every step together.
         synced, module = launch.world_size() > 1, getattr(model, "module", model)
         return self.vocabularies.texts(
@@ -235,7 +233,6 @@ class Seq2SeqLearner(Learner):
         save(folder, model, self.vocabularies, weights)
 
     def load(self, folder: Path) -> Any:
-        """What `save` has written."""
         return load(folder)[0]
 
 

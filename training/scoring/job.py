@@ -26,7 +26,6 @@ from training import grid, launch, predictions
 from training.answering import Classifier, classifier
 from training.evaluation import Evaluation, figures_line
 from training.files import replace_text
-from training.models import seq2seq
 from training.models.loading import resolve
 from training.models.pretrained import find, longest
 from training.runs import Outcome, Plan, Runs, folder_name
@@ -209,6 +208,8 @@ def _model(scored_model: ScoredModel, settings: Settings) -> Any:
         )
     import torch
 
+    from training.models import seq2seq
+
     model, vocabularies = seq2seq.load(Path(scored_model.source.path))
     model.eval()
     return (model.cuda() if torch.cuda.is_available() else model), vocabularies
@@ -321,6 +322,8 @@ def _texts(
     cell: Cell, loaded: tuple[Any, Any], batch_size: int, advance: Callable[[int], None]
 ) -> list[str]:
     """What a model of SyGNS writes, greedily, in the order of the rows."""
+    from training.models import seq2seq
+
     model, vocabularies = loaded
     texts = cell.dataset.parts[cell.target.part].first.to_pylist()
     # Batches of like lengths; the order of equals does not matter to what is written.
