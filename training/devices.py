@@ -26,7 +26,7 @@ from training.files import replace_text
 from training.settings import Training
 
 # Seconds between looks at the processes.
-EVERY = 0.2
+POLL_SECONDS = 0.2
 log = logging.getLogger("adnominal")
 
 
@@ -100,7 +100,7 @@ def spread(
                 log.info("run %d of %d on device %d: %s", number, len(runs), device, run.label)
                 begin(run)
                 running[device] = run, _start(run, devices[device])
-            time.sleep(EVERY)
+            time.sleep(POLL_SECONDS)
             for device, (run, process) in list(running.items()):
                 if process.poll() is None:
                     continue

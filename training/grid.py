@@ -79,11 +79,11 @@ def points(settings: _Settings) -> list[Point[_Settings]]:
         for seed in settings.seeds:
             single = {key: [v] if key == "train_size" else v for key, v in changes.items()}
             try:
-                one = conf.replaced(settings, {**single, "seeds": [seed]})
+                single_run = conf.replaced(settings, {**single, "seeds": [seed]})
             except UserError as error:
                 raise UserError(f"grid: {error}") from error
-            object.__setattr__(one, "grid", {})
-            grid_points.append(Point(changes, one))
+            object.__setattr__(single_run, "grid", {})
+            grid_points.append(Point(changes, single_run))
     return grid_points
 
 

@@ -64,8 +64,8 @@ def exact_match(gold: pa.StringArray, predicted: Sequence[str]) -> npt.NDArray[n
     """
     if len(gold) != len(predicted):
         raise ValueError(f"{len(gold)} gold and {len(predicted)} predicted texts")
-    same = pc.equal(gold, pa.array(list(predicted), pa.string()))
-    return np.asarray(same.to_numpy(zero_copy_only=False), dtype=np.bool_)
+    equal = pc.equal(gold, pa.array(list(predicted), pa.string()))
+    return np.asarray(equal.to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
 def perplexities(losses: Mapping[str, float]) -> dict[str, float]:

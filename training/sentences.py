@@ -22,7 +22,7 @@ from training.tasks.dataset import Dataset, Examples, Ids, Source
 
 TABLE = "sentences"
 # Sentences to train on, and to validate on: with fewer, figures say nothing.
-LEAST = (100, 10)
+SMALLEST_PARTS = (100, 10)
 _COLUMNS = ("sentence_id", "text")
 log = logging.getLogger("adnominal")
 
@@ -63,7 +63,7 @@ def load(
     _check(parts, lake, sources, left_out)
     return Dataset(
         task=TABLE,
-        edition="+".join(of.edition for of in sources),
+        edition="+".join(source.edition for source in sources),
         scheme="text_hash",
         fold=f"{validation:g}",
         labels=(),
@@ -83,12 +83,12 @@ def _read(
     dropped = {"short": 0, "share": 0}
     tables: list[pa.Table] = []
     hashes: list[npt.NDArray[np.uint64]] = []
-    for number, of in enumerate(sources):
+    for number, source in enumerate(sources):
         stream = arrow.batches(
             lake,
             TABLE,
-            version=of.version,
-            where=[("corpus", "=", of.edition)],
+            version=source.version,
+            where=[("corpus", "=", source.edition)],
             columns=list(_COLUMNS),
         )
         for batch in stream:
@@ -101,7 +101,9 @@ def _read(
             tables.append(rows.take(pa.array(selected)).append_column("origin", origin))
             hashes.append(digests[selected, 0])
     if not tables:
-        raise UserError(f"table {TABLE} of {lake}: no sentences; expected {LEAST[0]} or more")
+        raise UserError(
+            f"table {TABLE} of {lake}: no sentences; expected {SMALLEST_PARTS[0]} or more"
+        )
     return pa.concat_tables(tables), np.concatenate(hashes), dropped
 
 
@@ -143,12 +145,12 @@ def _examples(table: pa.Table, rows: Ids) -> Examples:
 def _check(
     parts: dict[str, Examples], lake: str, sources: Sequence[Source], left_out: dict[str, int]
 ) -> None:
-    for (part, examples), least in zip(parts.items(), LEAST, strict=True):
-        if len(examples) < least:
-            corpora = ", ".join(of.edition for of in sources)
+    for (part, examples), smallest in zip(parts.items(), SMALLEST_PARTS, strict=True):
+        if len(examples) < smallest:
+            corpora = ", ".join(source.edition for source in sources)
             raise UserError(
                 f"table {TABLE} of {lake}, corpora {corpora}: {len(examples)} sentences to "
                 f"{'train' if part == 'train' else 'validate'} on (left out: "
-                f"{left_out or 'none'}); expected {least} or more: extract a larger corpus, or "
+                f"{left_out or 'none'}); expected {smallest} or more: extract a larger corpus, or "
                 "change share=, validation= or min_words="
             )

@@ -224,11 +224,11 @@ def write_shards(model: Any, folder: Path) -> None:
         for name, parameter in model.named_parameters()
     }
     total = sum(sizes.values())
-    most = min(max(total // PIECES, SMALLEST), LARGEST)
+    file_size = min(max(total // PIECES, SMALLEST), LARGEST)
     files: list[list[tuple[str, Any]]] = [[]]
     size = 0
     for name, parameter in model.named_parameters():
-        if files[-1] and size + sizes[name] > most:
+        if files[-1] and size + sizes[name] > file_size:
             files.append([])
             size = 0
         files[-1].append((name, parameter))

@@ -270,10 +270,10 @@ class Run:
         """Figures at an update; those that the run has had before it was killed are left out."""
         from mlflow.entities import Metric
 
-        now = int(time.time() * 1000)
+        milliseconds = int(time.time() * 1000)
         if any(step <= self._told.get(key, -1) for key in values):
             return
-        entries = [Metric(metric_key(k), float(v), now, step) for k, v in values.items()]
+        entries = [Metric(metric_key(k), float(v), milliseconds, step) for k, v in values.items()]
         self.tracker.client.log_batch(self.id, metrics=entries)
 
     @_guarded

@@ -45,7 +45,7 @@ def test_runs_wait_for_a_free_device(monkeypatch, tmp_path):
     monkeypatch.setattr(conf, "ROOT", tmp_path)
     (tmp_path / "training").mkdir()
     (tmp_path / "training" / "waits.py").write_text(WAITS)
-    monkeypatch.setattr(devices, "EVERY", 0.02)
+    monkeypatch.setattr(devices, "POLL_SECONDS", 0.02)
     out = tmp_path / "out"
     runs = [devices.QueuedRun("waits", name, settings(), out / name) for name in "abcde"]
     places = [{"DEVICE": "first"}, {"DEVICE": "second"}]

@@ -67,17 +67,17 @@ class InstructionLearner(PairLearner):
             answers = self._gold(examples)
             room = [self.limit - len(answer) for answer in answers]
             if self._choices:
-                most = self.limit - max(map(len, self._choices))
-                room = [min(size, most) for size in room]
+                longest_prompt = self.limit - max(map(len, self._choices))
+                room = [min(size, longest_prompt) for size in room]
             texts = prompts_of(
                 self.dataset.instruction, self.dataset.labels, examples.first, examples.second
             )
             prompts = self.tokenizer(texts)["input_ids"] if texts else []
             self._cut[part] = sum(
-                len(prompt) > most for prompt, most in zip(prompts, room, strict=True)
+                len(prompt) > limit for prompt, limit in zip(prompts, room, strict=True)
             )
             self._prompts[part] = [
-                cut(prompt, most) for prompt, most in zip(prompts, room, strict=True)
+                cut(prompt, limit) for prompt, limit in zip(prompts, room, strict=True)
             ]
             self._answers[part] = answers
         lengths = [len(answer) for rows in self._answers.values() for answer in rows]
@@ -117,8 +117,8 @@ class InstructionLearner(PairLearner):
         if self.dataset.kind == "seq2seq":
             alone = completed(prompts, [[] for _ in prompts], padding)
             return batch | {f"prompt_{name}": value for name, value in alone.items()}
-        every = [prompt for prompt in prompts for _ in self._choices]
-        choices = completed(every, [*self._choices] * len(prompts), padding)
+        repeated_prompts = [prompt for prompt in prompts for _ in self._choices]
+        choices = completed(repeated_prompts, [*self._choices] * len(prompts), padding)
         return batch | {f"choice_{name}": value for name, value in choices.items()}
 
     def tokens(self, batch: Mapping[str, Any]) -> tuple[int, int]:
@@ -171,9 +171,9 @@ def completions(tokenizer: Any, texts: Sequence[str]) -> Rows:
     return [[*row, tokenizer.eos_token_id] for row in rows]
 
 
-def cut(prompt: list[int], most: int) -> list[int]:
+def cut(prompt: list[int], limit: int) -> list[int]:
     """A prompt of at most that many tokens: its first one, and its end."""
-    return prompt if len(prompt) <= most else [prompt[0], *prompt[len(prompt) - most + 1 :]]
+    return prompt if len(prompt) <= limit else [prompt[0], *prompt[len(prompt) - limit + 1 :]]
 
 
 def completed(prompts: Rows, answers: Rows, padding: int) -> dict[str, Any]:
@@ -240,15 +240,19 @@ def completion_logits(model: Any, batch: Mapping[str, Any]) -> Any:
             use_cache=False,
             logits_to_keep=batch["places"],
         ).logits
-    most = batch["labels"].shape[1] if "labels" in batch else 1
+    longest_answer = batch["labels"].shape[1] if "labels" in batch else 1
     inputs = {name: batch[name] for name in ("input_ids", "attention_mask")}
-    more = {"position_ids": batch["position_ids"], "use_cache": False, "logits_to_keep": most + 1}
+    optional = {
+        "position_ids": batch["position_ids"],
+        "use_cache": False,
+        "logits_to_keep": longest_answer + 1,
+    }
     module = getattr(model, "module", model)
     module = getattr(module, "_orig_mod", module)
     takes = inspect.signature(type(unadapted(module)).forward).parameters
-    inputs |= {name: value for name, value in more.items() if name in takes}
+    inputs |= {name: value for name, value in optional.items() if name in takes}
     # The logits of a place tell the token one to the right.
-    return model(**inputs).logits[:, -most - 1 : -1]
+    return model(**inputs).logits[:, -longest_answer - 1 : -1]
 
 
 def choice_scores(model: Any, batch: Mapping[str, Any], classes: int) -> Any:

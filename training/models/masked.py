@@ -90,15 +90,17 @@ class Masking:
 
         `rows` are the keys of the texts, mixed with seed and epoch.
         """
-        able = ~self.special[ids]
+        maskable = ~self.special[ids]
         numbers = draws(rows, ids.shape[1], 0)
         if self.whole_words:
             # A word has the number of its first token.
-            places = np.where(able & self.continues[ids], 0, np.arange(ids.shape[1]))
+            places = np.where(maskable & self.continues[ids], 0, np.arange(ids.shape[1]))
             numbers = np.take_along_axis(numbers, np.maximum.accumulate(places, axis=1), axis=1)
-        numbers = np.where(able, numbers, 1.0)
-        least = numbers.min(axis=1, keepdims=True)
-        selected: npt.NDArray[np.bool_] = able & ((numbers < self.share) | (numbers == least))
+        numbers = np.where(maskable, numbers, 1.0)
+        smallest = numbers.min(axis=1, keepdims=True)
+        selected: npt.NDArray[np.bool_] = maskable & (
+            (numbers < self.share) | (numbers == smallest)
+        )
         return selected
 
     def masked(self, ids: Ids, rows: Keys, *, training: bool) -> Masked:

@@ -105,11 +105,11 @@ class Vocabularies:
         """The vocabularies of the training part."""
         train = dataset.parts["train"]
         assert train.targets is not None
-        how = dataset.splitting
+        splitting = dataset.splitting
         return cls(
             Vocabulary.of(split_tokens(text, "words") for text in train.first.to_pylist()),
-            Vocabulary.of(split_tokens(text, how) for text in train.targets.to_pylist()),
-            how,
+            Vocabulary.of(split_tokens(text, splitting) for text in train.targets.to_pylist()),
+            splitting,
         )
 
     def read(self, texts: pa.StringArray | Sequence[str]) -> Tokens:
@@ -121,19 +121,19 @@ class Vocabularies:
         return [join_tokens(self.target.words(row), self.splitting) for row in ids.tolist()]
 
 
-def split_tokens(text: str, how: str) -> list[str]:
+def split_tokens(text: str, splitting: str) -> list[str]:
     """The tokens that a model reads or writes (Yanaka et al. 2021, section 4.1).
 
     ``words`` are split at spaces: sentences, variable-free formulas, and DRS clauses, where
     ``[SEP]``, every box and every variable are tokens. A first-order ``formula`` is split by
     `etl.sygns.fol.tokens`, whose operators keep their spaces.
     """
-    return fol.tokens(text) if how == "formula" else text.split(" ")
+    return fol.tokens(text) if splitting == "formula" else text.split(" ")
 
 
-def join_tokens(tokens: Sequence[str], how: str) -> str:
+def join_tokens(tokens: Sequence[str], splitting: str) -> str:
     """The text of tokens: ``join_tokens(split_tokens(text, how), how) == text``."""
-    return ("" if how == "formula" else " ").join(tokens)
+    return ("" if splitting == "formula" else " ").join(tokens)
 
 
 class Seq2SeqLearner(Learner):

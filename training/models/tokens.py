@@ -70,9 +70,11 @@ def fingerprint(tokenizer: Any) -> str:
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def key(of: str, first: pa.StringArray, second: pa.StringArray | None, limit: int) -> str:
-    """The name of encoded texts; `of` is the tokenizer's `fingerprint`."""
-    digest = hashlib.blake2b(f"{of} {limit} {len(first)}".encode(), digest_size=16)
+def key(
+    tokenizer_hash: str, first: pa.StringArray, second: pa.StringArray | None, limit: int
+) -> str:
+    """The name of encoded texts; `tokenizer_hash` is the tokenizer's `fingerprint`."""
+    digest = hashlib.blake2b(f"{tokenizer_hash} {limit} {len(first)}".encode(), digest_size=16)
     for column in (first, second):
         if column is None:
             digest.update(b"none")
@@ -135,7 +137,7 @@ def _encode(
         if with_types:
             flat = chain.from_iterable(encoded["token_type_ids"])
             types.append(np.fromiter(flat, dtype=np.uint8))
-        truncated += sum(bool(one.overflowing) for one in encoded.encodings)
+        truncated += sum(bool(encoding.overflowing) for encoding in encoded.encodings)
     return Tokens(
         np.concatenate(ids),
         _offsets(lengths),

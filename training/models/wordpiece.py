@@ -57,10 +57,11 @@ def vocabulary(
     inside = [c for c in letters if len(backend.pre_tokenizer.pre_tokenize_str(f"a{c}")) == 1]
     first = [*SPECIAL, *letters, *(f"{CONTINUES}{c}" for c in inside)]
     required = [_normalised_word(backend, word) for word in words]
-    least = len(set(first) | set(required))
-    if size < least:
+    smallest_size = len(set(first) | set(required))
+    if size < smallest_size:
         raise UserError(
-            f"vocabulary={size}: expected {least} or more: special tokens, letters and words="
+            f"vocabulary={size}: expected {smallest_size} or more: special tokens, letters and "
+            "words="
         )
     trainer = WordPieceTrainer(
         vocab_size=size,
@@ -89,8 +90,8 @@ def vocabulary(
     return pieces
 
 
-def _letters(backend: Any, texts: pa.LargeStringArray, most: int) -> list[str]:
-    """The `most` frequent characters of the texts as the tokenizer reads them, sorted."""
+def _letters(backend: Any, texts: pa.LargeStringArray, limit: int) -> list[str]:
+    """The `limit` most frequent characters of the texts as the tokenizer reads them, sorted."""
     counts = np.zeros(0x110000, dtype=np.int64)
     for batch in chunks(texts):
         text = backend.normalizer.normalize_str("\n".join(batch))
@@ -98,7 +99,7 @@ def _letters(backend: Any, texts: pa.LargeStringArray, most: int) -> list[str]:
         counts += np.bincount(codes, minlength=len(counts))
     codes_in_texts = [int(code) for code in np.flatnonzero(counts) if not chr(code).isspace()]
     # Of equally frequent ones the first by code point.
-    most_frequent = sorted(codes_in_texts, key=lambda code: (-int(counts[code]), code))[:most]
+    most_frequent = sorted(codes_in_texts, key=lambda code: (-int(counts[code]), code))[:limit]
     return [chr(code) for code in sorted(most_frequent)]
 
 
@@ -128,9 +129,9 @@ def tokenizer(
     """
     cached = None
     if cache is not None:
-        how = json.dumps([_VERSION, size, lowercase, list(words)])
-        of = hashlib.blake2b(how.encode(), digest_size=16).hexdigest()
-        cached = cache / f"vocabulary-{key(of, texts, None, 0)}.txt"
+        identity = json.dumps([_VERSION, size, lowercase, list(words)])
+        identity_hash = hashlib.blake2b(identity.encode(), digest_size=16).hexdigest()
+        cached = cache / f"vocabulary-{key(identity_hash, texts, None, 0)}.txt"
     if cached is not None and cached.exists():
         pieces = cached.read_text(encoding="utf-8").split("\n")
     else:

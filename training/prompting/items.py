@@ -87,8 +87,8 @@ def load(settings: Settings) -> Items:
         "item_id": examples.item_ids,
         **dict(zip(FIELDS[settings.task], (examples.first, examples.second), strict=True)),
         "gold": pa.array([LABELS[settings.task][at] for at in examples.gold]),
-        "edition": pa.array([of.edition for of in read], pa.string()),
-        "version": pa.array([of.version for of in read], pa.int64()),
+        "edition": pa.array([source.edition for source in read], pa.string()),
+        "version": pa.array([source.version for source in read], pa.int64()),
         "fold": pa.array([""] * len(examples)),
         "group": examples.item_ids,
         **examples.groups,
@@ -98,7 +98,9 @@ def load(settings: Settings) -> Items:
         rows, by = _plane(rows, settings), "class"
     elif settings.task == "asp":
         rows, by = _asp(rows, settings), "test"
-        sources = tuple(of for of in sources if of.table.removeprefix("asp_") in settings.tables)
+        sources = tuple(
+            source for source in sources if source.table.removeprefix("asp_") in settings.tables
+        )
     if settings.limit is not None:
         rows = _limited(rows, by, settings.limit, settings.seed)
     return Items(settings.task, "two_shot" if settings.shots else "zero_shot", rows, sources)
@@ -221,7 +223,10 @@ def _contexts(
         )
         contexts.append(
             [
-                (",".join(str(types[one]) for one in order), [(one, labels[one]) for one in order])
+                (
+                    ",".join(str(types[example]) for example in order),
+                    [(example, labels[example]) for example in order],
+                )
                 for order in itertools.permutations(neighbours)
             ]
         )

@@ -184,9 +184,9 @@ def _verbaliser(path: Path, name: str, entry: Any, task: str) -> Verbaliser:
     flat = [word for label_words in words for word in label_words]
     if not all(words) or not all(isinstance(word, str) and word.strip() for word in flat):
         raise UserError(f"{where}: expected one or more words for each label")
-    twice = sorted({word for word in flat if flat.count(word) > 1})
-    if twice:
-        raise UserError(f"{where}: {twice[0]!r} twice; expected each word once")
+    repeated = sorted({word for word in flat if flat.count(word) > 1})
+    if repeated:
+        raise UserError(f"{where}: {repeated[0]!r} twice; expected each word once")
     return Verbaliser(name, words)
 
 

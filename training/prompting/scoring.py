@@ -197,13 +197,13 @@ class Masked(LanguageModel):
                         left_out.setdefault(name, []).append(cloze.words[at])
             single_tokens = [token for token in ids if token is not None]
             if len(set(single_tokens)) < len(single_tokens):
-                twice = next(token for token in single_tokens if single_tokens.count(token) > 1)
-                same = [
-                    word for word, token in zip(cloze.words, ids, strict=True) if token == twice
+                shared = next(token for token in single_tokens if single_tokens.count(token) > 1)
+                words_alike = [
+                    word for word, token in zip(cloze.words, ids, strict=True) if token == shared
                 ]
                 raise UserError(
-                    f"model={self.name}: {' and '.join(same)} of {name} are one token of it; "
-                    "expected words that it tells apart (verbalisers=)"
+                    f"model={self.name}: {' and '.join(words_alike)} of {name} are one token of "
+                    "it; expected words that it tells apart (verbalisers=)"
                 )
         return left_out
 

@@ -335,10 +335,10 @@ def _texts(
         written = seq2seq.answer(model, vocabularies, [texts[at] for at in batch])
         answers |= dict(zip(batch, written, strict=True))
         advance(len(batch))
-    every: dict[int, str] = {}
+    all_answers: dict[int, str] = {}
     for share_answers in launch.gather(answers):
-        every |= share_answers
-    return [every[at] for at in range(len(texts))]
+        all_answers |= share_answers
+    return [all_answers[at] for at in range(len(texts))]
 
 
 def _report(
@@ -348,8 +348,10 @@ def _report(
     parent: Run | None,
 ) -> None:
     """The matrix on the terminal and among the artifacts; of one model each task's tables too."""
-    every = pa.concat_tables([pq.read_table(cell.folder / "predictions.parquet") for cell in cells])
-    matrix = transfer.matrix(every)
+    prediction_rows = pa.concat_tables(
+        [pq.read_table(cell.folder / "predictions.parquet") for cell in cells]
+    )
+    matrix = transfer.matrix(prediction_rows)
     text = matrix_text(matrix, names_of([cell.model for cell in cells]), undefined)
     print(text)
     if len({result["model"] for result in results}) == 1:

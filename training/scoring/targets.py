@@ -150,5 +150,5 @@ def _without(sentence: str, noun: str) -> str:
     words = sentence.split(" ")
     if noun not in words:
         raise UserError(f"item of PLANE {sentence!r}: without its noun {noun!r}")
-    rest = " ".join(words[words.index(noun) :])
-    return f"{article(noun).capitalize()} {rest}"
+    predicate = " ".join(words[words.index(noun) :])
+    return f"{article(noun).capitalize()} {predicate}"
