@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import multiprocessing
 import os
 import socket
@@ -34,24 +35,20 @@ def group(size: int) -> list[dict[str, str]]:
     return [{**one, "RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(size)]
 
 
-def _rank(arguments: Sequence[str], place: dict[str, str]) -> None:
+def _rank(script: str, arguments: Sequence[str], place: dict[str, str]) -> None:
     for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"):
         os.environ.pop(name, None)
     os.environ.update(place, OMP_NUM_THREADS="1")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
-    from training import launch
-    from training.job import finetune
-    from training.settings import Settings
-
-    sys.exit(launch.run(Settings, finetune, list(arguments)))
+    sys.exit(importlib.import_module(f"training.{script}").main(list(arguments)))
 
 
-def start(arguments: Sequence[str], size: int) -> list[ForkServerProcess]:
-    """Begin a run by `size` processes; one is no group."""
+def start(arguments: Sequence[str], size: int, script: str = "finetune") -> list[ForkServerProcess]:
+    """Begin a run of a script of training/ by `size` processes; one is no group."""
     places: list[dict[str, str]] = group(size) if size > 1 else [{}]
-    processes = [_SERVER.Process(target=_rank, args=(arguments, place)) for place in places]
+    processes = [_SERVER.Process(target=_rank, args=(script, arguments, place)) for place in places]
     for process in processes:
         process.start()
     return processes
@@ -67,9 +64,11 @@ def finish(arguments: Sequence[str], size: int) -> None:
         raise AssertionError(f"exit codes {codes} of {' '.join(arguments)}")
 
 
-def kill(arguments: Sequence[str], size: int, ready: Callable[[], bool]) -> None:
+def kill(
+    arguments: Sequence[str], size: int, ready: Callable[[], bool], script: str = "finetune"
+) -> None:
     """Begin a run, and kill -9 all of it as soon as it is `ready`."""
-    processes = start(arguments, size)
+    processes = start(arguments, size, script)
     deadline = time.monotonic() + PATIENCE
     try:
         while not ready():

@@ -38,37 +38,28 @@ def arguments(lake: str, model: str, out: Path, *more: str) -> list[str]:
     ]
 
 
-def killed(command: list[str], ready: Callable[[], bool], size: int = 0) -> None:
-    """Run a command in its own session until `ready`, then kill -9 all of it.
-
-    `size` runs it as each of a group of so many processes.
-    """
+def killed(command: list[str], ready: Callable[[], bool]) -> None:
+    """Run a command in its own session until `ready`, then kill -9 all of it."""
     # This process is in a group of its own already; the launcher is to make another.
     environment = {k: v for k, v in os.environ.items() if k not in ranks.group(1)[0]}
-    log = subprocess.DEVNULL
-    processes = [
-        subprocess.Popen(
-            command,
-            cwd="/",
-            env={**environment, **place},
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
-        for place in (ranks.group(size) if size else [{}])
-    ]
+    process = subprocess.Popen(
+        command,
+        cwd="/",
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
     deadline = time.monotonic() + ranks.PATIENCE
     try:
         while not ready():
-            ended = any(process.poll() is not None for process in processes)
-            assert not ended, "it ended before it could be killed"
+            assert process.poll() is None, "it ended before it could be killed"
             assert time.monotonic() < deadline, "nothing to see after minutes"
             time.sleep(0.01)
     finally:
-        for process in processes:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 def figures_of(out: Path) -> dict[str, float]:

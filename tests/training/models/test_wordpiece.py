@@ -17,7 +17,7 @@ TEXTS = pa.array(
     [row["text"] for row in sentence_rows()] + ["Ein Café, 5° kalt."], pa.large_string()
 )
 SIZE = 140
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def test_a_vocabulary_is_of_its_texts():
@@ -44,7 +44,7 @@ def test_the_order_of_the_texts_does_not_matter():
 def test_another_process_finds_the_same():
     # Hash tables are ordered by chance, and differently in each process.
     code = (
-        "from tests.training.test_wordpiece import SIZE, TEXTS\n"
+        "from tests.training.models.test_wordpiece import SIZE, TEXTS\n"
         "from training.models.wordpiece import vocabulary\n"
         "print(*vocabulary(TEXTS, SIZE, lowercase=True))"
     )

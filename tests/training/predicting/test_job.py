@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import os
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -19,15 +18,13 @@ from conf import JobFailed, UserError
 from etl.adept.annotating import ExportSettings, export_batch
 from etl.lake import arrow
 from etl.lake.tables import table
+from tests.training import ranks
 from tests.training.conftest import adept_rows, scores
-from tests.training.test_resume import ROOT, killed
 from training.answering import classifier
 from training.models.loading import resolve
 from training.predicting import job
 from training.predicting.job import predict
 from training.predicting.settings import Settings
-
-SCRIPT = os.fspath(ROOT / "training" / "predict.py")
 
 
 def items(count: int = 240, copies: int = 1) -> pa.Table:
@@ -205,9 +202,9 @@ def test_two_processes_are_killed_and_one_goes_on(tuned, tmp_path):
     house = House(os.fspath(tmp_path / "lake"), tuned, tmp_path / "state")
     arrow.append(house.lake, "adept_items", items(copies=5), job="test")
     more = ("model=models:/adept/1", "table=adept_items", "chunk=40")
-    command = [sys.executable, SCRIPT, *house.arguments(*more)]
     log = Path(house.lake) / "predictions" / "_delta_log"
-    killed(command, lambda: len(list(log.glob("*.json"))) >= 4, size=2)
+    words = house.arguments(*more)
+    ranks.kill(words, 2, lambda: len(list(log.glob("*.json"))) >= 4, "predict")
     done = arrow.history(house.lake, "predictions")
     assert 4 <= len(done) < 30
     result = house.predict()
