@@ -1,7 +1,7 @@
-"""Classifiers at work: what a trained model answers, on rows with labels and without.
+"""Trained classifiers: their answers to rows with labels and without.
 
-A model is whole in every process, which then answers rows of its own; or it is shared out (ZeRO 3)
-because no process could hold it, and all processes answer the same rows together.
+A model is whole in every process, which then answers rows of its own; or it is sharded (ZeRO 3)
+over all processes, which then answer the same rows together.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Classifier:
     ) -> PairLearner:
         """Examples as tokens, cut to `limit` or to the model's own; `cache` is a folder of tokens.
 
-        Their labels, which are of a task, are left out: the model may have others.
+        The labels of the task are left out: the model may have other labels.
         """
         learner = copy.copy(self.learner)
         rows = dataclasses.replace(examples, labels=None, gold=None, targets=None)
@@ -130,7 +130,7 @@ def classifier(
 
 
 def _learner(source: ModelSource, max_length: int | None) -> PairLearner:
-    """What makes batches for a model: in its own classes, in the form that it was taught."""
+    """The learner that makes batches for a model, in the form that it was trained on."""
     trained = source.trained
     dataset = Dataset("", "", "", "", source.labels, {}, ())
     learnt = trained.max_length if trained is not None else None

@@ -1,4 +1,4 @@
-"""Which checkpoint of a run is complete, and how another number of processes reads it.
+"""The newest complete checkpoint of a run, and how another number of processes reads it.
 
 The Trainer writes checkpoints: weights, optimizer and schedule. A pointer file, put in place by
 renaming when every process has finished writing, names the complete one and holds the rest of the
@@ -110,6 +110,6 @@ class Checkpoints:
 
 @contextlib.contextmanager
 def quietly() -> Any:
-    """Without DeepSpeed's prints and bars; what goes wrong is raised all the same."""
+    """Suppress DeepSpeed's prints and progress bars; errors are raised all the same."""
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         yield

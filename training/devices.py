@@ -32,7 +32,7 @@ log = logging.getLogger("adnominal")
 
 @dataclass(frozen=True)
 class QueuedRun:
-    """A run that waits: the script of its job, the settings of its point, its folder."""
+    """A waiting run: the script of its job, the settings of its point, its folder."""
 
     job: str
     label: str
@@ -41,7 +41,7 @@ class QueuedRun:
 
 
 def environments(settings: Training) -> list[dict[str, str]]:
-    """What the environment of a run says on each of the devices that a grid is spread over.
+    """The environment variables of a run on each of the devices that a grid is spread over.
 
     All GPUs that are visible, or the first ``devices=`` of them. Without a GPU a device is a share
     of the cores; there is one where ``devices=`` is not given.
@@ -85,9 +85,9 @@ def spread(
     devices: Sequence[Mapping[str, str]],
     begin: Callable[[QueuedRun], Any] = lambda run: None,
 ) -> dict[Path, str]:
-    """Do every run, one at a time on each device; why those failed that did, by their folders.
+    """Execute every run, one at a time on each device; the reasons of failures by folder.
 
-    `begin` is called before a run starts. The output of each is in ``log.txt`` of its folder.
+    `begin` is called before a run starts. The output of a run is in ``log.txt`` of its folder.
     """
     waiting, free = deque(runs), deque(range(len(devices)))
     running: dict[int, tuple[QueuedRun, subprocess.Popen[bytes]]] = {}

@@ -1,4 +1,4 @@
-"""What a run will hold in memory and write to disk, from what will be held and written."""
+"""An estimate of the memory and the disk space that a run needs."""
 
 from __future__ import annotations
 

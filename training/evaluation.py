@@ -1,4 +1,4 @@
-"""What a model says of a part of a dataset: exact loss, and scores or texts."""
+"""Evaluation of a model on a part of a dataset: exact loss, and scores or texts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from training.models.learner import IGNORED, Learner
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a model says of a part: `predicted` classes or texts, `scores` of classes, mean loss.
+    """The result on a part: `predicted` classes or texts, `scores` of classes, mean loss.
 
     `means` are the other figures of a learner, over the terms of the loss.
     """
@@ -48,7 +48,7 @@ class Batches:
     """How the rows of a part are evaluated: `size` at a time in each process.
 
     All processes share the rows out `together`, or each has a part of its own and answers all of
-    it. `advance` is told the number of rows of each batch.
+    it. `advance` is called with the number of rows of each batch.
     """
 
     size: int
@@ -58,7 +58,7 @@ class Batches:
 
 @dataclass
 class _Share:
-    """What one process has found."""
+    """The results of one process."""
 
     rows: list[Ids] = field(default_factory=list)
     logits: Any = None
@@ -76,7 +76,7 @@ def evaluate(
     *,
     answers: bool = True,
 ) -> Evaluation:
-    """What `model` (a module or an engine) says of a part, in the part's order, in every process.
+    """Evaluate `model` (a module or an engine) on a part; results in the part's order.
 
     Processes that evaluate together take the same number of steps: under ZeRO 3 a forward pass is
     collective. The loss is the sum over all terms divided by their number, whatever the batches;
@@ -108,7 +108,7 @@ def evaluate(
                 share.terms += int((labels != IGNORED).sum())
                 share.sums.update(learner.sums(logits, labels))
             if kind == "classification":
-                # Left where they are: a GPU is not waited for before the next batch.
+                # Kept on the device, so that the next batch need not wait for a GPU.
                 scored.append(scores.float())
             batches.advance(len(rows))
     if scored:

@@ -1,4 +1,4 @@
-"""Grids: one command, many runs; and what the runs say together."""
+"""Grids: the runs of one command, and their figures together."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from training.tasks import Dataset
 
 _Settings = TypeVar("_Settings", bound=Training)
 
-# Not every setting makes sense as an axis: these would change what the grid itself is.
+# Settings that cannot be axes: they would change the grid itself.
 _NO_AXIS = (
     "grid", "seeds", "train_size", "out", "lake", "tracking", "experiment", "devices", "dry_run"
 )  # fmt: skip
@@ -88,7 +88,7 @@ def points(settings: _Settings) -> list[Point[_Settings]]:
 
 
 def content(dataset: Dataset) -> str:
-    """A hash of everything that is learnt from and evaluated on.
+    """A hash of all data that a run trains and evaluates on.
 
     A run is finished for good only while its data are the same; another edition written to the
     same table changes the table's version, and not this.
@@ -107,7 +107,7 @@ def content(dataset: Dataset) -> str:
 
 
 def summary(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """For each combination the runs' figures over seeds: mean, deviation, 95 % interval, number.
+    """The figures of each combination over seeds: mean, deviation, 95 % interval, number.
 
     The interval is Student's t over runs; with one run there is neither deviation nor interval.
     """

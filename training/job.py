@@ -1,6 +1,6 @@
-"""Settings to runs, runs to predictions, figures and weights: ``training/finetune.py``.
+"""``training/finetune.py``: from settings to runs, and from runs to predictions and weights.
 
-`execute` is what all training shares, whatever is trained: ``training/pretrain_mlm.py`` too.
+`prepared` and `execute` are shared with ``training/pretrain_mlm.py``.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ log = logging.getLogger("adnominal")
 
 @dataclasses.dataclass(frozen=True)
 class Work:
-    """A point with all that it needs, checked.
+    """A point of a grid with everything it needs, checked.
 
-    `job` is the script that it is of, `task` None where no task scores it; runs of one `group`
-    differ in their seeds alone.
+    `job` is the name of the script; `task` is None where no task scores the model; runs of one
+    `group` differ in their seeds alone.
     """
 
     job: str
@@ -71,10 +71,10 @@ def finetune(settings: Settings) -> None:
 
 
 def execute(settings: Training, work: Sequence[Work]) -> None:
-    """Do all runs of `settings`, of one job, each that is not finished yet; then sum them up.
+    """Execute the unfinished runs of `settings`; then summarise all of them.
 
     Raises:
-        JobFailed: runs that failed; the others are done all the same.
+        JobFailed: some runs failed; the others are finished all the same.
     """
     if settings.dry_run is not None:
         if launch.rank() == 0:
@@ -114,8 +114,10 @@ def execute(settings: Training, work: Sequence[Work]) -> None:
 def _spread(
     settings: Training, work: Sequence[Work], runs: Runs, parent: Run | None
 ) -> dict[Path, str]:
-    """Do the unfinished runs of a grid on the devices at hand, where there are several; why those
-    failed that did, by their folders."""
+    """Execute the unfinished runs of a grid on the devices, where there are several.
+
+    Returns the reasons of failed runs by their folders.
+    """
     waiting = [
         devices.QueuedRun(
             run_work.job, run_work.point.label, run_work.point.settings, run_work.folder
@@ -133,7 +135,7 @@ def _spread(
 
 
 def prepare(settings: Settings) -> list[Work]:
-    """Everything that the runs need, and all mistakes that can be seen before the first of them.
+    """Everything that the runs need; mistakes are reported before the first run starts.
 
     Raises:
         UserError: what the tasks, the models and the settings refuse; fp16 on a CPU, too little
@@ -160,7 +162,7 @@ def prepared(
     load: Callable[[Any], tuple[Task | None, Dataset]],
     learner: Callable[[Dataset, Any], Learner],
 ) -> list[Work]:
-    """The runs that settings ask for, of any job, each with its data and its model.
+    """The runs that the settings of a job ask for, each with its data and its model.
 
     `load` reads the data, once for the same values of the `decisive` settings.
     """
@@ -200,7 +202,7 @@ def check_room(work: Sequence[Work]) -> None:
 
 
 def _size_key(work: Work) -> str:
-    """What decides how much a run writes."""
+    """A key of the settings that decide how much a run writes."""
     settings = work.point.settings
     names = ("lora", "freeze", "seq2seq", "deepspeed", "precision", "layers", "hidden")
     return repr([work.learner.name, *(getattr(settings, name, None) for name in names)])
@@ -301,7 +303,7 @@ def _trained(work: Work, run: Run) -> Outcome:
 
 
 def _described(work: Work, weights: Path, figures: Mapping[str, float]) -> str:
-    """The model card; it lies beside the weights, with what the model was trained on."""
+    """Write the model card and the record of the training data beside the weights."""
     settings = work.point.settings
     text = card(
         work.dataset,
@@ -318,7 +320,7 @@ def _described(work: Work, weights: Path, figures: Mapping[str, float]) -> str:
 
 
 def _rows(work: Work, evaluations: Mapping[str, Evaluation], run_id: str) -> pa.Table | None:
-    """What the run predicts, as rows of the table predictions."""
+    """The predictions of the run, as rows of the table predictions."""
     seed, model = work.point.settings.seed, work.learner.name
     parts = [
         predictions.of_part(work.dataset, part, evaluation, run_id=run_id, seed=seed, model=model)
@@ -346,7 +348,7 @@ def _record(work: Work, run: Run, weights: Path, evaluations: Mapping[str, Evalu
 def _summarise(
     settings: Training, out: Path, results: Sequence[Mapping[str, Any]], parent: Run | None
 ) -> None:
-    """What all runs say together, on the terminal, in summary.json and in the parent run."""
+    """The figures over all runs: on the terminal, in summary.json and in the parent run."""
     rows = grid.summary(results)
     part = "val" if any(key.startswith("val/") for key in results[0]["figures"]) else "test"
     key = f"{part}/{settings.metric}"

@@ -78,7 +78,7 @@ def run(
 
 
 def _end_with_parent() -> None:
-    """Let the kernel end this process with the one that spreads a grid, however that one ends."""
+    """Let the kernel end this process when the process that spreads a grid ends."""
     parent = os.environ.pop(PARENT, None)
     if parent is None:
         return
@@ -102,7 +102,7 @@ def _silent_run(cls: type[_T], job: Callable[[_T], object], argv: Sequence[str])
 
 
 def start(deepspeed: bool = False) -> None:
-    """Make this process one of its group; called again, or alone without DeepSpeed, nothing to do.
+    """Join the group of processes; nothing to do when called again, or alone without DeepSpeed.
 
     Raises:
         UserError: MASTER_PORT is taken.
@@ -125,24 +125,24 @@ def start(deepspeed: bool = False) -> None:
 
 
 def _start_deepspeed(backend: str) -> None:
-    """DeepSpeed on torch's group, with less to say."""
+    """DeepSpeed on torch's group, with fewer messages."""
     _return_freed_memory()
     with _compiler_unheard():
         import deepspeed
     from deepspeed.utils import logger
 
     logger.setLevel(logging.ERROR)
-    # DeepSpeed calls torch's collectives by names that torch has moved on from.
+    # DeepSpeed calls torch's collectives by deprecated names.
     warnings.filterwarnings("ignore", category=FutureWarning, module="torch.distributed")
     if backend == "gloo":
-        # Collectives over shared memory are compiled on first use: minutes, without a word, and a
-        # lock that a killed run leaves behind stops the next. Gloo serves.
+        # Collectives over shared memory are compiled on first use, which takes minutes without a
+        # message, and the lock that a killed run leaves behind stops the next run. Gloo is used.
         deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
     deepspeed.init_distributed(dist_backend=backend, verbose=False)
 
 
 def trim_memory() -> None:
-    """Return what is freed, and kept for later by the C library, to the system."""
+    """Return freed memory that the C library keeps for later to the system."""
     gc.collect()
     with suppress(AttributeError):  # glibc's alone
         ctypes.CDLL(None).malloc_trim(0)
@@ -152,7 +152,7 @@ def _return_freed_memory() -> None:
     """Let glibc return large blocks to the system as soon as they are freed.
 
     It would keep blocks of up to 32 MiB. Weights are gathered and freed one by one between the
-    shares that stay, so that a process came to hold as much in holes as in weights.
+    shards that stay, and the gaps would take as much memory as the weights.
     """
     with suppress(AttributeError):  # other C libraries have no such option
         ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, 8 << 20)
@@ -198,7 +198,7 @@ def environment() -> None:
 
 @contextmanager
 def _compiler_unheard() -> Iterator[None]:
-    """Without what compilers say on standard error: DeepSpeed tries out which ops would build."""
+    """Suppress the messages of compilers: DeepSpeed tries out which operators would build."""
     sys.stderr.flush()
     standard_error = os.dup(2)
     nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -234,7 +234,7 @@ def check_port() -> None:
 
 
 def broadcast(value: _T) -> _T:
-    """What the first process has, in every process."""
+    """The value of the first process, in every process."""
     if world_size() == 1:
         return value
     import torch.distributed as dist
@@ -264,7 +264,7 @@ def first_on_machine() -> Iterator[None]:
 
 
 def gather(value: _T) -> list[_T]:
-    """What every process has, in the order of ranks, in every process."""
+    """The values of all processes in the order of ranks, in every process."""
     if world_size() == 1:
         return [value]
     import torch.distributed as dist

@@ -38,7 +38,7 @@ log = logging.getLogger("adnominal")
 
 
 class TrainingLoop:
-    """One run: `settings` of a single point, its data, the folder that it keeps its state in.
+    """One run: the `settings` of a single point, its data, and the folder of its state.
 
     `task` scores what a model predicts; it is None for language models, which answer no items.
     `on_step(step, figures)` and `on_evaluation(step, figures)` are called in the first process.
@@ -81,19 +81,19 @@ class TrainingLoop:
 
     @property
     def samples(self) -> int:
-        """Training examples that the run has seen so far, repetitions included."""
+        """The number of training examples that the run has processed, repetitions included."""
         return self.samples_until(self.state.step)
 
     def samples_until(self, step: int) -> int:
-        """Training examples that the first `step` updates see."""
+        """The number of training examples in the first `step` updates."""
         epochs, steps = divmod(step, self.steps_per_epoch)
         return epochs * len(self.rows) + min(steps * self.settings.batch_size, len(self.rows))
 
     def train(self, parts: tuple[str, ...] = ()) -> tuple[Path, dict[str, Evaluation]]:
-        """Train, or go on where a killed run stopped.
+        """Train, or resume a killed run.
 
         Returns:
-            The folder of the best weights, and what these, loaded again, say of each of `parts`.
+            The folder of the best weights, and the evaluation of these, loaded again, on `parts`.
 
         Raises:
             JobFailed: a loss or every evaluation is not a number.
@@ -174,7 +174,7 @@ class TrainingLoop:
         return args
 
     def _cut_log(self) -> None:
-        """Drop the losses that come after the checkpoint that is gone on from."""
+        """Remove the losses logged after the checkpoint that the run resumes from."""
         path = self.folder / "steps.jsonl"
         if launch.rank() == 0 and path.exists():
             lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
@@ -184,10 +184,10 @@ class TrainingLoop:
             path.write_text("".join(remaining), encoding="utf-8")
 
     def validate(self, model: Any, save: Callable[[Path], None]) -> dict[str, float]:
-        """Evaluate on the validation part; keep the weights if they are the best so far."""
+        """Evaluate on the validation part; save the weights if they are the best so far."""
         settings, state = self.settings, self.state
         by_loss = settings.metric == "loss"
-        # Generated texts are dear; they are not asked for where nothing hangs on them.
+        # Generating texts is slow, and needless where the loss chooses the weights.
         answers = not by_loss or self.learner.dataset.kind != "seq2seq"
         batches = Batches(settings.eval_batch_size)
         evaluation = evaluate(self.learner, model, "val", batches, answers=answers)
@@ -221,7 +221,7 @@ class TrainingLoop:
         return {f"{part}/{name}": value for name, value in scored.items()}
 
     def drop_weights(self) -> None:
-        """Delete weights that no checkpoint calls the best any more."""
+        """Delete the weights that are no longer the best."""
         if launch.rank() == 0:
             for old in self.folder.glob("best-*"):
                 if old != self._best:
@@ -229,12 +229,12 @@ class TrainingLoop:
 
     @property
     def _best(self) -> Path:
-        """Where the best weights so far are; without a validation part the last."""
+        """The folder of the best weights so far; without a validation part, of the last."""
         best = self.state.best_step
         return self.folder / f"best-{self.state.step if best is None else best}"
 
     def _finish(self) -> None:
-        """Put the best weights (without a validation part: the last) where they belong."""
+        """Move the best weights (without a validation part: the last) to `model_folder`."""
         if self.state.best_step is None and "val" in self.learner.dataset.parts:
             raise JobFailed(f"no evaluation gave a {self.settings.metric} that is a number")
         if launch.rank() == 0 and self._best.exists():
@@ -243,7 +243,7 @@ class TrainingLoop:
         launch.barrier()
 
     def evaluated(self, args: TrainingArguments, parts: tuple[str, ...]) -> dict[str, Evaluation]:
-        """What the written weights, loaded again, say: what is scored is what others will load."""
+        """Evaluate the saved weights, loaded again: the scores are of the files that users load."""
         if not parts:
             return {}
         model = self.learner.load(self.model_folder)

@@ -2,8 +2,8 @@
 
 A run's folder is named by a hash of everything that decides its result (`folder_name`): the
 settings that are marked as identity and the content that is read. ``result.json`` is written last
-and marks the run as finished. A finished run is never done again; asked for again, it brings what
-the new command adds: its predictions into another lake, a version of its model in the registry.
+and marks the run as finished. A finished run is never done again; the same command
+again only adds what is new in it: predictions in another lake, a version in the registry.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run found: the content of ``result.json``, and rows of the table predictions.
+    """The outcome of a run: the content of ``result.json``, and rows of the table predictions.
 
     `metrics` go to MLflow at update `step`, `texts` are artifacts by their file names.
     """
@@ -95,7 +95,7 @@ class Runs:
     def once(
         self, plan: Plan, work: Callable[[Run], Outcome], parent: Run | None = None
     ) -> dict[str, Any]:
-        """The result of the run: as it was kept, or made now by `work`."""
+        """The result of the run: of an earlier start, or made now by `work`."""
         return self.finished(plan.folder) or self.start(plan, work, parent)
 
     def is_finished(self, folder: Path) -> bool:
@@ -103,7 +103,7 @@ class Runs:
         return (folder / _RESULT).exists()
 
     def announce(self, plan: Plan, parent: Run | None) -> None:
-        """Name a run in MLflow, nested in `parent`, that another process is to do."""
+        """Create a run in MLflow, nested in `parent`, that another process will execute."""
         plan.folder.mkdir(parents=True, exist_ok=True)
         self._begin(plan, parent)
 
@@ -136,7 +136,7 @@ class Runs:
     def start(
         self, plan: Plan, work: Callable[[Run], Outcome], parent: Run | None = None
     ) -> dict[str, Any]:
-        """Do a run that is not finished, recorded in MLflow from its begin to its end."""
+        """Execute a run, recorded in MLflow from its start to its end."""
         plan.folder.mkdir(parents=True, exist_ok=True)
         with _ended(self._begin(plan, parent)) as run:
             if launch.rank() == 0:
@@ -165,7 +165,7 @@ class Runs:
         replace_json(folder / _RESULT, outcome.result)
 
     def _commit(self, rows: pa.Table, run_id: str) -> None:
-        """Put predictions into the lake, once: the run is the transaction."""
+        """Commit predictions to the lake, once: the run is the transaction."""
         if self.settings.predictions and rows.num_rows:
             arrow.append(
                 self.settings.lake,

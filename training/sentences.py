@@ -1,7 +1,7 @@
 """The sentences of the lake as texts to learn a language model from.
 
-The table is streamed; what is kept are the texts and their ids as Arrow columns, and 16 bytes a
-sentence while it is read. Rows are sorted by id, so that nothing hangs on the order of the files.
+The table is streamed; memory holds the texts and their ids as Arrow columns, and 16 bytes a
+sentence while it is read. Rows are sorted by id, so that results do not depend on the order of the files.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ def load(
 
     A text's part, and whether it is among the `share` that is taken, follows from a hash of the
     text: the same sentence is never in both parts, whatever corpus, edition or order it comes in,
-    and a smaller share lies in every greater one. What is left out is told by reason and number.
+    and a smaller share is part of every greater one. Dropped sentences are logged by reason and
+    number.
 
     Raises:
         UserError: no table sentences, no such corpus, or too few sentences in a part.

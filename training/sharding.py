@@ -1,4 +1,4 @@
-"""DeepSpeed's configuration, the processes of a run, and weights that no process holds whole."""
+"""DeepSpeed's configuration, the processes of a run, and weights sharded over processes."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from training.files import replace_json
 from training.settings import Training
 
 DEEPSPEED = conf.ROOT / "conf" / "deepspeed"
-# Weights are written in files of an eighth of them, within these bytes: the first process holds one
-# file's while it writes.
+# Weights are written in eight files, of a size within these bytes: the first process holds the
+# weights of one file while it writes.
 PIECES, SMALLEST, LARGEST = 8, 50_000_000, 2_000_000_000
 
 
@@ -88,7 +88,7 @@ def uses_deepspeed(name: str) -> bool:
 
 
 def sharded(load: Callable[[], Any], name: str, dtype: Any) -> Any:
-    """What `load` loads, shared out by ZeRO 3 for inference: an engine that answers as the model.
+    """The model that `load` loads, sharded by ZeRO 3 for inference, as an engine.
 
     Call it in a group of processes (`launch.start`) that DeepSpeed knows.
     """
@@ -103,7 +103,7 @@ def sharded(load: Callable[[], Any], name: str, dtype: Any) -> Any:
         "fp16": {"enabled": dtype in (torch.float16, "float16")},
     }
     without_automatic(config)
-    # Models load in shares as long as this is alive.
+    # Models load sharded as long as this object exists.
     loading_config = HfDeepSpeedConfig(config)
     engine, *_ = deepspeed.initialize(model=load(), config=config)
     del loading_config
@@ -113,8 +113,8 @@ def sharded(load: Callable[[], Any], name: str, dtype: Any) -> Any:
 def release(engine: Any) -> None:
     """Free the weights and optimizer states of an engine now.
 
-    Hooks that autograd holds refer to the engine, out of sight of Python's garbage collector, so
-    that everything would stay in memory as long as the process lives.
+    Hooks that autograd holds refer to the engine, and Python's garbage collector does not see
+    them: without this, everything would stay in memory until the process ends.
     """
     import torch
 
@@ -134,7 +134,7 @@ def release(engine: Any) -> None:
 
 
 def without_automatic(config: dict[str, Any]) -> None:
-    """Leave to DeepSpeed what the Trainer would fill in from a model's width."""
+    """Remove the values that the Trainer would compute from a model's width (``auto``)."""
     zero = config.get("zero_optimization", {})
     for key in [key for key, value in zero.items() if value == "auto"]:
         del zero[key]
@@ -184,7 +184,7 @@ def processes(deepspeed: bool) -> Iterator[dict[str, Any]]:
         reset()
         config = {}
         if deepspeed and not torch.cuda.is_available():
-            # Accelerate takes DeepSpeed on CPUs for a single process, unless it is told.
+            # Without this, accelerate takes DeepSpeed on CPUs for a single process.
             state = PartialState(cpu=True)
             state.distributed_type = DistributedType.DEEPSPEED
             state._cpu = False

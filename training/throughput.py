@@ -1,4 +1,4 @@
-"""How fast a run is: samples, tokens, padding, operations and memory."""
+"""The speed of a run: samples, tokens, padding, operations and memory."""
 
 from __future__ import annotations
 

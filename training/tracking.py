@@ -1,8 +1,8 @@
-"""Experiment tracking by MLflow: a record of every run, which training never waits or dies for.
+"""Experiment tracking by MLflow: a record of every run, whose failures never stop training.
 
-Only the first process tracks. What fails (no server, a full disk, a locked database) is told once
-as a warning; after three failures in a row tracking stops for the rest of the run. The run's own
-folder has all figures in any case.
+Only the first process tracks. A failure (no server, a full disk, a locked database) is logged as a
+warning; after three failures in a row tracking stops for the rest of the run. The run's folder has
+all figures in any case.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _packages() -> list[str]:
 
 
 def changes() -> str | None:
-    """What sets this checkout apart from its commit, as a patch; None outside of one."""
+    """The uncommitted changes of this checkout as a patch; None outside of a checkout."""
     try:
         diff = subprocess.run(
             ["git", "-C", os.fspath(conf.ROOT), "diff", "HEAD"],
@@ -97,7 +97,7 @@ def changes() -> str | None:
 
 
 def _guarded(method: Callable[_P, None]) -> Callable[_P, None]:
-    """The method, without its failures."""
+    """The method, with its failures logged and ignored."""
 
     @functools.wraps(method)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> None:
@@ -108,7 +108,7 @@ def _guarded(method: Callable[_P, None]) -> Callable[_P, None]:
 
 
 def beside(uri: str) -> str | None:
-    """Where artifacts go: beside a database that is a file; None leaves it to the server."""
+    """The folder of artifacts: beside a database file; None leaves it to the server."""
     if not uri.startswith("sqlite:///"):
         return None
     return (Path(uri.removeprefix("sqlite:///")).absolute().parent / "mlruns").as_uri()
@@ -130,7 +130,7 @@ class Tracker:
         self.attempt(self._connect)
 
     def attempt(self, action: Callable[[], None]) -> None:
-        """Do it, unless tracking is off; a failure is told and forgotten."""
+        """Call `action`, unless tracking is off; a failure is logged and ignored."""
         if self.uri is None:
             return
         try:
@@ -146,10 +146,10 @@ class Tracker:
                 self.uri = None
 
     def _connect(self) -> None:
-        # A server that is away is asked twice, not for minutes.
+        # Requests to a server that does not answer are repeated twice, not for minutes.
         os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
         os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "20")
-        # It tells of each database that it makes.
+        # MLflow would log each database that it creates.
         os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")
         from mlflow import MlflowClient
         from mlflow.exceptions import MlflowException
@@ -175,7 +175,7 @@ class Tracker:
         return run
 
     def run(self, name: str, mlflow_file: Path, *, parent: str | None = None) -> Run:
-        """A run, or the one that file `mlflow_file` says was begun here before."""
+        """A new run, or the earlier run that `mlflow_file` names."""
         run = Run(self, f"local-{mlflow_file.parent.name}")
         self.attempt(lambda: run.begin(name, mlflow_file, parent))
         return run
@@ -199,7 +199,7 @@ class Run:
         return self.id or self._untracked
 
     def begin(self, name: str, mlflow_file: Path, parent: str | None) -> None:
-        """Create the run, or go on with the one that was begun in this store."""
+        """Create the run, or continue the one that was begun in this store."""
         client = self.tracker.client
         earlier = (
             json.loads(mlflow_file.read_text(encoding="utf-8")) if mlflow_file.exists() else {}

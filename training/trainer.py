@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class _Updates:
-    """The micro-batches of one process, epoch by epoch: a batch sampler that needs no sharding."""
+    """The micro-batches of one process, epoch by epoch: a batch sampler, already sharded."""
 
     def __init__(self, trainer: TrainingLoop) -> None:
         self._trainer = trainer
@@ -40,7 +40,7 @@ class _Updates:
         return self._trainer.steps_per_epoch * self._trainer.rounds
 
     def __iter__(self) -> Iterator[tuple[Ids, bool]]:
-        """Row numbers of the training part, and whether they count."""
+        """Row numbers of the training part, and whether they count in the loss."""
         run, settings = self._trainer, self._trainer.settings
         for step in epoch_steps(
             run.lengths,
@@ -50,7 +50,7 @@ class _Updates:
             bucket=settings.bucket,
         ):
             for piece in shares(step, run.lengths, launch.rank(), run.world, run.rounds):
-                # Every process runs every round; one without examples runs one that weighs nothing.
+                # Every process runs every round; without examples, a row that weighs nothing.
                 yield run.rows[piece if len(piece) else step[:1]], bool(len(piece))
 
 
@@ -68,7 +68,7 @@ class _Rows:
 
 
 class LearnerTrainer(transformers.Trainer):  # type: ignore[misc]
-    """The library's loop for one run; what a run is, its `run` knows."""
+    """The library's training loop for one `run`."""
 
     model: Any
     model_wrapped: Any
@@ -243,7 +243,7 @@ class LearnerTrainer(transformers.Trainer):  # type: ignore[misc]
 
 
 class _Schedule(TrainerCallback):  # type: ignore[misc]
-    """When to report, evaluate and save; and the Trainer's steps as our state."""
+    """When to report, evaluate and save; copies the Trainer's steps to the run's state."""
 
     def __init__(self, inner: LearnerTrainer, progress: Progress) -> None:
         self._inner, self._run, self._progress = inner, inner.run, progress

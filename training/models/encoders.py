@@ -29,15 +29,15 @@ from training.tasks import Dataset
 def set_template(tokenizer: Any, config: Any) -> None:
     """Make a decoder's tokenizer fit for classifying texts and pairs, as an encoder's is already.
 
-    Decoders are trained on running text: their tokenizers put nothing between two texts, and may
-    pad on the left. A line break parts the texts of a pair; the end of the text closes them, since
-    the head reads the last token, unless padding is the same token and thus not read. The template
-    is saved with the tokenizer.
+    Decoders are trained on running text: their tokenizers put nothing between two texts and may pad
+    on the left. Here a line break separates the texts of a pair, and the end-of-text token follows
+    them, since the head reads the last token; it is left out where padding is the same token, which
+    the head would skip. The template is saved with the tokenizer.
     """
     from tokenizers.processors import TemplateProcessing
 
     if tokenizer.pad_token is None:
-        # What stands behind the end is never looked at.
+        # Tokens behind the end are never read.
         tokenizer.pad_token = tokenizer.eos_token
     config.pad_token_id = tokenizer.pad_token_id
     if tokenizer.cls_token is not None or tokenizer.sep_token is not None:
@@ -81,7 +81,7 @@ def padded(tokenizer: Any, tokens: Tokens, indices: Ids) -> dict[str, Any]:
 
 
 class TokenLearner(Learner):
-    """What learners of transformers' models share: a tokenizer, and each part as its tokens."""
+    """The base of learners of transformers' models: a tokenizer, and each part as tokens."""
 
     config: Any
     tokenizer: Any
@@ -134,7 +134,7 @@ class PairLearner(TokenLearner):
 
     def _configure(self, config: Any, tokenizer: Any) -> None:
         labels = self.dataset.labels
-        # A head whose classes are ours already is kept (training goes on from another corpus).
+        # A head of the same classes is kept (training continues from another corpus).
         self._keep_head = tuple(config.id2label.values()) == labels
         config.id2label = dict(enumerate(labels))
         config.label2id = {label: i for i, label in enumerate(labels)}
@@ -194,7 +194,7 @@ class PairLearner(TokenLearner):
         return self._prepared(model, missing)
 
     def _prepared(self, model: Any, missing: set[str]) -> Any:
-        """The model as the settings have it trained; `missing` weights are new."""
+        """The model, set up for training by the settings; `missing` weights are new."""
         if self._settings.freeze:
             for parameter in model.base_model.parameters():
                 parameter.requires_grad = False
@@ -208,7 +208,7 @@ class PairLearner(TokenLearner):
         from peft import LoraConfig, get_peft_model, prepare_model_for_kbit_training
 
         lora = self._settings.lora
-        # What is new is trained whole and saved with the adapters: nobody else has it.
+        # New layers are trained as they are and saved with the adapters: no other file has them.
         fresh = {name for name, _ in _head(model)} if self.task_type == "SEQ_CLS" else set()
         fresh |= {key.rpartition(".")[0] for key in missing if _of_body(model, key)}
         names = "|".join(map(re.escape, sorted(fresh)))

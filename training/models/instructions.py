@@ -84,7 +84,7 @@ class InstructionLearner(PairLearner):
         self._longest_answer = max(lengths, default=1)
 
     def _gold(self, examples: Examples) -> Rows:
-        """The completion of each example; none where it has no label to learn."""
+        """The completion of each example; empty where it has no label."""
         if examples.targets is not None:
             return completions(self.tokenizer, examples.targets.to_pylist())
         if examples.labels is None:
@@ -137,7 +137,7 @@ class InstructionLearner(PairLearner):
         return choice_scores(model, choices, len(self._choices))
 
     def texts(self, model: Any, batch: Mapping[str, Any]) -> list[str]:
-        """What the model writes after the prompts, greedily."""
+        """The texts that the model generates after the prompts, greedily."""
         module = getattr(model, "module", model)
         prompts = batch["prompt_input_ids"]
         ids = module.generate(

@@ -1,4 +1,4 @@
-"""What is trained: a model with its data, whatever kind of model it is."""
+"""The interface of what is trained: a model of any kind with its data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from training.batching import Ids
 from training.tasks import Dataset
 
-# The label of what is not learnt, as torch's cross-entropy has it.
+# The label of tokens that are not learnt, the default of torch's cross-entropy.
 IGNORED = -100
 
 
@@ -39,11 +39,11 @@ class Learner:
         """Encode the parts, or read what is encoded; called before anything below."""
 
     def lengths(self, part: str) -> Ids:
-        """What each example of a part costs, in tokens."""
+        """The length of each example of a part, in tokens."""
         raise NotImplementedError
 
     def begin_epoch(self, epoch: int) -> None:
-        """Called before the training examples of an epoch: what is drawn anew in each follows."""
+        """Called before the training examples of an epoch, whose random draws depend on it."""
 
     def truncated(self) -> dict[str, int]:
         """How many examples of each part the limit of tokens has shortened."""
@@ -59,7 +59,7 @@ class Learner:
         return int(mask.sum()), mask.numel()
 
     def logits(self, model: Any, batch: Mapping[str, Any]) -> Any:
-        """What the model says, [..., classes], in the places of the batch's labels."""
+        """The model's logits, [..., classes], in the places of the batch's labels."""
         raise NotImplementedError
 
     def sums(self, logits: Any, labels: Any) -> Mapping[str, float]:
@@ -74,7 +74,7 @@ class Learner:
         raise NotImplementedError
 
     def texts(self, model: Any, batch: Mapping[str, Any]) -> list[str]:
-        """What the model generates; only asked of models of texts."""
+        """The generated texts; only called for models of texts."""
         raise NotImplementedError
 
     def save(self, model: Any, folder: Path, weights: Mapping[str, Any] | None = None) -> None:

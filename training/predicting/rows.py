@@ -1,8 +1,8 @@
 """The rows to classify, read once from a pinned version and written in chunks.
 
-A row's chunk follows from its item alone, by a hash; so the chunks are the same whatever the order
-in which the table is read, and however many processes share them out. They lie in a folder of
-their own until the run is finished: what is built or vacuumed meanwhile does not touch it.
+A row's chunk is a hash of its item, so the chunks do not depend on the order in which the table is
+read, nor on the number of processes that share them. They stay in the run's folder until the run is
+finished, so that building or vacuuming the table meanwhile does not affect the run.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ class Query:
 
 @dataclass(frozen=True)
 class Staged:
-    """What was laid down: rows of each chunk, rows left out by reason, editions seen."""
+    """The staged rows: how many in each chunk, how many were dropped by reason, the editions."""
 
     sizes: list[int]
     left_out: dict[str, int]
@@ -206,7 +206,7 @@ def check(query: Query) -> None:
 def stage(
     query: Query, folder: Path, *, chunk: int, seed: int = 0, limit: int | None = None
 ) -> Staged:
-    """Lay the rows down in `folder`, in chunks of about `chunk` rows; memory holds a part of them.
+    """Write the rows to `folder`, in chunks of about `chunk` rows; memory holds a part of them.
 
     With `limit` that many rows are drawn: those whose hashes with the seed are the smallest.
 
@@ -280,6 +280,6 @@ def _threshold(query: Query, seed: int, size: int) -> np.uint64:
 
 
 def read(folder: Path, chunk: int) -> pa.Table:
-    """The rows of a chunk that was laid down, in an order that depends on nothing but them."""
+    """The rows of a staged chunk, in an order that depends on the rows alone."""
     rows = pads.dataset(folder / str(chunk), format="ipc").to_table()
     return rows.sort_by([(name, "ascending") for name in _SCHEMA.names])

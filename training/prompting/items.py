@@ -1,4 +1,4 @@
-"""The rows that are asked, and every question about them.
+"""The items that are asked about, and every question about them.
 
 PLANE with examples (section 4): the three items of an adjective, noun and hypernym make six
 questions a template and verbaliser. Each item is asked once after either order of the other two,
@@ -34,7 +34,7 @@ class Items:
     """What is asked about, a row an item.
 
     `rows` has item_id, gold, fold, edition, version, group (rows that are each other's examples),
-    the task's `FIELDS`, and what results are told by: class and inference_type, test or agreement.
+    the task's `FIELDS`, and the columns of groups: class and inference_type, test or agreement.
     """
 
     task: str

@@ -1,4 +1,4 @@
-"""What a language model makes of a gap: the log-probability of each word that may fill it.
+"""The log-probability, by a language model, of each word that may fill a gap.
 
 *Masked* models see one mask token in the gap. The text is split into tokens with a word in it and
 the word's token is then hidden: so the space before it belongs to the token where the vocabulary
@@ -72,10 +72,10 @@ class LanguageModel(ABC):
 
     @abstractmethod
     def answers(self, encoded: Sequence[Encoded]) -> list[Answer]:
-        """What the model says of a batch."""
+        """The answers to a batch."""
 
     def check(self, questions: Sequence[Question]) -> dict[str, list[str]]:
-        """Refuse what the model could not be asked, before work starts.
+        """Reject questions that the model cannot answer, before work starts.
 
         Returns:
             Words that are left out, by prompt and verbaliser.
@@ -132,7 +132,7 @@ class LanguageModel(ABC):
         self._model = model.eval()
 
     def score(self, encoded: Sequence[Encoded]) -> list[Answer]:
-        """What the model says of a batch; `load` was called."""
+        """The answers to a batch; `load` has to be called first."""
         import torch
 
         with torch.inference_mode():

@@ -43,7 +43,7 @@ log = logging.getLogger("adnominal")
 
 @dataclass(frozen=True)
 class Cell:
-    """A model on a task, with all that is needed, checked; `reading` is None for texts."""
+    """A model on a task, with everything needed, checked; `reading` is None for texts."""
 
     model: ScoredModel
     target: Target
@@ -64,8 +64,8 @@ class Cell:
 def score(settings: Settings) -> None:
     """Scores fine-tuned models on the labelled rows of any task, each cell of the matrix once.
 
-    A model that was taught another task is read as conf/transfer.yaml says. Every prediction goes
-    to the table predictions and, with all figures, to MLflow.
+    The answers of a model that was trained on another task are read by conf/transfer.yaml. Every
+    prediction is written to the table predictions and, with all figures, to MLflow.
     """
     cells, undefined = prepare(settings)
     runs = Runs(JOB, settings, settings.experiment or JOB)
@@ -135,7 +135,7 @@ def _check_length(model: ScoredModel, limit: int | None) -> None:
 def _cell(model: ScoredModel, target: Target, settings: Settings, content: str) -> Cell:
     task = target.task(model.form)
     if (model.form == "text") != (target.name == "sygns"):
-        # One of the two has no labels: told with the reason.
+        # One of the two has no labels: this raises the reason.
         label_map.reading(model.labels, ())
     dataset = target.dataset(model.form)
     reading = None
@@ -171,7 +171,7 @@ def _check_meaning(model: ScoredModel, dataset: Dataset) -> None:
 def _run(
     settings: Settings, cells: Sequence[Cell], runs: Runs, parent: Run | None
 ) -> list[dict[str, Any]]:
-    """The result of each cell: scored now, or kept from before."""
+    """The result of each cell, scored now or earlier."""
     results = [runs.finished(cell.folder) for cell in cells]
     pairs = list(zip(cells, results, strict=True))
     total = sum(cell.rows for cell, result in pairs if result is None) // launch.world_size()
@@ -257,7 +257,7 @@ def _scored(settings: Settings, cell: Cell, model: Any, progress: Progress, run:
 
 
 def _parameters(cell: Cell) -> dict[str, Any]:
-    """What the run is known by beside its settings: task, model and how it was read."""
+    """Facts of the run beside its settings: task, model and how its answers are read."""
     source, trained = cell.model.source, cell.model.source.trained
     facts: dict[str, Any] = {
         "model_name": source.name,
@@ -278,7 +278,7 @@ def _parameters(cell: Cell) -> dict[str, Any]:
 def _answers(
     cell: Cell, model: Classifier, settings: Settings, advance: Callable[[int], None]
 ) -> tuple[Evaluation, int]:
-    """What the model answers, in its own classes, and how many rows were cut."""
+    """The answers of the model, in its own classes, and how many rows were truncated."""
     trained = cell.model.source.trained
     limit = None
     if settings.max_length is None and (
@@ -321,7 +321,7 @@ def _read(
 def _texts(
     cell: Cell, loaded: tuple[Any, Any], batch_size: int, advance: Callable[[int], None]
 ) -> list[str]:
-    """What a model of SyGNS writes, greedily, in the order of the rows."""
+    """The texts that a model of SyGNS generates, greedily, in the order of the rows."""
     from training.models import seq2seq
 
     model, vocabularies = loaded
@@ -347,7 +347,7 @@ def _report(
     undefined: Mapping[tuple[str, str], str],
     parent: Run | None,
 ) -> None:
-    """The matrix on the terminal and among the artifacts; of one model each task's tables too."""
+    """Print the matrix and log it; for a single model, print the tables of each task too."""
     prediction_rows = pa.concat_tables(
         [pq.read_table(cell.folder / "predictions.parquet") for cell in cells]
     )

@@ -1,4 +1,4 @@
-"""What a model answers with, and how it is to be asked: its labels and the form of its input."""
+"""The labels of a model's answers, and the form of its input."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Form: TypeAlias = Literal["pair", "statement", "change", "words", "text"]
 
 @dataclass(frozen=True)
 class ScoredModel:
-    """A model as it is asked: `labels` by class id, in words that are known here, and its form."""
+    """A model to score: its `labels` by class id, in canonical words, and its form of input."""
 
     source: ModelSource
     labels: tuple[str, ...]
@@ -35,7 +35,7 @@ class ScoredModel:
 
 
 def scored_model(source: ModelSource, given_labels: Sequence[str] = ()) -> ScoredModel:
-    """How a model is asked; `given_labels` are its labels where its configuration does not say.
+    """The labels and form of a model; `given_labels` where its configuration names none.
 
     Raises:
         UserError: classes without meaning (LABEL_0), or with none that is known here;

@@ -1,4 +1,4 @@
-"""The tasks that models are asked, with their items put in the form that each model reads."""
+"""The tasks that models are scored on, their items in the form that each model reads."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from training import tasks
 from training.scoring.sources import Form
 from training.tasks import Dataset, Examples, Task
 
-# Which settings of a task say how its items are put: not the user's to choose here.
+# The settings of a task that choose the form of its items: the model decides them here.
 _FORMS = {"plane": "input", "adept": "context"}
 
 
 @dataclass(frozen=True)
 class Target:
-    """A task that models are asked: `key` names it in tasks=, `part` which of its rows.
+    """A task that models are scored on: `key` is its name in tasks=, `part` the rows.
 
     `limit` rows at most, drawn by `seed` and item.
     """
