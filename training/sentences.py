@@ -1,7 +1,8 @@
 """The sentences of the lake as texts to learn a language model from.
 
 The table is streamed; memory holds the texts and their ids as Arrow columns, and 16 bytes a
-sentence while it is read. Rows are sorted by id, so that results do not depend on the order of the files.
+sentence while it is read. Rows are sorted by id, so that results do not depend on the order of
+the files.
 """
 
 from __future__ import annotations
