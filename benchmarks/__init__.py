@@ -15,6 +15,8 @@ FURTHER = (
     *("training_memory", "demo_depcc", "parse_quality"),
 )
 """What takes special inputs, or days."""
+MODULES = ("fast", "fast_mutations")
+"""What runs as a module of its own, without the harness."""
 
 
 def _as_a_module() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from dataclasses import dataclass
 from functools import partial
 
@@ -14,7 +16,7 @@ from benchmarks.harness import Bound, Case, Exact, Settings, page, run
 from benchmarks.inputs import make_parts
 from benchmarks.processes import call
 from benchmarks.sides import check_identical, take_turns
-from conf import JobFailed, UserError, load, setting
+from conf import ROOT, JobFailed, UserError, load, setting
 
 ROUNDS = 7
 
@@ -181,6 +183,13 @@ def test_a_function_in_a_process_of_its_own():
     assert call("math:gcd", 12, 18) == 6
     with pytest.raises(RuntimeError, match="math:sqrt -1 failed"):
         call("math:sqrt", -1)
+
+
+def test_command_lines_of_earlier_versions_work():
+    command = [sys.executable, "-m", "benchmarks.adept", "--help"]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "is now python -m benchmarks adept" in result.stderr
+    assert "sizes" in result.stdout
 
 
 def test_the_command_line_lists_cases(capsys):
