@@ -54,7 +54,7 @@ def main(words: Sequence[str]) -> int:
     if hasattr(module, "CASE"):
         from benchmarks import harness
 
-        return harness.main(module.CASE, words[1:])
+        return harness.main(module.CASE, module.__doc__ or "", words[1:])
     return int(module.main(words[1:]))
 
 

@@ -274,7 +274,6 @@ def measurements(settings: Settings) -> Mapping[str, harness.Measurement]:
 
 CASE = Case(
     "adept",
-    "ADEPT: the release against the rules, a real build, the judged sample, growth",
     measurements,
     settings=Settings,
     packages=("pyspark", "deltalake", "lemminflect", "inflect"),

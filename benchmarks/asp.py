@@ -272,7 +272,6 @@ def context(figures: Figures) -> dict[str, Any]:
 
 CASE = Case(
     "asp",
-    "ASP: published rows against the rules, fits, audit, speed, and the judged sample",
     measurements,
     settings=Settings,
     packages=("pyspark", "scipy", "numpy"),

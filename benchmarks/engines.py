@@ -313,7 +313,6 @@ def _wikipedia(name: str, value: str, least: float) -> dict[str, Bound]:
 
 CASE = Case(
     "engines",
-    "the jobs on both engines, from the start of their process to its end, and their peers",
     measurements,
     settings=Settings,
     resumes=True,

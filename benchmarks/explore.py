@@ -300,7 +300,6 @@ def context(figures: Figures) -> dict[str, Any]:
 
 CASE = Case(
     "explore",
-    "the explorer on a large lake, with many users at once",
     measurements,
     settings=Settings,
     packages=("starlette", "uvicorn", "pyarrow", "deltalake"),

@@ -115,7 +115,6 @@ def _median_ratio(readings: list[Reading], kernel: list[Reading]) -> float:
 
 CASE = Case(
     "extract",
-    "how fast pairs are counted in a DepCC part, beside polars, DuckDB, a line loop and conllu",
     harness.whole(measured),
     settings=Settings,
     size="part_bytes",

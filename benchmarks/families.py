@@ -116,7 +116,6 @@ def context(figures: Figures) -> dict[str, Any]:
 
 CASE = Case(
     "families",
-    "every family of models, trained in every way, saves, loads and is scored the same",
     measurements,
     resumes=True,
     packages=("torch", "transformers", "deepspeed", "accelerate", "peft"),

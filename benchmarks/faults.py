@@ -130,7 +130,6 @@ def _seed_of(bug: str, settings: Settings) -> str:
 
 CASE = Case(
     "faults",
-    "a fault at every storage operation, two writers at every operation",
     measurements,
     settings=Settings,
     packages=("deltalake", "pyarrow", "pysail"),

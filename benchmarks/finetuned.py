@@ -133,7 +133,6 @@ def measurements(settings: Settings) -> dict[str, harness.Measurement]:
 
 CASE = Case(
     "finetuned",
-    "small models fine-tuned on the releases of ADEPT and PLANE",
     measurements,
     settings=Settings,
     packages=("torch", "transformers", "peft"),

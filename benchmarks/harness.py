@@ -133,7 +133,6 @@ class Case:
 
     Attributes:
         name: the case on the command line, the key of its figures, and its template.
-        about: one line for the list of cases.
         measurements: the measurements of a run by the name that each is recorded under: a key of
             the case's figures, keys within keys (``cpu/speed``), or empty for all of them.
         settings: the settings' class.
@@ -146,7 +145,6 @@ class Case:
     """
 
     name: str
-    about: str
     measurements: Callable[[Any], Mapping[str, Measurement]]
     settings: type[Any] = Settings
     resumes: bool = False
@@ -294,8 +292,8 @@ def write_headlines(store: Path = results.FIGURES) -> None:
     results.write_headlines(text, page=store.with_name(results.PAGE.name))
 
 
-def main(case: Case, words: Sequence[str]) -> int:
-    """Run a case by the words of its command line; the exit code."""
+def main(case: Case, about: str, words: Sequence[str]) -> int:
+    """Run a case by the words of its command line; the exit code. `about` is for its help."""
     words = list(words)
     if words[:1] == ["sheet"]:  # as earlier versions had it: sheet SEED
         words[:2] = ["=".join(words[:2])]
@@ -310,5 +308,5 @@ def main(case: Case, words: Sequence[str]) -> int:
     def benchmark(settings: Any) -> None:
         run(case, settings)
 
-    benchmark.__doc__ = case.about
+    benchmark.__doc__ = about
     return conf.run(case.settings, benchmark, words)

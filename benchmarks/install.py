@@ -86,7 +86,6 @@ def installed(settings: harness.Settings) -> Figures:
 
 CASE = Case(
     "install",
-    "the core in an empty environment: its time, its size, and extraction without torch",
     harness.whole(installed),
     packages=("pyspark", "pysail"),
 )

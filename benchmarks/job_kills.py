@@ -209,7 +209,6 @@ def context(figures: Figures) -> dict[str, Any]:
 
 CASE = harness.Case(
     "job_kills",
-    "jobs killed at points spread over their phases, then run again",
     harness.whole(measured),
     settings=Settings,
     packages=("pysail", "pyspark", "deltalake", "torch", "deepspeed"),

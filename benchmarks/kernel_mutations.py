@@ -87,7 +87,6 @@ def measured(settings: Settings) -> Figures:
 
 CASE = Case(
     "kernel_mutations",
-    "millions of mutated rows through the counting kernel under the sanitizers",
     harness.whole(measured),
     settings=Settings,
 )

@@ -256,7 +256,6 @@ def one_kill(
 
 CASE = harness.Case(
     "kill",
-    "kill -9 at random moments, then the same command again",
     harness.whole(measured),
     settings=Settings,
     packages=("pysail", "pyspark", "deltalake", "pyarrow"),

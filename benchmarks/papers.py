@@ -300,7 +300,6 @@ def measured(settings: Settings) -> Figures:
 
 CASE = Case(
     "papers",
-    "models trained on the releases: what finished runs scored, beside what the papers print",
     harness.whole(measured),
     settings=Settings,
     packages=("torch", "transformers", "deepspeed"),

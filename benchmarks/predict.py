@@ -345,7 +345,6 @@ def measurements(settings: Settings) -> dict[str, Callable[[], Figures]]:
 
 CASE = Case(
     "predict",
-    "predicting: training/predict.py against its model's bare forward pass; kills",
     measurements,
     settings=Settings,
     packages=("torch", "transformers", "pyarrow", "deltalake"),

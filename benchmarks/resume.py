@@ -104,7 +104,6 @@ def context(figures: Figures) -> dict[str, Any]:
 
 CASE = Case(
     "resume",
-    "runs that are killed at a random update and resumed, against runs that are not",
     measurements,
     resumes=True,
     packages=("torch", "transformers", "deepspeed", "accelerate"),

@@ -269,7 +269,6 @@ def _lines(size: Figures, earlier: Figures | None, unit: str) -> list[tuple[str,
 
 CASE = Case(
     "scale",
-    "hundreds of millions of different pairs through the jobs",
     measurements,
     settings=Settings,
     resumes=True,

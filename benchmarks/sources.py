@@ -365,7 +365,6 @@ def in_folder(part: Callable[[Settings, Path], Figures]) -> Callable[[Settings],
 
 CASE = Case(
     "sources",
-    "the forms of text, the counting of lists, and the upkeep of tables",
     harness.parts(**{name: in_folder(part) for name, part in PARTS.items()}),
     settings=Settings,
     packages=("pyarrow", "deltalake", "pysail", "spacy"),

@@ -309,7 +309,6 @@ def context(figures: Figures) -> dict[str, Any]:
 
 CASE = Case(
     "sygns",
-    "SyGNS: generation, provers, clause matching, equivalence of the forms",
     harness.parts(
         generation=dated(generation),
         spark=dated(spark),

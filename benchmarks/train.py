@@ -369,7 +369,6 @@ def measurements(settings: Settings) -> dict[str, Callable[[], Figures]]:
 
 CASE = Case(
     "train",
-    "training: our batches against transformers' Trainer; sizes and ZeRO stages on a GPU",
     measurements,
     settings=Settings,
     packages=("torch", "transformers", "deepspeed", "accelerate", "numpy"),

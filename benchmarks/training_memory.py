@@ -200,7 +200,6 @@ def context(figures: Figures) -> dict[str, Any]:
 
 CASE = Case(
     "training_memory",
-    "the memory of each process, phase by phase, where weights are shared out by ZeRO 3",
     harness.parts(**{case: functools.partial(measure, case=case) for case in CASES}),
     resumes=True,
     packages=("torch", "transformers", "deepspeed", "accelerate", "peft"),

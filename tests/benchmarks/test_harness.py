@@ -45,7 +45,6 @@ def kernel_figures(settings):
 # The kernel beside decompression alone, on a part that is read within a tenth of a second.
 CASE = Case(
     "kernel_mutations",  # any section
-    "a small case",
     lambda settings: {"": partial(kernel_figures, settings)},
     settings=Small,
     size="bytes",
@@ -101,7 +100,7 @@ def test_a_lost_pair_of_one_side_is_found_in_processes(folder, monkeypatch):
 
 
 def fixed(figures, **declared):
-    return Case("kernel_mutations", "", lambda settings: {"": lambda: figures}, **declared)
+    return Case("kernel_mutations", lambda settings: {"": lambda: figures}, **declared)
 
 
 def test_a_plant_that_nothing_finds_fails(tmp_path):
@@ -135,7 +134,6 @@ def test_what_is_recorded_is_not_measured_again(tmp_path):
 
     case = Case(
         "kernel_mutations",
-        "",
         lambda settings: {name: partial(measurement, name) for name in ("a", "b/c")},
         resumes=True,
         context=lambda figures: {"rows": 0},
@@ -152,7 +150,6 @@ def test_only_what_was_measured_now_can_miss_a_bound(tmp_path):
     store, values = tmp_path / "results.json", {"a": 3, "b": 1}
     case = Case(
         "kernel_mutations",
-        "",
         lambda settings: {n: partial(dict, rows=values[n]) for n in settings.parts or values},
         bounds={name: Bound(f"{name}.rows", most=2) for name in values},
         context=lambda figures: {"rows": 0},
