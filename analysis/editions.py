@@ -22,12 +22,14 @@ class Lake:
 
     `editions` has the editions of every table there (none of tables without editions), the
     preferred one first; `requested` is the edition asked for, if one was. `seed` draws examples.
+    `other_root` is a lake that another parser made of the same text.
     """
 
     root: str
     editions: Mapping[str, tuple[str, ...]]
     requested: str | None = None
     seed: int = 0
+    other_root: str | None = None
 
     def has(self, table: str) -> bool:
         """Whether the table is there."""

@@ -3,7 +3,7 @@
 Computed from rates that were measured on one machine with the embedded engine (so for cores like
 its own), and from the corpora's published sizes: running text by `extract`, the job on
 different parts and on Wikipedia by `engines`, sums, association and tables of hundreds
-of millions of different pairs by `scale`. What is neither measured nor published is an
+of millions of different pairs by `scale`, raw text with `parser=fast` by `fast`. What is neither measured nor published is an
 assumption, named as one in the page.
 """
 
@@ -28,6 +28,8 @@ PART_BYTES = 1e9
 # English Wikipedia in round figures: words of running text, bytes of its bz2 dump.
 WIKIPEDIA_WORDS = 4.9e9
 WIKIPEDIA_STORED = 25e9
+# Web text, as corpora of the kind of C4, RefinedWeb and FineWeb come to it.
+WEB_WORDS = 1e12
 BYTES_PER_WORD = 6.0  # English running text, spaces included
 
 # Bytes of a pair packed, as staged, of 193,810 pairs.
@@ -196,6 +198,32 @@ def wikipedia_section(measured: Mapping[str, Any]) -> str:
     return table(rows)
 
 
+def fast_section(measured: Mapping[str, Any]) -> str:
+    """The table for raw text with `parser=fast`, from the figures of `benchmarks.fast`."""
+    dump, text = measured["wikipedia"], measured["cores"]
+    # Of a small dump the start of the job is most of its CPU, of a large one nothing.
+    rate = dump["words"] / (dump["fast"]["cpu"] - dump["fast"]["start_cpu"])
+    work = WIKIPEDIA_WORDS / rate
+    counting = WEB_WORDS / measured["speed"]["words_per_second"]
+    job = WEB_WORDS * text["cpu"] / text["words"]
+    rows = [
+        ["`parser=fast`", "figure"],
+        ["English Wikipedia: words/s of one core, from the bz2 dump", f"{rate:,.0f}"],
+        ["English Wikipedia: core-hours", f"{work / 3600:.1f}"],
+        *([f"English Wikipedia on {cores} cores", hours(work / cores)] for cores in CORES[:2]),
+        [
+            "a trillion words: words/s of one core, counting alone",
+            f"{measured['speed']['words_per_second']:,.0f}",
+        ],
+        ["a trillion words: core-hours, counting alone", f"{counting / 3600:,.0f}"],
+        ["a trillion words: words/s of one core, the job", f"{WEB_WORDS / job:,.0f}"],
+        ["a trillion words: core-hours, the job on plain text", f"{job / 3600:,.0f}"],
+        *([f"a trillion words on {cores} cores", hours(job / cores)] for cores in CORES[1:]),
+        ["a trillion words, uncompressed", size(WEB_WORDS * BYTES_PER_WORD)],
+    ]
+    return table(rows)
+
+
 def write(settings: Settings) -> None:
     """Compute the sizes of clusters and write them into the guide."""
     measured = settings.recorded() if Path(settings.figures).exists() else {}
@@ -204,6 +232,8 @@ def write(settings: Settings) -> None:
         ("engines", "many-sail"),
         ("engines", "wikipedia-sail"),
         ("scale", "extraction"),
+        ("fast", "cores"),
+        ("fast", "wikipedia"),
     ):
         if not any(known.startswith(key) for known in measured.get(name, {})):
             raise UserError(
@@ -214,6 +244,7 @@ def write(settings: Settings) -> None:
         depcc_section(measured),
         scale_section(measured["scale"]),
         wikipedia_section(measured["engines"]["wikipedia-sail"]),
+        fast_section(measured["fast"]),
     ]
     settings.write("\n\n".join(sections), BEGIN, END)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analysis.across import audits, fine_tuned, frequency, overlap, splits, transfer
+from analysis.across import audits, fine_tuned, frequency, overlap, parsers, splits, transfer
 from analysis.papers.page import Page
 
 PAGE = Page(
@@ -17,5 +17,6 @@ PAGE = Page(
         splits.within,
         *audits.EXHIBITS,
         overlap.of_forms,
+        parsers.compared,
     ),
 )

@@ -64,6 +64,11 @@ class Settings:
         help="edition of the tables to show; if not given published, else paper, clean, demo",
         example="edition=clean",
     )
+    other_lake: str | None = setting(
+        None,
+        help="a lake with corpora of the same names, read by another parser, to compare with",
+        example="other_lake=/data/lake-fast",
+    )
     pages: list[str] = setting(
         list(PAGES), help="pages to make", choices=tuple(PAGES), example="pages=[adept,asp]"
     )
@@ -106,7 +111,9 @@ def report(settings: Settings) -> None:
     """
     if settings.prover != "none":
         provers(settings.prover.split(","))
-    lake = open_lake(settings.lake, settings.edition, settings.seed)
+    lake = dataclasses.replace(
+        open_lake(settings.lake, settings.edition, settings.seed), other_root=settings.other_lake
+    )
     runs = find_runs(settings.tracking)
     if runs.runs:
         log.info("%d finished runs", len(runs.runs))

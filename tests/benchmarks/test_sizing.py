@@ -37,6 +37,11 @@ FIGURES = {
         "many-sail": {"cpu_a_gb": 3.0},
         "wikipedia-sail": {"words": 1_000_000, "one_core_cpu": 100.0},
     },
+    "fast": {
+        "wikipedia": {"words": 1_000_000, "fast": {"cpu": 6.0, "start_cpu": 4.0}},
+        "cores": {"words": 10_000_000, "cpu": 10.0},
+        "speed": {"words_per_second": 2_000_000.0},
+    },
     "scale": {"extraction-1": SCALED | {"rows": 10}, "extraction-10": SCALED, "adept-1": {}},
 }
 
@@ -52,6 +57,14 @@ def test_depcc_follows_from_a_part_and_from_scale():
     assert whole.deriving == pytest.approx(whole.distinct * 6e-6)
     assert whole.tables["amod_pairs"] == pytest.approx(6 * whole.distinct)
     assert whole.tables["amod_counts"] == pytest.approx(4 * whole.distinct)
+
+
+def test_raw_text_follows_from_one_core():
+    lines = sizing.fast_section(FIGURES["fast"]).splitlines()
+    assert "| English Wikipedia: words/s of one core, from the bz2 dump | 500,000 |" in lines
+    assert "| English Wikipedia: core-hours | 2.7 |" in lines
+    assert "| a trillion words: core-hours, counting alone | 139 |" in lines
+    assert "| a trillion words: core-hours, the job on plain text | 278 |" in lines
 
 
 def test_a_wave_holds_four_parts_a_core_and_never_more_than_there_are():

@@ -30,7 +30,7 @@ def tables(section: Section) -> list[Table]:
 
 
 def test_anchors_and_figures(page):
-    assert len(page) == 9
+    assert len(page) == 10
     drawn = [b for own in page.values() for b in own.blocks if isinstance(b, FigureBlock)]
     assert len(drawn) == 6
     for block in drawn:

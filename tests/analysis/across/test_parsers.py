@@ -1,0 +1,88 @@
+"""Two lakes of the same text, read by two parsers."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pyarrow as pa
+import pytest
+
+from analysis.across import parsers
+from analysis.across.fine_tuned import Across
+from analysis.editions import Lake
+from analysis.rendering.blocks import Table
+from analysis.runs import Runs
+from conf import UserError
+from etl.lake import arrow
+from etl.lake.tables import TABLES
+
+PAIRS = {("red", "dog"): 4, ("old", "cat"): 3, ("new", "car"): 3}
+
+
+def written(root, pairs):
+    """A lake with the pairs, their association and one ADEPT entry per noun."""
+    rows = [
+        {"corpus": "c", "adjective": a, "noun": n, "count": count}
+        for (a, n), count in pairs.items()
+    ]
+    scores = [
+        row
+        | {"adjective_count": row["count"], "noun_count": row["count"]}
+        | {"pmi": 1.0, "npmi": 1.0, "log_dice": 10.0 + row["count"]}
+        for row in rows
+    ]
+    entries = [
+        {
+            "noun": row["noun"],
+            "adjectives": [
+                {"adjective": row["adjective"], "count": row["count"], "nonsubsective": False}
+            ],
+            "edition": "demo",
+        }
+        for row in rows
+    ]
+    for table, content in (
+        ("amod_pairs", rows),
+        ("amod_association", scores),
+        ("adept_entries", entries),
+    ):
+        data = pa.Table.from_pylist(content, TABLES[table].schema)
+        arrow.append(str(root), table, data, job="test")
+    return str(root)
+
+
+def test_agreement_counts_pairs_as_often_as_they_occur():
+    pairs, other = Counter(PAIRS), Counter(PAIRS) + Counter({("red", "dog"): 2, ("big", "car"): 1})
+    same = parsers.agreement(pairs, pairs)
+    assert (same.f, same.top) == (1, 1)
+    assert same.adjectives == pytest.approx(1)
+    figures = parsers.agreement(pairs, other)
+    assert figures.f == pytest.approx(20 / 23)
+    assert figures.top == pytest.approx(3 / 4)
+
+
+def test_tables_of_two_lakes(tmp_path):
+    first = written(tmp_path / "first", PAIRS)
+    other = {("red", "dog"): 6, ("old", "cat"): 3, ("big", "car"): 1}
+    second = written(tmp_path / "second", other)
+    figures = dict(
+        zip(*parsers.pair_table(first, second, "c").to_pydict().values(), strict=True)
+    )
+    assert figures["pairs of the first lake"] == "10"
+    assert figures["F1 of the pairs"] == "0.700"
+    assert figures["correlation of logDice, pairs of at least 3"] == "1.000"
+    differences = parsers.difference_table(first, second, "c").to_pylist()
+    assert differences[0] == {"pair": "new car", "first": 3, "second": 0}
+    datasets = {
+        row["dataset"]: row for row in parsers.dataset_table(first, second).to_pylist()
+    }
+    assert datasets["ADEPT entries: nouns"]["both"] == 3
+    assert datasets["ADEPT entries: noun, adjective listed for it"]["both"] == 2
+
+
+def test_the_report_compares_with_another_lake(tmp_path):
+    first, second = (written(tmp_path / name, PAIRS) for name in ("first", "second"))
+    blocks = parsers.compared.build(Across(Lake(first, {}, other_root=second), Runs()))
+    assert len([block for block in blocks if isinstance(block, Table)]) == 3
+    with pytest.raises(UserError, match="no other_lake="):
+        parsers.compared.build(Across(Lake(first, {}), Runs()))
