@@ -439,6 +439,14 @@ static int extractor_init(Extractor *x, PyObject *arguments, PyObject *names) {
         return -1;
     }
     x->data.lexicon_size = (uint32_t)(n / 4);
+    if (!data_buffer(data, "cluster_hash", (const void **)&x->data.cluster_hash, &n)
+        || !data_buffer(data, "clusters", (const void **)&x->data.cluster_of, &m))
+        return -1;
+    if (n != 2 * m) {
+        PyErr_SetString(PyExc_ValueError, "cluster_hash and clusters differ in length");
+        return -1;
+    }
+    x->data.cluster_size = (uint32_t)(n / 4);
     if (!data_buffer(data, "words", (const void **)&x->data.words, &k)
         || !data_buffer(data, "word_hash", (const void **)&x->data.word_hash, &n)
         || !data_buffer(data, "word_at", (const void **)&x->data.word_at, &m))

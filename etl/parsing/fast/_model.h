@@ -32,9 +32,9 @@ typedef struct {
 } Sentence;
 
 static const Type BEFORE = {.exact = 11, .low = 11, .suffix = {11, 11, 11, 11, 11}, .shape = 11,
-                            .mask = 0x8000};
+                            .mask = 0x8000, .cluster = 0xFFFE};
 static const Type AFTER = {.exact = 13, .low = 13, .suffix = {13, 13, 13, 13, 13}, .shape = 13,
-                           .mask = 0x8001};
+                           .mask = 0x8001, .cluster = 0xFFFF};
 #define NO_TAG 33u
 
 static inline const Type *word(const Sentence *s, int64_t i) {
@@ -59,6 +59,7 @@ static uint32_t word_rows(const Type *t, int group, uint32_t *out) {
     out[n++] = tag_row(base, t->low, 0);
     out[n++] = tag_row(base + 1, t->mask, 0);
     out[n++] = tag_row(base + 2, t->suffix[1], 0);
+    out[n++] = tag_row(base + 16, t->cluster, 0);
     if (group == PREVIOUS2 || group == NEXT2) return n;
     out[n++] = tag_row(base + 3, t->suffix[2], 0);
     out[n++] = tag_row(base + 4, t->shape, 0);
@@ -72,6 +73,8 @@ static uint32_t word_rows(const Type *t, int group, uint32_t *out) {
     out[n++] = tag_row(base + 13, t->suffix[1], t->shape);
     out[n++] = tag_row(base + 14, t->suffix[2], t->mask);
     out[n++] = tag_row(base + 15, t->shape, t->mask);
+    out[n++] = tag_row(base + 17, t->cluster, t->suffix[2]);
+    out[n++] = tag_row(base + 18, t->cluster, t->shape);
     return n;
 }
 
@@ -86,6 +89,8 @@ static uint32_t neighbour_rows(const Sentence *s, uint32_t i, uint32_t *out) {
     out[n++] = tag_row(25, first, t->shape);
     out[n++] = tag_row(26, t->suffix[2], after->mask);
     out[n++] = tag_row(27, before->low, after->low);
+    out[n++] = tag_row(29, before->cluster, t->cluster);
+    out[n++] = tag_row(30, t->cluster, after->cluster);
     if (first && t->capital) out[n++] = tag_row(28, t->low, 0);
     return n;
 }
@@ -105,6 +110,8 @@ static uint32_t history_rows(const Sentence *s, uint32_t i, uint32_t *out) {
     out[n++] = tag_row(47, both, t->mask);
     out[n++] = tag_row(48, both, t->low);
     out[n++] = tag_row(49, both, after->mask);
+    out[n++] = tag_row(50, one, t->cluster);
+    out[n++] = tag_row(51, one, (uint64_t)t->mask << 16 | after->cluster);
     return n;
 }
 
@@ -272,6 +279,10 @@ static void none_rows(const Sentence *s, int64_t i, Hypothesis *h) {
     out[n++] = head_row(18, one << 16 | next << 8 | next2, own);
     out[n++] = head_row(19, t->shape, next << 8 | one);
     out[n++] = head_row(20, before->low, next);
+    out[n++] = head_row(21, t->cluster, next << 8 | one);
+    out[n++] = head_row(22, before->cluster, t->cluster);
+    out[n++] = head_row(23, t->cluster, after->cluster);
+    out[n++] = head_row(24, t->cluster, own << 4 | far);
     h->n = n;
 }
 
@@ -313,6 +324,13 @@ static void noun_rows(const Sentence *s, int64_t i, int64_t j, int proper, Hypot
     out[n++] = head_row(73, after->low, kind << 1 | right);
     out[n++] = head_row(74, is_noun(next) ? after->low : 0, t->low);
     out[n++] = head_row(75, path, own << 16 | next2 << 8 | next);
+    out[n++] = head_row(76, t->cluster, noun->cluster);
+    out[n++] = head_row(77, noun->cluster, is_noun(next) ? after->cluster : 0);
+    out[n++] = head_row(78, t->cluster, is_noun(next) ? after->cluster : 0);
+    out[n++] = head_row(79, t->cluster, bits << 1 | right);
+    out[n++] = head_row(80, noun->cluster, next << 8 | kind);
+    out[n++] = head_row(81, t->cluster, mine << 8 | own);
+    out[n++] = head_row(82, word(s, i + 1)->cluster, word(s, j - 1)->cluster);
     h->n = n;
 }
 

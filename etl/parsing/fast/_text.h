@@ -23,6 +23,9 @@ typedef struct {
     const uint32_t *lexicon;  /* sorted hashes of lower-cased words */
     const uint16_t *masks;    /* their parts of speech, a bit each */
     uint32_t lexicon_size;
+    const uint32_t *cluster_hash; /* sorted hashes of the words that have a cluster */
+    const uint16_t *cluster_of;   /* their clusters, from 1 */
+    uint32_t cluster_size;
     const uint8_t *words;     /* exceptions of lemmas: form, kind, lemma, each ended by NUL */
     const uint32_t *word_hash, *word_at;
     uint32_t word_count;
@@ -33,7 +36,7 @@ typedef struct {
     uint32_t at, length;         /* of the form, in the arena */
     uint32_t low_at, low_length; /* lower-cased, digits as they stand */
     uint32_t noun_at, noun_length, adjective_at, adjective_length; /* lemmas; length 0: not yet */
-    uint16_t mask;
+    uint16_t mask, cluster; /* cluster 0: a rare word */
     uint8_t kind, capital, small, alnum, starter, digit;
 } Type;
 
@@ -179,16 +182,21 @@ static void release(Vocabulary *v) {
     free(v->pieces);
 }
 
-static uint16_t mask_of(const Data *data, uint64_t hash) {
-    uint32_t wanted = (uint32_t)(hash >> 32), low = 0, high = data->lexicon_size;
+/* The value of a word in a table sorted by hashes; 0 where it has none. */
+static uint16_t listed(const uint32_t *hashes, const uint16_t *values, uint32_t size, uint64_t hash) {
+    uint32_t key = (uint32_t)(hash >> 32), low = 0, high = size;
     while (low < high) {
         uint32_t middle = (low + high) / 2;
-        if (data->lexicon[middle] < wanted)
+        if (hashes[middle] < key)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < data->lexicon_size && data->lexicon[low] == wanted ? data->masks[low] : 0;
+    return low < size && hashes[low] == key ? values[low] : 0;
+}
+
+static uint16_t mask_of(const Data *data, uint64_t hash) {
+    return listed(data->lexicon, data->masks, data->lexicon_size, hash);
 }
 
 /* ASCII words, each ended by a space, that `in_list` looks a word up in. */
@@ -299,7 +307,9 @@ static int32_t add_type(Vocabulary *v, const uint8_t *bytes, const Character *c,
                                  : 0;
     for (uint32_t k = 0; k < 3; k++) t->prefix[k] = n > k + 1 ? hash_bytes(normal, starts[k + 1]) : 0;
     t->shape = shape_of(c, n);
-    t->mask = mask_of(v->data, hash_bytes(low, size));
+    uint64_t word = hash_bytes(low, size);
+    t->mask = mask_of(v->data, word);
+    t->cluster = listed(v->data->cluster_hash, v->data->cluster_of, v->data->cluster_size, word);
     t->kind = kind_of(c, n, low, size);
     t->capital = (c[0].class & UPPER) != 0;
     t->small = (c[0].class & LOWER) != 0;

@@ -42,6 +42,10 @@ static PyObject *extractor_train_tags(Extractor *x, PyObject *arguments) {
             uint32_t rows[MAX_ROWS * 2], n = all_rows(&s, i, rows);
             float scores[CLASSES] = {0};
             for (uint32_t r = 0; r < n; r++) {
+                FETCH(w + (size_t)rows[r] * CLASSES);
+                FETCH(w + (size_t)rows[r] * CLASSES + CLASSES / 2);
+            }
+            for (uint32_t r = 0; r < n; r++) {
                 const float *row = w + (size_t)rows[r] * CLASSES;
                 for (int k = 0; k < CLASSES; k++) scores[k] += row[k];
             }

@@ -12,6 +12,7 @@ import hashlib
 import importlib.util
 import json
 import zlib
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ import numpy.typing as npt
 from conf import UserError
 
 MODEL = Path(__file__).with_name("english.model")
-FORMAT = "adnominal-fast-1"
+FORMAT = "adnominal-fast-2"
 
 # The Penn tags that the model distinguishes, in the order of the numbers in _model.h, and the tags
 # with which rarer ones are merged.
@@ -155,15 +156,22 @@ def word_masks() -> dict[str, int]:
 
 def lexicon() -> dict[str, bytes]:
     """lemminflect's words as sorted hashes with the parts of speech of each."""
+    return _by_hash("lexicon", "masks", word_masks())
+
+
+def cluster_tables(clusters: Mapping[str, int]) -> dict[str, bytes]:
+    """The clusters of lower-cased words (`etl.parsing.fast.clusters`) as sorted hashes."""
+    return _by_hash("cluster_hash", "clusters", clusters)
+
+
+def _by_hash(hashes: str, values: str, value_of: Mapping[str, int]) -> dict[str, bytes]:
+    """Two tables: the sorted hashes of words, and the value of each."""
     from etl.parsing.fast import _fast
 
-    masks: dict[int, int] = {}
-    for word, mask in word_masks().items():
-        masks[_fast.word_hash(word.encode())] = mask
-    ordered = sorted(masks.items())
+    entries = sorted({_fast.word_hash(w.encode()): v for w, v in value_of.items()}.items())
     return {
-        "lexicon": np.array([hash_ for hash_, _ in ordered], dtype=np.uint32).tobytes(),
-        "masks": np.array([mask for _, mask in ordered], dtype=np.uint16).tobytes(),
+        hashes: np.array([hash_ for hash_, _ in entries], dtype=np.uint32).tobytes(),
+        values: np.array([value for _, value in entries], dtype=np.uint16).tobytes(),
     }
 
 
@@ -172,7 +180,7 @@ def lemma_exceptions() -> dict[str, bytes]:
     from etl.parsing.fast import _fast
 
     empty = {"words": b"", "word_hash": b"", "word_at": b""}
-    rules_only = _fast.Extractor({**characters(), **lexicon(), **empty})
+    rules_only = _fast.Extractor({**characters(), **lexicon(), **cluster_tables({}), **empty})
     entries = []
     for kind, tag, form, lemma in inflected_forms():
         if rules_only.lemmatize(form.encode(), CLASS_OF[tag]) != lemma:

@@ -1,16 +1,18 @@
 """Silver training data: running text from freely licensed packages, parsed with spaCy.
 
-    python -m etl.parsing.fast.silver folder=FOLDER [wikipedia=DUMP] [words=450000]
+    python -m etl.parsing.fast.silver folder=FOLDER [wikipedia=DUMP]
 
 `FOLDER` contains the unpacked packages, one folder each, with the names in `SOURCES` (the model
 card describes how to fetch them). The text is cut into paragraphs, paragraphs that are not running
-English are dropped, equal paragraphs are kept once, and each source contributes at most `words`
-words, so that no style dominates. One document in twenty, selected by a hash of its name, is held
-out and never parsed here, so that no parser is trained on it.
+English are dropped, and equal paragraphs are kept once. At most `words` words of each source are
+parsed, so that no style dominates, and at most `parts` parts of 100,000 words. One document in
+twenty, selected by a hash of its name, is held out and never parsed here, so that no parser is
+trained on it.
 
-`FOLDER/silver` gets ``heldout.txt`` and ``part-NNN.conllu.gz``, sentences as parsed by spaCy with
-the columns ID, FORM, XPOS, HEAD and DEPREL. Existing parts are not parsed again, so an interrupted
-run continues where it stopped.
+`FOLDER/silver` gets ``part-NNN.conllu.gz``, sentences as parsed by spaCy with the columns ID, FORM,
+XPOS, HEAD and DEPREL; ``plain.txt``, more text of the same sources that is not parsed, one
+paragraph per line, for the clusters of words; and ``heldout.txt``. Existing parts are not parsed
+again, so an interrupted run continues where it stopped.
 """
 
 from __future__ import annotations
@@ -20,8 +22,11 @@ import hashlib
 import logging
 import re
 import sys
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from enum import Enum
+from html import unescape
 from pathlib import Path
 
 import conf
@@ -67,7 +72,7 @@ def _lines(content: bytes) -> Iterator[str]:
 
 
 def _fortunes(content: bytes) -> Iterator[str]:
-    yield from re.split(r"\n%\n|\n\t+--", content.decode("utf-8", "ignore"))
+    yield from re.split(r"\n%+\n|\n\t+--", content.decode("utf-8", "ignore"))
 
 
 def _gzipped(content: bytes) -> Iterator[str]:
@@ -76,10 +81,11 @@ def _gzipped(content: bytes) -> Iterator[str]:
 
 def _html(content: bytes) -> Iterator[str]:
     """The text of paragraphs, list items and definitions, without code."""
-    from lxml import etree, html  # type: ignore[import-untyped]
+    from lxml import etree  # type: ignore[import-untyped]
+    from lxml.html import fromstring  # type: ignore[import-untyped]
 
     try:
-        tree = html.fromstring(content)
+        tree = fromstring(content)
     except (etree.ParserError, ValueError):
         return
     for element in list(tree.iter("pre", "script", "style", "table")):
@@ -96,14 +102,58 @@ def _page(content: bytes) -> Iterator[str]:
         yield re.sub(r"<[^>]+>", "", paragraph)
 
 
+def _docbook(content: bytes) -> Iterator[str]:
+    """The paragraphs of DocBook, the format of KDE's handbooks."""
+    text = content.decode("utf-8", "ignore")
+    for paragraph in re.findall(r"<para>(.*?)</para>", text, re.DOTALL):
+        yield unescape(re.sub(r"<[^>]+>", "", paragraph))
+
+
+def _deflated(content: bytes) -> Iterator[bytes]:
+    """The zlib streams in a file, whatever stands between them."""
+    at = 0
+    while match := re.compile(rb"x[\x9c\xda]").search(content, at):
+        stream = zlib.decompressobj()
+        at = match.start() + 1
+        try:
+            text = stream.decompress(content[match.start() :])
+        except zlib.error:
+            continue
+        if stream.eof:
+            at = len(content) - len(stream.unused_data)
+            yield text
+
+
+def _r_strings(content: bytes) -> Iterator[str]:
+    """The lines of texts in R's database of data, as paragraphs between empty lines."""
+    for data in _deflated(content):
+        # Each string has four bytes of flags, of which 9 is its type, and four of its length.
+        lines, at = [], data.find(b"\x00\x04\x00\x09")
+        while data[at : at + 4] == b"\x00\x04\x00\x09":
+            size = int.from_bytes(data[at + 4 : at + 8], "big")
+            lines.append(data[at + 8 : at + 8 + size])
+            at += 8 + size
+        yield from _plain(b"\n".join(lines))
+
+
+def _verses(content: bytes) -> Iterator[str]:
+    """The paragraphs of a compressed text of the SWORD project, without notes."""
+    for data in _deflated(content):
+        text = re.sub(r"<note.*?</note>|<title.*?</title>", "", data.decode("utf-8", "ignore"))
+        for paragraph in re.split(r'<div eID="[^"]*" type="x-p"/>', text):
+            yield re.sub(r"<[^>]+>", " ", re.sub(r"</?w\b[^>]*>", "", paragraph))
+
+
 def _quoted(content: bytes) -> Iterator[str]:
     """Strings between backticks: the dialogues of Endless Sky."""
     yield from re.findall(r"`([^`]{40,})`", content.decode("utf-8", "ignore"))
 
 
 def _translatable(content: bytes) -> Iterator[str]:
-    """Strings marked for translation: the story of Wesnoth."""
-    yield from re.findall(r'_\s*"([^"]{40,})"', content.decode("utf-8", "ignore"))
+    """Strings marked for translation: the stories of Wesnoth and Naev."""
+    text = content.decode("utf-8", "ignore")
+    for quoted, bracketed in re.findall(r'_\s*\(?\s*(?:"([^"]{40,})"|\[\[([^]]{40,})\]\])', text):
+        yield quoted or bracketed
 
 
 def _gloss(content: bytes) -> Iterator[str]:
@@ -138,13 +188,17 @@ SOURCES = (
     Source("gimp-help-en", "**/help/en/*.html", _html, "GNU FDL 1.2"),
     Source("gnucash-docs", "**/gnucash-guide-en/*.html", _html, "GNU FDL 1.1"),
     Source("freedombox-doc-en", "**/*.html", _html, "CC BY-SA 4.0"),
+    Source("r-cran-janeaustenr", "**/data/*.rdb", _r_strings, "MIT; novels: public domain"),
+    Source("sword-text-web", "**/*.bzz", _verses, "public domain"),
+    Source("crawl-common", "**/dat/descript/*.txt", _fortunes, "GPL 2 or later"),
+    Source("naev-data", "**/*.lua", _translatable, "GPL 3 or later"),
+    Source("widelands-data", "**/*.lua", _translatable, "GPL 2 or later"),
+    Source("kstars-data", "**/HTML/en/kstars/*.docbook", _docbook, GFDL),
+    Source("kmymoney-common", "**/HTML/en/kmymoney/*.docbook", _docbook, GFDL),
+    Source("debian-edu-doc-en", "**/*.html", _html, "GPL 2 or later"),
     Source("gitmagic", "**/*.html", _html, "GPL 3"),
     Source("rust-doc", "**/book/*.html", _html, "MIT or Apache 2.0"),
-    Source("python3.11-doc", "**/html/**/*.html", _html, "PSF"),
-    Source("postgresql-doc-15", "**/html/*.html", _html, "PostgreSQL licence"),
     Source("grass-doc", "**/html/*.html", _html, "GPL 2"),
-    Source("lilypond-doc-html", "**/*.html", _html, GFDL),
-    Source("git-doc", "**/*.html", _html, "GPL 2"),
 )
 
 # ------------------------------------------------------------------------------------ gathering
@@ -186,24 +240,36 @@ def is_held_out(document: str) -> bool:
     return hashlib.sha256(document.encode()).digest()[0] % share == 0
 
 
-def gather(settings: Settings) -> Iterator[tuple[str, str, bool]]:
-    """(source, paragraph, whether it is held out); equal paragraphs are yielded once."""
+class Use(Enum):
+    """What a paragraph is for: parsing, evaluation, or the clusters of words."""
+
+    PARSED = "parsed"
+    HELD_OUT = "held out"
+    PLAIN = "plain"
+
+
+def gather(settings: Settings) -> Iterator[tuple[str, str, Use]]:
+    """(source, paragraph, use); equal paragraphs of one use are yielded once."""
     folder = Path(settings.folder)
     documents_by_source = {"wikipedia": _articles(settings.wikipedia)} if settings.wikipedia else {}
     documents_by_source |= {source.package: _documents(folder, source) for source in SOURCES}
     known: set[bytes] = set()
+    known_plain: set[bytes] = set()
     for name, documents in documents_by_source.items():
         words = 0
         for document, paragraphs in documents:
+            held_out = is_held_out(document)
             for paragraph in paragraphs:
-                if words >= settings.words:
+                parsed = words < settings.words
+                if not parsed and (held_out or words >= settings.plain_words):
                     break
                 text = running_text(paragraph)
                 digest = hashlib.sha256((text or "").encode()).digest()[:12]
-                if text and digest not in known:
-                    known.add(digest)
-                    words += len(text.split())
-                    yield name, text, is_held_out(document)
+                if not text or digest in known or (not parsed and digest in known_plain):
+                    continue
+                (known if parsed else known_plain).add(digest)
+                words += len(text.split())
+                yield name, text, Use.HELD_OUT if held_out else Use.PARSED if parsed else Use.PLAIN
         log.info("%s: %s words", name, f"{words:_}")
 
 
@@ -232,11 +298,17 @@ class Settings:
 
     folder: str = setting(help="folder of the unpacked packages", example="folder=/data/silver")
     wikipedia: str | None = setting(None, help="a MediaWiki export whose articles are parsed too")
-    words: int = setting(450_000, help="maximum number of words of one source")
+    words: int = setting(450_000, help="maximum number of words of one source that are parsed")
+    parts: int = setting(42, help="maximum number of parts; the text of further ones is plain")
+    plain_words: int = setting(
+        1_500_000,
+        help="words of one source at which its text ends; what is not parsed goes to plain.txt",
+    )
 
     def __post_init__(self) -> None:
-        if self.words < 1:
-            raise UserError(f"words={self.words}: expected 1 or more")
+        for name in ("words", "parts"):
+            if getattr(self, name) < 1:
+                raise UserError(f"{name}={getattr(self, name)}: expected 1 or more")
 
 
 def build(settings: Settings) -> None:
@@ -245,6 +317,7 @@ def build(settings: Settings) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     parser = SpacyParser()
     held_out: list[str] = []
+    plain: list[str] = []
     paragraphs: list[str] = []
     words, part = 0, 0
 
@@ -259,9 +332,12 @@ def build(settings: Settings) -> None:
         temporary.rename(path)
         log.info("%s", path)
 
-    for _, text, excluded in gather(settings):
-        if excluded:
+    for _, text, use in gather(settings):
+        if use is Use.HELD_OUT:
             held_out.append(text)
+            continue
+        if use is Use.PLAIN or part >= settings.parts:
+            plain.append(text)
             continue
         paragraphs.append(text)
         words += len(text.split())
@@ -270,6 +346,7 @@ def build(settings: Settings) -> None:
             paragraphs, words, part = [], 0, part + 1
     parse()
     (folder / "heldout.txt").write_text("\n\n".join(held_out) + "\n", encoding="utf-8")
+    (folder / "plain.txt").write_text("\n".join(plain) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

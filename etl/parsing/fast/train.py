@@ -1,12 +1,15 @@
-"""Training of `parser=fast`: a tagger and a head finder from treebanks and silver text.
+r"""Training of `parser=fast`: a tagger and a head finder from treebanks and silver text.
 
-    python -m etl.parsing.fast.train gold=TRAIN.conllu silver=FOLDER/silver dev=DEV.conllu out=MODEL
+    python -m etl.parsing.fast.train gold=TRAIN.conllu silver=FOLDER/silver \
+        plain=FOLDER/silver/plain.txt dev=DEV.conllu out=MODEL
 
 Both are trained on CoNLL-U: `gold` are treebanks, `silver` is plain text parsed by spaCy
-(`python -m etl.parsing.fast.silver`). The extractor itself tokenizes the texts, and a token is
-trained on the treebank's token with the same begin and end; other tokens serve only as context. The
-features are computed by the same C code as at run time. The settings were chosen on `dev`, whose
-scores are printed; the same files and seed yield the same model.
+(`python -m etl.parsing.fast.silver`); `plain` is more text, from which, with the other two, the
+clusters of words are learned. Without `gold` the model is trained on silver text alone. The
+extractor itself tokenizes the texts, and a token is trained on the treebank's token with the same
+begin and end; other tokens serve only as context. The features are computed by the same C code as
+at run time. The settings were chosen on `dev`, whose scores are printed; the same files and seed
+yield the same model.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ import numpy.typing as npt
 
 import conf
 from conf import UserError, setting, to_dict
-from etl.parsing.fast import model
+from etl.parsing.fast import clusters, model
 from etl.parsing.fast.model import CLASS_OF, quantised
 
 UNKNOWN_TAG = 255
@@ -49,6 +52,7 @@ class Settings:
     silver: list[str] = setting(
         [], help="parsed text in CoNLL-U: files, or folders of part-*.conllu.gz"
     )
+    plain: list[str] = setting([], help="plain text for the clusters, one paragraph per line")
     dev: list[str] = setting([], help="treebanks to print scores of")
     epochs: int = setting(3, help="passes of the tagger over the silver text")
     gold_readings: int = setting(
@@ -62,6 +66,8 @@ class Settings:
     bias: int = setting(
         60, help="added to the score of no noun, in units of the head finder's table"
     )
+    clusters: int = setting(256, help="clusters of words; 0 for none")
+    cluster_min_count: int = setting(8, help="rarer words have no cluster")
     seed: int = setting(0, help="seed of the order of sentences")
 
     def __post_init__(self) -> None:
@@ -301,6 +307,9 @@ def train(settings: Settings) -> None:
     fixed = {**model.characters(), **model.lexicon(), **model.lemma_exceptions()}
     gold, silver = read_treebank(gold_files), read_treebank(silver_files)
     corpus = _joined(gold, silver)
+    texts = [corpus.text, *(path.read_bytes() for path in _files(settings.plain))]
+    fixed |= word_clusters(fixed, texts, settings)
+    log.info("clusters of words after %.0f s", time.monotonic() - started)
     extractor = Extractor(fixed)
     labels = align(extractor, corpus)
     is_gold = labels.begin[labels.opens] < len(gold.text)
@@ -317,7 +326,7 @@ def train(settings: Settings) -> None:
         "settings": {
             name: value
             for name, value in to_dict(settings).items()
-            if name not in ("out", "dev", "gold", "silver")
+            if name not in ("out", "dev", "gold", "silver", "plain")
         },
         "gold_files": [path.name for path in gold_files],
         "text_sha256": model.checksum(corpus.text),
@@ -333,6 +342,31 @@ def train(settings: Settings) -> None:
     for path in dev_files:
         scores = ", ".join(f"{k} {v:.4f}" for k, v in score(tables, path).items())
         print(f"{path.name}: {scores}")
+
+
+def word_clusters(
+    fixed: dict[str, bytes], texts: Sequence[bytes], settings: Settings
+) -> dict[str, bytes]:
+    """The table of clusters of the words of texts with one sentence or paragraph per line."""
+    from etl.parsing.fast._fast import Extractor
+
+    if not settings.clusters:
+        return model.cluster_tables({})
+    extractor = Extractor({**fixed, **model.cluster_tables({})})
+    words: list[str] = []
+    opens: list[npt.NDArray[np.uint32]] = []
+    for text in texts:
+        extractor.split(text, True)
+        begin, end, _, _, _, first = extractor.tokens()
+        places = zip(
+            np.frombuffer(begin, dtype=np.uint32).tolist(),
+            np.frombuffer(end, dtype=np.uint32).tolist(),
+            strict=True,
+        )
+        opens.append(np.frombuffer(first, dtype=np.uint32) + len(words))
+        words += [text[start:stop].decode("utf-8", "replace").lower() for start, stop in places]
+    options = clusters.Options(settings.clusters, settings.cluster_min_count, settings.seed)
+    return model.cluster_tables(clusters.clusters(words, np.concatenate(opens), options))
 
 
 def _joined(first: Treebank, second: Treebank) -> Treebank:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from conf import UserError
 
 pytest.importorskip("etl.parsing.fast._fast", reason="the compiled extractor was not built")
 
-from etl.parsing.fast import model, silver, train
+from etl.parsing.fast import clusters, model, silver, train
 from etl.parsing.fast.train import NAME_FLAG, NO_HEAD, UNKNOWN_HEAD
 
 SENTENCES = [
@@ -60,7 +62,7 @@ def train_extractor():
     from etl.parsing.fast._fast import Extractor
 
     empty = {"words": b"", "word_hash": b"", "word_at": b""}
-    return Extractor({**model.characters(), **model.lexicon(), **empty})
+    return Extractor({**model.characters(), **model.lexicon(), **model.cluster_tables({}), **empty})
 
 
 def test_training_learns_its_sentences_and_is_reproducible(tmp_path, capsys):
@@ -75,12 +77,37 @@ def test_training_learns_its_sentences_and_is_reproducible(tmp_path, capsys):
     assert pairs == {("red", "dog"): 1, ("good", "tea"): 1}
 
 
+def test_words_with_the_same_neighbours_share_a_cluster():
+    random = np.random.default_rng(0)
+    kinds = {
+        "x": ["red", "old", "big", "small"],
+        "y": ["dog", "cat", "house", "tree"],
+        "z": ["barked", "slept", "fell", "burned"],
+    }
+    fillers = [f"word{number}" for number in range(100)]
+    words: list[str] = []
+    opens: list[int] = []
+    for _ in range(2000):
+        opens.append(len(words))
+        words += ["the", *(str(random.choice(kinds[kind])) for kind in "xyz")]
+        opens.append(len(words))
+        words += random.permutation(fillers)[:3].tolist()
+    cluster_of = clusters.clusters(
+        words, np.array(opens, dtype=np.uint32), clusters.Options(8, 5, 0)
+    )
+    by_kind = [{cluster_of[word] for word in members} for members in kinds.values()]
+    assert [len(numbers) for numbers in by_kind] == [1, 1, 1]
+    assert len(set.union(*by_kind)) == 3
+    again = clusters.clusters(words, np.array(opens, dtype=np.uint32), clusters.Options(8, 5, 0))
+    assert again == cluster_of
+    rare = clusters.clusters(words, np.array(opens, dtype=np.uint32), clusters.Options(8, 300, 0))
+    assert rare == {}
+
+
 def test_a_damaged_model_is_refused(tmp_path):
     path = tmp_path / "x.model"
     model.save(path, {"tag": b"abc"}, {})
     assert model.load(path) == {"tag": b"abc"}
-    import zlib
-
     path.write_bytes(zlib.compress(zlib.decompress(path.read_bytes()).replace(b"abc", b"abd")))
     with pytest.raises(UserError, match=r"table tag .* is damaged"):
         model.load(path)
@@ -105,7 +132,40 @@ def test_silver_text_is_running_english_and_comes_once(tmp_path):
     )
     gathered = list(silver.gather(silver.Settings(folder=str(tmp_path))))
     assert [text for _, text, _ in gathered] == [prose]
+    assert [use for _, _, use in gathered] == [silver.Use.PARSED]
     assert (
         silver.running_text("Das Haus am Ende der Straße wurde an einen Freund verkauft.") is None
     )
     assert silver.running_text("too short") is None
+
+
+def test_what_is_beyond_the_limit_of_a_source_is_plain_text(tmp_path):
+    folder = tmp_path / "jargon-text"
+    folder.mkdir()
+    prose = [f"The house number {n} at the end of the street was sold to a friend." for n in "1234"]
+    (folder / "jargon.txt.gz").write_bytes(gzip.compress("\n\n".join(prose).encode()))
+    settings = silver.Settings(folder=str(tmp_path), words=20, plain_words=40)
+    uses = [use for _, _, use in silver.gather(settings)]
+    assert uses == [silver.Use.PARSED] * 2 + [silver.Use.PLAIN]
+
+
+def test_readers_of_formats():
+    novel = b"".join(
+        b"\x00\x04\x00\x09" + len(line).to_bytes(4, "big") + line
+        for line in (b"It was", b"a dark night.", b"", b"Nobody slept.")
+    )
+    data = b"\x00\x00\x00\x10" + zlib.compress(b"header" + novel) + b"\x00\x00"
+    assert list(silver._r_strings(data)) == ["It was\na dark night.", "Nobody slept."]
+    verse = (
+        b'<div sID="a" type="x-p"/><w>In</w> <w>the beginning</w>.<note>n</note>'
+        b'<div eID="a" type="x-p"/>'
+    )
+    assert [text.split() for text in silver._verses(zlib.compress(verse)) if text.split()] == [
+        ["In", "the", "beginning."]
+    ]
+    manual = b"<para>Press <guilabel>OK</guilabel> &amp; wait.</para><para>Done.</para>"
+    assert list(silver._docbook(manual)) == ["Press OK & wait.", "Done."]
+    script = b'x = _"The old house at the end of the street is yours now."\n_(\t[[%s]])' % (
+        b"Another line that is long enough to be kept as it is."
+    )
+    assert len(list(silver._translatable(script))) == 2
