@@ -19,8 +19,7 @@ import pyarrow as pa
 import conf
 from analysis import parser_agreement
 from benchmarks.processes import measured
-from benchmarks.results import table
-from benchmarks.sizing import write
+from benchmarks.results import table, write_between
 from conf import ROOT, setting
 
 BEGIN, END = "<!-- agreement -->", "<!-- end of agreement -->"
@@ -94,7 +93,7 @@ def main(settings: Settings) -> None:
             for corpus, dump in dumps.items()
         ]
     text = "\n\n".join(sections)
-    write(Path(settings.page), text, BEGIN, END)
+    write_between(Path(settings.page), text, BEGIN, END)
     print(text)
 
 

@@ -3,8 +3,8 @@
 Computed from rates that were measured on one machine with the embedded engine (so for cores like
 its own), and from the corpora's published sizes: running text by `extract`, the job on
 different parts and on Wikipedia by `engines`, sums, association and tables of hundreds
-of millions of different pairs by `scale`, raw text with `parser=fast` by `fast`. What is neither measured nor published is an
-assumption, named as one in the page.
+of millions of different pairs by `scale`, raw text with `parser=fast` by `fast`. What is neither
+measured nor published is an assumption, named as one in the page.
 """
 
 from __future__ import annotations
