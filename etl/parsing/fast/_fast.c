@@ -702,6 +702,7 @@ PyMODINIT_FUNC PyInit__fast(void) {
     if (m == NULL) return NULL;
     Py_INCREF(&extractor_type);
     if (PyModule_AddObject(m, "Extractor", (PyObject *)&extractor_type) < 0
+        || PyModule_AddStringConstant(m, "FORMAT", "adnominal-fast-2") < 0
         || PyModule_AddIntConstant(m, "TAG_ROWS", 1 << TAG_BITS) < 0
         || PyModule_AddIntConstant(m, "HEAD_ROWS", 1 << HEAD_BITS) < 0) {
         Py_DECREF(m);

@@ -1,3 +1,4 @@
+FORMAT: str
 TAG_ROWS: int
 HEAD_ROWS: int
 

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from conf import UserError
-from etl.parsing.fast.model import MODEL, load
+from etl.parsing.fast.model import FORMAT, MODEL, load
 
 BUILD_COMMAND = "python setup.py build_ext --inplace"
 
@@ -18,16 +18,24 @@ def compiled() -> ModuleType:
     """The compiled extension.
 
     Raises:
-        UserError: it was not built here.
+        UserError: it was not built here, or from another version of its sources.
     """
     try:
-        return importlib.import_module("etl.parsing.fast._fast")
+        module = importlib.import_module("etl.parsing.fast._fast")
     except ImportError as error:
         raise UserError(
             f"parser=fast: its compiled extension was not built here ({error}); install a C "
             f"compiler (Debian: apt-get install gcc python3-dev) and run `{BUILD_COMMAND}`, or "
             "take parser=spacy"
         ) from error
+    # An older one would compute other features from the same tables, and so wrong pairs.
+    built = getattr(module, "FORMAT", "an earlier one")
+    if built != FORMAT:
+        raise UserError(
+            f"parser=fast: its compiled extension is for models of the format {built}, expected "
+            f"{FORMAT}; build it again with `{BUILD_COMMAND}`"
+        )
+    return module
 
 
 @cache

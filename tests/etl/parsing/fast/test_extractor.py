@@ -264,3 +264,11 @@ def test_unsupported_rules_are_rejected(tmp_path):
     with pytest.raises(UserError, match="is no model of this parser"):
         check_parser("fast", str(tmp_path / "missing"))
     check_parser("fast")
+
+
+def test_an_extension_of_another_version_is_rejected(monkeypatch):
+    from etl.parsing.fast import _fast
+
+    monkeypatch.setattr(_fast, "FORMAT", "adnominal-fast-1")
+    with pytest.raises(UserError, match=r"format adnominal-fast-1, .* build it again"):
+        new_extractor()
