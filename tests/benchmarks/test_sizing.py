@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -31,7 +32,7 @@ SCALED = {
     "stages": {name: {"cpu": 2.0} for name in sizing.TABLES},
     "tables": dict.fromkeys(sizing.TABLES, 6_000_000),
 }
-FIGURES = {
+FIGURES: dict[str, Any] = {
     "extract": EXTRACT,
     "engines": {
         "many-sail": {"cpu_a_gb": 3.0},
