@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import conf
-from analysis import parser_agreement
+from analysis.across import parsers
 from benchmarks import fast_quality, jobs
 from benchmarks.inputs import documents_of
 from benchmarks.processes import Usage, all_cores, measured
@@ -127,8 +127,8 @@ def measure_quality(settings: Settings, figures: dict[str, Any]) -> None:
 
 
 def agreement(pairs: Counter[tuple[str, str]], other: Counter[tuple[str, str]]) -> dict[str, Any]:
-    """The agreement of two countings as figures to keep (`analysis.parser_agreement`)."""
-    return asdict(parser_agreement.agreement(pairs, other))
+    """The agreement of two countings as figures to keep (`analysis.across.parsers`)."""
+    return asdict(parsers.agreement(pairs, other))
 
 
 def _total(found: Sequence[Counter[tuple[str, str]]]) -> Counter[tuple[str, str]]:

@@ -17,7 +17,7 @@ from pathlib import Path
 import pyarrow as pa
 
 import conf
-from analysis import parser_agreement
+from analysis.across import parsers
 from benchmarks.processes import measured
 from benchmarks.results import table, write_between
 from conf import ROOT, setting
@@ -65,9 +65,9 @@ def compare(corpus: str, dump: str, folder: Path) -> str:
         build_lake(lake, corpus, dump, parser)
     first, second = (str(lakes[parser]) for parser in PARSERS)
     tables = [
-        parser_agreement.pair_table(first, second, corpus),
-        parser_agreement.dataset_table(first, second),
-        parser_agreement.difference_table(first, second, corpus),
+        parsers.pair_table(first, second, corpus),
+        parsers.dataset_table(first, second),
+        parsers.difference_table(first, second, corpus),
     ]
     return "\n\n".join(markdown(_with_parsers(data)) for data in tables)
 

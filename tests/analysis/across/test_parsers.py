@@ -65,17 +65,13 @@ def test_tables_of_two_lakes(tmp_path):
     first = written(tmp_path / "first", PAIRS)
     other = {("red", "dog"): 6, ("old", "cat"): 3, ("big", "car"): 1}
     second = written(tmp_path / "second", other)
-    figures = dict(
-        zip(*parsers.pair_table(first, second, "c").to_pydict().values(), strict=True)
-    )
+    figures = dict(zip(*parsers.pair_table(first, second, "c").to_pydict().values(), strict=True))
     assert figures["pairs of the first lake"] == "10"
     assert figures["F1 of the pairs"] == "0.700"
     assert figures["correlation of logDice, pairs of at least 3"] == "1.000"
     differences = parsers.difference_table(first, second, "c").to_pylist()
     assert differences[0] == {"pair": "new car", "first": 3, "second": 0}
-    datasets = {
-        row["dataset"]: row for row in parsers.dataset_table(first, second).to_pylist()
-    }
+    datasets = {row["dataset"]: row for row in parsers.dataset_table(first, second).to_pylist()}
     assert datasets["ADEPT entries: nouns"]["both"] == 3
     assert datasets["ADEPT entries: noun, adjective listed for it"]["both"] == 2
 
