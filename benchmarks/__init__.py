@@ -15,7 +15,7 @@ FURTHER = (
     *("training_memory", "demo_depcc", "parse_quality"),
 )
 """What takes special inputs, or days."""
-MODULES = ("fast", "fast_mutations")
+MODULES = ("fast", "fast_agreement", "fast_mutations")
 """What runs as a module of its own, without the harness."""
 
 
