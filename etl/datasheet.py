@@ -10,7 +10,7 @@ if not __package__:
 
 import conf
 from conf import UserError, setting
-from etl.lake.datasheet import TEMPLATE, datasheet
+from etl.looking.datasheet import TEMPLATE, datasheet
 from etl.registry import ITEM_TABLES
 
 

@@ -63,8 +63,8 @@ def check_words(pairs: Sequence[tuple[str, str]], lowercase: bool) -> None:
     """Raise `UserError` for a member of a pair that is not one word."""
     for pair in pairs:
         for word in pair:
-            found = [read for read, _ in words(word, lowercase)]
-            if found != [word] or len(word.encode()) > MAX_WORD_BYTES:
+            words_read = [read for read, _ in words(word, lowercase)]
+            if words_read != [word] or len(word.encode()) > MAX_WORD_BYTES:
                 raise UserError(
                     f"pairs=: {word!r} of the pair {' '.join(pair)!r} is not one word; "
                     "adjacent=true counts pairs of single words (letters, digits and inner hyphens)"

@@ -103,7 +103,7 @@ def rows_of(pairs: DataFrame, adjectives: str, corpus: str) -> Blocks:
     """
 
     def make(file: pa.Table) -> pa.Table:
-        found = read_files(file, PAIRS.names)
-        return association_of(found, stored_adjectives(adjectives), corpus)
+        counts = read_files(file, PAIRS.names)
+        return association_of(counts, stored_adjectives(adjectives), corpus)
 
     return Blocks(pairs, make, group_by="file")

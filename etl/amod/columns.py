@@ -67,15 +67,15 @@ def occurrences(tokens: pa.RecordBatch, rules: ReadingRules) -> pa.RecordBatch:
     opens = np.append(True, (np.diff(document) != 0) | (np.diff(sentence) != 0))
     run = np.cumsum(opens, dtype=np.int64) << 32
     keys = run + identifier
-    wanted = run[row] + head[row]
-    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    found = keys[at] == wanted
+    head_keys = run[row] + head[row]
+    at = np.minimum(np.searchsorted(keys, head_keys), len(keys) - 1)
+    has_head = keys[at] == head_keys
 
     adjective = _read(tokens, row, rules.adjective)
     noun = _read(tokens, at, rules.noun)
     fragment = _fragments(tokens, document)
     reasons = np.select(
-        [adjective.refused, noun.refused | ~found, adjective.empty | noun.empty],
+        [adjective.refused, noun.refused | ~has_head, adjective.empty | noun.empty],
         [0, 1, 2],
         default=np.where(fragment[row] | fragment[at], 3, 4),
     )
@@ -87,22 +87,22 @@ def occurrences(tokens: pa.RecordBatch, rules: ReadingRules) -> pa.RecordBatch:
             pa.array(document[row]),
             pa.array(sentence[row]),
             pa.array(adjective.words, type=pa.string()),
-            pa.array(noun.words, type=pa.string(), mask=~found),
+            pa.array(noun.words, type=pa.string(), mask=~has_head),
             names.take(pa.array(reasons)),
         ],
         schema=OCCURRENCES,
     )
 
 
-def pairs(found: pa.RecordBatch) -> pa.RecordBatch:
+def pairs(occurrences: pa.RecordBatch) -> pa.RecordBatch:
     """The rows of `occurrences` that are pairs: document, sentence, adjective, noun."""
-    kept = found.filter(pc.is_null(found.column("left_out")))
-    return kept.select(["document", "sentence", "adjective", "noun"])
+    rows = occurrences.filter(pc.is_null(occurrences.column("left_out")))
+    return rows.select(["document", "sentence", "adjective", "noun"])
 
 
-def count_pairs(found: pa.RecordBatch) -> pa.RecordBatch:
+def count_pairs(occurrences: pa.RecordBatch) -> pa.RecordBatch:
     """The pairs of `occurrences` with their counts: adjective, noun, count (in no set order)."""
-    table = pa.Table.from_batches([pairs(found)])
+    table = pa.Table.from_batches([pairs(occurrences)])
     counted = table.group_by(["adjective", "noun"]).aggregate([([], "count_all")])
     columns = [counted.column(i).combine_chunks() for i in range(3)]
     return pa.RecordBatch.from_arrays(columns, schema=PAIRS)
@@ -141,13 +141,13 @@ def _read(
     codes = np.column_stack([codes[row] for codes, _ in columns])
     distinct, place = np.unique(codes, axis=0, return_inverse=True)
     # A parser gives one tag, the Penn tag: it stands for both columns, as in DepCC.
-    made = [word(Token(forms[f], lemmas[m], tags[t], tags[t])) for f, m, t in distinct.tolist()]
-    words = [w or forms[f] for w, f in zip(made, distinct[:, 0].tolist(), strict=True)]
+    readings = [word(Token(forms[f], lemmas[m], tags[t], tags[t])) for f, m, t in distinct.tolist()]
+    words = [w or forms[f] for w, f in zip(readings, distinct[:, 0].tolist(), strict=True)]
     place = place.reshape(-1)
     return _Read(
         np.array(words, dtype=object)[place],
-        np.array([w is None for w in made])[place],
-        np.array([w == "" for w in made])[place],
+        np.array([w is None for w in readings])[place],
+        np.array([w == "" for w in readings])[place],
     )
 
 

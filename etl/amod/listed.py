@@ -25,12 +25,14 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from conf import JobFailed, UserError, settings_hash
 from conf.progress import duration
 from etl.amod import adjacent, plan, reading, results, tasks
-from etl.amod.job import Extraction, checked_engine, grouped_by_file, shares_of
+from etl.amod.job import Extraction, checked_engine
 from etl.amod.kernel import PAIRS
+from etl.amod.outcomes import grouped_by_file, outcome_of
 from etl.amod.plan import FAILED, Entry
 from etl.amod.settings import PARSED, Settings, decisive
 from etl.amod.sums import unpack
 from etl.amod.tasks import STAGED, Rows, Task
+from etl.amod.wave_tasks import dealt_out, shares_of, staged_rows
 from etl.corpora.blocks import NoBoundary, blocks
 from etl.corpora.columnar import Texts
 from etl.corpora.dialects import UnknownDialect
@@ -78,14 +80,14 @@ def read_list(settings: Settings) -> list[tuple[str, str]]:
     """
     name = str(settings.pairs)
     if name in TABLES:
-        found = _from_table(settings, name)
+        members = _from_table(settings, name)
     else:
-        found = _from_file(Path(name))
+        members = _from_file(Path(name))
         if settings.where:
             raise UserError(f"where= goes with a table of the lake; pairs={name} is a file")
     if settings.lowercase:
-        found = [(adjective.lower(), noun.lower()) for adjective, noun in found]
-    pairs = sorted(set(found))
+        members = [(adjective.lower(), noun.lower()) for adjective, noun in members]
+    pairs = sorted(set(members))
     if not pairs or len(pairs) > MOST_PAIRS:
         raise UserError(f"pairs={name}: {len(pairs)} pairs; expected 1 to {MOST_PAIRS:_}")
     return pairs
@@ -137,17 +139,21 @@ def only_listed(batches: Iterable[pa.RecordBatch], pairs: Pairs) -> Iterator[pa.
     listed = pa.array([f"{adjective}\0{noun}" for adjective, noun in pairs])
     for batch in batches:
         is_pair = pc.is_in(batch.column("kind"), pa.array(["pair", "pairs"]))
-        others = batch.filter(pc.invert(is_pair))
-        if others.num_rows:
-            yield others
+        other_rows = batch.filter(pc.invert(is_pair))
+        if other_rows.num_rows:
+            yield other_rows
         for row in batch.filter(is_pair).to_pylist():
             if row["packed"] is None:
-                found = pa.table([[row[name]] for name in PAIRS.names], schema=PAIRS)
+                staged_pairs = pa.table([[row[name]] for name in PAIRS.names], schema=PAIRS)
             else:
-                found = pa.Table.from_batches(unpack(pa.array([row["packed"]])), schema=PAIRS)
-            keys = pc.binary_join_element_wise(found["adjective"], found["noun"], "\0")
+                staged_pairs = pa.Table.from_batches(
+                    unpack(pa.array([row["packed"]])), schema=PAIRS
+                )
+            keys = pc.binary_join_element_wise(
+                staged_pairs["adjective"], staged_pairs["noun"], "\0"
+            )
             rows = Rows()
-            for pair in found.filter(pc.is_in(keys, listed)).to_pylist():
+            for pair in staged_pairs.filter(pc.is_in(keys, listed)).to_pylist():
                 rows.add("pair", row["file"], digest=row["digest"], **pair)
             yield from rows.take()
 
@@ -186,12 +192,20 @@ def _count_documents(
 ) -> None:
     counter, rows, numbers = gathered
     is_filtered = task.language is not None or task.min_characters > 0
-    for found in reading.events(unit, task):
-        if isinstance(found, Texts) and not is_filtered and not _holds_nul(found.names):
-            others = counter.feed_texts(found.texts)
-            numbers["lines"] += len(found.texts) - len(others)
-            found = found.take(others)
-        for event in reading.text_rows(found, task) if isinstance(found, Texts) else (found,):
+    for rows_or_event in reading.events(unit, task):
+        if (
+            isinstance(rows_or_event, Texts)
+            and not is_filtered
+            and not _holds_nul(rows_or_event.names)
+        ):
+            uncounted = counter.feed_texts(rows_or_event.texts)
+            numbers["lines"] += len(rows_or_event.texts) - len(uncounted)
+            rows_or_event = rows_or_event.take(uncounted)
+        for event in (
+            reading.text_rows(rows_or_event, task)
+            if isinstance(rows_or_event, Texts)
+            else (rows_or_event,)
+        ):
             numbers["lines"] += 1
             if isinstance(event, Document):
                 counter.feed(event.text)
@@ -224,7 +238,7 @@ class Listing(Extraction):
         super().__init__(engine, settings)  # type: ignore[arg-type]
         self.pairs = pairs
         self.list_name = settings.list_name or Path(str(settings.pairs)).stem
-        self.job = f"{self.job}/{self.list_name}"
+        self.corpus.job = f"{self.corpus.job}/{self.list_name}"
 
     def run(self, files: Sequence[InputFile]) -> None:
         """Count, replace the list's rows, report; raise for files that failed."""
@@ -236,30 +250,31 @@ class Listing(Extraction):
             "adjacent": settings.adjacent,
             "files": [(file.path, file.bytes, file.modified.isoformat()) for file in files],
         }
-        self.app = f"{self.job}/{settings_hash(content)}"
+        self.corpus.app = f"{self.corpus.job}/{settings_hash(content)}"
         base = self.lake.version(TABLE)
         waves = plan.pending(plan.plan([], files, settings.wave_bytes))
         counts: Counter[tuple[str, str]] = Counter()
         ledger: list[Entry] = []
         for number, entries in waves:
-            outcomes, found = self._count_wave(number, entries, len(waves))
+            outcomes, wave_counts = self._count_wave(number, entries, len(waves))
             ledger += outcomes
-            counts += found
+            counts += wave_counts
         self._commit_counts(counts, base)
-        self.staging.forget_all()
+        self.corpus.staging.forget_all()
         self._report_list(counts, ledger, time.monotonic() - started)
 
     def _count_wave(
         self, number: int, entries: Sequence[Entry], waves: int
     ) -> tuple[list[Entry], Counter[tuple[str, str]]]:
-        staged = self.staging.complete(number)
+        staged = self.corpus.staging.complete(number)
         if staged is None:
             size = sum(entry.bytes for entry in entries)
             with self.engine.watch(f"wave {number + 1} of {waves}", size):
-                staged = self.staging.write(number, self._of_list(entries))
+                staged = self.corpus.staging.write(number, self._of_list(entries))
         statements = grouped_by_file(results.statements(staged).collect())
         outcomes = [
-            self._outcome(entry, statements.get(file, [])) for file, entry in enumerate(entries)
+            outcome_of(entry, statements.get(file, []), self.settings)
+            for file, entry in enumerate(entries)
         ]
         failed = [file for file, entry in enumerate(outcomes) if entry.status == FAILED]
         pairs = results.kind(staged, "pair").where(~F.col("file").isin([*failed, -1]))
@@ -270,9 +285,11 @@ class Listing(Extraction):
         pairs, schema = self.pairs, from_arrow_schema(STAGED)
         if not self.settings.adjacent:
             return map_arrow(
-                self._staged(entries), lambda batches: only_listed(batches, pairs), schema
+                staged_rows(self.engine, self.settings, entries),
+                lambda batches: only_listed(batches, pairs),
+                schema,
             )
-        shares, numbers = self._shares(entries)
+        shares, numbers = dealt_out(self.engine, self.settings, entries)
         run = shares_of(
             shares,
             lambda batches, task: count_neighbours(batches, task, pairs),
@@ -285,7 +302,7 @@ class Listing(Extraction):
         schema = declaration(TABLE).schema.remove_metadata()
         ours = "adjacent" if self.settings.adjacent else "amod"
         rows, other = [], {}
-        for row in self._small(TABLE, {"corpus": self.settings.name}):
+        for row in self.corpus.rows(TABLE, {"corpus": self.settings.name}):
             if row["list"] == self.list_name:
                 other[row["adjective"], row["noun"]] = row
             else:
@@ -302,8 +319,8 @@ class Listing(Extraction):
             self.settings.lake,
             TABLE,
             table,
-            self.corpus,
-            job=self.job,
+            self.corpus.partition,
+            job=self.corpus.job,
             metadata=metadata,
             base=base,
         )
@@ -313,12 +330,12 @@ class Listing(Extraction):
     ) -> None:
         failed = [entry for entry in ledger if entry.status == FAILED]
         megabytes = sum(entry.bytes for entry in ledger) / 1e6
-        found = sum(1 for count in counts.values() if count)
+        occurring = sum(1 for count in counts.values() if count)
         lines = [
             f"list {self.list_name} in corpus {self.settings.name} of {self.settings.lake}",
             f"  {'files read':<28}{len(ledger) - len(failed):>15_}",
             f"  {'pairs of the list':<28}{len(self.pairs):>15_}",
-            f"  {'of them found':<28}{found:>15_}",
+            f"  {'of them occurring':<28}{occurring:>15_}",
             f"  {'occurrences':<28}{sum(counts.values()):>15_}",
             f"  this run: {megabytes:_.2f} MB (stored) in {duration(seconds)}",
         ]

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 def pmi(c: Counts, a: Counts, n: Counts, total: Total) -> Values:
     """log2(c N / (a n)), in bits."""
-    found: Values = np.log2(c / (a.astype(np.float64) * n.astype(np.float64)) * total)
-    return found
+    bits: Values = np.log2(c / (a.astype(np.float64) * n.astype(np.float64)) * total)
+    return bits
 
 
 def npmi(c: Counts, a: Counts, n: Counts, total: Total) -> Values:
@@ -38,8 +38,8 @@ def _normalised(bits: Values, c: Counts, total: Total) -> Values:
 
 def log_dice(c: Counts, a: Counts, n: Counts, total: Total) -> Values:
     """14 + log2(2 c / (a + n)), whatever N is."""
-    found: Values = 14 + np.log2(2 * c / (a + n))
-    return found
+    values: Values = 14 + np.log2(2 * c / (a + n))
+    return values
 
 
 MEASURES: Mapping[str, Callable[[Counts, Counts, Counts, Total], Values]] = {

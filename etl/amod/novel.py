@@ -37,26 +37,33 @@ def propose(root: str, corpus: str, count: int, least: int, seed: int) -> list[t
         JobFailed: no pair of such members is missing.
     """
     adjectives, nouns = (_decades(root, corpus, name, least) for name in ("adjective", "noun"))
-    drawn: dict[tuple[int, int], list[tuple[str, str]]] = {}
+    pairs_by_stratum: dict[tuple[int, int], list[tuple[str, str]]] = {}
     strata = [(a, n) for a in sorted(adjectives) for n in sorted(nouns)]
     share = -(-count // max(1, len(strata)))
     # More than an even share, since small strata give less.
-    wanted = dict.fromkeys(strata, 2 * share)
+    missing = dict.fromkeys(strata, 2 * share)
     for turn in range(_ROUNDS):
         candidates = {
             stratum: _draw(adjectives[stratum[0]], nouns[stratum[1]], more, [seed, turn, *stratum])
-            for stratum, more in wanted.items()
+            for stratum, more in missing.items()
             if more > 0
         }
-        occurring = _occurring(root, corpus, [pair for own in candidates.values() for pair in own])
-        for stratum, own in candidates.items():
-            known = drawn.setdefault(stratum, [])
-            fresh = dict.fromkeys(pair for pair in own if pair not in occurring)
+        occurring = _occurring(
+            root, corpus, [pair for drawn_pairs in candidates.values() for pair in drawn_pairs]
+        )
+        for stratum, drawn_pairs in candidates.items():
+            known = pairs_by_stratum.setdefault(stratum, [])
+            fresh = dict.fromkeys(pair for pair in drawn_pairs if pair not in occurring)
             known += [pair for pair in fresh if pair not in set(known)]
-            wanted[stratum] = 2 * share - len(known)
-        if all(more <= 0 for more in wanted.values()):
+            missing[stratum] = 2 * share - len(known)
+        if all(more <= 0 for more in missing.values()):
             break
-    rows = [pair for turn in zip_longest(*drawn.values()) for pair in turn if pair is not None]
+    rows = [
+        pair
+        for turn in zip_longest(*pairs_by_stratum.values())
+        for pair in turn
+        if pair is not None
+    ]
     if not rows:
         raise JobFailed(
             f"novel={count}: corpus {corpus!r} has no pair of members with {least} pairs each that "
@@ -122,12 +129,12 @@ def _draw(
 
 def _occurring(root: str, corpus: str, pairs: Sequence[tuple[str, str]]) -> set[tuple[str, str]]:
     keys = pa.array(["\0".join(pair) for pair in pairs], pa.string())
-    found: set[tuple[str, str]] = set()
+    occurring: set[tuple[str, str]] = set()
     for batch in arrow.batches(
         root, "amod_pairs", where=[("corpus", "=", corpus)], columns=["adjective", "noun"]
     ):
         both = pc.binary_join_element_wise(batch.column("adjective"), batch.column("noun"), "\0")
         for key in both.filter(pc.is_in(both, keys)).to_pylist():
             adjective, _, noun = key.partition("\0")
-            found.add((adjective, noun))
-    return found
+            occurring.add((adjective, noun))
+    return occurring

@@ -37,8 +37,8 @@ def _stated(size: int, modified: datetime) -> str:
     return f"{size} bytes of {modified:%Y-%m-%d %H:%M:%S}"
 
 
-def plan(ledger: Sequence[Entry], found: Sequence[InputFile], wave_bytes: int) -> list[Entry]:
-    """The ledger after planning: what stood there, and the files found that it did not hold.
+def plan(ledger: Sequence[Entry], files: Sequence[InputFile], wave_bytes: int) -> list[Entry]:
+    """The ledger after planning: what stood there, and the `files` that it did not hold.
 
     Files are taken in the order of their paths; a wave is closed when the next file would take it
     over `wave_bytes` (a larger file is a wave of its own). A file that failed before is planned
@@ -49,7 +49,7 @@ def plan(ledger: Sequence[Entry], found: Sequence[InputFile], wave_bytes: int) -
             those found.
     """
     entries = {entry.path: entry for entry in ledger}
-    listed = {file.path: file for file in found}
+    listed = {file.path: file for file in files}
     for entry in ledger:
         file = listed.get(entry.path)
         if file is None:
@@ -68,16 +68,16 @@ def plan(ledger: Sequence[Entry], found: Sequence[InputFile], wave_bytes: int) -
             )
     fresh = [
         file
-        for file in sorted(found, key=lambda file: file.path)
+        for file in sorted(files, key=lambda file: file.path)
         if file.path not in entries or entries[file.path].status == FAILED
     ]
     wave = max((entry.wave for entry in ledger), default=-1) + 1
-    held = 0
+    wave_size = 0
     for file in fresh:
-        if held and held + file.bytes > wave_bytes:
-            wave, held = wave + 1, 0
+        if wave_size and wave_size + file.bytes > wave_bytes:
+            wave, wave_size = wave + 1, 0
         entries[file.path] = Entry(file.path, file.bytes, file.modified, wave)
-        held += file.bytes
+        wave_size += file.bytes
     return sorted(entries.values(), key=lambda entry: (entry.wave, entry.path))
 
 

@@ -101,9 +101,11 @@ class Stats:
         self.pairs += other.pairs
         for mine, theirs in ((self.rejected, other.rejected), (self.left_out, other.left_out)):
             for reason, tally in theirs.items():
-                before = mine.get(reason)
+                earlier = mine.get(reason)
                 mine[reason] = (
-                    tally if before is None else before._replace(lines=before.lines + tally.lines)
+                    tally
+                    if earlier is None
+                    else earlier._replace(lines=earlier.lines + tally.lines)
                 )
         for note, count in other.notes.items():
             self.notes[note] = self.notes.get(note, 0) + count
@@ -111,12 +113,12 @@ class Stats:
 
 def tally(tallies: dict[str, Tally], reason: str, line: int, row: bytes, count: int = 1) -> None:
     """Count `count` lines, the first of which is `row`; keep the sample of the lowest line."""
-    before = tallies.get(reason)
-    if before is not None and before.line <= line:
-        tallies[reason] = before._replace(lines=before.lines + count)
+    earlier = tallies.get(reason)
+    if earlier is not None and earlier.line <= line:
+        tallies[reason] = earlier._replace(lines=earlier.lines + count)
         return
     sample = row[:SAMPLE_BYTES].decode("utf-8", "replace")
-    tallies[reason] = Tally(count + (before.lines if before else 0), line, sample)
+    tallies[reason] = Tally(count + (earlier.lines if earlier else 0), line, sample)
 
 
 class Row(NamedTuple):

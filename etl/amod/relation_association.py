@@ -26,14 +26,14 @@ def rows_of(pairs: DataFrame, corpus: str) -> Blocks:
     """Rows of ``relation_association`` from those of ``relation_pairs`` of one corpus."""
 
     def make(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-        held: list[pa.RecordBatch] = []
+        rows_of_group: list[pa.RecordBatch] = []
         for batch in batches:
-            held.append(batch)
-            if sum(part.num_rows for part in held) >= _ROWS:
-                yield measured(pa.Table.from_batches(held), corpus)
-                held = []
-        if held:
-            yield measured(pa.Table.from_batches(held), corpus)
+            rows_of_group.append(batch)
+            if sum(part.num_rows for part in rows_of_group) >= _ROWS:
+                yield measured(pa.Table.from_batches(rows_of_group), corpus)
+                rows_of_group = []
+        if rows_of_group:
+            yield measured(pa.Table.from_batches(rows_of_group), corpus)
 
     return Blocks(ordered(with_marginals(pairs), "relation", "head", "dependent"), make)
 

@@ -82,9 +82,9 @@ class RelationCounter:
             yield from self._pair(relation, row, head)
         if "predicative" not in self._relations:
             return
-        for identifier, found in children.items():
-            if any(child[DEPREL] == "cop" for child in found):
-                for child in found:
+        for identifier, dependents in children.items():
+            if any(child[DEPREL] == "cop" for child in dependents):
+                for child in dependents:
                     if child[DEPREL] == "nsubj":
                         dependent = self._adjective(by_id[identifier])
                         head_word = self._noun(child)

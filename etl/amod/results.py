@@ -111,10 +111,14 @@ def _with_constants(pairs: pa.Table, table: str, constants: Mapping[str, object]
     return pa.table(columns, names=schema.names)
 
 
-def new_digests(staged: DataFrame, seen: DataFrame | None) -> DataFrame:
+def new_digests(staged: DataFrame, earlier: DataFrame | None) -> DataFrame:
     """The digests of a wave's sentences (or documents) that no earlier wave has counted."""
     digests = kind(staged, "digest").select("digest").distinct()
-    return digests if seen is None else digests.join(seen.select("digest"), "digest", "left_anti")
+    return (
+        digests
+        if earlier is None
+        else digests.join(earlier.select("digest"), "digest", "left_anti")
+    )
 
 
 def once(pairs: DataFrame, new: DataFrame) -> DataFrame:
@@ -151,16 +155,16 @@ def sentences_of(staged: DataFrame, corpus: str, new: DataFrame | None) -> DataF
     )
 
 
-def relations_of(staged: DataFrame, before: DataFrame | None, corpus: str) -> DataFrame:
-    """Rows of ``relation_pairs``: sums of staged counts and of the rows `before`, sorted."""
+def relations_of(staged: DataFrame, earlier: DataFrame | None, corpus: str) -> DataFrame:
+    """Rows of ``relation_pairs``: sums of staged counts and of `earlier` rows, sorted."""
     counts = kind(staged, "relation").select(
         F.col("reason").alias("relation"),
         F.col("adjective").alias("dependent"),
         F.col("noun").alias("head"),
         "count",
     )
-    if before is not None:
-        counts = counts.unionByName(before.drop("corpus"))
+    if earlier is not None:
+        counts = counts.unionByName(earlier.drop("corpus"))
     summed = counts.groupBy("relation", "dependent", "head").agg(F.sum("count").alias("count"))
     sorted_rows = ordered(summed, "relation", "head", "dependent")
     return sorted_rows.where("place > 0").select(

@@ -104,20 +104,20 @@ class _Total(NamedTuple):
 def _summed_within(limit: int, batches: Iterable[pa.RecordBatch]) -> Iterator[_Total]:
     """Sums of pairs; when what is held reaches `limit` bytes and is still half of it once summed,
     it is handed on."""
-    held: list[pa.RecordBatch] = []
+    batches_to_sum: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:
-        held.append(batch)
+        batches_to_sum.append(batch)
         size += batch.nbytes
         if size >= limit:
-            total = _total(held)
-            held = [total.batch(slice(None))]
-            size = held[0].nbytes
+            total = _total(batches_to_sum)
+            batches_to_sum = [total.batch(slice(None))]
+            size = batches_to_sum[0].nbytes
             if size > limit // 2:
                 yield total
-                held, size = [], 0
-    if held:
-        yield _total(held)
+                batches_to_sum, size = [], 0
+    if batches_to_sum:
+        yield _total(batches_to_sum)
 
 
 def _total(pairs: Iterable[pa.RecordBatch]) -> _Total:

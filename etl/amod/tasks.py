@@ -228,16 +228,16 @@ class Gathered:
         # both keep the first by name.
         content = "\u0001".join((str(self._task.seed), adjective, noun, sentence.text))
         rank = sha256(content.encode()).digest()
-        kept = self._examples.setdefault((file, adjective, noun), {})
-        if rank in kept:
-            kept[rank] = min(kept[rank], (sentence.document, sentence.text))
+        by_rank = self._examples.setdefault((file, adjective, noun), {})
+        if rank in by_rank:
+            by_rank[rank] = min(by_rank[rank], (sentence.document, sentence.text))
             return
-        if len(kept) == self._task.examples:
-            last = max(kept)
+        if len(by_rank) == self._task.examples:
+            last = max(by_rank)
             if rank > last:
                 return
-            self._held -= 300 + len(kept.pop(last)[1])
-        kept[rank] = (sentence.document, sentence.text)
+            self._held -= 300 + len(by_rank.pop(last)[1])
+        by_rank[rank] = (sentence.document, sentence.text)
         self._held += 300 + len(sentence.text)
 
     @property
@@ -250,8 +250,8 @@ class Gathered:
         rows = self._rows
         for (file, digest, adjective, noun), count in self._counts.items():
             rows.add("pair", file, adjective=adjective, noun=noun, count=count, digest=digest)
-        for (file, adjective, noun), kept in self._examples.items():
-            for document, sentence in kept.values():
+        for (file, adjective, noun), examples in self._examples.items():
+            for document, sentence in examples.values():
                 rows.add(
                     "example",
                     file,
@@ -349,9 +349,9 @@ def _gather_sentences(
     add_stats(rows, file, stats, unit.start)
 
 
-def _documents(found: Iterable[Sentence]) -> Iterator[list[Sentence]]:
+def _documents(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
     """Runs of sentences of one document; a corpus that names none is one run a sentence."""
-    for name, run in groupby(found, key=lambda sentence: sentence.document):
+    for name, run in groupby(sentences, key=lambda sentence: sentence.document):
         if name:
             yield list(run)
         else:
@@ -366,18 +366,18 @@ def parse_documents(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[p
     """Staged documents to staged pairs and statistics; other staged rows pass as they are."""
     texts = _Texts(task)
     waiting: list[_Text] = []
-    held = 0
+    characters = 0
     for batch in batches:
         is_document = pc.equal(batch.column("kind"), "document")
-        others = batch.filter(pc.invert(is_document))
-        if others.num_rows:
-            yield others
+        other_rows = batch.filter(pc.invert(is_document))
+        if other_rows.num_rows:
+            yield other_rows
         for entry in _texts_of(batch.filter(is_document)):
             waiting.append(entry)
-            held += len(entry.text)
-            if held >= CHARACTERS_AT_ONCE:
+            characters += len(entry.text)
+            if characters >= CHARACTERS_AT_ONCE:
                 yield from texts.parse(waiting)
-                waiting, held = [], 0
+                waiting, characters = [], 0
     yield from texts.parse(waiting)
     yield from texts.rest()
 

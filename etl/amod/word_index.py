@@ -33,8 +33,8 @@ class WordIndex:
         if not len(words) or not len(self.words):
             return np.full(len(words), -1, np.int64)
         if not self._is_unique:
-            found = pc.fill_null(pc.index_in(words, value_set=self.words), -1)
-            return np.asarray(found.to_numpy(zero_copy_only=False), np.int64)
+            place_or_minus_one = pc.fill_null(pc.index_in(words, value_set=self.words), -1)
+            return np.asarray(place_or_minus_one.to_numpy(zero_copy_only=False), np.int64)
         at = np.searchsorted(self._hashes, hashes_of(words))
         places = self._order[np.minimum(at, len(self._order) - 1)].astype(np.int64)
         is_same = pc.equal(self.words.take(pa.array(places)), words)

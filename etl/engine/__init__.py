@@ -174,7 +174,7 @@ def stop() -> None:
         _running = None
 
 
-def choose(asked: str, rows: int = 0, needs_jvm: str | None = None) -> str:
+def choose(setting_value: str, rows: int = 0, needs_jvm: str | None = None) -> str:
     """The name of the engine that `asked` stands for, and a line in the log that says why.
 
     Raises:
@@ -184,13 +184,13 @@ def choose(asked: str, rows: int = 0, needs_jvm: str | None = None) -> str:
 
     remote = os.environ.get("SPARK_REMOTE")
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
-    if asked == "connect" and not remote:
+    if setting_value == "connect" and not remote:
         raise UserError(
             "engine=connect: SPARK_REMOTE is not set; expected the address of a Spark Connect "
             "server, as SPARK_REMOTE=sc://host:15002"
         )
-    if asked != "auto":
-        name, why = asked, f"engine={asked}"
+    if setting_value != "auto":
+        name, why = setting_value, f"engine={setting_value}"
     elif submitted:
         name, why = "spark", "started by spark-submit"
     elif remote:

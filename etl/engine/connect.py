@@ -58,7 +58,7 @@ class Connect(Spark):
             self.spark.addArtifacts(*archives, archive=True)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-        self._done = 0.0
+        self._share_done = 0.0
 
     @property
     def cores(self) -> int:
@@ -66,15 +66,15 @@ class Connect(Spark):
 
     @contextmanager
     def watch(self, label: str, size: int) -> Iterator[None]:
-        self._done = 0.0
+        self._share_done = 0.0
 
         def note(stages: Any, **_: Any) -> None:
             total = sum(stage.num_tasks for stage in stages)
-            self._done = sum(stage.num_completed_tasks for stage in stages) / max(total, 1)
+            self._share_done = sum(stage.num_completed_tasks for stage in stages) / max(total, 1)
 
         self.spark.clearProgressHandlers()
         self.spark.registerProgressHandler(note)
-        with reported(label, size, lambda: self._done):
+        with reported(label, size, lambda: self._share_done):
             yield
 
     def check_store(self, uri: str) -> None:

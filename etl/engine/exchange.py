@@ -27,10 +27,10 @@ class Exchange:
         self._names = schema.names
         self.folder = Path(folder)
         self._column = next(f.name for f in schema if f.dataType == T.BinaryType())
-        others = [field for field in schema if field.name != self._column]
+        other_fields = [field for field in schema if field.name != self._column]
         kinds = (T.StringType(), T.LongType(), T.IntegerType())
         place = [T.StructField(*field) for field in zip(_PLACE, kinds, strict=True)]
-        self.schema = T.StructType([*others, *place])
+        self.schema = T.StructType([*other_fields, *place])
 
     def write(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Append the values of a task to a file; its rows, with the place of each value."""

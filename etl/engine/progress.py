@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 
 _send: Callable[[int], None] | None = None
-_done = 0
+_bytes_read = 0
 _lock = threading.Lock()
 
 
@@ -16,12 +16,12 @@ def advance(size: int) -> None:
     Counted in the embedded engine alone; Spark reports its finished tasks by itself. A task that
     is retried counts twice: nothing but a line in the log depends on it.
     """
-    global _done
+    global _bytes_read
     if _send is not None:
         _send(size)
         return
     with _lock:
-        _done += size
+        _bytes_read += size
 
 
 def report_to(send: Callable[[int], None]) -> None:
@@ -30,6 +30,6 @@ def report_to(send: Callable[[int], None]) -> None:
     _send = send
 
 
-def done() -> int:
+def bytes_read() -> int:
     """The bytes that tasks of this process have told of since it started."""
-    return _done
+    return _bytes_read

@@ -91,20 +91,20 @@ def sail_location(uri: str) -> str:
 
 def groups_of(batches: Iterator[pa.RecordBatch], key: str) -> Iterator[pa.Table]:
     """Batches, sorted by the column `key`, as a table for each of its values."""
-    held: list[pa.RecordBatch] = []
+    group: list[pa.RecordBatch] = []
     for batch in batches:
         values = batch.column(key)
         changes = pc.not_equal(values[1:], values[:-1])
         starts = [at + 1 for at in pc.indices_nonzero(changes).to_pylist()]
         for start, end in pairwise([0, *starts, batch.num_rows]):
             piece = batch.slice(start, end - start)
-            if held and piece.num_rows and piece.column(key)[0] != held[-1].column(key)[0]:
-                yield pa.Table.from_batches(held)
-                held = []
+            if group and piece.num_rows and piece.column(key)[0] != group[-1].column(key)[0]:
+                yield pa.Table.from_batches(group)
+                group = []
             if piece.num_rows:
-                held.append(piece)
-    if held:
-        yield pa.Table.from_batches(held)
+                group.append(piece)
+    if group:
+        yield pa.Table.from_batches(group)
 
 
 class Sail:
@@ -186,8 +186,8 @@ class Sail:
         return ordered.mapInArrow(run, schema)
 
     def watch(self, label: str, size: int) -> AbstractContextManager[None]:
-        before = progress.done()
-        return reported(label, size, lambda: (progress.done() - before) / max(size, 1))
+        bytes_before = progress.bytes_read()
+        return reported(label, size, lambda: (progress.bytes_read() - bytes_before) / max(size, 1))
 
     def location(self, uri: str) -> str:
         return sail_location(uri)

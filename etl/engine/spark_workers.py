@@ -15,8 +15,8 @@ from pathlib import Path
 def leave_out_archives() -> None:
     """Take the archives of the installed pyspark, and no others, off this process's path."""
     archives = {path for path in sys.path if path.endswith((".zip", ".jar"))}
-    others = [path for path in sys.path if path not in archives]
-    spark, py4j = (PathFinder.find_spec(name, others) for name in ("pyspark", "py4j"))
+    other_paths = [path for path in sys.path if path not in archives]
+    spark, py4j = (PathFinder.find_spec(name, other_paths) for name in ("pyspark", "py4j"))
     if spark is None or spark.origin is None or py4j is None:
         return
     home = Path(spark.origin).resolve().parent

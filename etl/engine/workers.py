@@ -37,7 +37,7 @@ import pyarrow as pa
 
 from etl.engine import progress
 
-FUNCTION, NEXT, BATCH, DONE, FAILED, ADVANCED = (bytes([number]) for number in range(6))
+FUNCTION, NEXT, BATCH, FINISHED, FAILED, ADVANCED = (bytes([number]) for number in range(6))
 _KNOWN_FUNCTIONS = 8  # that a worker keeps
 _START = "from etl.engine.workers import serve; serve({path!r})"
 
@@ -134,7 +134,7 @@ def _answer(connection: Connection, turn: threading.Lock, functions: OrderedDict
             message = BATCH + to_message(batch)
             with turn_given_up():
                 connection.send_bytes(message)
-        connection.send_bytes(DONE)
+        connection.send_bytes(FINISHED)
     except (EOFError, BrokenPipeError):
         raise
     except Exception as error:
@@ -212,11 +212,11 @@ class Pool:
         Raises:
             WorkerFailed: the function raised (its traceback is logged), or the worker died.
         """
-        worker = self._taken()
+        worker = self._free_worker()
         try:
             with worker.connect() as connection:
                 connection.send_bytes(name.encode())
-                while (message := connection.recv_bytes()) != DONE:
+                while (message := connection.recv_bytes()) != FINISHED:
                     kind, content = message[:1], memoryview(message)[1:]
                     if kind == FUNCTION:
                         connection.send_bytes(function)
@@ -237,7 +237,7 @@ class Pool:
             with self._lock:
                 worker.tasks -= 1
 
-    def _taken(self) -> _Worker:
+    def _free_worker(self) -> _Worker:
         with self._lock:
             if not self._workers:
                 self._folder = Path(tempfile.mkdtemp(prefix="adnominal-workers-"))

@@ -137,7 +137,7 @@ def _parse(argv: Sequence[str]) -> tuple[str, list[str], Any]:
 
 def _text(command: str, words: list[str], settings: Any) -> str:
     # Imported here, so that --help and mistakes on the command line answer at once.
-    from etl.lake import export, maintenance, show, why
+    from etl.looking import export, maintenance, show, why
 
     if command == "list":
         return show.list_tables(settings.lake)

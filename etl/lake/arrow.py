@@ -88,7 +88,7 @@ def committed(
     handle = log.open_table(table_uri(root, table), log.declaration(table))
     if handle is None:
         return []
-    return [own for own in transactions if log.done_already(handle, own)]
+    return [transaction for transaction in transactions if log.done_already(handle, transaction)]
 
 
 def files(root: str, table: str, *, version: int | None = None) -> list[File]:
@@ -154,9 +154,9 @@ def read(
     Raises:
         LakeError: as `dataset`; or an unknown column.
     """
-    chosen = _check_columns(table, columns)
+    columns_read = _check_columns(table, columns)
     source = dataset(root, table, version=version)
-    return source.to_table(columns=chosen, filter=_expression(where))
+    return source.to_table(columns=columns_read, filter=_expression(where))
 
 
 def batches(

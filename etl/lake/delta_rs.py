@@ -107,8 +107,8 @@ def _check_files(uri: str, declared: Table, version: int, names: Sequence[str]) 
             raise _gone(declared, version, info.path)
 
 
-def _gone(declared: Table, version: int, what: str) -> LakeFailed:
+def _gone(declared: Table, version: int, cause: str) -> LakeFailed:
     return LakeFailed(
-        f"{declared.name} version {version}: a file that the log names is gone ({what}); read "
+        f"{declared.name} version {version}: a file that the log names is gone ({cause}); read "
         "another version or build the table again"
     )

@@ -64,12 +64,14 @@ def checked(frame: DataFrame, declared: Table) -> DataFrame:
     Raises:
         LakeError: columns missing, not declared, of another type or given twice; all are listed.
     """
-    wanted = _named(spark_schema(declared.schema))
-    got = _named(frame.schema)
-    lines = [line for line in differences(wanted, got) if not line.startswith("order:")]
+    declared_columns = _named(spark_schema(declared.schema))
+    columns = _named(frame.schema)
+    lines = [
+        line for line in differences(declared_columns, columns) if not line.startswith("order:")
+    ]
     if lines:
         raise LakeError(f"a frame for {declared.name} is not as declared: {'; '.join(lines)}")
-    return frame.select(*[_column(name) for name, _ in wanted])
+    return frame.select(*[_column(name) for name, _ in declared_columns])
 
 
 def _column(name: str) -> Column:

@@ -91,8 +91,8 @@ class File:
 
     def lies_in(self, partition: Mapping[str, str | None]) -> bool:
         """Whether the file's partition has all the values of `partition`."""
-        own = {name: partition_text(value) for name, value in self.partition}
-        return all(own[name] == value for name, value in partition.items())
+        values = {name: partition_text(value) for name, value in self.partition}
+        return all(values[name] == value for name, value in partition.items())
 
 
 @dataclass(frozen=True)
@@ -167,8 +167,8 @@ def open_table(
             + f": {text}"
         ) from error
     _refuse_features(handle, declared, writing)
-    found = pa.schema(handle.schema().to_arrow())
-    lines = differences(named_types(declared.schema), named_types(found))
+    stored_schema = pa.schema(handle.schema().to_arrow())
+    lines = differences(named_types(declared.schema), named_types(stored_schema))
     partition_by = tuple(handle.metadata().partition_columns)
     if partition_by != declared.partition_by:
         lines.append(
@@ -242,13 +242,15 @@ def guarantees(handle: DeltaTable, schema: pa.Schema) -> Iterator[tuple[str, pc.
     listed = pa.table(handle.get_add_actions(flatten=True))
     columns = set(listed.column_names)
     for action in listed.to_pylist():
-        held = pc.scalar(True)
+        guarantee = pc.scalar(True)
         for field_ in schema:
             column, name = pc.field(field_.name), field_.name
             if f"partition.{name}" in columns:
                 value = action[f"partition.{name}"]
-                own = column.is_null() if value is None else column == pa.scalar(value, field_.type)
-                held &= own
+                condition = (
+                    column.is_null() if value is None else column == pa.scalar(value, field_.type)
+                )
+                guarantee &= condition
                 continue
             nulls = action.get(f"null_count.{name}")
             for bound, low in (("min", True), ("max", False)):
@@ -256,9 +258,9 @@ def guarantees(handle: DeltaTable, schema: pa.Schema) -> Iterator[tuple[str, pc.
                 if value is None:
                     continue
                 limit = pa.scalar(value, field_.type)
-                own = column >= limit if low else column <= limit
-                held &= own if nulls == 0 else own | column.is_null()
-        yield inside(unquote(action["path"])), held
+                condition = column >= limit if low else column <= limit
+                guarantee &= condition if nulls == 0 else condition | column.is_null()
+        yield inside(unquote(action["path"])), guarantee
 
 
 def history(handle: DeltaTable, limit: int | None = None) -> list[Record]:
@@ -314,8 +316,8 @@ def done_already(handle: DeltaTable, transaction: tuple[str, int] | None) -> boo
     """Whether the table holds `transaction` (application id, number) or a later one of its id."""
     if transaction is None:
         return False
-    seen = transaction_version(handle, transaction[0])
-    return seen is not None and seen >= transaction[1]
+    newest = transaction_version(handle, transaction[0])
+    return newest is not None and newest >= transaction[1]
 
 
 def committed_version(uri: str, write: str, since: int | None) -> int | None:
@@ -360,11 +362,11 @@ def refuse_stale(
             for record in consistently(lambda: history(DeltaTable(handle.table_uri)))
             if record.version in changed
         ]
-        which = ", ".join(f"{k}={v}" for k, v in partition.items()) or "the partition written"
+        place = ", ".join(f"{k}={v}" for k, v in partition.items()) or "the partition written"
         by = "; ".join(f"version {r.version} by {r.job or 'another program'}" for r in records[:3])
         by = by or f"version {changed[-1]}"
         raise LakeConflict(
-            f"{declared.name}: {which} was changed by another writer while this {change.mode} ran "
+            f"{declared.name}: {place} was changed by another writer while this {change.mode} ran "
             f"({by}); a partition has one writer at a time: run the job again"
         )
 
@@ -412,26 +414,17 @@ def commit_files(
         LakeConflict: the partition was changed after the base.
         LakeFailed: the log could not be written.
     """
-    for add in adds:
-        for name, value in change.partition.items():
-            if add.partition_values.get(name) != value:
-                raise LakeFailed(
-                    f"{declared.name}: {add.path} holds {name}={add.partition_values.get(name)}; "
-                    f"this write replaces {name}={value} alone"
-                )
+    _check_partition(declared, adds, change)
     counts = {
         "rows": sum(json.loads(add.stats)["numRecords"] for add in adds),
         "files": len(adds),
         "bytes": sum(add.size for add in adds),
     }
-    text = user_metadata(change, write, counts)
     properties = CommitProperties(
-        custom_metadata={"userMetadata": text},
+        custom_metadata={"userMetadata": user_metadata(change, write, counts)},
         max_commit_retries=0,
         app_transactions=[Transaction(*change.transaction)] if change.transaction else None,
     )
-    schema = Schema.from_arrow(declared.schema)
-    partition_by = list(declared.partition_by)
     touched = list(
         {json.dumps(add.partition_values): add.partition_values for add in adds}.values()
     )
@@ -443,29 +436,8 @@ def commit_files(
                 return Commit(declared.name, handle.version(), 0, 0, 0, skipped=True)
             refuse_stale(handle, declared, change, touched)
         try:
-            if handle is None:
-                create_table_with_add_actions(
-                    uri,
-                    schema,
-                    list(adds),
-                    mode="error",
-                    partition_by=partition_by,
-                    name=declared.name,
-                    description=declared.meaning,
-                    configuration={"delta.enableDeletionVectors": "false"},
-                    commit_properties=properties,
-                )
-                return Commit(declared.name, 0, **counts)
-            handle.create_write_transaction(
-                list(adds),
-                "overwrite" if change.mode == "replace" else "append",
-                schema,
-                partition_by,
-                [(name, "=", value) for name, value in change.partition.items()] or None,
-                commit_properties=properties,
-            )
-            # Without retries a commit that comes about is the one after what was read.
-            return Commit(declared.name, handle.version() + 1, **counts)
+            version = _commit(handle, uri, declared, adds, change, properties)
+            return Commit(declared.name, version, **counts)
         except (DeltaError, OSError) as error:
             # The commit may have come about all the same: an answer lost on the way, or a
             # checkpoint after it that failed. Trying again would add the rows twice.
@@ -481,3 +453,52 @@ def commit_files(
         f"{declared.name}: other writers took every version in {_ATTEMPTS} attempts; run the job "
         f"again ({failure})"
     )
+
+
+def _check_partition(declared: Table, adds: Sequence[AddAction], change: Change) -> None:
+    """Raise `LakeFailed` for a file that lies outside the partition that the change replaces."""
+    for add in adds:
+        for name, value in change.partition.items():
+            if add.partition_values.get(name) != value:
+                raise LakeFailed(
+                    f"{declared.name}: {add.path} holds {name}={add.partition_values.get(name)}; "
+                    f"this write replaces {name}={value} alone"
+                )
+
+
+def _commit(
+    handle: DeltaTable | None,
+    uri: str,
+    declared: Table,
+    adds: Sequence[AddAction],
+    change: Change,
+    properties: CommitProperties,
+) -> int:
+    """One attempt at a commit, by which the table comes into being where there is no handle.
+
+    Returns the version made: without retries it is the one after what was read.
+    """
+    schema = Schema.from_arrow(declared.schema)
+    partition_by = list(declared.partition_by)
+    if handle is None:
+        create_table_with_add_actions(
+            uri,
+            schema,
+            list(adds),
+            mode="error",
+            partition_by=partition_by,
+            name=declared.name,
+            description=declared.meaning,
+            configuration={"delta.enableDeletionVectors": "false"},
+            commit_properties=properties,
+        )
+        return 0
+    handle.create_write_transaction(
+        list(adds),
+        "overwrite" if change.mode == "replace" else "append",
+        schema,
+        partition_by,
+        [(name, "=", value) for name, value in change.partition.items()] or None,
+        commit_properties=properties,
+    )
+    return int(handle.version()) + 1

@@ -65,7 +65,7 @@ class SortedFiles:
         key = word.encode()
         file, bounds = self._open(path)
         with file:
-            found = []
+            tables = []
             for group, (least, most) in enumerate(bounds):
                 if not least <= key <= most:
                     continue
@@ -75,8 +75,8 @@ class SortedFiles:
                     rows = rows.select(columns)
                     if end - start < rows.num_rows:
                         rows = _copied(rows, start, end)
-                    found.append(rows.cast(schema))
-        return pa.concat_tables(found) if found else schema.empty_table()
+                    tables.append(rows.cast(schema))
+        return pa.concat_tables(tables) if tables else schema.empty_table()
 
     def words(self, path: str, count: str) -> Iterator[tuple[pa.Array, pa.Array]]:
         """The different words of a file with their `count`, which is the same in all of their rows.
@@ -125,14 +125,14 @@ def _copied(rows: pa.Table, start: int, end: int) -> pa.Table:
 def _bounds(metadata: pq.FileMetaData, column: str) -> list[tuple[bytes, bytes]]:
     """As bytes, as the tables are sorted; a group without bounds may have any word."""
     place = metadata.schema.names.index(column)
-    found = []
+    bounds_of_groups = []
     for group in range(metadata.num_row_groups):
         bounds = metadata.row_group(group).column(place).statistics
         if bounds is None or not bounds.has_min_max:
-            found.append((b"", b"\xff"))
+            bounds_of_groups.append((b"", b"\xff"))
         else:
-            found.append((bounds.min.encode(), bounds.max.encode()))
-    return found
+            bounds_of_groups.append((bounds.min.encode(), bounds.max.encode()))
+    return bounds_of_groups
 
 
 def coded(words: pa.ChunkedArray) -> pa.DictionaryArray:

@@ -16,10 +16,12 @@ def parts(rows: pa.Table, partition_by: tuple[str, ...]) -> Iterator[tuple[list[
     if not partition_by:
         yield [], rows
         return
-    found = rows.select(list(partition_by)).group_by(list(partition_by)).aggregate([]).to_pylist()
-    for values in found:
+    partitions = (
+        rows.select(list(partition_by)).group_by(list(partition_by)).aggregate([]).to_pylist()
+    )
+    for values in partitions:
         mask = None
-        for name in partition_by if len(found) > 1 else ():
+        for name in partition_by if len(partitions) > 1 else ():
             column, value = rows.column(name), values[name]
             same = (
                 pc.is_null(column)

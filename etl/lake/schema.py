@@ -40,28 +40,28 @@ def differences(expected: list[tuple[str, str]], got: list[tuple[str, str]]) -> 
     Each entry names the kind of difference and every column that shows it: missing, not declared,
     of another type, given twice, in another order.
     """
-    wanted, found = dict(expected), dict(got)
+    declared_types, actual_types = dict(expected), dict(got)
     names = [name for name, _ in got]
     twice = sorted({name for name in names if names.count(name) > 1})
-    missing = [f"{name} ({kind})" for name, kind in expected if name not in found]
-    extra = [f"{name} ({kind})" for name, kind in got if name not in wanted]
+    missing = [f"{name} ({kind})" for name, kind in expected if name not in actual_types]
+    extra = [f"{name} ({kind})" for name, kind in got if name not in declared_types]
     mistyped = [
-        f"{name} is {found[name]}, declared {kind}"
+        f"{name} is {actual_types[name]}, declared {kind}"
         for name, kind in expected
-        if name in found and found[name] != kind
+        if name in actual_types and actual_types[name] != kind
     ]
     lines = [
-        f"{what}: {', '.join(which)}"
-        for what, which in (
+        f"{kind_of_difference}: {', '.join(names_concerned)}"
+        for kind_of_difference, names_concerned in (
             ("missing", missing),
             ("not declared", extra),
             ("of another type", mistyped),
             ("given twice", twice),
         )
-        if which
+        if names_concerned
     ]
     if not lines and names != [name for name, _ in expected]:
-        lines.append(f"order: {', '.join(names)}; declared {', '.join(wanted)}")
+        lines.append(f"order: {', '.join(names)}; declared {', '.join(declared_types)}")
     return lines
 
 

@@ -29,12 +29,12 @@ ENGINES = ("delta-rs", "delta-spark")
 
 
 def _pick_engine(engine: str) -> str:
-    there = running().has_class(DELTA_EXTENSION)
+    has_connector = running().has_class(DELTA_EXTENSION)
     if engine == "auto":
-        return "delta-spark" if there else "delta-rs"
+        return "delta-spark" if has_connector else "delta-rs"
     if engine not in ENGINES:
         raise LakeError(f"engine={engine}: expected one of auto, {', '.join(ENGINES)}")
-    if engine == "delta-spark" and not there:
+    if engine == "delta-spark" and not has_connector:
         raise LakeError(
             "engine=delta-spark: its classes are not on Spark's classpath; start the job with "
             "spark-submit --packages io.delta:delta-spark_… or use engine=delta-rs"
@@ -101,8 +101,8 @@ class Lake:
         declared = log.declaration(table)
         _check_partition(declared, where)
         uri = table_uri(self.root, table)
-        found = [file.path for file in arrow.files(self.root, table) if file.lies_in(where)]
-        rows = [(uri, path) for path in sorted(found)]
+        paths = [file.path for file in arrow.files(self.root, table) if file.lies_in(where)]
+        rows = [(uri, path) for path in sorted(paths)]
         return self.spark.createDataFrame(rows, "table string, file string")
 
     def append(

@@ -133,22 +133,22 @@ def listing(filesystem: pa_fs.FileSystem, folder: str) -> list[pa_fs.FileInfo]:
     """The files below a folder; none where it is not there."""
     selector = pa_fs.FileSelector(folder, recursive=True, allow_not_found=True)
     try:
-        found = filesystem.get_file_info(selector)
+        entries = filesystem.get_file_info(selector)
     except FileNotFoundError:
         # Arrow says so, in spite of the selector, of a folder made while it was looking.
         return []
-    return [info for info in _not_by_links(filesystem, found) if info.is_file]
+    return [info for info in _not_by_links(filesystem, entries) if info.is_file]
 
 
 def _not_by_links(
-    filesystem: pa_fs.FileSystem, found: Sequence[pa_fs.FileInfo]
+    filesystem: pa_fs.FileSystem, entries: Sequence[pa_fs.FileInfo]
 ) -> Iterator[pa_fs.FileInfo]:
     """Those that lie in the table's own folders: Arrow follows links, to where nothing is ours."""
     if not isinstance(filesystem, pa_fs.SubTreeFileSystem):
-        yield from found
+        yield from entries
         return
     links: list[str] = []
-    for info in sorted(found, key=lambda info: info.path):
+    for info in sorted(entries, key=lambda info: info.path):
         if any(info.path.startswith(link) for link in links):
             continue
         if not info.is_file and os.path.islink(os.path.join(filesystem.base_path, info.path)):

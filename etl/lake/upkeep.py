@@ -88,17 +88,17 @@ def compact(root: str, declared: Table, *, dry_run: bool = False) -> Compacted:
             _merge(files, declared, group, f"{write}/{number}")
             for number, group in enumerate(groups)
         )
-        done = _commit_merged(uri, declared, groups, write, rows)
+        compacted = _commit_merged(uri, declared, groups, write, rows)
     except Exception:
         if log.committed_version(uri, write, handle.version()) is None:
             staging.discard(files, write)
         raise
-    if not done.merged:
+    if not compacted.merged:
         staging.discard(files, write)
-        return done
+        return compacted
     staging.finish(files, write)
     DeltaTable(uri).create_checkpoint()  # what was merged need not be read any more to open it
-    return done
+    return compacted
 
 
 def _groups(files: Sequence[File]) -> list[list[File]]:
@@ -109,14 +109,17 @@ def _groups(files: Sequence[File]) -> list[list[File]]:
             partitions[file.partition].append(file)
     groups: list[list[File]] = []
     for members in partitions.values():
-        held: list[File] = []
+        members_so_far: list[File] = []
         for file in members:
-            size, rows = sum(f.size for f in held), sum(f.rows or 0 for f in held)
+            size, rows = (
+                sum(f.size for f in members_so_far),
+                sum(f.rows or 0 for f in members_so_far),
+            )
             if size + file.size > MERGED_BYTES or rows + (file.rows or 0) > MERGED_ROWS:
-                groups.append(held)
-                held = []
-            held.append(file)
-        groups.append(held)
+                groups.append(members_so_far)
+                members_so_far = []
+            members_so_far.append(file)
+        groups.append(members_so_far)
     return [group for group in groups if len(group) > 1]
 
 

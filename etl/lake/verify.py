@@ -60,8 +60,10 @@ def verify(root: str, declared: Table) -> Verified:
     writing = {info.base_name for info in listing(files, MARKERS)}
     listed = pa.table(handle.get_add_actions(flatten=True)).to_pylist()
     with ThreadPoolExecutor(_THREADS) as pool:
-        for found in pool.map(lambda add: list(_file_faults(files, declared, add, stored)), listed):
-            faults += found
+        for file_faults in pool.map(
+            lambda add: list(_file_faults(files, declared, add, stored)), listed
+        ):
+            faults += file_faults
     named = {unquote(add["path"]) for add in listed}
     staged = [path for path in stored if path not in named and _is_staged(path, writing)]
     unnamed = len(stored.keys() - named) - len(staged)
@@ -76,8 +78,8 @@ def verify(root: str, declared: Table) -> Verified:
 def undeclared(root: str) -> list[str]:
     """What lies in the lake's folder and is no declared table."""
     files = filesystem(table_uri(root, "").rstrip("/"))
-    found = files.get_file_info(pa_fs.FileSelector("", allow_not_found=True))
-    names = {info.path.strip("/").split("/")[0] for info in found}
+    entries = files.get_file_info(pa_fs.FileSelector("", allow_not_found=True))
+    names = {info.path.strip("/").split("/")[0] for info in entries}
     return sorted(name for name in names if name not in TABLES and not name.startswith("_"))
 
 

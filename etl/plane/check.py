@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from conf import UserError
-from etl.lake.text import aligned
+from etl.looking.columns import aligned
 
 
 @dataclass(frozen=True)

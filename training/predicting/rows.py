@@ -23,7 +23,7 @@ from conf import UserError
 from conf.progress import Progress
 from etl.declaration import ItemTable
 from etl.lake import arrow, tables
-from etl.lake.show import sql_where
+from etl.looking.show import sql_where
 from etl.registry import ITEM_TABLES
 from training import launch
 from training.models.loading import ModelSource

@@ -16,7 +16,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from conf import JobFailed, UserError, load
-from etl.amod import job, staging
+from etl.amod import staging, wave_tasks
 from etl.amod.job import Extraction
 from etl.amod.plan import plan
 from etl.amod.settings import Settings, decisive
@@ -428,6 +428,6 @@ def test_the_units_of_a_file_cover_it(parts: Path) -> None:
     plain.write_bytes(depcc_part(PARTS["a.gz"]))
     (file,) = list_inputs([str(plain)])
     entry = plan([], [file], 1)[0]
-    cut = job._units(entry, settings)
+    cut = wave_tasks.units_of(entry, settings)
     assert len(cut) > 3
     assert (cut[0].start, cut[-1].end) == (0, file.bytes)

@@ -143,9 +143,9 @@ def test_progress_of_workers_is_counted_here(pool):
             progress.advance(one.num_rows)
             yield one
 
-    before = progress.done()
+    before = progress.bytes_read()
     run(pool, tells, batch(1, 2, 3), batch(4))
-    assert progress.done() - before == 4
+    assert progress.bytes_read() - before == 4
 
 
 def test_a_local_function_is_pickled_as_a_name():
@@ -162,7 +162,7 @@ def test_a_local_function_is_pickled_as_a_name():
 
 def test_progress_of_a_task_that_another_one_overtook_is_counted():
     pool = Pool(1)
-    before = progress.done()
+    before = progress.bytes_read()
 
     def tells(batches):
         for one in batches:
@@ -176,6 +176,6 @@ def test_progress_of_a_task_that_another_one_overtook_is_counted():
 
     try:
         assert len(list(pool.run("slow", cloudpickle.dumps(tells), batches()))) == 2
-        assert progress.done() - before == 6
+        assert progress.bytes_read() - before == 6
     finally:
         pool.close()

@@ -7,8 +7,8 @@ import conf
 from conf import UserError
 from etl.datasheet import Settings, write
 from etl.lake import arrow
-from etl.lake.datasheet import datasheet
-from etl.lake.tables import TABLES, table
+from etl.lake.tables import table
+from etl.looking.datasheet import datasheet
 
 ROW = {
     "item_id": "1",

@@ -16,7 +16,7 @@ from conf import ROOT
 from etl.lake import arrow, tables
 from etl.lake.__main__ import main
 from etl.lake.tables import TABLES, Table
-from etl.lake.text import aligned, cell, size, width
+from etl.looking.columns import aligned, cell, size, width
 from tests.etl.lake.compare import assert_same_rows
 
 PAIRS = [("uk", "false", "key", 3), ("uk", "red", "key", 9), ("de", "new", "moon", 2)]

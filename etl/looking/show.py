@@ -14,7 +14,7 @@ from etl.lake.errors import LakeError
 from etl.lake.log import File
 from etl.lake.schema import type_name
 from etl.lake.tables import TABLES, Table
-from etl.lake.text import aligned, number, size
+from etl.looking.columns import aligned, number, size
 
 _PARTITIONS = 20
 
@@ -81,11 +81,11 @@ def show(root: str, table: str, *, version: int | None, limit: int, where: str |
     files = arrow.files(root, table, version=version)
     declared = TABLES[table]
     newest = arrow.version(root, table)
-    shown = newest if version is None else version
+    version_shown = newest if version is None else version
     blocks = [
         f"{table}: {declared.meaning}\n"
-        f"version {shown}"
-        + ("" if shown == newest else f" (newest: {newest})")
+        f"version {version_shown}"
+        + ("" if version_shown == newest else f" (newest: {newest})")
         + f", {number(_rows(files))} rows in {len(files)} files, "
         + size(sum(file.size for file in files)),
         aligned(
@@ -106,8 +106,8 @@ def show(root: str, table: str, *, version: int | None, limit: int, where: str |
     counted = "count" in declared.schema.names
     order = ""
     if counted:
-        others = [f'"{name}"' for name in declared.schema.names if name != "count"]
-        order = f' ORDER BY "count" DESC NULLS LAST, {", ".join(others)}'
+        tie_breakers = [f'"{name}"' for name in declared.schema.names if name != "count"]
+        order = f' ORDER BY "count" DESC NULLS LAST, {", ".join(tie_breakers)}'
     sql = f"SELECT {sql_columns(declared)} FROM {table}{sql_where(where)}{order} LIMIT {limit}"
     rows = [
         list(row.values())

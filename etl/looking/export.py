@@ -27,8 +27,8 @@ import pyarrow.parquet as pq
 
 from conf import JobFailed, UserError
 from etl.lake import arrow, log
-from etl.lake.show import sql_columns, sql_where
 from etl.lake.staging import LEFTOVER_AGE
+from etl.looking.show import sql_columns, sql_where
 
 FORMATS = ("tsv", "csv", "jsonl", "parquet")
 
@@ -114,8 +114,8 @@ def _write_lines(
     for batch in batches:
         columns = [field(text_of(column)) for column in batch.columns]
         lines = pc.binary_join_element_wise(*columns, separator)
-        whole = pa.ListArray.from_arrays(pa.array([0, len(lines)], pa.int32()), lines)
-        out.write(pc.binary_join(whole, "\n")[0].as_buffer())
+        all_lines = pa.ListArray.from_arrays(pa.array([0, len(lines)], pa.int32()), lines)
+        out.write(pc.binary_join(all_lines, "\n")[0].as_buffer())
         out.write(b"\n")
         rows += batch.num_rows
     return rows

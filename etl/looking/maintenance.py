@@ -8,7 +8,7 @@ from typing import Any
 from conf import JobFailed
 from etl.lake import log, upkeep, verify
 from etl.lake.errors import LakeError
-from etl.lake.text import aligned, size
+from etl.looking.columns import aligned, size
 
 
 def run(command: str, settings: Any, table: str | None) -> str:
@@ -31,8 +31,8 @@ def run(command: str, settings: Any, table: str | None) -> str:
 def _compact(settings: Any, names: Sequence[str]) -> str:
     rows = []
     for name in names:
-        done = upkeep.compact(settings.lake, log.declaration(name), dry_run=settings.dry_run)
-        rows.append((name, done.merged, done.into))
+        compacted = upkeep.compact(settings.lake, log.declaration(name), dry_run=settings.dry_run)
+        rows.append((name, compacted.merged, compacted.into))
     verb = "would be merged" if settings.dry_run else "merged"
     return aligned(["table", f"files {verb}", "into"], rows)
 
@@ -42,8 +42,8 @@ def _vacuum(settings: Any, names: Sequence[str]) -> str:
     rows = []
     for name in names:
         declared = log.declaration(name)
-        done = upkeep.vacuum(settings.lake, declared, older_than, dry_run=settings.dry_run)
-        rows.append((name, done.files, done.logs, size(done.bytes)))
+        vacuumed = upkeep.vacuum(settings.lake, declared, older_than, dry_run=settings.dry_run)
+        rows.append((name, vacuumed.files, vacuumed.logs, size(vacuumed.bytes)))
     verb = "that would be deleted" if settings.dry_run else "deleted"
     return aligned(["table", f"files {verb}", "logs", "size"], rows)
 

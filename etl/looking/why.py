@@ -7,7 +7,7 @@ from typing import Any
 
 from conf import JobFailed
 from etl.lake import arrow
-from etl.lake.text import aligned, number
+from etl.looking.columns import aligned, number
 
 _PARTNERS = 20_000  # of a word, most frequent first, searched for near spellings
 
@@ -31,30 +31,30 @@ def why(root: str, adjective: str, noun: str, limit: int) -> str:
         JobFailed: the pair is not in the table; near spellings are named.
     """
     pair = f"adjective = {_quoted(adjective)} AND noun = {_quoted(noun)}"
-    found = _records(
+    pair_counts = _records(
         root,
         "amod_pairs",
         f'SELECT corpus, "count" FROM amod_pairs WHERE {pair} ORDER BY "count" DESC, corpus',
     )
-    if not found:
+    if not pair_counts:
         raise JobFailed(_absent(root, adjective, noun))
     there = arrow.tables(root)
-    ranks = _ranks(root, noun, {row["corpus"]: row["count"] for row in found})
+    ranks = _ranks(root, noun, {row["corpus"]: row["count"] for row in pair_counts})
     measures = {}
     if "amod_association" in there:
         sql = f"SELECT * FROM amod_association WHERE {pair}"
         measures = {row["corpus"]: row for row in _records(root, "amod_association", sql)}
     names = ("adjective_count", "noun_count", "pmi", "npmi", "log_dice")
     lines = []
-    for row in found:
+    for row in pair_counts:
         rank, adjectives = ranks[row["corpus"]]
-        own = measures.get(row["corpus"], {})
+        association = measures.get(row["corpus"], {})
         lines.append(
             [
                 row["corpus"],
                 row["count"],
                 f"{number(rank)} of {number(adjectives)}",
-                *(own.get(name) for name in names),
+                *(association.get(name) for name in names),
             ]
         )
     header = ("corpus", "count", f'rank with "{noun}"', *names)
@@ -96,7 +96,7 @@ def _ranks(root: str, noun: str, counts: dict[str, int]) -> dict[str, tuple[int,
 
 def _absent(root: str, adjective: str, noun: str) -> str:
     parts = [f"no pair {adjective!r} {noun!r} in amod_pairs of lake={root}"]
-    for word, column, wanted, partner in (
+    for word, column, other_word, partner in (
         (adjective, "adjective", noun, "noun"),
         (noun, "noun", adjective, "adjective"),
     ):
@@ -108,7 +108,7 @@ def _absent(root: str, adjective: str, noun: str) -> str:
         if not partners:
             parts.append(f"the {column} {word!r} is in no pair")
             continue
-        near = difflib.get_close_matches(wanted, partners, n=3, cutoff=0.6)
+        near = difflib.get_close_matches(other_word, partners, n=3, cutoff=0.6)
         most = near or partners[:3]
         kind = "near" if near else "most often"
         parts.append(f"{partner}s seen with {word!r}, {kind}: {', '.join(most)}")

@@ -1,0 +1,82 @@
+"""What became of the files of a wave, and what was left out of them, from what tasks said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from etl.amod import plan, results
+from etl.amod.plan import DONE, Entry
+from etl.amod.settings import PARSED, Settings
+
+Tallies = dict[tuple[str, str], tuple[int, str | None]]
+"""(table, reason) -> (count, sample): rows of the table ``dropped``."""
+
+
+def grouped_by_file(rows: Sequence[Any]) -> dict[int, list[Any]]:
+    """Statements of tasks by the number of their file, in a set order."""
+    grouped: dict[int, list[Any]] = {}
+    for row in sorted(rows, key=lambda row: (row["file"], row["kind"], row["reason"])):
+        grouped.setdefault(row["file"], []).append(row)
+    return grouped
+
+
+def outcome_of(entry: Entry, statements: Sequence[Any], settings: Settings) -> Entry:
+    """The ledger's entry of a file that a wave has read, from the statements of its tasks.
+
+    A file fails where a task says so, and where more than max_rejected of its lines are malformed.
+    """
+    stats = {row["reason"]: row["count"] for row in statements if row["kind"] == "stat"}
+    rejected = [row for row in statements if row["kind"] == "rejected"]
+    bad = sum(row["count"] for row in rejected)
+    outcome = replace(
+        entry,
+        status=DONE,
+        sentences=stats.get("sentences", 0),
+        tokens=stats.get("tokens", 0),
+        pairs=stats.get("pairs", 0),
+        rejected_lines=bad,
+    )
+    faults = sorted(row["reason"] for row in statements if row["kind"] == "failed")
+    if faults:
+        return plan.failed(outcome, faults[0])
+    if bad > settings.max_rejected * stats.get("lines", 0):
+        # A head goes missing when its own line is damaged: of two, that is the cause.
+        worst = max(rejected, key=lambda row: (row["count"], row["reason"] != "head_missing"))
+        return plan.failed(
+            outcome,
+            f"{bad} of {stats.get('lines', 0)} "
+            f"{'lines' if settings.source in PARSED else 'documents'} malformed, more "
+            f"than max_rejected={settings.max_rejected:g}; most often {worst['reason']} "
+            f"({worst['count']}), as {_sample(entry, worst)}",
+        )
+    return outcome
+
+
+def left_out_of(outcomes: Sequence[Entry], statements: Mapping[int, Sequence[Any]]) -> Tallies:
+    """What the files of a wave that were read had left out."""
+    left_out: Tallies = {}
+    for file, entry in enumerate(outcomes):
+        for row in statements.get(file, []) if entry.status == DONE else ():
+            if row["kind"] in ("rejected", "left_out"):
+                tally = row["count"], _sample(entry, row)
+                left_out = added(left_out, {("amod_counts", row["reason"]): tally})
+    return left_out
+
+
+def added(one: Tallies, two: Tallies) -> Tallies:
+    """The sums of two; of samples the first by name, whatever was read first."""
+    total = dict(one)
+    for key, (count, sample) in two.items():
+        earlier_count, earlier_sample = total.get(key, (0, None))
+        samples = [text for text in (sample, earlier_sample) if text is not None]
+        total[key] = (earlier_count + count, min(samples, default=None))
+    return total
+
+
+def _sample(entry: Entry, row: Any) -> str:
+    """``path, line 12: text`` (or without a line, where none is known)."""
+    first = row["first"]
+    line = f", line {first['place']}" if first["place"] < results.NO_PLACE else ""
+    return f"{entry.path}{line}: {first['text']}"

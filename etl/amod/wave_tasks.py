@@ -1,0 +1,118 @@
+"""The distributed part of a wave: its files cut into units, dealt out over tasks, counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, replace
+from heapq import heappop, heappush
+from typing import Any, Literal
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from etl.amod import reading, tasks
+from etl.amod.kernel import available
+from etl.amod.plan import Entry
+from etl.amod.settings import PARSED, Settings
+from etl.corpora.files import InputFile, Unit, Unreadable, units
+from etl.engine import Engine, map_arrow
+from etl.parsing import sparknlp_parser
+
+_CUT_AT: dict[str, Literal["xml", "lines"]] = {
+    "depcc": "lines",
+    "conllu": "lines",
+    "wikipedia": "xml",
+    "text": "lines",
+}
+
+_TASK_BYTES = 8 << 20  # the least worth a task of its own
+
+
+def staged_rows(engine: Engine, settings: Settings, entries: Sequence[Entry]) -> DataFrame:
+    """The distributed part: the files of a wave to staged rows (computed when written)."""
+    shares, numbers = dealt_out(engine, settings, entries)
+    task, schema = tasks.Task.of(settings), from_arrow_schema(tasks.STAGED)
+    if settings.source in PARSED:
+        compiled = not task.by_sentence and "compiled" in available()
+        if engine.is_cluster and settings.kernel == "auto":
+            # Where an executor cannot load the kernel that it was sent, the job is to fail.
+            task = replace(task, kernel="compiled")
+        counts = shares_of(shares, tasks.count_units, task)
+        return map_arrow(
+            numbers, counts, schema, compiled=compiled and settings.kernel != "reference"
+        )
+    if task.packs_pairs:
+        # Counting costs no more than reading: there is nothing to deal out.
+        return map_arrow(numbers, shares_of(shares, reading.count_text_units, task), schema)
+    read = map_arrow(numbers, shares_of(shares, reading.read_units, task), schema)
+    # Parsing costs a hundred times what reading does, and files come in any number and size.
+    dealt = read.repartition(settings.partitions or engine.partitions(4 * len(shares), 0))
+    if settings.text_parser != "sparknlp":
+        return map_arrow(
+            dealt,
+            lambda batches: tasks.parse_documents(reading.prepared(batches, task), task),
+            schema,
+        )
+    dealt = map_arrow(dealt, lambda batches: reading.prepared(batches, task), schema)
+    # A document has one paragraph a line; to a parser a blank line parts paragraphs.
+    apart = F.regexp_replace("text", "\n", "\n\n")
+    documents = dealt.where("kind = 'document'").withColumn("text", apart)
+    annotated = sparknlp_parser.with_tokens(
+        sparknlp_parser.annotate(documents, settings.parser_model)
+    )
+    return dealt.where("kind <> 'document'").unionByName(
+        map_arrow(annotated, lambda batches: tasks.take_annotated(batches, task), schema)
+    )
+
+
+def dealt_out(
+    engine: Engine, settings: Settings, entries: Sequence[Entry]
+) -> tuple[list[list[dict[str, Any]]], DataFrame]:
+    """The units of a wave dealt out over tasks, and a frame with the number of each share."""
+    work = [
+        {"file": file, **asdict(unit)}
+        for file, entry in enumerate(entries)
+        for unit in units_of(entry, settings)
+    ]
+    size = sum(entry.bytes for entry in entries)
+    count = settings.partitions or engine.partitions(len(work), size // _TASK_BYTES + 1)
+    shares = _shares(work, count)
+    return shares, engine.spark.range(0, len(shares), 1, len(shares))
+
+
+def _shares(work: Sequence[dict[str, Any]], count: int) -> list[list[dict[str, Any]]]:
+    """Units of work dealt out over `count` tasks, about as many stored bytes to each."""
+    shares: list[list[dict[str, Any]]] = [[] for _ in range(min(count, len(work)))]
+    load = [(0, number) for number in range(len(shares))]
+    for unit in sorted(work, key=lambda unit: unit["start"] - unit["end"]):
+        size, number = heappop(load)
+        shares[number].append(unit)
+        heappush(load, (size + unit["end"] - unit["start"], number))
+    return shares
+
+
+def shares_of(
+    shares: Sequence[Sequence[dict[str, Any]]],
+    function: Callable[[Iterable[pa.RecordBatch], tasks.Task], Iterator[pa.RecordBatch]],
+    task: tasks.Task,
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """A function of the numbers of shares that runs `function` on their units of work."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                work = pa.RecordBatch.from_pylist(list(shares[number]), schema=tasks.UNITS)
+                yield from function([work], task)
+
+    return run
+
+
+def units_of(entry: Entry, settings: Settings) -> list[Unit]:
+    file = InputFile(entry.path, entry.bytes, entry.modified)
+    try:
+        return units(file, _CUT_AT[settings.source], settings.unit_bytes)
+    except Unreadable:
+        # the task that reads it says so again, and there it is recorded
+        return units(file, "whole")

@@ -1,0 +1,1 @@
+"""The lake as a person looks at it: tables shown, explained, exported and described."""
