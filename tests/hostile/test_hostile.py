@@ -27,8 +27,8 @@ from etl.corpora.files import Unreadable, open_input
 from etl.knowledge import wordnet
 from etl.lake import arrow, log, upkeep
 from etl.lake.errors import LakeError
-from etl.looking.export import export
 from etl.lake.tables import TABLES
+from etl.looking.export import export
 from etl.published import pickles
 from tests.etl.knowledge import wordnet_files
 
