@@ -174,7 +174,7 @@ def adept(place: Workplace, share: int) -> Figures:
     lake = place.inputs / f"lake-adept-{share}"
     if not (lake / "complete").exists():
         shutil.rmtree(lake, ignore_errors=True)
-        limit = {"SAIL_RUNTIME__MEMORY_POOL__FAIR__MAX_SIZE": "4000000000"}
+        limit = {"SAIL_RUNTIME__MEMORY_POOL__FAIR__MAX_SIZE": "10000000000"}
         limit["TMPDIR"] = place.scratch(place.inputs)
         generate = caller("benchmarks.adept_generator:generate", size, str(lake))
         measured(generate, env=limit).checked()
