@@ -24,28 +24,28 @@ VALUES = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=4, m
 @given(VALUES)
 def test_coefficients_are_scipys_with_ties(rows: list[tuple[int, int]]) -> None:
     ratings, values = [float(a) for a, _ in rows], [float(b) for _, b in rows]
-    found = correlation("count", ratings, values)
-    assert found.spearman == pytest.approx(stats.spearmanr(ratings, values).statistic)
-    assert found.kendall == pytest.approx(stats.kendalltau(ratings, values).statistic)
-    assert found.low <= found.high
+    result = correlation("count", ratings, values)
+    assert result.spearman == pytest.approx(stats.spearmanr(ratings, values).statistic)
+    assert result.kendall == pytest.approx(stats.kendalltau(ratings, values).statistic)
+    assert result.low <= result.high
 
 
 def test_a_pair_without_a_value_is_left_out_and_the_same_seed_gives_the_same_bounds() -> None:
     random = np.random.default_rng(1)
     ratings = random.normal(size=200)
     values: list[float | None] = [*(ratings[:199] + random.normal(size=199)), None]
-    found = correlation("pmi", list(ratings), values, seed=3)
-    assert found.pairs == 199
-    assert found.low < found.spearman < found.high
-    assert found == correlation("pmi", list(ratings), values, seed=3)
-    assert found != correlation("pmi", list(ratings), values, seed=4)
+    result = correlation("pmi", list(ratings), values, seed=3)
+    assert result.pairs == 199
+    assert result.low < result.spearman < result.high
+    assert result == correlation("pmi", list(ratings), values, seed=3)
+    assert result != correlation("pmi", list(ratings), values, seed=4)
 
 
 @pytest.mark.parametrize("values", [[], [None, None, None], [1.0, 1.0, 1.0], [1.0, 2.0]])
 def test_too_few_or_equal_values_have_no_correlation(values: list[float | None]) -> None:
-    found = correlation("pmi", [float(i) for i in range(len(values))], values)
-    assert math.isnan(found.spearman)
-    assert math.isnan(found.kendall)
+    result = correlation("pmi", [float(i) for i in range(len(values))], values)
+    assert math.isnan(result.spearman)
+    assert math.isnan(result.kendall)
 
 
 @pytest.mark.parametrize(
@@ -76,11 +76,11 @@ def test_a_pair_that_the_corpus_does_not_have_counts_nought_times() -> None:
             **{name: [2.0, 1.0] for name in ("pmi", "npmi", "log_dice")},
         }
     )
-    found = correlations(ratings(), association, {"m": {"a": 2.0, "b": 1.0, "c": 0.0}})
-    assert [(each.measure, each.pairs) for each in found] == [
+    results = correlations(ratings(), association, {"m": {"a": 2.0, "b": 1.0, "c": 0.0}})
+    assert [(each.measure, each.pairs) for each in results] == [
         ("count", 3), ("pmi", 2), ("npmi", 2), ("log_dice", 2), ("m", 3),
     ]  # fmt: skip
-    assert found[0].spearman == found[-1].spearman == 1.0
+    assert results[0].spearman == results[-1].spearman == 1.0
 
 
 def test_the_command_prints_a_line_a_measure_and_says_what_is_missing(tmp_path, capsys) -> None:

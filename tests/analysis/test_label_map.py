@@ -48,16 +48,17 @@ def test_degrees_are_read_as_degrees():
 
 
 @pytest.mark.parametrize(
-    ("own", "wanted"), itertools.product((NLI, PLANE, ASP, ADEPT, ADEPT[1:4]), (*TWO, ADEPT))
+    ("model_labels", "task_labels"),
+    itertools.product((NLI, PLANE, ASP, ADEPT, ADEPT[1:4]), (*TWO, ADEPT)),
 )
-def test_reading_keeps_what_holds(own, wanted):
-    for label, said in reading(own, wanted).says.items():
-        assert holds(label) == holds(said)
-        assert said in wanted
+def test_reading_keeps_what_holds(model_labels, task_labels):
+    for label, answers in reading(model_labels, task_labels).says.items():
+        assert holds(label) == holds(answers)
+        assert answers in task_labels
 
 
 @pytest.mark.parametrize(
-    ("own", "wanted", "reason"),
+    ("model_labels", "task_labels", "reason"),
     [
         (PLANE, NLI, "which of neutral and contradiction"),
         ((), PLANE, "a generated meaning no label"),
@@ -66,9 +67,9 @@ def test_reading_keeps_what_holds(own, wanted):
         (NLI, ("up", "down"), "no answers are defined"),
     ],
 )
-def test_what_cannot_be_read_says_why(own, wanted, reason):
+def test_what_cannot_be_read_says_why(model_labels, task_labels, reason):
     with pytest.raises(Undefined, match=reason):
-        reading(own, wanted)
+        reading(model_labels, task_labels)
 
 
 def test_names_of_other_models_are_known_by_what_they_say():
@@ -101,6 +102,6 @@ def test_two_answers_are_two_way_already():
 
 
 def test_a_changed_map_has_another_fingerprint(monkeypatch):
-    before = label_map.fingerprint()
+    first_fingerprint = label_map.fingerprint()
     monkeypatch.setattr(label_map, "_text", lambda: "version: 2\n")
-    assert label_map.fingerprint() != before
+    assert label_map.fingerprint() != first_fingerprint

@@ -28,7 +28,7 @@ def rows(run, answers, gold="xxy", **more):
 
 @pytest.fixture
 def lake(tmp_path):
-    found = [
+    records = [
         *rows("one", "xyy"),
         *reversed(rows("two", "xxy")),
         *rows("three", "xxx", gold="xxx"),
@@ -38,17 +38,17 @@ def lake(tmp_path):
     arrow.append(
         str(tmp_path),
         "predictions",
-        pa.Table.from_pylist(found, table("predictions").schema),
+        pa.Table.from_pylist(records, table("predictions").schema),
         job="t",
     )
     return str(tmp_path)
 
 
 def test_items_are_paired_as_often_as_they_stand(lake):
-    found = pair(read_run(lake, "one"), read_run(lake, "two"))
-    assert found.item_ids == ["a", "a", "b"]
-    assert (found.gold, found.first, found.second) == (list("xxy"), list("xyy"), list("xxy"))
-    result = compare("accuracy", found, resampling=Resampling(resamples=50))
+    both = pair(read_run(lake, "one"), read_run(lake, "two"))
+    assert both.item_ids == ["a", "a", "b"]
+    assert (both.gold, both.first, both.second) == (list("xxy"), list("xyy"), list("xxy"))
+    result = compare("accuracy", both, resampling=Resampling(resamples=50))
     assert result.mcnemar.only_second == 1
 
 

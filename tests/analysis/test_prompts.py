@@ -19,14 +19,16 @@ MODEL = "bert"
 def rows(answers, scheme="two_shot"):
     """Rows of PLANE: (class, type, prompt, verbaliser, order, gold, predicted, scores)."""
     names = ("class", "inference_type", "prompt", "verbaliser", "premise_order", "gold")
-    found = []
+    records = []
     for at, (*key, predicted, scores) in enumerate(answers):
-        own = dict(zip(names, key, strict=True))
-        own |= {"predicted": predicted, "scores": scores, "text": "word", "model": MODEL}
-        found.append({**own, "scheme": scheme, "task": "plane", "item_id": str(at), "fold": "1"})
+        record = dict(zip(names, key, strict=True))
+        record |= {"predicted": predicted, "scores": scores, "text": "word", "model": MODEL}
+        records.append(
+            {**record, "scheme": scheme, "task": "plane", "item_id": str(at), "fold": "1"}
+        )
     schema = table("predictions").schema
     schema = schema.append(pa.field("class", pa.string()))
-    return pa.Table.from_pylist(found, schema.append(pa.field("inference_type", pa.int32())))
+    return pa.Table.from_pylist(records, schema.append(pa.field("inference_type", pa.int32())))
 
 
 YES, NO = "entailed", "not entailed"
@@ -59,7 +61,7 @@ def test_f1_by_hand():
     st.lists(st.tuples(st.sampled_from([YES, NO]), st.sampled_from([YES, NO, "other"])), min_size=1)
 )
 def test_f1_is_the_weighted_one_of_scikit_learn(pairs):
-    gold, predicted = (list(own) for own in zip(*pairs, strict=True))
+    gold, predicted = (list(labels) for labels in zip(*pairs, strict=True))
     expected = f1_score(
         gold, predicted, labels=sorted(set(gold)), average="weighted", zero_division=0
     )
@@ -67,52 +69,52 @@ def test_f1_is_the_weighted_one_of_scikit_learn(pairs):
 
 
 def test_first_token_and_restricted_choice_are_read_off_the_same_rows():
-    own = rows(two_shot("I", [True, False]) + two_shot("O", [False], gold=NO))
-    assert prompts.answers(own, "first") == [YES, None, None]
-    assert prompts.answers(own, "restricted") == [YES, YES, YES]
-    generated = own.set_column(
-        own.column_names.index("text"), "text", pa.nulls(own.num_rows, pa.string())
+    answered = rows(two_shot("I", [True, False]) + two_shot("O", [False], gold=NO))
+    assert prompts.answers(answered, "first") == [YES, None, None]
+    assert prompts.answers(answered, "restricted") == [YES, YES, YES]
+    generated = answered.set_column(
+        answered.column_names.index("text"), "text", pa.nulls(answered.num_rows, pa.string())
     )
     with pytest.raises(ValueError, match="no first tokens"):
         prompts.answers(generated, "first")
 
 
 def test_two_shot_layout_deviates_over_cells():
-    own = rows(
+    answered = rows(
         two_shot("I", [True])
         + two_shot("I", [False], prompt="plane/external@1")
         + two_shot("S", [True], inference=2, order="1,3")
         + two_shot("O", [True], gold=NO)
     )
-    found = {row["row"]: row for row in prompts.class_table(prompts.cells(own)).to_pylist()}
-    assert list(found) == ["I", "S", "O", "average"]
-    assert (found["I"]["mean"], found["I"]["cells"]) == (0.5, 2)
-    assert found["I"]["deviation"] == pytest.approx(1 / sqrt(2))
-    assert found["S"]["deviation"] is None
+    by_row = {row["row"]: row for row in prompts.class_table(prompts.cells(answered)).to_pylist()}
+    assert list(by_row) == ["I", "S", "O", "average"]
+    assert (by_row["I"]["mean"], by_row["I"]["cells"]) == (0.5, 2)
+    assert by_row["I"]["deviation"] == pytest.approx(1 / sqrt(2))
+    assert by_row["S"]["deviation"] is None
     # The mean of the classes, and the deviation of all four cells 1, 0, 1, 1.
-    assert found["average"]["mean"] == pytest.approx(5 / 6)
-    assert found["average"]["deviation"] == pytest.approx(0.5)
+    assert by_row["average"]["mean"] == pytest.approx(5 / 6)
+    assert by_row["average"]["deviation"] == pytest.approx(0.5)
 
 
 def test_zero_shot_layout_deviates_over_templates():
-    def asked(kind, prompt, inference, hit):
+    def answer_rows(kind, prompt, inference, hit):
         return two_shot(kind, [hit], prompt=prompt, inference=inference, order=None)
 
     both = ("plane/internal@1", "plane/external@1")
-    own = rows(
-        asked("I", both[0], 1, True)
-        + asked("I", both[0], 2, True)
-        + asked("I", both[1], 1, False)
-        + asked("I", both[1], 2, True)
-        + asked("S", both[0], 1, True)
-        + asked("S", both[1], 1, True),
+    answered = rows(
+        answer_rows("I", both[0], 1, True)
+        + answer_rows("I", both[0], 2, True)
+        + answer_rows("I", both[1], 1, False)
+        + answer_rows("I", both[1], 2, True)
+        + answer_rows("S", both[0], 1, True)
+        + answer_rows("S", both[1], 1, True),
         scheme="zero_shot",
     )
-    found = {row["row"]: row for row in prompts.class_table(prompts.cells(own)).to_pylist()}
-    assert found["I"]["mean"] == pytest.approx(3 / 4)
-    assert found["I"]["deviation"] == pytest.approx(0.5 / sqrt(2))
-    assert found["S"]["deviation"] == 0.0
-    assert found["average"]["deviation"] == pytest.approx(0.25 / sqrt(2))
+    by_row = {row["row"]: row for row in prompts.class_table(prompts.cells(answered)).to_pylist()}
+    assert by_row["I"]["mean"] == pytest.approx(3 / 4)
+    assert by_row["I"]["deviation"] == pytest.approx(0.5 / sqrt(2))
+    assert by_row["S"]["deviation"] == 0.0
+    assert by_row["average"]["deviation"] == pytest.approx(0.25 / sqrt(2))
 
 
 def test_cells_of_two_experiments_are_not_mixed():
@@ -122,24 +124,24 @@ def test_cells_of_two_experiments_are_not_mixed():
 
 
 def test_always_the_same_answer():
-    own = rows(two_shot("I", [False] * 3) + two_shot("O", [True], gold=NO))
-    assert prompts.always(own, YES).column("f1").to_pylist() == [1.0, 0.0]
+    answered = rows(two_shot("I", [False] * 3) + two_shot("O", [True], gold=NO))
+    assert prompts.always(answered, YES).column("f1").to_pylist() == [1.0, 0.0]
 
 
 def test_variance_of_templates_goes_over_orders():
-    own = rows(two_shot("I", [True]) + two_shot("I", [False], order="3,2"))
-    (row,) = prompts.template_variance(prompts.cells(own)).to_pylist()
+    answered = rows(two_shot("I", [True]) + two_shot("I", [False], order="3,2"))
+    (row,) = prompts.template_variance(prompts.cells(answered)).to_pylist()
     assert (row["mean"], row["cells"], row["inference_type"]) == (0.5, 2, 1)
     assert row["deviation"] == pytest.approx(1 / sqrt(2))
 
 
 def test_recency_knows_whether_the_last_example_helps():
-    own = rows(
+    answered = rows(
         # Subsective: types 1 and 2 hold, 3 does not.
         two_shot("S", [True], inference=1, order="2,3") + two_shot("S", [True], order="3,2")
     )
-    found = prompts.recency(prompts.cells(own)).to_pylist()
-    assert {(row["sequence"], row["last_agrees"]) for row in found} == {
+    sequences = prompts.recency(prompts.cells(answered)).to_pylist()
+    assert {(row["sequence"], row["last_agrees"]) for row in sequences} == {
         ("2,3,1", False),
         ("3,2,1", True),
     }
@@ -152,13 +154,13 @@ ASP_YES, ASP_NO = "entailment", "not_entailment"
 
 def asp_rows():
     """A test of two rows under two prompts: one of them right in both, the other in one."""
-    found = []
+    records = []
     for prompt, scores in (
         ("asp/follows@1", [FIRST_NO, FIRST_YES]),
         ("asp/true@1", [FIRST_NO] * 2),
     ):
-        for item, (gold, own) in enumerate(zip((ASP_YES, ASP_NO), scores, strict=True)):
-            found.append(
+        for item, (gold, label_scores) in enumerate(zip((ASP_YES, ASP_NO), scores, strict=True)):
+            records.append(
                 {
                     "run_id": "r",
                     "task": "asp",
@@ -166,13 +168,13 @@ def asp_rows():
                     "fold": "entailment",
                     "item_id": f"i{item}",
                     "gold": gold,
-                    "scores": own,
+                    "scores": label_scores,
                     "prompt": prompt,
                     "verbaliser": "yes/no",
                     "model": MODEL,
                 }
             )
-    return pa.Table.from_pylist(found, table("predictions").schema)
+    return pa.Table.from_pylist(records, table("predictions").schema)
 
 
 def test_asp_is_averaged_over_prompts_read_from_the_lake(tmp_path):

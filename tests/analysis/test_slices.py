@@ -36,8 +36,8 @@ def test_sygns_words_decide():
 
 def test_a_tokenizer_splits():
     pieces = {"fake": ["fake"], "counterfeit": ["counter", "##feit"]}
-    found = slices.subword_split(["fake", "counterfeit", None, "fake"], pieces.__getitem__)
-    assert found == ["whole", "split", None, "whole"]
+    parts = slices.subword_split(["fake", "counterfeit", None, "fake"], pieces.__getitem__)
+    assert parts == ["whole", "split", None, "whole"]
 
 
 def test_deciles_of_known_counts():
@@ -48,10 +48,10 @@ def test_deciles_of_known_counts():
 
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=200))
 def test_deciles_rise_with_counts(counts):
-    found = [int(str(value)) for value in slices.frequency_decile(counts)]
-    for count, value in zip(counts, found, strict=True):
+    deciles = [int(str(value)) for value in slices.frequency_decile(counts)]
+    for count, value in zip(counts, deciles, strict=True):
         assert (value == 0) == (count == 0) and value <= 10
-    pairs = sorted(zip(counts, found, strict=True))
+    pairs = sorted(zip(counts, deciles, strict=True))
     for (a, x), (b, y) in itertools.pairwise(pairs):
         assert x <= y and (a != b or x == y)
 
@@ -79,17 +79,17 @@ def lake(tmp_path):
 
 
 def test_counts_of_pairs(lake):
-    found = slices.pair_counts(
+    counts = slices.pair_counts(
         lake, "web", ["Red", "fake", "red", None], ["car", "gun", "gun", "car"]
     )
-    assert found == [7, 2, 0, None]
+    assert counts == [7, 2, 0, None]
     with pytest.raises(UserError, match="corpus=news: no pairs"):
         slices.pair_counts(lake, "news", ["red"], ["car"])
 
 
 def test_words_of_items_in_the_order_asked(lake):
-    found = slices.words(lake, "adept", "mine", ["2", "1", "2"])
-    assert found.to_pydict() == {"adjective": ["red"] * 3, "noun": ["gun", "car", "gun"]}
+    items = slices.words(lake, "adept", "mine", ["2", "1", "2"])
+    assert items.to_pydict() == {"adjective": ["red"] * 3, "noun": ["gun", "car", "gun"]}
     with pytest.raises(UserError, match="1 of 2 items, as 3, are not in the table adept"):
         slices.words(lake, "adept", "mine", ["1", "3"])
     with pytest.raises(UserError, match="1 of 1 items, as 1"):

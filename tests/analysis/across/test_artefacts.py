@@ -31,40 +31,47 @@ SILENT = [f"thing {at // 2}" for at in range(200)]
 
 
 def test_a_telling_part_is_found_and_a_silent_one_is_not():
-    found = {r["input"]: r for r in audit([rows(telling=TELLING, silent=SILENT)]).to_pylist()}
-    told, said = found["telling"], found["silent"]
-    assert (told["accuracy"], told["majority"], told["rows"], told["trained"]) == (1, 0.5, 50, 150)
-    assert told["p_holm"] < 0.01 and told["low"] > 0.9
-    assert said["p_holm"] > 0.05 and said["low"] < 0.5 < said["high"]
+    audited = {r["input"]: r for r in audit([rows(telling=TELLING, silent=SILENT)]).to_pylist()}
+    telling_row, silent_row = audited["telling"], audited["silent"]
+    assert (
+        telling_row["accuracy"],
+        telling_row["majority"],
+        telling_row["rows"],
+        telling_row["trained"],
+    ) == (1, 0.5, 50, 150)
+    assert telling_row["p_holm"] < 0.01 and telling_row["low"] > 0.9
+    assert silent_row["p_holm"] > 0.05 and silent_row["low"] < 0.5 < silent_row["high"]
 
 
 def test_order_of_rows_and_caps():
     one = audit([rows(telling=TELLING)], trained=60, tested=30)
     assert (one["trained"].to_pylist(), one["rows"].to_pylist()) == ([60], [30])
-    own = rows(telling=TELLING)
-    turned = Rows(**{**vars(own), "train": list(own.train)[::-1], "test": list(own.test)[::-1]})
+    ordered = rows(telling=TELLING)
+    turned = Rows(
+        **{**vars(ordered), "train": list(ordered.train)[::-1], "test": list(ordered.test)[::-1]}
+    )
     assert audit([turned], trained=60, tested=30).equals(one)
 
 
 def test_inputs_that_are_all_alike_say_the_majority():
-    (found,) = audit([rows(same=["x"] * 200)]).to_pylist()
-    assert (found["accuracy"], found["gain"], found["p"]) == (found["majority"], 0, 0.5)
+    (audited,) = audit([rows(same=["x"] * 200)]).to_pylist()
+    assert (audited["accuracy"], audited["gain"], audited["p"]) == (audited["majority"], 0, 0.5)
 
 
 def test_nothing_to_audit():
     with pytest.raises(ValueError, match="no split"):
         audit([])
-    own = rows(telling=TELLING)
+    empty_part = rows(telling=TELLING)
     with pytest.raises(ValueError, match="150 rows to train on, 0 to score on"):
-        audit([Rows(**{**vars(own), "test": []})])
+        audit([Rows(**{**vars(empty_part), "test": []})])
 
 
 def test_words_that_give_labels_away():
-    found = token_table(rows(telling=TELLING), "telling")
-    assert {(r["token"], r["label"]) for r in found.to_pylist()} == {("good", "yes"), ("bad", "no")}
+    words = token_table(rows(telling=TELLING), "telling")
+    assert {(r["token"], r["label"]) for r in words.to_pylist()} == {("good", "yes"), ("bad", "no")}
     # 75 rows, all of a label that half of the rows have: z = .5 / sqrt(.25 / 75).
-    assert found["z"].to_pylist() == pytest.approx([75**0.5] * 2)
-    assert found["share"].to_pylist() == [1, 1] and found["expected"].to_pylist() == [0.5] * 2
+    assert words["z"].to_pylist() == pytest.approx([75**0.5] * 2)
+    assert words["share"].to_pylist() == [1, 1] and words["expected"].to_pylist() == [0.5] * 2
     assert token_table(rows(telling=TELLING), "telling", least=76).num_rows == 0
     assert token_table(rows(silent=SILENT), "silent", least=2).num_rows == 0
 
@@ -148,28 +155,34 @@ def lake(tmp_path_factory):
         root,
         "asp_splits",
         [
-            {"scheme": "adjectives", "round": "0", "part": part, "item_id": item, "edition": own}
-            for item, _, _, own, part in cells
+            {
+                "scheme": "adjectives",
+                "round": "0",
+                "part": part,
+                "item_id": item,
+                "edition": edition,
+            }
+            for item, _, _, edition, part in cells
         ],
     )
     return root
 
 
 def test_rows_of_adept(lake):
-    (found,) = audited_rows.adept(lake, "mine")
-    assert (found.split, found.part) == ("random", "val")
-    at = found.test[0]
-    assert found.labels[at] == "impossible" and found.inputs["modifier alone"][at] == "toy"
-    assert len(found.train) == 2
+    (split,) = audited_rows.adept(lake, "mine")
+    assert (split.split, split.part) == ("random", "val")
+    at = split.test[0]
+    assert split.labels[at] == "impossible" and split.inputs["modifier alone"][at] == "toy"
+    assert len(split.train) == 2
     with pytest.raises(UserError, match="edition=other"):
         list(audited_rows.adept(lake, "other"))
 
 
 def test_rows_of_plane_keep_repetitions(lake):
-    (found,) = audited_rows.plane(lake, "mine")
-    assert found.split == "strict" and len(found.train) == 2
-    assert [found.inputs["conclusion alone"][at] for at in found.train] == ["car", "car"]
-    assert [found.inputs["conclusion alone"][at] for at in found.test] == ["vehicle"]
+    (split,) = audited_rows.plane(lake, "mine")
+    assert split.split == "strict" and len(split.train) == 2
+    assert [split.inputs["conclusion alone"][at] for at in split.train] == ["car", "car"]
+    assert [split.inputs["conclusion alone"][at] for at in split.test] == ["vehicle"]
     assert list(audited_rows.plane(lake, "other")) == []
 
 

@@ -27,23 +27,23 @@ def test_tenths_of_known_values():
 
 @given(st.lists(st.one_of(st.none(), st.floats(-20, 20)), min_size=1, max_size=100))
 def test_tenths_rise_with_values(values):
-    found = frequency.tenths(values)
-    for value, tenth in zip(values, found, strict=True):
+    numbers = frequency.tenths(values)
+    for value, tenth in zip(values, numbers, strict=True):
         assert (tenth == 0) == (value is None) and tenth <= 10
-    pairs = sorted((v, t) for v, t in zip(values, found, strict=True) if v is not None)
+    pairs = sorted((v, t) for v, t in zip(values, numbers, strict=True) if v is not None)
     assert [tenth for _, tenth in pairs] == sorted(tenth for _, tenth in pairs)
 
 
 def test_accuracy_by_tenth():
     values = [None, *map(float, range(1, 11))]
-    found = frequency.by_tenth(values, [0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0]).to_pylist()
-    assert [row["tenth"] for row in found] == list(range(11))
-    assert (found[0]["median"], found[0]["accuracy"]) == (None, 0)
-    assert (found[1]["least"], found[1]["greatest"], found[1]["accuracy"]) == (1, 1, 1)
-    assert (found[1]["low"], found[1]["high"]) == (wilson(1, 1).low, 1)
+    tenths = frequency.by_tenth(values, [0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0]).to_pylist()
+    assert [row["tenth"] for row in tenths] == list(range(11))
+    assert (tenths[0]["median"], tenths[0]["accuracy"]) == (None, 0)
+    assert (tenths[1]["least"], tenths[1]["greatest"], tenths[1]["accuracy"]) == (1, 1, 1)
+    assert (tenths[1]["low"], tenths[1]["high"]) == (wilson(1, 1).low, 1)
     # One pair's items count once.
-    whole = frequency.by_tenth([1.0] * 40, [1] * 40, ["red car"] * 20 + ["fake gun"] * 20)
-    assert whole["low"].to_pylist() == [wilson(2, 2).low]
+    all_items = frequency.by_tenth([1.0] * 40, [1] * 40, ["red car"] * 20 + ["fake gun"] * 20)
+    assert all_items["low"].to_pylist() == [wilson(2, 2).low]
     with pytest.raises(ValueError, match="1 values for 2 items"):
         frequency.by_tenth([1.0], [1, 0])
 
@@ -52,17 +52,17 @@ def test_slope_is_that_of_the_table():
     # Of four at 0 one is right, of four at 1 three: the log odds rise by 2 log 3.
     values = [0.0] * 4 + [1.0] * 4 + [None]
     right = [True, False, False, False, True, True, True, False, True]
-    found = regression.slope(values, right, list(range(9)))
-    assert found is not None and found.items == 8
-    assert found.estimate == pytest.approx(2 * math.log(3), abs=1e-6)
-    assert found.odds_ratio == pytest.approx(9, rel=1e-5)
+    effect = regression.slope(values, right, list(range(9)))
+    assert effect is not None and effect.items == 8
+    assert effect.estimate == pytest.approx(2 * math.log(3), abs=1e-6)
+    assert effect.odds_ratio == pytest.approx(9, rel=1e-5)
     # Log odds of 1:3 and 3:1 vary by 1 + 1 / 3 each; eight clusters of one correct it by 8 / 6.
     error = math.sqrt(8 / 3 * 8 / 6)
-    assert (found.high - found.low) / 2 == pytest.approx(1.959964 * error, rel=1e-4)
-    assert found.p == pytest.approx(0.244, abs=1e-3)
+    assert (effect.high - effect.low) / 2 == pytest.approx(1.959964 * error, rel=1e-4)
+    assert effect.p == pytest.approx(0.244, abs=1e-3)
     # A unit ten times as large has a slope a tenth as steep.
     wide = regression.slope([None if v is None else 10 * v for v in values], right, list(range(9)))
-    assert wide is not None and wide.estimate == pytest.approx(found.estimate / 10)
+    assert wide is not None and wide.estimate == pytest.approx(effect.estimate / 10)
 
 
 def test_items_of_one_pair_are_not_independent():
@@ -84,9 +84,9 @@ def test_strata_take_their_own_intercepts():
     right = [False, False, True, True, True, True, True, True] * 10
     right[4] = right[5] = False
     kinds = ["S"] * 4 + ["I"] * 4
-    found = regression.slope(values, right, range(80))
+    effect = regression.slope(values, right, range(80))
     within = regression.slope(values, right, range(80), kinds * 10)
-    assert found is not None and found.p < 0.001
+    assert effect is not None and effect.p < 0.001
     assert within is not None and abs(within.estimate) < 1e-6
     # A class that is always right says nothing of the slope.
     sure = regression.slope([*values, 3.0], [*right, True], range(81), [*kinds * 10, "O"])
@@ -116,7 +116,9 @@ def test_pmi_of_pairs(tmp_path):
     schema = table("amod_association").schema
     rows = [{"corpus": "web", "adjective": "red", "noun": "car", "count": 3, "pmi": 1.5}]
     arrow.append(str(tmp_path), "amod_association", pa.Table.from_pylist(rows, schema), job="t")
-    own = slices.pair_pmi(str(tmp_path), "web", ["Red", "red", None], ["car", "gun", "car"])
-    assert own == [1.5, None, None]
+    rows_of_table = slices.pair_pmi(
+        str(tmp_path), "web", ["Red", "red", None], ["car", "gun", "car"]
+    )
+    assert rows_of_table == [1.5, None, None]
     with pytest.raises(UserError, match="corpus=news: no pairs of it in the table amod_assoc"):
         slices.pair_pmi(str(tmp_path), "news", ["red"], ["car"])

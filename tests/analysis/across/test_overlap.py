@@ -45,7 +45,10 @@ def test_what_training_gives_away(tmp_path):
         lake,
         "sygns_splits",
         pa.Table.from_pylist(
-            [{**of, "part": part, "sentence_id": own} for own, _, _, part in ROWS],
+            [
+                {**of, "part": part, "sentence_id": row_of_split}
+                for row_of_split, _, _, part in ROWS
+            ],
             table("sygns_splits").schema,
         ),
         job="t",

@@ -77,8 +77,8 @@ def test_words_that_training_saw(tmp_path):
         "noun": {"car", "gun"},
         "pair": {"red car", "fake gun"},
     }
-    own = splits.word_columns(words(lake, "adept", "mine", ["3"]))
-    assert splits.by_seen(own, trained) == {
+    word_lists = splits.word_columns(words(lake, "adept", "mine", ["3"]))
+    assert splits.by_seen(word_lists, trained) == {
         "adjective": ["seen"],
         "noun": ["seen"],
         "pair": ["unseen"],
@@ -101,5 +101,5 @@ def test_words_of_a_fold_of_plane(tmp_path):
         "plane_splits",
         [{**split, "item_id": "1", "part": "train"}, {**split, "item_id": "2", "part": "test"}],
     )
-    found = splits.trained_words(lake, "plane_items", "mine", "strict", "2")
-    assert found["hypernym"] == {"a"} and found["pair"] == {"red car"}
+    fold_words = splits.trained_words(lake, "plane_items", "mine", "strict", "2")
+    assert fold_words["hypernym"] == {"a"} and fold_words["pair"] == {"red car"}

@@ -16,12 +16,12 @@ from etl.lake.tables import table as declaration
 
 
 def rows(*cells: tuple[str, int, str], agreement: str | None = None) -> pa.Table:
-    found = [
+    records = [
         {"item_id": str(at), "modifier": m, "label": label, "split_random": part}
         | {"agreement": agreement, "edition": "mine"}
         for at, (m, label, part) in enumerate(cells)
     ]
-    return pa.Table.from_pylist(found, declaration("adept").schema)
+    return pa.Table.from_pylist(records, declaration("adept").schema)
 
 
 SMALL = rows(
@@ -37,9 +37,9 @@ SMALL = rows(
 
 
 def test_baselines_of_a_few_rows():
-    found = models.baselines(SMALL, {"fake"})
+    accuracies = models.baselines(SMALL, {"fake"})
     # Of the labels 0 1 2 4 the majority says 2, the rule lowest, lowest, 2, 2.
-    assert {key: own.estimate for key, own in found.items()} == {
+    assert {key: share.estimate for key, share in accuracies.items()} == {
         ("majority", 5): 0.25,
         ("normative rule", 5): 0.5,
         ("majority", 3): 0.25,
@@ -52,13 +52,13 @@ def test_baselines_of_a_few_rows():
 
 
 def test_tables_of_labels():
-    found = dataset.label_table(SMALL).to_pylist()
-    assert [row["part"] for row in found[::5]] == ["train", "val", "all"]
-    assert found[0] == {"part": "train", "label": "impossible", "count": 1} | {
+    label_rows = dataset.label_table(SMALL).to_pylist()
+    assert [row["part"] for row in label_rows[::5]] == ["train", "val", "all"]
+    assert label_rows[0] == {"part": "train", "label": "impossible", "count": 1} | {
         "share": pytest.approx(1 / 3),
         "unanimous": 0.0,
     }
-    assert found[1]["unanimous"] is None
+    assert label_rows[1]["unanimous"] is None
     kinds = slices.subsective(SMALL.column("modifier").to_pylist(), {"fake"})
     shares = dataset.label_shares(SMALL, kinds)
     first = shares.to_pylist()[0]
@@ -68,13 +68,13 @@ def test_tables_of_labels():
 
 
 def test_confusion_has_every_cell():
-    found = models.confusion(["a", "a", "b"], ["a", "b", "b"], ["a", "b"])
-    assert found.to_pydict() == {
+    counts = models.confusion(["a", "a", "b"], ["a", "b", "b"], ["a", "b"])
+    assert counts.to_pydict() == {
         "gold": ["a", "a", "b", "b"],
         "predicted": ["a", "b", "a", "b"],
         "count": [1, 1, 0, 1],
     }
-    figure, _ = models.confusion_figure(found)
+    figure, _ = models.confusion_figure(counts)
     assert "33.33 %" in [t.get_text().split("\n")[-1] for t in figure.axes[0].texts]
     with pytest.raises(ValueError, match="label 'c'; expected one of a, b"):
         models.confusion(["a"], ["c"], ["a", "b"])
@@ -89,10 +89,10 @@ def test_stages_that_are_there_are_counted(tmp_path):
     items: list[dict[str, object]] = [
         {"item_id": str(at), "chosen": at == 0, "edition": "mine"} for at in range(4)
     ]
-    for name, own in (("amod_pairs", pairs), ("adept_items", items)):
-        arrow.append(lake, name, pa.Table.from_pylist(own, declaration(name).schema), job="t")
-    found = dataset.stages(lake, "mine", ["web"])
-    assert dict(zip(*found.to_pydict().values(), strict=True)) == {
+    for name, records in (("amod_pairs", pairs), ("adept_items", items)):
+        arrow.append(lake, name, pa.Table.from_pylist(records, declaration(name).schema), job="t")
+    stages = dataset.stages(lake, "mine", ["web"])
+    assert dict(zip(*stages.to_pydict().values(), strict=True)) == {
         "pairs": 2,
         "nouns": None,
         "variants": 4,
@@ -100,7 +100,7 @@ def test_stages_that_are_there_are_counted(tmp_path):
         "labelled": None,
     }
     assert dataset.stages(lake, "mine").column("entries")[0].as_py() == 3
-    figure, _ = dataset.stages_figure(found)
+    figure, _ = dataset.stages_figure(stages)
     assert figures.svg(figure)
 
 
@@ -113,33 +113,33 @@ def test_an_edition_that_is_not_there(tmp_path):
 
 @pytest.fixture(scope="module")
 def release(shared_data) -> pa.Table:
-    found = [
+    records = [
         {"item_id": str(row["idx"]), "modifier": row["modifier"], "noun": row["noun"]}
         | {"label": row["label"], "split_random": part, "edition": "published"}
         for part in ("train", "val")
         for row in json.loads((shared_data / "adept" / f"{part}.json").read_text())
     ]
-    return pa.Table.from_pylist(found, declaration("adept").schema)
+    return pa.Table.from_pylist(records, declaration("adept").schema)
 
 
 def test_table_5_to_the_printed_digit(release):
-    found = models.baselines(release, lexicons.nonsubsective())
+    accuracies = models.baselines(release, lexicons.nonsubsective())
     for name in ("majority", "normative rule"):
         for classes in (3, 5):
             printed = value("adept", "table 5", name, f"{classes}-class")
-            assert agrees(printed, 100 * found[name, classes].estimate)
-    assert 100 * found["majority", 4].estimate == pytest.approx(77.8, abs=0.05)
+            assert agrees(printed, 100 * accuracies[name, classes].estimate)
+    assert 100 * accuracies["majority", 4].estimate == pytest.approx(77.8, abs=0.05)
 
 
 def test_table_4_to_the_printed_digit(release):
-    found = dataset.label_table(release)
-    own = {row["label"]: row for row in found.to_pylist() if row["part"] == "all"}
+    labels = dataset.label_table(release)
+    by_label = {row["label"]: row for row in labels.to_pylist() if row["part"] == "all"}
     for (row, label), printed in table("adept", "table 4").items():
         if row == "label distribution":
-            assert agrees(printed, own[label]["share"]), label
+            assert agrees(printed, by_label[label]["share"]), label
         assert printed.recomputable == (row == "label distribution")
     for part in ("train", "val"):
-        rows_of = sum(r["count"] for r in found.to_pylist() if r["part"] == part)
+        rows_of = sum(r["count"] for r in labels.to_pylist() if r["part"] == part)
         assert rows_of == value("adept", "table 4, sizes", part, "rows").value
 
 
@@ -147,8 +147,8 @@ def test_figure_4_of_the_release(release):
     modifiers = release.column("modifier").to_pylist()
     sixty = set(lexicons.nonsubsective()) - {"dead"}
     kinds = ["dead" if m == "dead" else "sixty" if m in sixty else "other" for m in modifiers]
-    found = dataset.label_shares(release, kinds).to_pylist()
-    shares = {kind: [round(r["share"], 3) for r in found if r["kind"] == kind] for kind in kinds}
+    cells = dataset.label_shares(release, kinds).to_pylist()
+    shares = {kind: [round(r["share"], 3) for r in cells if r["kind"] == kind] for kind in kinds}
     # Counted independently on train and val.
     assert shares["sixty"] == pytest.approx([0.250, 0.254, 0.468, 0.025, 0.003], abs=6e-4)
     assert shares["dead"] == pytest.approx([0.755, 0.096, 0.119, 0.018, 0.012], abs=6e-4)

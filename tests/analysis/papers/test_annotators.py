@@ -21,9 +21,9 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def test_kappa_with_its_interval() -> None:
     first, second = [0, 0, 1, 1, 2, 2, 2, 0], [0, 1, 1, 1, 2, 2, 0, 0]
-    found = kappa(first, second)
-    assert found.estimate == pytest.approx(cohen_kappa_score(first, second))
-    assert found.low < found.estimate < found.high and found.n == 8
+    interval = kappa(first, second)
+    assert interval.estimate == pytest.approx(cohen_kappa_score(first, second))
+    assert interval.low < interval.estimate < interval.high and interval.n == 8
     assert kappa([0, 1], [0, 1]).low == kappa([0, 1], [0, 1]).high == 1.0
     assert math.isnan(kappa([2, 2], [2, 2]).estimate)
 

@@ -17,15 +17,18 @@ from etl.published.asp import read
 
 def answers(threshold: float, rises: bool = True, model: str = "M") -> asp.Answers:
     z = [float(at) for at in range(60, 140, 2)] * 2
-    said = ["entailment" if (at >= threshold) == rises else "not_entailment" for at in z]
-    return asp.Answers(model, ["ordering"] * 80, ["positive"] * 80, z, said)
+    predicted = ["entailment" if (at >= threshold) == rises else "not_entailment" for at in z]
+    return asp.Answers(model, ["ordering"] * 80, ["positive"] * 80, z, predicted)
 
 
 def test_a_model_that_cuts_at_a_number():
-    found = asp.model_thresholds(answers(101)).to_pylist()
-    assert found == [
+    thresholds = asp.model_thresholds(answers(101)).to_pylist()
+    assert thresholds == [
         {"test": "ordering", "polarity": "positive", "answer": "M"}
-        | {"threshold": pytest.approx(101, abs=1.1), "standard_error": found[0]["standard_error"]}
+        | {
+            "threshold": pytest.approx(101, abs=1.1),
+            "standard_error": thresholds[0]["standard_error"],
+        }
     ]
     curves = asp.model_curves(answers(101))
     shares = {r["z"]: (r["share"], r["n"]) for r in curves.to_pylist() if r["answer"] == "M"}
@@ -34,10 +37,10 @@ def test_a_model_that_cuts_at_a_number():
     assert fitted[60.0] < 0.01 and fitted[138.0] > 0.99
 
 
-@pytest.mark.parametrize("said", [answers(0), answers(101, rises=False)])
-def test_answers_that_no_curve_fits(said):
-    assert asp.model_thresholds(said).column("threshold").to_pylist() == [None]
-    assert set(asp.model_curves(said).column("answer").to_pylist()) == {"M"}
+@pytest.mark.parametrize("model_answers", [answers(0), answers(101, rises=False)])
+def test_answers_that_no_curve_fits(model_answers):
+    assert asp.model_thresholds(model_answers).column("threshold").to_pylist() == [None]
+    assert set(asp.model_curves(model_answers).column("answer").to_pylist()) == {"M"}
 
 
 @pytest.fixture(scope="module")
@@ -61,22 +64,22 @@ def test_baselines_to_the_printed_digit(release, task, paper_table):
 
 
 def test_every_deviation_of_the_file_is_of_a_baseline():
-    assert {own.row for own in load("asp") if own.deviation} == {"chance", "majority"}
+    assert {number.row for number in load("asp") if number.deviation} == {"chance", "majority"}
 
 
 def test_human_curves_and_thresholds(release):
-    found = asp.human_thresholds(release, "published").to_pylist()
-    assert {(r["test"], r["polarity"]): round(r["threshold"], 1) for r in found} == PUBLISHED
+    thresholds = asp.human_thresholds(release, "published").to_pylist()
+    assert {(r["test"], r["polarity"]): round(r["threshold"], 1) for r in thresholds} == PUBLISHED
     curves = asp.human_curves(release, "published")
     both = pa.concat_tables([curves, asp.model_curves(answers(101))])
-    shown = set()
+    drawn_tests = set()
     for number in asp.FIGURES:
         figure, plotted = asp.curves_figure(both, number)
         panels = [axes.get_title() for axes in figure.axes]
         assert len(panels) == 6 and figure.get_supxlabel() and figure.get_supylabel()
-        shown |= {title.split(",")[0] for title in panels}
+        drawn_tests |= {title.split(",")[0] for title in panels}
         assert set(plotted.column_names) == {*curves.column_names, "panel"}
-    assert shown == set(HUMAN)
+    assert drawn_tests == set(HUMAN)
     # Their answer rises with the number, from hardly anybody to nearly all.
     long = [
         r["share"]
@@ -106,23 +109,25 @@ def test_human_curves_of_a_small_table(tmp_path):
     ]
     schema = table("asp_human").schema
     arrow.append(str(tmp_path), "asp_human", pa.Table.from_pylist(rows, schema), job="t")
-    found = asp.human_curves(str(tmp_path), "mine").to_pylist()
-    assert [(r["z"], r["share"]) for r in found if r["answer"] == "people"] == [
+    curve_rows = asp.human_curves(str(tmp_path), "mine").to_pylist()
+    assert [(r["z"], r["share"]) for r in curve_rows if r["answer"] == "people"] == [
         (60.0, 0.2),
         (100.0, 0.4),
         (138.0, 0.8),
     ]
-    assert [r["share"] for r in found if r["answer"] == "people, fitted"] == pytest.approx(
+    assert [r["share"] for r in curve_rows if r["answer"] == "people, fitted"] == pytest.approx(
         [0.2, 0.5, 0.8]
     )
 
 
 def test_correlation_as_scipy_has_it():
-    found = correlation([(1, 1), (2, 3), (3, 2), (4, 5), (5, 4)])
-    assert found["R"] == pytest.approx(0.8) and found["p"] == pytest.approx(0.104, abs=5e-4)
+    coefficients = correlation([(1, 1), (2, 3), (3, 2), (4, 5), (5, 4)])
+    assert coefficients["R"] == pytest.approx(0.8) and coefficients["p"] == pytest.approx(
+        0.104, abs=5e-4
+    )
     # Fisher: tanh(artanh(0.8) -+ 1.96 / sqrt(5 - 3)).
-    assert found["low"] == pytest.approx(-0.2797, abs=1e-3)
-    assert found["high"] == pytest.approx(0.9864, abs=1e-3)
+    assert coefficients["low"] == pytest.approx(-0.2797, abs=1e-3)
+    assert coefficients["high"] == pytest.approx(0.9864, abs=1e-3)
     for points in ([(1, 2)] * 3, [(1, 1), (1, 2), (1, 3), (1, 4)]):
         with pytest.raises(ValueError, match="expected four or more"):
             correlation(points)

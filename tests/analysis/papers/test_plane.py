@@ -34,10 +34,10 @@ def items(*cells: tuple[str, int, int]) -> pa.RecordBatch:
 
 
 def test_rules_over_batches():
-    found = dataset.rule_check(
+    checks = dataset.rule_check(
         [items(("O", 3, 1), ("I", 1, 1)), items(("I", 1, 1), ("S", 3, 1), ("S", 3, 0))]
     ).to_pylist()
-    assert [(r["class"], r["inference_type"], r["rows"], r["agrees"]) for r in found] == [
+    assert [(r["class"], r["inference_type"], r["rows"], r["agrees"]) for r in checks] == [
         ("I", 1, 2, True),
         ("S", 3, 2, False),
         ("O", 3, 1, True),
@@ -54,10 +54,14 @@ def test_pmi_by_class(tmp_path):
     schema = table("plane_association").schema
     arrow.append(str(tmp_path), "plane_association", pa.Table.from_pylist(rows, schema), job="t")
     values = dataset.pmi_by_class(str(tmp_path), "mine", "web")
-    assert {kind: list(own) for kind, own in values.items()} == {"I": [1, 3, 16], "O": [0]}
-    found = dataset.pmi_quantiles(values).to_pylist()
-    assert (found[0]["p50"], found[0]["at_least_15"], found[0]["at_most_0"]) == (3, 1 / 3, 0)
-    assert found[0]["skewness"] > 0 and found[1]["skewness"] is None
+    assert {kind: list(pmi) for kind, pmi in values.items()} == {"I": [1, 3, 16], "O": [0]}
+    quantiles = dataset.pmi_quantiles(values).to_pylist()
+    assert (quantiles[0]["p50"], quantiles[0]["at_least_15"], quantiles[0]["at_most_0"]) == (
+        3,
+        1 / 3,
+        0,
+    )
+    assert quantiles[0]["skewness"] > 0 and quantiles[1]["skewness"] is None
     figure, _ = dataset.pmi_figure(dataset.pmi_quantiles(values))
     assert "bits" in figure.axes[0].get_ylabel()
     with pytest.raises(UserError, match="edition=mine corpus=news: no rows"):
@@ -65,28 +69,28 @@ def test_pmi_by_class(tmp_path):
 
 
 def test_accuracy_by_share_of_split_items():
-    found = subwords.subword_accuracy(
+    points = subwords.subword_accuracy(
         ITEMS, [True, False, True, True, False], list("12112"), tokenize
     )
-    own = {(r["class"], r["fold"]): r for r in found.to_pylist()}
-    assert (own["O", "1"]["split"], own["O", "2"]["split"]) == (0.0, 1.0)
-    assert (own["O", "1"]["accuracy"], own["O", "2"]["accuracy"]) == (1.0, 0.0)
-    assert (own["S", "1"]["split_adjective"], own["S", "1"]["split_noun"]) == (1.0, 0.0)
+    by_cell = {(r["class"], r["fold"]): r for r in points.to_pylist()}
+    assert (by_cell["O", "1"]["split"], by_cell["O", "2"]["split"]) == (0.0, 1.0)
+    assert (by_cell["O", "1"]["accuracy"], by_cell["O", "2"]["accuracy"]) == (1.0, 0.0)
+    assert (by_cell["S", "1"]["split_adjective"], by_cell["S", "1"]["split_noun"]) == (1.0, 0.0)
     # Every small thing is split, and red cars are of one fold: only O has a line over all words.
-    assert subwords.subword_lines(found) == {"O": (1.0, -1.0)}
-    assert subwords.subword_lines(found, "split_noun") == {"O": (1.0, -1.0), "S": (1.0, -1.0)}
-    figure, plotted = subwords.subword_figure(found)
+    assert subwords.subword_lines(points) == {"O": (1.0, -1.0)}
+    assert subwords.subword_lines(points, "split_noun") == {"O": (1.0, -1.0), "S": (1.0, -1.0)}
+    figure, plotted = subwords.subword_figure(points)
     assert plotted.num_rows == 5 and figure.axes[0].get_ylabel() == "accuracy"
     with pytest.raises(ValueError, match="5 items, 1 answers, 5 folds"):
         subwords.subword_accuracy(ITEMS, [True], list("11122"), tokenize)
 
 
 def test_overlap_of_subwords():
-    found = {row["class"]: row for row in subwords.subword_overlap(ITEMS, tokenize).to_pylist()}
-    assert found["S"]["adjective_subwords"] == 2
-    assert found["S"]["with_nouns"] == 0.5  # "ner", of gunner
-    assert found["S"]["nouns_with_other_adjectives"] == 0.0
-    assert (found["I"]["with_nouns"], found["O"]["with_S"], found["O"]["with_O"]) == (
+    overlaps = {row["class"]: row for row in subwords.subword_overlap(ITEMS, tokenize).to_pylist()}
+    assert overlaps["S"]["adjective_subwords"] == 2
+    assert overlaps["S"]["with_nouns"] == 0.5  # "ner", of gunner
+    assert overlaps["S"]["nouns_with_other_adjectives"] == 0.0
+    assert (overlaps["I"]["with_nouns"], overlaps["O"]["with_S"], overlaps["O"]["with_O"]) == (
         None,
         0.0,
         None,
@@ -101,13 +105,13 @@ def test_table_1_of_the_release(shared_data):
         cells = []
         for row in rows:
             start = f"A {row['adjective']} {row['noun']} is a "
-            said = row["sentence"].removeprefix(start)
+            conclusion = row["sentence"].removeprefix(start)
             ends = (row["noun"], row["hypernym"], f"{row['adjective']} {row['hypernym']}")
             kind = {"N": "S"}.get(row["adj_class"], row["adj_class"])
-            cells.append((kind, ends.index(said) + 1, int(row["label"])))
+            cells.append((kind, ends.index(conclusion) + 1, int(row["label"])))
         batches.append(items(*cells))
-    found = dataset.rule_check(batches).to_pylist()
-    assert len(found) == 9 and all(row["agrees"] for row in found)
-    total = sum(row["rows"] for row in found)
+    checks = dataset.rule_check(batches).to_pylist()
+    assert len(checks) == 9 and all(row["agrees"] for row in checks)
+    total = sum(row["rows"] for row in checks)
     assert total == sum(batch.num_rows for batch in batches) > 120_000
-    assert 2 * sum(row["entailed"] for row in found) == total
+    assert 2 * sum(row["entailed"] for row in checks) == total

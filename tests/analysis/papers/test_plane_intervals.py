@@ -25,8 +25,8 @@ def answered(kinds: str, types: list[int], right: list[bool]) -> pa.Table:
             "verbaliser": ["good/poor"] * size,
             "premise_order": ["1,2"] * size,
             "gold": [PLANE[1]] * size,
-            "predicted": [PLANE[1] if own else None for own in right],
-            "text": ["good" if own else "big" for own in right],
+            "predicted": [PLANE[1] if correct else None for correct in right],
+            "text": ["good" if correct else "big" for correct in right],
             "scores": [[0.5, 0.5]] * size,
         }
     )
@@ -34,15 +34,15 @@ def answered(kinds: str, types: list[int], right: list[bool]) -> pa.Table:
 
 def test_means_are_those_of_the_table():
     rows = answered("IIIISS", [1, 1, 2, 2, 1, 1], [True, False, True, True, False, False])
-    found = intervals.prompted(rows, list("ababxy"), "first")
+    scores = intervals.prompted(rows, list("ababxy"), "first")
     table = {
         row["row"]: row["mean"] for row in prompts.class_table(prompts.cells(rows)).to_pylist()
     }
-    assert {kind: own.estimate for (kind, _), own in found.items()} == pytest.approx(table)
+    assert {kind: score.estimate for (kind, _), score in scores.items()} == pytest.approx(table)
     # Of I the groups are right in both types, or in one of them: F1 from 1/2 to 1.
-    own = found["I", "bert"]
-    assert (own.low, own.high) == (0.5, 1.0)
-    assert (found["S", "bert"].low, found["S", "bert"].high) == (0, 0)
+    score = scores["I", "bert"]
+    assert (score.low, score.high) == (0.5, 1.0)
+    assert (scores["S", "bert"].low, scores["S", "bert"].high) == (0, 0)
     assert intervals.prompted(rows.slice(0, 0), [], "first") == {}
 
 
@@ -54,21 +54,21 @@ def test_scores_of_nli_are_those_of_the_table():
         {
             "item_id": items,
             "gold": [PLANE[int(at % 3 == 0)] for at in range(120)],
-            "predicted": [PLANE[int(own == "entailment")] for own in answers],
+            "predicted": [PLANE[int(answer == "entailment")] for answer in answers],
             "text": answers,
         }
     )
     kinds = {item: "IO"[at % 2] for at, item in enumerate(items)}
-    found = intervals.nli(rows, kinds, {item: item for item in items})
+    scores = intervals.nli(rows, kinds, {item: item for item in items})
     table = transfer.f1_by_group(rows, kinds)
     for row in table.to_pylist():
-        assert found[row["group"]].estimate == pytest.approx(row["f1"])
-    assert found["average"].estimate == pytest.approx(transfer.average(table))
-    assert all(own.low < own.estimate < own.high for own in found.values())
+        assert scores[row["group"]].estimate == pytest.approx(row["f1"])
+    assert scores["average"].estimate == pytest.approx(transfer.average(table))
+    assert all(answer.low < answer.estimate < answer.high for answer in scores.values())
     # Items that stand and fall together say less than as many alone.
     groups = {item: answers[at] for at, item in enumerate(items)}
     wide = intervals.nli(rows, kinds, groups)
-    assert wide["I"].high - wide["I"].low > 1.5 * (found["I"].high - found["I"].low)
+    assert wide["I"].high - wide["I"].low > 1.5 * (scores["I"].high - scores["I"].low)
     # The order of rows says nothing.
     turned = intervals.nli(rows.take(list(range(119, -1, -1))), kinds, groups)
     assert turned == wide

@@ -27,15 +27,15 @@ tables:
 
 
 def test_numbers_as_printed():
-    found = parse("adept", GOOD)
-    assert [(v.row, v.column, v.value) for v in found] == [
+    numbers = parse("adept", GOOD)
+    assert [(v.row, v.column, v.value) for v in numbers] == [
         ("majority", "3-class", 66.4),
         ("majority", "5-class", 85.0),
         ("human", "5-class", 69.9),
         ("about", "3-class", 7800),
         ("about", "5-class", 50000),
     ]
-    first, second, human, about, _ = found
+    first, second, human, about, _ = numbers
     assert (second.printed, second.decimals, second.deviation) == ("85.0", 1, "a slip")
     assert (human.spread, human.recomputable, human.note) == (38.0, False, "said twice")
     assert (first.spread, first.recomputable, first.unit) == (None, True, "percent")
@@ -65,11 +65,11 @@ def test_every_fault_is_named(old, new, message):
 def test_the_files_that_come_with_it(paper):
     assert len(load(paper)) > 40
     assert "20" in citation(paper) and "\n" not in citation(paper)
-    for own in load(paper):
-        if own.unit == "percent":
-            assert 0 <= own.value <= 100, own
-        if own.unit in ("share", "Cohen's kappa"):
-            assert 0 <= own.value <= 1, own
+    for number in load(paper):
+        if number.unit == "percent":
+            assert 0 <= number.value <= 100, number
+        if number.unit in ("share", "Cohen's kappa"):
+            assert 0 <= number.value <= 1, number
 
 
 def test_tables_that_must_add_up():
@@ -95,8 +95,8 @@ def test_tables_that_must_add_up():
         again = table("sygns", f"table 15, {name}")
         first = table("sygns", "table 4, one")
         for (kind, column), cell in again.items():
-            model, _, what = column.partition(" ")
-            if what == "exact":
+            model, _, label_kind = column.partition(" ")
+            if label_kind == "exact":
                 assert cell.value == first[kind, f"{model} {name}"].value
 
 
@@ -117,8 +117,8 @@ def test_what_is_not_there_is_said():
 
 
 def test_ours_beside_theirs():
-    found = beside("adept", "table 5", {("majority", "5-class"): wilson(1070, 1611)})
-    rows = {(row["row"], row["column"]): row for row in found.to_pylist()}
+    cells = beside("adept", "table 5", {("majority", "5-class"): wilson(1070, 1611)})
+    rows = {(row["row"], row["column"]): row for row in cells.to_pylist()}
     majority = rows["majority", "5-class"]
     assert majority["ours"] == pytest.approx(66.4183, abs=1e-4)
     assert majority["low"] < 66.4 < majority["high"] and majority["agrees"]

@@ -35,8 +35,8 @@ def lake(tmp_path) -> str:
 
 
 def test_table_1(lake):
-    found = dataset.pattern_table(lake, "mine").to_pylist()
-    assert [(r["set"], r["pattern"], r["sentences"], r["example"]) for r in found] == [
+    patterns = dataset.pattern_table(lake, "mine").to_pylist()
+    assert [(r["set"], r["pattern"], r["sentences"], r["example"]) for r in patterns] == [
         ("primitive quantifier", "EXI", 1, "one tiger ran"),
         ("primitive quantifier", "EXI+NEG", 1, "one tiger did not run"),
         ("basic 1", "EXI", 1, "a tiger ran"),
@@ -121,8 +121,8 @@ def test_table_2_and_the_classes_of_sentences(tmp_path):
     ]
     lake = str(tmp_path)
     arrow.append(lake, "sygns", pa.Table.from_pylist(rows, table("sygns").schema), job="t")
-    found = dataset.embedding_table(lake, "e").to_pylist()
-    assert [(r["set"], r["pattern"], r["sentences"]) for r in found] == [
+    patterns = dataset.embedding_table(lake, "e").to_pylist()
+    assert [(r["set"], r["pattern"], r["sentences"]) for r in patterns] == [
         ("basic 1", "NON", 1),
         ("basic 2", "PER", 1),
         ("test", "PER+CEN", 1),
@@ -136,9 +136,9 @@ def test_table_2_and_the_classes_of_sentences(tmp_path):
 
 def test_clause_f_is_micro_and_its_interval_of_items():
     # 3 of 4 and 0 of 2 clauses: 2 * 3 / (6 + 6).
-    found = statistics.clause_f([(3, 4, 4), (0, 2, 2)])
-    assert (found.estimate, found.low, found.high, found.n) == (0.5, 0.0, 0.75, 2)
-    assert statistics.clause_f([(0, 2, 2), (3, 4, 4)]) == found
+    interval = statistics.clause_f([(3, 4, 4), (0, 2, 2)])
+    assert (interval.estimate, interval.low, interval.high, interval.n) == (0.5, 0.0, 0.75, 2)
+    assert statistics.clause_f([(0, 2, 2), (3, 4, 4)]) == interval
     mean = statistics.mean([0.0, 1.0, 1.0, 1.0])
     assert (mean.estimate, mean.high) == (0.75, 1.0) and 0 <= mean.low < 0.75
     with pytest.raises(ValueError, match="no items"):

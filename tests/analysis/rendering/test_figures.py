@@ -23,10 +23,10 @@ POINTS = pa.table(
 
 def labelled(figure: Figure) -> None:
     """Both axes of every drawn panel say what they show."""
-    drawn = [axes for axes in figure.axes if axes.has_data()]
-    assert drawn
-    across = figure.get_supxlabel() or all(axes.get_xlabel() for axes in drawn)
-    upwards = figure.get_supylabel() or all(axes.get_ylabel() for axes in drawn)
+    visible_axes = [axes for axes in figure.axes if axes.has_data()]
+    assert visible_axes
+    across = figure.get_supxlabel() or all(axes.get_xlabel() for axes in visible_axes)
+    upwards = figure.get_supylabel() or all(axes.get_ylabel() for axes in visible_axes)
     assert across and upwards, "an axis without label"
 
 

@@ -20,7 +20,7 @@ def test_signs():
 
 def test_names_of_models():
     names = ["bert-base-cased", "FacebookAI/roberta-base", "/data/runs/3b3f/model", "runs/tiny/"]
-    assert [model_name(own) for own in names] == [
+    assert [model_name(model) for model in names] == [
         "bert-base-cased",
         "roberta-base",
         "3b3f/model",

@@ -43,11 +43,11 @@ def items(only_first: int, only_second: int, both: int = 0, neither: int = 0):
 
 @pytest.mark.parametrize(("right", "n"), [(0, 10), (10, 10), (1, 3), (66, 100), (1070, 1611)])
 def test_wilson_is_statsmodels(right, n):
-    found = wilson(right, n, 0.9)
+    interval = wilson(right, n, 0.9)
     low, high = proportion_confint(right, n, alpha=0.1, method="wilson")
-    assert found.low == pytest.approx(low, abs=1e-12)
-    assert found.high == pytest.approx(high, abs=1e-12)
-    assert 0 <= found.low <= found.estimate <= found.high <= 1
+    assert interval.low == pytest.approx(low, abs=1e-12)
+    assert interval.high == pytest.approx(high, abs=1e-12)
+    assert 0 <= interval.low <= interval.estimate <= interval.high <= 1
 
 
 @pytest.mark.parametrize(
@@ -55,18 +55,18 @@ def test_wilson_is_statsmodels(right, n):
 )
 def test_mcnemar_is_statsmodels(only_first, only_second):
     # 121 and 59 are the disagreements of statsmodels' own example of the test.
-    found = mcnemar(*items(only_first, only_second, both=40, neither=7))
+    result = mcnemar(*items(only_first, only_second, both=40, neither=7))
     square = [[40, only_first], [only_second, 7]]
     asymptotic = statsmodels_mcnemar(square, exact=False, correction=True)
-    assert (found.only_first, found.only_second) == (only_first, only_second)
-    assert found.statistic == pytest.approx(asymptotic.statistic)
-    assert found.asymptotic == pytest.approx(asymptotic.pvalue)
-    assert found.exact == pytest.approx(statsmodels_mcnemar(square, exact=True).pvalue)
+    assert (result.only_first, result.only_second) == (only_first, only_second)
+    assert result.statistic == pytest.approx(asymptotic.statistic)
+    assert result.asymptotic == pytest.approx(asymptotic.pvalue)
+    assert result.exact == pytest.approx(statsmodels_mcnemar(square, exact=True).pvalue)
 
 
 def test_mcnemar_without_disagreement():
-    found = mcnemar(*items(0, 0, both=3))
-    assert (found.exact, found.asymptotic) == (1.0, 1.0)
+    result = mcnemar(*items(0, 0, both=3))
+    assert (result.exact, result.asymptotic) == (1.0, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_bootstrap_is_scipys():
         ("accuracy", lambda g, p: np.mean(g == p)),
         ("macro_f1", lambda g, p: f1_score(g, p, average="macro")),
     ):
-        found = bootstrap(statistic, gold, predicted, resampling=Resampling(4000))
+        interval = bootstrap(statistic, gold, predicted, resampling=Resampling(4000))
         other = stats.bootstrap(
             (np.array(gold), np.array(predicted)),
             of,
@@ -105,9 +105,9 @@ def test_bootstrap_is_scipys():
             rng=np.random.default_rng(0),
         ).confidence_interval
         # Monte Carlo error of the ends of an interval some 0.1 wide.
-        assert found.low == pytest.approx(other.low, abs=0.02)
-        assert found.high == pytest.approx(other.high, abs=0.02)
-        assert found.low < found.estimate < found.high
+        assert interval.low == pytest.approx(other.low, abs=0.02)
+        assert interval.high == pytest.approx(other.high, abs=0.02)
+        assert interval.low < interval.estimate < interval.high
 
 
 @settings(max_examples=20)
@@ -120,8 +120,8 @@ def test_workers_and_order_change_nothing(rows, shuffled):
     gold2, first2, second2 = zip(*(row for row, _ in moved), strict=True)
     groups2 = [group for _, group in moved]
     for statistic in ("accuracy", "macro_f1"):
-        for own, other in [(None, None)] + [(groups, groups2)] * (len(rows) > 3):
-            one: dict[str, Any] = {"groups": own, "resampling": Resampling(600, 7, 1)}
+        for groups_in_order, other in [(None, None)] + [(groups, groups2)] * (len(rows) > 3):
+            one: dict[str, Any] = {"groups": groups_in_order, "resampling": Resampling(600, 7, 1)}
             two: dict[str, Any] = {"groups": other, "resampling": Resampling(600, 7, 2)}
             assert bootstrap(statistic, gold, first, **one) == bootstrap(
                 statistic, gold2, first2, **two
@@ -136,8 +136,10 @@ def test_workers_and_order_change_nothing(rows, shuffled):
 
 def test_another_seed_is_another_interval():
     gold, first, _ = items(30, 20, 10)
-    found = {bootstrap("accuracy", gold, first, resampling=Resampling(99, s)).low for s in range(5)}
-    assert len(found) > 1
+    lower_ends = {
+        bootstrap("accuracy", gold, first, resampling=Resampling(99, s)).low for s in range(5)
+    }
+    assert len(lower_ends) > 1
 
 
 @pytest.mark.parametrize(("a", "b"), [(12, 3), (5, 9), (40, 22), (4, 4)])
@@ -150,7 +152,8 @@ def test_permutation_of_accuracies_is_the_exact_sign_test(a, b):
 def test_permutation_is_scipys():
     gold, first, second = items(14, 5, both=11, neither=3)
     right = [
-        np.array([g == p for g, p in zip(gold, own, strict=True)], float) for own in (first, second)
+        np.array([g == p for g, p in zip(gold, guesses, strict=True)], float)
+        for guesses in (first, second)
     ]
     other = stats.permutation_test(
         right,
@@ -169,7 +172,7 @@ def test_paired_bootstrap_sees_what_separate_intervals_hide():
     difference, p = paired_bootstrap("accuracy", gold, first, second)
     assert difference.estimate == pytest.approx(17 / 143)
     assert 0 < difference.low < difference.high and p < 0.01
-    a, b = (bootstrap("accuracy", gold, own) for own in (first, second))
+    a, b = (bootstrap("accuracy", gold, guesses) for guesses in (first, second))
     assert a.low < b.high
     assert paired_bootstrap("accuracy", gold, first, first)[1] == 1.0
 
@@ -195,31 +198,35 @@ def test_scores_by_slice():
     gold = ["a", "a", "b", "b", "a", "b"]
     predicted = ["a", "b", "b", "b", "a", "a"]
     slices: dict[str, Any] = {"decile": ["1", "10", "2", "10", None, "2"], "seen": ["seen"] * 6}
-    found = scores_by_slice(gold, predicted, slices, resampling=Resampling(200))
-    assert [(s.slice, s.value, s.accuracy.n) for s in found] == [
+    scores = scores_by_slice(gold, predicted, slices, resampling=Resampling(200))
+    assert [(s.slice, s.value, s.accuracy.n) for s in scores] == [
         ("all", "all", 6),
         ("decile", "1", 1),
         ("decile", "2", 2),
         ("decile", "10", 2),
         ("seen", "seen", 6),
     ]
-    assert found[0].accuracy == wilson(4, 6)
-    assert found[0].macro_f1.estimate == pytest.approx(f1_score(gold, predicted, average="macro"))
+    assert scores[0].accuracy == wilson(4, 6)
+    assert scores[0].macro_f1.estimate == pytest.approx(f1_score(gold, predicted, average="macro"))
     grouped = scores_by_slice(gold, predicted, slices, list("uuvvuv"), Resampling(200))
-    assert grouped[0].accuracy != found[0].accuracy
-    assert grouped[1].accuracy == found[1].accuracy
+    assert grouped[0].accuracy != scores[0].accuracy
+    assert grouped[1].accuracy == scores[1].accuracy
 
 
 def test_compare_by_slice_corrects_all_together():
     gold, first, second = items(30, 5, both=20, neither=20)
     pair = Paired(gold, first, second)
     slices: dict[str, Any] = {"class": ["I" if at % 2 else "S" for at in range(75)]}
-    found = compare_by_slice("accuracy", pair, slices, resampling=Resampling(1000))
-    assert [(c.slice, c.value) for c in found] == [("all", "all"), ("class", "I"), ("class", "S")]
-    assert [c.p_holm for c in found] == holm([c.p for c in found])
-    assert found[0].mcnemar == mcnemar(gold, first, second)
-    assert found[0].difference.estimate == pytest.approx(25 / 75)
-    assert compare("accuracy", pair, resampling=Resampling(1000)).p == found[0].p
+    comparisons = compare_by_slice("accuracy", pair, slices, resampling=Resampling(1000))
+    assert [(c.slice, c.value) for c in comparisons] == [
+        ("all", "all"),
+        ("class", "I"),
+        ("class", "S"),
+    ]
+    assert [c.p_holm for c in comparisons] == holm([c.p for c in comparisons])
+    assert comparisons[0].mcnemar == mcnemar(gold, first, second)
+    assert comparisons[0].difference.estimate == pytest.approx(25 / 75)
+    assert compare("accuracy", pair, resampling=Resampling(1000)).p == comparisons[0].p
 
 
 @pytest.mark.parametrize(

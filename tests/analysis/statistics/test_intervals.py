@@ -36,12 +36,12 @@ def test_never_narrower_than_as_many_items():
 
 def test_newcombes_difference():
     # Newcombe 1998, table II, (a): 56/70 and 48/80.
-    found = difference(wilson(56, 70), wilson(48, 80))
-    assert (round(found.low, 4), round(found.high, 4)) == (0.0524, 0.3339)
-    assert found.estimate == pytest.approx(0.2)
-    assert found.n == 150
+    interval = difference(wilson(56, 70), wilson(48, 80))
+    assert (round(interval.low, 4), round(interval.high, 4)) == (0.0524, 0.3339)
+    assert interval.estimate == pytest.approx(0.2)
+    assert interval.n == 150
     other = confint_proportions_2indep(56, 70, 48, 80, method="newcomb", compare="diff")
-    assert ends(found) == pytest.approx(other)
+    assert ends(interval) == pytest.approx(other)
 
 
 def test_what_cannot_be_told():
