@@ -7,9 +7,9 @@ from collections.abc import Collection, Sequence
 
 import pyarrow as pa
 
+from analysis.inference.comparisons import Paired
 from analysis.rows import tuples
 from analysis.runs import Run
-from analysis.statistics.comparisons import Paired
 from conf import UserError
 from etl.lake import arrow
 from etl.lake.tables import TABLES

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis import label_map
+from analysis.inference.intervals import wilson
+from analysis.inference.resampling import macro_f1
 from analysis.label_map import HOLDS, OTHERWISE
-from analysis.statistics.intervals import wilson
-from analysis.statistics.resampling import macro_f1
 from conf import UserError
 from etl.lake import arrow
 from etl.lake.tables import table

@@ -15,11 +15,11 @@ from typing import Any
 import pyarrow as pa
 
 from analysis import prompts, transfer
+from analysis.inference.intervals import student
 from analysis.papers.published import value as printed
 from analysis.runs import Run, Runs, find_runs, groups
 from analysis.semantics.evaluate import evaluate, summarise
 from analysis.semantics.job import run_items
-from analysis.statistics.intervals import student
 from benchmarks import harness, results
 from benchmarks.harness import Case
 from benchmarks.papers_runs import Progress, do, experiments, states

@@ -24,12 +24,12 @@ import numpy.typing as npt
 import pyarrow as pa
 from scipy import stats
 
+from analysis.inference.comparisons import holm
+from analysis.inference.intervals import clustered
+from analysis.inference.resampling import Resampling, permutation
 from analysis.rendering import figures
 from analysis.rendering.figures import Channels, Plot
 from analysis.rows import schema, with_column
-from analysis.statistics.comparisons import holm
-from analysis.statistics.intervals import clustered
-from analysis.statistics.resampling import Resampling, permutation
 from etl.asp.audit import tokens
 
 TRAINED, TESTED = 4_000, 2_500

@@ -18,14 +18,14 @@ import pyarrow as pa
 
 from analysis import slices
 from analysis.across.fine_tuned import Across, Experiment
+from analysis.inference.intervals import clustered
+from analysis.inference.regression import slope
 from analysis.papers.page import exhibit
 from analysis.rendering import figures
 from analysis.rendering.blocks import Block, FigureBlock, Table, Text
 from analysis.rendering.figures import Channels, Plot
 from analysis.rendering.numbers import p_value
 from analysis.rows import distinct, lists, schema, with_column
-from analysis.statistics.intervals import clustered
-from analysis.statistics.regression import slope
 from conf import UserError
 from etl.knowledge.english import singular
 from etl.lake import arrow

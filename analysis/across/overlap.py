@@ -17,10 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis.across.fine_tuned import Across
+from analysis.inference.intervals import wilson
 from analysis.papers.page import exhibit
 from analysis.rendering.blocks import Block, Table, Text
 from analysis.rows import schema, tuples
-from analysis.statistics.intervals import wilson
 from conf import UserError
 from etl.lake import arrow
 from etl.sygns.grammar import grammar

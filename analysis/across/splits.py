@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis.across.fine_tuned import Across
+from analysis.inference.intervals import clustered, difference
 from analysis.papers.page import exhibit
 from analysis.predictions import labelled
 from analysis.rendering.blocks import Block, Table, Text
@@ -24,7 +25,6 @@ from analysis.rendering.numbers import percent, percent_difference
 from analysis.rows import distinct, equal, lists, schema, tuples, with_column
 from analysis.runs import Run, groups
 from analysis.slices import seen, words
-from analysis.statistics.intervals import clustered, difference
 from conf import UserError
 from etl.declaration import Dataset
 from etl.lake import arrow

@@ -12,6 +12,8 @@ import pyarrow as pa
 
 from analysis import transfer
 from analysis.across.fine_tuned import Across
+from analysis.inference.comparisons import compare
+from analysis.inference.resampling import Resampling, accuracy
 from analysis.papers.page import exhibit
 from analysis.predictions import pair, read_run
 from analysis.rendering import figures
@@ -19,8 +21,6 @@ from analysis.rendering.blocks import Block, FigureBlock, Table, Text
 from analysis.rendering.figures import Channels
 from analysis.rendering.numbers import p_value, percent, percent_difference
 from analysis.runs import BOOKKEEPING, Run, model_name
-from analysis.statistics.comparisons import compare
-from analysis.statistics.resampling import Resampling, accuracy
 from conf import UserError
 
 _SCORE = (

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from analysis.inference.intervals import Interval
 from analysis.papers import published
 from analysis.papers.published import Published
 from analysis.rendering.blocks import Block, NotRun, Table, Text
 from analysis.rendering.numbers import number, rounded
-from analysis.statistics.intervals import Interval
 
 Ours = Mapping[tuple[str, str], float | Interval]
 # Columns from which a table is turned, its rows becoming the columns.

@@ -26,8 +26,8 @@ from typing import Any
 import pyarrow as pa
 import yaml
 
+from analysis.inference.intervals import Interval
 from analysis.rows import schema
-from analysis.statistics.intervals import Interval
 from conf import UserError
 
 PAPERS = ("adept", "plane", "asp", "sygns")

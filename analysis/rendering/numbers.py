@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import ROUND_HALF_UP, Decimal
 
-from analysis.statistics.intervals import Interval
+from analysis.inference.intervals import Interval
 
 
 def rounded(value: float, digits: int) -> Decimal:

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
+from analysis.inference.comparisons import compare
+from analysis.inference.resampling import Resampling
 from analysis.predictions import pair, read_run
-from analysis.statistics.comparisons import compare
-from analysis.statistics.resampling import Resampling
 from conf import UserError
 from etl.lake import arrow
 from etl.lake.tables import table

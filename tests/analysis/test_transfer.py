@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from analysis import transfer
-from analysis.statistics.intervals import wilson
+from analysis.inference.intervals import wilson
 from analysis.transfer import OWN, TWO_WAY
 from conf import UserError
 from etl.lake import arrow

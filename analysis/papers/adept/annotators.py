@@ -17,12 +17,12 @@ from itertools import combinations
 import pyarrow as pa
 
 from analysis.editions import Lake
+from analysis.inference.intervals import Interval, kappa, wilson
 from analysis.papers.adept.sources import IMPORT, Adept
 from analysis.papers.comparison import comparison
 from analysis.papers.page import exhibit
 from analysis.rendering.blocks import Block, Table, Text
 from analysis.rows import tuples
-from analysis.statistics.intervals import Interval, kappa, wilson
 from etl.adept import LABELS
 from etl.adept.answers import SIMULATED, stored_answers
 from etl.adept.finishing import audit_figures, human_figures, label_figures, ratings, relevant

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from analysis import slices
 from analysis.examples import bracketed, shuffled
+from analysis.inference.intervals import Interval, wilson
 from analysis.papers import published
 from analysis.papers.adept import annotators
 from analysis.papers.adept.sources import IMPORT, PARTS, Adept, read
@@ -20,7 +21,6 @@ from analysis.rendering import figures
 from analysis.rendering.blocks import Block, FigureBlock, Table, Text, Unavailable
 from analysis.rendering.figures import Channels, Plot
 from analysis.rows import lists, schema, tuples
-from analysis.statistics.intervals import Interval, wilson
 from conf import UserError
 from etl.adept import LABELS
 from etl.knowledge import lexicons

@@ -12,6 +12,8 @@ import pyarrow as pa
 
 from analysis import slices
 from analysis.examples import bracketed, shuffled
+from analysis.inference.comparisons import Paired, compare, holm, scores_by_slice
+from analysis.inference.intervals import Interval, wilson
 from analysis.papers import published
 from analysis.papers.adept import annotators
 from analysis.papers.adept.dataset import label_shares, label_shares_figure
@@ -23,8 +25,6 @@ from analysis.rendering.blocks import Block, FigureBlock, NotRun, Table, Text
 from analysis.rendering.figures import Plot
 from analysis.rendering.numbers import percent
 from analysis.rows import lists, tuples
-from analysis.statistics.comparisons import Paired, compare, holm, scores_by_slice
-from analysis.statistics.intervals import Interval, wilson
 from conf import UserError
 from etl.adept import LABELS
 from etl.adept.baselines import CLASSES, label_of, majority, normative_rule

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis.editions import Lake
+from analysis.inference.intervals import Interval, mean_over_runs, wilson
 from analysis.predictions import answered, labelled
 from analysis.rows import right
 from analysis.runs import Run, Runs, groups
-from analysis.statistics.intervals import Interval, mean_over_runs, wilson
 from conf import UserError
 from etl.lake import arrow
 

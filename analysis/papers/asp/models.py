@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 from scipy import stats
 
+from analysis.inference.intervals import Interval
 from analysis.papers import published
 from analysis.papers.asp.dataset import baseline_table
 from analysis.papers.asp.sources import (
@@ -24,7 +25,6 @@ from analysis.papers.comparison import Missing, comparison
 from analysis.papers.page import exhibit, runs_text
 from analysis.rendering.blocks import Block, NotRun, Table, Text
 from analysis.rendering.numbers import percent
-from analysis.statistics.intervals import Interval
 from conf import UserError
 from etl.asp import TESTS
 from etl.asp.gold import HUMAN

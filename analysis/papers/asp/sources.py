@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis.editions import Lake
+from analysis.inference.intervals import Interval, mean_over_runs, wilson
+from analysis.inference.resampling import bootstrap
 from analysis.predictions import answered, labelled, read
 from analysis.rows import distinct, equal, lists, schema, tuples, with_column
 from analysis.runs import Run, Runs, groups, short_name
-from analysis.statistics.intervals import Interval, mean_over_runs, wilson
-from analysis.statistics.resampling import bootstrap
 from conf import UserError
 from etl.lake import arrow
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
+from analysis.inference.intervals import clustered, mean_over_runs
 from analysis.papers.comparison import Missing, comparison
 from analysis.papers.page import exhibit, runs_text
 from analysis.papers.plane.sources import PAPERS_MODEL, SCHEMES, TRAIN, TYPES, FineTuned, Plane
@@ -15,7 +16,6 @@ from analysis.rendering.figures import Channels, Plot
 from analysis.rendering.numbers import percent
 from analysis.rows import lists, right, with_column
 from analysis.runs import Run
-from analysis.statistics.intervals import clustered, mean_over_runs
 from conf import UserError
 from etl.plane import CLASSES
 

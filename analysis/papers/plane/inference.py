@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from analysis import transfer
+from analysis.inference.intervals import Interval
 from analysis.papers.comparison import Missing, comparison
 from analysis.papers.page import exhibit, runs_text
 from analysis.papers.plane import intervals
@@ -17,7 +18,6 @@ from analysis.rendering.blocks import Block, FigureBlock, Table
 from analysis.rendering.figures import Channels, Plot
 from analysis.rows import distinct, equal, tuples, with_column
 from analysis.runs import model_name, short_name
-from analysis.statistics.intervals import Interval
 from conf import UserError
 from etl.plane import CLASSES
 

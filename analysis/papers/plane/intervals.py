@@ -15,8 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from analysis import label_map, prompts
+from analysis.inference.intervals import Interval
 from analysis.rows import lists, tuples
-from analysis.statistics.intervals import Interval
 from etl.plane import CLASSES
 
 RESAMPLES = 2_000

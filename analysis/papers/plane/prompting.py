@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis import prompts, transfer
+from analysis.inference.intervals import Interval
 from analysis.papers.comparison import Missing, comparison
 from analysis.papers.page import exhibit, runs_text
 from analysis.papers.plane import intervals
@@ -19,7 +20,6 @@ from analysis.rendering.figures import Channels, Plot
 from analysis.rendering.numbers import percent
 from analysis.rows import equal, schema
 from analysis.runs import model_name
-from analysis.statistics.intervals import Interval
 from conf import UserError
 from etl.plane import CLASSES
 

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import pyarrow as pa
 from scipy import stats
 
+from analysis.inference.intervals import wilson
+from analysis.inference.regression import slope
 from analysis.papers.comparison import Missing, comparison
 from analysis.papers.page import exhibit, runs_text
 from analysis.papers.plane.sources import SCHEMES, TRAIN, FineTuned, Plane
@@ -17,8 +19,6 @@ from analysis.rendering.blocks import Block, FigureBlock, Table
 from analysis.rendering.figures import Channels, Plot
 from analysis.rendering.numbers import p_value
 from analysis.rows import distinct, equal, lists, right, schema
-from analysis.statistics.intervals import wilson
-from analysis.statistics.regression import slope
 from conf import UserError
 from etl.plane import CLASSES
 

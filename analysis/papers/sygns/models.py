@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from analysis.inference.intervals import Interval
 from analysis.papers import published
 from analysis.papers.comparison import Missing, comparison
 from analysis.papers.page import Exhibit, exhibit, runs_text
@@ -19,7 +20,6 @@ from analysis.rendering.blocks import Block, FigureBlock, NotRun, Table, Text
 from analysis.rendering.figures import Channels, Plot
 from analysis.rendering.numbers import percent
 from analysis.runs import Run, groups
-from analysis.statistics.intervals import Interval
 from etl.sygns.polarity import Direction
 
 TRAIN = "python training/finetune.py conf/training/sygns.yaml lake=LAKE"

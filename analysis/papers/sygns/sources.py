@@ -15,14 +15,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis.editions import Lake
-from analysis.papers.sygns import statistics
+from analysis.inference.intervals import Interval, mean_over_runs, wilson
+from analysis.papers.sygns import clause_scores
 from analysis.predictions import answered, labelled
 from analysis.rows import lists, schema, with_columns
 from analysis.runs import Run, Runs, groups
 from analysis.semantics import drs_matching, polarity
 from analysis.semantics.polarity import PolarityScore
 from analysis.semantics.prover import Outcome, Proving, provers
-from analysis.statistics.intervals import Interval, mean_over_runs, wilson
 from conf import UserError
 from etl.lake import arrow
 from etl.sygns import splits
@@ -160,7 +160,7 @@ class Meanings:
                     for score in (matches[place] for place in _places(rows, by, value))
                 ]
                 if counts:
-                    scores[value].append(statistics.clause_f(counts))
+                    scores[value].append(clause_scores.clause_f(counts))
         return {value: mean_over_runs(intervals) for value, intervals in scores.items()}
 
     def polarity(self, runs: Sequence[Run], form: str, direction: Direction) -> dict[str, Triple]:
@@ -180,7 +180,7 @@ class Meanings:
                 places = _places(rows, "quantifier", value)
                 defined = [triple for place in places if (triple := of_rows[place])]
                 if defined:
-                    precision, recall, f = map(statistics.mean, zip(*defined, strict=True))
+                    precision, recall, f = map(clause_scores.mean, zip(*defined, strict=True))
                     scores[value].append((precision, recall, f))
         return {value: _means(triples) for value, triples in scores.items()}
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from analysis import slices
 from analysis.across import frequency
-from analysis.statistics import regression
-from analysis.statistics.intervals import wilson
+from analysis.inference import regression
+from analysis.inference.intervals import wilson
 from conf import UserError
 from etl.lake import arrow
 from etl.lake.tables import table

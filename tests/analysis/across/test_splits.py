@@ -5,8 +5,8 @@ import pytest
 
 from analysis.across import splits
 from analysis.across.splits import Answers
+from analysis.inference.intervals import difference, wilson
 from analysis.slices import words
-from analysis.statistics.intervals import difference, wilson
 from conf import UserError
 from etl.lake import arrow
 from etl.lake.tables import table

@@ -7,8 +7,8 @@ import math
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
+from analysis.inference.intervals import kappa
 from analysis.papers.adept.annotators import Annotations, editions
-from analysis.statistics.intervals import kappa
 from tests.analysis.reporting.conftest import adept
 
 

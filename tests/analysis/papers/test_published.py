@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from analysis.inference.intervals import wilson
 from analysis.papers.published import PAPERS, agrees, beside, citation, load, parse, table, value
-from analysis.statistics.intervals import wilson
 from conf import UserError
 
 GOOD = """

@@ -13,7 +13,7 @@ from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
-from analysis.statistics.comparisons import (
+from analysis.inference.comparisons import (
     Paired,
     compare,
     compare_by_slice,
@@ -21,8 +21,8 @@ from analysis.statistics.comparisons import (
     mcnemar,
     scores_by_slice,
 )
-from analysis.statistics.intervals import wilson
-from analysis.statistics.resampling import (
+from analysis.inference.intervals import wilson
+from analysis.inference.resampling import (
     Resampling,
     accuracy,
     bootstrap,

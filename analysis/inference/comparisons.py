@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from analysis.statistics.intervals import Interval, wilson
-from analysis.statistics.resampling import (
+from analysis.inference.intervals import Interval, wilson
+from analysis.inference.resampling import (
     DEFAULT,
     Labels,
     Resampling,

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from analysis.statistics.intervals import Interval
+from analysis.inference.intervals import Interval
 
 _Ints = npt.NDArray[np.int64]
 _Floats = npt.NDArray[np.float64]

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
-from analysis.statistics.intervals import clustered, difference, wilson
+from analysis.inference.intervals import clustered, difference, wilson
 
 
 def ends(interval):

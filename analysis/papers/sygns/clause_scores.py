@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from analysis.statistics.intervals import Interval
+from analysis.inference.intervals import Interval
 
 _RESAMPLES = 2000
 
