@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -36,3 +37,24 @@ def replace_text(path: Path, text: str) -> None:
 def replace_json(path: Path, value: Mapping[str, Any]) -> None:
     """`replace_text` with JSON."""
     replace_text(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+
+
+@contextmanager
+def complete_folder(folder: Path) -> Iterator[Path]:
+    """A folder to write to, which gets the name of `folder` once all of it is written.
+
+    After an error or a kill there is no `folder`; the next attempt deletes what a kill left.
+
+    Raises:
+        UserError: `folder` has files already.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UserError(f"out={folder}: has files already; expected another folder")
+    partial = folder.with_name(f".{folder.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    try:
+        yield partial
+        os.replace(partial, folder)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)

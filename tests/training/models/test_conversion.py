@@ -41,7 +41,7 @@ def test_a_converted_model_loads_with_the_same_weights(pickled, tiny_encoder, tm
     expected = AutoModel.from_pretrained(tiny_encoder).state_dict()
     for name, value in AutoModel.from_pretrained(out).state_dict().items():
         assert torch.equal(value, expected[name])
-    with pytest.raises(UserError, match="has weights already"):
+    with pytest.raises(UserError, match="has files already"):
         convert(Settings(str(pickled), str(out)))
 
 
@@ -70,6 +70,7 @@ def test_code_in_a_pickle_is_not_run(pickled, tmp_path):
     with pytest.raises(JobFailed, match="not a file of tensors alone"):
         convert(Settings(str(pickled), str(tmp_path / "out")))
     assert not (tmp_path / "run").exists()
+    assert {path.name for path in tmp_path.iterdir()} == {pickled.name}
 
 
 def test_a_folder_without_pickles_is_told(tiny_encoder, tmp_path):
