@@ -20,6 +20,7 @@ from analysis.label_map import HOLDS, OTHERWISE
 from conf import UserError
 from etl.lake import arrow
 from etl.lake.tables import table
+from etl.registry import of_task
 
 # How a cell is scored: in the labels of the task asked, or holds against does not hold.
 OWN, TWO_WAY = "the task's labels", "two-way"
@@ -40,8 +41,6 @@ _MATRIX = pa.schema(
     ]
 )
 _COLUMNS = [*_CELL, "edition", "item_id", "gold", "predicted", "text"]
-# The tables that a task's items stand in.
-_TABLES = {"plane": ("plane_items",), "asp": ("asp_entailment", "asp_degree"), "adept": ("adept",)}
 _THIRD = "neutral"
 
 
@@ -51,15 +50,15 @@ def read(lake: str, runs: Sequence[str]) -> pa.Table:
     Raises:
         UserError: a run without such rows.
     """
-    found = arrow.read(lake, "predictions", where=[("run_id", "in", list(runs))], columns=_COLUMNS)
-    found = found.filter(found.column("gold").is_valid())
-    missing = set(runs) - set(found.column("run_id").to_pylist())
+    rows = arrow.read(lake, "predictions", where=[("run_id", "in", list(runs))], columns=_COLUMNS)
+    rows = rows.filter(rows.column("gold").is_valid())
+    missing = set(runs) - set(rows.column("run_id").to_pylist())
     if missing:
         raise UserError(
             f"runs {', '.join(sorted(missing))}: no labelled rows in the table predictions of "
             f"{lake}; expected runs of training/score.py or training/finetune.py"
         )
-    return found
+    return rows
 
 
 def matrix(predictions: pa.Table) -> pa.Table:
@@ -83,7 +82,7 @@ def matrix(predictions: pa.Table) -> pa.Table:
         cells[key].append(at)
     if not cells:
         raise ValueError("no predictions")
-    found = []
+    cells_scored = []
     for key, rows in cells.items():
         same = dict(zip(_CELL, key, strict=True))
         same["edition"] = "+".join(sorted({str(columns["edition"][at]) for at in rows}))
@@ -92,13 +91,13 @@ def matrix(predictions: pa.Table) -> pa.Table:
         if not any(guesses):
             # Generated texts: right or wrong, without classes.
             texts = [columns["text"][at] or "" for at in rows]
-            found.append({**same, "answers": OWN, **_share(gold, texts)})
+            cells_scored.append({**same, "answers": OWN, **_share(gold, texts)})
             continue
-        found.append({**same, "answers": OWN, **_scores(gold, guesses)})
+        cells_scored.append({**same, "answers": OWN, **_scores(gold, guesses)})
         two = _two_way(gold, guesses)
         if two is not None:
-            found.append({**same, "answers": TWO_WAY, **_scores(*two)})
-    return pa.Table.from_pylist(found, _MATRIX)
+            cells_scored.append({**same, "answers": TWO_WAY, **_scores(*two)})
+    return pa.Table.from_pylist(cells_scored, _MATRIX)
 
 
 def _share(gold: Sequence[str], predicted: Sequence[str]) -> dict[str, float]:
@@ -158,7 +157,9 @@ def grid(
     if value == "accuracy":
         rows["majority"] = baseline
     schema = pa.schema([("trained_on", pa.string()), *((name, pa.string()) for name in baseline)])
-    return pa.Table.from_pylist([{"trained_on": name, **own} for name, own in rows.items()], schema)
+    return pa.Table.from_pylist(
+        [{"trained_on": name, **cells_of_row} for name, cells_of_row in rows.items()], schema
+    )
 
 
 def _percent(share: float | None) -> str | None:
@@ -188,23 +189,24 @@ def groups_of(lake: str, predictions: pa.Table, column: str) -> dict[str, str]:
     """
     tasks = set(predictions.column("task").to_pylist())
     editions = sorted(set(predictions.column("edition").to_pylist()))
-    wanted = pc.unique(predictions.column("item_id").combine_chunks())
-    found: dict[str, str] = {}
-    for name in sorted({name for task in tasks for name in _TABLES.get(task.split("_")[0], ())}):
+    ids = pc.unique(predictions.column("item_id").combine_chunks())
+    datasets = [dataset for task in tasks if (dataset := of_task(task)) is not None]
+    tables = {items.name: items for dataset in datasets for items in dataset.tables}
+    groups: dict[str, str] = {}
+    for name, items in sorted(tables.items()):
         if column not in table(name).schema.names or arrow.version(lake, name) is None:
             continue
-        for batch in arrow.batches(
-            lake, name, where=[("edition", "in", editions)], columns=["item_id", column]
-        ):
-            own = batch.filter(pc.is_in(batch.column("item_id"), value_set=wanted))
-            pairs = zip(*(values.to_pylist() for values in own.columns), strict=True)
-            found |= {item: str(value) for item, value in pairs if value is not None}
-    if not found:
+        where = [("edition", "in", editions)]
+        for batch in arrow.batches(lake, name, where=where, columns=[items.item, column]):
+            rows = batch.filter(pc.is_in(batch.column(items.item), value_set=ids))
+            pairs = zip(*(values.to_pylist() for values in rows.columns), strict=True)
+            groups |= {item: str(value) for item, value in pairs if value is not None}
+    if not groups:
         raise UserError(
             f"{column}: not a column of the tables of {', '.join(sorted(tasks))} in {lake}, or "
             "none of these items is there"
         )
-    return found
+    return groups
 
 
 def accuracy_by_group(predictions: pa.Table, groups: Mapping[str, str]) -> pa.Table:
@@ -223,12 +225,12 @@ def accuracy_by_group(predictions: pa.Table, groups: Mapping[str, str]) -> pa.Ta
             by[groups[item]].append((gold, guess))
     if not by:
         raise ValueError("no item has a group")
-    found = []
+    table_rows = []
     for group, rows in sorted(by.items()):
         gold, guesses = (list(column) for column in zip(*rows, strict=True))
         majority = max(Counter(gold).values()) / len(gold)
-        found.append({"group": group, **_share(gold, guesses), "majority": majority})
-    return pa.Table.from_pylist(found)
+        table_rows.append({"group": group, **_share(gold, guesses), "majority": majority})
+    return pa.Table.from_pylist(table_rows)
 
 
 def answers_by_group(predictions: pa.Table, groups: Mapping[str, str]) -> pa.Table:
@@ -248,14 +250,14 @@ def answers_by_group(predictions: pa.Table, groups: Mapping[str, str]) -> pa.Tab
     if not counts:
         raise ValueError("no item has a group")
     answers = sorted({answer for *_, answer in counts})
-    found = []
+    table_rows = []
     for group, gold in sorted({key[:2] for key in counts}):
         total = sum(counts[group, gold, answer] for answer in answers)
         for answer in answers:
             number = counts[group, gold, answer]
             row = {"group": group, "gold": gold, "answer": answer, "rows": number}
-            found.append({**row, "share": number / total})
-    return pa.Table.from_pylist(found)
+            table_rows.append({**row, "share": number / total})
+    return pa.Table.from_pylist(table_rows)
 
 
 def _rows(predictions: pa.Table) -> list[tuple[str, str, str]]:
@@ -291,20 +293,20 @@ def f1_by_group(predictions: pa.Table, groups: Mapping[str, str]) -> pa.Table:
             by[groups[item]].append((HOLDS if label_map.holds(gold) else OTHERWISE, three, two))
     if not by:
         raise ValueError("no item has a group")
-    found = []
+    table_rows = []
     for group, rows in sorted(by.items()):
-        golds, apart, said = (list(column) for column in zip(*rows, strict=True))
-        found.append(
+        golds, apart, two_way = (list(column) for column in zip(*rows, strict=True))
+        table_rows.append(
             {
                 "group": group,
                 "rows": len(rows),
                 "f1": _weighted_f1(golds, apart),
-                "f1_two_way": _weighted_f1(golds, said),
-                "accuracy": sum(g == s for g, s in zip(golds, said, strict=True)) / len(rows),
+                "f1_two_way": _weighted_f1(golds, two_way),
+                "accuracy": sum(g == s for g, s in zip(golds, two_way, strict=True)) / len(rows),
                 "third": apart.count(_THIRD) / len(rows),
             }
         )
-    return pa.Table.from_pylist(found)
+    return pa.Table.from_pylist(table_rows)
 
 
 def average(by_group: pa.Table) -> float:

@@ -22,8 +22,8 @@ from benchmarks.harness import DATA, Bound, Case, Exact
 from benchmarks.processes import caller, job, measured, timed
 from benchmarks.results import Figures
 from conf import ROOT, setting
+from etl import draws
 from etl.adept.baselines import CLASSES, accuracy, majority, normative_rule
-from etl.adept.draws import draw
 from etl.adept.predicates import RELATIONS
 from etl.adept.variants import insert
 from etl.lake import arrow
@@ -179,7 +179,9 @@ def sample(lake: str, seed: int, size: int = 200) -> list[Sampled]:
             sentences = (row["sentence"], row["modified_sentence"])
             item = Sampled(row["path"], row["relation"], article_case(*sentences), *sentences)
             strata[item[:3]].append(item)
-    ordered = [sorted(strata[key], key=lambda item: draw(seed, *item)) for key in sorted(strata)]
+    ordered = [
+        sorted(strata[key], key=lambda item: draws.rank(seed, *item)) for key in sorted(strata)
+    ]
     return judging.in_turn(ordered, size)
 
 

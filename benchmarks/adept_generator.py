@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from etl.adept.draws import draw
+from etl import draws
 from etl.adept.predicates import DEFAULT_RELATIONS
 
 
@@ -19,7 +19,9 @@ class Words:
         rows = [row for row in lemmas.to_pylist() if re.fullmatch(r"[a-z]{3,}", row["lemma"])]
         self._spark = spark
         self._words = {
-            part: sorted({r["lemma"] for r in rows if r["pos"] == part}, key=lambda w: draw(0, w))
+            part: sorted(
+                {r["lemma"] for r in rows if r["pos"] == part}, key=lambda w: draws.rank(0, w)
+            )
             for part in "nav"
         }
 

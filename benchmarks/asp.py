@@ -30,9 +30,9 @@ from etl.asp.degree import Degree
 from etl.asp.entailment import Entailment
 from etl.asp.gold import PUBLISHED, fit, published_gold
 from etl.asp.lexicon import load_lexicon
-from etl.asp.sampling import digest
 from etl.asp.settings import Settings as BuildSettings
 from etl.asp.templates import parse
+from etl.draws import draw
 
 JUDGED = ROOT / "docs" / "asp_judged.tsv"
 TASKS = ("entailment", "degree")
@@ -235,7 +235,7 @@ def sample(seed: int, size: int = 100) -> list[Sampled]:
         ]
         for task in TASKS:
             stratum = [row for row in rows if row.task == task]
-            strata.append(sorted(stratum, key=lambda row: digest(seed, *row)))
+            strata.append(sorted(stratum, key=lambda row: draw(seed, *row)))
     return judging.in_turn(strata, size)
 
 

@@ -30,9 +30,10 @@ from conf import UserError, setting
 from etl.knowledge.lexicons import adjective_classes
 from etl.lake import arrow
 from etl.plane import CLASSES, SCHEMES, TYPES
+from etl.plane.candidates import Pool
 from etl.plane.check import Fold, check, read_rows
 from etl.plane.rules import HOLDS, inference_type, label
-from etl.plane.splits import Pool, Sizes, plan
+from etl.plane.splits import Sizes, plan
 
 FILES = ("ood_train_1", "ood_test_1", "one_it_train_1", "one_it_test_1")
 WORDS = ("adjective", "noun", "hypernym")

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from etl.lake.columns import Table
+
 
 @dataclass(frozen=True)
 class Facts:
@@ -274,6 +276,7 @@ class Dataset:
         labels: of the items; None where the answers are texts.
         trained_labels: the labels of the training rows, where those are others.
         unlabelled: further tables of items, which have no labels yet.
+        schemas: all of the dataset's tables: those of items and splits, and its others.
         prompts: for language models, where the labels can be asked for.
         questions: for lm-evaluation-harness.
         report: for pages across datasets; None where the dataset is not on them.
@@ -287,6 +290,7 @@ class Dataset:
     title: str
     heading: str
     summary: str
+    schemas: tuple[Table, ...]
     tables: tuple[ItemTable, ...]
     splits: Splits
     training: Training

@@ -19,25 +19,19 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import conf
 from conf import JobFailed, UserError, setting
 from conf.progress import duration
-from etl.adept import job as adept
-from etl.adept.settings import Settings as Adept
 from etl.amod import job as amod
 from etl.amod.settings import Settings as Amod
-from etl.asp import job as asp
-from etl.asp.settings import Settings as Asp
 from etl.engine import EngineSettings, start
 from etl.knowledge import job as knowledge
-from etl.plane import job as plane
-from etl.plane.settings import Settings as Plane
 from etl.published import job as published
 from etl.published import pairs
-from etl.sygns import job as sygns
-from etl.sygns.settings import Settings as Sygns
+from etl.registry import DATASETS
 
 log = logging.getLogger("adnominal")
 
@@ -50,15 +44,18 @@ class Job:
     run: Callable[[Any], None]
 
 
+def _build_of(dataset: str) -> Job:
+    """The build of a dataset: `Settings` of its ``settings`` and `build` of its ``job``."""
+    settings = import_module(f"etl.{dataset}.settings").Settings
+    return Job(settings, import_module(f"etl.{dataset}.job").build)
+
+
 JOBS: Mapping[str, Job] = {
     "extract_amod": Job(Amod, amod.extract),
     "import_knowledge": Job(knowledge.Settings, knowledge.import_knowledge),
     "import_published": Job(published.Settings, published.import_published),
     "import_pairs": Job(pairs.Settings, pairs.import_pairs),
-    "build_adept": Job(Adept, adept.build),
-    "build_plane": Job(Plane, plane.build),
-    "build_asp": Job(Asp, asp.build),
-    "build_sygns": Job(Sygns, sygns.build),
+    **{f"build_{name}": _build_of(name) for name in DATASETS},
 }
 """The jobs by the names of their scripts in ``etl/``."""
 

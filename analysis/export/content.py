@@ -74,9 +74,11 @@ def content(lake: str, name: str, edition: str) -> Content:
         )
     rows = _Rows(lake, declared, edition)
     tables = [table for table in declared.tables if rows.has(table.name)]
-    wholes = [(table, table.whole) for table in tables if table.whole is not None]
-    first = [rows.whole(table, whole) for table, whole in wholes if whole.first]
-    last = [rows.whole(table, whole) for table, whole in wholes if not whole.first]
+    unsplit = [
+        (rows.unsplit(table, table.whole), table.whole.first) for table in tables if table.whole
+    ]
+    first = [config for config, leads in unsplit if leads]
+    last = [config for config, leads in unsplit if not leads]
     splits = rows.by_columns() if declared.splits.table is None else rows.by_table()
     configs = (*first, *splits, *last)
     if not configs:
@@ -153,7 +155,7 @@ class _Rows:
             ]
         )
 
-    def whole(self, table: ItemTable, whole: Whole) -> Config:
+    def unsplit(self, table: ItemTable, config: Whole) -> Config:
         """All items of a table, streamed."""
         schema = self.schema(table.name)
 
@@ -162,7 +164,7 @@ class _Rows:
             for batch in arrow.batches(self.lake, table.name, where=where):
                 yield _exported(batch, schema)
 
-        return Config(whole.name, whole.meaning, (Part(whole.part, schema, batches),))
+        return Config(config.name, config.meaning, (Part(config.part, schema, batches),))
 
     def by_columns(self) -> list[Config]:
         """A configuration for each scheme, from the columns of the items' table."""

@@ -112,25 +112,25 @@ def _records(file: Written, exported: Content) -> dict[str, Any]:
         "@id": _name(file),
         "name": _name(file),
         "description": f"{file.config}, {file.part}",
-        "field": [_field(file, own, exported) for own in file.schema],
+        "field": [_field(file, column, exported) for column in file.schema],
     }
 
 
-def _field(file: Written, own: pa.Field, exported: Content) -> dict[str, Any]:
-    listed = pa.types.is_list(own.type)
-    meaning = (own.metadata or {}).get(b"comment", b"").decode()
-    names = exported.classes.get(own.name)
+def _field(file: Written, column: pa.Field, exported: Content) -> dict[str, Any]:
+    listed = pa.types.is_list(column.type)
+    meaning = (column.metadata or {}).get(b"comment", b"").decode()
+    names = exported.classes.get(column.name)
     if names:
         meaning += ": " + ", ".join(f"{i} {name}" for i, name in enumerate(names))
     return {
         "@type": "cr:Field",
-        "@id": f"{_name(file)}/{own.name}",
-        "name": own.name,
+        "@id": f"{_name(file)}/{column.name}",
+        "name": column.name,
         "description": meaning,
-        "dataType": _TYPES[own.type.value_type if listed else own.type],
+        "dataType": _TYPES[column.type.value_type if listed else column.type],
         **({"repeated": True} if listed else {}),
         "source": {
             "fileObject": {"@id": f"{_name(file)}.parquet"},
-            "extract": {"column": own.name},
+            "extract": {"column": column.name},
         },
     }

@@ -130,7 +130,7 @@ def _files(exported: Content) -> Iterator[tuple[str, pa.Table, list[_Task]]]:
             continue
         name = f"{exported.dataset}_{exported.edition}_{config.name}"
         # A dataset's questions differ in their words alone: they ask about the same rows.
-        rows = _asked(rows, questions[0], declared.labels)
+        rows = _answerable_rows(rows, questions[0], declared.labels)
         for suffix, members in _by_value(rows, questions[0]):
             file = f"{name}{suffix}"
             tasks = [
@@ -151,7 +151,7 @@ def _by_value(rows: pa.Table, question: Question) -> Iterator[tuple[str, pa.Tabl
             yield f"_{value}", members.sort_by("item_id")
 
 
-def _asked(rows: pa.Table, question: Question, labels: Labels) -> pa.Table:
+def _answerable_rows(rows: pa.Table, question: Question, labels: Labels) -> pa.Table:
     """The rows that a question asks about."""
     for column, value in question.where.items():
         if column in rows.column_names:

@@ -38,13 +38,13 @@ def licence_text(of: About) -> str:
     return "\n".join([*lines, *(f"- {source}" for source in of.made_of)]) + "\n"
 
 
-def _feature(own: pa.Field, classes: Sequence[str] | None) -> dict[str, Any]:
+def _feature(column: pa.Field, classes: Sequence[str] | None) -> dict[str, Any]:
     if classes:
         names = {str(at): name for at, name in enumerate(classes)}
-        return {"name": own.name, "dtype": {"class_label": {"names": names}}}
-    if pa.types.is_list(own.type):
-        return {"name": own.name, "list": _DTYPES[own.type.value_type]}
-    return {"name": own.name, "dtype": _DTYPES[own.type]}
+        return {"name": column.name, "dtype": {"class_label": {"names": names}}}
+    if pa.types.is_list(column.type):
+        return {"name": column.name, "list": _DTYPES[column.type.value_type]}
+    return {"name": column.name, "dtype": _DTYPES[column.type]}
 
 
 def _size(rows: int) -> str:
@@ -64,24 +64,24 @@ def _header(exported: Content, files: Sequence[Written], of: About) -> dict[str,
     names = list(dict.fromkeys(file.config for file in files))
     configs, infos = [], []
     for name in names:
-        own = [file for file in files if file.config == name]
+        members = [file for file in files if file.config == name]
         configs.append(
             {
                 "config_name": name,
                 **({"default": True} if name == names[0] else {}),
-                "data_files": [{"split": file.part, "path": file.path} for file in own],
+                "data_files": [{"split": file.part, "path": file.path} for file in members],
             }
         )
         infos.append(
             {
                 "config_name": name,
-                "features": [_feature(f, exported.classes.get(f.name)) for f in own[0].schema],
+                "features": [_feature(f, exported.classes.get(f.name)) for f in members[0].schema],
                 "splits": [
                     {"name": file.part, "num_bytes": file.bytes, "num_examples": file.rows}
-                    for file in own
+                    for file in members
                 ],
-                "download_size": sum(file.bytes for file in own),
-                "dataset_size": sum(file.bytes for file in own),
+                "download_size": sum(file.bytes for file in members),
+                "dataset_size": sum(file.bytes for file in members),
             }
         )
     return {
@@ -123,19 +123,19 @@ def card(
         f"| {file.config} | {meanings[file.config]} | {file.part} | {file.rows:,} |"
         for file in files
     ]
-    shown: set[pa.Schema] = set()
+    schemas: set[pa.Schema] = set()
     for file in files:
-        if file.schema.remove_metadata() in shown:
+        if file.schema.remove_metadata() in schemas:
             continue
-        shown.add(file.schema.remove_metadata())
+        schemas.add(file.schema.remove_metadata())
         lines += ["", f"## Columns of {file.config}", "", "| column | type | meaning |"]
         lines += ["| --- | --- | --- |"]
-        for own in file.schema:
-            comment = (own.metadata or {}).get(b"comment", b"").decode()
-            names = exported.classes.get(own.name)
+        for column in file.schema:
+            comment = (column.metadata or {}).get(b"comment", b"").decode()
+            names = exported.classes.get(column.name)
             if names:
                 comment += " (" + ", ".join(f"{i} {name}" for i, name in enumerate(names)) + ")"
-            lines.append(f"| {own.name} | {own.type} | {comment} |")
+            lines.append(f"| {column.name} | {column.type} | {comment} |")
     lines += ["", f"Rows of {files[0].config}, {files[0].part}:", "", "```yaml"]
     lines += [yaml.safe_dump([row], sort_keys=False, allow_unicode=True).rstrip() for row in sample]
     lines += [

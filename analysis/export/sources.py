@@ -59,12 +59,12 @@ class Origin:
 
 def origins(lake: str, exported: Content) -> list[Origin]:
     """Where the tables of an export come from, off their commits."""
-    found = []
+    sources = []
     for table in exported.tables:
         commits = arrow.history(lake, table)
         of_edition = [c for c in commits if c.partition.get("edition") in (exported.edition, None)]
         last = (of_edition or commits)[0]
-        found.append(
+        sources.append(
             Origin(
                 table,
                 arrow.version(lake, table),
@@ -74,4 +74,4 @@ def origins(lake: str, exported: Content) -> list[Origin]:
                 last.when.date(),
             )
         )
-    return found
+    return sources

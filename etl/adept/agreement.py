@@ -99,9 +99,9 @@ def bootstrap_alpha(
     times, patterns = _patterns(counts)
     items = int(times.sum())
     # Items with the same labels count alike: a draw is how often each of the few patterns comes.
-    drawn = np.random.default_rng(seed).multinomial(items, times / items, size=samples)
+    weights = np.random.default_rng(seed).multinomial(items, times / items, size=samples)
     flat = patterns.reshape(len(patterns), -1)
-    alphas = _alpha((drawn @ flat).reshape(samples, *patterns.shape[1:]), level)
+    alphas = _alpha((weights @ flat).reshape(samples, *patterns.shape[1:]), level)
     alphas = alphas[~np.isnan(alphas)]
     if not len(alphas):
         return math.nan, math.nan

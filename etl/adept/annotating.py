@@ -38,8 +38,9 @@ from etl.adept.annotation import (
     shown,
 )
 from etl.adept.answers import Key, detect, fingerprint, match, read_sent, stored_answers
-from etl.adept.draws import draw
 from etl.adept.quality import DENOMINATORS, DROPS, RULES_VERSION, Rules, filtered
+from etl.draws import rank
+from etl.dropped import Dropped, dropped_rows
 from etl.lake import arrow
 from etl.lake.tables import table
 
@@ -246,27 +247,28 @@ def export_batch(settings: ExportSettings) -> None:
     """
     path = Path(settings.batch)
     known, base = _questions(settings.lake)
-    own = [question for question in known if question.batch == settings.name]
+    previous = [question for question in known if question.batch == settings.name]
     if settings.again:
-        if not own:
+        if not previous:
             raise UserError(f"again=true: no batch {settings.name!r} in lake={settings.lake}")
-        forms.check_path(path, own[0].platform)
-        _write(forms.batch_files(path, own))
-        log.info("batch %s: %d questions written once more", settings.name, len(own))
+        forms.check_path(path, previous[0].platform)
+        _write(forms.batch_files(path, previous))
+        log.info("batch %s: %d questions written once more", settings.name, len(previous))
         return
-    if own:
+    if previous:
         raise UserError(
-            f"batch={path}: a batch {settings.name!r} was exported already (round {own[0].round}, "
-            f"{len(own)} questions); give another name, or again=true to write its files once more"
+            f"batch={path}: a batch {settings.name!r} was exported already (round "
+            f"{previous[0].round}, {len(previous)} questions); give another name, or again=true to "
+            "write its files once more"
         )
     batch = settings.laid_out()
     items = _items(settings, known)
     gold = _gold(settings, known) if batch.gold else []
     questions = compose(batch, items, gold)
     files = forms.batch_files(path, questions)
-    there = sorted(str(name) for name in files if name.exists())
-    if there:
-        raise UserError(f"batch={path}: {', '.join(there)} is there already; give another name")
+    existing = sorted(str(name) for name in files if name.exists())
+    if existing:
+        raise UserError(f"batch={path}: {', '.join(existing)} is there already; give another name")
     commit = arrow.append(
         settings.lake,
         "adept_batches",
@@ -395,12 +397,9 @@ def finish(settings: FinishSettings) -> None:
         lake, "adept", _rows("adept", rows), {"edition": edition}, job=JOB, metadata=metadata
     )
     job = f"{JOB}/{edition}"
-    dropped = [
-        {"job": job, "table": "adept", "reason": reason, "count": count, "sample": sample}
-        for reason, (count, sample) in sorted(result.dropped.items())
-    ]
+    drops = [Dropped("adept", reason, *value) for reason, value in sorted(result.dropped.items())]
     arrow.replace(
-        lake, "dropped", _rows("dropped", dropped), {"job": job}, job=JOB, allow_empty=True
+        lake, "dropped", dropped_rows(job, drops), {"job": job}, job=JOB, allow_empty=True
     )
     log.info("adept: %d rows of edition %s", len(rows), edition)
 
@@ -469,7 +468,7 @@ def _items(settings: ExportSettings, known: Sequence[Question]) -> list[Shown]:
     if wanted_ids is not None:
         left.sort(key=lambda row: wanted_ids[row["item_id"]])
     else:
-        left.sort(key=lambda row: draw(settings.seed, "sample", settings.round, row["item_id"]))
+        left.sort(key=lambda row: rank(settings.seed, "sample", settings.round, row["item_id"]))
     if settings.round == "audit" and wanted_ids is None:
         # Both ends by turns, as the labels are far from equally frequent.
         ends = [[row for row in left if row["label"] == end] for end in (0, len(LABELS) - 1)]
@@ -483,7 +482,7 @@ def _items(settings: ExportSettings, known: Sequence[Question]) -> list[Shown]:
         )
     if len(left) < wanted and settings.round != "main":
         log.info("only %d items are left, not %d", len(left), wanted)
-    return [_shown(row, settings) for row in left[:wanted]]
+    return [_as_shown(row, settings) for row in left[:wanted]]
 
 
 def _ids(path: Path, edition: str) -> dict[str, int]:
@@ -527,7 +526,7 @@ def _lacking(lake: str, count: int, known: Sequence[Question]) -> set[str]:
     return {i for i in asked - waiting if wanted - len(counting.get(i, ())) == count}
 
 
-def _shown(row: dict[str, Any], settings: ExportSettings) -> Shown:
+def _as_shown(row: dict[str, Any], settings: ExportSettings) -> Shown:
     names = (
         ("sentence", "modified_sentence", "adjective", "noun")
         if settings.round in _LABELLING

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 from conf import UserError
 from etl.adept import LABELS
-from etl.adept.draws import content_hash, draw
 from etl.adept.quality import Answer, Rules, failed_attention, majority
+from etl.draws import content_hash, fraction, rank
 
 ROUNDS = ("pilot", "main", "expert", "human", "audit")
 CONDITIONS = ("context", "no_context")
@@ -96,13 +96,15 @@ def gold_labels(answers: Sequence[Answer], alike: int = 4) -> dict[str, int]:
     People who failed an attention check do not count.
     """
     out = failed_attention(answers, Rules())
-    given: defaultdict[str, list[int]] = defaultdict(list)
+    codes: defaultdict[str, list[int]] = defaultdict(list)
     for answer in answers:
         where = (answer.round, answer.kind, answer.condition)
         if where == ("pilot", "item", "context") and answer.annotator not in out:
-            given[answer.item_id].append(answer.label)
-    labels = {item: majority(own, alike) for item, own in given.items()}
-    return {item: found.label for item, found in labels.items() if found and found.unanimous}
+            codes[answer.item_id].append(answer.label)
+    labels = {item: majority(codes_of_item, alike) for item, codes_of_item in codes.items()}
+    return {
+        item: decided.label for item, decided in labels.items() if decided and decided.unanimous
+    }
 
 
 def compose(batch: Batch, items: Iterable[Shown], gold: Iterable[Shown] = ()) -> list[Question]:
@@ -114,8 +116,8 @@ def compose(batch: Batch, items: Iterable[Shown], gold: Iterable[Shown] = ()) ->
     Raises:
         UserError: no items; checks that leave no place for items; gold asked for without any.
     """
-    rest = sorted(items, key=lambda i: (draw(batch.seed, "order", i.item_id), i))
-    pool = sorted(gold, key=lambda i: (draw(batch.seed, "gold", batch.name, i.item_id), i))
+    rest = sorted(items, key=lambda i: (rank(batch.seed, "order", i.item_id), i))
+    pool = sorted(gold, key=lambda i: (rank(batch.seed, "gold", batch.name, i.item_id), i))
     if not rest:
         raise UserError(f"batch {batch.name}: no items; expected one or more")
     if batch.gold + batch.attention >= batch.per_page:
@@ -128,7 +130,7 @@ def compose(batch: Batch, items: Iterable[Shown], gold: Iterable[Shown] = ()) ->
             f"gold={batch.gold:g}: no gold items; expected answers of a pilot that four annotators "
             "agree on (export round=pilot, then import), or gold=0"
         )
-    chosen: list[Question] = []
+    questions: list[Question] = []
     golds = number = 0
     while rest:
         page: list[tuple[str, Shown]] = []
@@ -147,19 +149,19 @@ def compose(batch: Batch, items: Iterable[Shown], gold: Iterable[Shown] = ()) ->
         ]
         number += 1
         name = f"{batch.name}-{number:05d}"
-        page.sort(key=lambda own: (draw(batch.seed, "place", name, own[1].item_id), own))
-        chosen += [_question(batch, name, at, *own) for at, own in enumerate(page, 1)]
-    return chosen
+        page.sort(key=lambda placed: (rank(batch.seed, "place", name, placed[1].item_id), placed))
+        questions += [_question(batch, name, at, *placed) for at, placed in enumerate(page, 1)]
+    return questions
 
 
-def _on_page(batch: Batch, what: str, share: float, page: int) -> int:
+def _on_page(batch: Batch, kind: str, share: float, page: int) -> int:
     """How many checks page number `page` has, so that the first n have n times `share`."""
-    start = draw(batch.seed, "start", batch.name, what) / 2**63
+    start = fraction(batch.seed, "start", batch.name, kind)
     return math.floor(start + (page + 1) * share) - math.floor(start + page * share)
 
 
 def _attention(batch: Batch, page: int, at: int) -> Shown:
-    expected = draw(batch.seed, "attention", batch.name, page, at) % len(LABELS)
+    expected = rank(batch.seed, "attention", batch.name, page, at) % len(LABELS)
     return Shown(
         content_hash("attention", batch.name, page, at),
         "This question checks that the statements are read.",

@@ -28,7 +28,8 @@ from etl.adept.annotation import PLATFORMS, Question, options
 from etl.adept.quality import Answer
 from etl.lake import arrow
 
-_SHOWN = 3  # faults that a message names
+_OF_QUESTION = ("item_id", "expected", "kind", "round", "condition", "batch", "page")
+_FAULTS_NAMED = 3  # faults that a message names
 # Begins the id of an annotator of `etl.adept.simulate`, in its files and in the table.
 SIMULATED = "simulated-"
 
@@ -125,8 +126,8 @@ def stored_answers(lake: str) -> list[Answer]:
     if arrow.version(lake, "adept_annotations") is None:
         return []
     rows = arrow.read(lake, "adept_annotations", columns=list(Answer._fields))
-    found = [Answer(**row) for row in rows.to_pylist()]
-    return sorted(found, key=lambda a: (a.item_id, a.annotator, a.batch, a.page))
+    answers = [Answer(**row) for row in rows.to_pylist()]
+    return sorted(answers, key=lambda a: (a.item_id, a.annotator, a.batch, a.page))
 
 
 def detect(path: Path) -> str:
@@ -162,15 +163,15 @@ def read_sent(path: Path, platform: str | None = None, annotator: str | None = N
     text = _text(path)
     faults: list[str] = []
     if platform == "label_studio":
-        found = _label_studio(path, text, faults)
+        read = _label_studio(path, text, faults)
     elif platform == "mturk":
-        found = _mturk(path, text, faults)
+        read = _mturk(path, text, faults)
     else:
-        found = _plain(path, text, annotator, faults)
+        read = _plain(path, text, annotator, faults)
     _refuse(path, faults)
-    if not found.answers:
+    if not read.answers:
         raise UserError(f"batch={path}: no answers in it; expected a file that annotators filled")
-    return found
+    return read
 
 
 def match(
@@ -191,29 +192,29 @@ def match(
     """
     faults: list[str] = []
     rows: list[dict[str, Any]] = []
-    seen: dict[tuple[str, str], Sent] = {}
+    first_sent: dict[tuple[str, str], Sent] = {}
     known = 0
-    for own in read.answers:
-        question = questions.get(own.question_id)
+    for sent in read.answers:
+        question = questions.get(sent.question_id)
         if question is None:
             faults.append(
-                f"line {own.line}: question {own.question_id!r} is in no batch that was exported "
+                f"line {sent.line}: question {sent.question_id!r} is in no batch that was exported "
                 "from this lake"
             )
             continue
-        label = _code(own.label, options(question.round))
+        label = _code(sent.label, options(question.round))
         if label is None:
             faults.append(
-                f"line {own.line}: label {own.label!r}; expected 0 to 4 or one of "
+                f"line {sent.line}: label {sent.label!r}; expected 0 to 4 or one of "
                 f"{', '.join(options(question.round))}"
             )
             continue
-        who = hashed(secret, read.platform, own.annotator)
-        before = seen.setdefault((who, own.question_id), own)
-        if before is not own:
+        who = hashed(secret, read.platform, sent.annotator)
+        first = first_sent.setdefault((who, sent.question_id), sent)
+        if first is not sent:
             faults.append(
-                f"line {own.line}: a second answer to question {own.question_id}, by the same "
-                f"annotator as on line {before.line}"
+                f"line {sent.line}: a second answer to question {sent.question_id}, by the same "
+                f"annotator as on line {first.line}"
             )
             continue
         earlier = stored.get((who, question.batch, question.page, question.item_id))
@@ -221,23 +222,17 @@ def match(
             known += 1
             if earlier != label:
                 faults.append(
-                    f"line {own.line}: question {own.question_id} was answered {earlier} by the "
+                    f"line {sent.line}: question {sent.question_id} was answered {earlier} by the "
                     f"same annotator in an earlier import, {label} here"
                 )
             continue
         rows.append(
             {
-                "item_id": question.item_id,
                 "annotator": who,
                 "label": label,
-                "expected": question.expected,
-                "seconds": own.seconds,
-                "kind": question.kind,
-                "round": question.round,
-                "condition": question.condition,
+                "seconds": sent.seconds,
                 "platform": read.platform,
-                "batch": question.batch,
-                "page": question.page,
+                **{name: getattr(question, name) for name in _OF_QUESTION},
             }
         )
     _refuse(path, faults)
@@ -246,8 +241,8 @@ def match(
 
 def _refuse(path: Path, faults: Sequence[str]) -> None:
     if faults:
-        more = f"; and {len(faults) - _SHOWN} more" if len(faults) > _SHOWN else ""
-        raise UserError(f"{path}: {'; '.join(faults[:_SHOWN])}{more}; nothing was imported")
+        more = f"; and {len(faults) - _FAULTS_NAMED} more" if len(faults) > _FAULTS_NAMED else ""
+        raise UserError(f"{path}: {'; '.join(faults[:_FAULTS_NAMED])}{more}; nothing was imported")
 
 
 def _text(path: Path) -> str:

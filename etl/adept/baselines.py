@@ -40,11 +40,11 @@ def majority(train_labels: Iterable[int], classes: int) -> int:
     Raises:
         ValueError: no label that falls in any class.
     """
-    found = Counter(label_of(label, classes) for label in train_labels)
-    found.pop(None, None)
-    if not found:
+    counts = Counter(label_of(label, classes) for label in train_labels)
+    counts.pop(None, None)
+    if not counts:
         raise ValueError("no labels")
-    return min((c for c in found if c is not None), key=lambda c: (-found[c], c))
+    return min((c for c in counts if c is not None), key=lambda c: (-counts[c], c))
 
 
 def normative_rule(modifier: str, nonsubsective: Collection[str], classes: int) -> int:

@@ -25,18 +25,18 @@ ROWS = 200_000
 
 def whole_nouns(batches: Iterator[pa.RecordBatch], least: int = ROWS) -> Iterator[pa.Table]:
     """Batches, sorted by noun, as tables of `least` rows and more in which no noun is cut off."""
-    held: list[pa.RecordBatch] = []
+    pending: list[pa.RecordBatch] = []
     for batch in batches:
-        if sum(part.num_rows for part in held) >= least and batch.num_rows:
-            changed = pc.not_equal(batch.column("noun"), held[-1].column("noun")[-1])
+        if sum(part.num_rows for part in pending) >= least and batch.num_rows:
+            changed = pc.not_equal(batch.column("noun"), pending[-1].column("noun")[-1])
             place = pc.index(changed, True).as_py()
             if place >= 0:
-                yield pa.Table.from_batches([*held, batch.slice(0, place)])
-                held, batch = [], batch.slice(place)
+                yield pa.Table.from_batches([*pending, batch.slice(0, place)])
+                pending, batch = [], batch.slice(place)
         if batch.num_rows:
-            held.append(batch)
-    if held:
-        yield pa.Table.from_batches(held)
+            pending.append(batch)
+    if pending:
+        yield pa.Table.from_batches(pending)
 
 
 def entries(pairs: pa.Table, edition: str) -> pa.Table:
@@ -50,14 +50,14 @@ def entries(pairs: pa.Table, edition: str) -> pa.Table:
     schema = table("adept_entries").schema
     noun = pairs.column("noun").combine_chunks()
     starts = _starts(noun)
-    wanted = schema.field("adjectives").type
-    names = [field.name for field in wanted.value_type]
+    kind = schema.field("adjectives").type
+    names = [field.name for field in kind.value_type]
     listed = pa.ListArray.from_arrays(
         pa.array([*starts, len(noun)], pa.int32()),
         pa.StructArray.from_arrays([pairs.column(name).combine_chunks() for name in names], names),
     )
     return pa.table(
-        [noun.take(pa.array(starts)), listed.cast(wanted), pa.repeat(edition, len(starts))],
+        [noun.take(pa.array(starts)), listed.cast(kind), pa.repeat(edition, len(starts))],
         schema=schema,
     )
 
@@ -73,17 +73,17 @@ def items(rows: pa.Table, settings: Settings) -> pa.Table:
     schema = table("adept_items").schema
     names = ("noun", "said", "adjective", "nonsubsective")
     noun, said, adjective, flag = (rows.column(name).combine_chunks() for name in names)
-    made: list[dict[str, Any]] = []
+    rows_made: list[dict[str, Any]] = []
     bounds = [*_starts(noun).tolist(), len(noun)]
     for start, stop in pairwise(bounds):
         predicates = said[start].as_py()
         if predicates is None:
             continue
-        own, flags = adjective[start + 1 : stop], flag[start + 1 : stop]
-        pools = _Texts(own.filter(pc.invert(flags))), _Texts(own.filter(flags))
+        adjectives, flags = adjective[start + 1 : stop], flag[start + 1 : stop]
+        pools = _Texts(adjectives.filter(pc.invert(flags))), _Texts(adjectives.filter(flags))
         for one in predicates:
-            made += _variants(noun[start].as_py(), one, pools, settings)
-    return pa.Table.from_pylist(made, schema=schema)
+            rows_made += _variants(noun[start].as_py(), one, pools, settings)
+    return pa.Table.from_pylist(rows_made, schema=schema)
 
 
 def _starts(noun: pa.StringArray) -> npt.NDArray[np.int64]:
@@ -114,12 +114,12 @@ class _Texts(Sequence[str]):
 
 
 def _variants(
-    noun: str, said: dict[str, Any], pools: tuple[_Texts, _Texts], settings: Settings
+    noun: str, predicate: dict[str, Any], pools: tuple[_Texts, _Texts], settings: Settings
 ) -> list[dict[str, Any]]:
-    found = variants(
-        said["sentence"],
+    sentences = variants(
+        predicate["sentence"],
         noun,
-        said["form"],
+        predicate["form"],
         *pools,
         seed=settings.seed,
         size=settings.variants,
@@ -129,19 +129,19 @@ def _variants(
     )
     return [
         {
-            "item_id": item_id(said["sentence"], one.adjective, noun),
+            "item_id": item_id(predicate["sentence"], one.adjective, noun),
             "noun": noun,
-            "relation": said["relation"],
-            "predicate": said["predicate"],
+            "relation": predicate["relation"],
+            "predicate": predicate["predicate"],
             "adjective": one.adjective,
             "nonsubsective": one.nonsubsective,
             "variant": one.number,
             "chosen": one.chosen,
-            "sentence": said["sentence"],
+            "sentence": predicate["sentence"],
             "modified_sentence": one.sentence,
-            "path": said["path"],
-            "edge": said["edge"],
+            "path": predicate["path"],
+            "edge": predicate["edge"],
             "edition": settings.name,
         }
-        for one in found
+        for one in sentences
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from etl.adept import LABELS
+from etl.adept.tables import TABLES
 from etl.declaration import (
     Dataset,
     Facts,
@@ -33,6 +34,7 @@ DATASET = Dataset(
     heading="ADEPT: adjective-dependent plausibility",
     summary="Pairs of sentences of which the second has one adjective more, labelled by how that "
     "changes the plausibility of what is said.",
+    schemas=TABLES,
     tables=(
         ItemTable(
             "adept",

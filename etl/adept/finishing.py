@@ -35,10 +35,10 @@ _THREE = (0, 0, 1, 2, 2)
 
 def relevant(answers: Iterable[Answer], items: Container[str]) -> list[Answer]:
     """The answers on pages that have an item of these: with the checks that stand beside it."""
-    own = list(answers)
-    pages = {(a.batch, a.page) for a in own if a.kind == "item" and a.item_id in items}
+    known = list(answers)
+    pages = {(a.batch, a.page) for a in known if a.kind == "item" and a.item_id in items}
     return [
-        a for a in own if (a.batch, a.page) in pages and (a.kind != "item" or a.item_id in items)
+        a for a in known if (a.batch, a.page) in pages and (a.kind != "item" or a.item_id in items)
     ]
 
 
@@ -80,7 +80,7 @@ def report(
     `answers` are those that the dataset is made of, `others` those of the rounds expert, human and
     audit, which are compared with its labels.
     """
-    labels = {item: found.label for item, found in result.labels.items()}
+    labels = {item: decided.label for item, decided in result.labels.items()}
     return {
         "answers": sum(a.kind == "item" for a in answers),
         "checks": dict(Counter(a.kind for a in answers if a.kind != "item")),
@@ -91,7 +91,9 @@ def report(
         "agreement": {
             "all answers": _coefficients(_by_item(answers).values(), rules.seed, samples),
             "answers that count": _coefficients(
-                [[a.label for a in own] for own in result.items.values()], rules.seed, samples
+                [[a.label for a in counting] for counting in result.items.values()],
+                rules.seed,
+                samples,
             ),
         },
         "readings": _readings(answers, labels, rules),
@@ -103,17 +105,17 @@ def report(
 
 
 def _by_item(answers: Iterable[Answer]) -> dict[str, list[int]]:
-    found: defaultdict[str, list[int]] = defaultdict(list)
+    labels: defaultdict[str, list[int]] = defaultdict(list)
     for answer in answers:
         if answer.kind == "item":
-            found[answer.item_id].append(answer.label)
-    return dict(found)
+            labels[answer.item_id].append(answer.label)
+    return dict(labels)
 
 
 def label_figures(result: Filtered) -> dict[str, Any]:
     """Table 4: the labels, and how many of each are unanimous."""
-    count = Counter(found.label for found in result.labels.values())
-    unanimous = Counter(found.label for found in result.labels.values() if found.unanimous)
+    count = Counter(decided.label for decided in result.labels.values())
+    unanimous = Counter(decided.label for decided in result.labels.values() if decided.unanimous)
     return {
         "items": len(result.items),
         "unanimous": unanimous.total(),
@@ -132,12 +134,12 @@ def label_figures(result: Filtered) -> dict[str, Any]:
 
 def _coefficients(items: Iterable[Sequence[int]], seed: int, samples: int) -> dict[str, Any]:
     """Kappa and alphas; null where no item has two answers, or only one label was ever used."""
-    counts = count_labels([own for own in items if len(own) > 1], len(LABELS))
+    counts = count_labels([codes for codes in items if len(codes) > 1], len(LABELS))
     if not len(counts):
         return {"items": 0}
     raters = Counter(counts.sum(axis=1).tolist()).most_common(1)[0][0]
     same = counts[counts.sum(axis=1) == raters]
-    found: dict[str, Any] = {
+    figures: dict[str, Any] = {
         "items": len(counts),
         "raters": raters,
         "fleiss kappa": _number(fleiss_kappa(same)),
@@ -145,12 +147,12 @@ def _coefficients(items: Iterable[Sequence[int]], seed: int, samples: int) -> di
     }
     for level in _LEVELS:
         low, high = bootstrap_alpha(counts, level, seed=seed, samples=samples)
-        found[f"alpha {level}"] = {
+        figures[f"alpha {level}"] = {
             "value": _number(krippendorff_alpha(counts, level)),
             "low": _number(low),
             "high": _number(high),
         }
-    return found
+    return figures
 
 
 def _number(value: float) -> float | None:
@@ -165,40 +167,41 @@ def _readings(
     Also with as few answers as must agree: where an item has three answers and needs three, losing
     one of them is losing the item.
     """
-    found = []
+    rows = []
     needed = sorted({rules.answers, rules.agree}, reverse=True)
     for gold_of, drop, least in product(DENOMINATORS, DROPS, needed):
         reading = dataclasses.replace(rules, gold_of=gold_of, drop=drop, answers=least)
         other = filtered(answers, reading)
         shared = [item for item in other.labels if item in labels]
-        found.append(
+        rows.append(
             {
                 "gold_of": gold_of,
                 "drop": drop,
                 "answers": least,
                 "chosen": reading == rules,
-                "annotators excluded": len({w for own in other.excluded.values() for w in own}),
+                "annotators excluded": len({w for label in other.excluded.values() for w in label}),
                 "items with enough answers": len(other.items),
                 "items kept": len(other.labels),
-                "unanimous": sum(own.unanimous for own in other.labels.values()),
+                "unanimous": sum(label.unanimous for label in other.labels.values()),
                 "labels that differ": sum(
                     other.labels[item].label != labels[item] for item in shared
                 ),
             }
         )
-    return found
+    return rows
 
 
 def _model(model: str, answers: Sequence[Answer], result: Filtered) -> dict[str, Any]:
     """How the labels of a model of annotators compare: from all answers, and from those kept."""
     compared: dict[str, Any] = {}
-    kept = [a for own in result.items.values() for a in own]
-    for name, used in (("all answers", answers), ("answers that count", kept)):
+    counting = [a for answers_of_item in result.items.values() for a in answers_of_item]
+    for name, used in (("all answers", answers), ("answers that count", counting)):
         used = [a for a in used if a.kind == "item"]
         if not used:
             continue
         estimated = aggregate(model, used)
-        pairs = [(estimated[i], own.label) for i, own in result.labels.items() if i in estimated]
+        labels = result.labels.items()
+        pairs = [(estimated[i], decided.label) for i, decided in labels if i in estimated]
         compared[name] = {
             "items": len(pairs),
             "same label": sum(one == two for one, two in pairs) / len(pairs) if pairs else None,
@@ -216,11 +219,11 @@ def _kappa(pairs: Sequence[tuple[int, int]]) -> float | None:
 
 def ratings(answers: Iterable[Answer]) -> dict[str, dict[str, int]]:
     """The labels that each annotator gave to items, by annotator and item."""
-    found: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    labels: defaultdict[str, dict[str, int]] = defaultdict(dict)
     for answer in answers:
         if answer.kind == "item":
-            found[answer.annotator][answer.item_id] = answer.label
-    return dict(sorted(found.items()))
+            labels[answer.annotator][answer.item_id] = answer.label
+    return dict(sorted(labels.items()))
 
 
 def expert_figures(answers: Sequence[Answer], labels: Mapping[str, int]) -> dict[str, Any]:
@@ -246,15 +249,15 @@ def expert_figures(answers: Sequence[Answer], labels: Mapping[str, int]) -> dict
     return {
         "pairs": pairs,
         "kappa with labels": {
-            who: _kappa([(own[i], labels[i]) for i in sorted(own) if i in labels])
-            for who, own in raters.items()
+            who: _kappa([(rated[i], labels[i]) for i in sorted(rated) if i in labels])
+            for who, rated in raters.items()
         },
     }
 
 
 def human_figures(answers: Sequence[Answer], labels: Mapping[str, int]) -> dict[str, Any]:
     """Section 5.2: how often somebody new gives the dataset's label, of five and of three."""
-    found: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
     for condition in sorted({a.condition for a in answers}):
         pairs = [
             (a.label, labels[a.item_id])
@@ -263,9 +266,9 @@ def human_figures(answers: Sequence[Answer], labels: Mapping[str, int]) -> dict[
         ]
         if not pairs:
             continue
-        five = sum(given == label for given, label in pairs)
-        three = sum(_THREE[given] == _THREE[label] for given, label in pairs)
-        found[condition] = {
+        five = sum(answer == label for answer, label in pairs)
+        three = sum(_THREE[answer] == _THREE[label] for answer, label in pairs)
+        figures[condition] = {
             "answers": len(pairs),
             "annotators": len({a.annotator for a in answers if a.condition == condition}),
             "accuracy 5": five / len(pairs),
@@ -273,41 +276,41 @@ def human_figures(answers: Sequence[Answer], labels: Mapping[str, int]) -> dict[
             "accuracy 3": three / len(pairs),
             "interval 3": wilson(three, len(pairs)),
         }
-    return found
+    return figures
 
 
 def audit_figures(answers: Sequence[Answer]) -> dict[str, Any]:
     """Section 4.2: what auditors find behind each label."""
-    found: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
     for code, name in enumerate(LABELS):
-        own = Counter(a.label for a in answers if a.kind == "item" and a.expected == code)
-        if own:
-            found[name] = {
+        counts = Counter(a.label for a in answers if a.kind == "item" and a.expected == code)
+        if counts:
+            figures[name] = {
                 finding: {
-                    "count": own[at],
-                    "share": own[at] / own.total(),
-                    "interval": wilson(own[at], own.total()),
+                    "count": counts[at],
+                    "share": counts[at] / counts.total(),
+                    "interval": wilson(counts[at], counts.total()),
                 }
                 for at, finding in enumerate(AUDIT)
             }
-    return found
+    return figures
 
 
 def report_text(figures: Mapping[str, Any]) -> str:
     """The report for people to read."""
-    own = figures["labels"]
+    labels = figures["labels"]
     lines = [
         f"{figures['answers']} answers and {sum(figures['checks'].values())} answered checks of "
         f"{figures['annotators']} annotators",
         *(f"excluded by {rule}: {count}" for rule, count in figures["excluded"].items()),
         *(f"dropped: {count}, {reason}" for reason, count in figures["dropped"].items()),
-        f"{own['items']} items with enough answers: {own['unanimous']} unanimous, "
-        f"{own['majority']} by majority, {own['no agreement']} without agreement",
+        f"{labels['items']} items with enough answers: {labels['unanimous']} unanimous, "
+        f"{labels['majority']} by majority, {labels['no agreement']} without agreement",
     ]
     lines += [
         f"  {name:<16} {row['items']:>7}  {_percent(row['share'])} of the items, "
         f"{_percent(row['unanimous'])} unanimous"
-        for name, row in own["by label"].items()
+        for name, row in labels["by label"].items()
     ]
     for name, row in figures["agreement"].items():
         if not row["items"]:
@@ -353,7 +356,9 @@ def report_text(figures: Mapping[str, Any]) -> str:
         for condition, row in figures["human"].items()
     ]
     for name, findings in figures["audit"].items():
-        shares = ", ".join(f"{what} {_percent(row['share'])}" for what, row in findings.items())
+        shares = ", ".join(
+            f"{condition} {_percent(row['share'])}" for condition, row in findings.items()
+        )
         lines.append(f"audit of {name}: {shares}")
     return "\n".join(lines)
 

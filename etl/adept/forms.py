@@ -51,15 +51,15 @@ def check_path(path: Path, platform: str) -> None:
     Raises:
         UserError: a suffix other than .csv, or .json for Label Studio, which goes by it.
     """
-    wanted = ".json" if platform == "label_studio" else ".csv"
-    if path.suffix != wanted:
-        raise UserError(f"batch={path}: expected a name in {wanted} for format={platform}")
+    suffix = ".json" if platform == "label_studio" else ".csv"
+    if path.suffix != suffix:
+        raise UserError(f"batch={path}: expected a name in {suffix} for format={platform}")
 
 
 def batch_files(path: Path, questions: Sequence[Question]) -> dict[Path, str]:
     """The files of a batch that is to be written to `path`, by their paths."""
     first = questions[0]
-    pages = [list(own) for _, own in groupby(questions, key=lambda q: q.page)]
+    pages = [list(group) for _, group in groupby(questions, key=lambda q: q.page)]
     files = {path.with_suffix(".preview.html"): page_html(pages[0])}
     if first.platform == "mturk":
         files[path] = _mturk(pages)
@@ -86,9 +86,9 @@ def page_html(page: Sequence[Question], *, layout: bool = False) -> str:
             block,
             number=str(at),
             count=str(len(page)),
-            sentence1=f"${{sentence1_{at}}}" if layout else html.escape(own.sentence1),
-            sentence2=f"${{sentence2_{at}}}" if layout else html.escape(own.sentence2),
-            given=_given(f"${{given_{at}}}" if layout else _label(own))
+            sentence1=f"${{sentence1_{at}}}" if layout else html.escape(question.sentence1),
+            sentence2=f"${{sentence2_{at}}}" if layout else html.escape(question.sentence2),
+            given=_label_line(f"${{given_{at}}}" if layout else _label(question))
             if first.round == "audit"
             else "",
             options="".join(
@@ -97,7 +97,7 @@ def page_html(page: Sequence[Question], *, layout: bool = False) -> str:
                 for code, name in enumerate(options(first.round))
             ),
         )
-        for at, own in enumerate(page, 1)
+        for at, question in enumerate(page, 1)
     ]
     return _filled(
         _template("page"),
@@ -112,7 +112,7 @@ def page_html(page: Sequence[Question], *, layout: bool = False) -> str:
     )
 
 
-def _given(label: str) -> str:
+def _label_line(label: str) -> str:
     return f'<p class="statement"><span>Label</span> <b>{label}</b></p>\n'
 
 
@@ -140,12 +140,12 @@ def _label(question: Question) -> str:
 def _page_fields(page: Sequence[Question]) -> dict[str, str]:
     """What a file says of a page: its name, and for each place the question and its statements."""
     fields = {"batch": page[0].batch, "page": page[0].page}
-    for at, own in enumerate(page, 1):
-        fields[f"question_{at}"] = own.question_id
-        fields[f"sentence1_{at}"] = own.sentence1
-        fields[f"sentence2_{at}"] = own.sentence2
-        if own.round == "audit":
-            fields[f"given_{at}"] = _label(own)
+    for at, question in enumerate(page, 1):
+        fields[f"question_{at}"] = question.question_id
+        fields[f"sentence1_{at}"] = question.sentence1
+        fields[f"sentence2_{at}"] = question.sentence2
+        if question.round == "audit":
+            fields[f"given_{at}"] = _label(question)
     return fields
 
 
@@ -189,11 +189,11 @@ def _csv(columns: Sequence[str], rows: Iterable[dict[str, str]]) -> str:
 def _label_studio(page: Sequence[Question]) -> str:
     """The labelling configuration: the page's statements, and a choice under each pair."""
     view = ET.Element("View")
-    for at, own in enumerate(page, 1):
+    for at, question in enumerate(page, 1):
         _add(view, "Header", value=f"Question {at} of {len(page)}")
         _add(view, "Text", name=f"original_{at}", value=f"$sentence1_{at}")
         _add(view, "Text", name=f"modified_{at}", value=f"$sentence2_{at}")
-        if own.round == "audit":
+        if question.round == "audit":
             _add(view, "Text", name=f"given_{at}", value=f"$given_{at}")
         choices = _add(
             view,
@@ -204,7 +204,7 @@ def _label_studio(page: Sequence[Question]) -> str:
             required="true",
             showInline="true",
         )
-        for code, name in enumerate(options(own.round)):
+        for code, name in enumerate(options(question.round)):
             _add(choices, "Choice", value=name, alias=str(code))
     ET.indent(view)
     return ET.tostring(view, encoding="unicode") + "\n"

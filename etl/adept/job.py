@@ -10,23 +10,22 @@ read more than once are stored for the time of the job.
 
 from __future__ import annotations
 
-import logging
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import reduce
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from conf import JobFailed, UserError, settings_hash
-from etl import engine
+from conf import JobFailed
+from etl import building
 from etl.adept import blocks
-from etl.adept.draws import draw
 from etl.adept.predicates import Edge, Unfit, gist, statement
 from etl.adept.settings import Settings
 from etl.adept.words import Words, adjective_fault, noun_fault
+from etl.building import Build, begin, collected, drops_by_reason
+from etl.draws import rank
 from etl.engine import map_arrow
 from etl.knowledge import lexicons
 from etl.lake import arrow
@@ -47,8 +46,6 @@ _PREDICATE = ("path", "rank", "sentence", "form", "relation", "predicate", "edge
 # Frames of (table, reason, count, sample), to be summed.
 Drops = list[DataFrame]
 
-log = logging.getLogger("adnominal")
-
 
 def build(settings: Settings) -> None:
     """ADEPT before annotation: nouns with their adjectives, and sentences with one put in.
@@ -56,15 +53,14 @@ def build(settings: Settings) -> None:
     Reads amod_pairs, conceptnet_edges and wordnet_lemmas; writes adept_entries and adept_items as
     edition=NAME, which it replaces, and to the table dropped what was left out and why.
     """
-    rows = arrow.row_count(settings.lake, "amod_pairs")
-    lake = Lake(engine.start(f"{JOB} {settings.name}", settings, rows=rows).spark, settings.lake)
+    run = begin(JOB, settings, arrow.row_count(settings.lake, "amod_pairs"))
     with scratch(settings.lake) as folder:
-        _build(lake, folder, settings)
+        _build(run, folder, settings)
 
 
-def _build(lake: Lake, folder: Scratch, settings: Settings) -> None:
-    started = time.monotonic()
-    pairs = _pairs(lake, settings)
+def _build(run: Build, folder: Scratch, settings: Settings) -> None:
+    lake = run.lake
+    pairs = building.pairs_of(lake, settings.corpora, "corpora")
     edges = _edges(lake, settings)
     words = lexicons_of(lake, settings)
     drops: Drops = []
@@ -74,47 +70,25 @@ def _build(lake: Lake, folder: Scratch, settings: Settings) -> None:
             f"no noun has {settings.min_adjectives} adjectives with counts of {settings.min_count} "
             "or more; read more text, or lower min_count= or min_adjectives="
         )
-    found = candidates(edges, words, settings, folder)
-    said = predicates_of(found, pairs, settings, drops, folder)
-    _note(lake, drops, settings)
-    if said.isEmpty():
+    sentences = candidates(edges, words, settings, folder)
+    predicates = predicates_of(sentences, pairs, settings, drops, folder)
+    run.write_dropped(collected(drops))
+    if predicates.isEmpty():
         raise JobFailed(
             "no edge of ConceptNet gives a sentence about a noun of the pairs; `python -m etl.lake "
             f"show dropped` lists why (job {JOB}/{settings.name})"
         )
-    meta = {"settings": settings_hash(settings), "seed": str(settings.seed)}
-    partition = {"edition": settings.name}
-    items = items_of(said, pairs, settings)
-    for name, rows in ((ENTRIES, _entries(pairs, settings)), (ITEMS, items)):
-        commit = lake.replace(name, rows, partition, job=JOB, metadata=meta)
-        log.info("%s: %d rows after %.1f s", name, commit.rows, time.monotonic() - started)
+    run.replace(ENTRIES, _entries(pairs, settings))
+    run.replace(ITEMS, items_of(predicates, pairs, settings))
 
 
 # ------------------------------------------------------------------------------------------- input
 
 
-def _pairs(lake: Lake, settings: Settings) -> DataFrame:
-    """The pairs of the corpora asked for; a `UserError` for one that is not there."""
-    pairs = lake.read("amod_pairs")
-    if not settings.corpora:
-        return pairs
-    there = {dict(f.partition).get("corpus") for f in arrow.files(settings.lake, "amod_pairs")}
-    missing = sorted(set(settings.corpora) - there)
-    if missing:
-        raise UserError(
-            f"corpora={','.join(missing)}: not in amod_pairs, which has "
-            f"{', '.join(sorted(map(str, there)))}; extract it first (etl/extract_amod.py)"
-        )
-    return _union([lake.read("amod_pairs", where={"corpus": name}) for name in settings.corpora])
-
-
 def _edges(lake: Lake, settings: Settings) -> DataFrame:
-    wanted = dict.fromkeys(settings.relations)
-    return _union([lake.read("conceptnet_edges", where={"relation": name}) for name in wanted])
-
-
-def _union(frames: Sequence[DataFrame]) -> DataFrame:
-    return reduce(DataFrame.unionAll, frames)
+    relations = dict.fromkeys(settings.relations)
+    edges = [lake.read("conceptnet_edges", where={"relation": name}) for name in relations]
+    return reduce(DataFrame.unionAll, edges)
 
 
 def lexicons_of(lake: Lake, settings: Settings) -> Words:
@@ -154,11 +128,11 @@ def pairs_of(
     )
     left = pairs.where(enough)
     judged = _judged(left, words, settings, "noun", folder)
-    drops.append(_by_reason(judged.withColumn("sample", F.col("word")), ENTRIES, F.col("pairs")))
+    drops.append(drops_by_reason(judged, ENTRIES, F.col("word"), F.col("pairs")))
     kept_nouns = judged.where("reason IS NULL").select(F.col("word").alias("noun"))
     left = left.join(kept_nouns, "noun", "left_semi")
     judged = _judged(left, words, settings, "adjective", folder)
-    drops.append(_by_reason(judged.withColumn("sample", F.col("word")), ENTRIES, F.col("pairs")))
+    drops.append(drops_by_reason(judged, ENTRIES, F.col("word"), F.col("pairs")))
     flags = judged.where("reason IS NULL").select(F.col("word").alias("adjective"), "nonsubsective")
     met = folder.keep(
         left.join(flags, "adjective")
@@ -199,7 +173,7 @@ def _judged(
     pairs: DataFrame, words: Words, settings: Settings, kind: str, folder: Scratch
 ) -> DataFrame:
     """The nouns or adjectives of the pairs, with the reason to leave one out, null for none."""
-    found = pairs.groupBy(F.col(kind).alias("word")).agg(F.count("*").alias("pairs"))
+    counted = pairs.groupBy(F.col(kind).alias("word")).agg(F.count("*").alias("pairs"))
     fault: Callable[[str, Words, str], str | None]
     fault = noun_fault if kind == "noun" else adjective_fault
     rules = settings.rules
@@ -207,18 +181,18 @@ def _judged(
 
     def judge(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            own = batch.column(0).to_pylist()
-            reasons = [fault(word, words, rules) if word else "empty" for word in own]
+            column = batch.column(0).to_pylist()
+            reasons = [fault(word, words, rules) if word else "empty" for word in column]
             yield pa.RecordBatch.from_arrays(
                 [
                     *batch.columns,
-                    pa.array([word in special for word in own], pa.bool_()),
+                    pa.array([word in special for word in column], pa.bool_()),
                     pa.array(reasons, pa.string()),
                 ],
                 ["word", "pairs", "nonsubsective", "reason"],
             )
 
-    return folder.keep(map_arrow(found, judge, _VERDICT))
+    return folder.keep(map_arrow(counted, judge, _VERDICT))
 
 
 # --------------------------------------------------------------------------------------- edge side
@@ -231,32 +205,32 @@ def candidates(edges: DataFrame, words: Words, settings: Settings, folder: Scrat
 
     def make(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            made: list[tuple[Any, ...]] = []
+            rows: list[tuple[Any, ...]] = []
             columns = [column.to_pylist() for column in batch.columns]
             for relation, start, end, text, weight, uri in zip(*columns, strict=True):
                 edge = Edge(relation, start or "", end or "", text, weight)
                 try:
-                    found = statement(edge, words, rules=rules, templates=templates)
+                    sentence_of_edge = statement(edge, words, rules=rules, templates=templates)
                 except Unfit as unfit:
                     sample = f"{relation} {uri} {text or f'{start} … {end}'}"
-                    made.append((*[None] * (len(names) - 2), str(unfit), sample))
+                    rows.append((*[None] * (len(names) - 2), str(unfit), sample))
                     continue
-                made.append(
+                rows.append(
                     (
-                        found.noun,
-                        gist(found, rules),
-                        draw(seed, "predicate", found.noun, found.sentence),
-                        found.sentence,
-                        found.form,
+                        sentence_of_edge.noun,
+                        gist(sentence_of_edge, rules),
+                        rank(seed, "predicate", sentence_of_edge.noun, sentence_of_edge.sentence),
+                        sentence_of_edge.sentence,
+                        sentence_of_edge.form,
                         relation,
-                        found.predicate,
-                        found.path,
+                        sentence_of_edge.predicate,
+                        sentence_of_edge.path,
                         uri,
                         None,
                         None,
                     )
                 )
-            arrays = zip(*made, strict=True) if made else [()] * len(names)
+            arrays = zip(*rows, strict=True) if rows else [()] * len(names)
             yield pa.RecordBatch.from_arrays(
                 [
                     pa.array(list(values), pa.int64() if name == "rank" else pa.string())
@@ -265,21 +239,21 @@ def candidates(edges: DataFrame, words: Words, settings: Settings, folder: Scrat
                 names,
             )
 
-    chosen = edges.select("relation", "start_label", "end_label", "surface_text", "weight", "uri")
-    return folder.keep(map_arrow(chosen, make, _CANDIDATE))
+    labelled = edges.select("relation", "start_label", "end_label", "surface_text", "weight", "uri")
+    return folder.keep(map_arrow(labelled, make, _CANDIDATE))
 
 
 def predicates_of(
     found: DataFrame, pairs: DataFrame, settings: Settings, drops: Drops, folder: Scratch
 ) -> DataFrame:
     """(noun, said): for each noun of the pairs its predicates of lowest rank, at most three."""
-    drops.append(_by_reason(found, ITEMS, F.lit(1)))
+    drops.append(drops_by_reason(found, ITEMS, F.col("sample")))
     nouns = pairs.select("noun", F.lit(True).alias("entered")).distinct()
-    there = found.where("reason IS NULL").join(nouns, "noun", "left")
-    lost = there.where("entered IS NULL").withColumn("reason", F.lit("noun has no entry"))
-    drops.append(_by_reason(lost.withColumn("sample", F.col("sentence")), ITEMS, F.lit(1)))
+    entered = found.where("reason IS NULL").join(nouns, "noun", "left")
+    lost = entered.where("entered IS NULL").withColumn("reason", F.lit("noun has no entry"))
+    drops.append(drops_by_reason(lost, ITEMS, F.col("sentence")))
     once = (
-        there.where("entered")
+        entered.where("entered")
         .groupBy("noun", "gist")
         .agg(F.min(F.struct(*_PREDICATE)).alias("said"), F.count("*").alias("edges"))
     )
@@ -314,7 +288,7 @@ def predicates_of(
 def items_of(said: DataFrame, pairs: DataFrame, settings: Settings) -> DataFrame:
     """Rows of adept_items for nouns with what is said of them and their pairs."""
     schema = table(ITEMS).schema
-    told = pairs.join(said.select("noun"), "noun", "left_semi").withColumn(
+    adjectives = pairs.join(said.select("noun"), "noun", "left_semi").withColumn(
         "said", F.lit(None).cast(said.schema["said"].dataType)
     )
     first = said.select(
@@ -324,38 +298,12 @@ def items_of(said: DataFrame, pairs: DataFrame, settings: Settings) -> DataFrame
         F.lit(None).cast("boolean").alias("nonsubsective"),
         "said",
     )
-    rows = ordered(told.unionByName(first), "noun", F.desc_nulls_first("count"), "adjective").drop(
-        "count"
-    )
+    rows = ordered(
+        adjectives.unionByName(first), "noun", F.desc_nulls_first("count"), "adjective"
+    ).drop("count")
 
     def make(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for nouns in blocks.whole_nouns(batches):
             yield from blocks.items(nouns, settings).to_batches(max_chunksize=10_000)
 
     return map_arrow(rows, make, spark_schema(schema))
-
-
-# ------------------------------------------------------------------------------------------- drops
-
-
-def _by_reason(frame: DataFrame, name: str, count: Column) -> DataFrame:
-    """The rows with a reason, as drops; `count` says for how much each row stands."""
-    return frame.where("reason IS NOT NULL").select(
-        F.lit(name).alias("table"), "reason", count.cast("long").alias("count"), "sample"
-    )
-
-
-def _note(lake: Lake, drops: Drops, settings: Settings) -> None:
-    """Write the drops, pairs of adept_entries and edges of adept_items, and log them."""
-    job = f"{JOB}/{settings.name}"
-    rows = (
-        _union(drops)
-        .groupBy("table", "reason")
-        .agg(F.sum("count").alias("count"), F.min("sample").alias("sample"))
-        .select(F.lit(job).alias("job"), "table", "reason", "count", "sample")
-    )
-    found = sorted(rows.collect(), key=lambda row: (row[1], -row[3], row[2]))
-    for row in found:
-        log.info("dropped from %s: %d, %s, as %s", row[1], row[3], row[2], row[4])
-    left_out = pa.Table.from_pylist([row.asDict() for row in found], table("dropped").schema)
-    lake.replace("dropped", left_out, {"job": job}, job=JOB, allow_empty=True)

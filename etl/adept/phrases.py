@@ -139,5 +139,5 @@ def verb_phrase(label: Sequence[str], words: Words) -> tuple[str, str] | None:
         return None
     if len(rest) == 1 and rest[0] in _PRONOUNS:
         return verb, rest[0]
-    thing = noun_phrase(rest, words)
-    return (verb, thing) if thing else None
+    phrase = noun_phrase(rest, words)
+    return (verb, phrase) if phrase else None

@@ -121,11 +121,11 @@ def statement(
     if not edge.surface_text and not templates:
         raise Unfit("no surface text")
     if edge.surface_text:
-        found = _from_surface(edge, edge.surface_text, words, rules)
+        result = _from_surface(edge, edge.surface_text, words, rules)
     else:
-        found = _from_labels(edge, words)
-    _check(found, words, rules)
-    return found
+        result = _from_labels(edge, words)
+    _check(result, words, rules)
+    return result
 
 
 def _subject(text: str, words: Words) -> _Subject:
@@ -389,8 +389,8 @@ def _participle_of(verb: str, words: Words) -> str | None:
 # ------------------------------------------------------------------------------------------ checks
 
 
-def _check(found: Statement, words: Words, rules: str) -> None:
-    sentence = found.sentence
+def _check(result: Statement, words: Words, rules: str) -> None:
+    sentence = result.sentence
     tokens = re.findall(r"[a-z0-9'’-]+", sentence.lower())
     if any(_is_offensive(token, words) for token in tokens):
         raise Unfit("explicit")
@@ -400,7 +400,7 @@ def _check(found: Statement, words: Words, rules: str) -> None:
         raise Unfit("negated")
     if len(tokens) > LONGEST:
         raise Unfit("long")
-    if place_of(sentence, found.form) is None:
+    if place_of(sentence, result.form) is None:
         raise Unfit("subject is no token of the sentence")
     if rules == "paper":
         return

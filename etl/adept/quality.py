@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from etl.adept.draws import draw
+from etl.draws import rank
 
 # Changes with what the filters do, and stands in the metadata of the tables that they made.
 RULES_VERSION = "quality_v1"
@@ -106,14 +106,14 @@ def failed_attention(answers: Iterable[Answer], rules: Rules) -> dict[str, str]:
 
     The filter ``attention_failed``.
     """
-    seen: Counter[str] = Counter()
+    checks: Counter[str] = Counter()
     failed: Counter[str] = Counter()
     for answer in answers:
         if answer.kind == "attention":
-            seen[answer.annotator] += 1
+            checks[answer.annotator] += 1
             failed[answer.annotator] += answer.label != answer.expected
     return {
-        who: f"{count} of {seen[who]} attention checks failed"
+        who: f"{count} of {checks[who]} attention checks failed"
         for who, count in failed.items()
         if count > rules.attention_failures
     }
@@ -131,9 +131,9 @@ def far_from_gold(answers: Iterable[Answer], rules: Rules) -> dict[str, str]:
             misses[answer.annotator] += abs(answer.label - answer.expected) >= rules.gold_degrees
         if answer.kind == "gold" or (answer.kind == "item" and rules.gold_of == "all"):
             annotated[answer.annotator] += 1
-    what = "gold items" if rules.gold_of == "gold" else "annotations"
+    checked = "gold items" if rules.gold_of == "gold" else "annotations"
     return {
-        who: f"{count} of {annotated[who]} {what} {rules.gold_degrees} degrees or more from gold"
+        who: f"{count} of {annotated[who]} {checked} {rules.gold_degrees} degrees or more from gold"
         for who, count in misses.items()
         if count > rules.gold_share * annotated[who]
     }
@@ -159,11 +159,11 @@ def beyond_limit(answers: Sequence[Answer], rules: Rules) -> list[Answer]:
         by_person[answer.annotator].append(answer)
     return [
         answer
-        for who, own in sorted(by_person.items())
-        if len(own) > rules.per_person
-        for answer in sorted(own, key=lambda a: (draw(rules.seed, "limit", who, a.item_id), a))[
-            rules.per_person :
-        ]
+        for who, answered in sorted(by_person.items())
+        if len(answered) > rules.per_person
+        for answer in sorted(
+            answered, key=lambda a: (rank(rules.seed, "limit", who, a.item_id), a)
+        )[rules.per_person :]
     ]
 
 
@@ -173,50 +173,54 @@ def filtered(answers: Sequence[Answer], rules: Rules) -> Filtered:
     An item that is kept by ``drop=instances`` is kept by ``drop=answers``, with the same label.
     """
     result = Filtered()
-    kept = sorted(answer for answer in answers if answer.kind == "item")
+    counting = sorted(answer for answer in answers if answer.kind == "item")
     # First, as a platform's own limit would: what somebody may add does not hang on the others.
-    kept = _without(result, "answered_twice", kept, answered_twice(kept))
-    kept = _without(result, "beyond_limit", kept, beyond_limit(kept, rules))
+    counting = _without(result, "answered_twice", counting, answered_twice(counting))
+    counting = _without(result, "beyond_limit", counting, beyond_limit(counting, rules))
     checks: tuple[tuple[str, Callable[[Iterable[Answer], Rules], dict[str, str]]], ...] = (
         ("attention_failed", failed_attention),
         ("far_from_gold", far_from_gold),
     )
     out: set[str] = set()
     for name, rule in checks:
-        found = rule(answers, rules)
-        result.excluded[name] = sorted(found)
-        fresh = {who: why for who, why in found.items() if who not in out}
+        caught = rule(answers, rules)
+        result.excluded[name] = sorted(caught)
+        fresh = {who: why for who, why in caught.items() if who not in out}
         out |= set(fresh)
         if rules.drop == "instances":
-            spoilt = {a.item_id: a.annotator for a in kept if a.annotator in fresh}
-            lost = [a for a in kept if a.item_id in spoilt]
-            kept = [a for a in kept if a.item_id not in spoilt]
+            spoilt = {a.item_id: a.annotator for a in counting if a.annotator in fresh}
+            lost = [a for a in counting if a.item_id in spoilt]
+            counting = [a for a in counting if a.item_id not in spoilt]
         else:
-            lost = [a for a in kept if a.annotator in fresh]
-            kept = [a for a in kept if a.annotator not in fresh]
+            lost = [a for a in counting if a.annotator in fresh]
+            counting = [a for a in counting if a.annotator not in fresh]
         if lost:
             who = next(a.annotator for a in lost if a.annotator in fresh)
             _note(result, name, lost, f"annotator {who}: {fresh[who]}", rules.drop)
-    for answer in kept:
+    for answer in counting:
         result.items.setdefault(answer.item_id, []).append(answer)
-    few = {item: own for item, own in result.items.items() if len(own) < rules.answers}
+    few = {
+        item: answers_of_item
+        for item, answers_of_item in result.items.items()
+        if len(answers_of_item) < rules.answers
+    }
     for item in few:
         del result.items[item]
     if few:
-        item, own = min(few.items())
-        text = f"item {item}: {len(own)} of {rules.answers} answers"
+        item, answers_of_item = min(few.items())
+        text = f"item {item}: {len(answers_of_item)} of {rules.answers} answers"
         _note(result, "few_answers", list(few), text, "items")
     split = []
-    for item, own in result.items.items():
-        label = majority((a.label for a in own), rules.agree)
+    for item, answers_of_item in result.items.items():
+        label = majority((a.label for a in answers_of_item), rules.agree)
         if label is None:
             split.append(item)
         else:
             result.labels[item] = label
     if split:
         item = min(split)
-        given = ", ".join(str(a.label) for a in sorted(result.items[item], key=lambda a: a.label))
-        _note(result, "no_agreement", split, f"item {item}: labels {given}", "items")
+        codes = ", ".join(str(a.label) for a in sorted(result.items[item], key=lambda a: a.label))
+        _note(result, "no_agreement", split, f"item {item}: labels {codes}", "items")
     return result
 
 

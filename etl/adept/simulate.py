@@ -20,8 +20,8 @@ from conf import UserError
 from etl.adept import LABELS
 from etl.adept.annotation import Question
 from etl.adept.answers import SIMULATED
-from etl.adept.draws import draw
 from etl.adept.forms import CSV_COLUMNS
+from etl.draws import fraction, rank
 
 # Shares of the published labels, 0 to 4 (table 4).
 _SHARES = (0.14, 0.12, 0.67, 0.06, 0.01)
@@ -57,7 +57,7 @@ def annotators(careful: int, noisy: int, spammers: int) -> list[Annotator]:
 
 
 def _chance(seed: int, *key: object) -> float:
-    return draw(seed, *key) / 2**63
+    return fraction(seed, *key)
 
 
 def true_label(seed: int, item_id: str) -> int:
@@ -85,13 +85,13 @@ def answer(seed: int, person: Annotator, question: Question) -> int:
         return truth
     near = [label for label in (truth - 1, truth + 1) if 0 <= label < len(LABELS)]
     if _chance(seed, "near", *key) < person.near:
-        return near[draw(seed, "which", *key) % len(near)]
+        return near[rank(seed, "which", *key) % len(near)]
     return _other(seed, key, truth)
 
 
 def _other(seed: int, key: tuple[str, str], label: int) -> int:
     """One of the four other labels."""
-    return (label + 1 + draw(seed, "other", *key) % (len(LABELS) - 1)) % len(LABELS)
+    return (label + 1 + rank(seed, "other", *key) % (len(LABELS) - 1)) % len(LABELS)
 
 
 def simulated(
@@ -107,15 +107,15 @@ def simulated(
             f"answers={answers}: {len(people)} annotators; expected one for each answer to a page, "
             "at least"
         )
-    taken: dict[str, list[tuple[Annotator, list[int]]]] = {}
+    answers_of_page: dict[str, list[tuple[Annotator, list[int]]]] = {}
     for page in pages:
         name = page[0].page
-        order = sorted(people, key=lambda p: (draw(seed, "takes", name, p.name), p.name))
-        taken[name] = [(p, [answer(seed, p, q) for q in page]) for p in order[:answers]]
-    return taken
+        order = sorted(people, key=lambda p: (rank(seed, "takes", name, p.name), p.name))
+        answers_of_page[name] = [(p, [answer(seed, p, q) for q in page]) for p in order[:answers]]
+    return answers_of_page
 
 
-_Taken = Mapping[str, Sequence[tuple[Annotator, Sequence[int]]]]
+_Simulated = Mapping[str, Sequence[tuple[Annotator, Sequence[int]]]]
 
 
 def page_names(platform: str, text: str) -> list[str]:
@@ -126,14 +126,14 @@ def page_names(platform: str, text: str) -> list[str]:
     return list(dict.fromkeys(row["page"] for row in rows))
 
 
-def filled(platform: str, text: str, taken: _Taken) -> str:
+def filled(platform: str, text: str, simulated: _Simulated) -> str:
     """The text of a batch's file with the answers, as the platform would give it back."""
-    writers: dict[str, Callable[[str, _Taken], str]] = {
+    writers: dict[str, Callable[[str, _Simulated], str]] = {
         "mturk": _mturk,
         "label_studio": _label_studio,
         "csv": _plain,
     }
-    return writers[platform](text, taken)
+    return writers[platform](text, simulated)
 
 
 def _written(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
@@ -144,10 +144,10 @@ def _written(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
     return out.getvalue()
 
 
-def _mturk(text: str, taken: _Taken) -> str:
+def _mturk(text: str, simulated: _Simulated) -> str:
     rows = []
     for inputs in csv.DictReader(io.StringIO(text, newline="")):
-        for person, labels in taken[inputs["page"]]:
+        for person, labels in simulated[inputs["page"]]:
             row: dict[str, Any] = {
                 "HITId": f"hit-{inputs['page']}",
                 "AssignmentId": f"{inputs['page']}-{person.name}",
@@ -166,10 +166,10 @@ def _mturk(text: str, taken: _Taken) -> str:
     return _written(list(rows[0]), rows)
 
 
-def _label_studio(text: str, taken: _Taken) -> str:
+def _label_studio(text: str, simulated: _Simulated) -> str:
     tasks = []
     for number, task in enumerate(json.loads(text), 1):
-        made = [
+        results = [
             {
                 "completed_by": {"email": f"{SIMULATED}{person.name}@example.org"},
                 "was_cancelled": False,
@@ -184,19 +184,19 @@ def _label_studio(text: str, taken: _Taken) -> str:
                     for at, label in enumerate(labels, 1)
                 ],
             }
-            for person, labels in taken[task["data"]["page"]]
+            for person, labels in simulated[task["data"]["page"]]
         ]
-        tasks.append({"id": number, "data": task["data"], "annotations": made})
+        tasks.append({"id": number, "data": task["data"], "annotations": results})
     return json.dumps(tasks, ensure_ascii=False, indent=1) + "\n"
 
 
-def _plain(text: str, taken: _Taken) -> str:
+def _plain(text: str, simulated: _Simulated) -> str:
     rows = []
     places: dict[str, int] = {}
     for row in csv.DictReader(io.StringIO(text, newline="")):
         at = places.get(row["page"], 0)
         places[row["page"]] = at + 1
-        for person, labels in taken[row["page"]]:
+        for person, labels in simulated[row["page"]]:
             filled_in = {
                 "annotator": f"{SIMULATED}{person.name}",
                 "label": str(labels[at]),

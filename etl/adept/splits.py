@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from etl.adept.draws import draw
+from etl.draws import fraction
 
 SCHEMES = ("random", "noun_disjoint", "adjective_disjoint")
 PARTS = ("train", "val", "test")
@@ -29,8 +29,8 @@ def part(seed: int, scheme: str, key: str) -> str:
     """
     if scheme not in SCHEMES:
         raise ValueError(f"scheme {scheme!r}; expected one of {', '.join(SCHEMES)}")
-    share = draw(seed, scheme, key) / 2**63
-    return "train" if share < _TRAIN else "val" if share < _TRAIN + _VAL else "test"
+    place = fraction(seed, scheme, key)
+    return "train" if place < _TRAIN else "val" if place < _TRAIN + _VAL else "test"
 
 
 def split_columns(
@@ -84,10 +84,10 @@ def repetitions(rows: Iterable[Mapping[str, Any]], scheme: str = "random") -> Re
         parts["sentence", row["sentence1"]].add(where)
         parts["pair", row["noun"], row["modifier"]].add(where)
         nouns[where].add(row["noun"])
-    shared = Counter(key[0] for key, found in parts.items() if len(found) > 1)
+    shared = Counter(key[0] for key, values in parts.items() if len(values) > 1)
     return Repetitions(
         repeated=sum(count > 1 for count in counts.values()),
-        conflicting=sum(len(found) > 1 for found in labels.values()),
+        conflicting=sum(len(values) > 1 for values in labels.values()),
         leaking=shared["both"],
         sentences=shared["sentence"],
         pairs=shared["pair"],

@@ -11,8 +11,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from etl.adept.draws import choose, content_hash, draw
 from etl.adept.words import as_written
+from etl.draws import choose, content_hash, rank
 from etl.knowledge.english import ArticleRule, article
 
 # A word with what belongs to it: hyphens inside it are its own, so that "beam" is no token of
@@ -35,9 +35,9 @@ def place_of(sentence: str, noun: str) -> tuple[int, int] | None:
     """
     wanted = noun.lower()
     tokens = _TOKEN if _TOKEN.fullmatch(wanted) else _SPACED
-    for found in tokens.finditer(sentence):
-        if found[0].lower() == wanted:
-            return found.span()
+    for match in tokens.finditer(sentence):
+        if match[0].lower() == wanted:
+            return match.span()
     return None
 
 
@@ -50,11 +50,11 @@ def insert(sentence: str, adjective: str, noun: str, rule: ArticleRule = "sound"
     if place is None:
         return None
     before, rest = sentence[: place[0]], sentence[place[0] :]
-    found = _ARTICLE.search(before)
-    if found:
+    match = _ARTICLE.search(before)
+    if match:
         own = article(adjective, rule)
-        own = own.capitalize() if found[1][0] == "A" else own
-        before = before[: found.start()] + own + found[2]
+        own = own.capitalize() if match[1][0] == "A" else own
+        before = before[: match.start()] + own + match[2]
     elif not before.strip("\"'“‘ "):
         adjective = adjective[:1].upper() + adjective[1:]
         rest = rest[:1].lower() + rest[1:]
@@ -101,17 +101,17 @@ def variants(
     key = (noun, sentence)
     few = choose(seed, len(nonsubsective), min(size, most_nonsubsective), "non-subsective", *key)
     rest = choose(seed, len(subsective), size - len(few), "subsective", *key)
-    found = [(nonsubsective[i], True) for i in few] + [(subsective[i], False) for i in rest]
+    adjectives = [(nonsubsective[i], True) for i in few] + [(subsective[i], False) for i in rest]
     made = []
-    order = choose(seed, len(found), len(found), "order", *key)
+    order = choose(seed, len(adjectives), len(adjectives), "order", *key)
     for number, at in enumerate(order):
-        adjective, flag = found[at]
+        adjective, flag = adjectives[at]
         written = as_written(adjective) if names else adjective
         modified = insert(sentence, written, form, rule)
         if modified is None:
             return []
         made.append((number, adjective, flag, modified))
-    chosen = draw(seed, "chosen", *key) % len(made) if made else 0
+    chosen = rank(seed, "chosen", *key) % len(made) if made else 0
     return [
         Variant(number, adjective, flag, number == chosen, modified)
         for number, adjective, flag, modified in made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from etl.asp import CONTRADICTION, DISCARD, ENTAILMENT, NEUTRAL, NOT_ENTAILMENT, TESTS
+from etl.asp.tables import TABLES
 from etl.declaration import (
     Dataset,
     Facts,
@@ -28,6 +29,7 @@ DATASET = Dataset(
     heading="ASP: the Adjective Scale Probe",
     summary="Entailment by degree: eight tests of what gradable adjectives entail, with words "
     "alone and with numbers.",
+    schemas=TABLES,
     tables=(
         ItemTable(
             "asp_entailment",

@@ -23,8 +23,8 @@ from conf import UserError
 from etl.asp import DISCARD, NOT_ENTAILMENT, TESTS, labels
 from etl.asp.gold import JUDGED, POLARITIES, Gold
 from etl.asp.lexicon import DIMENSIONS, Lexicon, Measure, plural
-from etl.asp.sampling import Order, digest
 from etl.asp.templates import article, item_id, number
+from etl.draws import Order, draw
 
 TEXTS = ("clean", "paper")
 
@@ -149,7 +149,7 @@ class Degree:
     def with_seed_of(self, key: object) -> Degree:
         """The same rules with independent draws, which depend on the seed and `key`."""
         degree = copy(self)
-        degree.seed, degree._rotations = digest(self.seed, key), {}
+        degree.seed, degree._rotations = draw(self.seed, key), {}
         return degree
 
     def capacity(self, test: str) -> int:
@@ -179,17 +179,17 @@ class Degree:
         cycle, turn = divmod(premise, len(_DIMENSION_TURNS))
         dimension = _DIMENSION_TURNS[turn]
         nth = cycle * _DIMENSION_TURNS.count(dimension) + _DIMENSION_TURNS[:turn].count(dimension)
-        draw = digest(self.seed, test, premise)
-        return replace(self._group(test, dimension, nth, second, draw), number=number)
+        group = self._group(test, dimension, nth, second, draw(self.seed, test, premise))
+        return replace(group, number=number)
 
     def group_of_dimension(self, test: str, dimension: str, number: int) -> Group:
         """A group of those that measure one dimension."""
         premise, second = divmod(number, 2) if self._paper else (number, 0)
-        draw = digest(self.seed, test, dimension, premise)
-        group = self._group(test, DIMENSIONS.index(dimension), premise, second, draw)
+        drawn = draw(self.seed, test, dimension, premise)
+        group = self._group(test, DIMENSIONS.index(dimension), premise, second, drawn)
         return replace(group, number=number)
 
-    def _group(self, test: str, dimension: int, nth: int, second: int, draw: int) -> Group:
+    def _group(self, test: str, dimension: int, nth: int, second: int, drawn: int) -> Group:
         """The group of premise `nth` of a dimension; `second` is 1 if the premise has been used."""
         measured, position, visit = self._rotation(test, DIMENSIONS[dimension]).at(nth)
         size = len(measured.premises)
@@ -200,14 +200,14 @@ class Degree:
         adjectives, other_noun, modifier = (measure.positive, measure.negative), None, ""
         if test == "dimension":
             contrasts = self._contrasts[measure, measured.noun]
-            adjectives = contrasts[draw % len(contrasts)]
+            adjectives = contrasts[drawn % len(contrasts)]
         elif test == "argument":
             nouns = self._comparable_nouns(measure, measured.noun)
-            other_noun = nouns[draw % len(nouns)]
+            other_noun = nouns[drawn % len(nouns)]
         elif test == "booster":
-            modifier = self._boosters[draw % len(self._boosters)]
+            modifier = self._boosters[drawn % len(self._boosters)]
         elif test == "diminisher":
-            modifier = self._diminishers[draw % len(self._diminishers)]
+            modifier = self._diminishers[drawn % len(self._diminishers)]
         elif test == "negation":
             modifier = "not"
         return Group(
@@ -364,7 +364,7 @@ class Degree:
                     name = (measure.unit, measure.positive, noun)
                     order = Order(len(premises), self.seed, test, *name)
                     measured = _MeasuredNoun(measure, noun, premises, order)
-                    nouns.append((digest(self.seed, *name), measured))
+                    nouns.append((draw(self.seed, *name), measured))
         if not nouns:
             raise UserError(
                 f"no noun of {dimension} has room for numbers from z={self.grid[0]:g} to "

@@ -18,8 +18,8 @@ from typing import NamedTuple
 from conf import UserError
 from etl.asp import TESTS, TRAINED, labels
 from etl.asp.lexicon import STANDARDS, Adjective, Lexicon, ordered_pairs
-from etl.asp.sampling import Order, digest
 from etl.asp.templates import EVER_SEEN, WORLD, Pair, item_id, write
+from etl.draws import Order, draw
 
 # A pair, and before it the lengths of words that all pairs of a match have in common.
 _KeyedPair = tuple[tuple[int, ...], Pair]
@@ -50,8 +50,8 @@ class _Pool:
     orders: tuple[Order, ...] = ()  # without orders, the items are drawn as listed
 
     def __getitem__(self, number: int) -> Pair:
-        draw, turn = divmod(number, len(self.parts))
-        return self.parts[turn][self.orders[turn][draw] if self.orders else draw]
+        row, turn = divmod(number, len(self.parts))
+        return self.parts[turn][self.orders[turn][row] if self.orders else row]
 
     def __len__(self) -> int:
         return len(self.parts) * min(map(len, self.parts))
@@ -91,7 +91,7 @@ class Entailment:
     def with_lexicon(self, lexicon: Lexicon, key: object) -> Entailment:
         """The same rules for another lexicon, with draws that depend on the seed and `key`."""
         entailment = copy(self)
-        entailment.lexicon, entailment.seed = lexicon, digest(self.seed, key)
+        entailment.lexicon, entailment.seed = lexicon, draw(self.seed, key)
         entailment._pools = {}
         return entailment
 
@@ -189,7 +189,7 @@ class Entailment:
         # Which of the two is in the first row is decided by hash, not by the order of the file.
         return [
             [
-                Pair("dimension", n, *((a, None, b) if digest(n, a, b) % 2 else (b, None, a)))
+                Pair("dimension", n, *((a, None, b) if draw(n, a, b) % 2 else (b, None, a)))
                 for n, a, b in triples
             ]
         ]
@@ -295,7 +295,7 @@ def _matched(seed: int, *parts: Sequence[_KeyedPair]) -> list[list[Pair]]:
     pairs_by_key: list[dict[tuple[int, ...], list[Pair]]] = []
     for part in parts:
         by_key: dict[tuple[int, ...], list[Pair]] = {}
-        for key, pair in sorted(part, key=lambda keyed: digest(seed, *_words(keyed[1]))):
+        for key, pair in sorted(part, key=lambda keyed: draw(seed, *_words(keyed[1]))):
             by_key.setdefault(key, []).append(pair)
         pairs_by_key.append(by_key)
     matches: list[tuple[Pair, ...]] = []
@@ -305,17 +305,17 @@ def _matched(seed: int, *parts: Sequence[_KeyedPair]) -> list[list[Pair]]:
     # match that is still the least after its count has been updated is the least of all.
     uses: Counter[str] = Counter()
     waiting = [
-        (0, digest(seed, *(word for pair in match for word in _words(pair))), match)
+        (0, draw(seed, *(word for pair in match for word in _words(pair))), match)
         for match in matches
     ]
     heapify(waiting)
     ordered: list[tuple[Pair, ...]] = []
     while waiting:
-        previous_count, draw, match = heappop(waiting)
+        previous_count, place, match = heappop(waiting)
         words = {word for pair in match for word in (pair.adjective, pair.other_adjective) if word}
         count = max(uses[word] for word in words)
         if count > previous_count:
-            heappush(waiting, (count, draw, match))
+            heappush(waiting, (count, place, match))
             continue
         uses.update(words)
         ordered.append(match)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import math
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -25,7 +24,9 @@ from etl.asp.entailment import Entailment, Row
 from etl.asp.gold import Gold, published_gold, scaled
 from etl.asp.lexicon import Lexicon, load_lexicon
 from etl.asp.settings import Settings
-from etl.engine import map_arrow, running, start
+from etl.building import begin
+from etl.dropped import Dropped
+from etl.engine import map_arrow, running
 from etl.lake.frames import spark_schema
 from etl.lake.scratch import Scratch, scratch
 from etl.lake.spark import Lake
@@ -115,59 +116,39 @@ def build(settings: Settings) -> None:
     asp_degree, and the rounds of fine-tuning to asp_splits, as edition=NAME, which it replaces.
     With rounds=drawn (as in the paper) the rounds have separate rows, as edition NAME_tuning.
     """
-    spark = start(f"{JOB} {settings.name}", settings).spark
-    lake = Lake(spark, settings.lake)
-    started = time.monotonic()
-    recipe, dropped = _recipe(lake, settings)
+    run = begin(JOB, settings)
+    recipe, dropped = _recipe(run.lake, settings)
     # Too few rows in the lexicon are reported before any row is generated.
     recipe.entailment().check(settings.entailment)
     if settings.degree:
         recipe.degree().check(settings.degree)
-    meta = {"settings": settings_hash(settings), "seed": str(settings.seed)}
-    partition = {"edition": settings.name}
-    size = 0
-    for name, rows, count in (
-        ("asp_entailment", entailment_rows(spark, recipe), settings.entailment),
-        ("asp_degree", degree_rows(spark, recipe), settings.degree * len(settings.variants)),
-    ):
-        lake.replace(name, rows, partition, job=JOB, metadata=meta, allow_empty=True)
-        size += len(TESTS) * count
-        seconds = time.monotonic() - started
-        log.info("%s: %d rows after %.1f s (%.0f rows/s)", name, size, seconds, size / seconds)
-    job = f"{JOB}/{settings.name}"
-    dropped_rows = pa.Table.from_pylist(dropped, table("dropped").schema)
-    lake.replace("dropped", dropped_rows, {"job": job}, job=JOB, allow_empty=True)
+    spark = run.lake.spark
+    run.replace("asp_entailment", entailment_rows(spark, recipe), allow_empty=True)
+    run.replace("asp_degree", degree_rows(spark, recipe), allow_empty=True)
+    run.write_dropped(dropped)
     if settings.splits and settings.rounds == "drawn":
         for name, round_rows in drawn_rounds(recipe).items():
-            lake.replace(name, round_rows, {"edition": settings.tuning}, job=JOB, metadata=meta)
-            log.info("%s: %d rows of %s", name, round_rows.num_rows, settings.tuning)
+            run.replace(name, round_rows, edition=settings.tuning)
     with scratch(settings.lake) as folder:
         assigned = (
-            split_rows(lake, recipe, folder)
+            split_rows(run.lake, recipe, folder)
             if settings.splits and settings.rounds == "assigned"
             else table("asp_splits").schema.empty_table()
         )
-        lake.replace("asp_splits", assigned, partition, job=JOB, metadata=meta, allow_empty=True)
-    log.info("splits after %.1f s", time.monotonic() - started)
+        run.replace("asp_splits", assigned, allow_empty=True)
 
 
-def _recipe(lake: Lake, settings: Settings) -> tuple[Recipe, list[dict[str, Any]]]:
-    """The recipe from the settings and the tables of the lake, and the rows of table dropped."""
-    pairs, dropped = None, []
+def _recipe(lake: Lake, settings: Settings) -> tuple[Recipe, list[Dropped]]:
+    """The recipe from the settings and the tables of the lake, and what is dropped."""
+    pairs: frozenset[tuple[str, str]] | None = None
+    dropped: list[Dropped] = []
     if settings.corpus is not None:
         pairs = _pairs(lake, settings.corpus, settings.min_count)
         lost = load_lexicon().restricted_to(pairs)[1]
         log.info("%d combinations left out for want of %s", len(lost), settings.corpus)
         if lost:
-            dropped.append(
-                {
-                    "job": f"{JOB}/{settings.name}",
-                    "table": "asp_entailment",
-                    "reason": f"combination not in {settings.corpus}",
-                    "count": len(lost),
-                    "sample": " ".join(lost[0]),
-                }
-            )
+            reason = f"combination not in {settings.corpus}"
+            dropped.append(Dropped("asp_entailment", reason, len(lost), " ".join(lost[0])))
     if settings.human is None:
         return Recipe(settings, pairs), dropped
     thresholds: dict[tuple[str, str], float] = {}

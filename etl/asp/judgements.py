@@ -15,7 +15,7 @@ from typing import Any
 from conf import UserError
 from etl.asp.degree import Degree
 from etl.asp.gold import HUMAN, POLARITIES, Curve, fit
-from etl.asp.sampling import digest
+from etl.draws import draw
 
 COLUMNS = ("item_id", "test", "polarity", "z", "premise", "hypothesis", "judge", "answer")
 _ANSWERS = {"yes": True, "y": True, "1": True, "no": False, "n": False, "0": False}
@@ -44,7 +44,7 @@ def sheet(source: Degree, groups: int, judges: Sequence[str], seed: int) -> list
             "answer": "",
         }
         for judge in judges
-        for row in sorted(rows, key=lambda r: digest(seed, judge, r.item_id))
+        for row in sorted(rows, key=lambda r: draw(seed, judge, r.item_id))
     ]
 
 

@@ -18,7 +18,7 @@ from etl.asp import CONTRADICTION, DISCARD, ENTAILMENT, NEUTRAL, TESTS
 from etl.asp.degree import Degree, DegreeRow, Group
 from etl.asp.entailment import Entailment, Row
 from etl.asp.lexicon import DIMENSIONS, Lexicon
-from etl.asp.sampling import digest
+from etl.draws import draw
 
 AnyRow = TypeVar("AnyRow", Row, DegreeRow)
 Place = tuple[str, str, str]
@@ -132,7 +132,7 @@ def _divided(
             extend.
     """
     for label, (train, val) in sizes.items():
-        in_order = sorted(rows[label], key=lambda row: digest(seed, "val", row.item_id))
+        in_order = sorted(rows[label], key=lambda row: draw(seed, "val", row.item_id))
         if len(in_order) < train + val:
             raise UserError(
                 f"{source} {len(in_order)} rows of {label}; expected {train + val}. Extend the "

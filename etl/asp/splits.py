@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from etl.asp import DISCARD, TRAINED
 from etl.asp.lexicon import DIMENSIONS, Lexicon
-from etl.asp.sampling import digest
+from etl.draws import draw
 
 SCHEMES = ("adjectives", "dimension")
 ROUNDS = 4
@@ -28,7 +28,7 @@ def held_out(lexicon: Lexicon, seed: int) -> list[frozenset[str]]:
     rounds = []
     for number in range(ROUNDS):
         adjectives: set[str] = set()
-        for group in sorted(groups, key=lambda g: digest(seed, "adjectives", number, min(g))):
+        for group in sorted(groups, key=lambda g: draw(seed, "adjectives", number, min(g))):
             if len(adjectives) + len(group) <= limit:
                 adjectives |= group
         rounds.append(frozenset(adjectives))
@@ -54,7 +54,7 @@ def _connected_scales(lexicon: Lexicon) -> list[set[str]]:
 
 
 def _train_or_val(seed: int, number: object, key: object) -> str:
-    return "val" if digest(seed, "val", number, key) % _VALIDATION_STEP == 0 else "train"
+    return "val" if draw(seed, "val", number, key) % _VALIDATION_STEP == 0 else "train"
 
 
 def assign_entailment(

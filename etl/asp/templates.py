@@ -5,13 +5,13 @@ Some published rows lack full stops, so `parse` does not require them; `write` a
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from etl.asp import TESTS
 from etl.asp.lexicon import Lexicon
+from etl.draws import content_hash
 
 WORLD = "in the world"
 EVER_SEEN = "I have ever seen"
@@ -41,8 +41,8 @@ class Pair:
 
 def item_id(test: str, premise: str, hypothesis: str, occurrence: int = 0) -> str:
     """16 hex digits that identify the row; `occurrence` counts its repetitions in a release."""
-    text = f"asp\t{test}\t{premise}\t{hypothesis}" + (f"\t{occurrence}" if occurrence else "")
-    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+    repetition = (occurrence,) if occurrence else ()
+    return content_hash("asp", test, premise, hypothesis, *repetition, size=8)
 
 
 def _is(noun: str, adjective: str, mark: str = "") -> str:

@@ -21,13 +21,13 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
 from etl.engine import group_arrow, map_arrow
+from etl.lake.columns import Table
 from etl.lake.errors import LakeError
 from etl.lake.frames import spark_schema
 from etl.lake.partitions import parts
 from etl.lake.schema import data_schema, differences, named_types
 from etl.lake.staging import DATA, Staged
 from etl.lake.storage import filesystem, table_uri
-from etl.lake.tables import Table
 
 _BATCH_ROWS = 10_000
 _BATCH_BYTES = 16 << 20

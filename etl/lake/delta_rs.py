@@ -19,12 +19,12 @@ from pyspark.sql import functions as F
 from etl.engine import running
 from etl.lake import blocks, log
 from etl.lake.blocks import Blocks
+from etl.lake.columns import Table
 from etl.lake.errors import LakeFailed
 from etl.lake.frames import checked, spark_schema, spark_type
 from etl.lake.log import Change, Commit, File
 from etl.lake.schema import data_schema
 from etl.lake.storage import filesystem, table_uri
-from etl.lake.tables import Table
 from etl.lake.writing import publish
 
 

@@ -16,11 +16,11 @@ from pyspark.sql import functions as F
 from etl.engine.spark import hadoop_location
 from etl.lake import log
 from etl.lake.blocks import Blocks, frame_of
+from etl.lake.columns import Table
 from etl.lake.errors import LakeFailed
 from etl.lake.frames import checked, comment, spark_type
 from etl.lake.log import Change, Commit
 from etl.lake.storage import table_uri
-from etl.lake.tables import Table
 
 
 def _quoted(value: str) -> str:

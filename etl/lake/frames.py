@@ -9,9 +9,9 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from etl.lake.columns import Table
 from etl.lake.errors import LakeError
 from etl.lake.schema import differences
-from etl.lake.tables import Table
 
 _SIMPLE: dict[pa.DataType, T.DataType] = {
     pa.string(): T.StringType(),

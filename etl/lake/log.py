@@ -27,11 +27,12 @@ from deltalake.transaction import AddAction, create_table_with_add_actions
 import conf
 from conf.help import nearest
 from etl.lake import actions
+from etl.lake.columns import Table
 from etl.lake.errors import LakeConflict, LakeError, LakeFailed, storage_failure
 from etl.lake.handles import consistently, inside, transaction_version
 from etl.lake.schema import differences, named_types, partition_text
 from etl.lake.storage import filesystem
-from etl.lake.tables import TABLES, Table
+from etl.lake.tables import TABLES
 
 # Features that leave a table readable as plain Parquet files by the list of active files.
 _READABLE = {"timestampNtz"}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import pyarrow as pa
 from pyarrow import types
 
-from etl.lake.tables import Table
+from etl.lake.columns import Table
 
 
 def type_name(kind: pa.DataType) -> str:

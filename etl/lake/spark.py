@@ -17,11 +17,11 @@ from etl.engine import running
 from etl.engine.spark import DELTA_EXTENSION
 from etl.lake import arrow, delta_rs, delta_spark, handles, log, staging, writing
 from etl.lake.blocks import Blocks
+from etl.lake.columns import Table
 from etl.lake.errors import LakeConflict, LakeError, LakeFailed
 from etl.lake.log import Change, Commit, Record
 from etl.lake.schema import check_partition_types
 from etl.lake.storage import table_uri
-from etl.lake.tables import Table
 
 __all__ = ["Blocks", "Commit", "Lake", "LakeConflict", "LakeError", "LakeFailed", "Record"]
 

@@ -27,6 +27,7 @@ import pyarrow.fs as pa_fs
 import pyarrow.parquet as pq
 from deltalake.transaction import AddAction
 
+from etl.lake.columns import Table
 from etl.lake.errors import LakeError, LakeFailed
 from etl.lake.schema import (
     data_schema,
@@ -36,7 +37,6 @@ from etl.lake.schema import (
     partition_value,
 )
 from etl.lake.storage import unescape
-from etl.lake.tables import Table
 
 DATA = "data"
 MARKERS = "_staging"

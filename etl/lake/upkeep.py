@@ -23,12 +23,12 @@ from deltalake import DeltaTable
 from conf import UserError
 from etl.lake import actions, log, staging
 from etl.lake.actions import LOG, LOG_FILE, UNNAMED
+from etl.lake.columns import Table
 from etl.lake.errors import LakeError, LakeFailed
 from etl.lake.log import Change, File
 from etl.lake.schema import data_schema, partition_text
 from etl.lake.staging import DATA, MARKERS, Staged, listing
 from etl.lake.storage import escape, filesystem, table_uri
-from etl.lake.tables import Table
 from etl.lake.writing import clean
 
 SMALL = 4 << 20

@@ -20,11 +20,12 @@ from deltalake import DeltaTable
 
 from etl.lake import actions, log
 from etl.lake.actions import LOG, LOG_FILE
+from etl.lake.columns import Table
 from etl.lake.errors import LakeError
 from etl.lake.schema import data_schema, differences, named_types
 from etl.lake.staging import DATA, MARKERS, listing
 from etl.lake.storage import filesystem, table_uri
-from etl.lake.tables import TABLES, Table
+from etl.lake.tables import TABLES
 from etl.lake.upkeep import data_files
 
 _THREADS = 16

@@ -9,11 +9,11 @@ from datetime import timedelta
 import pyarrow.fs as pa_fs
 
 from etl.lake import handles, log, staging
+from etl.lake.columns import Table
 from etl.lake.errors import LakeFailed
 from etl.lake.log import Change, Commit
 from etl.lake.staging import Staged
 from etl.lake.storage import filesystem
-from etl.lake.tables import Table
 
 
 def publish(

@@ -10,10 +10,11 @@ import pyarrow as pa
 
 from conf import JobFailed
 from etl.lake import arrow
+from etl.lake.columns import Table
 from etl.lake.errors import LakeError
 from etl.lake.log import File
 from etl.lake.schema import type_name
-from etl.lake.tables import TABLES, Table
+from etl.lake.tables import TABLES
 from etl.looking.columns import aligned, number, size
 
 _PARTITIONS = 20

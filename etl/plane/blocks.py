@@ -80,16 +80,16 @@ def maker(
 
     def make(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
         known = _Known(vocabulary())
-        held: dict[str, list[pa.RecordBatch]] = {kind: [] for kind in CLASSES}
+        pending: dict[str, list[pa.RecordBatch]] = {kind: [] for kind in CLASSES}
         for batch in batches:
-            for kind, own in held.items():
-                own.append(batch.filter(pc.equal(batch.column("class"), kind)))
-                if sum(part.num_rows for part in own) >= _PHRASES:
-                    yield from known.items(pa.concat_batches(own), kind)
-                    own.clear()
-        for kind, own in held.items():
-            if own:
-                yield from known.items(pa.concat_batches(own), kind)
+            for kind, parts in pending.items():
+                parts.append(batch.filter(pc.equal(batch.column("class"), kind)))
+                if sum(part.num_rows for part in parts) >= _PHRASES:
+                    yield from known.items(pa.concat_batches(parts), kind)
+                    parts.clear()
+        for kind, parts in pending.items():
+            if parts:
+                yield from known.items(pa.concat_batches(parts), kind)
 
     return make
 
@@ -101,51 +101,51 @@ def items(phrases: pa.Table, vocabulary: Vocabulary) -> pa.Table:
         ValueError: a noun without a hypernym given that the vocabulary does not have.
     """
     make = maker(lambda: vocabulary)
-    found = list(make(iter(phrases.combine_chunks().to_batches())))
-    return pa.concat_tables(found) if found else pa.table({})
+    tables = list(make(iter(phrases.combine_chunks().to_batches())))
+    return pa.concat_tables(tables) if tables else pa.table({})
 
 
-def split_items(chosen: pa.Table, edition: str, types: Sequence[int]) -> pa.Table:
-    """Rows of ``plane_splits``: for each group chosen its items of the inference types.
+def split_items(groups: pa.Table, edition: str, types: Sequence[int]) -> pa.Table:
+    """Rows of ``plane_splits``: for each group its items of the inference types.
 
-    `chosen` has scheme, fold, part and the three words.
+    `groups` has scheme, fold, part and the three words.
     """
-    words = [_one(chosen.column(name)) for name in ("adjective", "noun", "hypernym")]
+    words = [_one(groups.column(name)) for name in ("adjective", "noun", "hypernym")]
     _, item = _ids(pc.binary_join_element_wise(*words, "\t"), edition, types)
-    owner = pa.array(np.repeat(np.arange(chosen.num_rows), len(types)))
-    columns = {name: _one(chosen.column(name)).take(owner) for name in ("scheme", "fold", "part")}
+    owner = pa.array(np.repeat(np.arange(groups.num_rows), len(types)))
+    columns = {name: _one(groups.column(name)).take(owner) for name in ("scheme", "fold", "part")}
     return pa.table({**columns, "item_id": item, "edition": pa.repeat(edition, len(item))})
 
 
 class _Known:
     """The vocabulary as arrays: `start` and, by class, `count` of a noun's hypernyms."""
 
-    def __init__(self, given: Vocabulary) -> None:
-        words = given.words.combine_chunks()
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        words = vocabulary.words.combine_chunks()
         above = _one(words.column("hypernyms"))
         self._nouns = _one(words.column("noun"))
         self._start = above.offsets.to_numpy()[:-1].astype(np.int64)
         up = above.values.field("hypernym").dictionary_encode()
         self._up = up.indices.to_numpy().astype(np.int64)
-        self._above = _Said.of(up.dictionary, given.text)
+        self._above = _Phrases.of(up.dictionary, vocabulary.text)
         self._distance = above.values.field("distance").to_numpy()
-        self._count = {kind: self._within(above, _most(given, kind)) for kind in CLASSES}
-        self._given = given
+        self._count = {kind: self._within(above, _most(vocabulary, kind)) for kind in CLASSES}
+        self._vocabulary = vocabulary
 
     def _within(self, above: Any, most: int) -> _Ids:
         """How many of each noun's hypernyms are at most so far; they come first."""
         near = np.concatenate([[0], np.cumsum(self._distance <= most)])
         bounds = above.offsets.to_numpy()
-        found: _Ids = near[bounds[1:]] - near[bounds[:-1]]
-        return found
+        counts: _Ids = near[bounds[1:]] - near[bounds[:-1]]
+        return counts
 
     def items(self, phrases: pa.RecordBatch, kind: str) -> Iterator[pa.Table]:
         """Rows of phrases of class `kind`."""
-        given = pc.is_valid(phrases.column("hypernym"))
-        alone = phrases.filter(given)
+        with_hypernym = pc.is_valid(phrases.column("hypernym"))
+        alone = phrases.filter(with_hypernym)
         if alone.num_rows:
             yield self._chained(alone, kind)
-        phrases = phrases.filter(pc.invert(given))
+        phrases = phrases.filter(pc.invert(with_hypernym))
         owner = pc.index_in(phrases.column("noun"), value_set=self._nouns)
         if owner.null_count:
             unknown = phrases.column("noun").filter(pc.is_null(owner))[0]
@@ -153,78 +153,58 @@ class _Known:
         nouns = owner.to_numpy(zero_copy_only=False).astype(np.int64)
         counts = self._count[kind][nouns]
         bounds = np.searchsorted(np.cumsum(counts), np.arange(0, counts.sum(), _GROUPS)[1:])
-        for chosen in np.split(np.arange(len(nouns)), bounds):
-            if counts[chosen].sum():
-                block = phrases.slice(chosen[0], len(chosen))
-                yield self._block(block, nouns[chosen], counts[chosen], kind)
+        for block_rows in np.split(np.arange(len(nouns)), bounds):
+            if counts[block_rows].sum():
+                block = phrases.slice(block_rows[0], len(block_rows))
+                yield self._block(block, nouns[block_rows], counts[block_rows], kind)
 
     def _block(self, phrases: pa.RecordBatch, nouns: _Ids, counts: _Ids, kind: str) -> pa.Table:
         phrase = np.repeat(np.arange(len(nouns)), counts)
-        before = np.concatenate([[0], np.cumsum(counts)[:-1]])
-        at = np.arange(len(phrase)) - before[phrase] + self._start[nouns][phrase]
-        return self._rows(
-            phrases, phrase, self._above, self._up[at], self._distance[at], kind, TYPES
-        )
+        offsets = np.concatenate([[0], np.cumsum(counts)[:-1]])
+        at = np.arange(len(phrase)) - offsets[phrase] + self._start[nouns][phrase]
+        groups = _Groups(phrase, self._up[at], self._distance[at])
+        return self._rows(phrases, groups, self._above, kind, TYPES)
 
     def _chained(self, phrases: pa.RecordBatch, kind: str) -> pa.Table:
         up = phrases.column("hypernym").dictionary_encode()
-        return self._rows(
-            phrases,
+        groups = _Groups(
             np.arange(phrases.num_rows),
-            _Said.of(up.dictionary, self._given.text),
             up.indices.to_numpy().astype(np.int64),
             phrases.column("distance").to_numpy(),
-            kind,
-            (3,),
         )
+        hypernyms = _Phrases.of(up.dictionary, self._vocabulary.text)
+        return self._rows(phrases, groups, hypernyms, kind, (3,))
 
     def _rows(
         self,
         phrases: pa.RecordBatch,
-        phrase: _Ids,
-        above: _Said,
-        up: _Ids,
-        distance: npt.NDArray[np.int32],
+        groups: _Groups,
+        above: _Phrases,
         kind: str,
         types: Sequence[int],
     ) -> pa.Table:
-        """The items of groups: number of the phrase, number of the hypernym, distance.
+        """The items of groups whose hypernyms are those of `above`.
 
         Texts that many rows have are dictionaries, and become such in the file.
         """
-        text, edition = self._given.text, self._given.edition
-        adjective = phrases.column("adjective").dictionary_encode()
+        text, edition = self._vocabulary.text, self._vocabulary.edition
+        adjectives = _Adjectives.of(phrases.column("adjective"), text)
         noun = phrases.column("noun").dictionary_encode()
-        spelt = adjective.dictionary.to_pylist()
-        written = pa.array([_spelt(word, text) for word in spelt], pa.string())
-        premise = _join(written.take(adjective.indices), phrases.column("noun"), " ")
-
+        premise = _join(adjectives.written.take(adjectives.numbers), phrases.column("noun"), " ")
         words = _join(phrases.column("adjective"), phrases.column("noun"), "\t")
-        keys = _join(words.take(pa.array(phrase)), above.words.take(pa.array(up)), "\t")
+        hypernym = above.words.take(pa.array(groups.hypernym))
+        keys = _join(words.take(pa.array(groups.phrase)), hypernym, "\t")
         group, item = _ids(keys, edition, types)
-
-        of_adjective = adjective.indices.to_numpy().astype(np.int64)
-        lead = pa.array([_lead(word, text) for word in spelt], pa.string())
-        # Conclusions, and what a sentence ends with: of nouns, of hypernyms, of groups.
-        nouns = _Said.of(noun.dictionary, text)
-        own = pa.array(of_adjective[phrase])
-        third = _join(written.take(own), above.words.take(pa.array(up)), " ")
-        ends = third
-        if text == "clean":
-            ends = _join(_join(lead.take(own), third, ""), "", ".")
-        conclusions = pa.concat_arrays([nouns.words, above.words, third])
-        endings = pa.concat_arrays([nouns.ends, above.ends, ends])
-        first = noun.indices.to_numpy().astype(np.int64)[phrase]
-        at = {
-            1: first,
-            2: up + len(nouns.words),
-            3: np.arange(len(phrase)) + len(nouns.words) + len(above.words),
-        }
-        which = pa.array(np.stack([at[number] for number in types], axis=1).reshape(-1))
+        first = noun.indices.to_numpy().astype(np.int64)[groups.phrase]
+        nouns = _Phrases.of(noun.dictionary, text)
+        conclusions, endings = _conclusions(groups, adjectives, nouns, above, text)
+        sizes = len(nouns.words), len(above.words)
+        conclusion_rows = _conclusion_rows(first, groups, sizes, types)
 
         each = len(types)
+        phrase, distance = groups.phrase, groups.distance
         owners = np.repeat(phrase, each)
-        capital = pc.utf8_capitalize(lead).take(adjective.indices)
+        capital = pc.utf8_capitalize(adjectives.lead).take(adjectives.numbers)
         opening = _join(_join(capital, premise, ""), "", " is a " if text == "paper" else " is ")
         numbers = np.array(types, np.int32)
         labels = np.array([HOLDS[kind][number - 1] for number in types], np.int32)
@@ -233,34 +213,97 @@ class _Known:
             {
                 "item_id": item,
                 "group_id": group,
-                "adjective": _coded(of_adjective[owners], adjective.dictionary),
+                "adjective": _coded(adjectives.numbers.to_numpy()[owners], adjectives.words),
                 "class": _coded(np.zeros(size), pa.array([kind])),
                 "noun": _coded(np.repeat(first, each), noun.dictionary),
-                "hypernym": _coded(np.repeat(up, each), above.words),
+                "hypernym": _coded(np.repeat(groups.hypernym, each), above.words),
                 "distance": pa.array(np.repeat(distance, each), pa.int32()),
                 "inference_type": pa.array(np.tile(numbers, len(phrase))),
                 "premise": _coded(owners, premise),
-                "conclusion": conclusions.take(which),
+                "conclusion": conclusions.take(conclusion_rows),
                 "label": pa.array(np.tile(labels, len(phrase))),
-                "sentence": _join(opening.take(pa.array(owners)), endings.take(which), ""),
+                "sentence": _join(
+                    opening.take(pa.array(owners)), endings.take(conclusion_rows), ""
+                ),
                 "edition": _coded(np.zeros(size), pa.array([edition])),
             }
         )
 
 
 @dataclass(frozen=True)
-class _Said:
+class _Phrases:
     """Words as conclusions, and as a sentence ends with them: *a dog.*"""
 
     words: pa.StringArray
     ends: pa.StringArray
 
     @classmethod
-    def of(cls, words: pa.StringArray, text: str) -> _Said:
+    def of(cls, words: pa.StringArray, text: str) -> _Phrases:
         if text == "paper":
             return cls(words, words)
         ends = [f"{_article(word, text)} {word}." for word in words.to_pylist()]
         return cls(words, pa.array(ends, pa.string()))
+
+
+@dataclass(frozen=True)
+class _Adjectives:
+    """The adjectives of phrases: each word once, and the number of each phrase's word.
+
+    `written` has them as text writes them, `lead` the article before each, and a space.
+    """
+
+    words: pa.StringArray
+    numbers: pa.Int32Array
+    written: pa.StringArray
+    lead: pa.StringArray
+
+    @classmethod
+    def of(cls, column: pa.StringArray, text: str) -> _Adjectives:
+        coded = column.dictionary_encode()
+        words = coded.dictionary.to_pylist()
+        return cls(
+            coded.dictionary,
+            coded.indices,
+            pa.array([_spelt(word, text) for word in words], pa.string()),
+            pa.array([_lead(word, text) for word in words], pa.string()),
+        )
+
+
+@dataclass(frozen=True)
+class _Groups:
+    """Groups of phrase and hypernym by their numbers, with the steps from noun to hypernym."""
+
+    phrase: _Ids
+    hypernym: _Ids
+    distance: npt.NDArray[np.int32]
+
+
+def _conclusions(
+    groups: _Groups, adjectives: _Adjectives, nouns: _Phrases, above: _Phrases, text: str
+) -> tuple[pa.StringArray, pa.StringArray]:
+    """Conclusions, and what a sentence ends with: of nouns, of hypernyms, of groups."""
+    of_group = pa.array(adjectives.numbers.to_numpy().astype(np.int64)[groups.phrase])
+    hypernym = above.words.take(pa.array(groups.hypernym))
+    third = _join(adjectives.written.take(of_group), hypernym, " ")
+    ends = third
+    if text == "clean":
+        ends = _join(_join(adjectives.lead.take(of_group), third, ""), "", ".")
+    return (
+        pa.concat_arrays([nouns.words, above.words, third]),
+        pa.concat_arrays([nouns.ends, above.ends, ends]),
+    )
+
+
+def _conclusion_rows(
+    nouns: _Ids, groups: _Groups, sizes: tuple[int, int], types: Sequence[int]
+) -> pa.Array:
+    """The places among `_conclusions` of each group's items; `sizes` of its first two pieces."""
+    places = {
+        1: nouns,
+        2: groups.hypernym + sizes[0],
+        3: np.arange(len(nouns)) + sum(sizes),
+    }
+    return pa.array(np.stack([places[number] for number in types], axis=1).reshape(-1))
 
 
 _article = lru_cache(maxsize=1 << 16)(article_before)
@@ -277,8 +320,8 @@ def _lead(adjective: str, text: str) -> str:
     return f"{_article(_spelt(adjective, text), text)} "
 
 
-def _most(given: Vocabulary, kind: str) -> int:
-    return given.intensional_distance if kind == "O" else given.distance
+def _most(vocabulary: Vocabulary, kind: str) -> int:
+    return vocabulary.intensional_distance if kind == "O" else vocabulary.distance
 
 
 def _one(column: pa.ChunkedArray) -> Any:
@@ -303,9 +346,9 @@ def _ids(
     halves = np.frombuffer(joined, np.uint8).reshape(len(keys), 2, 16)
     group = _hex(halves[:, 0])
     item = _hex(halves[:, 1] ^ np.frombuffer(edition_key(edition), np.uint8))
-    groups, made = (np.repeat(hexed[:, None], len(types), axis=1) for hexed in (group, item))
-    made[:, :, -1] = [_DIGIT[number] for number in types]
-    return _texts(groups), _texts(made)
+    groups, items = (np.repeat(hexed[:, None], len(types), axis=1) for hexed in (group, item))
+    items[:, :, -1] = [_DIGIT[number] for number in types]
+    return _texts(groups), _texts(items)
 
 
 def _hex(halves: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:

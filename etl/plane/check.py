@@ -72,12 +72,12 @@ def check(
     identity: Sequence[str],
     alike: Sequence[str] = (),
     fold: str = "fold",
-    part: str = "part",
 ) -> list[Fold]:
     """The findings for each fold.
 
     Args:
-        rows: every row of every part; without the column `fold` it is all one fold.
+        rows: every row, with its part in the column `part`; without the column `fold` all rows are
+            one fold.
         columns: whose values are compared between parts.
         label: column of labels.
         identity: columns that make two rows the same.
@@ -87,7 +87,9 @@ def check(
     Raises:
         UserError: no rows, or no such column; the columns that there are, are listed.
     """
-    missing = [c for c in (part, label, *columns, *identity, *alike) if c not in rows.column_names]
+    missing = [
+        c for c in ("part", label, *columns, *identity, *alike) if c not in rows.column_names
+    ]
     if missing:
         raise UserError(
             f"no column {', '.join(dict.fromkeys(missing))}; there are "
@@ -98,8 +100,8 @@ def check(
     if fold not in rows.column_names:
         rows = rows.append_column(fold, pa.array(["-"] * rows.num_rows))
     return [
-        _fold(str(name), own, columns, label, identity, alike, part)
-        for name, own in _by_value(rows, fold)
+        _fold(str(name), members, columns, label, identity, alike)
+        for name, members in _by_value(rows, fold)
     ]
 
 
@@ -117,39 +119,38 @@ def _fold(
     label: str,
     identity: Sequence[str],
     alike: Sequence[str],
-    part: str,
 ) -> Fold:
     parts, values = [], []
-    for own_name, own in _by_value(rows, part):
-        sets: dict[str, pa.Array] = {column: pc.unique(own[column]) for column in columns}
+    for own_name, members in _by_value(rows, "part"):
+        sets: dict[str, pa.Array] = {column: pc.unique(members[column]) for column in columns}
         # Separators that no text has, so that ("a b", "c") is not ("a", "b c").
-        texts = [pc.cast(own[column], pa.string()) for column in identity]
-        whole = pc.binary_join_element_wise(*texts, "\x1f", null_handling="replace")
-        sets["rows"] = pc.unique(whole)
+        texts = [pc.cast(members[column], pa.string()) for column in identity]
+        joined = pc.binary_join_element_wise(*texts, "\x1f", null_handling="replace")
+        sets["rows"] = pc.unique(joined)
         if alike:
-            chunks = [chunk for column in alike for chunk in own[column].chunks]
+            chunks = [chunk for column in alike for chunk in members[column].chunks]
             sets["/".join(alike)] = pc.unique(pa.chunked_array(chunks))
         values.append((str(own_name), sets))
-        counted = pc.value_counts(own[label])
+        counted = pc.value_counts(members[label])
         parts.append(
             Part(
                 str(own_name),
-                own.num_rows,
+                members.num_rows,
                 {str(c["values"]): c["counts"] for c in counted.to_pylist()},
-                own.num_rows - len(sets["rows"]),
+                members.num_rows - len(sets["rows"]),
                 {column: len(sets[column]) for column in columns},
-                {column: _told(own, column, label) for column in columns},
+                {column: _accuracy_alone(members, column, label) for column in columns},
             )
         )
     shared = {}
-    for (one, own), (two, others) in combinations(values, 2):
-        for column, found in own.items():
-            both = pc.sum(pc.is_in(found, value_set=others[column])).as_py()
+    for (one, members), (two, other_values) in combinations(values, 2):
+        for column, values_of_column in members.items():
+            both = pc.sum(pc.is_in(values_of_column, value_set=other_values[column])).as_py()
             shared[one, two, column] = int(both or 0)
     return Fold(name, tuple(parts), shared)
 
 
-def _told(rows: pa.Table, column: str, label: str) -> float:
+def _accuracy_alone(rows: pa.Table, column: str, label: str) -> float:
     counts = rows.group_by([column, label]).aggregate([([], "count_all")])
     best = counts.group_by(column).aggregate([("count_all", "max")])
     right = int(pc.sum(best["count_all_max"]).as_py())

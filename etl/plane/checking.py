@@ -47,8 +47,8 @@ class Settings:
     @property
     def files(self) -> dict[str, Path]:
         """The files given, by part."""
-        given = {"train": self.train, "val": self.val, "test": self.test}
-        return {part: Path(path) for part, path in given.items() if path is not None}
+        paths = {"train": self.train, "val": self.val, "test": self.test}
+        return {part: Path(path) for part, path in paths.items() if path is not None}
 
 
 def run(settings: Settings) -> None:
@@ -60,8 +60,10 @@ def run(settings: Settings) -> None:
     if settings.files:
         parts = []
         for part, path in settings.files.items():
-            own = read_rows(path)
-            parts.append(own.append_column("part", pa.array([part] * own.num_rows, pa.string())))
+            part_rows = read_rows(path)
+            parts.append(
+                part_rows.append_column("part", pa.array([part] * part_rows.num_rows, pa.string()))
+            )
         try:
             rows = pa.concat_tables(parts)
         except pa.ArrowInvalid as error:
@@ -90,20 +92,22 @@ def _tables(settings: Settings) -> pa.Table:
             f"{settings.splits}: no scheme {settings.scheme} of edition {settings.edition}; "
             f"`python -m etl.lake show {settings.splits}` lists what there is"
         )
-    own = list(dict.fromkeys([settings.key, settings.label, *settings.columns, *settings.alike]))
-    wanted = splits[settings.key].unique()
+    columns = list(
+        dict.fromkeys([settings.key, settings.label, *settings.columns, *settings.alike])
+    )
+    ids = splits[settings.key].unique()
     # Items are many and those of a split few: they are picked while reading.
-    batches = arrow.batches(settings.lake, str(settings.items), where=[edition], columns=own)
-    picked = [batch.filter(pc.is_in(batch[settings.key], value_set=wanted)) for batch in batches]
-    found = pa.Table.from_batches(picked) if picked else None
-    if found is None or found.num_rows < len(wanted):
-        there = 0 if found is None else found.num_rows
+    batches = arrow.batches(settings.lake, str(settings.items), where=[edition], columns=columns)
+    picked = [batch.filter(pc.is_in(batch[settings.key], value_set=ids)) for batch in batches]
+    items = pa.Table.from_batches(picked) if picked else None
+    if items is None or items.num_rows < len(ids):
+        count = 0 if items is None else items.num_rows
         raise UserError(
-            f"{settings.items}: {there} of the {len(wanted)} items of {settings.splits}; expected "
+            f"{settings.items}: {count} of the {len(ids)} items of {settings.splits}; expected "
             "both tables of one build, and the key that they share (key=)"
         )
     fold = settings.fold if settings.fold in splits.column_names else "scheme"
     parts = splits.select([settings.key, "part", fold]).rename_columns(
         [settings.key, "part", settings.fold]
     )
-    return parts.join(found, settings.key, join_type="inner")
+    return parts.join(items, settings.key, join_type="inner")

@@ -17,6 +17,7 @@ from etl.declaration import (
 )
 from etl.licences import PAIRS, UNKNOWN, WORDNET
 from etl.plane.questions import questions
+from etl.plane.tables import TABLES
 
 DATASET = Dataset(
     name="plane",
@@ -24,6 +25,7 @@ DATASET = Dataset(
     heading="PLANE: phrase-level adjective-noun entailment",
     summary="Does an adjective-noun phrase entail its noun, a hypernym of it, or the adjective "
     "with the hypernym? By class of the adjective: intersective, subsective, intensional.",
+    schemas=TABLES,
     tables=(
         ItemTable(
             "plane_items",

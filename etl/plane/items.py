@@ -118,12 +118,12 @@ def nouns_of(
 
     def forms(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            found = [
+            forms_of_nouns = [
                 (noun, rank, base)
                 for noun in batch.column(0).to_pylist()
                 for rank, base in enumerate(base_forms(noun, "n", exceptions))
             ]
-            columns = zip(*found, strict=True) if found else ((), (), ())
+            columns = zip(*forms_of_nouns, strict=True) if forms_of_nouns else ((), (), ())
             kinds = (pa.string(), pa.int32(), pa.string())
             yield pa.RecordBatch.from_arrays(
                 [pa.array(c, k) for c, k in zip(columns, kinds, strict=True)],
@@ -155,9 +155,9 @@ def _worded(
             for row in batch.to_pylist():
                 word = row["base"] if text == "clean" else row["noun"]
                 up = [
-                    own
-                    for own in row["hypernyms"] or []
-                    if own["hypernym"] != word and not plural(own["hypernym"])
+                    hypernym
+                    for hypernym in row["hypernyms"] or []
+                    if hypernym["hypernym"] != word and not plural(hypernym["hypernym"])
                 ]
                 rows.append(
                     {
@@ -166,8 +166,10 @@ def _worded(
                         "word": word,
                         "plural": plural(word),
                         "hypernyms": up,
-                        "reached": sum(own["distance"] <= distance for own in up),
-                        "direct": sum(own["distance"] <= intensional_distance for own in up),
+                        "reached": sum(hypernym["distance"] <= distance for hypernym in up),
+                        "direct": sum(
+                            hypernym["distance"] <= intensional_distance for hypernym in up
+                        ),
                     }
                 )
             if rows:

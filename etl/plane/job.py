@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import logging
 import math
-import time
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from conf import UserError, settings_hash
-from etl.engine import running, start
+from conf import UserError
+from etl.building import Build, begin, collected, drops_by_reason, pairs_of
+from etl.dropped import Dropped
+from etl.engine import running
 from etl.knowledge.lexicons import adjective_classes
 from etl.lake import arrow
 from etl.lake.frames import ordered
@@ -73,57 +73,44 @@ def build(settings: Settings) -> None:
     counted by reason in the table dropped.
     """
     classes = sorted(classes_of(settings.classes).items())
-    size = arrow.row_count(settings.lake, "amod_pairs")
-    lake = Lake(start(f"{JOB} {settings.name}", settings, rows=size).spark, settings.lake)
+    run = begin(JOB, settings, arrow.row_count(settings.lake, "amod_pairs"))
     with scratch(settings.lake) as folder:
-        _build(lake, folder, settings, classes)
+        _build(run, folder, settings, classes)
 
 
-def _build(lake: Lake, folder: Scratch, settings: Settings, classes: list[tuple[str, str]]) -> None:
-    started = time.monotonic()
-
-    def say(what: str, *values: object) -> None:
-        log.info(f"{what} after %.1f s", *values, time.monotonic() - started)
-
-    pairs = _pairs(lake, settings.corpus)
+def _build(run: Build, folder: Scratch, settings: Settings, classes: list[tuple[str, str]]) -> None:
+    lake = run.lake
+    pairs = pairs_of(lake, settings.corpus, "corpus")
     association = _association(lake, settings) if settings.association else None
     words = known_words(lake, settings, pairs, classes, folder)
     judged = items.judged(pairs, words.adjectives, words.nouns)
-    found = folder.keep(items.phrases_of(judged, settings))
-    dropped = _left_out([judged, found], settings)
-    phrases = found.where(F.col("reason").isNull()).drop("reason")
+    all_phrases = folder.keep(items.phrases_of(judged, settings))
+    sample = F.concat("adjective", F.lit(" "), "noun")
+    dropped = collected(
+        [drops_by_reason(frame, "plane_items", sample) for frame in (judged, all_phrases)]
+    )
+    phrases = all_phrases.where(F.col("reason").isNull()).drop("reason")
     size = _size(items.numbers_of(phrases, words.words), dropped, settings)
-    say("%d items to be built", size)
+    run.report("%d items to be built", size)
     if settings.text == "paper":
         _beside_paper(phrases, words, size)
-    chosen = None
+    groups = None
     if settings.schemes:
         pool = pool_of(phrases, words.words, words.chains, classes, words.adjectives, settings.seed)
-        chosen = plan(pool, settings.schemes, settings.sizes, settings.seed)
-        say("%d groups of splits chosen", chosen.num_rows)
+        groups = plan(pool, settings.schemes, settings.sizes, settings.seed)
+        run.report("%d groups of splits chosen", groups.num_rows)
 
     measured: DataFrame | pa.Table = table("plane_association").schema.empty_table()
     if association is not None:
         measured = _measured(association, judged, phrases, settings)
     picked = table("plane_splits").schema.empty_table()
-    if chosen is not None:
-        picked = split_rows(chosen, settings)
-    rows = _rows(lake.spark, phrases, words, chosen, size, settings)
-    meta = {"settings": settings_hash(settings), "seed": str(settings.seed)}
-    for name, frame in (
-        ("plane_items", rows),
-        ("plane_splits", picked),
-        ("plane_association", measured),
-    ):
-        empty = name != "plane_items"
-        own = {"edition": settings.name}
-        lake.replace(name, frame, own, job=JOB, metadata=meta, allow_empty=empty)
-        say("%s written", name)
-    job = f"{JOB}/{settings.name}"
-    left_out = pa.Table.from_pylist(dropped, table("dropped").schema)
-    lake.replace("dropped", left_out, {"job": job}, job=JOB, allow_empty=True)
-    seconds = time.monotonic() - started
-    say("all done, %.0f items a second", size / seconds)
+    if groups is not None:
+        picked = split_rows(groups, settings)
+    run.replace("plane_items", _rows(lake.spark, phrases, words, groups, size, settings))
+    run.replace("plane_splits", picked, allow_empty=True)
+    run.replace("plane_association", measured, allow_empty=True)
+    run.write_dropped(dropped)
+    run.report("all done, %.0f items a second", size / run.seconds)
 
 
 def classes_of(path: str | None) -> dict[str, str]:
@@ -142,20 +129,6 @@ def classes_of(path: str | None) -> dict[str, str]:
                 "lexicon does not have, or the same class"
             )
     return classes
-
-
-def _pairs(lake: Lake, corpora: list[str]) -> DataFrame:
-    """(corpus, adjective, noun, count) of the corpora named, or of all."""
-    pairs = lake.read("amod_pairs")
-    if not corpora:
-        return pairs
-    there = {row["corpus"] for row in pairs.select("corpus").distinct().collect()}
-    unknown = [name for name in corpora if name not in there]
-    if unknown:
-        raise UserError(
-            f"corpus={unknown[0]}: not in amod_pairs; expected some of {', '.join(sorted(there))}"
-        )
-    return pairs.where(F.col("corpus").isin(corpora))
 
 
 def _association(lake: Lake, settings: Settings) -> DataFrame:
@@ -177,10 +150,10 @@ def known_words(
     irregular = lake.read("wordnet_exceptions").where(F.col("pos") == "n")
     for row in irregular.orderBy("form", "place").collect():
         exceptions.setdefault(row["form"], []).append(row["lemma"])
-    own = pairs.join(F.broadcast(adjectives.select("adjective")), "adjective", "left_semi")
+    met = pairs.join(F.broadcast(adjectives.select("adjective")), "adjective", "left_semi")
     nouns = folder.keep(
         items.nouns_of(
-            own.select("noun").distinct(),
+            met.select("noun").distinct(),
             lake.read("wordnet_lemmas"),
             exceptions,
             items.hypernyms_of(hypernyms, settings.distance),
@@ -198,14 +171,14 @@ def known_words(
     return Words(classes, adjectives, nouns, chains)
 
 
-def _size(numbers: DataFrame, dropped: Iterable[Mapping[str, Any]], settings: Settings) -> int:
+def _size(numbers: DataFrame, dropped: Iterable[Dropped], settings: Settings) -> int:
     """How many items the groups of phrase and hypernym make; there must be some."""
     by_class = {row["class"]: row["count"] for row in numbers.collect() if row["count"]}
     for kind, number in sorted(by_class.items()):
         log.info("class %s: %d items", kind, number * len(TYPES))
     if by_class:
         return int(sum(by_class.values())) * len(TYPES)
-    reasons = "; ".join(f"{row['reason']}: {row['count']}" for row in dropped) or "no pairs"
+    reasons = "; ".join(f"{drop.reason}: {drop.count}" for drop in dropped) or "no pairs"
     raise UserError(
         f"no item to build from the pairs of {', '.join(settings.corpus) or 'all corpora'} "
         f"({reasons}); expected more pairs (etl/extract_amod.py), min_count= less than "
@@ -245,30 +218,11 @@ def _beside_paper(phrases: DataFrame, words: Words, size: int) -> None:
         )
 
 
-def _left_out(frames: Iterable[DataFrame], settings: Settings) -> list[dict[str, Any]]:
-    """Rows of the table ``dropped``: pairs, then phrases, that make no item, by reason."""
-    rows = []
-    for frame in frames:
-        counted = (
-            frame.where(F.col("reason").isNotNull())
-            .groupBy("reason")
-            .agg(
-                F.count("*").alias("count"),
-                F.min(F.concat("adjective", F.lit(" "), "noun")).alias("sample"),
-            )
-        )
-        for row in sorted(counted.collect()):
-            log.info("left out: %d, %s, as %s", row["count"], row["reason"], row["sample"])
-            own = {"job": f"{JOB}/{settings.name}", "table": "plane_items"}
-            rows.append({**own, **row.asDict()})
-    return rows
-
-
 def _rows(
     spark: SparkSession,
     phrases: DataFrame,
     words: Words,
-    chosen: pa.Table | None,
+    groups: pa.Table | None,
     size: int,
     settings: Settings,
 ) -> Blocks:
@@ -278,7 +232,7 @@ def _rows(
     """
     tasks = math.ceil(size / settings.task_size)
     spread = phrases.repartition(running().partitions(tasks, tasks), "noun")
-    given = ordered(spread, "noun", "adjective").select(
+    inputs = ordered(spread, "noun", "adjective").select(
         "adjective",
         "class",
         "noun",
@@ -286,27 +240,27 @@ def _rows(
         F.lit(None).cast("int").alias("distance"),
         "place",  # without a reader of it the engines would leave out the sort
     )
-    if chosen is not None and settings.chains:
-        missing = chains_missing(spark, chosen, phrases, words, settings)
-        given = given.unionByName(missing, allowMissingColumns=True)
+    if groups is not None and settings.chains:
+        missing = chains_missing(spark, groups, phrases, words, settings)
+        inputs = inputs.unionByName(missing, allowMissingColumns=True)
     # As many words as WordNet has at the most.
     known = words.words.select("noun", "hypernyms").orderBy("noun").toArrow().cast(blocks.WORDS)
-    own = (settings.distance, settings.intensional_distance, settings.text, settings.name)
-    return Blocks(given, blocks.maker(lambda: blocks.Vocabulary(known, *own)))
+    options = (settings.distance, settings.intensional_distance, settings.text, settings.name)
+    return Blocks(inputs, blocks.maker(lambda: blocks.Vocabulary(known, *options)))
 
 
-def split_rows(chosen: pa.Table, settings: Settings) -> pa.Table:
+def split_rows(groups: pa.Table, settings: Settings) -> pa.Table:
     """Rows of ``plane_splits`` for chosen groups: all items of a group, of one_it the third."""
-    single = pc.equal(chosen["scheme"], "one_it")
+    single = pc.equal(groups["scheme"], "one_it")
     parts = [
-        blocks.split_items(chosen.filter(own), settings.name, types)
-        for own, types in ((single, (3,)), (pc.invert(single), TYPES))
+        blocks.split_items(groups.filter(rows), settings.name, types)
+        for rows, types in ((single, (3,)), (pc.invert(single), TYPES))
     ]
     return pa.concat_tables(parts)
 
 
 def chains_missing(
-    spark: SparkSession, chosen: pa.Table, phrases: DataFrame, words: Words, settings: Settings
+    spark: SparkSession, groups: pa.Table, phrases: DataFrame, words: Words, settings: Settings
 ) -> DataFrame:
     """Groups of inference type 3 that chains of one_it have and the phrases do not make.
 
@@ -314,11 +268,13 @@ def chains_missing(
     the corpus has the phrase, and intensional adjectives with all three distances.
     """
     keys = ["adjective", "noun", "hypernym"]
-    own = chosen.filter(pc.equal(chosen["scheme"], "one_it")).select([*keys, "class", "distance"])
-    own = own.group_by([*keys, "class"]).aggregate([("distance", "min")])
-    wanted = spark.createDataFrame(own.rename_columns([*keys, "class", "distance"]))
-    there = items.among(wanted, phrases, words.words, settings)
-    missing = wanted.join(F.broadcast(there), keys, "left_anti")
+    distances = groups.filter(pc.equal(groups["scheme"], "one_it")).select(
+        [*keys, "class", "distance"]
+    )
+    distances = distances.group_by([*keys, "class"]).aggregate([("distance", "min")])
+    requested = spark.createDataFrame(distances.rename_columns([*keys, "class", "distance"]))
+    built = items.among(requested, phrases, words.words, settings)
+    missing = requested.join(F.broadcast(built), keys, "left_anti")
     return missing.select("adjective", "class", "noun", "hypernym", "distance")
 
 
@@ -329,14 +285,14 @@ def _measured(
 
     By the noun as the corpus has it, since that is what was counted.
     """
-    kept = (
+    built = (
         judged.where(F.col("reason").isNull())
         .select("adjective", "class", F.col("noun").alias("found"), F.col("word").alias("noun"))
         .join(phrases.select("adjective", "noun"), ["adjective", "noun"], "left_semi")
         .select("adjective", "class", F.col("found").alias("noun"))
         .distinct()
     )
-    return association.join(kept, ["adjective", "noun"]).select(
+    return association.join(built, ["adjective", "noun"]).select(
         "corpus",
         "adjective",
         "class",

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from etl.plane import CLASSES
-from etl.plane.splits import Pool
+from etl.plane.candidates import Pool
 
 NOUNS = 20_000
 ADJECTIVES = 256
@@ -32,21 +32,21 @@ def pool_of(
     `words` has noun and hypernyms, `chains` noun and chain, `adjectives` is the frame of `classes`.
     """
     counts = [F.count_if(F.col("class") == kind).alias(kind) for kind in CLASSES]
-    whole = (F.col("I") >= 1) & (F.col("S") >= 2) & (F.col("O") >= 4)
+    has_unit = (F.col("I") >= 1) & (F.col("S") >= 2) & (F.col("O") >= 4)
     reached = words.where(F.exists("hypernyms", lambda up: up["distance"] == 1))
-    chosen = (
+    nouns = (
         phrases.groupBy("noun")
         .agg(*counts)
         .where((F.col("I") >= 1) & (F.col("S") >= 1) & (F.col("O") >= 1))
         .join(F.broadcast(reached.select("noun", "hypernyms")), "noun")
-        .orderBy(~whole, F.xxhash64(F.lit(str(seed)), "noun"), "noun")
+        .orderBy(~has_unit, F.xxhash64(F.lit(str(seed)), "noun"), "noun")
         .limit(NOUNS)
         .select("noun", "hypernyms")
     )
     if chains is None:
-        chosen = chosen.withColumn("chain", F.lit(None).cast("array<string>"))
+        nouns = nouns.withColumn("chain", F.lit(None).cast("array<string>"))
     else:
-        chosen = chosen.join(F.broadcast(chains), "noun", "left")
+        nouns = nouns.join(F.broadcast(chains), "noun", "left")
     numbered = phrases.join(F.broadcast(adjectives.select("adjective", "number")), "adjective")
     members = [
         F.slice(
@@ -64,11 +64,11 @@ def pool_of(
         for kind in CLASSES
     ]
     met = (
-        numbered.join(F.broadcast(chosen.select("noun")), "noun", "left_semi")
+        numbered.join(F.broadcast(nouns.select("noun")), "noun", "left_semi")
         .groupBy("noun")
         .agg(F.transform(F.concat(*members), lambda member: member["number"]).alias("adjectives"))
     )
-    rows = chosen.join(met, "noun").select(
+    rows = nouns.join(met, "noun").select(
         "noun",
         "adjectives",
         F.transform("hypernyms", lambda up: up["hypernym"]).alias("hypernyms"),

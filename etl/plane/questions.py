@@ -37,10 +37,11 @@ def _question(name: str, template: str, good: str, poor: str) -> Question:
     start, _, tail = template.partition("{verbaliser}")
     fields = {"first": "{{first}}", "second": "{{second}}", "bare": "{{bare}}"}
     # What follows the blank: words of the row between words of the template, joined by Jinja.
-    after, _, end = tail.partition("{second}")
+    before_second, _, end = tail.partition("{second}")
     # In the order of the labels: not entailed, entailed.
     choices = [
-        f"'{word}{after}' ~ second ~ '{end}'" if end else f"'{word}{tail}'" for word in (poor, good)
+        f"'{word}{before_second}' ~ second ~ '{end}'" if end else f"'{word}{tail}'"
+        for word in (poor, good)
     ]
     return Question(
         start.format(**fields).rstrip(),

@@ -67,9 +67,9 @@ def sentence(text: str, inference: int, adjective: str, noun: str, hypernym: str
     if text == "paper":
         return f"A {adjective} {noun} is a {conclusion(inference, adjective, noun, hypernym)}"
     written = spelling(adjective)
-    said = conclusion(inference, written, noun, hypernym)
+    predicate = conclusion(inference, written, noun, hypernym)
     first = article(written).capitalize()
-    return f"{first} {written} {noun} is {article(said)} {said}."
+    return f"{first} {written} {noun} is {article(predicate)} {predicate}."
 
 
 def inference_type(text: str, adjective: str, noun: str, hypernym: str) -> int | None:
@@ -91,8 +91,8 @@ def item_id(edition: str, inference: int, adjective: str, noun: str, hypernym: s
     The other half of the group's hash and the edition's hash, added bit by bit: one hash serves a
     group and its three items in every edition. Hashing is what building them costs most.
     """
-    own = int.from_bytes(digest(adjective, noun, hypernym)[_HALF:])
-    mixed = own ^ int.from_bytes(edition_key(edition))
+    number = int.from_bytes(digest(adjective, noun, hypernym)[_HALF:])
+    mixed = number ^ int.from_bytes(edition_key(edition))
     return f"{mixed:032x}"[:-1] + str(inference)
 
 

@@ -13,25 +13,19 @@ files, which they fit row by row; the paper gives none.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from conf import UserError
+from etl.draws import Keys, mix, salt_of
 from etl.plane import CLASSES, SCHEMES
+from etl.plane.candidates import Flags, Ids, Pool
 
-Ids = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
-Keys = npt.NDArray[np.uint64]
-
-CHOSEN = pa.schema(
+GROUPS = pa.schema(
     [
         ("scheme", pa.string()),
         ("fold", pa.string()),
@@ -127,84 +121,6 @@ class Sizes:
                 raise UserError(f"{name}={value}: expected {wanted}, as {near}")
 
 
-@dataclass(frozen=True)
-class Pool:
-    """The words that splits may be made of.
-
-    Attributes:
-        adjectives: their spellings; `classes` has the place of each one's class in `CLASSES`.
-        words: nouns and hypernyms.
-        phrases: (noun, adjective) by number, sorted, each once.
-        pairs: (noun, hypernym, distance), sorted.
-        chains: (noun, hypernym at distance 1, 2, 3), at most one a noun.
-    """
-
-    adjectives: tuple[str, ...]
-    classes: Ids
-    words: tuple[str, ...]
-    phrases: Ids
-    pairs: Ids
-    chains: Ids
-
-    @classmethod
-    def of(cls, classes: Sequence[tuple[str, str]], nouns: pa.Table) -> Pool:
-        """The pool of a table with one row a noun.
-
-        Args:
-            classes: (adjective, class); an adjective's number is its place here.
-            nouns: columns noun, adjectives (list of numbers), hypernyms (list of texts), distances
-                (list of numbers, as long) and chain (three hypernyms, or null).
-        """
-        order = np.argsort(nouns["noun"].to_numpy(zero_copy_only=False).astype(object))
-        rows = nouns.take(pa.array(order)).combine_chunks()
-        lists = {name: _flat(rows[name]) for name in ("adjectives", "hypernyms", "chain")}
-        distances = _flat(rows["distances"])[1].to_numpy(zero_copy_only=False)
-        spoken = [rows["noun"], lists["hypernyms"][1], lists["chain"][1]]
-        words = sorted({word for column in spoken for word in pc.unique(column).to_pylist()})
-        number = pa.array(words, pa.string())
-        ids = [
-            pc.index_in(column, value_set=number).to_numpy(zero_copy_only=False).astype(np.int64)
-            for column in spoken
-        ]
-        noun = ids[0]
-
-        def sorted_rows(*columns: npt.NDArray[np.generic]) -> Ids:
-            table = np.stack([column.astype(np.int64) for column in columns], axis=1)
-            return table[np.lexsort(table.T[::-1])]
-
-        members = lists["adjectives"][1].to_numpy(zero_copy_only=False)
-        phrases = sorted_rows(noun[lists["adjectives"][0]], members)
-        pairs = sorted_rows(noun[lists["hypernyms"][0]], ids[1], distances)
-        owners = lists["chain"][0][::3]
-        chains = np.concatenate([noun[owners][:, None], ids[2].reshape(-1, 3)], axis=1)
-        kinds = np.array([CLASSES.index(kind) for _, kind in classes], np.int64)
-        return cls(tuple(word for word, _ in classes), kinds, tuple(words), phrases, pairs, chains)
-
-    @cached_property
-    def word_keys(self) -> Keys:
-        """A hash of each word."""
-        return _keys(self.words)
-
-    @cached_property
-    def adjective_keys(self) -> Keys:
-        """A hash of each adjective."""
-        return _keys(self.adjectives)
-
-    @cached_property
-    def starts(self) -> Ids:
-        """Where the phrases of each word begin; one more number than words."""
-        counts = np.bincount(self.phrases[:, 0], minlength=len(self.words))
-        return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-
-    def capacity(self, side: Flags, unit: Sequence[int]) -> Ids:
-        """For each word how many units its adjectives in `side` make."""
-        own = self.phrases[side[self.phrases[:, 1]]]
-        places = own[:, 0] * len(CLASSES) + self.classes[own[:, 1]]
-        counts = np.bincount(places, minlength=len(CLASSES) * len(self.words))
-        units: Ids = (counts.reshape(-1, len(CLASSES)) // np.array(unit)).min(axis=1)
-        return units
-
-
 class _Draws(NamedTuple):
     """Adjectives drawn: for each the place of what it was drawn for, and its rank in its class."""
 
@@ -216,40 +132,9 @@ class _Draws(NamedTuple):
 class _Short(Exception):
     """There are fewer units than a part needs."""
 
-    def __init__(self, part: str, there: int) -> None:
-        super().__init__(part, there)
-        self.part, self.there = part, there
-
-
-# ---------------------------------------------------------------------------------------- hashes
-
-
-def _keys(texts: Iterable[str]) -> Keys:
-    digests = (hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts)
-    return np.frombuffer(b"".join(digests), np.dtype("<u8")).astype(np.uint64)
-
-
-def _salt(*parts: object) -> np.uint64:
-    return np.uint64(_keys(["\t".join(map(str, parts))])[0])
-
-
-def _mix(*keys: Keys | np.uint64) -> Keys:
-    """One hash of several, in their order (the finaliser of splitmix64)."""
-    mixed: Keys = np.zeros(1, np.uint64)
-    with np.errstate(over="ignore"):
-        for key in keys:
-            mixed = (mixed + np.uint64(0x9E3779B97F4A7C15)) ^ key
-            mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-            mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-            mixed = mixed ^ (mixed >> np.uint64(31))
-    return mixed
-
-
-def _flat(column: pa.ChunkedArray) -> tuple[Ids, pa.Array]:
-    """A column of lists as (row of each member, members)."""
-    whole = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
-    rows = pc.list_parent_indices(whole).to_numpy(zero_copy_only=False).astype(np.int64)
-    return rows, pc.list_flatten(whole)
+    def __init__(self, part: str, available: int) -> None:
+        super().__init__(part, available)
+        self.part, self.available = part, available
 
 
 def _rank(groups: Ids, keys: Keys) -> Ids:
@@ -267,7 +152,7 @@ def _rank(groups: Ids, keys: Keys) -> Ids:
 
 
 def plan(pool: Pool, schemes: Sequence[str], sizes: Sizes, seed: int) -> pa.Table:
-    """The groups of every part of every fold, as rows of `CHOSEN`.
+    """The groups of every part of every fold, as rows of `GROUPS`.
 
     Raises:
         UserError: the pool has less than a scheme needs, said with what it needs and what it gives.
@@ -279,14 +164,14 @@ def plan(pool: Pool, schemes: Sequence[str], sizes: Sizes, seed: int) -> pa.Tabl
         folds = 1 if scheme == "two_shot" else sizes.folds
         for fold in range(1, folds + 1):
             tables += _attempts(pool, scheme, sizes, seed, fold)
-    return pa.concat_tables(tables) if tables else CHOSEN.empty_table()
+    return pa.concat_tables(tables) if tables else GROUPS.empty_table()
 
 
 def _attempts(pool: Pool, scheme: str, sizes: Sizes, seed: int, fold: int) -> list[pa.Table]:
     """A fold by the first of a few draws of test words that leaves enough for training."""
     short: list[_Short] = []
     for attempt in range(_ATTEMPTS):
-        salt = _salt(seed, scheme, fold, attempt)
+        salt = salt_of(seed, scheme, fold, attempt)
         try:
             parts = _RECIPES[scheme](pool, sizes, salt)
         except _Short as error:
@@ -298,12 +183,12 @@ def _attempts(pool: Pool, scheme: str, sizes: Sizes, seed: int, fold: int) -> li
 
 def _complaint(scheme: str, sizes: Sizes, fold: int, short: Sequence[_Short]) -> str:
     part = "train" if any(error.part == "train" for error in short) else "test"
-    there = max(error.there for error in short if error.part == part)
-    wanted, setting, rows = _sizes(scheme, part, sizes)
-    enough = f"{setting}={there * rows}" if there else "more pairs"
+    available = max(error.available for error in short if error.part == part)
+    units, setting, rows = _sizes(scheme, part, sizes)
+    enough = f"{setting}={available * rows}" if available else "more pairs"
     return (
-        f"scheme {scheme}, fold {fold}: its {part} part needs {wanted} {NEEDS[scheme]}; the pairs "
-        f"give {there}; expected {enough}, or schemes= without {scheme}, or a larger corpus"
+        f"scheme {scheme}, fold {fold}: its {part} part needs {units} {NEEDS[scheme]}; the pairs "
+        f"give {available}; expected {enough}, or schemes= without {scheme}, or a larger corpus"
     )
 
 
@@ -321,10 +206,10 @@ def _sizes(scheme: str, part: str, sizes: Sizes) -> tuple[int, str, int]:
 
 def _withheld(pool: Pool, share: float, salt: np.uint64) -> Flags:
     """The adjectives kept for testing: of each class a share of those that have phrases."""
-    there = np.bincount(pool.phrases[:, 1], minlength=len(pool.adjectives)) > 0
-    ranks = _rank(np.where(there, pool.classes, len(CLASSES)), _mix(pool.adjective_keys, salt))
-    sizes = np.bincount(pool.classes[there], minlength=len(CLASSES))
-    flags: Flags = there & (ranks < np.rint(share * sizes)[pool.classes])
+    has_phrases = np.bincount(pool.phrases[:, 1], minlength=len(pool.adjectives)) > 0
+    ranks = _rank(np.where(has_phrases, pool.classes, len(CLASSES)), mix(pool.adjective_keys, salt))
+    sizes = np.bincount(pool.classes[has_phrases], minlength=len(CLASSES))
+    flags: Flags = has_phrases & (ranks < np.rint(share * sizes)[pool.classes])
     return flags
 
 
@@ -343,21 +228,21 @@ def _allocated(shape: Mapping[int, float], most: Ids, target: int, part: str) ->
     weights = np.zeros(len(most), np.int64)
     missing = 0.0
     for weight in sorted(shape, reverse=True):
-        wanted = size * shape[weight] / sum(shape.values()) + missing / weight
-        able = np.flatnonzero((weights == 0) & (most >= weight))[: round(wanted)]
+        pairs = size * shape[weight] / sum(shape.values()) + missing / weight
+        able = np.flatnonzero((weights == 0) & (most >= weight))[: round(pairs)]
         weights[able] = weight
-        missing = max(0.0, (wanted - len(able)) * weight)
+        missing = max(0.0, (pairs - len(able)) * weight)
     for least in range(int(most.max(initial=0))):
         # Pairs that have nothing yet come before those that have more.
         able = np.flatnonzero((weights == least) & (most > least))
         weights[able[: max(0, target - int(weights.sum()))]] += 1
     # What is over goes from the last ones, and one of them is cut.
-    before = np.cumsum(weights) - weights
-    cut: Ids = np.clip(target - before, 0, weights)
+    offsets = np.cumsum(weights) - weights
+    cut: Ids = np.clip(target - offsets, 0, weights)
     return cut
 
 
-def _drawn(
+def _draws(
     pool: Pool, side: Flags, nouns: Ids, weights: Ids, unit: Sequence[int], salt: np.uint64
 ) -> _Draws:
     """For each noun weight times the unit of its adjectives in `side`, all different."""
@@ -365,20 +250,20 @@ def _drawn(
     place = np.repeat(np.arange(len(nouns)), lengths)
     within = np.arange(len(place)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     adjective = pool.phrases[pool.starts[nouns][place] + within, 1]
-    own = side[adjective]
-    place, adjective = place[own], adjective[own]
+    in_side = side[adjective]
+    place, adjective = place[in_side], adjective[in_side]
     kind = pool.classes[adjective]
-    keys = _mix(pool.word_keys[nouns][place], pool.adjective_keys[adjective], salt)
+    keys = mix(pool.word_keys[nouns][place], pool.adjective_keys[adjective], salt)
     rank = _rank(place * len(CLASSES) + kind, keys)
-    taken = rank < weights[place] * np.array(unit)[kind]
-    return _Draws(place[taken], adjective[taken], rank[taken])
+    within = rank < weights[place] * np.array(unit)[kind]
+    return _Draws(place[within], adjective[within], rank[within])
 
 
 def _one_each(pool: Pool, pairs: Ids, salt: np.uint64) -> Ids:
     """The pairs, one a noun, in an order of chance."""
-    keys = _mix(pool.word_keys[pairs[:, 0]], pool.word_keys[pairs[:, 1]], salt)
+    keys = mix(pool.word_keys[pairs[:, 0]], pool.word_keys[pairs[:, 1]], salt)
     first: Ids = pairs[_rank(pairs[:, 0], keys) == 0]
-    return first[np.argsort(_mix(pool.word_keys[first[:, 0]], salt, salt), kind="stable")]
+    return first[np.argsort(mix(pool.word_keys[first[:, 0]], salt, salt), kind="stable")]
 
 
 def _groups(draws: _Draws, pairs: Ids) -> Ids:
@@ -405,14 +290,14 @@ def _out_of_domain(pool: Pool, sizes: Sizes, salt: np.uint64, strict: bool) -> d
         pairs = _one_each(pool, open_pairs, salt)
         if strict and part == "test":
             # One pair of a hypernym before the second of any: as many hypernyms as may be.
-            keys = _mix(pool.word_keys[pairs[:, 0]], salt)
+            keys = mix(pool.word_keys[pairs[:, 0]], salt)
             order = np.lexsort((np.arange(len(pairs)), _rank(pairs[:, 1], keys)))
             pairs = pairs[order]
         most = np.minimum(capacity[pairs[:, 0]], _MOST)
         weights = _allocated(_WEIGHTS[part], most, _sizes("published", part, sizes)[0], part)
         used = pairs[weights > 0]
-        drawn = _drawn(pool, side, used[:, 0], weights[weights > 0], _UNIT, salt)
-        parts[part] = _groups(drawn, used)
+        draws = _draws(pool, side, used[:, 0], weights[weights > 0], _UNIT, salt)
+        parts[part] = _groups(draws, used)
         words = np.zeros(len(pool.words), np.bool_)
         words[used[:, :2] if strict else used[:, 0]] = True
         allowed = ~(words[direct[:, :2]].any(axis=1) if strict else words[direct[:, 0]])
@@ -432,32 +317,34 @@ def _one_inference_type(pool: Pool, sizes: Sizes, salt: np.uint64) -> dict[str, 
     rows = pool.chains if sizes.chains else pool.pairs[pool.pairs[:, 2] <= sizes.reach]
     words = rows if sizes.chains else rows[:, :2]
     allowed = ~_hubs(pool, words)[words].any(axis=1)
-    row_keys = _mix(*(pool.word_keys[column] for column in words.T), salt)
+    row_keys = mix(*(pool.word_keys[column] for column in words.T), salt)
     parts = {}
     for part, side in (("test", withheld), ("train", ~withheld)):
         capacity = pool.capacity(side, _ONE_IT)
-        own = np.flatnonzero(allowed & (capacity[rows[:, 0]] > 0))
-        own = own[np.argsort(row_keys[own], kind="stable")]
-        most = capacity[rows[own, 0]]
+        rows_used = np.flatnonzero(allowed & (capacity[rows[:, 0]] > 0))
+        rows_used = rows_used[np.argsort(row_keys[rows_used], kind="stable")]
+        most = capacity[rows[rows_used, 0]]
         weights = _allocated(_CHAINS[part], most, _sizes("one_it", part, sizes)[0], part)
-        own, weights = own[weights > 0], weights[weights > 0]
+        rows_used, weights = rows_used[weights > 0], weights[weights > 0]
         # The salt of a draw is the noun's: a noun's pairs would share their adjectives, as the six
         # pairs of a chain do.
-        drawn = _drawn(pool, side, rows[own, 0], weights, _ONE_IT, salt)
+        draws = _draws(pool, side, rows[rows_used, 0], weights, _ONE_IT, salt)
         if sizes.chains:
-            parts[part] = np.concatenate([_step(drawn, rows[own], a, b) for a, b in _CHAIN_PAIRS])
+            parts[part] = np.concatenate(
+                [_step(draws, rows[rows_used], a, b) for a, b in _CHAIN_PAIRS]
+            )
         else:
-            parts[part] = _groups(drawn, rows[own])
-        taken = np.zeros(len(pool.words), np.bool_)
-        taken[words[own]] = True
-        allowed = ~taken[words].any(axis=1)
+            parts[part] = _groups(draws, rows[rows_used])
+        words_used = np.zeros(len(pool.words), np.bool_)
+        words_used[words[rows_used]] = True
+        allowed = ~words_used[words].any(axis=1)
     return parts
 
 
-def _step(drawn: _Draws, chains: Ids, lower: int, upper: int) -> Ids:
+def _step(draws: _Draws, chains: Ids, lower: int, upper: int) -> Ids:
     """Groups of one pair of every chain."""
     steps = np.full(len(chains), upper - lower)
-    return _groups(drawn, np.stack([chains[:, lower], chains[:, upper], steps], axis=1))
+    return _groups(draws, np.stack([chains[:, lower], chains[:, upper], steps], axis=1))
 
 
 def _in_distribution(pool: Pool, sizes: Sizes, salt: np.uint64) -> dict[str, Ids]:
@@ -470,32 +357,32 @@ def _in_distribution(pool: Pool, sizes: Sizes, salt: np.uint64) -> dict[str, Ids
     capacity = pool.capacity(everything, _UNIT)
     direct = pool.pairs[(pool.pairs[:, 2] == 1) & (capacity[pool.pairs[:, 0]] > 0)]
     pairs = _one_each(pool, direct, salt)
-    wanted = {part: _sizes("in_distribution", part, sizes)[0] for part in ("train", "test")}
+    units = {part: _sizes("in_distribution", part, sizes)[0] for part in ("train", "test")}
     most = np.minimum(capacity[pairs[:, 0]], _MOST)
     try:
-        weights = _allocated(_WEIGHTS["train"], most, sum(wanted.values()), "train")
+        weights = _allocated(_WEIGHTS["train"], most, sum(units.values()), "train")
     except _Short as error:
-        raise _Short("train", max(0, error.there - wanted["test"])) from None
+        raise _Short("train", max(0, error.available - units["test"])) from None
     used = weights > 0
     pairs, weights = pairs[used], weights[used]
-    drawn = _drawn(pool, everything, pairs[:, 0], weights, _UNIT, salt)
-    number = drawn.rank // np.array(_UNIT)[pool.classes[drawn.adjective]]
-    last = (number == weights[drawn.place] - 1) & (weights[drawn.place] > 1)
+    draws = _draws(pool, everything, pairs[:, 0], weights, _UNIT, salt)
+    number = draws.rank // np.array(_UNIT)[pool.classes[draws.adjective]]
+    last = (number == weights[draws.place] - 1) & (weights[draws.place] > 1)
     members = np.flatnonzero(last)
-    members = members[np.argsort(drawn.place[members], kind="stable")]
-    left = np.bincount(drawn.adjective, minlength=len(pool.adjectives))
-    tested = np.zeros(len(drawn.place), np.bool_)
+    members = members[np.argsort(draws.place[members], kind="stable")]
+    left = np.bincount(draws.adjective, minlength=len(pool.adjectives))
+    tested = np.zeros(len(draws.place), np.bool_)
     count = 0
     # The pairs are in an order of chance already.
     for unit in members.reshape(-1, sum(_UNIT)):
-        adjectives = drawn.adjective[unit]
-        if count < wanted["test"] and (left[adjectives] > 1).all():
+        adjectives = draws.adjective[unit]
+        if count < units["test"] and (left[adjectives] > 1).all():
             left[adjectives] -= 1
             tested[unit] = True
             count += 1
-    if count < wanted["test"]:
+    if count < units["test"]:
         raise _Short("test", count)
-    groups = _groups(drawn, pairs)
+    groups = _groups(draws, pairs)
     return {"train": groups[~tested], "test": groups[tested]}
 
 
@@ -509,8 +396,8 @@ def _two_shot(pool: Pool, sizes: Sizes, salt: np.uint64) -> dict[str, Ids]:
         raise _Short("test", len(pairs))
     pairs = pairs[: sizes.two_shot]
     once = np.ones(len(pairs), np.int64)
-    drawn = _drawn(pool, everything, pairs[:, 0], once, _TWO_SHOT, salt)
-    return {"test": _groups(drawn, pairs)}
+    draws = _draws(pool, everything, pairs[:, 0], once, _TWO_SHOT, salt)
+    return {"test": _groups(draws, pairs)}
 
 
 _RECIPES = {
@@ -536,4 +423,4 @@ def _table(pool: Pool, scheme: str, fold: str, part: str, groups: Ids) -> pa.Tab
         words.take(pa.array(groups[:, 2])),
         pa.array(groups[:, 3].astype(np.int32)),
     ]
-    return pa.Table.from_arrays(columns, schema=CHOSEN)
+    return pa.Table.from_arrays(columns, schema=GROUPS)

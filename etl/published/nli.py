@@ -7,7 +7,6 @@ derive two labels, entailment and not_entailment.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections import Counter
@@ -18,6 +17,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from conf import UserError
+from etl.draws import content_hash
 from etl.lake.tables import table
 from etl.published.reading import Reading, relative, tsv_rows
 
@@ -47,8 +47,8 @@ _TAG = re.compile(r"<[^<>]*>")
 
 def item_id(source: str, premise: str, hypothesis: str, occurrence: int = 0) -> str:
     """16 hex digits that identify a row; repeated rows have different ones."""
-    text = f"nli\t{source}\t{premise}\t{hypothesis}" + (f"\t{occurrence}" if occurrence else "")
-    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+    repetition = (occurrence,) if occurrence else ()
+    return content_hash("nli", source, premise, hypothesis, *repetition, size=8)
 
 
 class _Columns:

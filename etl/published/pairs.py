@@ -8,7 +8,6 @@ two labels (entailment, not_entailment) or with three (entailment, neutral, cont
 from __future__ import annotations
 
 import csv
-import hashlib
 import json
 import logging
 from collections import Counter
@@ -21,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from conf import UserError, setting
+from etl.draws import content_hash
 from etl.lake import arrow
 from etl.lake.tables import table
 from etl.published.nli import LABELS, NOT_ENTAILMENT, item_id
@@ -226,9 +226,9 @@ def _graded_row(
     source: str, adjective: str, noun: str, score: str, occurrence: int
 ) -> dict[str, Any]:
     """A row of the table graded_pairs, without its split."""
-    key = f"graded\t{source}\t{adjective}\t{noun}" + (f"\t{occurrence}" if occurrence else "")
+    repetition = (occurrence,) if occurrence else ()
     return {
-        "pair_id": hashlib.blake2b(key.encode(), digest_size=8).hexdigest(),
+        "pair_id": content_hash("graded", source, adjective, noun, *repetition, size=8),
         "source": source,
         "adjective": adjective.lower(),
         "noun": noun.lower(),

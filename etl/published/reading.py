@@ -12,8 +12,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from conf import UserError
+from etl.dropped import Dropped, dropped_rows
 from etl.lake import arrow
-from etl.lake.tables import table
 
 log = logging.getLogger("adnominal")
 
@@ -101,14 +101,10 @@ class Reading:
 
 def write_dropped(lake: str, job: str, reading: Reading) -> None:
     """Replace the rows of `job` in the table ``dropped`` by those of the reading."""
-    rows = [
-        {"job": job, "table": name, "reason": reason, "count": count, "sample": sample}
-        for (name, reason), (count, sample) in sorted(reading.dropped.items())
-    ]
-    for row in rows:
-        log.info("dropped from %(table)s: %(count)d, %(reason)s, as %(sample)s", row)
-    dropped = pa.Table.from_pylist(rows, table("dropped").schema)
-    arrow.replace(lake, "dropped", dropped, {"job": job}, job=job, allow_empty=True)
+    drops = [Dropped(*key, *value) for key, value in sorted(reading.dropped.items())]
+    arrow.replace(
+        lake, "dropped", dropped_rows(job, drops), {"job": job}, job=job, allow_empty=True
+    )
 
 
 def tsv_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:

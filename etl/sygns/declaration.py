@@ -13,6 +13,7 @@ from etl.declaration import (
     Whole,
 )
 from etl.licences import BY_SA_4
+from etl.sygns.tables import TABLES
 
 DATASET = Dataset(
     name="sygns",
@@ -20,6 +21,7 @@ DATASET = Dataset(
     heading="SyGNS: systematic generalisation of scoped meanings",
     summary="Sentences of a small grammar, each with a first-order formula, a discourse "
     "representation structure and a variable-free formula.",
+    schemas=TABLES,
     tables=(
         ItemTable(
             "sygns",

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from etl.draws import content_hash
 from etl.sygns import drs, fol, polarity, vf
 from etl.sygns.grammar import Grammar, Node, Word, leaves
 from etl.sygns.translate import fol_to_drs
@@ -43,8 +44,7 @@ def sentence_id(sentence: str, depth: int) -> str:
 
     The id depends on the depth because the published data have some sentences at two depths.
     """
-    digest = hashlib.blake2b(f"sygns\t{depth}\t{sentence}".encode(), digest_size=8)
-    return digest.hexdigest()
+    return content_hash("sygns", depth, sentence, size=8)
 
 
 def surface(tree: Node) -> str:

@@ -7,9 +7,7 @@ draw (from sentences alone, which is cheap), and then composes the meanings of t
 
 from __future__ import annotations
 
-import logging
 import math
-import time
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,11 +19,11 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from conf import UserError, settings_hash
-from etl.engine import map_arrow, running, start
+from conf import UserError
+from etl.building import Build, begin
+from etl.engine import map_arrow, running
 from etl.lake.frames import ordered, spark_schema
 from etl.lake.scratch import Scratch, scratch
-from etl.lake.spark import Lake
 from etl.lake.tables import table
 from etl.sygns import splits
 from etl.sygns.generate import Record, Sampler, record, sentence_id, surface
@@ -40,8 +38,6 @@ UNSEEN = {"detSing": ("a",), "detPlur": ("all", "three")}
 FROM_ALL = ("systematicity", "quantifier_negation")
 # Draws with consecutive numbers that are counted together, and later moved to one task together.
 DRAWS_PER_BLOCK = 1000
-
-log = logging.getLogger("adnominal")
 
 
 @dataclass(frozen=True)
@@ -88,14 +84,13 @@ def build(settings: Settings) -> None:
     Draws sentences=N of depth 0 and per_depth=N of each further depth, writes them to the table
     sygns and their splits to sygns_splits, as edition=NAME, which it replaces.
     """
-    spark = start(f"{JOB} {settings.name}", settings).spark
-    lake = Lake(spark, settings.lake)
+    run = begin(JOB, settings)
     with scratch(settings.lake) as folder:
-        _build(lake, folder, settings)
+        _build(run, folder, settings)
 
 
-def _build(lake: Lake, folder: Scratch, settings: Settings) -> None:
-    started = time.monotonic()
+def _build(run: Build, folder: Scratch, settings: Settings) -> None:
+    lake = run.lake
     # A sentence that several streams drew is one row, which belongs to the splits of all of them.
     merged = folder.keep(
         selected_draws(lake.spark, settings, folder)
@@ -110,17 +105,13 @@ def _build(lake: Lake, folder: Scratch, settings: Settings) -> None:
         .drop("source")
     )
     size = merged.count()
-    log.info("%d sentences drawn after %.1f s", size, time.monotonic() - started)
-    meta = {"settings": settings_hash(settings), "seed": str(settings.seed)}
-    partition = {"edition": settings.name}
-    lake.replace("sygns", with_meanings(merged, settings), partition, job=JOB, metadata=meta)
-    seconds = time.monotonic() - started
-    log.info("with their meanings after %.1f s (%.0f sentences/s)", seconds, size / seconds)
+    run.report("%d sentences drawn", size)
+    run.replace("sygns", with_meanings(merged, settings))
+    run.report("with their meanings (%.0f sentences/s)", size / run.seconds)
     flags = merged.select("sentence_id", "all", "productivity", "embedded")
-    sentences = lake.read("sygns", where=partition).join(flags, "sentence_id")
+    sentences = lake.read("sygns", where={"edition": settings.name}).join(flags, "sentence_id")
     assigned = split_rows(sentences, settings.schemes, settings.seed, settings.name)
-    lake.replace("sygns_splits", assigned, partition, job=JOB, metadata=meta, allow_empty=True)
-    log.info("splits after %.1f s: %s", time.monotonic() - started, ", ".join(settings.schemes))
+    run.replace("sygns_splits", assigned, allow_empty=True)
 
 
 def selected_draws(spark: SparkSession, settings: Settings, folder: Scratch) -> DataFrame:

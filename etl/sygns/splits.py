@@ -12,9 +12,10 @@ A tenth of the training sentences is used for validation, chosen by (seed, schem
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Iterable, Iterator
 from typing import Literal, TypeAlias
+
+from etl.draws import fraction
 
 Part: TypeAlias = Literal["train", "val", "test"]
 
@@ -63,9 +64,7 @@ def _only_class(classes: set[str]) -> str:
 
 def in_validation(seed: int, scheme: str, primitive: str, sentence_id: str) -> bool:
     """Whether this training sentence belongs to the tenth used for validation."""
-    key = f"{seed}\t{scheme}\t{primitive}\t{sentence_id}".encode()
-    draw = int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "big")
-    return draw < VALIDATION_SHARE * 2**64
+    return fraction(seed, scheme, primitive, sentence_id) < VALIDATION_SHARE
 
 
 def part(

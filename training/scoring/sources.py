@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 from analysis import label_map
 from conf import UserError
 from training.models.loading import ModelSource
-from training.tasks import adept
-
-# What a model reads:
-#   pair       premise and hypothesis, or phrase and conclusion (NLI, ASP, PLANE with input=pair)
-#   statement  one sentence that states the inference (PLANE as its paper has it)
-#   change     a sentence without and with the adjective (ADEPT)
-#   words      noun and adjective alone (ADEPT without context)
-#   text       a sentence, answered in words of the model's own (SyGNS)
-Form: TypeAlias = Literal["pair", "statement", "change", "words", "text"]
+from training.tasks import Form
+from training.tasks.adept import LABELS
 
 
 @dataclass(frozen=True)
@@ -71,7 +63,7 @@ def scored_model(source: ModelSource, given_labels: Sequence[str] = ()) -> Score
             f"tells, as labels=[{','.join(_EXAMPLES.get(len(model_labels), _EXAMPLES[3]))}]"
         )
     labels = _canonical(source, given_labels or model_labels)
-    if set(labels) <= set(adept.LABELS):
+    if set(labels) <= set(LABELS):
         alone = source.trained is not None and source.trained.task.get("context") is False
         return ScoredModel(source, labels, "words" if alone else "change")
     # Nobody says of a model from elsewhere; models of natural-language inference take pairs.
@@ -81,7 +73,7 @@ def scored_model(source: ModelSource, given_labels: Sequence[str] = ()) -> Score
 _EXAMPLES = {
     2: ("entailment", "not_entailment"),
     3: ("contradiction", "neutral", "entailment"),
-    5: adept.LABELS,
+    5: LABELS,
 }
 
 

@@ -8,17 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import pyarrow as pa
-
 from analysis.label_map import Undefined
 from conf import UserError
-from etl.knowledge.english import article
 from training import tasks
-from training.scoring.sources import Form
-from training.tasks import Dataset, Examples, Task
-
-# The settings of a task that choose the form of its items: the model decides them here.
-_FORMS = {"plane": "input", "adept": "context"}
+from training.tasks import Dataset, Examples, Form, Task
 
 
 @dataclass(frozen=True)
@@ -53,7 +46,8 @@ class Target:
         part = str(values.pop("part", "test"))
         values.setdefault("name", key)
         target = cls(key, values, part, lake, limit, seed)
-        form = _FORMS.get(target.name)
+        known = tasks.TASKS.get(target.name)
+        form = None if known is None else known.form_setting
         if form in values:
             raise UserError(
                 f"task.{key}.{form}={values[form]}: the model decides how it is asked; leave it out"
@@ -66,7 +60,7 @@ class Target:
 
     @property
     def name(self) -> str:
-        """The task's own name: adept, plane, asp, pairs or sygns."""
+        """The task's name in ``task.name``: that of its dataset, or pairs."""
         return str(self.values["name"])
 
     def task(self, form: Form) -> Task:
@@ -75,14 +69,10 @@ class Target:
         Raises:
             Undefined: its items cannot be put in that form.
         """
-        values = dict(self.values)
-        if form == "words" and self.name != "adept":
+        put = tasks.TASKS[self.name].form_values(form)
+        if put is None:
             raise Undefined("A model of noun and adjective alone reads no sentence.")
-        if self.name == "adept":
-            values["context"] = form != "words"
-        elif self.name == "plane":
-            values["input"] = "pair" if form == "pair" else "sentence"
-        return tasks.task(values)
+        return tasks.task({**self.values, **put})
 
     def dataset(self, form: Form) -> Dataset:
         """The rows asked, as the task's one part, their texts in a form.
@@ -97,7 +87,7 @@ class Target:
         if examples.second is not None and examples.second.null_count:
             raise UserError(f"task.{self.key}: rows without a second text")
         return dataclasses.replace(
-            dataset, parts={self.part: _put(self.name, form, examples)}, max_length=None
+            dataset, parts={self.part: task.put(form, examples)}, max_length=None
         )
 
     def _loaded(self, task: Task) -> Dataset:
@@ -121,34 +111,3 @@ class Target:
         if self.limit is None or self.limit >= len(examples):
             return examples
         return examples.take(tasks.nested_subset(examples.item_ids, self.limit, self.seed))
-
-
-def _put(name: str, form: Form, examples: Examples) -> Examples:
-    """The examples with their texts in a form."""
-    if form == "statement" and name == "adept":
-        # The sentence with the adjective is what may or may not hold.
-        return dataclasses.replace(examples, first=examples.second, second=None)
-    if form == "statement" and examples.second is not None:
-        # Premise and hypothesis have no sentence in common: the one after the other.
-        pairs = zip(examples.first.to_pylist(), examples.second.to_pylist(), strict=True)
-        texts = pa.array([f"{first} {second}" for first, second in pairs], pa.string())
-        return dataclasses.replace(examples, first=texts, second=None)
-    if form == "change" and name == "plane":
-        # "A gun is a weapon", "A fake gun is a weapon": what the adjective makes of it.
-        pairs = zip(examples.first.to_pylist(), examples.groups["noun"].to_pylist(), strict=True)
-        without = pa.array([_without(text, noun) for text, noun in pairs], pa.string())
-        return dataclasses.replace(examples, first=without, second=examples.first)
-    return examples
-
-
-def _without(sentence: str, noun: str) -> str:
-    """PLANE's sentence with the noun as its subject: its first words, up to the noun, left out.
-
-    Raises:
-        UserError: the sentence does not have the noun.
-    """
-    words = sentence.split(" ")
-    if noun not in words:
-        raise UserError(f"item of PLANE {sentence!r}: without its noun {noun!r}")
-    predicate = " ".join(words[words.index(noun) :])
-    return f"{article(noun).capitalize()} {predicate}"

@@ -7,21 +7,20 @@ for. Each module has a frozen dataclass of settings and a `Task`, which reads it
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 import conf
 from conf import UserError
-from training.tasks.adept import Adept
-from training.tasks.asp import Asp
-from training.tasks.dataset import Dataset, Examples, Source, Task, nested_subset
+from etl.registry import DATASETS
+from training.tasks.dataset import Dataset, Examples, Form, Source, Task, nested_subset
 from training.tasks.pairs import Pairs
-from training.tasks.plane import Plane
-from training.tasks.sygns import Sygns
 
 __all__ = [
     "TASKS",
     "Dataset",
     "Examples",
+    "Form",
     "Source",
     "Task",
     "help_text",
@@ -29,13 +28,15 @@ __all__ = [
     "task",
 ]
 
-TASKS: dict[str, type[Task]] = {
-    "adept": Adept,
-    "plane": Plane,
-    "asp": Asp,
-    "sygns": Sygns,
-    "pairs": Pairs,
-}
+
+def _task_of(name: str) -> type[Task]:
+    """The task of a dataset: the class in its module that is of the dataset's name."""
+    cls: type[Task] = getattr(import_module(f"training.tasks.{name}"), name.capitalize())
+    return cls
+
+
+TASKS: dict[str, type[Task]] = {**{name: _task_of(name) for name in DATASETS}, "pairs": Pairs}
+"""The task of each declared dataset, and that of any table of pairs."""
 
 
 def task(settings: Any) -> Task:

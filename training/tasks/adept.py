@@ -8,21 +8,22 @@ its 3-class models were trained on three labels or answered in five: ``collapse`
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import pyarrow.compute as pc
+import pyarrow as pa
 
 from conf import UserError, setting
-from etl.adept import LABELS
 from etl.adept.baselines import CLASSES, label_of
-from training.tasks import reading
-from training.tasks.dataset import Dataset, Examples, Task
+from etl.adept.declaration import DATASET
+from training.tasks.dataset import Dataset, Examples, Form, Ids, Source
+from training.tasks.labelled import LabelledTask
 
-__all__ = ["LABELS", "Adept", "Settings"]
-
+LABELS = DATASET.label_names
 _OUTCOMES = {5: LABELS, 4: LABELS[1:], 3: LABELS[1:4]}
-_SPLITS = ("random", "noun_disjoint", "adjective_disjoint")
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,9 @@ class Settings:
 
     name: str = setting("adept", help="the task", choices=("adept",))
     edition: str = setting("published", help="edition of the table adept")
-    split: str = setting("random", help="which split: the paper's is random", choices=_SPLITS)
+    split: str = setting(
+        "random", help="which split: the paper's is random", choices=DATASET.splits.names
+    )
     classes: int = setting(5, help="5, 4 (without impossible) or 3", example="task.classes=3")
     collapse: bool = setting(
         False, help="with classes=3: train on five labels and collapse the answers to three"
@@ -45,56 +48,56 @@ class Settings:
             raise UserError(f"collapse=true classes={self.classes}: expected classes=3 with it")
 
 
-class Adept(Task):
+class Adept(LabelledTask):
     """How an adjective changes the plausibility of a sentence, in 5, 4 or 3 classes (ADEPT)."""
 
     Settings = Settings
-    groups = ("agreement",)
+    declared = DATASET
+    form_setting = "context"
     needed = ("train", "val")
+
+    @classmethod
+    def form_values(cls, form: Form) -> Mapping[str, Any]:
+        """Noun and adjective alone as words; else sentences."""
+        return {"context": form != "words"}
+
+    @classmethod
+    def put(cls, form: Form, examples: Examples) -> Examples:
+        """As a statement the sentence with the adjective, which is what may or may not hold."""
+        if form == "statement":
+            return dataclasses.replace(examples, first=examples.second, second=None)
+        return examples
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Both sentences, or noun and adjective."""
+        items = DATASET.tables[0]
+        return (items.pair if self.settings.context else items.without_context) or ()
 
     def read(self, lake: str) -> Dataset:
         """The rows of each part; published test labels included where there are any."""
-        own = self.settings
-        column = f"split_{own.split}"
-        of = reading.source(lake, "adept", own.edition)
-        names = ["item_id", "sentence1", "sentence2", "modifier", "noun", "label", "agreement"]
-        table = reading.rows(lake, of, [*names, column])
-        # Sentences may repeat with another label: the order is by label too.
-        table = table.sort_by([("item_id", "ascending"), ("label", "ascending")])
-        where = f"table adept, edition {own.edition}"
-        if table.column(column).null_count == table.num_rows:
-            raise UserError(f"split={own.split}: {where} has no values in its column {column}")
-        five = reading.class_ids(table["label"], range(len(LABELS)), where, table["item_id"])
-        found = [label_of(label, own.classes) for label in range(len(LABELS))]
-        # -1: rows with the label are left out.
-        class_of = np.array([-1 if one is None else one for one in found])
-        parts = {}
-        for part in ("train", "val", "test"):
-            mask = pc.fill_null(pc.equal(table.column(column), part), False)
-            kept = np.flatnonzero(mask.to_numpy() & (class_of[five] >= 0))
-            if len(kept):
-                gold = class_of[five][kept]
-                parts[part] = Examples.of(
-                    table.take(kept),
-                    "item_id",
-                    ("sentence1", "sentence2") if own.context else ("noun", "modifier"),
-                    self.groups,
-                    labels=five[kept] if own.collapse else gold,
-                    gold=gold,
-                )
-        outcomes = _OUTCOMES[own.classes]
-        labels = LABELS if own.collapse else outcomes
-        return Dataset(
-            task=f"adept_{own.classes}{'' if own.context else '_no_context'}",
-            edition=own.edition,
-            scheme=own.split,
-            fold="",
+        settings = self.settings
+        outcomes = _OUTCOMES[settings.classes]
+        labels = LABELS if settings.collapse else outcomes
+        return dataclasses.replace(
+            super().read(lake),
+            task=f"adept_{settings.classes}{'' if settings.context else '_no_context'}",
             labels=labels,
             outcomes=outcomes,
-            outcome_of=class_of if own.collapse else np.arange(len(labels)),
-            parts=parts,
-            sources=(of,),
-            max_length=128,
-            instruction="{first}\n{second}\n"
-            "Compared with the first, the second is one of: {labels}.\nAnswer:",
+            outcome_of=self._classes() if settings.collapse else np.arange(len(labels)),
         )
+
+    def _classes(self) -> Ids:
+        """The class of each label; -1 for a label whose rows are dropped."""
+        classes = [label_of(label, self.settings.classes) for label in range(len(LABELS))]
+        return np.array([-1 if number is None else number for number in classes])
+
+    def examples(self, rows: pa.Table, source: Source) -> Examples:
+        """The rows whose label is in a class."""
+        examples = super().examples(rows, source)
+        assert examples.labels is not None
+        gold = self._classes()[examples.labels]
+        examples = dataclasses.replace(
+            examples, labels=examples.labels if self.settings.collapse else gold, gold=gold
+        )
+        return examples.take(np.flatnonzero(gold >= 0))

@@ -24,17 +24,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from conf import UserError, setting
-from etl.asp import CONTRADICTION, DISCARD, ENTAILMENT, NEUTRAL, NOT_ENTAILMENT
+from etl.asp import DISCARD
+from etl.asp.declaration import DATASET
 from etl.asp.lexicon import DIMENSIONS
 from etl.asp.splits import ROUNDS
 from etl.lake import arrow
 from training.tasks import reading
-from training.tasks.dataset import Dataset, Examples, Predicted, Source, Task
+from training.tasks.dataset import Dataset, Examples, Predicted, Source, Task, strings
 
-LABELS = (ENTAILMENT, NEUTRAL, CONTRADICTION)
-OUTCOMES = (ENTAILMENT, NOT_ENTAILMENT)
 _OUTCOME_OF = np.array([0, 1, 1])
-_TABLES = {"adjectives": "asp_entailment", "dimension": "asp_degree"}
+# The table that each scheme takes its rows from.
+_TABLES = {scheme.name: DATASET.table_of(scheme).name for scheme in DATASET.splits.schemes}
 _TRAINED = ("train", "val")
 _COLUMNS = ("item_id", "premise", "hypothesis", "label", "label3", "test")
 
@@ -83,118 +83,123 @@ class Settings:
 
     def folds(self) -> dict[str, str]:
         """The rounds to take, by scheme; none of scheme all."""
-        found: dict[str, str] = {}
+        rounds: dict[str, str] = {}
         if self.scheme == "all":
-            return found
+            return rounds
         if self.scheme != "dimension":
-            found["adjectives"] = self.round
+            rounds["adjectives"] = self.round
         if self.scheme != "adjectives":
-            found["dimension"] = self.dimension or DIMENSIONS[int(self.round)]
-        return found
+            rounds["dimension"] = self.dimension or DIMENSIONS[int(self.round)]
+        return rounds
 
 
 class Asp(Task):
     """Entailment by degree, trained on three of eight tests (ASP)."""
 
     Settings = Settings
-    groups = ("task", "test", "variant", "numbers")
+    declared = DATASET
+    groups = ("task", *DATASET.training.groups)
 
     @property
     def needed(self) -> tuple[str, ...]:
         return ("test",) if self.settings.scheme == "all" else (*_TRAINED, "test")
 
     def read(self, lake: str) -> Dataset:
-        """A round's rows; those of degree estimation that nobody can answer (discard) are left out.
+        """A round's rows; those of degree estimation that nobody can answer (discard) are dropped.
 
         ``accuracy_labels`` is that of three labels, where rows have them.
         """
-        own = self.settings
-        every = own.scheme == "all"
+        assert DATASET.labels is not None and DATASET.trained_labels is not None
+        settings = self.settings
+        all_rows = settings.scheme == "all"
         sources: list[Source] = []
         pieces: dict[str, list[Examples]] = {}
-        for part, of, rows in self._all(lake) if every else self._rounds(lake):
-            if of not in sources:
-                sources.append(of)
-            examples = self._examples(part, of, rows, sources.index(of))
+        for part, source, rows in self._all(lake) if all_rows else self._rounds(lake):
+            if source not in sources:
+                sources.append(source)
+            examples = self._examples(part, source, rows, sources.index(source))
             pieces.setdefault(part, []).append(examples)
-        scheme = own.scheme
-        if not every:
-            sources.append(reading.source(lake, "asp_splits", own.train_edition or own.edition))
-        elif own.full_stops == "normalised":
-            # What is asked is another thing with every full stop written.
+        scheme = settings.scheme
+        if not all_rows:
+            edition = settings.train_edition or settings.edition
+            sources.append(reading.source(lake, "asp_splits", edition))
+        elif settings.full_stops == "normalised":
+            # Texts with every full stop written are other questions.
             scheme = "all, full stops written"
         return Dataset(
             task="asp",
-            edition=own.edition,
+            edition=settings.edition,
             scheme=scheme,
-            fold="+".join(own.folds().values()),
-            labels=LABELS,
-            outcomes=OUTCOMES,
+            fold="+".join(settings.folds().values()),
+            labels=DATASET.trained_labels.names,
+            outcomes=DATASET.label_names,
             outcome_of=_OUTCOME_OF,
             parts={part: Examples.joined(examples) for part, examples in pieces.items()},
             sources=tuple(sources),
+            instruction=DATASET.training.instruction,
         )
 
     def _all(self, lake: str) -> Iterator[tuple[str, Source, pa.Table]]:
-        """Every row of the edition in both tables, or in the one that has it; discard left out."""
+        """Every row of the edition in both tables, or in the one that has it; discard dropped."""
         edition = self.settings.edition
-        there = [
+        tables = [
             name
             for name in _TABLES.values()
             if arrow.version(lake, name) is not None
             and edition in reading.partition_values(lake, name, "edition")
         ]
-        for name in there or _TABLES.values():
-            of = reading.source(lake, name, edition)
-            rows = reading.rows(lake, of, _columns(of)).sort_by("item_id")
-            yield "test", of, rows.filter(pc.not_equal(rows.column("label"), DISCARD))
+        for name in tables or _TABLES.values():
+            source = reading.source(lake, name, edition)
+            rows = reading.rows(lake, source, _columns(source)).sort_by("item_id")
+            yield "test", source, rows.filter(pc.not_equal(rows.column("label"), DISCARD))
 
     def _rounds(self, lake: str) -> Iterator[tuple[str, Source, pa.Table]]:
         """The rows of each part of the rounds, from each edition that is read."""
         for scheme, fold in self.settings.folds().items():
-            for edition, wanted in self._parts(lake, scheme, fold):
-                of = reading.source(lake, _TABLES[scheme], edition)
-                for part, ids in wanted.items():
+            for edition, ids_by_part in self._parts(lake, scheme, fold):
+                source = reading.source(lake, _TABLES[scheme], edition)
+                for part, ids in ids_by_part.items():
                     who = f"{part} rows of asp_splits"
-                    rows = reading.lookup(lake, of, "item_id", ids, _columns(of), who)
-                    yield part, of, rows
+                    rows = reading.lookup(lake, source, "item_id", ids, _columns(source), who)
+                    yield part, source, rows
 
     def _parts(
         self, lake: str, scheme: str, fold: str
     ) -> list[tuple[str, dict[str, pa.StringArray]]]:
         """Item ids by part, of each edition that is read."""
-        own = self.settings
+        edition = self.settings.edition
         key = ("round", fold)
-        trained = own.train_edition or own.edition
+        trained = self.settings.train_edition or edition
         _, ids = reading.split_parts(lake, "asp_splits", trained, scheme, key, "item_id")
-        if trained == own.edition:
+        if trained == edition:
             return [(trained, ids)]
         if scheme == "dimension" and "dimension" not in reading.partition_values(
-            lake, "asp_splits", "scheme", {"edition": own.edition}
+            lake, "asp_splits", "scheme", {"edition": edition}
         ):
             # The release tests degree estimation on all rows of the dimension held out.
-            of = reading.source(lake, "asp_degree", own.edition)
+            source = reading.source(lake, "asp_degree", edition)
             where = [("dimension", "=", fold), ("label", "!=", DISCARD)]
-            rows = reading.rows(lake, of, ["item_id"], where).sort_by("item_id")
-            tested = {"test": reading.strings(rows["item_id"])}
+            rows = reading.rows(lake, source, ["item_id"], where).sort_by("item_id")
+            tested = {"test": strings(rows["item_id"])}
         else:
-            _, tested = reading.split_parts(lake, "asp_splits", own.edition, scheme, key, "item_id")
+            _, tested = reading.split_parts(lake, "asp_splits", edition, scheme, key, "item_id")
         return [
             (trained, {part: rows for part, rows in ids.items() if part in _TRAINED}),
-            (own.edition, {part: rows for part, rows in tested.items() if part not in _TRAINED}),
+            (edition, {part: rows for part, rows in tested.items() if part not in _TRAINED}),
         ]
 
-    def _examples(self, part: str, of: Source, rows: pa.Table, origin: int) -> Examples:
-        where, ids = f"table {of.table}, edition {of.edition}", rows["item_id"]
+    def _examples(self, part: str, source: Source, rows: pa.Table, origin: int) -> Examples:
+        assert DATASET.labels is not None and DATASET.trained_labels is not None
         labels = None
         if part in _TRAINED:
-            labels = reading.class_ids(rows["label3"], LABELS, f"{where}, label3", ids)
+            labels = reading.label_ids(rows, DATASET.trained_labels, source, "item_id")
+        gold = reading.label_ids(rows, DATASET.labels, source, "item_id")
         if self.settings.full_stops == "normalised":
             for name in ("premise", "hypothesis"):
-                texts = with_full_stop(reading.strings(rows[name]))
+                texts = with_full_stop(strings(rows[name]))
                 rows = rows.set_column(rows.schema.get_field_index(name), name, texts)
-        kind = of.table.removeprefix("asp_")
-        test = pc.binary_join_element_wise(kind, reading.strings(rows["test"]), ".")
+        kind = source.table.removeprefix("asp_")
+        test = pc.binary_join_element_wise(kind, strings(rows["test"]), ".")
         rows = rows.drop_columns("test").append_column("test", test)
         rows = rows.append_column("task", pa.array([kind] * rows.num_rows, pa.string()))
         return Examples.of(
@@ -203,7 +208,7 @@ class Asp(Task):
             ("premise", "hypothesis"),
             self.groups,
             labels=labels,
-            gold=reading.class_ids(rows["label"], OUTCOMES, where, ids),
+            gold=gold,
             origin=np.full(rows.num_rows, origin, dtype=np.int8),
         )
 
@@ -213,15 +218,15 @@ class Asp(Task):
             return {}
         names = ("test", "leaking")
         rows = Examples.joined([dataset.parts[name] for name in names])
-        whole = dataclasses.replace(dataset, parts={"all": rows})
+        joined = dataclasses.replace(dataset, parts={"all": rows})
         answers = np.concatenate([np.asarray(predicted[name]) for name in names])
-        figures = self.evaluate(whole, "all", answers)
+        figures = self.evaluate(joined, "all", answers)
         return {f"all/{name}": score for name, score in figures.items()}
 
 
-def _columns(of: Source) -> list[str]:
-    # Of degree estimation alone: what is exchanged in the premise, and whether people judged it.
-    return [*_COLUMNS, *(("variant", "extrapolated") if of.table == "asp_degree" else ())]
+def _columns(source: Source) -> list[str]:
+    # Degree estimation also has what is exchanged in the premise, and whether people judged it.
+    return [*_COLUMNS, *(("variant", "extrapolated") if source.table == "asp_degree" else ())]
 
 
 def _with_robustness(rows: pa.Table) -> pa.Table:

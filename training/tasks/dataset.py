@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -13,6 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from conf import UserError
+from etl import declaration
+from etl.draws import draw
 from training import metrics
 
 Ids: TypeAlias = npt.NDArray[np.int64]
@@ -76,14 +77,16 @@ class Examples:
     def joined(cls, pieces: Sequence[Examples]) -> Examples:
         """The rows of all pieces, one after the other; a column only where every piece has it."""
 
-        def whole(columns: Sequence[Any]) -> Any:
+        def concatenated(columns: Sequence[Any]) -> Any:
             if any(column is None for column in columns):
                 return None
             both = np.concatenate if isinstance(columns[0], np.ndarray) else pa.concat_arrays
             return both(columns)
 
-        columns = {name: whole([vars(piece)[name] for piece in pieces]) for name in _COLUMNS}
-        groups = {key: whole([own.groups[key] for own in pieces]) for key in pieces[0].groups}
+        columns = {name: concatenated([vars(piece)[name] for piece in pieces]) for name in _COLUMNS}
+        groups = {
+            key: concatenated([piece.groups[key] for piece in pieces]) for key in pieces[0].groups
+        }
         return cls(**columns, groups=groups)
 
     def __len__(self) -> int:
@@ -117,8 +120,8 @@ _COLUMNS = [name for name in Examples.__dataclass_fields__ if name != "groups"]
 
 def strings(column: pa.ChunkedArray | pa.Array) -> pa.StringArray:
     """A column as one array of strings."""
-    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    return whole.cast(pa.string())
+    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    return array.cast(pa.string())
 
 
 @dataclass(frozen=True)
@@ -167,18 +170,59 @@ class Dataset:
         return f"table {table}, edition {self.edition}, scheme {self.scheme}, fold {self.fold!r}"
 
 
+Form: TypeAlias = Literal["pair", "statement", "change", "words", "text"]
+"""What a model reads of an item.
+
+pair       premise and hypothesis, or phrase and conclusion
+statement  one sentence that states the inference (PLANE as its paper has it)
+change     a sentence without and with the adjective (ADEPT)
+words      noun and adjective alone (ADEPT without context)
+text       a sentence, answered in words of the model's own (SyGNS)
+"""
+
+
 class Task:
     """A dataset as something to learn: how its tables become examples, and how it is scored.
 
-    `settings` are ``task.*``, resolved: an instance of `Settings`. `groups` are the groupings that
-    accuracy is broken down by.
+    Attributes:
+        Settings: the dataclass of ``task.*``; `settings` is an instance of it.
+        declared: the dataset's declaration; None for tasks of any table.
+        groups: the groupings that accuracy is broken down by; by default those declared.
+        form_setting: the setting that says how items are put to a model, if there is one. Scoring
+            chooses it by the model.
     """
 
     Settings: ClassVar[type]
+    declared: ClassVar[declaration.Dataset | None] = None
     groups: ClassVar[tuple[str, ...]] = ()
+    form_setting: ClassVar[str | None] = None
+
+    def __init_subclass__(cls) -> None:
+        if cls.declared is not None and "groups" not in vars(cls):
+            cls.groups = cls.declared.training.groups
 
     def __init__(self, settings: Any) -> None:
         self.settings = settings
+
+    @classmethod
+    def form_values(cls, form: Form) -> Mapping[str, Any] | None:
+        """The settings that put items in a form; None where they cannot be put in it."""
+        return None if form == "words" else {}
+
+    @classmethod
+    def put(cls, form: Form, examples: Examples) -> Examples:
+        """The examples, read with `form_values`, with their texts in a form.
+
+        As one statement, premise and hypothesis stand one after the other.
+
+        Raises:
+            UserError: a text that cannot be put in it.
+        """
+        if form != "statement" or examples.second is None:
+            return examples
+        pairs = zip(examples.first.to_pylist(), examples.second.to_pylist(), strict=True)
+        texts = pa.array([f"{first} {second}" for first, second in pairs], pa.string())
+        return replace(examples, first=texts, second=None)
 
     @property
     def name(self) -> str:
@@ -209,8 +253,8 @@ class Task:
         sizes = {name: len(examples) for name, examples in dataset.parts.items()}
         empty = [name for name in self.needed if not sizes.get(name)]
         if empty:
-            there = ", ".join(f"{name} {size}" for name, size in sizes.items()) or "no part"
-            raise UserError(f"{dataset.where}: no rows of part {empty[0]}; there is {there}")
+            listing = ", ".join(f"{name} {size}" for name, size in sizes.items()) or "no part"
+            raise UserError(f"{dataset.where}: no rows of part {empty[0]}; there is {listing}")
         return dataset
 
     def evaluate(
@@ -272,9 +316,3 @@ def nested_subset(item_ids: pa.StringArray, size: int, seed: int) -> Ids:
     # Equal ids rank equally; a stable sort keeps them in the order of the rows.
     order = np.argsort(np.array(ranks, dtype=np.uint64), kind="stable")
     return np.sort(order[:size]).astype(np.int64)
-
-
-def draw(*parts: object) -> int:
-    """A number of 64 bits that depends on all parts alone."""
-    text = "\t".join(map(str, parts))
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest())

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from conf import UserError, setting
 from etl.lake import tables
 from training.tasks import reading
-from training.tasks.dataset import Dataset, Examples, Task
+from training.tasks.dataset import Dataset, Examples, Task, strings
 
 
 @dataclass(frozen=True)
@@ -41,26 +41,26 @@ class Pairs(Task):
 
     def read(self, lake: str) -> Dataset:
         """The rows of each part that the split column names; rows without a part are left out."""
-        own = self.settings
+        settings = self.settings
         partition = self._check()
-        of = reading.source(lake, own.table, own.edition, partition)
-        texts = [own.premise, *([own.hypothesis] if own.hypothesis else [])]
-        names = list(dict.fromkeys([own.item, *texts, own.label, own.split]))
+        of = reading.source(lake, settings.table, settings.edition, partition)
+        texts = [settings.premise, *([settings.hypothesis] if settings.hypothesis else [])]
+        names = list(dict.fromkeys([settings.item, *texts, settings.label, settings.split]))
         table = reading.rows(lake, of, names, column=partition)
-        table = table.sort_by([(own.item, "ascending"), (own.label, "ascending")])
-        where = f"table {own.table}, {partition} {own.edition}"
-        split = reading.strings(table.column(own.split))
-        labels = tuple(own.labels) or self._labels(table, split, where)
+        table = table.sort_by([(settings.item, "ascending"), (settings.label, "ascending")])
+        where = f"table {settings.table}, {partition} {settings.edition}"
+        split = strings(table.column(settings.split))
+        labels = tuple(settings.labels) or self._labels(table, split, where)
         parts = {}
         for part in sorted(part for part in pc.unique(split).to_pylist() if part):
             rows = table.filter(pc.equal(split, part))
-            values = reading.strings(rows.column(own.label))
-            gold = reading.class_ids(values, labels, f"{where}, part {part}", rows[own.item])
-            parts[part] = Examples.of(rows, own.item, texts, labels=gold, gold=gold)
+            values = strings(rows.column(settings.label))
+            gold = reading.class_ids(values, labels, f"{where}, part {part}", rows[settings.item])
+            parts[part] = Examples.of(rows, settings.item, texts, labels=gold, gold=gold)
         return Dataset(
-            task=f"pairs_{own.table}",
-            edition=own.edition,
-            scheme=own.split,
+            task=f"pairs_{settings.table}",
+            edition=settings.edition,
+            scheme=settings.split,
             fold="",
             labels=labels,
             parts=parts,
@@ -69,28 +69,28 @@ class Pairs(Task):
 
     def _check(self) -> str:
         """The table's partition column; `UserError` for what is not declared."""
-        own = self.settings
-        if own.table not in tables.TABLES:
-            raise UserError(f"table={own.table}: expected one of {', '.join(tables.TABLES)}")
-        declared = tables.table(own.table)
+        settings = self.settings
+        if settings.table not in tables.TABLES:
+            raise UserError(f"table={settings.table}: expected one of {', '.join(tables.TABLES)}")
+        declared = tables.table(settings.table)
         for key in ("premise", "hypothesis", "label", "split", "item"):
-            column = getattr(own, key)
+            column = getattr(settings, key)
             if column is not None and column not in declared.schema.names:
                 raise UserError(
-                    f"{key}={column}: not a column of the table {own.table}; it has "
+                    f"{key}={column}: not a column of the table {settings.table}; it has "
                     f"{', '.join(declared.schema.names)}"
                 )
-        partition = reading.partition(own.table)
+        partition = reading.partition(settings.table)
         if partition is None:
             raise UserError(
-                f"table={own.table}: expected a table partitioned by "
+                f"table={settings.table}: expected a table partitioned by "
                 f"{', '.join(reading.PARTITIONS)}"
             )
         return partition
 
     def _labels(self, table: pa.Table, split: pa.StringArray, where: str) -> tuple[str, ...]:
         trained = table.filter(pc.equal(split, "train")).column(self.settings.label)
-        values = sorted(value for value in pc.unique(reading.strings(trained)).to_pylist() if value)
+        values = sorted(value for value in pc.unique(strings(trained)).to_pylist() if value)
         if len(values) < 2:
             raise UserError(
                 f"{where}: the rows of part train have {len(values)} labels"

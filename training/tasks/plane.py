@@ -7,17 +7,21 @@ rows; ``validation`` takes some of the training nouns, with all their rows, for 
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from conf import UserError, setting
-from training.tasks import reading
-from training.tasks.dataset import Dataset, Examples, Task, draw
-
-LABELS = ("not entailed", "entailed")
+from etl.draws import fraction
+from etl.knowledge.english import article
+from etl.plane.declaration import DATASET
+from training.tasks.dataset import Dataset, Examples, Form
+from training.tasks.labelled import LabelledTask
 
 
 @dataclass(frozen=True)
@@ -47,11 +51,13 @@ class Settings:
             raise UserError(f"validation={self.validation}: expected 0 to 0.5")
 
 
-class Plane(Task):
+class Plane(LabelledTask):
     """Does an adjective–noun phrase entail its noun, a hypernym, or a phrase of it (PLANE)?"""
 
     Settings = Settings
-    groups = ("class", "inference_type")
+    declared = DATASET
+    form_setting = "input"
+    further_columns = ("noun", "group_id")
 
     @property
     def needed(self) -> tuple[str, ...]:
@@ -59,53 +65,64 @@ class Plane(Task):
         train = () if self.settings.scheme == "two_shot" else ("train",)
         return (*train, "val", "test") if self.settings.validation else (*train, "test")
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The sentence, or phrase and conclusion."""
+        items = DATASET.tables[0]
+        pair = items.pair if self.settings.input == "pair" else None
+        return pair or (str(items.single),)
+
+    @classmethod
+    def form_values(cls, form: Form) -> Mapping[str, Any] | None:
+        """Phrase and conclusion as a pair; else the sentence."""
+        if form == "words":
+            return None
+        return {"input": "pair" if form == "pair" else "sentence"}
+
+    @classmethod
+    def put(cls, form: Form, examples: Examples) -> Examples:
+        """As a change, what the adjective makes of "A gun is a weapon": "A fake gun is …"."""
+        if form != "change":
+            return examples
+        pairs = zip(examples.first.to_pylist(), examples.groups["noun"].to_pylist(), strict=True)
+        without = pa.array([_without_adjective(text, noun) for text, noun in pairs], pa.string())
+        return dataclasses.replace(examples, first=without, second=examples.first)
+
     def read(self, lake: str) -> Dataset:
-        """The rows of one fold; a row that a split lists twice is there twice."""
-        own = self.settings
-        texts = ("sentence",) if own.input == "sentence" else ("premise", "conclusion")
-        groups = (*self.groups, "noun", "group_id")
-        splits, of, tables = reading.by_split(
-            lake,
-            ("plane_splits", "plane_items"),
-            own.edition,
-            own.scheme,
-            ("fold", own.fold),
-            ("item_id", *texts, "label", *groups),
-        )
-        parts = {}
-        for part, rows in tables.items():
-            labels = reading.class_ids(
-                rows["label"], (0, 1), f"table plane_items, edition {of.edition}", rows["item_id"]
-            )
-            parts[part] = Examples.of(rows, "item_id", texts, groups, labels=labels, gold=labels)
-        if own.validation and "val" in parts:
+        """The rows of one fold, of whose training nouns some are for validation if asked."""
+        dataset, share = super().read(lake), self.settings.validation
+        if not share:
+            return dataset
+        if "val" in dataset.parts:
             raise UserError(
-                f"validation={own.validation}: table plane_splits, edition {own.edition}, scheme "
-                f"{own.scheme}, fold {own.fold} has {len(parts['val'])} rows for validation "
-                "already; expected validation=0"
+                f"validation={share}: table plane_splits, edition {dataset.edition}, scheme "
+                f"{dataset.scheme}, fold {dataset.fold} has {len(dataset.parts['val'])} rows for "
+                "validation already; expected validation=0"
             )
-        if own.validation and "train" in parts:
-            parts |= self._validation(parts["train"])
-        return Dataset(
-            task="plane",
-            edition=own.edition,
-            scheme=own.scheme,
-            fold=own.fold,
-            labels=LABELS,
-            parts=parts,
-            sources=(of, splits),
-            max_length=12,
-            instruction="{first}\n{second}\nThe second is one of: {labels}.\nAnswer:"
-            if own.input == "pair"
-            else "{first}\nThe inference is one of: {labels}.\nAnswer:",
-        )
+        if "train" not in dataset.parts:
+            return dataset
+        parts = {**dataset.parts, **self._validation(dataset.parts["train"])}
+        return dataclasses.replace(dataset, parts=parts)
 
     def _validation(self, train: Examples) -> dict[str, Examples]:
-        """Training rows parted by noun: a noun of validation is not trained on."""
-        own = self.settings
+        """Training rows by noun: no noun of the validation rows is trained on."""
+        seed, share = self.settings.seed, self.settings.validation
         nouns = [noun or "" for noun in pc.unique(train.groups["noun"]).to_pylist()]
-        held = [noun for noun in nouns if draw(own.seed, "val", noun) / 2**64 < own.validation]
-        mask = pc.is_in(train.groups["noun"], value_set=pa.array(held, pa.string()))
-        held_out = mask.to_numpy(zero_copy_only=False)
-        parts = {"train": ~held_out, "val": held_out}
+        validated = [noun for noun in nouns if fraction(seed, "val", noun) < share]
+        mask = pc.is_in(train.groups["noun"], value_set=pa.array(validated, pa.string()))
+        in_val = mask.to_numpy(zero_copy_only=False)
+        parts = {"train": ~in_val, "val": in_val}
         return {part: train.take(np.flatnonzero(rows)) for part, rows in parts.items()}
+
+
+def _without_adjective(sentence: str, noun: str) -> str:
+    """A sentence with the noun as its subject: its words before the noun are dropped.
+
+    Raises:
+        UserError: the sentence does not have the noun.
+    """
+    words = sentence.split(" ")
+    if noun not in words:
+        raise UserError(f"item of PLANE {sentence!r}: without its noun {noun!r}")
+    tail = " ".join(words[words.index(noun) :])
+    return f"{article(noun).capitalize()} {tail}"

@@ -13,22 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from conf import UserError
+from etl.declaration import Dataset, Labels
 from etl.lake import arrow
-from etl.lake.tables import table as declaration
-from training.tasks.dataset import Ids, Source, strings
-
-__all__ = [
-    "PARTITIONS",
-    "by_split",
-    "class_ids",
-    "lookup",
-    "partition",
-    "partition_values",
-    "rows",
-    "source",
-    "split_parts",
-    "strings",
-]
+from etl.lake.tables import table as declared_table
+from training.tasks.dataset import Ids, Source
 
 # The partition columns that tell one dataset of a table from another.
 PARTITIONS = ("edition", "source", "corpus")
@@ -47,7 +35,7 @@ def source(lake: str, table: str, edition: str, column: str = "edition") -> Sour
     if edition not in known:
         raise UserError(
             f"{column}={edition}: not in the table {table} of {lake}; there is "
-            f"{', '.join(known) or 'nothing'} ({declaration(table).built_by} makes another)"
+            f"{', '.join(known) or 'nothing'} ({declared_table(table).built_by} makes another)"
         )
     version = arrow.version(lake, table)
     assert version is not None  # its partitions have just been listed
@@ -71,7 +59,7 @@ def partition_values(
 
 def partition(table: str) -> str | None:
     """The column that tells one dataset of a declared table from another, if it has one."""
-    return next((name for name in PARTITIONS if name in declaration(table).partition_by), None)
+    return next((name for name in PARTITIONS if name in declared_table(table).partition_by), None)
 
 
 def rows(
@@ -92,9 +80,9 @@ def rows(
 
 
 def lookup(
-    lake: str, of: Source, key: str, wanted: pa.StringArray, columns: Sequence[str], who: str
+    lake: str, of: Source, key: str, ids: pa.StringArray, columns: Sequence[str], who: str
 ) -> pa.Table:
-    """`columns` of the source's rows whose `key` is `wanted`, one for each of `wanted`, in order.
+    """`columns` of the source's rows whose `key` is one of `ids`, one for each of `ids`, in order.
 
     The table is streamed, so that memory holds only the rows kept. Where it has a key twice, the
     first row counts.
@@ -102,7 +90,7 @@ def lookup(
     Raises:
         UserError: a key that the table does not have; `who` says what asked for it.
     """
-    keys = pc.unique(wanted)
+    keys = pc.unique(ids)
     batches = arrow.batches(
         lake,
         of.table,
@@ -110,18 +98,18 @@ def lookup(
         where=[("edition", "=", of.edition)],
         columns=[key, *(name for name in columns if name != key)],
     )
-    kept = [batch.filter(pc.is_in(batch.column(key), value_set=keys)) for batch in batches]
-    kept = [batch for batch in kept if batch.num_rows]
-    missing, places = len(wanted), pa.nulls(len(wanted), pa.int32())
-    if kept:
-        table = pa.Table.from_batches(kept)
+    with_ids = [batch.filter(pc.is_in(batch.column(key), value_set=keys)) for batch in batches]
+    with_ids = [batch for batch in with_ids if batch.num_rows]
+    missing, places = len(ids), pa.nulls(len(ids), pa.int32())
+    if with_ids:
+        table = pa.Table.from_batches(with_ids)
         # index_in gives the first of equal keys.
-        places = pc.index_in(wanted, value_set=table.column(key).combine_chunks())
+        places = pc.index_in(ids, value_set=table.column(key).combine_chunks())
         missing = places.null_count
     if missing:
-        first = wanted.filter(pc.is_null(places))[0].as_py()
+        first = ids.filter(pc.is_null(places))[0].as_py()
         raise UserError(
-            f"{missing} of {len(wanted)} {who}, as {first}, are not in the table {of.table}, "
+            f"{missing} of {len(ids)} {who}, as {first}, are not in the table {of.table}, "
             f"edition {of.edition}; build or import both again"
         )
     return table.take(places)
@@ -150,44 +138,90 @@ def split_parts(
             f"scheme={scheme}: not in the table {table}, edition {edition}; there is "
             f"{', '.join(schemes)}"
         )
-    name, wanted = fold
-    found = rows(lake, of, [name, "part", key], [("scheme", "=", scheme)])
-    own = found.filter(pc.equal(found.column(name), wanted))
-    if not own.num_rows:
-        there = sorted(str(value) for value in pc.unique(found.column(name)).to_pylist())
+    name, value = fold
+    splits = rows(lake, of, [name, "part", key], [("scheme", "=", scheme)])
+    of_fold = splits.filter(pc.equal(splits.column(name), value))
+    if not of_fold.num_rows:
+        known = sorted(str(fold) for fold in pc.unique(splits.column(name)).to_pylist())
         raise UserError(
-            f"{name}={wanted}: not in the table {table}, edition {edition}, scheme {scheme}; "
-            f"there is {', '.join(repr(value) for value in there)}"
+            f"{name}={value}: not in the table {table}, edition {edition}, scheme {scheme}; "
+            f"there is {', '.join(map(repr, known))}"
         )
-    own = own.sort_by([("part", "ascending"), (key, "ascending")])
+    of_fold = of_fold.sort_by([("part", "ascending"), (key, "ascending")])
     return of, {
-        part: own.filter(pc.equal(own.column("part"), part)).column(key).combine_chunks()
-        for part in pc.unique(own.column("part")).to_pylist()
+        part: of_fold.filter(pc.equal(of_fold.column("part"), part)).column(key).combine_chunks()
+        for part in pc.unique(of_fold.column("part")).to_pylist()
     }
 
 
-def by_split(
+def by_scheme(
     lake: str,
-    tables: tuple[str, str],
+    declared: Dataset,
     edition: str,
     scheme: str,
-    fold: tuple[str, str],
     columns: Sequence[str],
-) -> tuple[Source, Source, dict[str, pa.Table]]:
-    """The rows of each part of a split, and both tables as they were read.
+    fold: str = "",
+) -> tuple[tuple[Source, ...], dict[str, pa.Table]]:
+    """The labelled items of each part of a scheme, with their ids, and the tables as they are read.
 
-    `tables` are that of splits and that of items, `columns` those of the items, the id first.
+    Items stand in the order of their ids, so that parts do not depend on the order of the files; an
+    item that a split names twice is there twice.
 
     Raises:
-        UserError: as `split_parts` and `lookup`.
+        UserError: no such edition, scheme or fold, or an item of the split that its table does not
+            have; the message lists what there is.
     """
-    splits, ids = split_parts(lake, tables[0], edition, scheme, fold, columns[0])
-    of = source(lake, tables[1], edition)
-    found = {
-        part: lookup(lake, of, columns[0], wanted, columns[1:], f"{part} rows of {tables[0]}")
-        for part, wanted in ids.items()
+    splits, items = declared.splits, declared.tables[0]
+    names = list(dict.fromkeys([items.item, *columns]))
+    if splits.table is None:
+        of = source(lake, items.name, edition)
+        return (of,), _by_column(lake, declared, of, f"split_{scheme}", names)
+    key = (splits.fold or "fold", fold)
+    of_splits, ids = split_parts(lake, splits.table, edition, scheme, key, items.item)
+    of = source(lake, items.name, edition)
+    tables = {
+        part: lookup(lake, of, items.item, members, names[1:], f"{part} rows of {splits.table}")
+        for part, members in ids.items()
     }
-    return splits, of, found
+    return (of, of_splits), tables
+
+
+def _by_column(
+    lake: str, declared: Dataset, of: Source, column: str, names: Sequence[str]
+) -> dict[str, pa.Table]:
+    table = rows(lake, of, list(dict.fromkeys([*names, column])))
+    if table.column(column).null_count == table.num_rows:
+        raise UserError(
+            f"{declared.splits.setting}={column.removeprefix('split_')}: table {of.table}, edition "
+            f"{of.edition} has no values in its column {column}"
+        )
+    keys = [declared.tables[0].item]
+    # Items may repeat with another label: the order is by label too.
+    if declared.labels is not None and declared.labels.column in names:
+        keys.append(declared.labels.column)
+    table = table.sort_by([(key, "ascending") for key in keys])
+    parts = [part for part in pc.unique(table.column(column)).to_pylist() if part is not None]
+    return {
+        part: table.filter(pc.fill_null(pc.equal(table.column(column), part), False))
+        for part in sorted(parts, key=_part_order)
+    }
+
+
+def _part_order(part: str) -> tuple[int, str]:
+    order = ("train", "val", "test")
+    return order.index(part) if part in order else len(order), part
+
+
+def label_ids(table: pa.Table, labels: Labels, of: Source, item: str) -> Ids:
+    """The number of each row's label among the declared ones.
+
+    Raises:
+        UserError: another label, or none; names the first row that has it.
+    """
+    where = f"table {of.table}, edition {of.edition}"
+    if labels.column != "label":
+        where += f", {labels.column}"
+    return class_ids(table[labels.column], labels.values, where, table[item])
 
 
 def class_ids(
@@ -198,13 +232,13 @@ def class_ids(
     Raises:
         UserError: a value that is none of them, or null; names the first with its id in `ids`.
     """
-    whole = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-    found = pc.index_in(whole, value_set=pa.array(classes, whole.type))
+    array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    numbers = pc.index_in(array, value_set=pa.array(classes, array.type))
     # index_in finds null nowhere in a set without null.
-    if found.null_count:
-        row = int(np.flatnonzero(pc.is_null(found).to_numpy(zero_copy_only=False))[0])
+    if numbers.null_count:
+        row = int(np.flatnonzero(pc.is_null(numbers).to_numpy(zero_copy_only=False))[0])
         raise UserError(
-            f"{where}: label {whole[row].as_py()!r} of {found.null_count} row(s), as item "
+            f"{where}: label {array[row].as_py()!r} of {numbers.null_count} row(s), as item "
             f"{ids[row].as_py()}; expected one of {', '.join(str(c) for c in classes)}"
         )
-    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.int64)
+    return np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.int64)

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from conf import UserError, setting
+from etl.sygns.declaration import DATASET
 from etl.sygns.splits import PRIMITIVES, SCHEMES, modifier_class, quantifier_class
 from training.tasks import reading
-from training.tasks.dataset import Dataset, Examples, Task
+from training.tasks.dataset import Dataset, Examples, Task, strings
 
 FORMS = ("fol", "drs", "vf")
 _WITH_PRIMITIVE = SCHEMES[:2]
@@ -45,19 +46,15 @@ class Sygns(Task):
     """Meanings of sentences whose combinations of words were not trained on (SyGNS)."""
 
     Settings = Settings
-    groups = ("quantifier", "modifier", "depth")
+    declared = DATASET
     needed = ("train", "val", "test")
 
     def read(self, lake: str) -> Dataset:
         """The sentences of a test of generalisation, with their meanings in one form."""
-        own = self.settings
-        splits, of, tables = reading.by_split(
-            lake,
-            ("sygns_splits", "sygns"),
-            own.edition,
-            own.scheme,
-            ("primitive", own.primitive),
-            ("sentence_id", "sentence", own.form, "depth", "phenomena"),
+        settings, items = self.settings, DATASET.tables[0]
+        columns = ("sentence", settings.form, "depth", "phenomena")
+        sources, tables = reading.by_scheme(
+            lake, DATASET, settings.edition, settings.scheme, columns, settings.primitive
         )
         parts = {}
         for part, rows in tables.items():
@@ -68,18 +65,16 @@ class Sygns(Task):
             }
             for name, column in classes.items():
                 rows = rows.append_column(name, column)
-            targets = reading.strings(rows[own.form])
-            parts[part] = Examples.of(
-                rows, "sentence_id", ["sentence"], self.groups, targets=targets
-            )
+            targets = strings(rows[settings.form])
+            parts[part] = Examples.of(rows, items.item, ["sentence"], self.groups, targets=targets)
         return Dataset(
-            task=f"sygns_{own.form}",
-            edition=own.edition,
-            scheme=own.scheme,
-            fold=own.primitive,
+            task=f"sygns_{settings.form}",
+            edition=settings.edition,
+            scheme=settings.scheme,
+            fold=settings.primitive,
             labels=(),
             parts=parts,
-            sources=(of, splits),
-            splitting="formula" if own.form == "fol" else "words",
-            instruction="{first}\nMeaning:",
+            sources=sources,
+            splitting="formula" if settings.form == "fol" else "words",
+            instruction=DATASET.training.single_instruction,
         )

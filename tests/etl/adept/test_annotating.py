@@ -27,9 +27,9 @@ from etl.adept.annotating import (
     main,
     simulate_answers,
 )
-from etl.adept.draws import content_hash
 from etl.adept.simulate import true_label
 from etl.adept.splits import split_columns
+from etl.draws import content_hash
 from etl.lake import arrow
 from etl.lake.tables import table
 

@@ -6,26 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from etl.adept.draws import choose, content_hash, draw
 from etl.adept.splits import merged, part, repetitions, split_columns
-
-
-def test_draws_depend_on_seed_and_key():
-    assert draw(0, "a", "b") == draw(0, "a", "b")
-    assert len({draw(0, "a"), draw(1, "a"), draw(0, "b"), draw(0, "a", "b")}) == 4
-    assert content_hash("a", "b") != content_hash("ab", "")
-
-
-@given(st.integers(0, 50), st.integers(0, 60), st.integers())
-def test_choices_are_different_numbers_below_the_size(size, wanted, seed):
-    found = choose(seed, size, wanted, "key")
-    assert len(found) == min(size, wanted) == len(set(found))
-    assert all(0 <= one < size for one in found)
-
-
-def test_choices_are_even():
-    counts = Counter(one for seed in range(3000) for one in choose(seed, 6, 3, "key"))
-    assert all(1350 < counts[one] < 1650 for one in range(6))
 
 
 def test_parts_are_80_10_10():

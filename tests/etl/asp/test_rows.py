@@ -16,8 +16,8 @@ from etl.asp.degree import VARIANTS, Degree
 from etl.asp.entailment import Entailment
 from etl.asp.gold import published_gold
 from etl.asp.lexicon import load_lexicon
-from etl.asp.sampling import Order
 from etl.asp.templates import Pair, article, number, parse, write
+from etl.draws import Order
 
 LEXICON = load_lexicon()
 ENTAILMENT = Entailment(LEXICON, 0)

@@ -15,8 +15,9 @@ import pytest
 
 from conf import ROOT
 from etl.lake import arrow, tables
+from etl.lake.columns import Table
 from etl.lake.errors import LakeConflict, LakeError, LakeFailed
-from etl.lake.tables import TABLES, Table
+from etl.lake.tables import TABLES
 from tests.etl.lake.compare import assert_same_rows
 
 PAIRS = [("uk", "false", "key", 3), ("uk", "red", "moon", 1), ("de", "new", "key", 2)]

@@ -13,11 +13,12 @@ from pyspark.sql import functions as F
 from conf import JobFailed, UserError
 from etl.lake import arrow, tables
 from etl.lake.blocks import blocks_of, stage
+from etl.lake.columns import Table
 from etl.lake.delta_spark import condition
 from etl.lake.spark import Lake, LakeConflict, LakeError, LakeFailed
 from etl.lake.staging import begin
 from etl.lake.storage import filesystem
-from etl.lake.tables import TABLES, Table
+from etl.lake.tables import TABLES
 from tests.etl.lake.compare import assert_same_rows
 
 PAIRS = [("uk", "false", "key", 3), ("uk", "red", "moon", 1), ("de", "new", "key", 2)]

@@ -15,7 +15,8 @@ import pytest
 from conf import ROOT
 from etl.lake import arrow, tables
 from etl.lake.__main__ import main
-from etl.lake.tables import TABLES, Table
+from etl.lake.columns import Table
+from etl.lake.tables import TABLES
 from etl.looking.columns import aligned, cell, size, width
 from tests.etl.lake.compare import assert_same_rows
 

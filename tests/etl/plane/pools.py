@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import pyarrow as pa
 
-from etl.plane.splits import Pool
+from etl.plane.candidates import Pool
 
 LEXICON = [
     (f"{kind.lower()}{number:03}", kind)

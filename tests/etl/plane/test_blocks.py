@@ -9,7 +9,7 @@ from etl.lake.tables import table
 from etl.plane import CLASSES, TYPES, blocks
 from etl.plane.blocks import PHRASES, WORDS, Vocabulary, items, split_items
 from etl.plane.rules import conclusion, group_id, item_id, label, sentence, spelling
-from etl.plane.splits import CHOSEN
+from etl.plane.splits import GROUPS
 
 ABOVE = {
     "dog": [("canine", 1), ("carnivore", 2), ("beast", 3)],
@@ -107,7 +107,7 @@ def test_split_rows_name_items():
             | {"noun": "dog", "hypernym": up, "distance": 1}
             for part, up in (("train", "canine"), ("test", "beast"))
         ],
-        CHOSEN,
+        GROUPS,
     )
     rows = split_items(chosen, "mine", (1, 3)).to_pylist()
     assert [(row["part"], row["item_id"]) for row in rows] == [

@@ -17,7 +17,7 @@ from etl.plane import blocks, items, job
 from etl.plane.job import build, classes_of
 from etl.plane.rules import conclusion, group_id, item_id, label, sentence
 from etl.plane.settings import Settings
-from etl.plane.splits import CHOSEN
+from etl.plane.splits import GROUPS
 
 SMALL = Settings(edition="small", schemes=["two_shot"], two_shot=1, every_class=True)
 PAIRS = """
@@ -161,7 +161,7 @@ def test_chains_bring_their_own_items(spark, root):
             for scheme in ("one_it", "strict")
             for step in steps
         ],
-        CHOSEN,
+        GROUPS,
     )
     met = spark.createDataFrame(pa.table({"adjective": ["fake"], "class": ["O"], "noun": ["dog"]}))
     up = [{"hypernym": "canine", "distance": 1}, {"hypernym": "carnivore", "distance": 2}]
@@ -201,7 +201,7 @@ def test_a_file_of_classes_adds_to_the_lexicon(tmp_path):
 def test_nothing_is_written_where_something_lacks(spark, built, root):
     before = built.version("plane_items")
     for wanted, message in (
-        ({"corpus": ["other"]}, "corpus=other: not in amod_pairs; expected some of mine"),
+        ({"corpus": ["other"]}, "corpus=other: not in amod_pairs, which has mine"),
         ({"min_count": 9}, r"no item to build from the pairs of all corpora .*min_count="),
         (
             {"schemes": ["strict"]},

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from conf import UserError
 from etl.plane import SCHEMES, TYPES
 from etl.plane.rules import label
-from etl.plane.splits import CHOSEN, Sizes, plan
+from etl.plane.splits import GROUPS, Sizes, plan
 from tests.etl.plane.pools import LEXICON, pool, zipf_pool
 
 SMALL = Sizes(
@@ -61,7 +61,7 @@ def test_the_assertion_fails():
 
 def test_full_sizes(full):
     chosen = plan(full, SCHEMES, Sizes(folds=1), seed=3)
-    assert chosen.schema == CHOSEN
+    assert chosen.schema == GROUPS
     found = folds(chosen)
     assert [scheme for scheme, _ in found] == list(SCHEMES)
     for (scheme, _), parts in found.items():

@@ -1,0 +1,103 @@
+"""The tables of ASP."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from etl.lake.columns import COUNT, EDITION, TEXT, Table, column
+
+_TEST = column("test", TEXT, "ordering, dimension, argument, booster, diminisher, …")
+_LABEL = column("label", TEXT, "entailment, not_entailment or discard")
+_LABEL3 = column("label3", TEXT, "label for fine-tuning; null in tests that are not trained")
+
+TABLES = (
+    Table(
+        "asp_entailment",
+        "ASP, entailment inference: a premise and hypothesis with a gradable adjective each.",
+        pa.schema(
+            [
+                column("item_id", TEXT, "content hash of test, premise and hypothesis"),
+                _TEST,
+                column("premise", TEXT, "the premise"),
+                column("hypothesis", TEXT, "the hypothesis"),
+                _LABEL,
+                _LABEL3,
+                column("adjective", TEXT, "adjective of the premise"),
+                column("other_adjective", TEXT, "the hypothesis's, where it is another"),
+                column("noun", TEXT, "noun of the premise"),
+                column("other_noun", TEXT, "the hypothesis's, or what is compared with"),
+                column("modifier", TEXT, "booster or diminisher"),
+                column("adjective_type", TEXT, "relative, minimum or maximum standard"),
+                EDITION,
+            ]
+        ),
+        ("edition", "test"),
+        "etl/build_asp.py",
+    ),
+    Table(
+        "asp_degree",
+        "ASP, degree estimation: is a number enough for an adjective, given two others?",
+        pa.schema(
+            [
+                column("item_id", TEXT, "content hash of test, premise and hypothesis"),
+                _TEST,
+                column("variant", TEXT, "base, or what is exchanged: sentences, numbers, both"),
+                column("group", pa.int32(), "forty rows of one premise, numbered in their test"),
+                column("dimension", TEXT, "length, mass, temperature or price"),
+                column("unit", TEXT, "unit of the numbers"),
+                column("adjective", TEXT, "adjective of the hypothesis"),
+                column("other_adjective", TEXT, "the premise's other adjective"),
+                column("noun", TEXT, "noun of the premise"),
+                column("other_noun", TEXT, "the hypothesis's, where it is another"),
+                column("polarity", TEXT, "positive or negative: the side of the hypothesis"),
+                column("positive_value", pa.float64(), "number of the positive adjective"),
+                column("negative_value", pa.float64(), "number of the negative adjective"),
+                column("alpha", pa.float64(), "number of the hypothesis"),
+                column("z", pa.float64(), "alpha with the premise's numbers at 120 and 80"),
+                column("premise", TEXT, "the two sentences"),
+                column("hypothesis", TEXT, "the hypothesis"),
+                _LABEL,
+                _LABEL3,
+                column("gold", TEXT, "where the label is from: sigmoid, empirical or rule"),
+                column("extrapolated", pa.bool_(), "whether z lies outside of what was judged"),
+                EDITION,
+            ]
+        ),
+        ("edition", "test"),
+        "etl/build_asp.py",
+    ),
+    Table(
+        "asp_splits",
+        "Which part of which round of fine-tuning a row of ASP belongs to.",
+        pa.schema(
+            [
+                column("scheme", TEXT, "adjectives or dimension: what is held out"),
+                column("round", TEXT, "number of the round, or the dimension held out"),
+                column("part", TEXT, "train, val or test"),
+                column("item_id", TEXT, "id in asp_entailment or asp_degree"),
+                EDITION,
+            ]
+        ),
+        ("edition", "scheme"),
+        "etl/build_asp.py",
+    ),
+    Table(
+        "asp_human",
+        "Human judgements of degree: shares of yes with the fitted curve and its threshold.",
+        pa.schema(
+            [
+                _TEST,
+                column("polarity", TEXT, "positive or negative"),
+                column("z", pa.float64(), "number, with the premise's at 120 and 80"),
+                column("share", pa.float64(), "share of yes"),
+                column("n", COUNT, "judgements; null where only shares are known"),
+                column("fit", pa.float64(), "sigmoid fitted between 60 and 138, from 0 to 1"),
+                column("threshold", pa.float64(), "z where the sigmoid is one half"),
+                column("standard_error", pa.float64(), "of the threshold, by the fit"),
+                column("source", TEXT, "whose judgements"),
+            ]
+        ),
+        ("source",),
+        "etl/judge_asp.py responses=… source=…",
+    ),
+)

@@ -1,0 +1,31 @@
+"""Rows that a job drops: by reason, how many and one of them, for the table dropped."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+
+import pyarrow as pa
+
+from etl.lake.tables import table
+
+log = logging.getLogger("adnominal")
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """Rows that a table does not have for one reason, with one of them as a sample."""
+
+    table: str
+    reason: str
+    count: int
+    sample: str
+
+
+def dropped_rows(job: str, drops: Iterable[Dropped]) -> pa.Table:
+    """Rows of the table dropped; each is logged. `job` has its edition, as ``build_asp/clean``."""
+    rows = [{"job": job, **asdict(drop)} for drop in drops]
+    for row in rows:
+        log.info("dropped from %(table)s: %(count)d, %(reason)s, as %(sample)s", row)
+    return pa.Table.from_pylist(rows, table("dropped").schema)

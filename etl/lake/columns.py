@@ -1,0 +1,41 @@
+"""What tables are declared with: `Table`, and the columns and types that several of them have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table: `schema` in column order, `partition_by` naming the partition columns.
+
+    `group_rows` are the most rows of a row group of its files, where that matters to readers.
+    `built_by` is the job and the settings it needs, for the error on a table that is not there.
+    `sort_by` names the columns by which the rows of each file are sorted, where they are.
+    """
+
+    name: str
+    meaning: str
+    schema: pa.Schema
+    partition_by: tuple[str, ...] = ()
+    built_by: str = "etl/extract_amod.py source=… input=…"
+    sort_by: tuple[str, ...] = ()
+    group_rows: int | None = None
+
+
+def column(name: str, kind: pa.DataType, meaning: str) -> pa.Field:
+    """A column; its meaning stands in the ``comment`` of its metadata."""
+    return pa.field(name, kind, nullable=True, metadata={"comment": meaning})
+
+
+TEXT = pa.string()
+COUNT = pa.int64()
+FLAG = pa.bool_()
+TIME = pa.timestamp("us", tz="UTC")
+
+CORPUS = column("corpus", TEXT, "name of the corpus, by default the source's")
+ADJECTIVE = column("adjective", TEXT, "lower-cased surface form of the dependent")
+NOUN = column("noun", TEXT, "lower-cased lemma of the head")
+EDITION = column("edition", TEXT, "published, paper, clean, demo or a name of one's own")

@@ -1,0 +1,41 @@
+"""Draws depend on their parts alone and are even."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from etl.draws import Order, choose, content_hash, draw, fraction, rank
+
+
+def test_draws_depend_on_seed_and_key():
+    assert rank(0, "a", "b") == rank(0, "a", "b")
+    assert len({rank(0, "a"), rank(1, "a"), rank(0, "b"), rank(0, "a", "b")}) == 4
+    assert content_hash("a", "b") != content_hash("ab", "")
+
+
+@given(st.integers(0, 50), st.integers(0, 60), st.integers())
+def test_choices_are_different_numbers_below_the_size(size, wanted, seed):
+    found = choose(seed, size, wanted, "key")
+    assert len(found) == min(size, wanted) == len(set(found))
+    assert all(0 <= one < size for one in found)
+
+
+def test_choices_are_even():
+    counts = Counter(one for seed in range(3000) for one in choose(seed, 6, 3, "key"))
+    assert all(1350 < counts[one] < 1650 for one in range(6))
+
+
+@given(st.integers(), st.text())
+def test_ranks_and_shares_are_in_the_order_of_draws(seed, key):
+    assert rank(seed, key) == draw(seed, key) >> 1 < 2**63
+    assert 0 <= fraction(seed, key) <= 1
+    assert fraction(seed, key) == rank(seed, key) / 2**63
+
+
+@given(st.integers(1, 300), st.integers())
+def test_an_order_has_every_number_once(size, seed):
+    order = Order(size, seed, "key")
+    assert sorted(order[k] for k in range(size)) == list(range(size))

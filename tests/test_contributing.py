@@ -1,0 +1,122 @@
+"""CONTRIBUTING's "Add a dataset", word for word: its files are written, its commands run."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from conf import ROOT
+from etl.lake import arrow
+from etl.lake.tables import table
+from tests.training.conftest import make_encoder
+
+_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_NOUNS = ("boat", "candidate", "dog", "gun", "horse", "house", "idea", "river")
+
+
+def section() -> list[tuple[str, str]]:
+    """The blocks of code of the section, each with its language."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    return _BLOCK.findall(text.partition("\n## Add a dataset\n")[2].partition("\n## ")[0])
+
+
+def patched(root: Path, diff: str) -> None:
+    """Apply a diff whose hunks are found by their lines, not by numbers."""
+    for part in re.split(r"(?m)^--- a/", diff)[1:]:
+        name, _, hunks = part.partition("\n")
+        path = root / name
+        text = path.read_text(encoding="utf-8")
+        for hunk in hunks.split("@@\n")[1:]:
+            lines = hunk.splitlines(keepends=True)
+            old = "".join(line[1:] for line in lines if line[0] in " -")
+            new = "".join(line[1:] for line in lines if line[0] in " +")
+            assert text.count(old) == 1, f"{name} has not once:\n{old}"
+            text = text.replace(old, new)
+        path.write_text(text, encoding="utf-8")
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A copy of the packages, with the section's files in it."""
+    root = tmp_path / "adnominal"
+    skipped = shutil.ignore_patterns("__pycache__")
+    for name in ("analysis", "conf", "etl", "training"):
+        shutil.copytree(ROOT / name, root / name, ignore=skipped)
+    for language, text in section():
+        if language in ("python", "yaml"):
+            path = root / text.partition("\n")[0].removeprefix("# ")
+            assert not path.exists()
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text.partition("\n")[2], encoding="utf-8")
+        elif language == "diff":
+            patched(root, text)
+    return root
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    """A lake with the pairs of one corpus."""
+    adjectives = ("brown", "fast", "red", "old")
+    counts = [(noun, adjective) for noun in _NOUNS for adjective in adjectives]
+    rows = [
+        {"corpus": "web", "adjective": adjective, "noun": f"{noun}{number}", "count": 3}
+        for noun, adjective in counts
+        for number in range(8)
+    ]
+    root = tmp_path / "lake"
+    pairs = pa.Table.from_pylist(rows, schema=table("amod_pairs").schema)
+    arrow.append(os.fspath(root), "amod_pairs", pairs, job="test")
+    return root
+
+
+def test_a_task_is_at_most_forty_lines() -> None:
+    (task,) = [text for _, text in section() if text.startswith("# training/tasks/")]
+    assert len(task.splitlines()) <= 40
+
+
+@pytest.mark.slow
+def test_a_dataset_goes_from_its_build_to_the_report(
+    repository: Path, lake: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "model").mkdir()
+    names: dict[str, str | Path] = {
+        "LAKE": lake,
+        "MODEL": make_encoder(tmp_path / "model"),
+        "EXPORT": tmp_path / "export",
+        "REPORT": tmp_path / "report",
+    }
+    (commands,) = [text for language, text in section() if language == "bash"]
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "DS_ACCELERATOR": "cpu"}
+    outputs = []
+    for command in commands.splitlines():
+        filled = re.sub(r"\b[A-Z]{4,}\b", lambda name: os.fspath(names[name[0]]), command)
+        program, *arguments = filled.split()
+        assert program == "python"
+        done = subprocess.run(
+            [sys.executable, *arguments],
+            cwd=repository,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{command}\n{done.stderr[-4000:]}"
+        outputs.append(done.stdout)
+    rows = arrow.read(os.fspath(lake), "predictions", columns=["task", "item_id", "run_id"])
+    assert set(rows.column("task").to_pylist()) >= {"colours"}
+    assert len(set(rows.column("run_id").to_pylist())) == 2
+    assert "By `label`" in outputs[1]
+    card = (tmp_path / "export" / "README.md").read_text(encoding="utf-8")
+    assert "Colours: phrases that say what colour a thing is (demo)" in card
+    assert "noun_disjoint" in card and "Apache" not in card.partition("## Licence")[0]
+    cards = list(repository.rglob("README.md"))
+    assert any("eight adjectives" in path.read_text(encoding="utf-8") for path in cards)
+    report = (tmp_path / "report" / "report.md").read_text(encoding="utf-8")
+    assert "colours" in report
