@@ -166,3 +166,16 @@ def test_broken_links_are_seen(tmp_path):
 def test_commands_that_a_job_refuses_are_seen(command, says, checkout):
     with pytest.raises(UserError, match=says):
         check(command)
+
+
+def test_the_tour_names_what_is_there():
+    rows = (ROOT / "docs" / "tour.md").read_text(encoding="utf-8").splitlines()[4:]
+    assert len(rows) >= 10
+    for row in rows:
+        _, question, place, _ = re.split(r"\s*(?<!\\)\|\s*", row)
+        assert question.endswith("?")
+        named = re.match(r"\[[^]]+\]\(\.\./([^)#]+\.py)\), `(\w+)`", place)
+        if named:
+            file, symbol = named.groups()
+            text = (ROOT / file).read_text(encoding="utf-8")
+            assert re.search(rf"^(def|class) {symbol}\b|^{symbol}\b", text, re.MULTILINE), row
