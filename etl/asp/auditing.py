@@ -11,7 +11,7 @@ from typing import Any
 from conf import UserError, setting
 from etl.asp.audit import audit
 from etl.lake import arrow
-from etl.looking.columns import aligned
+from etl.looking.layout import aligned
 
 
 @dataclass(frozen=True)

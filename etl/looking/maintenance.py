@@ -8,7 +8,7 @@ from typing import Any
 from conf import JobFailed
 from etl.lake import log, upkeep, verify
 from etl.lake.errors import LakeError
-from etl.looking.columns import aligned, size
+from etl.looking.layout import aligned, size
 
 
 def run(command: str, settings: Any, table: str | None) -> str:

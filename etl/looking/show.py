@@ -15,7 +15,7 @@ from etl.lake.errors import LakeError
 from etl.lake.log import File
 from etl.lake.schema import type_name
 from etl.lake.tables import TABLES
-from etl.looking.columns import aligned, number, size
+from etl.looking.layout import aligned, number, size
 
 _PARTITIONS = 20
 

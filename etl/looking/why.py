@@ -7,7 +7,7 @@ from typing import Any
 
 from conf import JobFailed
 from etl.lake import arrow
-from etl.looking.columns import aligned, number
+from etl.looking.layout import aligned, number
 
 _PARTNERS = 20_000  # of a word, most frequent first, searched for near spellings
 

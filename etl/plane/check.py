@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from conf import UserError
-from etl.looking.columns import aligned
+from etl.looking.layout import aligned
 
 
 @dataclass(frozen=True)

@@ -240,7 +240,7 @@ def _rows(
         F.lit(None).cast("int").alias("distance"),
         "place",  # without a reader of it the engines would leave out the sort
     )
-    if groups is not None and settings.chains:
+    if settings.chains and groups is not None and "one_it" in groups["scheme"].unique().to_pylist():
         missing = chains_missing(spark, groups, phrases, words, settings)
         inputs = inputs.unionByName(missing, allowMissingColumns=True)
     # As many words as WordNet has at the most.

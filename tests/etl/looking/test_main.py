@@ -17,7 +17,7 @@ from etl.lake import arrow, tables
 from etl.lake.__main__ import main
 from etl.lake.columns import Table
 from etl.lake.tables import TABLES
-from etl.looking.columns import aligned, cell, size, width
+from etl.looking.layout import aligned, cell, size, width
 from tests.etl.lake.compare import assert_same_rows
 
 PAIRS = [("uk", "false", "key", 3), ("uk", "red", "key", 9), ("de", "new", "moon", 2)]

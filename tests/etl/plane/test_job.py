@@ -255,3 +255,14 @@ def test_a_corpus_of_lemmas_is_told_from_the_papers(root, caplog):
     # Of these dog alone is there with every class.
     assert "items of 1 nouns, 0 % of them inflected" in caplog.text
     assert "no noun is inflected" in caplog.text and "noun_by=form" in caplog.text
+
+
+def test_chains_without_the_scheme_that_they_are_for(root):
+    build(replace(SMALL, lake=root, chains=True, edition="unchained"))
+    editions = arrow.read(root, "plane_items", columns=["edition", "adjective", "noun", "hypernym"])
+    rows = editions.to_pylist()
+    unchained, plain = (
+        {tuple(row.values())[1:] for row in rows if row["edition"] == edition}
+        for edition in ("unchained", SMALL.edition)
+    )
+    assert unchained == plain
