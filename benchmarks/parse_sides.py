@@ -20,6 +20,7 @@ from etl.amod import reading, tasks
 from etl.amod.columns import HYPHENS, count_pairs, occurrences
 from etl.amod.rules import CLEAN, ReadingRules, Token
 from etl.amod.settings import Settings
+from etl.amod.units import UNITS
 from etl.corpora import wikipedia
 from etl.corpora.files import open_input
 from etl.corpora.wikitext import running_text
@@ -115,7 +116,7 @@ def task(dump: str) -> Reading:
     nlp = vars(parser)["_nlp"]
     nlp.pipe = _timed_iterator(nlp.pipe, stages, "pipe")
     rows = [{"file": 0, **asdict(unit)} for unit in units_of(dump)]
-    batch = pa.RecordBatch.from_pylist(rows, schema=tasks.UNITS)
+    batch = pa.RecordBatch.from_pylist(rows, schema=UNITS)
     with timed() as documents_read:
         documents = list(reading.read_units([batch], settings))
     with timed(subject=True) as parsed:

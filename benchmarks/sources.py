@@ -44,6 +44,7 @@ from etl.amod import reading, tasks
 from etl.amod.adjacent import AdjacentCounter
 from etl.amod.kernel import PairCounter
 from etl.amod.settings import Settings as ExtractionSettings
+from etl.amod.units import UNITS
 from etl.corpora.blocks import blocks
 from etl.corpora.files import open_input
 from etl.lake import actions, arrow, upkeep
@@ -97,7 +98,7 @@ def units_of(path: Path) -> pa.RecordBatch:
     """A file as one unit of work."""
     size = path.stat().st_size
     unit = {"file": 0, "path": str(path), "bytes": size, "start": 0, "end": size}
-    return pa.RecordBatch.from_pylist([unit], schema=tasks.UNITS)
+    return pa.RecordBatch.from_pylist([unit], schema=UNITS)
 
 
 def texts_file(settings: Settings, folder: Path) -> Path:

@@ -10,10 +10,8 @@ import csv
 import dataclasses
 import json
 import logging
-import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import Any
@@ -22,220 +20,33 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import conf
-from conf import JobFailed, UserError, setting, settings_hash
-from conf.checks import check_least
+from conf import JobFailed, UserError, settings_hash
 from conf.help import nearest
 from etl.adept import LABELS, aggregation, finishing, forms, simulate
 from etl.adept.annotation import (
-    CONDITIONS,
-    PLATFORMS,
-    ROUNDS,
-    Batch,
     Question,
     Shown,
     compose,
     gold_labels,
     shown,
 )
+from etl.adept.annotation_settings import (
+    LABELLING,
+    SMALL_ROUND,
+    ExportSettings,
+    FinishSettings,
+    ImportSettings,
+    SimulateSettings,
+)
 from etl.adept.answers import Key, detect, fingerprint, match, read_sent, stored_answers
-from etl.adept.quality import DENOMINATORS, DROPS, RULES_VERSION, Rules, filtered
+from etl.adept.quality import RULES_VERSION, Rules, filtered
 from etl.draws import rank
 from etl.dropped import Dropped, dropped_rows
 from etl.lake import arrow
 from etl.lake.tables import table
 
 JOB = "annotate_adept"
-# Rounds whose answers make the dataset, and so have no item in common.
-_LABELLING = ("pilot", "main")
-# Two kinds of checks on a fifth of the pages each: 4 for 36 items, about the paper's 2,000 for
-# 19,324 (section 4.1).
-_CHECKS = 0.2
-_SAMPLE = 100  # items of the smaller rounds (sections 4.2 and 5.2)
-
-_LAKE: dict[str, Any] = {"help": "folder or URI of the lake", "example": "lake=/data/lake"}
-
 log = logging.getLogger("adnominal")
-
-
-def _shares(settings: Any, *names: str) -> None:
-    for name in names:
-        value = getattr(settings, name)
-        if value is not None and not 0 <= value <= 1:
-            raise UserError(f"{name}={value:g}: expected a share from 0 to 1")
-
-
-@dataclass(frozen=True)
-class ExportSettings:
-    """Settings of ``etl/annotate_adept.py export``."""
-
-    batch: str = setting(help="file to write; its name is the batch's", example="batch=main1.csv")
-    format: str = setting("mturk", help="platform that the file is for", choices=PLATFORMS)
-    round: str = setting(
-        "main", help="what the answers are for (docs/annotation.md)", choices=ROUNDS
-    )
-    condition: str = setting(
-        "context", help="whether sentences are shown (human baseline only)", choices=CONDITIONS
-    )
-    edition: str = setting("clean", help="edition of adept_items, or adept, to take items from")
-    items: int | None = setting(
-        None, help="items to export; if empty all that are left in the main round, else 100"
-    )
-    lacking: int | None = setting(
-        None,
-        help="instead of items that nobody was asked, those that lack as many of three answers by "
-        "the quality rules; to be asked of as many annotators",
-        example="lacking=1",
-    )
-    ids: str | None = setting(
-        None,
-        help="only items of this file, in its order: .tsv or .csv with a column item_id, as "
-        "training/predict.py select=… writes it; items of other editions in it are left out",
-        example="ids=uncertain.tsv",
-    )
-    per_page: int = setting(4, help="questions a page, checks included")
-    gold: float | None = setting(
-        None, help="share of pages with a gold item; if empty 0.2 in the main round, else 0"
-    )
-    attention: float | None = setting(
-        None, help="share of pages with an attention check; if empty 0.2 in pilot and main, else 0"
-    )
-    gold_answers: int = setting(4, help="equal answers of a pilot that make an item gold")
-    seed: int = setting(0, help="decides which items, in which order, with which checks")
-    again: bool = setting(False, help="write the files of a batch once more, as it was exported")
-    lake: str = setting("lake", **_LAKE)
-
-    def __post_init__(self) -> None:
-        check_least(self, 1, "items", "per_page", "gold_answers", "lacking")
-        if self.lacking is not None and (self.round != "main" or self.lacking > Rules().answers):
-            raise UserError(
-                f"lacking={self.lacking} round={self.round}: expected 1 to {Rules().answers} in "
-                "round=main"
-            )
-        _shares(self, "gold", "attention")
-        forms.check_path(Path(self.batch), self.format)
-        if self.condition == "no_context" and self.round != "human":
-            raise UserError(f"condition=no_context round={self.round}: expected round=human")
-        if self.gold and (self.round == "audit" or self.condition == "no_context"):
-            raise UserError(
-                f"gold={self.gold:g}: gold items have a label in context; expected gold=0 with "
-                f"round={self.round} condition={self.condition}"
-            )
-
-    @property
-    def name(self) -> str:
-        """The batch's name."""
-        return Path(self.batch).stem
-
-    def laid_out(self) -> Batch:
-        """The batch, with the shares of checks that its round has by default."""
-        gold = _CHECKS if self.round == "main" else 0.0
-        attention = _CHECKS if self.round in _LABELLING else 0.0
-        return Batch(
-            self.name,
-            self.round,
-            self.format,
-            self.edition,
-            self.condition,
-            self.per_page,
-            gold if self.gold is None else self.gold,
-            attention if self.attention is None else self.attention,
-            self.seed,
-        )
-
-
-@dataclass(frozen=True)
-class ImportSettings:
-    """Settings of ``etl/annotate_adept.py import``."""
-
-    batch: str = setting(help="file of answers, as the platform gives it", example="batch=in.csv")
-    format: str = setting(
-        "auto", help="platform it comes from; auto looks into it", choices=("auto", *PLATFORMS)
-    )
-    annotator: str | None = setting(
-        None, help="who answered, where a plain CSV does not say", example="annotator=ann"
-    )
-    key: str | None = setting(
-        None,
-        help="file of the secret that annotators' ids are hashed with, outside of the lake; if "
-        "empty adnominal/annotators.key in XDG_CONFIG_HOME or ~/.config, made when first needed",
-        example="key=/safe/annotators.key",
-    )
-    lake: str = setting("lake", **_LAKE)
-
-    def key_path(self) -> Path:
-        """Where the key lies."""
-        if self.key is not None:
-            return Path(self.key)
-        home = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
-        return Path(home) / "adnominal" / "annotators.key"
-
-
-@dataclass(frozen=True)
-class FinishSettings:
-    """Settings of ``etl/annotate_adept.py finish``."""
-
-    edition: str = setting("clean", help="edition of adept_items that was annotated")
-    rounds: list[str] = setting(
-        ["pilot", "main"], help="rounds whose answers make the dataset", choices=_LABELLING
-    )
-    attention_failures: int = setting(0, help="failed attention checks that an annotator may have")
-    gold_degrees: int = setting(2, help="degrees off a gold label that are a miss")
-    gold_share: float = setting(0.1, help="share of misses that an annotator may have")
-    gold_of: str = setting(
-        "gold",
-        help="what the share is of: the annotator's gold items, or all of their annotations",
-        choices=DENOMINATORS,
-    )
-    drop: str = setting(
-        "answers",
-        help="what goes with an excluded annotator: their answers, or all instances they annotated",
-        choices=DROPS,
-    )
-    per_person: int = setting(100, help="items that count of one annotator")
-    answers: int = setting(3, help="answers that an item needs")
-    agree: int = setting(2, help="of them alike, at least")
-    models: list[str] = setting(
-        ["dawid_skene", "mace"],
-        help="models of annotators to compare the labels with; models=[] for none",
-        choices=aggregation.MODELS,
-    )
-    samples: int = setting(1000, help="draws of items behind an interval")
-    report: str | None = setting(
-        None, help="file to write the figures to, as JSON", example="report=agreement.json"
-    )
-    seed: int = setting(0, help="seed of splits, intervals, and whose items are beyond the limit")
-    lake: str = setting("lake", **_LAKE)
-
-    def __post_init__(self) -> None:
-        check_least(self, 0, "attention_failures")
-        check_least(self, 1, "gold_degrees", "per_person", "answers", "agree", "samples")
-        _shares(self, "gold_share")
-        if self.agree > self.answers:
-            raise UserError(f"agree={self.agree}: expected answers={self.answers} or fewer")
-        if not self.rounds:
-            raise UserError(f"rounds=[]: expected {' or '.join(_LABELLING)}, or both")
-
-    def rules(self) -> Rules:
-        """The settings of the quality rules."""
-        return Rules(**{f.name: getattr(self, f.name) for f in dataclasses.fields(Rules)})
-
-
-@dataclass(frozen=True)
-class SimulateSettings:
-    """Settings of ``etl/annotate_adept.py simulate``."""
-
-    batch: str = setting(help="file of a batch, as exported", example="batch=main1.csv")
-    out: str = setting(help="file of answers to write", example="out=answers.csv")
-    careful: int = setting(8, help="careful annotators")
-    noisy: int = setting(2, help="noisy annotators")
-    spammers: int = setting(0, help="annotators who do not read")
-    answers: int = setting(3, help="annotators a page")
-    seed: int = setting(0, help="seed of the true labels, and of everybody's answers")
-    lake: str = setting("lake", **_LAKE)
-
-    def __post_init__(self) -> None:
-        check_least(self, 0, "careful", "noisy", "spammers")
-        check_least(self, 1, "answers")
 
 
 def export_batch(settings: ExportSettings) -> None:
@@ -372,7 +183,7 @@ def finish(settings: FinishSettings) -> None:
     if gone:
         # The edition was built again, with other items.
         result.dropped["item_gone (answers)"] = (len(gone), f"item {min(gone).item_id}")
-    others = [a for a in everything if a.round not in _LABELLING]
+    others = [a for a in everything if a.round not in LABELLING]
     figures = finishing.report(
         answers, result, rules, others, models=settings.models, samples=settings.samples
     )
@@ -396,12 +207,14 @@ def finish(settings: FinishSettings) -> None:
     arrow.replace(
         lake, "adept", _rows("adept", rows), {"edition": edition}, job=JOB, metadata=metadata
     )
-    job = f"{JOB}/{edition}"
     drops = [Dropped("adept", reason, *value) for reason, value in sorted(result.dropped.items())]
-    arrow.replace(
-        lake, "dropped", dropped_rows(job, drops), {"job": job}, job=JOB, allow_empty=True
-    )
+    _write_dropped(lake, f"{JOB}/{edition}", drops)
     log.info("adept: %d rows of edition %s", len(rows), edition)
+
+
+def _write_dropped(lake: str, job: str, drops: Sequence[Dropped]) -> None:
+    rows = dropped_rows(job, drops)
+    arrow.replace(lake, "dropped", rows, {"job": job}, job=JOB, allow_empty=True)
 
 
 def simulate_answers(settings: SimulateSettings) -> None:
@@ -433,8 +246,8 @@ def simulate_answers(settings: SimulateSettings) -> None:
 
 def _items(settings: ExportSettings, known: Sequence[Question]) -> list[Shown]:
     """The items to be asked: of those that there are, as many as wanted, drawn by the seed."""
-    labelling = settings.round in _LABELLING
-    rounds = _LABELLING if labelling else (settings.round,)
+    labelling = settings.round in LABELLING
+    rounds = LABELLING if labelling else (settings.round,)
     asked = {q.item_id for q in known if q.kind == "item" and q.round in rounds}
     if labelling:
         names = ["item_id", "sentence", "modified_sentence", "adjective", "noun", "chosen"]
@@ -473,7 +286,7 @@ def _items(settings: ExportSettings, known: Sequence[Question]) -> list[Shown]:
         # Both ends by turns, as the labels are far from equally frequent.
         ends = [[row for row in left if row["label"] == end] for end in (0, len(LABELS) - 1)]
         left = [row for pair in zip_longest(*ends) for row in pair if row is not None]
-    wanted = settings.items or (len(left) if settings.round == "main" else _SAMPLE)
+    wanted = settings.items or (len(left) if settings.round == "main" else SMALL_ROUND)
     if not left or (settings.items is not None and len(left) < wanted):
         raise UserError(
             f"round={settings.round} edition={settings.edition}: {len(left)} items fit and are "
@@ -517,9 +330,9 @@ def _lacking(lake: str, count: int, known: Sequence[Question]) -> set[str]:
 
     Items of a batch that nobody has answered yet are left out: their answers may be on their way.
     """
-    answers = [a for a in stored_answers(lake) if a.round in _LABELLING]
+    answers = [a for a in stored_answers(lake) if a.round in LABELLING]
     answered = {a.batch for a in answers}
-    asked = {q.item_id for q in known if q.kind == "item" and q.round in _LABELLING}
+    asked = {q.item_id for q in known if q.kind == "item" and q.round in LABELLING}
     waiting = {q.item_id for q in known if q.batch not in answered}
     counting = filtered(answers, Rules(answers=1)).items
     wanted = Rules().answers
@@ -529,7 +342,7 @@ def _lacking(lake: str, count: int, known: Sequence[Question]) -> set[str]:
 def _as_shown(row: dict[str, Any], settings: ExportSettings) -> Shown:
     names = (
         ("sentence", "modified_sentence", "adjective", "noun")
-        if settings.round in _LABELLING
+        if settings.round in LABELLING
         else ("sentence1", "sentence2", "modifier", "noun")
     )
     first, second, modifier, noun = (row[name] for name in names)

@@ -226,15 +226,9 @@ def match(
                     f"same annotator in an earlier import, {label} here"
                 )
             continue
-        rows.append(
-            {
-                "annotator": who,
-                "label": label,
-                "seconds": sent.seconds,
-                "platform": read.platform,
-                **{name: getattr(question, name) for name in _OF_QUESTION},
-            }
-        )
+        answer = {"annotator": who, "label": label, "seconds": sent.seconds}
+        of_question = {name: getattr(question, name) for name in _OF_QUESTION}
+        rows.append({**answer, "platform": read.platform, **of_question})
     _refuse(path, faults)
     return Matched(rows, known)
 

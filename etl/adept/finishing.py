@@ -296,6 +296,24 @@ def audit_figures(answers: Sequence[Answer]) -> dict[str, Any]:
     return figures
 
 
+def _agreement_lines(agreement: Mapping[str, Any]) -> list[str]:
+    lines = []
+    for name, row in agreement.items():
+        if not row["items"]:
+            continue
+        lines.append(
+            f"agreement, {name}: {row['items']} items, Fleiss' kappa {_short(row['fleiss kappa'])} "
+            f"({row['fleiss items']} items of {row['raters']} answers)"
+        )
+        for level in _LEVELS:
+            alpha = row[f"alpha {level}"]
+            lines.append(
+                f"  alpha, {level}: {_short(alpha['value'])} "
+                f"({_short(alpha['low'])} to {_short(alpha['high'])})"
+            )
+    return lines
+
+
 def report_text(figures: Mapping[str, Any]) -> str:
     """The report for people to read."""
     labels = figures["labels"]
@@ -312,19 +330,7 @@ def report_text(figures: Mapping[str, Any]) -> str:
         f"{_percent(row['unanimous'])} unanimous"
         for name, row in labels["by label"].items()
     ]
-    for name, row in figures["agreement"].items():
-        if not row["items"]:
-            continue
-        lines.append(
-            f"agreement, {name}: {row['items']} items, Fleiss' kappa {_short(row['fleiss kappa'])} "
-            f"({row['fleiss items']} items of {row['raters']} answers)"
-        )
-        for level in _LEVELS:
-            alpha = row[f"alpha {level}"]
-            lines.append(
-                f"  alpha, {level}: {_short(alpha['value'])} "
-                f"({_short(alpha['low'])} to {_short(alpha['high'])})"
-            )
+    lines += _agreement_lines(figures["agreement"])
     lines.append("readings of the rules:")
     lines += [
         f"  10 % of {'gold items' if row['gold_of'] == 'gold' else 'all annotations'}, dropping "

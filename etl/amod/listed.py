@@ -32,6 +32,7 @@ from etl.amod.plan import FAILED, Entry
 from etl.amod.settings import PARSED, Settings, decisive
 from etl.amod.sums import unpack
 from etl.amod.tasks import STAGED, Rows, Task
+from etl.amod.units import error_text, units_of
 from etl.amod.wave_tasks import dealt_out, shares_of, staged_rows
 from etl.corpora.blocks import NoBoundary, blocks
 from etl.corpora.columnar import Texts
@@ -162,7 +163,7 @@ def count_neighbours(
     batches: Iterable[pa.RecordBatch], task: Task, pairs: Pairs
 ) -> Iterator[pa.RecordBatch]:
     """Units to staged rows: the pairs of the list that are neighbours in the text, statistics."""
-    for file, unit in tasks.units_of(batches):
+    for file, unit in units_of(batches):
         counter = adjacent.AdjacentCounter(pairs, task.rules.lowercase)
         rows = Rows()
         numbers: Counter[str] = Counter()
@@ -174,7 +175,7 @@ def count_neighbours(
             else:
                 _count_documents(file, unit, task, (counter, rows, numbers))
         except (Unreadable, UnknownDialect, NoBoundary) as error:
-            rows.add("failed", file, reason=tasks.error_text(error))
+            rows.add("failed", file, reason=error_text(error))
         for (adjective, noun), count in zip(pairs, counter.counts(), strict=True):
             if count:
                 rows.add("pair", file, adjective=adjective, noun=noun, count=count)

@@ -23,9 +23,8 @@ from etl.amod.tasks import (
     Task,
     add_pairs,
     add_stats,
-    error_text,
-    units_of,
 )
+from etl.amod.units import error_text, units_of
 from etl.corpora import columnar, text, wikipedia
 from etl.corpora.columnar import Texts, WrongColumn
 from etl.corpora.documents import Document, Event, LeftOut, Rejected

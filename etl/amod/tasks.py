@@ -28,6 +28,7 @@ from etl.amod.relations import RelationCounter
 from etl.amod.rules import ReadingRules
 from etl.amod.settings import PARSED, Settings
 from etl.amod.sums import pack
+from etl.amod.units import error_text, units_of
 from etl.corpora.blocks import NoBoundary, blocks
 from etl.corpora.conllu import Dialect
 from etl.corpora.dialects import UnknownDialect, detect
@@ -50,15 +51,6 @@ STAGED = pa.schema(
         ("place", pa.int64()),  # line in the file, or sentence in the document
         ("bucket", pa.int32()),  # of kind pairs: that of their nouns (`etl.amod.kernel.BUCKETS`)
         ("packed", pa.binary()),  # of kind pairs: up to thousands of them, see `etl.amod.sums`
-    ]
-)
-UNITS = pa.schema(
-    [
-        ("file", pa.int32()),
-        ("path", pa.string()),
-        ("bytes", pa.int64()),
-        ("start", pa.int64()),
-        ("end", pa.int64()),
     ]
 )
 SOURCE_OF = {"depcc": "depcc", "depcc-flat": "depcc", "conllu": "conllu"}  # by dialect
@@ -493,15 +485,3 @@ def _sums(column: pa.Int32Array, documents: list[_Text]) -> Counter[int]:
     for entry in pc.value_counts(column).to_pylist():
         sums[documents[entry["values"]].file] += entry["counts"]
     return sums
-
-
-def units_of(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, Unit]]:
-    """The units that rows of `UNITS` stand for, each with the number of its file."""
-    for batch in batches:
-        for row in batch.to_pylist():
-            yield row.pop("file"), Unit(**row)
-
-
-def error_text(error: Exception) -> str:
-    """What went wrong with a file, in words."""
-    return error.reason if isinstance(error, Unreadable) else str(error)

@@ -16,6 +16,7 @@ from etl.amod import reading, tasks
 from etl.amod.kernel import available
 from etl.amod.plan import Entry
 from etl.amod.settings import PARSED, Settings
+from etl.amod.units import UNITS
 from etl.corpora.files import InputFile, Unit, Unreadable, units
 from etl.engine import Engine, map_arrow
 from etl.parsing import sparknlp_parser
@@ -103,7 +104,7 @@ def shares_of(
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                work = pa.RecordBatch.from_pylist(list(shares[number]), schema=tasks.UNITS)
+                work = pa.RecordBatch.from_pylist(list(shares[number]), schema=UNITS)
                 yield from function([work], task)
 
     return run

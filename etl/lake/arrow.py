@@ -18,6 +18,7 @@ from deltalake import DeltaTable, QueryBuilder
 
 from etl.lake import log
 from etl.lake.errors import LakeConflict, LakeError, LakeFailed
+from etl.lake.guarantees import guarantees
 from etl.lake.log import Change, Commit, File, Record
 from etl.lake.partitions import parts
 from etl.lake.schema import (
@@ -120,7 +121,7 @@ def dataset(root: str, table: str, *, version: int | None = None) -> ds.Dataset:
     )
     fragments = [
         parquet.make_fragment(path, filesystem=files, partition_expression=guarantee)
-        for path, guarantee in log.guarantees(handle, schema)
+        for path, guarantee in guarantees(handle, schema)
     ]
     return ds.FileSystemDataset(fragments, schema, parquet, files)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import random
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
@@ -19,7 +19,6 @@ from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from deltalake import CommitProperties, DeltaTable, Schema, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, create_table_with_add_actions
@@ -231,37 +230,6 @@ def active_files(handle: DeltaTable, partition: Mapping[str, str] | None = None)
         )
     ]
     return [file for file in files if file.lies_in(partition or {})]
-
-
-def guarantees(handle: DeltaTable, schema: pa.Schema) -> Iterator[tuple[str, pc.Expression]]:
-    """Each file of the table with what the log says of all of its rows.
-
-    delta-rs's own expressions compare with null where a column has no bounds (truth values,
-    floating-point numbers, nothing but nulls), which is true of no row, and say of a column with
-    bounds that it has no nulls: filters on such columns would find nothing.
-    """
-    listed = pa.table(handle.get_add_actions(flatten=True))
-    columns = set(listed.column_names)
-    for action in listed.to_pylist():
-        guarantee = pc.scalar(True)
-        for field_ in schema:
-            column, name = pc.field(field_.name), field_.name
-            if f"partition.{name}" in columns:
-                value = action[f"partition.{name}"]
-                condition = (
-                    column.is_null() if value is None else column == pa.scalar(value, field_.type)
-                )
-                guarantee &= condition
-                continue
-            nulls = action.get(f"null_count.{name}")
-            for bound, low in (("min", True), ("max", False)):
-                value = action.get(f"{bound}.{name}")
-                if value is None:
-                    continue
-                limit = pa.scalar(value, field_.type)
-                condition = column >= limit if low else column <= limit
-                guarantee &= condition if nulls == 0 else condition | column.is_null()
-        yield inside(unquote(action["path"])), guarantee
 
 
 def history(handle: DeltaTable, limit: int | None = None) -> list[Record]:

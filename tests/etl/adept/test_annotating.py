@@ -16,16 +16,12 @@ import pytest
 import conf
 from conf import ROOT, JobFailed, UserError
 from etl.adept import annotating
-from etl.adept.annotating import (
+from etl.adept.annotating import export_batch, finish, import_answers, main, simulate_answers
+from etl.adept.annotation_settings import (
     ExportSettings,
     FinishSettings,
     ImportSettings,
     SimulateSettings,
-    export_batch,
-    finish,
-    import_answers,
-    main,
-    simulate_answers,
 )
 from etl.adept.simulate import true_label
 from etl.adept.splits import split_columns

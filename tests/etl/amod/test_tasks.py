@@ -20,7 +20,8 @@ from etl.amod import reading, tasks
 from etl.amod.reference import Sentence
 from etl.amod.settings import Settings
 from etl.amod.sums import unpack
-from etl.amod.tasks import STAGED, UNITS, Gathered, Task
+from etl.amod.tasks import STAGED, Gathered, Task
+from etl.amod.units import UNITS
 from etl.parsing.sparknlp_parser import TOKENS_TYPE
 from tests.etl.amod.corpus import depcc_part, depcc_sentence
 

@@ -1,0 +1,205 @@
+"""The settings of the verbs of ``etl/annotate_adept.py``."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from conf import UserError, setting
+from conf.checks import check_least
+from etl.adept import aggregation, forms
+from etl.adept.annotation import CONDITIONS, PLATFORMS, ROUNDS, Batch
+from etl.adept.quality import DENOMINATORS, DROPS, Rules
+
+# Rounds whose answers make the dataset, and so have no item in common.
+LABELLING = ("pilot", "main")
+# Two kinds of checks on a fifth of the pages each: 4 for 36 items, about the paper's 2,000 for
+# 19,324 (section 4.1).
+_CHECKS = 0.2
+SMALL_ROUND = 100  # items of the smaller rounds (sections 4.2 and 5.2)
+
+_LAKE: dict[str, Any] = {"help": "folder or URI of the lake", "example": "lake=/data/lake"}
+
+
+def _shares(settings: Any, *names: str) -> None:
+    for name in names:
+        value = getattr(settings, name)
+        if value is not None and not 0 <= value <= 1:
+            raise UserError(f"{name}={value:g}: expected a share from 0 to 1")
+
+
+@dataclass(frozen=True)
+class ExportSettings:
+    """Settings of ``etl/annotate_adept.py export``."""
+
+    batch: str = setting(help="file to write; its name is the batch's", example="batch=main1.csv")
+    format: str = setting("mturk", help="platform that the file is for", choices=PLATFORMS)
+    round: str = setting(
+        "main", help="what the answers are for (docs/annotation.md)", choices=ROUNDS
+    )
+    condition: str = setting(
+        "context", help="whether sentences are shown (human baseline only)", choices=CONDITIONS
+    )
+    edition: str = setting("clean", help="edition of adept_items, or adept, to take items from")
+    items: int | None = setting(
+        None, help="items to export; if empty all that are left in the main round, else 100"
+    )
+    lacking: int | None = setting(
+        None,
+        help="instead of items that nobody was asked, those that lack as many of three answers by "
+        "the quality rules; to be asked of as many annotators",
+        example="lacking=1",
+    )
+    ids: str | None = setting(
+        None,
+        help="only items of this file, in its order: .tsv or .csv with a column item_id, as "
+        "training/predict.py select=… writes it; items of other editions in it are left out",
+        example="ids=uncertain.tsv",
+    )
+    per_page: int = setting(4, help="questions a page, checks included")
+    gold: float | None = setting(
+        None, help="share of pages with a gold item; if empty 0.2 in the main round, else 0"
+    )
+    attention: float | None = setting(
+        None, help="share of pages with an attention check; if empty 0.2 in pilot and main, else 0"
+    )
+    gold_answers: int = setting(4, help="equal answers of a pilot that make an item gold")
+    seed: int = setting(0, help="decides which items, in which order, with which checks")
+    again: bool = setting(False, help="write the files of a batch once more, as it was exported")
+    lake: str = setting("lake", **_LAKE)
+
+    def __post_init__(self) -> None:
+        check_least(self, 1, "items", "per_page", "gold_answers", "lacking")
+        if self.lacking is not None and (self.round != "main" or self.lacking > Rules().answers):
+            raise UserError(
+                f"lacking={self.lacking} round={self.round}: expected 1 to {Rules().answers} in "
+                "round=main"
+            )
+        _shares(self, "gold", "attention")
+        forms.check_path(Path(self.batch), self.format)
+        if self.condition == "no_context" and self.round != "human":
+            raise UserError(f"condition=no_context round={self.round}: expected round=human")
+        if self.gold and (self.round == "audit" or self.condition == "no_context"):
+            raise UserError(
+                f"gold={self.gold:g}: gold items have a label in context; expected gold=0 with "
+                f"round={self.round} condition={self.condition}"
+            )
+
+    @property
+    def name(self) -> str:
+        """The batch's name."""
+        return Path(self.batch).stem
+
+    def laid_out(self) -> Batch:
+        """The batch, with the shares of checks that its round has by default."""
+        gold = _CHECKS if self.round == "main" else 0.0
+        attention = _CHECKS if self.round in LABELLING else 0.0
+        return Batch(
+            self.name,
+            self.round,
+            self.format,
+            self.edition,
+            self.condition,
+            self.per_page,
+            gold if self.gold is None else self.gold,
+            attention if self.attention is None else self.attention,
+            self.seed,
+        )
+
+
+@dataclass(frozen=True)
+class ImportSettings:
+    """Settings of ``etl/annotate_adept.py import``."""
+
+    batch: str = setting(help="file of answers, as the platform gives it", example="batch=in.csv")
+    format: str = setting(
+        "auto", help="platform it comes from; auto looks into it", choices=("auto", *PLATFORMS)
+    )
+    annotator: str | None = setting(
+        None, help="who answered, where a plain CSV does not say", example="annotator=ann"
+    )
+    key: str | None = setting(
+        None,
+        help="file of the secret that annotators' ids are hashed with, outside of the lake; if "
+        "empty adnominal/annotators.key in XDG_CONFIG_HOME or ~/.config, made when first needed",
+        example="key=/safe/annotators.key",
+    )
+    lake: str = setting("lake", **_LAKE)
+
+    def key_path(self) -> Path:
+        """Where the key lies."""
+        if self.key is not None:
+            return Path(self.key)
+        home = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+        return Path(home) / "adnominal" / "annotators.key"
+
+
+@dataclass(frozen=True)
+class FinishSettings:
+    """Settings of ``etl/annotate_adept.py finish``."""
+
+    edition: str = setting("clean", help="edition of adept_items that was annotated")
+    rounds: list[str] = setting(
+        ["pilot", "main"], help="rounds whose answers make the dataset", choices=LABELLING
+    )
+    attention_failures: int = setting(0, help="failed attention checks that an annotator may have")
+    gold_degrees: int = setting(2, help="degrees off a gold label that are a miss")
+    gold_share: float = setting(0.1, help="share of misses that an annotator may have")
+    gold_of: str = setting(
+        "gold",
+        help="what the share is of: the annotator's gold items, or all of their annotations",
+        choices=DENOMINATORS,
+    )
+    drop: str = setting(
+        "answers",
+        help="what goes with an excluded annotator: their answers, or all instances they annotated",
+        choices=DROPS,
+    )
+    per_person: int = setting(100, help="items that count of one annotator")
+    answers: int = setting(3, help="answers that an item needs")
+    agree: int = setting(2, help="of them alike, at least")
+    models: list[str] = setting(
+        ["dawid_skene", "mace"],
+        help="models of annotators to compare the labels with; models=[] for none",
+        choices=aggregation.MODELS,
+    )
+    samples: int = setting(1000, help="draws of items behind an interval")
+    report: str | None = setting(
+        None, help="file to write the figures to, as JSON", example="report=agreement.json"
+    )
+    seed: int = setting(0, help="seed of splits, intervals, and whose items are beyond the limit")
+    lake: str = setting("lake", **_LAKE)
+
+    def __post_init__(self) -> None:
+        check_least(self, 0, "attention_failures")
+        check_least(self, 1, "gold_degrees", "per_person", "answers", "agree", "samples")
+        _shares(self, "gold_share")
+        if self.agree > self.answers:
+            raise UserError(f"agree={self.agree}: expected answers={self.answers} or fewer")
+        if not self.rounds:
+            raise UserError(f"rounds=[]: expected {' or '.join(LABELLING)}, or both")
+
+    def rules(self) -> Rules:
+        """The settings of the quality rules."""
+        return Rules(**{f.name: getattr(self, f.name) for f in dataclasses.fields(Rules)})
+
+
+@dataclass(frozen=True)
+class SimulateSettings:
+    """Settings of ``etl/annotate_adept.py simulate``."""
+
+    batch: str = setting(help="file of a batch, as exported", example="batch=main1.csv")
+    out: str = setting(help="file of answers to write", example="out=answers.csv")
+    careful: int = setting(8, help="careful annotators")
+    noisy: int = setting(2, help="noisy annotators")
+    spammers: int = setting(0, help="annotators who do not read")
+    answers: int = setting(3, help="annotators a page")
+    seed: int = setting(0, help="seed of the true labels, and of everybody's answers")
+    lake: str = setting("lake", **_LAKE)
+
+    def __post_init__(self) -> None:
+        check_least(self, 0, "careful", "noisy", "spammers")
+        check_least(self, 1, "answers")

@@ -1,0 +1,43 @@
+"""What the log of a table says of all rows of each of its files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from deltalake import DeltaTable
+
+from etl.lake.handles import inside
+
+
+def guarantees(handle: DeltaTable, schema: pa.Schema) -> Iterator[tuple[str, pc.Expression]]:
+    """Each file of the table with what the log says of all of its rows.
+
+    delta-rs's own expressions compare with null where a column has no bounds (truth values,
+    floating-point numbers, nothing but nulls), which is true of no row, and say of a column with
+    bounds that it has no nulls: filters on such columns would find nothing.
+    """
+    listed = pa.table(handle.get_add_actions(flatten=True))
+    columns = set(listed.column_names)
+    for action in listed.to_pylist():
+        guarantee = pc.scalar(True)
+        for field_ in schema:
+            column, name = pc.field(field_.name), field_.name
+            if f"partition.{name}" in columns:
+                value = action[f"partition.{name}"]
+                condition = (
+                    column.is_null() if value is None else column == pa.scalar(value, field_.type)
+                )
+                guarantee &= condition
+                continue
+            nulls = action.get(f"null_count.{name}")
+            for bound, low in (("min", True), ("max", False)):
+                value = action.get(f"{bound}.{name}")
+                if value is None:
+                    continue
+                limit = pa.scalar(value, field_.type)
+                condition = column >= limit if low else column <= limit
+                guarantee &= condition if nulls == 0 else condition | column.is_null()
+        yield inside(unquote(action["path"])), guarantee
