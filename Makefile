@@ -8,8 +8,8 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 LAKE ?= lake
 CASE ?= all
-# More than there are cores: processes that tests start are waited for. Each has an engine of its own.
-TEST_PROCESSES ?= 3
+# Each has an engine of its own.
+TEST_PROCESSES ?= 2
 
 # Workers share the machine with each other: one thread each is faster than many that wait.
 export OMP_NUM_THREADS ?= 1

@@ -327,6 +327,7 @@ _Synsets = dict[str, tuple[tuple[str, ...], tuple[str, ...]]]
 def _nouns(wordnet: WordNet) -> _Synsets:
     """The noun synsets by offset: their lemmas, lower-cased, and the offsets of their hypernyms."""
     synsets: _Synsets = {}
+    line_of_target: dict[str, int] = {}
     for number, line in wordnet.lines("data.noun"):
         fields = line.partition(" | ")[0].split(" ")
         try:
@@ -345,6 +346,13 @@ def _nouns(wordnet: WordNet) -> _Synsets:
         if not words or len(pointers) != end - start - 1:
             raise wordnet.fault("data.noun", number, "fewer words or pointers than it says")
         synsets[fields[0]] = (words, hypernym_offsets)
+        for target in hypernym_offsets:
+            line_of_target.setdefault(target, number)
+    for target, number in line_of_target.items():
+        if target not in synsets:
+            raise wordnet.fault(
+                "data.noun", number, f"no synset at {target}, its hypernym's offset"
+            )
     return synsets
 
 

@@ -221,7 +221,7 @@ def _structure(data: bytes, folder: Path) -> None:
     drs_matching.match(DRS[0].decode(), string)
     box = drs.parse(string)
     assert drs.parse(drs.text(box)) == drs.parse(drs.text(drs.parse(drs.text(box))))
-    translate.drs_to_fol(box)
+    prover.formula_of("drs", string)
 
 
 def _settings(path: Path) -> None:
