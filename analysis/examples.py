@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
+
+from etl.draws import draw
 
 _T = TypeVar("_T")
 
 
 def shuffled(rows: Iterable[_T], seed: int, key: Callable[[_T], Any]) -> list[_T]:
     """The rows in a random order, the same every time; `key` gives the id of each."""
-
-    def lot(row: _T) -> bytes:
-        return hashlib.blake2b(f"{seed}\t{key(row)}".encode(), digest_size=8).digest()
-
-    return sorted(rows, key=lot)
+    return sorted(rows, key=lambda row: draw(seed, key(row)))
 
 
 def bracketed(sentence: str, modifier: str) -> str:
