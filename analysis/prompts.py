@@ -1,24 +1,16 @@
-"""What prompted models answer: PLANE's tables 4 and 8 with their figures, and ASP's zero-shot rows.
+"""What prompted models answer, beyond the tables that ``training/prompt.py`` prints itself.
 
-Everything starts at rows of the table ``predictions`` (`read` takes a run's from the lake).
-A *cell* is one way of asking: a class of adjectives, an inference type, a template, a verbaliser
-and, with examples, an order of these. The paper takes F1 of each and says how they spread. It does
-not say so, but its figures 6 and 7 have F1 by inference type, and deviations as large as table 4's
-cannot come of types taken together.
-
-F1 of a cell is the mean over its gold labels, weighted by their rows. In PLANE all rows of a cell
-have one gold label, so that it is 2r / (1 + r), r being the share answered rightly: an answer that
-is no word of the verbaliser costs as much as the wrong one.
+`read` takes a run's rows of the table ``predictions``, of which `training.prompting.scores` makes
+the papers' tables; figures 5 to 7 of PLANE are made of its cells here.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -26,18 +18,8 @@ from analysis import predictions
 from analysis.rows import equal, schema, tuples
 from analysis.slices import words
 from conf import UserError
-from etl.asp import TESTS
-from etl.asp.baselines import baselines
-from etl.plane import CLASSES
 from etl.plane.rules import HOLDS
-from etl.registry import DATASETS
-
-CHOICES = ("first", "restricted")
-"""How an answer is read off: the first predicted token, as in the paper, or the more probable of
-the verbaliser's words."""
-
-AVERAGE = "average"
-_CELL = ("model", "scheme", "class", "inference_type", "prompt", "verbaliser", "premise_order")
+from training.prompting.scores import deviation
 
 
 def read(lake: str, run: str) -> pa.Table:
@@ -67,145 +49,9 @@ def read(lake: str, run: str) -> pa.Table:
     return pa.concat_tables(pieces)
 
 
-def first_tokens(rows: pa.Table) -> bool:
-    """Whether the rows say what the first predicted token was: those of masked models do."""
-    return bool(rows.column("text").null_count < rows.num_rows)
-
-
-def answers(rows: pa.Table, choice: str) -> list[str | None]:
-    """The label that each row stands for; None where the first token is no word of the verbaliser.
-
-    Raises:
-        ValueError: ``first`` of rows without a first token.
-    """
-    if choice == "first":
-        if not first_tokens(rows):
-            raise ValueError("no first tokens: these answers are not a masked language model's")
-        return list(rows.column("predicted").to_pylist())
-    # Labels in the order of the column scores.
-    names = {task: np.array(DATASETS[task].label_names, dtype=object) for task in ("plane", "asp")}
-    scores = np.array(rows.column("scores").to_pylist(), dtype=np.float64).reshape(-1, 2)
-    places = scores.argmax(axis=1)
-    tasks = rows.column("task").to_pylist()
-    return [names[task][place] for task, place in zip(tasks, places.tolist(), strict=True)]
-
-
-def f1(gold: Sequence[str], predicted: Sequence[str | None]) -> float:
-    """F1, the mean over the labels of `gold` weighted by how many rows have them (0 to 1).
-
-    Raises:
-        ValueError: no rows, or sequences of different lengths.
-    """
-    if not gold:
-        raise ValueError("no rows to score")
-    hits = Counter(a for a, b in zip(gold, predicted, strict=True) if a == b)
-    of_gold, of_predicted = Counter(gold), Counter(predicted)
-    return sum(
-        count * 2 * hits[label] / (count + of_predicted[label]) for label, count in of_gold.items()
-    ) / len(gold)
-
-
-def cells(rows: pa.Table, choice: str = "first") -> pa.Table:
-    """F1 of each cell of PLANE, in order of class, inference type, template and verbaliser.
-
-    Columns model, scheme, class, inference_type, prompt, verbaliser, premise_order (None without
-    examples), rows, f1. Several models' rows may stand together.
-    """
-    return _cells(rows, answers(rows, choice))
-
-
-def always(rows: pa.Table, label: str) -> pa.Table:
-    """`cells` of answers that are all `label`: what a table's numbers are to be held against."""
-    return _cells(rows, [label] * rows.num_rows)
-
-
-def _cells(rows: pa.Table, predicted: Sequence[str | None]) -> pa.Table:
-    members: dict[tuple[Any, ...], list[int]] = defaultdict(list)
-    for place, key in enumerate(tuples(rows, *_CELL)):
-        members[key].append(place)
-    gold = rows.column("gold").to_pylist()
-    rows_of_cells = [
-        {
-            **dict(zip(_CELL, key, strict=True)),
-            "rows": len(places),
-            "f1": f1([gold[at] for at in places], [predicted[at] for at in places]),
-        }
-        for key, places in sorted(members.items(), key=_in_order)
-    ]
-    return pa.Table.from_pylist(rows_of_cells, _CELLS)
-
-
-_CELLS = schema(
-    "model scheme class inference_type:int32 prompt verbaliser premise_order rows:int f1:float"
-)
-
-
-def _in_order(item: tuple[tuple[Any, ...], object]) -> tuple[Any, ...]:
-    cell = dict(zip(_CELL, item[0], strict=True))
-    cell["class"] = CLASSES.index(cell["class"])
-    return tuple("" if value is None else value for value in cell.values())
-
-
-def _deviation(values: Sequence[float]) -> float | None:
-    """Standard deviation of a sample; None of a single value."""
-    return stdev(values) if len(values) > 1 else None
-
-
-def class_table(data: pa.Table) -> pa.Table:
-    """`cells` in the layout of table 4 (scheme two_shot) or table 8 (zero_shot).
-
-    Columns row (I, S, O, average), model, mean, deviation, cells; shares from 0 to 1. Two-shot: the
-    deviation is over cells, in the average over those of all classes (five of six averages of
-    table 4 are so within rounding). Zero-shot: over the templates' means, as the caption says, and
-    the average is the mean of the classes' deviations (all six averages of table 8 are).
-
-    Raises:
-        ValueError: no cells, or some of another scheme.
-    """
-    schemes = set(data.column("scheme").to_pylist())
-    if schemes not in ({"two_shot"}, {"zero_shot"}):
-        raise ValueError(f"cells of {', '.join(sorted(schemes)) or 'no scheme'}; expected of one")
-    table_rows: list[dict[str, Any]] = []
-    for model in dict.fromkeys(data.column("model").to_pylist()):
-        of_model = [row for row in data.to_pylist() if row["model"] == model]
-        rows = []
-        for kind in CLASSES:
-            of_class = [row for row in of_model if row["class"] == kind]
-            if of_class:
-                rows.append(_row(kind, model, of_class, schemes == {"zero_shot"}))
-        last = _row(AVERAGE, model, of_model, schemes == {"zero_shot"})
-        last["mean"] = fmean(row["mean"] for row in rows)
-        if schemes == {"zero_shot"}:
-            spreads = [row["deviation"] for row in rows]
-            last["deviation"] = None if None in spreads else fmean(spreads)
-        table_rows += [*rows, last]
-    return pa.Table.from_pylist(table_rows, _CLASS_TABLE)
-
-
-_CLASS_TABLE = schema("row model mean:float deviation:float cells:int")
-
-
-def _row(
-    name: str, model: str, cells_of_row: Sequence[dict[str, Any]], templates: bool
-) -> dict[str, Any]:
-    values = [row["f1"] for row in cells_of_row]
-    spread = values
-    if templates:
-        by: dict[str, list[float]] = defaultdict(list)
-        for row in cells_of_row:
-            by[row["prompt"]].append(row["f1"])
-        spread = [fmean(of_template) for of_template in by.values()]
-    return {
-        "row": name,
-        "model": model,
-        "mean": fmean(values),
-        "deviation": _deviation(spread),
-        "cells": len(cells_of_row),
-    }
-
-
 def template_variance(data: pa.Table) -> pa.Table:
-    """F1 by class, template, verbaliser and inference type (figures 5 and 6).
+    """F1 of `training.prompting.scores.cells` by class, template, verbaliser and inference type
+    (figures 5 and 6).
 
     Columns class, prompt, verbaliser, inference_type, mean, deviation, cells; mean and deviation
     are over models and orders of the examples.
@@ -245,7 +91,7 @@ def _grouped(data: pa.Table, names: Sequence[str]) -> pa.Table:
         {
             **dict(zip(names, key, strict=True)),
             "mean": fmean(scores),
-            "deviation": _deviation(scores),
+            "deviation": deviation(scores),
             "cells": len(scores),
         }
         for key, scores in values.items()
@@ -254,41 +100,3 @@ def _grouped(data: pa.Table, names: Sequence[str]) -> pa.Table:
 
 
 _SPREAD = schema("mean:float deviation:float cells:int")
-
-
-def asp_table(rows: pa.Table, choice: str = "restricted") -> pa.Table:
-    """Accuracy by task and test of ASP, averaged over prompts (table 3, "T0").
-
-    Columns model, task (entailment or degree), test, rows, prompts, mean, deviation (over prompts
-    and verbalisers), majority (of always giving the more frequent label); shares from 0 to 1. The
-    paper averages several prompts and names none.
-    """
-    columns = ("model", "fold", "test", "prompt", "verbaliser", "gold")
-    right: dict[tuple[str, ...], dict[tuple[str, ...], list[bool]]] = defaultdict(dict)
-    gold: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    for (*key, label), answer in zip(tuples(rows, *columns), answers(rows, choice), strict=True):
-        test, prompt = tuple(key[:3]), tuple(key[3:])
-        right[test].setdefault(prompt, []).append(label == answer)
-        gold[test].append(label)
-    order = sorted(right, key=lambda key: (key[0], key[1] != "entailment", TESTS.index(key[2])))
-    table_rows = []
-    for test in order:
-        shares = [fmean(hits) for hits in right[test].values()]
-        table_rows.append(
-            {
-                "model": test[0],
-                "task": test[1],
-                "test": test[2],
-                "rows": len(gold[test]) // len(shares),
-                "prompts": len(shares),
-                "mean": fmean(shares),
-                "deviation": _deviation(shares),
-                "majority": baselines(gold[test]).majority / 100,
-            }
-        )
-    return pa.Table.from_pylist(table_rows, _ASP_TABLE)
-
-
-_ASP_TABLE = schema(
-    "model task test rows:int prompts:int mean:float deviation:float majority:float"
-)

@@ -25,6 +25,9 @@ from benchmarks.harness import Case
 from benchmarks.papers_runs import Progress, do, experiments, states
 from benchmarks.results import Figures
 from conf import JobFailed, setting
+from training.markdown_table import markdown
+from training.prompting import scores as prompting
+from training.scoring import matrix
 
 # Settings that tell runs of a task apart.
 TELLING_SETTINGS = {
@@ -144,7 +147,7 @@ def transferred(lake: str, runs: Runs) -> list[dict[str, Any]]:
         newest.setdefault((run.params.get("model_name", ""), *task), run)
     if not newest:
         return []
-    cells = transfer.matrix(transfer.read(lake, [run.id for run in newest.values()]))
+    cells = matrix.matrix(transfer.read(lake, [run.id for run in newest.values()]))
     # Without the folder of a model, which is this machine's.
     return [
         {**cell, "model": cell["model"].rstrip("/").split("/")[-1]} for cell in cells.to_pylist()
@@ -161,12 +164,12 @@ def prompted(lake: str, runs: Runs) -> list[dict[str, Any]]:
             continue
         pairs.add((scheme, run.model))
         sides = {
-            "first token": prompts.cells(rows),
-            "restricted choice": prompts.cells(rows, "restricted"),
-            "always entailed": prompts.always(rows, "entailed"),
+            "first token": prompting.cells(rows),
+            "restricted choice": prompting.cells(rows, "restricted"),
+            "always entailed": prompting.always(rows, "entailed"),
         }
         for side, cells in sides.items():
-            table = {row["row"]: row for row in prompts.class_table(cells).to_pylist()}
+            table = {row["row"]: row for row in prompting.class_table(cells).to_pylist()}
             sections.append(
                 {
                     "scheme": scheme,
@@ -266,7 +269,7 @@ def context(figures: Figures) -> dict[str, Any]:
         "mean": mean,
         "each": each,
         "least": min(cells["rows"].to_pylist()) if cells else 0,
-        "matrix": transfer.markdown(transfer.grid(cells)) if cells else "",
+        "matrix": markdown(matrix.grid(cells)) if cells else "",
         "classes": [name for name in order if name in known],
         "by_hours": [(experiment, *state(experiment)) for experiment in by_hours],
         "unfinished": [e["command"] for e in by_hours if e["finished"] < e["runs"]],

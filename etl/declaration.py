@@ -165,12 +165,14 @@ class Prompts:
         zero_shot: the file without examples, where that is another.
         shots: the numbers of examples that a prompt may have.
         group: the column that results are told by, and that a limit of items applies to.
+        number: the column that tells apart the items that are each other's examples.
     """
 
     file: str
     zero_shot: str | None = None
     shots: tuple[int, ...] = (0,)
     group: str | None = None
+    number: str | None = None
 
 
 @dataclass(frozen=True)

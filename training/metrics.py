@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 
 import numpy as np
 import numpy.typing as npt
@@ -54,6 +56,51 @@ def classification(gold: _Ids, predicted: _Ids, classes: Sequence[str]) -> dict[
         for column, score in enumerate(("precision", "recall", "f1")):
             scores[f"{score}/{metric_name(name)}"] = float(by_class[column][index])
     return scores
+
+
+def _f1_by_class(gold: Sequence[object], predicted: Sequence[object]) -> dict[object, float]:
+    """F1 of each class of gold or predicted labels.
+
+    Raises:
+        ValueError: no rows, or sequences of different lengths.
+    """
+    if not gold:
+        raise ValueError("no rows to score")
+    hits = Counter(a for a, b in zip(gold, predicted, strict=True) if a == b)
+    of_gold, of_predicted = Counter(gold), Counter(predicted)
+    return {
+        label: 2 * hits[label] / (of_gold[label] + of_predicted[label])
+        for label in of_gold | of_predicted
+    }
+
+
+def macro_f1(gold: Sequence[object], predicted: Sequence[object]) -> float:
+    """The mean F1 of the classes that occur among gold or predicted labels (0 to 1).
+
+    Raises:
+        ValueError: no rows, or sequences of different lengths.
+    """
+    return fmean(_f1_by_class(gold, predicted).values())
+
+
+def weighted_f1(gold: Sequence[object], predicted: Sequence[object]) -> float:
+    """The mean F1 of the classes of `gold`, weighted by how many rows have them (0 to 1).
+
+    Raises:
+        ValueError: no rows, or sequences of different lengths.
+    """
+    by_class = _f1_by_class(gold, predicted)
+    counts = Counter(gold)
+    return sum(count * by_class[label] for label, count in counts.items()) / len(gold)
+
+
+def wilson_bounds(share: float, n: float, level: float = 0.95) -> tuple[float, float]:
+    """Ends of Wilson's interval of a share of `n` items, which may be an effective number."""
+    from statsmodels.stats.proportion import proportion_confint
+
+    low, high = proportion_confint(share * n, n, alpha=1 - level, method="wilson")
+    # At 0 and n rounding leaves a trace beside the bound.
+    return 0.0 if share == 0 else float(low), 1.0 if share == 1 else float(high)
 
 
 def exact_match(gold: pa.StringArray, predicted: Sequence[str]) -> npt.NDArray[np.bool_]:

@@ -22,6 +22,7 @@ from analysis.rendering.figures import Channels
 from analysis.rendering.numbers import p_value, percent, percent_difference
 from analysis.runs import BOOKKEEPING, Run, model_name
 from conf import UserError
+from training.scoring import matrix as scored
 
 _SCORE = (
     "python training/score.py conf/training/transfer.yaml "
@@ -50,7 +51,7 @@ def matrix(page: Across) -> list[Block]:
         raise UserError("no finished run of training/score.py that asks a model several tasks")
     rows = transfer.read(page.lake.root, [run.id for run in runs])
     names = _names({model: run.params.get("trained_on", "") for model, run in several.items()})
-    cells = transfer.matrix(rows)
+    cells = scored.matrix(rows)
     blocks: list[Block] = [
         Text(
             "Rows are models by what they were trained on, columns the items that they were asked; "
@@ -58,8 +59,8 @@ def matrix(page: Across) -> list[Block]:
             "by line with its reason. Where a task has more than two labels the same answers are "
             "scored once more as holds against does not hold (two-way)."
         ),
-        Table("Accuracy in percent with Wilson's interval", transfer.grid(cells, names=names)),
-        Table("Macro-F1 in percent", transfer.grid(cells, "macro_f1", names)),
+        Table("Accuracy in percent with Wilson's interval", scored.grid(cells, names=names)),
+        Table("Macro-F1 in percent", scored.grid(cells, "macro_f1", names)),
     ]
     plotted = _lines(cells, names)
     channels = Channels(
@@ -90,8 +91,8 @@ def _lines(cells: pa.Table, names: Mapping[str, str]) -> pa.Table:
     lines = []
     for cell in cells.to_pylist():
         task = cell["task"]
-        if cell["answers"] == transfer.TWO_WAY:
-            task += f", {transfer.TWO_WAY}"
+        if cell["answers"] == scored.TWO_WAY:
+            task += f", {scored.TWO_WAY}"
         line = f"{names.get(cell['model'], cell['model'])} → {task}"
         values = {key: cell[key] for key in ("accuracy", "low", "high", "majority", "rows")}
         lines.append({"line": line, **values})

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from training.metrics import wilson_bounds
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -34,15 +36,6 @@ def wilson(right: int, n: int, level: float = 0.95) -> Interval:
     if not 0 <= right <= n or n == 0:
         raise ValueError(f"{right} right of {n}")
     return Interval(right / n, *wilson_bounds(right / n, n, level), n, level)
-
-
-def wilson_bounds(share: float, n: float, level: float = 0.95) -> tuple[float, float]:
-    """Ends of Wilson's interval of a share of `n` items, which may be an effective number."""
-    from statsmodels.stats.proportion import proportion_confint
-
-    low, high = proportion_confint(share * n, n, alpha=1 - level, method="wilson")
-    # At 0 and n rounding leaves a trace beside the bound.
-    return 0.0 if share == 0 else float(low), 1.0 if share == 1 else float(high)
 
 
 def clustered(

@@ -104,7 +104,7 @@ def _taught(table: str, source: ModelSource, known: ItemTable | None) -> tuple[s
             f"{', '.join(tables.table(table).schema.names)}"
         )
     task = source.trained.task if source.trained is not None else {}
-    if task.get("name") == "adept" and task.get("context") is False and known.without_context:
+    if task.get("context") is False and known.without_context:
         return known.without_context
     if source.pair is None and known.pair is not None and known.single is not None:
         raise UserError(

@@ -8,25 +8,21 @@ which stand before it with their right words.
 from __future__ import annotations
 
 import itertools
-import logging
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from conf import UserError
-from etl.plane import TYPES
 from training import tasks
 from training.batching import seed_of
 from training.prompting.prompts import FIELDS, LABELS, Cloze, Prompt, Prompts, Verbaliser
-from training.prompting.settings import Settings
-from training.tasks import Source
+from training.prompting.settings import PROMPTS, Settings
+from training.tasks import Source, Task
 
 _JOIN = " "
-log = logging.getLogger("adnominal")
 
 
 @dataclass(frozen=True)
@@ -37,7 +33,7 @@ class Items:
     the task's `FIELDS`, and the columns of groups: class and inference_type, test or agreement.
     """
 
-    task: str
+    task: Task
     scheme: str
     rows: pa.Table
     sources: tuple[Source, ...]
@@ -47,8 +43,8 @@ class Items:
 class Question:
     """One way of asking about one item.
 
-    `item` is its row; `order` the inference types of the examples, ``1,2``; `free` are the same
-    questions without content, whose answers calibration divides by.
+    `item` is its row; `order` the numbers of the examples (inference types), ``1,2``; `free` are
+    the same questions without content, whose answers calibration divides by.
     """
 
     item: int
@@ -66,21 +62,13 @@ def load(settings: Settings) -> Items:
         UserError: a table, edition, scheme, fold or part that is not there; labels that are none of
             ours; no rows, or with examples no group with all three inference types.
     """
-    values = {"name": settings.task, "edition": settings.edition}
-    if settings.task == "plane":
-        values |= {"scheme": settings.scheme, "fold": settings.fold, "input": "pair"}
-    elif settings.task == "asp":
-        values["scheme"] = "all"
-    dataset = tasks.task(values).read(settings.lake)
-    part = "test" if settings.task == "asp" else settings.part
-    if part not in dataset.parts:
+    values = tasks.TASKS[settings.task].prompt_values(settings)
+    task = tasks.task({"name": settings.task, "edition": settings.edition, **values})
+    dataset = task.read(settings.lake)
+    if settings.part not in dataset.parts:
         parts = ", ".join(sorted(dataset.parts))
-        raise UserError(f"part={part}: no such rows in {dataset.where}; there is {parts}")
-    examples, sources = dataset.parts[part], dataset.sources
-    if settings.task == "plane":
-        # A published split may list an item twice.
-        first = np.unique(examples.item_ids.to_numpy(zero_copy_only=False), return_index=True)[1]
-        examples = examples.take(np.sort(first))
+        raise UserError(f"part={settings.part}: no such rows in {dataset.where}; there is {parts}")
+    examples = dataset.parts[settings.part]
     assert examples.gold is not None
     read = [dataset.sources[at] for at in examples.origin]
     columns = {
@@ -93,70 +81,15 @@ def load(settings: Settings) -> Items:
         "group": examples.item_ids,
         **examples.groups,
     }
-    rows, by = pa.table(columns), "fold"
-    if settings.task == "plane":
-        rows, by = _plane(rows, settings), "class"
-    elif settings.task == "asp":
-        rows, by = _asp(rows, settings), "test"
-        sources = tuple(
-            source for source in sources if source.table.removeprefix("asp_") in settings.tables
-        )
+    rows = task.prompted(pa.table(columns).append_column("origin", [examples.origin]), settings)
+    # A table none of whose rows is asked is not a source.
+    asked = {*rows["origin"].to_pylist()} | {*range(len(dataset.sources))} - {*examples.origin}
+    sources = [source for at, source in enumerate(dataset.sources) if at in asked]
+    rows = rows.drop_columns("origin")
     if settings.limit is not None:
+        by = PROMPTS[settings.task].group or "fold"
         rows = _limited(rows, by, settings.limit, settings.seed)
-    return Items(settings.task, "two_shot" if settings.shots else "zero_shot", rows, sources)
-
-
-def _plane(rows: pa.Table, settings: Settings) -> pa.Table:
-    """PLANE's rows with their fold and group; with examples, those whose group is whole."""
-    size = rows.num_rows
-    fold = settings.fold if settings.scheme == "two_shot" else f"{settings.scheme}/{settings.fold}"
-    rows = _with(rows, fold=pa.array([fold] * size), group=rows["group_id"])
-    rows = _with(rows, inference_type=rows["inference_type"].cast(pa.int64()))
-    if not settings.shots:
-        return rows
-    types: dict[str, set[int]] = defaultdict(set)
-    groups = rows["group"].to_pylist()
-    for group, inference in zip(groups, rows["inference_type"].to_pylist(), strict=True):
-        types[group].add(inference)
-    complete = [types[group] == set(TYPES) for group in groups]
-    if not any(complete):
-        raise UserError(
-            f"shots=2: no group of edition {settings.edition}, scheme {settings.scheme} has all "
-            "three inference types, so that none can be another's example; expected shots=0, or "
-            "another scheme"
-        )
-    if not all(complete):
-        log.warning(
-            "left out: %d of %d items whose group has not all three inference types",
-            size - sum(complete),
-            size,
-        )
-    return rows.filter(pa.array(complete))
-
-
-def _asp(rows: pa.Table, settings: Settings) -> pa.Table:
-    """ASP's rows of the tables and the variant that are asked, with the table as their fold."""
-    tests = [test.partition(".")[2] for test in rows["test"].to_pylist()]
-    rows = _with(rows, fold=rows["task"], test=pa.array(tests, pa.string()))
-    selected = [
-        fold in settings.tables and (fold == "entailment" or variant == settings.variant)
-        for fold, variant in zip(rows["fold"].to_pylist(), rows["variant"].to_pylist(), strict=True)
-    ]
-    rows = rows.filter(pa.array(selected, pa.bool_()))
-    for name in settings.tables:
-        if name not in rows["fold"].to_pylist():
-            raise UserError(
-                f"variant={settings.variant}: no rows in the table asp_{name}, edition "
-                f"{settings.edition}"
-            )
-    return rows
-
-
-def _with(rows: pa.Table, **columns: Any) -> pa.Table:
-    """Rows with other columns in the place of those of these names."""
-    for name, column in columns.items():
-        rows = rows.set_column(rows.schema.get_field_index(name), name, column)
-    return rows
+    return Items(task, "two_shot" if settings.shots else "zero_shot", rows, tuple(sources))
 
 
 def _limited(rows: pa.Table, by: str, limit: int, seed: int) -> pa.Table:
@@ -178,7 +111,7 @@ def _limited(rows: pa.Table, by: str, limit: int, seed: int) -> pa.Table:
 
 def questions(items: Items, prompts: Prompts, settings: Settings) -> list[Question]:
     """Every question about every item, in the order of items, templates and verbalisers."""
-    names = list(FIELDS[items.task])
+    names = list(FIELDS[items.task.name])
     fields = items.rows.select(names).to_pylist()
     blanks = [dict.fromkeys(names, blank) for blank in prompts.content_free]
     contexts = _contexts(items, settings.shots)
@@ -211,20 +144,22 @@ def _contexts(
     """For each item the orders of its examples, these as (row, label)."""
     if not shots:
         return [[(None, ())]] * items.rows.num_rows
-    labels = [LABELS[items.task].index(gold) for gold in items.rows["gold"].to_pylist()]
-    types: list[int] = items.rows["inference_type"].to_pylist()
+    name, number = items.task.name, PROMPTS[items.task.name].number
+    assert number is not None
+    labels = [LABELS[name].index(gold) for gold in items.rows["gold"].to_pylist()]
+    numbers: list[int] = items.rows[number].to_pylist()
     groups: dict[Any, list[int]] = defaultdict(list)
     for at, group in enumerate(items.rows["group"].to_pylist()):
         groups[group].append(at)
     contexts = []
     for at, group in enumerate(items.rows["group"].to_pylist()):
         neighbours = sorted(
-            (other for other in groups[group] if other != at), key=types.__getitem__
+            (other for other in groups[group] if other != at), key=numbers.__getitem__
         )
         contexts.append(
             [
                 (
-                    ",".join(str(types[example]) for example in order),
+                    ",".join(str(numbers[example]) for example in order),
                     [(example, labels[example]) for example in order],
                 )
                 for order in itertools.permutations(neighbours)

@@ -7,20 +7,18 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean, stdev
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from analysis import prompts as analysis
-from analysis import transfer
 from conf import UserError
 from conf.progress import Progress, duration
-from training import launch, metrics, predictions
+from training import launch, predictions
 from training.batching import evaluation_batches
 from training.files import replace_text
+from training.markdown_table import markdown
 from training.models.loading import ModelSource, resolve
 from training.models.pretrained import find
 from training.prompting import items as asking
@@ -255,7 +253,7 @@ def _rows(work: Work, answers: Mapping[bytes, Answer], run_id: str) -> pa.Table:
     return predictions.rows(
         len(questions),
         run_id=run_id,
-        task=work.items.task,
+        task=work.settings.task,
         scheme=work.items.scheme,
         predicted=predicted,
         scores=scores,
@@ -290,86 +288,9 @@ def _outcome(work: Work, computed: Computed, folder: Path, run_id: str) -> Outco
 
 def _results(work: Work, rows: pa.Table) -> tuple[dict[str, float], str]:
     """Figures by name, shares from 0 to 1, and the table as it is printed, in percent."""
-    task = work.items.task
     at = pa.array([question.item for question in work.questions])
-    for name in {"plane": ("class", "inference_type"), "asp": ("test",)}.get(task, ()):
-        rows = rows.append_column(name, work.items.rows[name].take(at))
-    figures, columns, caption = {"plane": _plane, "asp": _asp, "adept": _adept}[task](rows)
-    return figures, f"{caption}\n\n{transfer.markdown(pa.table(columns))}"
-
-
-# Figures by name, columns of the printed table, and what stands above it.
-Results: TypeAlias = tuple[dict[str, float], dict[str, list[str]], str]
-
-
-def _plane(rows: pa.Table) -> Results:
-    always = LABELS["plane"][1]
-    tables = {"restricted choice": analysis.cells(rows, "restricted")}
-    if analysis.first_tokens(rows):
-        tables = {"first token": analysis.cells(rows, "first"), **tables}
-    tables[f"always {always}"] = analysis.always(rows, always)
-    figures: dict[str, float] = {}
-    columns: dict[str, list[str]] = {}
-    for name, data in tables.items():
-        class_rows = analysis.class_table(data).to_pylist()
-        columns["class"] = [row["row"] for row in class_rows]
-        columns[name] = [_percent(row["mean"], row["deviation"]) for row in class_rows]
-        for row in class_rows:
-            _add(figures, f"{name.split()[0]}/f1", row["row"], row["mean"], row["deviation"])
-    return figures, columns, "F1 (%), mean ± standard deviation"
-
-
-def _asp(rows: pa.Table) -> Results:
-    test_rows = analysis.asp_table(rows).to_pylist()
-    figures: dict[str, float] = {}
-    for row in test_rows:
-        name = f"{row['task']}.{row['test']}"
-        _add(figures, "accuracy", name, row["mean"], row["deviation"])
-        figures[f"majority/{name}"] = row["majority"]
-    columns = {
-        "task": [row["task"] for row in test_rows],
-        "test": [row["test"] for row in test_rows],
-        "rows": [f"{row['rows']:,}" for row in test_rows],
-        "prompts": [str(row["prompts"]) for row in test_rows],
-        "accuracy": [_percent(row["mean"], row["deviation"]) for row in test_rows],
-        "majority": [_percent(row["majority"], None) for row in test_rows],
-    }
-    return figures, columns, "accuracy (%), mean ± standard deviation over prompts"
-
-
-def _adept(rows: pa.Table) -> Results:
-    """Accuracy and macro-F1 of the most probable label: means, and deviations over prompts."""
-    labels = LABELS["adept"]
-    gold = np.array([labels.index(name) for name in rows["gold"].to_pylist()])
-    answers = np.array(rows["scores"].to_pylist()).argmax(axis=1)
-    names = zip(rows["prompt"].to_pylist(), rows["verbaliser"].to_pylist(), strict=True)
-    prompts = np.array([" ".join(name) for name in names])
-    scores = [
-        metrics.classification(gold[rows_of_prompt], answers[rows_of_prompt], labels)
-        for rows_of_prompt in (prompts == name for name in np.unique(prompts))
-    ]
-    figures: dict[str, float] = {"majority": scores[0]["majority"]}
-    columns = {"prompts": [str(len(scores))], "rows": [f"{len(gold) // len(scores):,}"]}
-    for name in ("accuracy", "macro_f1"):
-        values = [prompt_scores[name] for prompt_scores in scores]
-        figures[name] = fmean(values)
-        spread = stdev(values) if len(values) > 1 else None
-        if spread is not None:
-            figures[f"{name}_deviation"] = spread
-        columns[name] = [_percent(figures[name], spread)]
-    columns["majority"] = [_percent(figures["majority"], None)]
-    return figures, columns, "ADEPT (%), mean ± standard deviation over prompts"
-
-
-def _add(
-    figures: dict[str, float], kind: str, name: str, mean: float, deviation: float | None
-) -> None:
-    """Enter a mean, and its deviation where there is one."""
-    figures[f"{kind}/{name}"] = mean
-    if deviation is not None:
-        figures[f"{kind}_deviation/{name}"] = deviation
-
-
-def _percent(mean: float, deviation: float | None) -> str:
-    spread = "" if deviation is None else f" ± {100 * deviation:.1f}"
-    return f"{100 * mean:.1f}{spread}"
+    items = work.items.rows
+    for name in set(items.column_names) - set(rows.column_names):
+        rows = rows.append_column(name, items[name].take(at))
+    figures, columns, caption = work.items.task.prompt_results(rows)
+    return figures, f"{caption}\n\n{markdown(pa.table(columns))}"

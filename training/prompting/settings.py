@@ -6,7 +6,11 @@ from dataclasses import dataclass
 
 from conf import UserError, setting
 from conf.checks import check_distinct, check_least
+from etl.registry import DATASETS
 from training.settings import Recorded
+
+PROMPTS = {name: dataset.prompts for name, dataset in DATASETS.items() if dataset.prompts}
+"""How the items of each dataset are asked, as declared."""
 
 
 @dataclass(frozen=True)
@@ -17,7 +21,7 @@ class Settings(Recorded):
         help="language model, masked, causal or encoder-decoder: a name on the hub, or a folder",
         example="model=bert-base-cased",
     )
-    task: str = setting("plane", help="what is asked", choices=("plane", "asp", "adept"))
+    task: str = setting("plane", help="what is asked", choices=tuple(PROMPTS))
     shots: int = setting(
         0, help="examples before each item: 2 (PLANE, section 4: its group's other items) or 0"
     )
@@ -83,10 +87,10 @@ class Settings(Recorded):
     )
 
     def __post_init__(self) -> None:
-        if self.shots not in (0, 2):
-            raise UserError(f"shots={self.shots}: expected 2, the paper's, or 0")
-        if self.shots and self.task != "plane":
-            raise UserError(f"task={self.task} shots={self.shots}: expected shots=0")
+        shots = sorted(PROMPTS[self.task].shots, reverse=True)
+        if self.shots not in shots:
+            expected = " or ".join(map(str, shots))
+            raise UserError(f"task={self.task} shots={self.shots}: expected {expected}")
         check_least(self, 1, "batch_size", "limit")
         check_distinct(self, "templates", "verbalisers", "tables")
         if not self.tables:
@@ -95,6 +99,6 @@ class Settings(Recorded):
     @property
     def prompt_file(self) -> str:
         """The prompts, by name or path."""
-        if self.prompts is not None:
-            return self.prompts
-        return "plane_zero_shot" if self.task == "plane" and not self.shots else self.task
+        declared = PROMPTS[self.task]
+        zero_shot = None if self.shots else declared.zero_shot
+        return self.prompts or zero_shot or declared.file

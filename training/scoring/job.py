@@ -18,8 +18,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import conf
-from analysis import label_map, transfer
-from analysis.label_map import Reading, Undefined
 from conf import JobFailed, UserError
 from conf.progress import Progress
 from training import grid, launch, predictions
@@ -29,6 +27,9 @@ from training.files import replace_text
 from training.models.loading import resolve
 from training.models.pretrained import find, longest
 from training.runs import Outcome, Plan, Runs, folder_name
+from training.scoring import label_map
+from training.scoring.label_map import Reading, Undefined
+from training.scoring.matrix import matrix
 from training.scoring.report import details, matrix_text, names_of
 from training.scoring.settings import Settings
 from training.scoring.sources import ScoredModel, scored_model
@@ -134,7 +135,8 @@ def _check_length(model: ScoredModel, limit: int | None) -> None:
 
 def _cell(model: ScoredModel, target: Target, settings: Settings, content: str) -> Cell:
     task = target.task(model.form)
-    if (model.form == "text") != (target.name == "sygns"):
+    declared = task.declared
+    if (model.form == "text") != (declared is not None and declared.labels is None):
         # One of the two has no labels: this raises the reason.
         label_map.reading(model.labels, ())
     dataset = target.dataset(model.form)
@@ -351,12 +353,14 @@ def _report(
     prediction_rows = pa.concat_tables(
         [pq.read_table(cell.folder / "predictions.parquet") for cell in cells]
     )
-    matrix = transfer.matrix(prediction_rows)
-    text = matrix_text(matrix, names_of([cell.model for cell in cells]), undefined)
+    cell_scores = matrix(prediction_rows)
+    text = matrix_text(cell_scores, names_of([cell.model for cell in cells]), undefined)
     print(text)
     if len({result["model"] for result in results}) == 1:
         for cell in cells:
             print((cell.folder / "scores.md").read_text(encoding="utf-8"))
     if parent is not None:
         parent.text(text, "matrix.md")
-        parent.text(json.dumps(matrix.to_pylist(), indent=1, ensure_ascii=False), "matrix.json")
+        parent.text(
+            json.dumps(cell_scores.to_pylist(), indent=1, ensure_ascii=False), "matrix.json"
+        )

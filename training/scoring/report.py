@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
-from analysis import transfer
 from etl.registry import DATASETS
+from training.markdown_table import markdown
+from training.scoring import matrix
 from training.scoring.sources import ScoredModel
 from training.tasks import Examples
 
@@ -32,11 +33,11 @@ def matrix_text(
     lines = [
         "Accuracy in percent (95 % interval), by what the model was trained on:",
         "",
-        transfer.markdown(transfer.grid(cells, names=names)),
+        markdown(matrix.grid(cells, names=names)),
         "",
         "Macro-F1 in percent:",
         "",
-        transfer.markdown(transfer.grid(cells, "macro_f1", names)),
+        markdown(matrix.grid(cells, "macro_f1", names)),
         "",
     ]
     for (model, key), reason in undefined.items():
@@ -46,32 +47,35 @@ def matrix_text(
 
 def details(title: str, rows: pa.Table, examples: Examples, task: str) -> str:
     """Tables of one cell: scores, and accuracy and the model's own answers by group."""
-    parts = [f"## {title}", transfer.markdown(_scores(rows), 4)]
+    parts = [f"## {title}", markdown(_scores(rows), 4)]
     dataset = DATASETS.get(task)
-    for name in dataset.training.groups if dataset is not None and dataset.labels else ():
+    if dataset is None or dataset.labels is None:
+        return "\n\n".join(parts) + "\n"
+    by = None if dataset.prompts is None else dataset.prompts.group
+    for name in dataset.training.groups:
         if name not in examples.groups or len(examples.group(name)) < 2:
             continue
         groups = _groups(examples, name)
         title = name.replace("_", " ")
-        parts += [f"Accuracy by {title}:", _in_percent(transfer.accuracy_by_group(rows, groups))]
-        if task == "plane" and name == "class":
-            by_class = transfer.f1_by_group(rows, groups)
+        parts += [f"Accuracy by {title}:", _in_percent(matrix.accuracy_by_group(rows, groups))]
+        if dataset.training.measure == "f1" and name == by:
+            by_class = matrix.f1_by_group(rows, groups)
             parts += [
                 "F1 by class (a third label apart, and taken for the negative), in percent; "
-                f"average {100 * transfer.average(by_class):.1f}:",
+                f"average {100 * matrix.average(by_class):.1f}:",
                 _in_percent(by_class),
             ]
-        if name in ("class", "test") and rows.column("text").null_count == 0:
+        if name == by and rows.column("text").null_count == 0:
             parts += [
                 f"The model's own answers by {title} and gold label, share of these in percent:",
-                _in_percent(transfer.answers_by_group(rows, groups)),
+                _in_percent(matrix.answers_by_group(rows, groups)),
             ]
     return "\n\n".join(parts) + "\n"
 
 
 def _scores(rows: pa.Table) -> pa.Table:
     names = ["answers", "rows", "accuracy", "low", "high", "macro_f1", "majority"]
-    return transfer.matrix(rows).select(names)
+    return matrix.matrix(rows).select(names)
 
 
 def _groups(examples: Examples, name: str) -> dict[str, str]:
@@ -93,4 +97,4 @@ def _in_percent(table: pa.Table) -> str:
         name: [100 * v for v in column.to_pylist()] if pa.types.is_floating(column.type) else column
         for name, column in zip(table.column_names, table.columns, strict=True)
     }
-    return transfer.markdown(pa.table(columns))
+    return markdown(pa.table(columns))

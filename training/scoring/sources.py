@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis import label_map
 from conf import UserError
 from training.models.loading import ModelSource
+from training.scoring import label_map
 from training.tasks import Form
 from training.tasks.adept import LABELS
 

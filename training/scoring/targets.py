@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from analysis.label_map import Undefined
 from conf import UserError
 from training import tasks
+from training.scoring.label_map import Undefined
 from training.tasks import Dataset, Examples, Form, Task
 
 

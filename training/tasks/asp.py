@@ -18,6 +18,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -29,8 +30,21 @@ from etl.asp.declaration import DATASET
 from etl.asp.lexicon import DIMENSIONS
 from etl.asp.splits import ROUNDS
 from etl.lake import arrow
+from training.prompting import scores
+from training.prompting.scores import Results
 from training.tasks import reading
-from training.tasks.dataset import Dataset, Examples, Predicted, Source, Task, strings
+from training.tasks.dataset import (
+    Dataset,
+    Examples,
+    Predicted,
+    Source,
+    Task,
+    strings,
+    with_columns,
+)
+
+if TYPE_CHECKING:
+    from training.prompting.settings import Settings as Prompting
 
 _OUTCOME_OF = np.array([0, 1, 1])
 # The table that each scheme takes its rows from.
@@ -195,13 +209,11 @@ class Asp(Task):
             labels = reading.label_ids(rows, DATASET.trained_labels, source, "item_id")
         gold = reading.label_ids(rows, DATASET.labels, source, "item_id")
         if self.settings.full_stops == "normalised":
-            for name in ("premise", "hypothesis"):
-                texts = with_full_stop(strings(rows[name]))
-                rows = rows.set_column(rows.schema.get_field_index(name), name, texts)
+            names = ("premise", "hypothesis")
+            rows = with_columns(rows, **{n: with_full_stop(strings(rows[n])) for n in names})
         kind = source.table.removeprefix("asp_")
         test = pc.binary_join_element_wise(kind, strings(rows["test"]), ".")
-        rows = rows.drop_columns("test").append_column("test", test)
-        rows = rows.append_column("task", pa.array([kind] * rows.num_rows, pa.string()))
+        rows = with_columns(rows, test=test, task=pa.array([kind] * rows.num_rows, pa.string()))
         return Examples.of(
             _with_robustness(rows),
             "item_id",
@@ -211,6 +223,30 @@ class Asp(Task):
             gold=gold,
             origin=np.full(rows.num_rows, origin, dtype=np.int8),
         )
+
+    @classmethod
+    def prompt_values(cls, settings: Prompting) -> dict[str, Any]:
+        return {"scheme": "all"}
+
+    def prompted(self, rows: pa.Table, settings: Prompting) -> pa.Table:
+        """The rows of the tables and the variant that are asked, with the table as their fold."""
+        tests = pc.replace_substring_regex(rows["test"], r"^[^.]*\.", "")
+        rows = with_columns(rows, fold=rows["task"], test=tests)
+        of_variant = pc.or_kleene(
+            pc.equal(rows["fold"], "entailment"), pc.equal(rows["variant"], settings.variant)
+        )
+        of_table = pc.is_in(rows["fold"], value_set=pa.array(settings.tables))
+        rows = rows.filter(pc.and_kleene(of_table, of_variant))
+        for name in settings.tables:
+            if name not in rows["fold"].to_pylist():
+                raise UserError(
+                    f"variant={settings.variant}: no rows in the table asp_{name}, edition "
+                    f"{settings.edition}"
+                )
+        return rows
+
+    def prompt_results(self, rows: pa.Table) -> Results:
+        return scores.by_test(rows)
 
     def together(self, dataset: Dataset, predicted: Mapping[str, Predicted]) -> dict[str, float]:
         """``all/accuracy…`` of test and leaking rows together, as the paper scores its rows."""
@@ -234,7 +270,7 @@ def _with_robustness(rows: pa.Table) -> pa.Table:
     judged (appendix E); entailment inference has neither."""
     numbers = pa.nulls(rows.num_rows, pa.string())
     if "variant" not in rows.column_names:
-        return rows.append_column("variant", numbers).append_column("numbers", numbers)
+        return with_columns(rows, variant=numbers, numbers=numbers)
     beyond = pc.fill_null(rows["extrapolated"], False)
     return rows.append_column("numbers", pc.if_else(beyond, "extrapolated", "judged"))
 

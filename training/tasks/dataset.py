@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,11 @@ from conf import UserError
 from etl import declaration
 from etl.draws import draw
 from training import metrics
+from training.prompting import scores
+from training.prompting.scores import Results
+
+if TYPE_CHECKING:
+    from training.prompting.settings import Settings as Prompting
 
 Ids: TypeAlias = npt.NDArray[np.int64]
 # Class ids for classification, generated texts for sequence to sequence.
@@ -122,6 +127,14 @@ def strings(column: pa.ChunkedArray | pa.Array) -> pa.StringArray:
     """A column as one array of strings."""
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     return array.cast(pa.string())
+
+
+def with_columns(table: pa.Table, **columns: pa.Array | pa.ChunkedArray) -> pa.Table:
+    """The table with further columns, or with others in the place of those of these names."""
+    for name, column in columns.items():
+        at = table.schema.get_field_index(name)
+        table = table.append_column(name, column) if at < 0 else table.set_column(at, name, column)
+    return table
 
 
 @dataclass(frozen=True)
@@ -293,6 +306,23 @@ class Task:
                 key = f"accuracy/{metrics.metric_name(name)}.{metrics.metric_name(value)}"
                 figures[key] = float(right[rows].mean())
         return figures
+
+    @classmethod
+    def prompt_values(cls, settings: Prompting) -> dict[str, Any]:
+        """The settings ``task.*``, beside the edition, of the items that a prompt asks about."""
+        return {}
+
+    def prompted(self, rows: pa.Table, settings: Prompting) -> pa.Table:
+        """The rows of a part that a prompt asks about (`training.prompting.items.Items`)."""
+        return rows
+
+    def prompt_results(self, rows: pa.Table) -> Results:
+        """The figures and the table of answers to prompts.
+
+        `rows` are those of the table predictions with the columns of `prompted`.
+        """
+        assert self.declared is not None
+        return scores.by_prompt(rows, self.declared.title, self.declared.label_names)
 
     def together(self, dataset: Dataset, predicted: Mapping[str, Predicted]) -> dict[str, float]:
         """Scores that take several parts at once; none for most tasks."""

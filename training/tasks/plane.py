@@ -8,9 +8,10 @@ rows; ``validation`` takes some of the training nouns, with all their rows, for 
 from __future__ import annotations
 
 import dataclasses
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,9 +20,17 @@ import pyarrow.compute as pc
 from conf import UserError, setting
 from etl.draws import fraction
 from etl.knowledge.english import article
+from etl.plane import TYPES
 from etl.plane.declaration import DATASET
-from training.tasks.dataset import Dataset, Examples, Form
+from training.prompting import scores
+from training.prompting.scores import Results
+from training.tasks.dataset import Dataset, Examples, Form, with_columns
 from training.tasks.labelled import LabelledTask
+
+if TYPE_CHECKING:
+    from training.prompting.settings import Settings as Prompting
+
+log = logging.getLogger("adnominal")
 
 
 @dataclass(frozen=True)
@@ -103,6 +112,45 @@ class Plane(LabelledTask):
             return dataset
         parts = {**dataset.parts, **self._validation(dataset.parts["train"])}
         return dataclasses.replace(dataset, parts=parts)
+
+    @classmethod
+    def prompt_values(cls, settings: Prompting) -> dict[str, Any]:
+        return {"scheme": settings.scheme, "fold": settings.fold, "input": "pair"}
+
+    def prompted(self, rows: pa.Table, settings: Prompting) -> pa.Table:
+        """Each item once; with examples, the items whose group has all inference types."""
+        # A published split may list an item twice.
+        first = np.unique(rows["item_id"].to_numpy(), return_index=True)[1]
+        rows = rows.take(np.sort(first))
+        scheme, fold = settings.scheme, settings.fold
+        fold = fold if scheme == "two_shot" else f"{scheme}/{fold}"
+        rows = with_columns(
+            rows,
+            fold=pa.array([fold] * rows.num_rows),
+            group=rows["group_id"],
+            inference_type=rows["inference_type"].cast(pa.int64()),
+        )
+        if not settings.shots:
+            return rows
+        types = rows.group_by("group").aggregate([("inference_type", "count_distinct")])
+        complete = types.filter(pc.equal(types["inference_type_count_distinct"], len(TYPES)))
+        if not complete.num_rows:
+            raise UserError(
+                f"shots=2: no group of edition {settings.edition}, scheme {scheme} has all three "
+                "inference types, so that none can be another's example; expected shots=0, or "
+                "another scheme"
+            )
+        kept = rows.filter(pc.is_in(rows["group"], value_set=complete["group"]))
+        if kept.num_rows < rows.num_rows:
+            log.warning(
+                "left out: %d of %d items whose group has not all three inference types",
+                rows.num_rows - kept.num_rows,
+                rows.num_rows,
+            )
+        return kept
+
+    def prompt_results(self, rows: pa.Table) -> Results:
+        return scores.by_class(rows)
 
     def _validation(self, train: Examples) -> dict[str, Examples]:
         """Training rows by noun: no noun of the validation rows is trained on."""

@@ -15,7 +15,7 @@ from conf import UserError, setting
 from etl.sygns.declaration import DATASET
 from etl.sygns.splits import PRIMITIVES, SCHEMES, modifier_class, quantifier_class
 from training.tasks import reading
-from training.tasks.dataset import Dataset, Examples, Task, strings
+from training.tasks.dataset import Dataset, Examples, Task, strings, with_columns
 
 FORMS = ("fol", "drs", "vf")
 _WITH_PRIMITIVE = SCHEMES[:2]
@@ -59,12 +59,11 @@ class Sygns(Task):
         parts = {}
         for part, rows in tables.items():
             sentences, phenomena = rows["sentence"].to_pylist(), rows["phenomena"].to_pylist()
-            classes = {
-                "quantifier": pa.array([quantifier_class(s) for s in sentences], pa.string()),
-                "modifier": pa.array([modifier_class(p) for p in phenomena], pa.string()),
-            }
-            for name, column in classes.items():
-                rows = rows.append_column(name, column)
+            rows = with_columns(
+                rows,
+                quantifier=pa.array([quantifier_class(s) for s in sentences], pa.string()),
+                modifier=pa.array([modifier_class(p) for p in phenomena], pa.string()),
+            )
             targets = strings(rows[settings.form])
             parts[part] = Examples.of(rows, items.item, ["sentence"], self.groups, targets=targets)
         return Dataset(

@@ -20,6 +20,7 @@ from analysis.rows import distinct, equal, tuples, with_column
 from analysis.runs import model_name, short_name
 from conf import UserError
 from etl.plane import CLASSES
+from training.scoring import matrix
 
 # The paper's models by the last part of their names on the hub.
 _PAPERS_MODELS = {
@@ -56,7 +57,7 @@ def accuracy(page: Plane) -> list[Block]:
         of_model = equal(rows, "model", model)
         scores += [
             {"model": model_name(model), "class": row.pop("group"), **row}
-            for row in transfer.f1_by_group(of_model, kinds).to_pylist()
+            for row in matrix.f1_by_group(of_model, kinds).to_pylist()
         ]
         if column := _column(model):
             by_class = intervals.nli(of_model, kinds, groups, lake.seed)
@@ -84,7 +85,7 @@ def transfer_variance(
     cells = {item: f"{kind} {types[item]}" for item, kind in classes.items() if item in types}
     rows = []
     for model in distinct(predictions, "model"):
-        scores = transfer.f1_by_group(equal(predictions, "model", model), cells).to_pylist()
+        scores = matrix.f1_by_group(equal(predictions, "model", model), cells).to_pylist()
         by_cell = {score["group"]: score for score in scores}
         rows += [
             {
@@ -121,7 +122,7 @@ def by_type(page: Plane) -> list[Block]:
 
 
 def errors_figure(data: pa.Table) -> Plot:
-    """`transfer.answers_by_group` of one model, by class: a bar a class and gold label, cut by what
+    """`matrix.answers_by_group` of one model, by class: a bar a class and gold label, cut by what
     the model said (figure 9, whose confusion matrices hold the same counts)."""
     rows = [
         {**row, "bar": f"{CLASS_NAMES[row['group']]}, {row['gold']}"}
@@ -151,6 +152,6 @@ def errors(page: Plane) -> list[Block]:
     classes = transfer.groups_of(page.lake.root, rows, "class")
     blocks: list[Block] = []
     for model in distinct(rows, "model"):
-        answers = transfer.answers_by_group(equal(rows, "model", model), classes)
+        answers = matrix.answers_by_group(equal(rows, "model", model), classes)
         blocks.append(FigureBlock(f"What {model_name(model)} answered", *errors_figure(answers)))
     return [*blocks, *runs_text(runs)]

@@ -14,10 +14,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from analysis import label_map, prompts
 from analysis.inference.intervals import Interval
 from analysis.rows import lists, tuples
 from etl.plane import CLASSES
+from training.prompting import scores
+from training.scoring import label_map
 
 RESAMPLES = 2_000
 
@@ -29,17 +30,17 @@ _Statistic: TypeAlias = Callable[[_Floats], _Floats]
 def prompted(
     rows: pa.Table, groups: Sequence[str], choice: str, seed: int = 0
 ) -> dict[tuple[str, str], Interval]:
-    """The means of `prompts.class_table` with their intervals, by (class or average, model).
+    """The means of `scores.class_table` with their intervals, by (class or average, model).
 
-    `rows` are those of `prompts.read`, `groups` the group of each row's item; `choice` as there.
-    Of no rows there are none.
+    `rows` are those of `analysis.prompts.read`, `groups` the group of each row's item; `choice` is
+    as there. Of no rows there are none.
     """
     if not rows.num_rows:
         return {}
     correct = [
         answer == gold
         for answer, gold in zip(
-            prompts.answers(rows, choice), rows.column("gold").to_pylist(), strict=True
+            scores.answers(rows, choice), rows.column("gold").to_pylist(), strict=True
         )
     ]
     keys = tuples(rows, "inference_type", "prompt", "verbaliser", "premise_order")
@@ -74,7 +75,7 @@ def _mean_f1(counts: _Floats) -> _Floats:
 def nli(
     predictions: pa.Table, classes: Mapping[str, str], groups: Mapping[str, str], seed: int = 0
 ) -> dict[str, Interval]:
-    """The scores of `transfer.f1_by_group` and their average with intervals, by class or average.
+    """The scores of `matrix.f1_by_group` and their average with intervals, by class or average.
 
     `predictions` are one model's, `classes` and `groups` say of each item which it is of. A third
     label is always wrong, as there.
@@ -131,7 +132,7 @@ def _bootstrapped(
         intervals[kind] = _interval(estimates[-1], draws[-1], number)
     if parts:
         mean = float(np.mean(estimates))
-        intervals[prompts.AVERAGE] = _interval(mean, np.mean(draws, axis=0), items)
+        intervals[scores.AVERAGE] = _interval(mean, np.mean(draws, axis=0), items)
     return intervals
 
 

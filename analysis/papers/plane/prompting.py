@@ -22,6 +22,7 @@ from analysis.rows import equal, schema
 from analysis.runs import model_name
 from conf import UserError
 from etl.plane import CLASSES
+from training.prompting import scores
 
 # The paper's models by the last part of their names on the hub.
 _PAPERS_MODELS = {
@@ -35,7 +36,7 @@ _PAPERS_MODELS = {
 _PROMPT = "python training/prompt.py conf/training/{}.yaml model=bert-base-cased lake=LAKE"
 _TWO_SHOT, _ZERO_SHOT = _PROMPT.format("plane_prompt"), _PROMPT.format("plane_zero_shot")
 _TABLES = ("predictions", "plane_items")
-# How answers are read (`prompts.CHOICES`).
+# How answers are read (`training.prompting.scores.answers`).
 _READ = {
     "first": "by the first predicted token, as in the paper",
     "restricted": "by the more probable of the verbaliser's words",
@@ -49,7 +50,7 @@ def _choices(rows: pa.Table) -> list[tuple[str, pa.Table]]:
 
 
 def _layout(data: pa.Table) -> pa.Table:
-    """`prompts.class_table` with a row a class and a column a model: 69.9 ± 38.0."""
+    """`scores.class_table` with a row a class and a column a model: 69.9 ± 38.0."""
     rows: dict[str, dict[str, str]] = {}
     for cell in data.to_pylist():
         text = percent(cell["mean"])
@@ -86,9 +87,9 @@ def _prompt_table(
     ours = _ours(page, firsts) if firsts.num_rows else {}
     blocks = comparison("plane", name, ours, caption, missing=Missing(command))
     for choice, answers in _choices(rows):
-        data = prompts.class_table(prompts.cells(answers, choice))
+        data = scores.class_table(scores.cells(answers, choice))
         blocks.append(Table(f"Ours, F1 in percent, {_READ[choice]}", _layout(data)))
-    always = prompts.class_table(prompts.always(rows, "entailed"))
+    always = scores.class_table(scores.always(rows, "entailed"))
     return [*blocks, Table("Always answering that it is entailed", _layout(always))]
 
 
@@ -165,7 +166,7 @@ def _models(rows: pa.Table) -> str:
 def _variance(rows: pa.Table) -> list[Block]:
     blocks: list[Block] = []
     for choice, answers in _choices(rows):
-        data = prompts.template_variance(prompts.cells(answers, choice))
+        data = prompts.template_variance(scores.cells(answers, choice))
         caption = (
             f"F1 by inference type, {_READ[choice]}; whiskers are a standard deviation over models "
             f"and orders ({_models(answers)})"
@@ -195,7 +196,7 @@ def order_of_examples(page: Plane) -> list[Block]:
     """Whether the last example's label is taken over."""
     blocks: list[Block] = []
     for choice, answers in _choices(page.two_shot):
-        data = prompts.recency(prompts.cells(answers, choice))
+        data = prompts.recency(scores.cells(answers, choice))
         caption = (
             f"F1 by order of the examples, {_READ[choice]}; whiskers are a standard deviation over "
             f"models ({_models(answers)})"

@@ -4,9 +4,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from analysis import prompts, transfer
 from analysis.papers.plane import intervals
 from etl.registry import DATASETS
+from training.prompting.scores import cells, class_table
+from training.scoring import matrix
 
 PLANE = DATASETS["plane"].label_names
 
@@ -35,9 +36,7 @@ def answered(kinds: str, types: list[int], right: list[bool]) -> pa.Table:
 def test_means_are_those_of_the_table():
     rows = answered("IIIISS", [1, 1, 2, 2, 1, 1], [True, False, True, True, False, False])
     scores = intervals.prompted(rows, list("ababxy"), "first")
-    table = {
-        row["row"]: row["mean"] for row in prompts.class_table(prompts.cells(rows)).to_pylist()
-    }
+    table = {row["row"]: row["mean"] for row in class_table(cells(rows)).to_pylist()}
     assert {kind: score.estimate for (kind, _), score in scores.items()} == pytest.approx(table)
     # Of I the groups are right in both types, or in one of them: F1 from 1/2 to 1.
     score = scores["I", "bert"]
@@ -60,10 +59,10 @@ def test_scores_of_nli_are_those_of_the_table():
     )
     kinds = {item: "IO"[at % 2] for at, item in enumerate(items)}
     scores = intervals.nli(rows, kinds, {item: item for item in items})
-    table = transfer.f1_by_group(rows, kinds)
+    table = matrix.f1_by_group(rows, kinds)
     for row in table.to_pylist():
         assert scores[row["group"]].estimate == pytest.approx(row["f1"])
-    assert scores["average"].estimate == pytest.approx(transfer.average(table))
+    assert scores["average"].estimate == pytest.approx(matrix.average(table))
     assert all(answer.low < answer.estimate < answer.high for answer in scores.values())
     # Items that stand and fall together say less than as many alone.
     groups = {item: answers[at] for at, item in enumerate(items)}

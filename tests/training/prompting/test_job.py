@@ -18,6 +18,7 @@ from etl.lake import arrow
 from tests.training.ranks import PATIENCE, group
 from training.prompting import job
 from training.prompting.job import prompt
+from training.prompting.scores import cells, class_table
 from training.prompting.scoring import Masked
 from training.prompting.settings import Settings
 
@@ -89,7 +90,7 @@ def test_two_shot_answers_are_in_the_lake(asked, bert, capsys):
     assert all(r["predicted"] == words.get(r["text"]) for r in found)
     assert all(len(r["scores"]) == 2 and max(r["scores"]) < 0 for r in found)
     table = analysis.read(asked.lake, result["run_id"])
-    expected = analysis.class_table(analysis.cells(table, "restricted")).to_pylist()
+    expected = class_table(cells(table, "restricted")).to_pylist()
     shown = capsys.readouterr().out
     for own in expected:
         assert result["figures"][f"restricted/f1/{own['row']}"] == own["mean"]

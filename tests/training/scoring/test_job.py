@@ -10,7 +10,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import conf
-from analysis import transfer
 from conf import UserError
 from etl.adept import LABELS as ADEPT
 from etl.lake import arrow
@@ -18,6 +17,7 @@ from tests.training.scoring.conftest import record, results
 from training import tasks
 from training.models import seq2seq
 from training.scoring.job import prepare, score
+from training.scoring.matrix import OWN, matrix
 from training.scoring.settings import Settings
 from training.settings import Seq2Seq
 
@@ -106,10 +106,10 @@ def test_predictions_are_in_the_words_of_the_task(rows, models):
 
 def test_the_matrix_is_that_of_the_predictions(place, rows):
     folder = place[0]
-    cells = transfer.matrix(rows).to_pylist()
+    cells = matrix(rows).to_pylist()
     # ADEPT has five labels: scored in these, and two-way.
     assert len(cells) == 3 * 3
-    by_run = {cell["run_id"]: cell for cell in cells if cell["answers"] == transfer.OWN}
+    by_run = {cell["run_id"]: cell for cell in cells if cell["answers"] == OWN}
     for result in results(folder / "out"):
         cell = by_run[result["run_id"]]
         assert cell["accuracy"] == pytest.approx(result["figures"]["accuracy"])

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import conf
-from analysis.label_map import Undefined
 from conf import UserError
 from tests.training.tasks import lake as tables
 from training.job import prepare
+from training.scoring.label_map import Undefined
 from training.scoring.targets import Target
 from training.settings import Settings
 

@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 import conf
-from analysis import label_map
-from analysis.label_map import Undefined, canonical, holds, in_order, reading, two_way
 from etl.adept import LABELS as ADEPT
+from training.scoring import label_map
+from training.scoring.label_map import Undefined, canonical, holds, in_order, reading, two_way
 
 NLI = ("entailment", "neutral", "contradiction")
 PLANE = ("not entailed", "entailed")

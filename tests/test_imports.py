@@ -1,0 +1,45 @@
+"""Imports between the packages point one way: etl <- training <- analysis."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+FORBIDDEN = {
+    "etl": {"training", "analysis", "benchmarks", "tests"},
+    "training": {"analysis", "benchmarks", "tests", "pyspark"},
+    "analysis": {"benchmarks", "tests", "pyspark"},
+}
+
+
+def imported(source: str) -> Iterator[str]:
+    """The packages that a module imports, in its functions too."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]
+
+
+@pytest.mark.parametrize("package", FORBIDDEN)
+def test_no_package_imports_one_that_builds_on_it(package: str) -> None:
+    modules = sorted((ROOT / package).rglob("*.py"))
+    assert modules
+    wrong = {
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in modules
+        for name in imported(path.read_text(encoding="utf-8"))
+        if name in FORBIDDEN[package]
+    }
+    assert wrong == set()
+
+
+def test_the_check_sees_imports_in_functions() -> None:
+    source = (
+        "import os.path\ndef f():\n    from analysis.runs import Run\n    import training as t\n"
+    )
+    assert set(imported(source)) == {"os", "analysis", "training"}

@@ -1,0 +1,166 @@
+"""Matrices and tables of errors, from literal predictions."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from analysis.inference.intervals import wilson
+from etl.lake.tables import table
+from training.markdown_table import markdown
+from training.scoring import matrix
+from training.scoring.matrix import OWN, TWO_WAY
+
+ADEPT = [("equally likely", "equally likely")] * 3 + [("less likely", "impossible")]
+
+
+def rows(pairs, *, model="m", task="plane", run="r", texts=None, scheme="published", fold="1"):
+    """Rows of predictions of (gold, predicted) pairs; items are called 0, 1, …"""
+    texts = texts or [None] * len(pairs)
+    return pa.Table.from_pylist(
+        [
+            {
+                "run_id": run,
+                "task": task,
+                "edition": "published",
+                "scheme": scheme,
+                "fold": fold,
+                "item_id": str(at),
+                "gold": gold,
+                "predicted": predicted,
+                "text": text,
+                "model": model,
+            }
+            for at, ((gold, predicted), text) in enumerate(zip(pairs, texts, strict=True))
+        ],
+        schema=table("predictions").schema,
+    )
+
+
+def nli(pairs):
+    """(gold, own label) of a model of three labels, read as PLANE's two."""
+    says = {"entailment": "entailed"}
+    return rows(
+        [(gold, says.get(own, "not entailed")) for gold, own in pairs],
+        texts=[own for _, own in pairs],
+    )
+
+
+def test_a_cell_stands_beside_its_majority():
+    (cell,) = matrix.matrix(
+        rows([("entailed", "entailed")] * 6 + [("not entailed", "entailed")] * 4)
+    ).to_pylist()
+    interval = wilson(6, 10)
+    assert (cell["rows"], cell["accuracy"], cell["majority"]) == (10, 0.6, 0.6)
+    assert (cell["low"], cell["high"]) == (interval.low, interval.high)
+    assert cell["macro_f1"] == pytest.approx(0.375)  # 0.75 and 0
+    assert (cell["answers"], cell["classes"]) == (OWN, 2)
+
+
+def test_more_than_two_labels_are_scored_two_ways():
+    own, two = matrix.matrix(rows(ADEPT, task="adept_5")).to_pylist()
+    assert (own["answers"], own["accuracy"], own["majority"]) == (OWN, 0.75, 0.75)
+    # Impossible for less likely is right where only "does not hold" is asked.
+    assert (two["answers"], two["accuracy"], two["classes"]) == (TWO_WAY, 1.0, 2)
+
+
+def test_labels_that_are_none_of_ours_have_no_second_row():
+    found = matrix.matrix(rows([("a", "b"), ("b", "b"), ("c", "c")], task="pairs_x"))
+    assert found.column("answers").to_pylist() == [OWN]
+
+
+def test_generated_texts_are_right_or_wrong():
+    pairs = [("exists x.dog(x)", None), ("all x.dog(x)", None)]
+    (cell,) = matrix.matrix(
+        rows(pairs, task="sygns_fol", texts=["exists x.dog(x)", "exists x.cat(x)"])
+    ).to_pylist()
+    assert cell["accuracy"] == 0.5
+    assert cell["macro_f1"] is None
+    assert cell["majority"] is None
+    cells = pa.Table.from_pylist([cell])
+    assert matrix.grid(cells).to_pylist()[1]["sygns_fol published 1"] is None
+    assert matrix.grid(cells, "macro_f1").to_pylist()[0]["sygns_fol published 1"] is None
+
+
+def test_the_grid_has_models_by_tasks():
+    every = [
+        rows([("entailed", "entailed"), ("not entailed", "entailed")], model="a", run="1"),
+        rows(ADEPT, model="a", task="adept_5", run="2", scheme="random", fold=""),
+        rows([("entailed", "not entailed"), ("not entailed", "entailed")], model="b", run="3"),
+    ]
+    cells = matrix.matrix(pa.concat_tables(every))
+    found = matrix.grid(cells, names={"a": "ADEPT"})
+    assert found.column_names == [
+        "trained_on",
+        "plane published 1",
+        "adept_5 random",
+        "adept_5 random, two-way",
+    ]
+    assert found.column("trained_on").to_pylist() == ["ADEPT", "b", "majority"]
+    column = found.column("plane published 1").to_pylist()
+    assert column[0].startswith("50.0 (")
+    assert column[1].startswith("0.0 (0.0–")
+    assert column[2] == "50.0"
+    assert found.column("adept_5 random").to_pylist()[1] is None
+    assert "| b | 0.0 (0.0–65.8) | – | – |" in markdown(found)
+    only = matrix.grid(cells, "macro_f1")
+    assert only.column("trained_on").to_pylist() == ["a", "b"]
+
+
+def test_no_rows_are_an_error():
+    with pytest.raises(ValueError, match="no predictions"):
+        matrix.matrix(rows([]))
+    for function in (
+        matrix.accuracy_by_group,
+        matrix.answers_by_group,
+        matrix.f1_by_group,
+    ):
+        with pytest.raises(ValueError, match="no item has a group"):
+            function(rows([("entailed", "entailed")]), {})
+
+
+def test_the_third_label_stands_apart():
+    pairs = [
+        ("entailed", "entailment"),
+        ("entailed", "neutral"),
+        ("not entailed", "neutral"),
+        ("not entailed", "contradiction"),
+    ]
+    found = matrix.answers_by_group(nli(pairs), {"0": "I", "1": "I", "2": "S", "3": "S"})
+    shares = {(r["group"], r["gold"], r["answer"]): r["share"] for r in found.to_pylist()}
+    assert shares["I", "entailed", "neutral"] == 0.5
+    assert shares["I", "entailed", "contradiction"] == 0
+    assert shares["S", "not entailed", "contradiction"] == 0.5
+
+
+def test_f1_is_weighted_by_gold():
+    # Always no: nothing of intersective items, 2/3 · 0.8 of intensional ones.
+    always_no = [("entailed", "contradiction")] * 3 + [
+        ("not entailed", "contradiction"),
+        ("not entailed", "contradiction"),
+        ("entailed", "contradiction"),
+    ]
+    groups = dict(zip("012345", "IIIOOO", strict=True))
+    first, second = matrix.f1_by_group(nli(always_no), groups).to_pylist()
+    assert (first["group"], first["f1"], second["group"]) == ("I", 0, "O")
+    assert second["f1"] == pytest.approx(2 / 3 * 0.8)
+    assert second["accuracy"] == pytest.approx(2 / 3)
+
+
+def test_a_neutral_answer_is_wrong_in_three_and_no_in_two_ways():
+    pairs = [("not entailed", "neutral"), ("not entailed", "contradiction")]
+    (found,) = matrix.f1_by_group(nli(pairs), {"0": "O", "1": "O"}).to_pylist()
+    assert found["f1"] == pytest.approx(2 / 3)
+    assert (found["f1_two_way"], found["accuracy"], found["third"]) == (1.0, 1.0, 0.5)
+
+
+def test_the_average_is_that_of_classes():
+    table_5 = pa.table({"group": ["I", "S", "O"], "f1": [17.1, 24.1, 57.4]})
+    assert matrix.average(table_5) == pytest.approx(32.8, abs=0.1)
+
+
+def test_accuracy_by_group():
+    pairs = [("entailed", "entailed"), ("not entailed", "entailed"), ("entailed", "entailed")]
+    found = matrix.accuracy_by_group(rows(pairs), {"0": "a", "1": "a"})
+    (own,) = found.to_pylist()
+    assert (own["group"], own["rows"], own["accuracy"], own["majority"]) == ("a", 2, 0.5, 0.5)

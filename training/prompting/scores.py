@@ -1,0 +1,288 @@
+"""Scores of prompted models: PLANE's tables 4 and 8, ASP's zero-shot rows, and accuracy by prompt.
+
+All from rows of the table ``predictions`` with the columns of groups: class and inference_type
+(PLANE), test (ASP). A *cell* of PLANE is one way of asking: a class of adjectives, an inference
+type, a template, a verbaliser and, with examples, an order of these. The paper takes F1 of each
+and says how they spread. It does not say so, but its figures 6 and 7 have F1 by inference type, and
+deviations as large as table 4's cannot come of types taken together.
+
+F1 of a cell is the mean over its gold labels, weighted by their rows. In PLANE all rows of a cell
+have one gold label, so that it is 2r / (1 + r), r being the share answered rightly: an answer that
+is no word of the verbaliser costs as much as the wrong one.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean, stdev
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from etl.asp import TESTS
+from etl.asp.baselines import baselines
+from etl.plane import CLASSES
+from etl.registry import DATASETS
+from training import metrics
+
+AVERAGE = "average"
+_CELL = ("model", "scheme", "class", "inference_type", "prompt", "verbaliser", "premise_order")
+_CELLS = pa.schema(
+    [
+        *((name, pa.int32() if name == "inference_type" else pa.string()) for name in _CELL),
+        ("rows", pa.int64()),
+        ("f1", pa.float64()),
+    ]
+)
+
+Results: TypeAlias = tuple[dict[str, float], dict[str, list[str]], str]
+"""Figures by name, shares from 0 to 1; columns of a table in percent, and its caption."""
+
+
+def first_tokens(rows: pa.Table) -> bool:
+    """Whether the rows say what the first predicted token was: those of masked models do."""
+    return bool(rows.column("text").null_count < rows.num_rows)
+
+
+def answers(rows: pa.Table, choice: str) -> list[str | None]:
+    """The label that each row stands for; None where the first token is no word of the verbaliser.
+
+    `choice` is how an answer is read off: the ``first`` predicted token, as in the paper, or
+    ``restricted``, the more probable of the verbaliser's words.
+
+    Raises:
+        ValueError: ``first`` of rows without a first token.
+    """
+    if choice == "first":
+        if not first_tokens(rows):
+            raise ValueError("no first tokens: these answers are not a masked language model's")
+        return list(rows.column("predicted").to_pylist())
+    # Labels in the order of the column scores.
+    return [
+        DATASETS[task].label_names[int(np.argmax(scores))]
+        for task, scores in _tuples(rows, "task", "scores")
+    ]
+
+
+def _tuples(rows: pa.Table, *names: str) -> Iterator[tuple[Any, ...]]:
+    return zip(*(rows.column(name).to_pylist() for name in names), strict=True)
+
+
+def cells(rows: pa.Table, choice: str = "first") -> pa.Table:
+    """F1 of each cell of PLANE, in order of class, inference type, template and verbaliser.
+
+    Columns model, scheme, class, inference_type, prompt, verbaliser, premise_order (None without
+    examples), rows, f1. Several models' rows may stand together.
+    """
+    return _cells(rows, answers(rows, choice))
+
+
+def always(rows: pa.Table, label: str) -> pa.Table:
+    """`cells` of answers that are all `label`: what a table's numbers are to be held against."""
+    return _cells(rows, [label] * rows.num_rows)
+
+
+def _cells(rows: pa.Table, predicted: Sequence[str | None]) -> pa.Table:
+    members: dict[tuple[Any, ...], list[int]] = defaultdict(list)
+    for place, key in enumerate(_tuples(rows, *_CELL)):
+        members[key].append(place)
+    gold = rows.column("gold").to_pylist()
+    rows_of_cells = [
+        {
+            **dict(zip(_CELL, key, strict=True)),
+            "rows": len(places),
+            "f1": metrics.weighted_f1(
+                [gold[at] for at in places], [predicted[at] for at in places]
+            ),
+        }
+        for key, places in sorted(members.items(), key=_in_order)
+    ]
+    return pa.Table.from_pylist(rows_of_cells, _CELLS)
+
+
+def _in_order(item: tuple[tuple[Any, ...], object]) -> tuple[Any, ...]:
+    cell = dict(zip(_CELL, item[0], strict=True))
+    cell["class"] = CLASSES.index(cell["class"])
+    return tuple("" if value is None else value for value in cell.values())
+
+
+def deviation(values: Sequence[float]) -> float | None:
+    """Standard deviation of a sample; None of a single value."""
+    return stdev(values) if len(values) > 1 else None
+
+
+def class_table(data: pa.Table) -> pa.Table:
+    """`cells` in the layout of table 4 (scheme two_shot) or table 8 (zero_shot).
+
+    Columns row (I, S, O, average), model, mean, deviation, cells; shares from 0 to 1. Two-shot: the
+    deviation is over cells, in the average over those of all classes (five of six averages of
+    table 4 are so within rounding). Zero-shot: over the templates' means, as the caption says, and
+    the average is the mean of the classes' deviations (all six averages of table 8 are).
+
+    Raises:
+        ValueError: no cells, or some of another scheme.
+    """
+    schemes = set(data.column("scheme").to_pylist())
+    if schemes not in ({"two_shot"}, {"zero_shot"}):
+        raise ValueError(f"cells of {', '.join(sorted(schemes)) or 'no scheme'}; expected of one")
+    table_rows: list[dict[str, Any]] = []
+    for model in dict.fromkeys(data.column("model").to_pylist()):
+        of_model = [row for row in data.to_pylist() if row["model"] == model]
+        rows = []
+        for kind in CLASSES:
+            of_class = [row for row in of_model if row["class"] == kind]
+            if of_class:
+                rows.append(_row(kind, model, of_class, schemes == {"zero_shot"}))
+        last = _row(AVERAGE, model, of_model, schemes == {"zero_shot"})
+        last["mean"] = fmean(row["mean"] for row in rows)
+        if schemes == {"zero_shot"}:
+            spreads = [row["deviation"] for row in rows]
+            last["deviation"] = None if None in spreads else fmean(spreads)
+        table_rows += [*rows, last]
+    return pa.Table.from_pylist(table_rows, _CLASS_TABLE)
+
+
+_CLASS_TABLE = pa.schema(
+    [
+        ("row", pa.string()),
+        ("model", pa.string()),
+        ("mean", pa.float64()),
+        ("deviation", pa.float64()),
+        ("cells", pa.int64()),
+    ]
+)
+
+
+def _row(
+    name: str, model: str, cells_of_row: Sequence[Mapping[str, Any]], templates: bool
+) -> dict[str, Any]:
+    values = [row["f1"] for row in cells_of_row]
+    spread = values
+    if templates:
+        by: dict[str, list[float]] = defaultdict(list)
+        for row in cells_of_row:
+            by[row["prompt"]].append(row["f1"])
+        spread = [fmean(of_template) for of_template in by.values()]
+    return {
+        "row": name,
+        "model": model,
+        "mean": fmean(values),
+        "deviation": deviation(spread),
+        "cells": len(cells_of_row),
+    }
+
+
+def asp_table(rows: pa.Table, choice: str = "restricted") -> pa.Table:
+    """Accuracy by task and test of ASP, averaged over prompts (table 3, "T0").
+
+    Columns model, task (entailment or degree), test, rows, prompts, mean, deviation (over prompts
+    and verbalisers), majority (of always giving the more frequent label); shares from 0 to 1. The
+    paper averages several prompts and names none.
+    """
+    columns = ("model", "fold", "test", "prompt", "verbaliser", "gold")
+    right: dict[tuple[str, ...], dict[tuple[str, ...], list[bool]]] = defaultdict(dict)
+    gold: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for (*key, label), answer in zip(_tuples(rows, *columns), answers(rows, choice), strict=True):
+        test, prompt = tuple(key[:3]), tuple(key[3:])
+        right[test].setdefault(prompt, []).append(label == answer)
+        gold[test].append(label)
+    order = sorted(right, key=lambda key: (key[0], key[1] != "entailment", TESTS.index(key[2])))
+    table_rows = []
+    for test in order:
+        shares = [fmean(hits) for hits in right[test].values()]
+        table_rows.append(
+            {
+                "model": test[0],
+                "task": test[1],
+                "test": test[2],
+                "rows": len(gold[test]) // len(shares),
+                "prompts": len(shares),
+                "mean": fmean(shares),
+                "deviation": deviation(shares),
+                "majority": baselines(gold[test]).majority / 100,
+            }
+        )
+    return pa.Table.from_pylist(table_rows, _ASP_TABLE)
+
+
+_ASP_TABLE = pa.schema(
+    [
+        *((name, pa.string()) for name in ("model", "task", "test")),
+        *((name, pa.int64()) for name in ("rows", "prompts")),
+        *((name, pa.float64()) for name in ("mean", "deviation", "majority")),
+    ]
+)
+
+
+def by_class(rows: pa.Table) -> Results:
+    """PLANE: F1 by class, of both ways to read an answer, beside that of always *entailed*."""
+    label = DATASETS["plane"].label_names[1]
+    tables = {"restricted choice": cells(rows, "restricted")}
+    if first_tokens(rows):
+        tables = {"first token": cells(rows), **tables}
+    tables[f"always {label}"] = always(rows, label)
+    figures: dict[str, float] = {}
+    columns: dict[str, list[str]] = {}
+    for name, data in tables.items():
+        class_rows = class_table(data).to_pylist()
+        columns["class"] = [row["row"] for row in class_rows]
+        columns[name] = [_percent(row["mean"], row["deviation"]) for row in class_rows]
+        for row in class_rows:
+            _add(figures, f"{name.split()[0]}/f1", row["row"], row["mean"], row["deviation"])
+    return figures, columns, "F1 (%), mean ± standard deviation"
+
+
+def by_test(rows: pa.Table) -> Results:
+    """ASP: accuracy by test, beside that of always giving the more frequent label."""
+    test_rows = asp_table(rows).to_pylist()
+    figures: dict[str, float] = {}
+    for row in test_rows:
+        name = f"{row['task']}.{row['test']}"
+        _add(figures, "accuracy", name, row["mean"], row["deviation"])
+        figures[f"majority/{name}"] = row["majority"]
+    columns = {
+        "task": [row["task"] for row in test_rows],
+        "test": [row["test"] for row in test_rows],
+        "rows": [f"{row['rows']:,}" for row in test_rows],
+        "prompts": [str(row["prompts"]) for row in test_rows],
+        "accuracy": [_percent(row["mean"], row["deviation"]) for row in test_rows],
+        "majority": [_percent(row["majority"], None) for row in test_rows],
+    }
+    return figures, columns, "accuracy (%), mean ± standard deviation over prompts"
+
+
+def by_prompt(rows: pa.Table, title: str, labels: Sequence[str]) -> Results:
+    """Accuracy and macro-F1 of the most probable label: means, and deviations over prompts."""
+    gold = np.array([labels.index(name) for name in rows["gold"].to_pylist()])
+    predicted = np.array(rows["scores"].to_pylist()).argmax(axis=1)
+    prompts = np.array([" ".join(name) for name in _tuples(rows, "prompt", "verbaliser")])
+    scores = [
+        metrics.classification(gold[rows_of_prompt], predicted[rows_of_prompt], labels)
+        for rows_of_prompt in (prompts == name for name in np.unique(prompts))
+    ]
+    figures: dict[str, float] = {"majority": scores[0]["majority"]}
+    columns = {"prompts": [str(len(scores))], "rows": [f"{len(gold) // len(scores):,}"]}
+    for name in ("accuracy", "macro_f1"):
+        values = [prompt_scores[name] for prompt_scores in scores]
+        figures[name] = fmean(values)
+        spread = deviation(values)
+        if spread is not None:
+            figures[f"{name}_deviation"] = spread
+        columns[name] = [_percent(figures[name], spread)]
+    columns["majority"] = [_percent(figures["majority"], None)]
+    return figures, columns, f"{title} (%), mean ± standard deviation over prompts"
+
+
+def _add(
+    figures: dict[str, float], kind: str, name: str, mean: float, spread: float | None
+) -> None:
+    """Enter a mean, and its deviation where there is one."""
+    figures[f"{kind}/{name}"] = mean
+    if spread is not None:
+        figures[f"{kind}_deviation/{name}"] = spread
+
+
+def _percent(mean: float, spread: float | None) -> str:
+    return f"{100 * mean:.1f}" + ("" if spread is None else f" ± {100 * spread:.1f}")

@@ -1,0 +1,245 @@
+"""What models taught one task say of another's items: transfer matrices, and errors by group.
+
+All from rows of the table ``predictions``, whose `gold` and `predicted` are in the words of the
+task asked and whose `text` is the model's own label, before it was read as the task's
+(`training.scoring.label_map`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+
+from training import metrics
+from training.scoring import label_map
+from training.scoring.label_map import HOLDS, OTHERWISE
+
+# How a cell is scored: in the labels of the task asked, or holds against does not hold.
+OWN, TWO_WAY = "the task's labels", "two-way"
+
+_CELL = ("run_id", "model", "task", "scheme", "fold")
+_MATRIX = pa.schema(
+    [
+        *((name, pa.string()) for name in _CELL),
+        ("edition", pa.string()),
+        ("answers", pa.string()),
+        ("classes", pa.int64()),
+        ("rows", pa.int64()),
+        ("accuracy", pa.float64()),
+        ("low", pa.float64()),
+        ("high", pa.float64()),
+        ("macro_f1", pa.float64()),
+        ("majority", pa.float64()),
+    ]
+)
+COLUMNS = (*_CELL, "edition", "item_id", "gold", "predicted", "text")
+"""The columns of predictions that are read here."""
+_THIRD = "neutral"
+
+
+def matrix(predictions: pa.Table) -> pa.Table:
+    """How each model does on each task: a row for each run, model, task, scheme and fold.
+
+    Rows that these agree in are scored together: runs of ``training/score.py`` ask one part each.
+
+    Columns run_id, model, task, scheme, fold, edition, answers, classes, rows, accuracy, its
+    interval (Wilson, 95 %), macro_f1 and majority: the accuracy of always giving the most frequent
+    gold label of these rows. Where the task has more than two labels a second row scores the same
+    answers as *holds* against *does not hold* (answers = "two-way"), so that models which have no
+    more than two answers are compared with those that have. Macro-F1 and majority are null for
+    generated texts, which have no classes.
+
+    Raises:
+        ValueError: no rows.
+    """
+    columns = {name: predictions.column(name).to_pylist() for name in COLUMNS}
+    cells: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for at, key in enumerate(zip(*(columns[name] for name in _CELL), strict=True)):
+        cells[key].append(at)
+    if not cells:
+        raise ValueError("no predictions")
+    cells_scored = []
+    for key, rows in cells.items():
+        same = dict(zip(_CELL, key, strict=True))
+        same["edition"] = "+".join(sorted({str(columns["edition"][at]) for at in rows}))
+        gold = [columns["gold"][at] for at in rows]
+        guesses = [columns["predicted"][at] for at in rows]
+        if not any(guesses):
+            # Generated texts: right or wrong, without classes.
+            texts = [columns["text"][at] or "" for at in rows]
+            cells_scored.append({**same, "answers": OWN, **_share(gold, texts)})
+            continue
+        cells_scored.append({**same, "answers": OWN, **_scores(gold, guesses)})
+        two = _two_way(gold, guesses)
+        if two is not None:
+            cells_scored.append({**same, "answers": TWO_WAY, **_scores(*two)})
+    return pa.Table.from_pylist(cells_scored, _MATRIX)
+
+
+def _share(gold: Sequence[str], predicted: Sequence[str]) -> dict[str, float]:
+    right = sum(g == p for g, p in zip(gold, predicted, strict=True)) / len(gold)
+    low, high = metrics.wilson_bounds(right, len(gold))
+    return {"rows": len(gold), "accuracy": right, "low": low, "high": high}
+
+
+def _scores(gold: Sequence[str], predicted: Sequence[str]) -> dict[str, float]:
+    counts = Counter(gold)
+    return {
+        **_share(gold, predicted),
+        "classes": len(counts.keys() | set(predicted)),
+        "macro_f1": metrics.macro_f1(gold, predicted),
+        "majority": max(counts.values()) / len(gold),
+    }
+
+
+def _two_way(gold: Sequence[str], predicted: Sequence[str]) -> tuple[list[str], list[str]] | None:
+    """The labels as two answers; None where they are that already, or are none of ours."""
+    labels = {*gold, *predicted}
+    if label_map.two_way(labels):
+        return None
+    try:
+        says = {label: HOLDS if label_map.holds(label) else OTHERWISE for label in labels}
+    except label_map.Undefined:
+        return None
+    return [says[label] for label in gold], [says[label] for label in predicted]
+
+
+def grid(
+    cells: pa.Table, value: str = "accuracy", names: Mapping[str, str] | None = None
+) -> pa.Table:
+    """`matrix` as it is read: a row for each model, a column for each task, in percent.
+
+    Column trained_on has the models by `names` (their own names, where it has none), the last row
+    the majority baseline. With `value` accuracy a cell has its interval. Empty cells are null.
+    """
+    names = names or {}
+    rows: dict[str, dict[str, str | None]] = {}
+    baseline: dict[str, str | None] = {}
+    for cell in cells.to_pylist():
+        of = [cell["task"], cell["scheme"], cell["fold"]]
+        column = " ".join(part for part in of if part)
+        if cell["answers"] == TWO_WAY:
+            column += f", {TWO_WAY}"
+        text = _percent(cell[value])
+        if value == "accuracy":
+            text = f"{text} ({_percent(cell['low'])}–{_percent(cell['high'])})"
+        rows.setdefault(names.get(cell["model"], cell["model"]), {})[column] = text
+        baseline.setdefault(column, _percent(cell["majority"]))
+    if value == "accuracy":
+        rows["majority"] = baseline
+    schema = pa.schema([("trained_on", pa.string()), *((name, pa.string()) for name in baseline)])
+    return pa.Table.from_pylist(
+        [{"trained_on": name, **cells_of_row} for name, cells_of_row in rows.items()], schema
+    )
+
+
+def _percent(share: float | None) -> str | None:
+    return None if share is None else f"{100 * share:.1f}"
+
+
+def accuracy_by_group(predictions: pa.Table, groups: Mapping[str, str]) -> pa.Table:
+    """How the items of each group are answered, in the task's labels (ASP's tests and variants).
+
+    Columns group, rows, accuracy, low, high (Wilson, 95 %), majority. Items without a group are
+    left out.
+
+    Raises:
+        ValueError: no item has a group.
+    """
+    by: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    columns = [predictions.column(name).to_pylist() for name in ("item_id", "gold", "predicted")]
+    for item, gold, guess in zip(*columns, strict=True):
+        if item in groups:
+            by[groups[item]].append((gold, guess))
+    if not by:
+        raise ValueError("no item has a group")
+    table_rows = []
+    for group, rows in sorted(by.items()):
+        gold, guesses = (list(column) for column in zip(*rows, strict=True))
+        majority = max(Counter(gold).values()) / len(gold)
+        table_rows.append({"group": group, **_share(gold, guesses), "majority": majority})
+    return pa.Table.from_pylist(table_rows)
+
+
+def answers_by_group(predictions: pa.Table, groups: Mapping[str, str]) -> pa.Table:
+    """How a model's own answers split over gold labels and groups (PLANE's appendix C, figure 9).
+
+    `groups` has an item's group (class of adjective, test). Columns group, gold, answer (the
+    model's own label: *neutral* stands apart), rows, and share: of the rows of that group and gold.
+    Items without a group are left out.
+
+    Raises:
+        ValueError: no item has a group.
+    """
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for item, gold, answer in _rows(predictions):
+        if item in groups:
+            counts[groups[item], gold, answer] += 1
+    if not counts:
+        raise ValueError("no item has a group")
+    answers = sorted({answer for *_, answer in counts})
+    table_rows = []
+    for group, gold in sorted({key[:2] for key in counts}):
+        total = sum(counts[group, gold, answer] for answer in answers)
+        for answer in answers:
+            number = counts[group, gold, answer]
+            row = {"group": group, "gold": gold, "answer": answer, "rows": number}
+            table_rows.append({**row, "share": number / total})
+    return pa.Table.from_pylist(table_rows)
+
+
+def _rows(predictions: pa.Table) -> list[tuple[str, str, str]]:
+    """(item, gold, the model's own label); what has no own label of its own has the task's."""
+    columns = [predictions.column(name).to_pylist() for name in ("item_id", "gold", "text")]
+    guesses = predictions.column("predicted").to_pylist()
+    return [
+        (item, gold, text or guess)
+        for item, gold, text, guess in zip(*columns, guesses, strict=True)
+    ]
+
+
+def f1_by_group(predictions: pa.Table, groups: Mapping[str, str]) -> pa.Table:
+    """F1 of two-way items by group, a third label apart and taken for the negative (table 5).
+
+    F1 of *holds* and of *does not hold* are averaged by their share of the group's gold labels. The
+    paper does not say how it averages; of the usual ways only this one goes with its numbers: all
+    intersective items are positive, so that always answering *no* scores 0 there, and 53 with
+    intensional ones, two thirds of which are negative. In `f1` *neutral* is neither answer, hence
+    always wrong (the paper's "third label"); in `f1_two_way` it is a no, as ASP has it.
+
+    Columns group, rows, f1, f1_two_way, accuracy (two-way) and third: the share of answers that are
+    neutral. Items without a group are left out.
+
+    Raises:
+        ValueError: no item has a group.
+    """
+    by: dict[str, list[tuple[str, str, str]]] = defaultdict(list)
+    for item, gold, answer in _rows(predictions):
+        if item in groups:
+            two = HOLDS if label_map.holds(answer) else OTHERWISE
+            three = _THIRD if answer == _THIRD else two
+            by[groups[item]].append((HOLDS if label_map.holds(gold) else OTHERWISE, three, two))
+    if not by:
+        raise ValueError("no item has a group")
+    table_rows = []
+    for group, rows in sorted(by.items()):
+        golds, apart, two_way = (list(column) for column in zip(*rows, strict=True))
+        table_rows.append(
+            {
+                "group": group,
+                "rows": len(rows),
+                "f1": metrics.weighted_f1(golds, apart),
+                "f1_two_way": metrics.weighted_f1(golds, two_way),
+                "accuracy": sum(g == s for g, s in zip(golds, two_way, strict=True)) / len(rows),
+                "third": apart.count(_THIRD) / len(rows),
+            }
+        )
+    return pa.Table.from_pylist(table_rows)
+
+
+def average(by_group: pa.Table) -> float:
+    """The plain mean of column `f1` over groups, as the last line of PLANE's tables has it."""
+    values = by_group.column("f1").to_pylist()
+    return float(sum(values) / len(values))
