@@ -12,11 +12,20 @@ BENCH = (
 """What `make bench` runs, in this order."""
 FURTHER = (
     *("families", "finetuned", "job_kills", "kernel_mutations", "papers", "plane_paper", "resume"),
-    *("training_memory", "demo_depcc", "parse_quality"),
+    *("training_memory", "demo_depcc", "parse_quality", "fast", "fast_agreement"),
 )
 """What takes special inputs, or days."""
-MODULES = ("fast", "fast_agreement", "fast_mutations")
-"""What runs as a module of its own, without the harness."""
+MOVED = {"fast_mutations": ["fast", "mutations"]}
+"""Cases of earlier versions, and the command lines that took their place."""
+
+
+def moved(case: str, words: list[str], *, by: str = "python -m benchmarks {}") -> list[str]:
+    """The command line of a case; where it has changed from `by`, the new one is reported."""
+    command = [*MOVED.get(case, [case]), *words]
+    earlier, now = by.format(case), " ".join(MOVED.get(case, [case]))
+    if earlier != f"python -m benchmarks {now}":
+        print(f"{earlier} is now python -m benchmarks {now}", file=sys.stderr)
+    return command
 
 
 def _as_a_module() -> None:
@@ -24,11 +33,11 @@ def _as_a_module() -> None:
     words = sys.orig_argv
     module = words[words.index("-m") + 1] if "-m" in words[:-1] else ""
     case = module.removeprefix("benchmarks.")
-    if sys.argv[:1] == ["-m"] and case != module and case in (*BENCH, *FURTHER):
+    if sys.argv[:1] == ["-m"] and case != module and case in (*BENCH, *FURTHER, *MOVED):
+        command = moved(case, sys.argv[1:], by="python -m benchmarks.{}")
         from benchmarks.__main__ import main
 
-        print(f"python -m {module} is now python -m benchmarks {case}", file=sys.stderr)
-        sys.exit(main([case, *sys.argv[1:]]))
+        sys.exit(main(command))
 
 
 _as_a_module()

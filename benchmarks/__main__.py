@@ -8,14 +8,13 @@ python -m benchmarks all                         (what `make bench` runs)
 from __future__ import annotations
 
 import ast
-import runpy
 import subprocess
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-from benchmarks import BENCH, FURTHER, MODULES
+from benchmarks import BENCH, FURTHER, MOVED, moved
 from conf import ROOT
 
 
@@ -33,7 +32,7 @@ def run_all() -> int:
 def list_cases() -> None:
     """Print the command line and the cases, each with the first line of its documentation."""
     print(__doc__)
-    for case in (*BENCH, *FURTHER, *MODULES):
+    for case in (*BENCH, *FURTHER):
         source = Path(__file__).with_name(f"{case}.py").read_text(encoding="utf-8")
         print(f"{case:18}{(ast.get_docstring(ast.parse(source)) or '').partition(chr(10))[0]}")
 
@@ -43,10 +42,8 @@ def main(words: Sequence[str]) -> int:
     name = words[0].replace("-", "_") if words else ""
     if name == "all":
         return run_all()
-    if name in MODULES:
-        sys.argv = [name, *words[1:]]
-        runpy.run_module(f"benchmarks.{name}", run_name="__main__")
-        return 0
+    if name in MOVED:
+        return main(moved(name, list(words[1:])))
     if name not in (*BENCH, *FURTHER):
         list_cases()
         return 2 if words else 0

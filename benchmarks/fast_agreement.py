@@ -1,7 +1,5 @@
 """What changes in pairs, associations, ADEPT and PLANE when `parser=fast` replaces spaCy.
 
-    python -m benchmarks.fast_agreement [wikipedia=DUMP] [page=docs/fast.md]
-
 Extracts the demo's articles with either parser, each into a lake of its own, builds ADEPT and PLANE
 from both with the demo's knowledge, and compares the tables; with `wikipedia=` a second text is
 compared in the same way. The tables are written into the guide.
@@ -9,28 +7,30 @@ compared in the same way. The tables are written into the guide.
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 
 import conf
 from analysis.across import parsers
-from benchmarks.processes import measured
-from benchmarks.results import table, write_between
+from benchmarks.processes import job, measured
+from benchmarks.readme import Page
+from benchmarks.results import table
 from conf import ROOT, setting
 
 BEGIN, END = "<!-- agreement -->", "<!-- end of agreement -->"
 DEMO = ROOT / "conf" / "demo"
-PARSERS = ("spacy", "fast")
+PARSERS = {"first": "spaCy", "second": "fast"}
+"""The parser of each lake, by its column in the tables."""
 _ORDER = "The first lake is spaCy's, the second that of `parser=fast`."
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Settings of ``benchmarks/fast_agreement.py``."""
+class Settings(Page):
+    """Settings of the case fast_agreement."""
 
     wikipedia: str | None = setting(None, help="a MediaWiki export to compare too")
     page: str = setting(str(ROOT / "docs" / "fast.md"), help="the page to write into")
@@ -38,15 +38,14 @@ class Settings:
 
 def build_lake(lake: Path, corpus: str, dump: str, parser: str) -> None:
     """Extract a dump and build ADEPT and PLANE from its pairs, with the demo's ConceptNet."""
-    commands = [
-        ["extract_amod.py", "source=wikipedia", f"input={dump}", f"corpus={corpus}"],
+    texts = ["source=wikipedia", f"input={dump}", f"corpus={corpus}", f"parser={parser}"]
+    for script, *words in (
+        ["extract_amod.py", *texts, "max_rejected=0.01"],
         ["import_knowledge.py", f"conceptnet={DEMO / 'conceptnet.csv'}"],
         ["build_adept.py", "preset=demo"],
         ["build_plane.py", "preset=demo"],
-    ]
-    commands[0] += [f"parser={parser}", "max_rejected=0.01"]
-    for script, *words in commands:
-        measured([sys.executable, str(ROOT / "etl" / script), *words, f"lake={lake}"]).checked()
+    ):
+        measured(job(f"etl/{script}", *words, f"lake={lake}")).checked()
 
 
 def markdown(data: pa.Table) -> str:
@@ -55,47 +54,34 @@ def markdown(data: pa.Table) -> str:
         [f"{cell:.3f}" if isinstance(cell, float) else cell for cell in row.values()]
         for row in data.to_pylist()
     ]
-    return table([data.column_names, *rows])
+    return table([[PARSERS.get(name, name) for name in data.column_names], *rows])
 
 
 def compare(corpus: str, dump: str, folder: Path) -> str:
     """The comparison of both parsers on one dump, as Markdown."""
-    lakes = {parser: folder / f"{corpus}-{parser}" for parser in PARSERS}
-    for parser, lake in lakes.items():
-        build_lake(lake, corpus, dump, parser)
-    first, second = (str(lakes[parser]) for parser in PARSERS)
+    for parser in PARSERS.values():
+        build_lake(folder / f"{corpus}-{parser}", corpus, dump, parser.lower())
+    first, second = (str(folder / f"{corpus}-{parser}") for parser in PARSERS.values())
     tables = [
         parsers.pair_table(first, second, corpus),
         parsers.dataset_table(first, second),
         parsers.difference_table(first, second, corpus),
     ]
-    return "\n\n".join(markdown(_with_parsers(data)) for data in tables)
+    return "\n\n".join(map(markdown, tables))
 
 
-def _with_parsers(data: pa.Table) -> pa.Table:
-    """The table with the parsers' names in place of first and second."""
-    names = dict(zip(("first", "second"), ("spaCy", "fast"), strict=True))
-    return data.rename_columns([names.get(name, name) for name in data.column_names])
-
-
-def main(settings: Settings) -> None:
+def write(settings: Settings) -> None:
     """Compare both parsers and write the tables into the guide."""
-    dumps = {"demo-wikipedia": str(DEMO / "wikipedia.xml")}
+    texts = [("The articles of the demo", "demo-wikipedia", str(DEMO / "wikipedia.xml"))]
     if settings.wikipedia:
-        dumps["wikipedia-sample"] = settings.wikipedia
-    titles = {
-        "demo-wikipedia": "The articles of the demo",
-        "wikipedia-sample": "The Wikipedia sample (partly trained on)",
-    }
-    with tempfile.TemporaryDirectory(prefix="adnominal-agreement-") as name:
+        title = "The Wikipedia sample (partly trained on)"
+        texts.append((title, "wikipedia-sample", settings.wikipedia))
+    with tempfile.TemporaryDirectory(prefix="adnominal-agreement-") as folder:
         sections = [
-            f"**{titles[corpus]}.** {_ORDER}\n\n{compare(corpus, dump, Path(name))}"
-            for corpus, dump in dumps.items()
+            f"**{title}.** {_ORDER}\n\n{compare(corpus, dump, Path(folder))}"
+            for title, corpus, dump in texts
         ]
-    text = "\n\n".join(sections)
-    write_between(Path(settings.page), text, BEGIN, END)
-    print(text)
+    settings.write("\n\n".join(sections), BEGIN, END)
 
 
-if __name__ == "__main__":
-    sys.exit(conf.run(Settings, main))
+main = partial(conf.run, Settings, write)

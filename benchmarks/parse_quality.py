@@ -1,76 +1,138 @@
-"""How well a parser finds the pairs of a treebank, from the raw text of its sentences.
+"""How well parsers find the pairs of treebanks, from the raw text of their sentences.
 
-Gold are the pairs that the treebank's own trees give under the same rules: `amod` dependents
-tagged JJ, JJR, JJS and heads tagged NN, NNS. Each sentence is parsed by itself, from its
+Gold are the pairs of the treebank's own trees under the reading rule of the text sources, which
+leaves out fragments of words cut at a hyphen. Each sentence is parsed by itself, from its
 ``# text``, so that tokenization, tagging and parsing count, and sentence splitting hardly does.
-Pairs are compared as multisets over the whole file, lower-cased.
+Pairs are compared sentence by sentence as multisets; the difference of two parsers has an interval
+from a paired bootstrap over sentences.
 """
 
 from __future__ import annotations
 
+import gzip
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
-import conf
-from conf import setting
-from etl.amod import columns, reference
-from etl.amod.rules import CLEAN, ReadingRules
-from etl.corpora.dialects import DIALECTS
-from etl.parsing import Parser, load_parser
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
-Pairs = Counter[tuple[str, str]]
+import conf
+from benchmarks.results import Figures
+from benchmarks.sides import Pairs
+from conf import setting
+from etl.amod import columns
+from etl.amod.rules import CLEAN, ReadingRules
+from etl.parsing import TOKENS, Parser, load_parser
+
+DRAWS = 2000
+Counts = npt.NDArray[np.int64]
+"""Pairs in gold, found, and in both; a row a sentence."""
 
 
 @dataclass(frozen=True)
-class Score:
-    """Counts of pairs: in gold, found, and in both."""
+class Treebank:
+    """The texts of a treebank's sentences, and its tokens as a parser would give them."""
 
-    gold: int
-    parsed: int
-    both: int
-
-    @property
-    def precision(self) -> float:
-        """The share of what was found that is right."""
-        return self.both / self.parsed if self.parsed else 0.0
-
-    @property
-    def recall(self) -> float:
-        """The share of gold that was found."""
-        return self.both / self.gold if self.gold else 0.0
-
-    @property
-    def f1(self) -> float:
-        """The harmonic mean of precision and recall."""
-        return 2 * self.both / (self.gold + self.parsed) if self.gold + self.parsed else 0.0
+    texts: list[str]
+    tokens: pa.RecordBatch
 
 
-def score(gold: Pairs, parsed: Pairs) -> Score:
-    """How two multisets of pairs agree."""
-    return Score(gold.total(), parsed.total(), (gold & parsed).total())
-
-
-def read_gold(conllu: bytes, rules: ReadingRules) -> tuple[list[str], Pairs]:
-    """The texts of a CoNLL-U file's sentences, and the pairs of its trees."""
-    stats = reference.Stats()
+def read_treebank(path: Path) -> Treebank:
+    """Read CoNLL-U; ranges and empty nodes are left out."""
+    content = path.read_bytes()
+    lines = (gzip.decompress(content) if path.suffix == ".gz" else content).decode().splitlines()
     texts: list[str] = []
-    gold: Pairs = Counter()
-    for sentence in reference.sentences([conllu], DIALECTS["conllu"], rules, stats):
-        texts.append(sentence.text)
-        gold.update(sentence.pairs)
-    return texts, gold
+    table: dict[str, list[object]] = {name: [] for name in TOKENS.names}
+    for line in lines:
+        if line.startswith("# text = "):
+            texts.append(line[9:])
+        row = line.split("\t")
+        if len(row) != 10 or not row[0].isdigit():
+            continue
+        values = (len(texts) - 1, 0, int(row[0]), row[1], row[2], row[4], int(row[6]), row[7])
+        for name, value in zip(TOKENS.names, (*values, "SpaceAfter=No" not in row[9]), strict=True):
+            table[name].append(value)
+    return Treebank(texts, pa.RecordBatch.from_pydict(table, schema=TOKENS))
 
 
-def find_pairs(parser: Parser, texts: Iterable[str], rules: ReadingRules) -> Pairs:
-    """The pairs that `parser` finds in texts."""
-    pairs: Pairs = Counter()
-    for parsed in parser.parse(texts):
-        counted = columns.count_pairs(columns.occurrences(parsed.tokens, rules))
-        for row in counted.to_pylist():
-            pairs[row["adjective"], row["noun"]] += row["count"]
+def pairs_of(tokens: pa.RecordBatch, rules: ReadingRules, sentences: int) -> list[Pairs]:
+    """The pairs of each document of parsed tokens."""
+    pairs: list[Pairs] = [Counter() for _ in range(sentences)]
+    for row in columns.pairs(columns.occurrences(tokens, rules)).to_pylist():
+        pairs[row["document"]][row["adjective"], row["noun"]] += 1
     return pairs
+
+
+def parsed_pairs(parser: Parser, texts: Sequence[str], rules: ReadingRules) -> list[Pairs]:
+    """The pairs that a parser finds in each text."""
+    pairs: list[Pairs] = [Counter() for _ in texts]
+    for parsed in parser.parse(texts):
+        for place, counts in enumerate(pairs_of(parsed.tokens, rules, len(texts))):
+            pairs[place].update(counts)
+    return pairs
+
+
+def counts(gold: Sequence[Pairs], parsed: Sequence[Pairs]) -> Counts:
+    """Pairs in gold, found, and in both, of each sentence."""
+    return np.array(
+        [(g.total(), p.total(), (g & p).total()) for g, p in zip(gold, parsed, strict=True)]
+    )
+
+
+def f1(table: Counts) -> float:
+    """The F1 of sums over sentences."""
+    gold, parsed, both = table.sum(axis=0)
+    return float(2 * both / max(1, gold + parsed))
+
+
+def difference(ours: Counts, theirs: Counts, seed: int = 0) -> tuple[float, float, float]:
+    """The difference of two F1s over the same sentences, and its 95 % interval."""
+    random = np.random.default_rng(seed)
+    n = len(ours)
+    differences = []
+    for _ in range(DRAWS):
+        times = np.bincount(random.integers(0, n, n), minlength=n)
+        a, b = times @ ours, times @ theirs
+        differences.append(2 * a[2] / (a[0] + a[1]) - 2 * b[2] / (b[0] + b[1]))
+    low, high = np.quantile(differences, [0.025, 0.975])
+    return f1(ours) - f1(theirs), float(low), float(high)
+
+
+def scores(treebank: Treebank, parsers: Sequence[Parser]) -> Iterator[tuple[str, list[Counts]]]:
+    """The counts of each parser, with the adjective as form and as lemma."""
+    for by in ("form", "lemma"):
+        rules = replace(CLEAN, adjective_by=by)
+        gold = pairs_of(treebank.tokens, rules, len(treebank.texts))
+        yield by, [counts(gold, parsed_pairs(p, treebank.texts, rules)) for p in parsers]
+
+
+def precision_recall(table: Counts) -> tuple[float, float]:
+    """Precision and recall of sums over sentences."""
+    gold, parsed, both = table.sum(axis=0)
+    return float(both / max(1, parsed)), float(both / max(1, gold))
+
+
+def compare(treebank: Treebank, fast: Parser, spacy: Parser) -> dict[str, Figures]:
+    """F1 of both parsers on a treebank, by form and by lemma of the adjective."""
+    results = {}
+    for by, (ours, theirs) in scores(treebank, [fast, spacy]):
+        gain, low, high = difference(ours, theirs)
+        precision, recall = precision_recall(ours)
+        results[by] = {
+            "fast": f1(ours),
+            "spacy": f1(theirs),
+            "gain": gain,
+            "low": low,
+            "high": high,
+            "precision": precision,
+            "recall": recall,
+            "gold": int(ours[:, 0].sum()),
+        }
+    return results
 
 
 @dataclass(frozen=True)
@@ -83,20 +145,15 @@ class Settings:
 
 
 def report(settings: Settings) -> None:
-    """Print precision, recall and F1, with the adjective as form and as lemma."""
-    content = Path(settings.input).read_bytes()
-    parser = load_parser(settings.parser, settings.model)
-    for by in ("form", "lemma"):
-        rules = replace(CLEAN, adjective_by=by)
-        texts, gold = read_gold(content, rules)
-        result = score(gold, find_pairs(parser, texts, rules))
+    """Print precision, recall and F1 of a parser, with the adjective as form and as lemma."""
+    treebank = read_treebank(Path(settings.input))
+    for by, (table,) in scores(treebank, [load_parser(settings.parser, settings.model)]):
+        precision, recall = precision_recall(table)
+        gold, parsed, _ = table.sum(axis=0)
         print(
-            f"adjective {by}, noun lemma: precision {result.precision:.3f} "
-            f"recall {result.recall:.3f} F1 {result.f1:.3f} "
-            f"(gold {result.gold}, found {result.parsed}, {len(texts)} sentences)"
+            f"adjective {by}, noun lemma: precision {precision:.3f} recall {recall:.3f} "
+            f"F1 {f1(table):.3f} (gold {gold}, found {parsed}, {len(table)} sentences)"
         )
 
 
-def main(words: Sequence[str]) -> int:
-    """Report by the words of the command line; the exit code."""
-    return conf.run(Settings, report, words)
+main = partial(conf.run, Settings, report)

@@ -6,8 +6,9 @@ RESULTS.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,17 +21,10 @@ BEGIN, END = "<!-- figures -->", "<!-- /figures -->"
 
 
 @dataclass(frozen=True)
-class Documented:
-    """Settings of what writes recorded figures into a document."""
+class Page:
+    """Settings of what writes measurements into a document."""
 
     page: str = setting(str(ROOT / "README.md"), help="the page to write into")
-    figures: str = setting(str(results.FIGURES), help="what the cases measured")
-
-    def recorded(self) -> dict[str, Any]:
-        """The recorded figures; `UserError` where there are none."""
-        if not Path(self.figures).exists():
-            raise UserError(f"figures={self.figures}: no such file; run `make bench`")
-        return results.recorded(figures=Path(self.figures))
 
     def write(self, text: str, begin: str, end: str) -> None:
         """Write between two markers of the page; `UserError` where it has none."""
@@ -39,6 +33,19 @@ class Documented:
         except ValueError as error:
             raise UserError(f"page={self.page}: {error}") from error
         print(text)
+
+
+@dataclass(frozen=True)
+class Documented(Page):
+    """Settings of what writes recorded figures into a document."""
+
+    figures: str = setting(str(results.FIGURES), help="what the cases measured")
+
+    def recorded(self) -> dict[str, Any]:
+        """The recorded figures; `UserError` where there are none."""
+        if not Path(self.figures).exists():
+            raise UserError(f"figures={self.figures}: no such file; run `make bench`")
+        return results.recorded(figures=Path(self.figures))
 
 
 def section(recorded: Mapping[str, Any]) -> str:
@@ -53,6 +60,4 @@ def write(settings: Documented) -> None:
     harness.write_headlines(Path(settings.figures))
 
 
-def main(words: Sequence[str]) -> int:
-    """Write the figures by the words of the command line; the exit code."""
-    return conf.run(Documented, write, words)
+main = partial(conf.run, Documented, write)

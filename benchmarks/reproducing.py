@@ -7,14 +7,15 @@ from an assumed share of a peak. Nobody has run these experiments here: all of i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import conf
 from benchmarks.readme import Documented
-from benchmarks.results import table
+from benchmarks.results import render
 from benchmarks.sizing import BEGIN, END, number
 from conf import ROOT, UserError, setting
 
@@ -57,6 +58,11 @@ class Experiment:
     def operations(self) -> float:
         """Floating-point operations of training."""
         return 6.0 * self.samples * self.tokens * self.weights
+
+    @property
+    def gpu_seconds(self) -> float:
+        """Seconds of one GPU."""
+        return self.operations / (self.share * PEAK)
 
 
 # The grid of table 5: 3 learning rates, 3 batch sizes, 3 seeds, and 3, 4, 5 and 8 epochs.
@@ -131,38 +137,19 @@ def hours(seconds: float) -> str:
 
 def section(measured: Mapping[str, Any]) -> str:
     """The arithmetic and the table."""
-    rate = core_rate(measured)
-    samples = measured["samples_per_cpu_second"]
-    lines = [
-        ["experiment", "runs", "samples", "tokens", "weights", "operations", "core-h", "GPU-h"]
-    ]
-    lines += [
-        [
-            experiment.name,
-            f"{experiment.runs:,}",
-            number(experiment.samples),
-            f"{experiment.tokens:g}",
-            number(experiment.weights),
-            f"{experiment.operations:.1e}",
-            hours(experiment.operations / rate),
-            hours(experiment.operations / (experiment.share * PEAK)),
-        ]
-        for experiment in EXPERIMENTS
-    ]
-    gpu = sum(experiment.operations / (experiment.share * PEAK) for experiment in EXPERIMENTS)
-    work = sum(experiment.operations for experiment in EXPERIMENTS)
-    runs = sum(experiment.runs for experiment in EXPERIMENTS)
-    lines.append(["all", f"{runs:,}", "", "", "", f"{work:.1e}", hours(work / rate), hours(gpu)])
-    return (
-        f"Measured: {samples:.1f} samples of ADEPT in a CPU second by MiniLM "
-        f"({MINILM / 1e6:.1f} M weights in matrix products, {ADEPT_TOKENS:g} tokens a sample), so "
-        f"6 × {samples:.1f} × {ADEPT_TOKENS:g} × {MINILM / 1e6:.1f} M = {rate / 1e9:.0f} GFLOP/s a "
-        f"core. Assumed: a GPU with a peak of {PEAK / 1e12:.0f} TFLOP/s (an A100, half precision) "
-        f"of which encoders use {SHARE:.0%} and sequence to sequence {SHARE_SEQ2SEQ:.0%}. "
-        "Operations are 6 × samples × tokens × weights; core-h = operations / (3600 × "
-        f"{rate / 1e9:.0f} G), GPU-h = operations / (3600 × share × peak). Epochs are the most "
-        "that a run can have; patience ends many earlier. Evaluation comes on top.\n\n"
-        f"{table(lines)}"
+    return render(
+        "reproducing",
+        samples=measured["samples_per_cpu_second"],
+        rate=core_rate(measured),
+        work=sum(experiment.operations for experiment in EXPERIMENTS),
+        number=number,
+        hours=hours,
+        EXPERIMENTS=EXPERIMENTS,
+        MINILM=MINILM,
+        ADEPT_TOKENS=ADEPT_TOKENS,
+        PEAK=PEAK,
+        SHARE=SHARE,
+        SHARE_SEQ2SEQ=SHARE_SEQ2SEQ,
     )
 
 
@@ -179,6 +166,4 @@ def write(settings: Settings) -> None:
     settings.write(section(measured), BEGIN, END)
 
 
-def main(words: Sequence[str]) -> int:
-    """Write the estimates by the words of the command line; the exit code."""
-    return conf.run(Settings, write, words)
+main = partial(conf.run, Settings, write)

@@ -10,14 +10,15 @@ measured nor published is an assumption, named as one in the page.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import conf
 from benchmarks.readme import Documented
-from benchmarks.results import table
+from benchmarks.results import render
 from conf import ROOT, UserError, setting
 
 BEGIN, END = "<!-- sizing -->", "<!-- end of sizing -->"
@@ -25,20 +26,24 @@ BEGIN, END = "<!-- sizing -->", "<!-- end of sizing -->"
 # DepCC as published (Panchenko et al., LREC 2018), in gzip parts of about a gigabyte.
 DEPCC_TOKENS = 252e9
 PART_BYTES = 1e9
-# English Wikipedia in round figures: words of running text, bytes of its bz2 dump.
-WIKIPEDIA_WORDS = 4.9e9
-WIKIPEDIA_STORED = 25e9
-# Web text, as corpora of the kind of C4, RefinedWeb and FineWeb come to it.
-WEB_WORDS = 1e12
-BYTES_PER_WORD = 6.0  # English running text, spaces included
-
 # Bytes of a pair packed, as staged, of 193,810 pairs.
 STAGED_BYTES_PER_PAIR = 11.4
 # Distinct pairs grow as a power of all pairs (Heaps' law); that of word types is about 0.5, that of
 # word pairs lies above it. The ledger and amod_counts tell after the first wave.
 HEAPS = 0.7
 TASKS_PER_CORE = 4  # in a wave, so that its last tasks leave few cores idle for long
-CORES = (16, 64, 256, 1024)
+SIZES = {
+    "DEPCC_TOKENS": DEPCC_TOKENS,
+    "HEAPS": HEAPS,
+    "CORES": (16, 64, 256, 1024),
+    # English Wikipedia in round figures: words of running text, bytes of its bz2 dump.
+    "WIKIPEDIA_WORDS": 4.9e9,
+    "WIKIPEDIA_STORED": 25e9,
+    # Web text, as corpora of the kind of C4, RefinedWeb and FineWeb come to it.
+    "WEB_WORDS": 1e12,
+    "BYTES_PER_WORD": 6.0,  # English running text, spaces included
+}
+"""What the template computes with."""
 
 
 @dataclass(frozen=True)
@@ -132,96 +137,23 @@ def number(value: float) -> str:
     return f"{value:.3g}"
 
 
-def depcc_section(measured: Mapping[str, Any]) -> str:
-    """The tables for DepCC."""
-    corpus = depcc(measured)
-    rows = [
-        ["DepCC as a whole", "figure"],
-        ["tokens (published)", number(DEPCC_TOKENS)],
-        ["uncompressed", size(corpus.plain)],
-        ["gzip-compressed", size(corpus.stored)],
-        ["parts of 1 GB", f"{corpus.parts:,}"],
-        ["core-hours, reading and counting", f"{corpus.counting / 3600:.1f}"],
-        ["read by each core", f"{corpus.stored / corpus.counting / 1e6:.0f} MB/s"],
-        ["staged rows of one part, at most", size(corpus.staged_part)],
-        ["pairs", number(corpus.pairs)],
-        [f"distinct pairs, if they grow by the power {HEAPS}", number(corpus.distinct)],
-        ["core-hours, sums over waves, association", f"{corpus.deriving / 3600:.1f}"],
-        *([f"`{name}`, then", size(value)] for name, value in corpus.tables.items()),
-    ]
-    plans = [["cores", "hours", "reads", "wave_bytes=", "waves", "staged at a time"]]
-    for cores in CORES:
-        wave = corpus.wave_parts(cores)
-        plans.append(
-            [
-                f"{cores}",
-                hours((corpus.counting + corpus.deriving) / cores),
-                f"{corpus.stored / corpus.counting * cores / 1e9:.3g} GB/s",
-                f"{wave}000000000",
-                f"{math.ceil(corpus.parts / wave)}",
-                size(wave * corpus.staged_part),
-            ]
-        )
-    return f"{table(rows)}\n\n{table(plans)}"
-
-
-def scale_section(scaled: Mapping[str, Any]) -> str:
-    """What one machine took for different pairs by the hundred million."""
-    figures = largest(scaled)
-    rows = [
-        ["one machine, embedded engine", "figure"],
-        ["pairs, different parts", number(figures["pairs"])],
-        ["distinct pairs", number(figures["rows"])],
-        ["cores", f"{figures['cores']}"],
-        ["from start to end", hours(figures["wall"])],
-        ["core-seconds", f"{figures['cpu']:.0f}"],
-        ["memory at its highest (`memory=4GB`)", size(figures["memory"] * 1e6)],
-        ["disk at its highest, tables included", size(figures["disk"])],
-        ["tables at the end", size(sum(figures["tables"].values()))],
-    ]
-    return table(rows)
-
-
-def wikipedia_section(measured: Mapping[str, Any]) -> str:
-    """The table for English Wikipedia, from the figures of `benchmarks.engines`."""
-    rate = measured["words"] / measured["one_core_cpu"]
-    work = WIKIPEDIA_WORDS / rate
-    rows = [
-        ["English Wikipedia", "figure"],
-        ["dump (bz2, round figure)", size(WIKIPEDIA_STORED)],
-        ["words of running text (round figure)", number(WIKIPEDIA_WORDS)],
-        ["words/s of one core (spaCy)", f"{rate:.0f}"],
-        ["core-hours", f"{work / 3600:.0f}"],
-        ["shuffle (the text, uncompressed)", size(WIKIPEDIA_WORDS * BYTES_PER_WORD)],
-        *([f"on {cores} cores", hours(work / cores)] for cores in CORES[:3]),
-    ]
-    return table(rows)
-
-
-def fast_section(measured: Mapping[str, Any]) -> str:
-    """The table for raw text with `parser=fast`, from the figures of `benchmarks.fast`."""
-    dump, text = measured["wikipedia"], measured["cores"]
-    # Of a small dump the start of the job is most of its CPU, of a large one nothing.
-    rate = dump["words"] / (dump["fast"]["cpu"] - dump["fast"]["start_cpu"])
-    work = WIKIPEDIA_WORDS / rate
-    counting = WEB_WORDS / measured["speed"]["words_per_second"]
-    job = WEB_WORDS * text["cpu"] / text["words"]
-    rows = [
-        ["`parser=fast`", "figure"],
-        ["English Wikipedia: words/s of one core, from the bz2 dump", f"{rate:,.0f}"],
-        ["English Wikipedia: core-hours", f"{work / 3600:.1f}"],
-        *([f"English Wikipedia on {cores} cores", hours(work / cores)] for cores in CORES[:2]),
-        [
-            "a trillion words: words/s of one core, counting alone",
-            f"{measured['speed']['words_per_second']:,.0f}",
-        ],
-        ["a trillion words: core-hours, counting alone", f"{counting / 3600:,.0f}"],
-        ["a trillion words: words/s of one core, the job", f"{WEB_WORDS / job:,.0f}"],
-        ["a trillion words: core-hours, the job on plain text", f"{job / 3600:,.0f}"],
-        *([f"a trillion words on {cores} cores", hours(job / cores)] for cores in CORES[1:]),
-        ["a trillion words, uncompressed", size(WEB_WORDS * BYTES_PER_WORD)],
-    ]
-    return table(rows)
+def section(measured: Mapping[str, Any]) -> str:
+    """The tables for DepCC, for what one machine took, for Wikipedia, and for raw text."""
+    spacy, fast = measured["engines"]["wikipedia-sail"], measured["fast"]
+    dump = fast["wikipedia"]
+    return render(
+        "sizing",
+        corpus=depcc(measured),
+        scaled=largest(measured["scale"]),
+        spacy_rate=spacy["words"] / spacy["one_core_cpu"],
+        fast=fast,
+        # Of a small dump the start of the job is most of its CPU, of a large one nothing.
+        fast_rate=dump["words"] / (dump["fast"]["cpu"] - dump["fast"]["start_cpu"]),
+        size=size,
+        hours=hours,
+        number=number,
+        **SIZES,
+    )
 
 
 def write(settings: Settings) -> None:
@@ -240,15 +172,7 @@ def write(settings: Settings) -> None:
                 f"figures={settings.figures} has no {key} of {name}; run "
                 f"`python -m benchmarks {name}` first"
             )
-    sections = [
-        depcc_section(measured),
-        scale_section(measured["scale"]),
-        wikipedia_section(measured["engines"]["wikipedia-sail"]),
-        fast_section(measured["fast"]),
-    ]
-    settings.write("\n\n".join(sections), BEGIN, END)
+    settings.write(section(measured), BEGIN, END)
 
 
-def main(words: Sequence[str]) -> int:
-    """Write the sizes by the words of the command line; the exit code."""
-    return conf.run(Settings, write, words)
+main = partial(conf.run, Settings, write)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from benchmarks import fast, fast_mutations, fast_quality
+from analysis.across.parsers import agreement
+from benchmarks import fast, fast_mutations, parse_quality
+from benchmarks.harness import page
+from conf import UserError
 from etl.amod.rules import CLEAN
 
 CONLLU = """\
@@ -33,33 +37,69 @@ CONLLU = """\
 def test_gold_pairs_are_read_as_the_text_sources_are(tmp_path):
     path = tmp_path / "x.conllu"
     path.write_text(CONLLU)
-    bank = fast_quality.read_treebank(path)
+    bank = parse_quality.read_treebank(path)
     assert bank.texts == ["The well-known red dog barked.", "Old cats slept."]
-    pairs = fast_quality.pairs_of(bank.tokens, CLEAN, 2)
+    pairs = parse_quality.pairs_of(bank.tokens, CLEAN, 2)
     assert pairs == [{("red", "dog"): 1}, {("old", "cat"): 1}]
 
 
 def test_scores_and_their_difference():
     gold = [Counter({("red", "dog"): 2}), Counter({("old", "cat"): 1})]
-    good = fast_quality.counts(gold, gold)
-    half = fast_quality.counts(gold, [Counter({("red", "dog"): 1}), Counter({("a", "b"): 2})])
-    assert fast_quality.f1(good) == 1
-    assert fast_quality.f1(half) == pytest.approx(2 / 6)
-    gain, low, high = fast_quality.difference(np.tile(good, (50, 1)), np.tile(half, (50, 1)))
+    good = parse_quality.counts(gold, gold)
+    half = parse_quality.counts(gold, [Counter({("red", "dog"): 1}), Counter({("a", "b"): 2})])
+    assert parse_quality.f1(good) == 1
+    assert parse_quality.f1(half) == pytest.approx(2 / 6)
+    gain, low, high = parse_quality.difference(np.tile(good, (50, 1)), np.tile(half, (50, 1)))
     assert gain == pytest.approx(2 / 3)
     assert low <= gain <= high
 
 
 def test_agreement_of_two_countings():
     one = Counter({("red", "dog"): 4, ("old", "cat"): 2, ("new", "car"): 1})
-    same = fast.agreement(one, one)
-    assert same["f"] == 1
-    assert same["nouns"] == pytest.approx(1)
+    same = agreement(one, one)
+    assert same.f == 1
+    assert same.nouns == pytest.approx(1)
     other = one + Counter({("big", "car"): 1})
-    assert fast.agreement(one, other)["f"] == pytest.approx(14 / 15)
+    assert agreement(one, other).f == pytest.approx(14 / 15)
 
 
 def test_mutations_are_reproducible():
     line = b"The old house at the end of the street was sold."
     draws = [fast_mutations.mutate(random.Random(seed), line) for seed in (1, 1, 2)]
     assert draws[0] == draws[1] != draws[2]
+
+
+def test_parts_are_those_whose_input_is_given():
+    treebanks = fast.Settings(dev="a/dev.conllu", check=["b/test.conllu.gz"], silver_model="m")
+    parts = ("quality", "trees", "silver_only")
+    names = [f"{part}/{name}" for name in ("dev", "test") for part in parts]
+    assert list(fast.measurements(treebanks)) == names
+    text = fast.Settings(text="prose.txt")
+    assert list(fast.measurements(text)) == ["speed", "cores"]
+    assert list(fast.measurements(replace(text, parts=["mutations"]))) == ["mutations"]
+    with pytest.raises(UserError, match=r"wikipedia: expected wikipedia="):
+        fast.measurements(replace(text, parts=["wikipedia"]))
+    with pytest.raises(UserError, match="nothing to measure"):
+        fast.measurements(fast.Settings())
+
+
+def test_the_page_has_what_was_measured():
+    score = {"gold": 9, "fast": 0.5, "spacy": 0.4, "gain": 0.1, "low": -0.1, "high": 0.3}
+    sides = {"f": 0.9, "top": 0.8, "adjectives": 0.7, "nouns": 0.6}
+    figures = {
+        "quality": {"dev": {"form": score}},
+        "trees": {"dev": {"fast_gold": sides}},
+        "speed": {
+            "bytes": 3e7,
+            "words_per_second": 1e6,
+            "portable_words_per_second": 2e5,
+            "memory_mb": 99.0,
+        },
+        "mutations": {"inputs": 1000},
+    }
+    lines = page(fast.CASE, figures).splitlines()
+    assert "| dev | form | 9 | 0.500 | 0.400 | +0.100 (-0.100 to +0.300) |" in lines
+    assert "| dev | fast, gold | 0.900 | 0.800 | 0.700 | 0.600 |" in lines
+    assert "| the same without AVX2 | 200,000 | >= 300,000 | missed |" in lines
+    assert "| a trillion words, counting alone | 278 core-hours |  |  |" in lines
+    assert lines[-1].startswith("1,000 mutated inputs")

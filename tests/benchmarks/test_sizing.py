@@ -61,7 +61,7 @@ def test_depcc_follows_from_a_part_and_from_scale():
 
 
 def test_raw_text_follows_from_one_core():
-    lines = sizing.fast_section(FIGURES["fast"]).splitlines()
+    lines = sizing.section(FIGURES).splitlines()
     assert "| English Wikipedia: words/s of one core, from the bz2 dump | 500,000 |" in lines
     assert "| English Wikipedia: core-hours | 2.7 |" in lines
     assert "| a trillion words: core-hours, counting alone | 139 |" in lines
