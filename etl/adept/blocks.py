@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from etl.adept.settings import Settings
-from etl.adept.variants import item_id, variants
+from etl.adept.variants import VariantRules, item_id, variants
 from etl.lake.tables import table
 
 # Of flat pairs some tens of MB.
@@ -81,8 +81,8 @@ def items(rows: pa.Table, settings: Settings) -> pa.Table:
             continue
         adjectives, flags = adjective[start + 1 : stop], flag[start + 1 : stop]
         pools = _Texts(adjectives.filter(pc.invert(flags))), _Texts(adjectives.filter(flags))
-        for one in predicates:
-            rows_made += _variants(noun[start].as_py(), one, pools, settings)
+        for predicate in predicates:
+            rows_made += _variants(noun[start].as_py(), predicate, pools, settings)
     return pa.Table.from_pylist(rows_made, schema=schema)
 
 
@@ -116,32 +116,25 @@ class _Texts(Sequence[str]):
 def _variants(
     noun: str, predicate: dict[str, Any], pools: tuple[_Texts, _Texts], settings: Settings
 ) -> list[dict[str, Any]]:
-    sentences = variants(
-        predicate["sentence"],
-        noun,
-        predicate["form"],
-        *pools,
-        seed=settings.seed,
-        size=settings.variants,
-        most_nonsubsective=settings.nonsubsective,
-        rule="letter" if settings.article == "letter" else "sound",
+    rules = VariantRules(
+        settings.seed,
+        settings.variants,
+        settings.nonsubsective,
+        "letter" if settings.article == "letter" else "sound",
         names=settings.rules == "clean",
     )
+    columns = ("relation", "predicate", "sentence", "path", "edge")
     return [
         {
-            "item_id": item_id(predicate["sentence"], one.adjective, noun),
+            **{name: predicate[name] for name in columns},
+            "item_id": item_id(predicate["sentence"], variant.adjective, noun),
             "noun": noun,
-            "relation": predicate["relation"],
-            "predicate": predicate["predicate"],
-            "adjective": one.adjective,
-            "nonsubsective": one.nonsubsective,
-            "variant": one.number,
-            "chosen": one.chosen,
-            "sentence": predicate["sentence"],
-            "modified_sentence": one.sentence,
-            "path": predicate["path"],
-            "edge": predicate["edge"],
+            "adjective": variant.adjective,
+            "nonsubsective": variant.nonsubsective,
+            "variant": variant.number,
+            "chosen": variant.chosen,
+            "modified_sentence": variant.sentence,
             "edition": settings.name,
         }
-        for one in sentences
+        for variant in variants(predicate["sentence"], noun, predicate["form"], *pools, rules)
     ]

@@ -41,6 +41,7 @@ _BE = re.compile(rf"{_MODAL} ((?:{_ADVERB} )?)be\b(.*)")
 _DO = re.compile(rf"{_MODAL}((?: {_ADVERB})?)")
 _HAVE = re.compile(rf"{_MODAL} ((?:{_ADVERB} )?(?:have|cause|contain|need)\b.*)")
 _ACTIVITY = re.compile(r"(?:an activity|something|one thing|a thing)", re.IGNORECASE)
+_WORDS = r"[a-z0-9'’-]+"
 _CAN_DO_IS = re.compile(rf"{_MODAL} do is")
 _NEGATION = re.compile(
     r"\b(?:not|cannot|never|no|none|nobody|nothing|hardly|rarely|seldom|\w+n['’]t"
@@ -130,10 +131,10 @@ def statement(
 
 def _subject(text: str, words: Words) -> _Subject:
     """Determiner and noun of a label of one word, an article aside."""
-    found = _SUBJECT.fullmatch(text.strip())
-    if not found:
+    match = _SUBJECT.fullmatch(text.strip())
+    if not match:
         raise Unfit("subject is not one word")
-    determiner, form = (found["determiner"] or "").lower(), found["noun"].lower()
+    determiner, form = (match["determiner"] or "").lower(), match["noun"].lower()
     plural = determiner not in _SINGULAR_DETERMINERS and (
         determiner in _PLURAL_DETERMINERS or is_plural(form)
     )
@@ -143,15 +144,15 @@ def _subject(text: str, words: Words) -> _Subject:
     return _Subject(determiner, form, noun, plural)
 
 
-def gist(found: Statement, rules: str = "clean") -> str:
+def gist(statement: Statement, rules: str = "clean") -> str:
     """What tells the predicates of a noun apart.
 
     In ``clean`` the same under every frame and form: *make music*, *making music*, *is used for
     making music*. In ``paper`` the sentence.
     """
     if rules == "paper":
-        return found.sentence
-    tokens = [t for t in re.findall(r"[a-z0-9'’-]+", found.predicate.lower()) if t not in _ARTICLES]
+        return statement.sentence
+    tokens = [t for t in re.findall(_WORDS, statement.predicate.lower()) if t not in _ARTICLES]
     if tokens:
         tokens[0] = min(lemmas(tokens[0], "VERB"), default=tokens[0])
     return " ".join(tokens)
@@ -179,7 +180,10 @@ def _from_surface(edge: Edge, text: str, words: Words, rules: str) -> Statement:
     elif rules == "paper":
         parts = _paper_frame(before, one, middle, predicate, after)
     else:
-        parts = _clean_frame(edge.relation, before, subject, middle, predicate, after, words)
+        before, start, middle, predicate = _clean_frame(
+            edge.relation, (before, middle, predicate), subject, words
+        )
+        parts = [before, start, middle, predicate, after]
     sentence = " ".join(part for part in parts if part)
     sentence = re.sub(r"\s+([,;])", r"\1", sentence).strip(" .,;")
     sentence = sentence[:1].upper() + sentence[1:] + "."
@@ -204,15 +208,14 @@ def _paper_frame(before: str, subject: str, middle: str, predicate: str, after: 
 
 
 def _clean_frame(
-    relation: str,
-    before: str,
-    subject: _Subject,
-    middle: str,
-    predicate: str,
-    after: str,
-    words: Words,
-) -> list[str]:
-    """Modals replaced, verb and article made to fit; `Unfit` where the predicate does not."""
+    relation: str, frame: tuple[str, str, str], subject: _Subject, words: Words
+) -> tuple[str, str, str, str]:
+    """Modals replaced, verb and article made to fit; `Unfit` where the predicate does not.
+
+    `frame` is the text before the subject, that between subject and predicate, and the predicate;
+    the result has the subject as well, in its place.
+    """
+    before, middle, predicate = frame
     start = _with_article(subject)
     be = "are" if subject.plural else "is"
     middle = middle.lower()
@@ -223,18 +226,17 @@ def _clean_frame(
         before = "you use"
     if used := _USED.fullmatch(middle):
         middle = f"{be} used {used[1]}"
-    elif found := _BE.fullmatch(middle):
-        middle = f"{be} {found[1]}{found[2]}".strip()
-        middle = " ".join(middle.split())
-    elif found := _DO.fullmatch(middle):
+    elif match := _BE.fullmatch(middle):
+        middle = " ".join(f"{be} {match[1]}{match[2]}".split())
+    elif match := _DO.fullmatch(middle):
         _want_base_verb(predicate, words)
         if first == "be":
             raise Unfit("predicate does not fit its frame")
-        middle = found[1].strip()
+        middle = match[1].strip()
         predicate = predicate if subject.plural else third_person(predicate)
-        return [before, start, middle, predicate, after]
-    elif found := _HAVE.fullmatch(middle):
-        middle = found[1] if subject.plural else third_person(found[1])
+        return before, start, middle, predicate
+    elif match := _HAVE.fullmatch(middle):
+        middle = match[1] if subject.plural else third_person(match[1])
     if not before or before.lower() in ("sometimes", "often", "usually"):
         middle = _agreeing(middle, subject)
     if before.endswith(" while") and not phrases.is_gerund(subject.form):
@@ -252,11 +254,7 @@ def _clean_frame(
         _want_property(predicate, words, relation)
     elif not middle:
         raise Unfit("no verb")
-    return [before, start, middle, predicate, after]
-
-
-def _is_single(text: str) -> bool:
-    return len(text.split()) == 1
+    return before, start, middle, predicate
 
 
 def _with_article(subject: _Subject) -> str:
@@ -323,7 +321,7 @@ def _opens_noun(predicate: str, words: Words) -> bool:
 
 def _want_property(predicate: str, words: Words, relation: str) -> None:
     first = predicate.lower().split()[0]
-    alone = _is_single(predicate)
+    alone = predicate.split() == [predicate]
     if first in ("is", "are", "has", "have", "be", "can", "do", "does"):
         raise Unfit("predicate does not fit its frame")
     if alone and not words.has(first, "a") and not _is_participle(first):
@@ -351,8 +349,8 @@ def _from_labels(edge: Edge, words: Words) -> Statement:
     for template in relation_templates().get(edge.relation, ()):
         end = _in_form(label, template.end, edge.relation, words) if label else None
         if end:
-            found = _from_surface(edge, template.fill(start, end), words, "clean")
-            return replace(found, predicate=" ".join(label), path="template")
+            from_template = _from_surface(edge, template.fill(start, end), words, "clean")
+            return replace(from_template, predicate=" ".join(label), path="template")
     raise Unfit("labels give no sentence")
 
 
@@ -372,8 +370,8 @@ def _in_form(label: Sequence[str], form: str, relation: str, words: Words) -> st
         thing = phrases.noun_phrase(label[1:], words) if label[1:] else ""
         return None if thing is None else f"{label[0]} {thing}".strip()
     if form == "any":
-        done = verb and phrases.gerund(verb[0])
-        return f"{done} {verb[1]}".strip() if verb and done else None
+        gerund = verb and phrases.gerund(verb[0])
+        return f"{gerund} {verb[1]}".strip() if verb and gerund else None
     if relation == "UsedFor" and len(label) == 1 and phrases.is_base_verb(label[0], words):
         return phrases.gerund(label[0])
     return phrases.noun_phrase(label, words)
@@ -391,7 +389,7 @@ def _participle_of(verb: str, words: Words) -> str | None:
 
 def _check(result: Statement, words: Words, rules: str) -> None:
     sentence = result.sentence
-    tokens = re.findall(r"[a-z0-9'’-]+", sentence.lower())
+    tokens = re.findall(_WORDS, sentence.lower())
     if any(_is_offensive(token, words) for token in tokens):
         raise Unfit("explicit")
     if not _TEXT.fullmatch(sentence) or "[[" in sentence or "]]" in sentence:

@@ -72,47 +72,58 @@ class Variant:
     sentence: str
 
 
+@dataclass(frozen=True)
+class VariantRules:
+    """How the variants of a sentence are made.
+
+    Attributes:
+        seed: the draws depend on it, the noun and the sentence alone.
+        size: most variants of a sentence.
+        most_nonsubsective: most non-subsective adjectives among them.
+        article: how *a* and *an* are chosen.
+        names: write adjectives of names with a capital (*American*).
+    """
+
+    seed: int
+    size: int = 4
+    most_nonsubsective: int = 2
+    article: ArticleRule = "sound"
+    names: bool = True
+
+
 def variants(
     sentence: str,
     noun: str,
     form: str,
     subsective: Sequence[str],
     nonsubsective: Sequence[str],
-    *,
-    seed: int,
-    size: int = 4,
-    most_nonsubsective: int = 2,
-    rule: ArticleRule = "sound",
-    names: bool = True,
+    rules: VariantRules,
 ) -> list[Variant]:
-    """The sentence with `size` adjectives of its noun, at most two of them non-subsective.
+    """The sentence with adjectives of its noun.
 
     Args:
-        noun: lemma; the draws depend on it, the sentence and the seed alone.
+        noun: lemma.
         form: the noun as the sentence has it.
         subsective: the noun's other adjectives, in an order that does not depend on the run.
-        nonsubsective: of which as many as there are, up to `most_nonsubsective`, are taken.
-        names: write adjectives of names with a capital (*American*).
+        nonsubsective: of which as many as there are, up to the limit of the rules, are taken.
 
     Returns:
-        The variants in random order, one of them `chosen` for annotation; fewer than `size` where
-        the noun has too few adjectives. None are made where the noun is no token of the sentence.
+        The variants in random order, one of them `chosen` for annotation; fewer than `rules.size`
+        where the noun has too few adjectives. None are made where the noun is no token of the
+        sentence.
     """
     key = (noun, sentence)
-    few = choose(seed, len(nonsubsective), min(size, most_nonsubsective), "non-subsective", *key)
-    rest = choose(seed, len(subsective), size - len(few), "subsective", *key)
-    adjectives = [(nonsubsective[i], True) for i in few] + [(subsective[i], False) for i in rest]
-    made = []
-    order = choose(seed, len(adjectives), len(adjectives), "order", *key)
-    for number, at in enumerate(order):
+    seed, most = rules.seed, min(rules.size, rules.most_nonsubsective)
+    few = choose(seed, len(nonsubsective), most, "non-subsective", *key)
+    others = choose(seed, len(subsective), rules.size - len(few), "subsective", *key)
+    adjectives = [(nonsubsective[i], True) for i in few] + [(subsective[i], False) for i in others]
+    chosen = rank(seed, "chosen", *key) % max(1, len(adjectives))
+    result = []
+    for number, at in enumerate(choose(seed, len(adjectives), len(adjectives), "order", *key)):
         adjective, flag = adjectives[at]
-        written = as_written(adjective) if names else adjective
-        modified = insert(sentence, written, form, rule)
+        written = as_written(adjective) if rules.names else adjective
+        modified = insert(sentence, written, form, rules.article)
         if modified is None:
             return []
-        made.append((number, adjective, flag, modified))
-    chosen = rank(seed, "chosen", *key) % len(made) if made else 0
-    return [
-        Variant(number, adjective, flag, number == chosen, modified)
-        for number, adjective, flag, modified in made
-    ]
+        result.append(Variant(number, adjective, flag, number == chosen, modified))
+    return result

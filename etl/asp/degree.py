@@ -23,13 +23,28 @@ from conf import UserError
 from etl.asp import DISCARD, NOT_ENTAILMENT, TESTS, labels
 from etl.asp.gold import JUDGED, POLARITIES, Gold
 from etl.asp.lexicon import DIMENSIONS, Lexicon, Measure, plural
-from etl.asp.templates import article, item_id, number
+from etl.asp.templates import CLEAN, Style, article, item_id, number
 from etl.draws import Order, draw
-
-TEXTS = ("clean", "paper")
 
 NUMBERS = 40
 VARIANTS = ("base", "sentences", "numbers", "both")
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The numbers of a group: how many, evenly spread from the least z to the greatest."""
+
+    least: float = 60.0
+    greatest: float = 138.0
+    numbers: int = NUMBERS
+
+    @property
+    def values(self) -> list[float]:
+        """The numbers, on the scale of z."""
+        span, steps = self.greatest - self.least, self.numbers - 1
+        return [self.least + i * span / steps for i in range(self.numbers)]
+
+
 # The dimension of each of 25 groups in turn: seven of length, six of each other dimension.
 _DIMENSION_TURNS = (0, 1, 2, 3) * 6 + (0,)
 # Premise values are round numbers: at most sixty times a step with one significant digit.
@@ -125,22 +140,17 @@ class Degree:
         lexicon: Lexicon,
         seed: int,
         gold: Gold,
-        *,
-        boosters: Sequence[str] = (),
-        diminishers: Sequence[str] = (),
-        z_range: tuple[float, float] = (60.0, 138.0),
-        numbers: int = NUMBERS,
-        text: str = "clean",
+        style: Style = CLEAN,
+        grid: Grid = Grid(),
     ) -> None:
         self.lexicon = lexicon
         self.seed = seed
         self.gold = gold
         # People judged "very" and "relatively" alone, so these are the modifiers by default.
-        self._boosters = tuple(boosters) or lexicon.boosters[:1]
-        self._diminishers = tuple(diminishers) or lexicon.diminishers[:1]
-        low, high = z_range
-        self.grid = [low + i * (high - low) / (numbers - 1) for i in range(numbers)]
-        self._paper = text == "paper"
+        self._boosters = style.boosters or lexicon.boosters[:1]
+        self._diminishers = style.diminishers or lexicon.diminishers[:1]
+        self.grid = grid.values
+        self._paper = style.text == "paper"
         # The end points of superlative premises; the release has the same in its wider range.
         self._ends = JUDGED if self._paper else (self.grid[0], self.grid[-1])
         self._contrasts = self._find_contrasts()

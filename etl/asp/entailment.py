@@ -18,7 +18,7 @@ from typing import NamedTuple
 from conf import UserError
 from etl.asp import TESTS, TRAINED, labels
 from etl.asp.lexicon import STANDARDS, Adjective, Lexicon, ordered_pairs
-from etl.asp.templates import EVER_SEEN, WORLD, Pair, item_id, write
+from etl.asp.templates import CLEAN, EVER_SEEN, WORLD, Pair, Style, item_id, write
 from etl.draws import Order, draw
 
 # A pair, and before it the lengths of words that all pairs of a match have in common.
@@ -74,18 +74,16 @@ class Entailment:
         self,
         lexicon: Lexicon,
         seed: int,
+        style: Style = CLEAN,
         *,
-        boosters: Sequence[str] = (),
-        diminishers: Sequence[str] = (),
         balanced: bool = True,
-        text: str = "clean",
     ) -> None:
         self.lexicon = lexicon
         self.seed = seed
-        self._boosters = tuple(boosters) or lexicon.boosters
-        self._diminishers = tuple(diminishers) or lexicon.diminishers
+        self._boosters = style.boosters or lexicon.boosters
+        self._diminishers = style.diminishers or lexicon.diminishers
         self._balanced = balanced
-        self._paper = text == "paper"
+        self._paper = style.text == "paper"
         self._pools: dict[str, _Pool] = {}
 
     def with_lexicon(self, lexicon: Lexicon, key: object) -> Entailment:

@@ -81,28 +81,14 @@ class Recipe:
     @lru_cache(maxsize=2)  # noqa: B019  (a worker process has one or two recipes)
     def entailment(self) -> Entailment:
         """The rows of entailment inference; built once per process."""
-        return Entailment(
-            self.lexicon(),
-            self.settings.seed,
-            boosters=self.settings.boosters,
-            diminishers=self.settings.diminishers,
-            balanced=self.settings.balanced,
-            text=self.settings.text,
-        )
+        settings = self.settings
+        return Entailment(self.lexicon(), settings.seed, settings.style, balanced=settings.balanced)
 
     @lru_cache(maxsize=2)  # noqa: B019
     def degree(self) -> Degree:
         """The rows of degree estimation; built once per process."""
-        return Degree(
-            self.lexicon(),
-            self.settings.seed,
-            self.gold(),
-            boosters=self.settings.boosters,
-            diminishers=self.settings.diminishers,
-            z_range=(self.settings.z_from, self.settings.z_to),
-            numbers=self.settings.numbers,
-            text=self.settings.text,
-        )
+        settings = self.settings
+        return Degree(self.lexicon(), settings.seed, self.gold(), settings.style, settings.grid)
 
     def __hash__(self) -> int:
         # Settings have lists, which cannot be hashed; their own hash stands for them.

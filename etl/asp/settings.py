@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from conf import UserError, setting
-from etl.asp.degree import NUMBERS, TEXTS, VARIANTS
+from etl.asp.degree import NUMBERS, VARIANTS, Grid
+from etl.asp.templates import TEXTS, Style
 from etl.engine import EngineSettings
 
 
@@ -123,6 +124,16 @@ class Settings(EngineSettings):
     def name(self) -> str:
         """The edition to build."""
         return self.edition or self.preset
+
+    @property
+    def style(self) -> Style:
+        """The modifiers and the text of the rows."""
+        return Style(tuple(self.boosters), tuple(self.diminishers), self.text)
+
+    @property
+    def grid(self) -> Grid:
+        """The numbers of each premise of degree estimation."""
+        return Grid(self.z_from, self.z_to, self.numbers)
 
     @property
     def tuning(self) -> str:

@@ -13,11 +13,30 @@ from etl.asp import TESTS
 from etl.asp.lexicon import Lexicon
 from etl.draws import content_hash
 
+TEXTS = ("clean", "paper")
 WORLD = "in the world"
 EVER_SEEN = "I have ever seen"
 _PLAIN = re.compile(r"The (?P<noun>.+?) is (?P<predicate>.+?)\.?")
 _THAN = re.compile(r"The (?P<noun>.+?) is (?P<form>.+?) than the (?P<other>.+?)\.?")
 _TOP = re.compile(rf"The (?P<noun>.+?) is the (?P<form>.+) (?P<scope>{WORLD}|{EVER_SEEN})\.?")
+
+
+@dataclass(frozen=True)
+class Style:
+    """How sentences are worded.
+
+    Attributes:
+        boosters: to use instead of the lexicon's.
+        diminishers: likewise.
+        text: one of `TEXTS`.
+    """
+
+    boosters: tuple[str, ...] = ()
+    diminishers: tuple[str, ...] = ()
+    text: str = "clean"
+
+
+CLEAN = Style()
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,15 +155,9 @@ def _text(command: str, words: list[str], settings: Any) -> str:
         return maintenance.run(command, settings, words[0] if words else None)
     if command == "why":
         return why.why(settings.lake, words[0], words[1], settings.limit)
+    output = export.Output(settings.out, settings.format, settings.overwrite, settings.formulas)
     rows = export.export(
-        settings.lake,
-        words[0],
-        format=settings.format,
-        out=settings.out,
-        version=settings.version,
-        where=settings.where,
-        overwrite=settings.overwrite,
-        formulas=settings.formulas,
+        settings.lake, words[0], output, version=settings.version, where=settings.where
     )
     return f"{rows:,} rows of {words[0]} written to {settings.out}"
 

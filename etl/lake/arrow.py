@@ -7,7 +7,7 @@ checked against their declarations as `etl.lake.spark` does, and commits go thro
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, Unpack
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,7 +19,7 @@ from deltalake import DeltaTable, QueryBuilder
 from etl.lake import log
 from etl.lake.errors import LakeConflict, LakeError, LakeFailed
 from etl.lake.guarantees import guarantees
-from etl.lake.log import Change, Commit, File, Record
+from etl.lake.log import Change, Commit, CommitOptions, File, Record
 from etl.lake.partitions import parts
 from etl.lake.schema import (
     check_partition_types,
@@ -216,16 +216,7 @@ def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch.cast(schema)
 
 
-def append(
-    root: str,
-    table: str,
-    data: pa.Table,
-    *,
-    job: str,
-    metadata: Mapping[str, str] | None = None,
-    transaction: tuple[str, int] | None = None,
-    base: int | None = None,
-) -> Commit:
+def append(root: str, table: str, data: pa.Table, **commit: Unpack[CommitOptions]) -> Commit:
     """Add rows in one commit, as `etl.lake.spark.Lake.append` does, without Spark.
 
     Raises:
@@ -233,8 +224,7 @@ def append(
         LakeConflict: a partition written to was replaced after version `base`.
         LakeFailed: the files or the log could not be written.
     """
-    change = Change("append", job, {}, metadata or {}, transaction, base, allow_empty=True)
-    return write(root, table, data, change)
+    return write(root, table, data, Change("append", allow_empty=True, **commit))
 
 
 def replace(
@@ -243,11 +233,8 @@ def replace(
     data: pa.Table,
     partition: Mapping[str, str],
     *,
-    job: str,
-    metadata: Mapping[str, str] | None = None,
-    transaction: tuple[str, int] | None = None,
-    base: int | None = None,
     allow_empty: bool = False,
+    **commit: Unpack[CommitOptions],
 ) -> Commit:
     """Put rows in the place of a partition's in one commit, as `etl.lake.spark.Lake.replace` does.
 
@@ -265,7 +252,7 @@ def replace(
             f"{table}: replace wants a value of {' or '.join(known) or 'no column'}, got "
             f"{dict(partition)}"
         )
-    change = Change("replace", job, partition, metadata or {}, transaction, base, allow_empty)
+    change = Change("replace", partition=partition, allow_empty=allow_empty, **commit)
     return write(root, table, data, change)
 
 

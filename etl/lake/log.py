@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any
+from typing import Any, Required, TypedDict
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -55,19 +55,31 @@ class Commit:
     skipped: bool = False
 
 
+class CommitOptions(TypedDict, total=False):
+    """The options of a commit, which appends and replacements share.
+
+    Attributes:
+        job: name of the job, stored with the commit.
+        metadata: of the caller's, stored with the commit.
+        transaction: application id and number, which make repetition harmless: where it or a later
+            number of the same id is in the table, the write adds nothing.
+        base: the version that the writer planned from, by default the newest.
+    """
+
+    job: Required[str]
+    metadata: Mapping[str, str]
+    transaction: tuple[str, int] | None
+    base: int | None
+
+
 @dataclass(frozen=True)
 class Change:
-    """What a write is to do, whoever stages its files.
+    """What a write is to do, whoever stages its files; see also `CommitOptions`.
 
     Attributes:
         mode: ``append``, or ``replace``, which removes the active files of `partition` in the same
             commit.
-        job: name of the job, stored with the commit.
         partition: values of partition columns in which every row of a replacement lies.
-        metadata: of the caller's, stored with the commit.
-        transaction: application id and number; where it or a later number of the same id is in the
-            table, the write adds nothing.
-        base: the version that the writer planned from, by default the newest.
         allow_empty: whether no rows are a replacement, too.
     """
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
+from typing import Unpack
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -19,7 +20,7 @@ from etl.lake import arrow, delta_rs, delta_spark, handles, log, staging, writin
 from etl.lake.blocks import Blocks
 from etl.lake.columns import Table
 from etl.lake.errors import LakeConflict, LakeError, LakeFailed
-from etl.lake.log import Change, Commit, Record
+from etl.lake.log import Change, Commit, CommitOptions, Record
 from etl.lake.schema import check_partition_types
 from etl.lake.storage import table_uri
 
@@ -109,29 +110,22 @@ class Lake:
         self,
         table: str,
         frame: DataFrame | Blocks | pa.Table,
-        *,
-        job: str,
-        metadata: Mapping[str, str] | None = None,
-        transaction: tuple[str, int] | None = None,
-        base: int | None = None,
+        **commit: Unpack[CommitOptions],
     ) -> Commit:
         """Add the frame's rows in one commit; the first one makes the table.
 
         A `Blocks` in the frame's place has its tasks make and write the rows as Arrow tables; rows
         that this process holds, as an Arrow table, are written by it without the engine.
 
-        `transaction` (application id, number) makes repetition harmless: where it or a later
-        number of the same id is in the table, the frame is not even computed. `base` is the version
-        the caller planned from, by default the newest at the call. A frame without rows commits
-        nothing but its transaction and metadata.
+        Where the table holds the `transaction`, the frame is not even computed. A frame without
+        rows commits nothing but its transaction and metadata.
 
         Raises:
             LakeError: the frame is not as declared; `metadata` aside, see `read`.
             LakeConflict: a partition written to was replaced after `base`.
             LakeFailed: a staged file is broken or missing; the log could not be written.
         """
-        change = Change("append", job, {}, metadata or {}, transaction, base, allow_empty=True)
-        return self._write(table, frame, change)
+        return self._write(table, frame, Change("append", allow_empty=True, **commit))
 
     def replace(
         self,
@@ -139,11 +133,8 @@ class Lake:
         frame: DataFrame | Blocks | pa.Table,
         partition: Mapping[str, str],
         *,
-        job: str,
-        metadata: Mapping[str, str] | None = None,
-        transaction: tuple[str, int] | None = None,
-        base: int | None = None,
         allow_empty: bool = False,
+        **commit: Unpack[CommitOptions],
     ) -> Commit:
         """Put the frame's rows in the place of a partition's, in one commit.
 
@@ -162,7 +153,7 @@ class Lake:
                 f"{table}: replace wants a value of "
                 f"{' or '.join(declared.partition_by) or 'no column'}, got {dict(partition)}"
             )
-        change = Change("replace", job, partition, metadata or {}, transaction, base, allow_empty)
+        change = Change("replace", partition=partition, allow_empty=allow_empty, **commit)
         return self._write(table, frame, change)
 
     def transaction_version(self, table: str, app_id: str) -> int | None:

@@ -17,6 +17,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -147,36 +148,45 @@ def _remove_old_partials(target: Path) -> None:
                 path.unlink()
 
 
-def export(
-    root: str,
-    table: str,
-    *,
-    format: str,
-    out: str,
-    version: int | None = None,
-    where: str | None = None,
-    overwrite: bool = False,
-    formulas: bool = False,
-) -> int:
-    """Write the table's rows, those that the SQL condition `where` lets through, to file `out`.
+@dataclass(frozen=True)
+class Output:
+    """The file of an export.
 
-    csv is what people open in a spreadsheet, which would run a text like ``=1+1``: it gets an
-    apostrophe before it, unless `formulas` is set. Memory holds a few batches. The file appears
-    under its name when it is complete. Returns the number of rows.
+    Attributes:
+        path: of the file.
+        format: one of `FORMATS`.
+        overwrite: whether to replace a file that is there.
+        formulas: csv is what people open in a spreadsheet, which would run a text like ``=1+1``:
+            it gets an apostrophe before it, unless this is set.
+    """
+
+    path: str
+    format: str
+    overwrite: bool = False
+    formulas: bool = False
+
+
+def export(
+    root: str, table: str, output: Output, *, version: int | None = None, where: str | None = None
+) -> int:
+    """Write the table's rows, those that the SQL condition `where` lets through, to a file.
+
+    Memory holds a few batches. The file appears under its name when it is complete. Returns the
+    number of rows.
 
     Raises:
-        UserError: `out` is there already (without `overwrite`) or cannot be written; a condition
+        UserError: the file is there already (without `overwrite`) or cannot be written; a condition
             that is not understood; no such table or version.
         JobFailed: no rows; no file is left.
     """
-    target = Path(out)
+    target, format = Path(output.path), output.format
     schema = log.declaration(table).schema
     if target.is_dir():
-        raise UserError(f"out={out}: a folder; expected the name of a file")
-    if target.exists() and not overwrite:
-        raise UserError(f"out={out} is there already; choose another name or overwrite=true")
+        raise UserError(f"out={target}: a folder; expected the name of a file")
+    if target.exists() and not output.overwrite:
+        raise UserError(f"out={target} is there already; choose another name or overwrite=true")
     if not target.parent.is_dir():
-        raise UserError(f"out={out}: no folder {target.parent}; make it first")
+        raise UserError(f"out={target}: no folder {target.parent}; make it first")
     _remove_old_partials(target)
     partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     batches = _stream(root, table, version, where)
@@ -187,7 +197,7 @@ def export(
             elif format == "jsonl":
                 rows = _write_jsonl(stream, batches)
             elif format == "csv":
-                text_of = _as_text if formulas else _harmless
+                text_of = _as_text if output.formulas else _harmless
                 rows = _write_lines(stream, schema, batches, _csv_field, ",", text_of)
             else:
                 rows = _write_lines(stream, schema, batches, _tsv_field, "\t")
@@ -199,7 +209,7 @@ def export(
             )
         partial.replace(target)
     except PermissionError as error:
-        raise UserError(f"out={out}: {error.strerror}") from error
+        raise UserError(f"out={target}: {error.strerror}") from error
     finally:
         partial.unlink(missing_ok=True)
     return rows

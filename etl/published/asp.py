@@ -130,7 +130,7 @@ def read(path: Path) -> Reading:
                 for row in reader.entailment(file, test, words, EDITION):
                     rows.add(row, ("adjectives", "published", _part(row, training_adjectives)))
             else:
-                for row in reader.degree(file, test, gold, EDITION, _NUMBERS):
+                for row in reader.degree(file, test, gold, EDITION):
                     rows.add(row)
     if folders.tuning is not None:
         _tuning(folders.tuning, words, gold, training_adjectives, reader, rows)
@@ -165,12 +165,9 @@ def _tuning(
         for row in reader.entailment(folder / "test" / "ei" / f"{test}.csv", test, words, TUNING):
             rows.add(row, ("adjectives", "published", _part(row, training_adjectives)))
         for number, dimension in enumerate(DIMENSIONS):
-            for name, edition, size in (
-                ("test", TUNING, _NUMBERS),
-                ("wider", WIDER, _WIDER_NUMBERS),
-            ):
+            for name, edition in (("test", TUNING), ("wider", WIDER)):
                 file = folder / name / dimension / f"{test}.csv"
-                for row in reader.degree(file, test, gold, edition, size, number):
+                for row in reader.degree(file, test, gold, edition, number):
                     rows.add(row, ("dimension", dimension, "test"))
 
 
@@ -272,9 +269,10 @@ class _Files:
             occurrences[texts] += 1
 
     def degree(
-        self, path: Path, test: str, gold: Gold, edition: str, size: int, dimension: int = 0
+        self, path: Path, test: str, gold: Gold, edition: str, dimension: int = 0
     ) -> Iterator[dict[str, Any]]:
         """The rows of a test of degree estimation; each dimension has its own group numbers."""
+        size = _WIDER_NUMBERS if edition == WIDER else _NUMBERS
         occurrences: Counter[tuple[str, str]] = Counter()
         for number, (line, row) in enumerate(self.lines(path, _PAIR)):
             texts = (row["premise"], row["hypothesis"])

@@ -28,7 +28,7 @@ from etl.knowledge import wordnet
 from etl.lake import arrow, log, upkeep
 from etl.lake.errors import LakeError
 from etl.lake.tables import TABLES
-from etl.looking.export import export
+from etl.looking.export import Output, export
 from etl.published import pickles
 from tests.etl.knowledge import wordnet_files
 
@@ -191,7 +191,7 @@ def test_cells_that_a_spreadsheet_would_run(lake: str, tmp_path: Path) -> None:
     words = ('=HYPERLINK("http://a")', "+1", "-1", "@SUM(A1)", "plain")
     arrow.append(lake, "amod_pairs", pairs(*words), job="test")
     out = tmp_path / "pairs.csv"
-    export(lake, "amod_pairs", format="csv", out=str(out))
+    export(lake, "amod_pairs", Output(str(out), "csv"))
     lines = sorted(out.read_text().splitlines()[1:])
     assert lines == sorted(
         [
@@ -203,10 +203,10 @@ def test_cells_that_a_spreadsheet_would_run(lake: str, tmp_path: Path) -> None:
             "uk,old,key,-1",
         ]
     )
-    export(lake, "amod_pairs", format="csv", out=str(out), overwrite=True, formulas=True)
+    export(lake, "amod_pairs", Output(str(out), "csv", overwrite=True, formulas=True))
     assert "uk,@SUM(A1),key,2" in out.read_text().splitlines()
     tsv = tmp_path / "pairs.tsv"
-    export(lake, "amod_pairs", format="tsv", out=str(tsv))
+    export(lake, "amod_pairs", Output(str(tsv), "tsv"))
     assert "uk\t@SUM(A1)\tkey\t2" in tsv.read_text().splitlines()
 
 

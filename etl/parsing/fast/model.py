@@ -195,14 +195,15 @@ def lemma_exceptions() -> dict[str, bytes]:
     }
 
 
-# Degrees of "much" and "little" are their own lemmas in the treebanks and in spaCy.
-_COMPARATIVE_LEMMAS = ("more", "most", "less", "least")
+# The forms whose lemma is not the first that lemminflect names. The degrees of "much" and "little"
+# are their own lemmas in the treebanks and in spaCy, and in text "leaves" are those of trees.
+_LEMMA_OF = {"more": "more", "most": "most", "less": "less", "least": "least", "leaves": "leaf"}
 
 
 def inflected_forms() -> list[tuple[str, str, str, str]]:
     """(kind, tag, form, lemma) of the plurals, comparatives and superlatives of lemminflect.
 
-    A form with several lemmas has the first that lemminflect names, except `_COMPARATIVE_LEMMAS`.
+    A form with several lemmas has the first that lemminflect names, except those of `_LEMMA_OF`.
     """
     from etl.knowledge.inflection import getAllLemmas
 
@@ -212,8 +213,7 @@ def inflected_forms() -> list[tuple[str, str, str, str]]:
             if mask >> _MASK_TAGS.index(tag) & 1:
                 lemmas = getAllLemmas(word, upos=part).get(part, ())
                 if lemmas:
-                    lemma = word if word in _COMPARATIVE_LEMMAS else lemmas[0].lower()
-                    forms.append((kind, tag, word, lemma))
+                    forms.append((kind, tag, word, _LEMMA_OF.get(word, lemmas[0].lower())))
     return forms
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from etl.adept.variants import insert, item_id, place_of, variants
+from etl.adept.variants import VariantRules, insert, item_id, place_of, variants
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_insertion(sentence, adjective, noun, rule, wanted):
 def test_no_token_no_sentence():
     assert place_of("An i-beam is strong.", "beam") is None
     assert insert("We-blocker is stupid.", "outside", "blocker") is None
-    assert variants("A dog barks.", "cat", "cat", ["old"], [], seed=0) == []
+    assert variants("A dog barks.", "cat", "cat", ["old"], [], VariantRules(0)) == []
 
 
 def test_ids():
@@ -51,9 +51,8 @@ NONSUBSECTIVE = ["dead", "fake", "former"]
 
 @given(st.integers(), st.integers(0, 30), st.integers(0, 3))
 def test_four_variants_two_of_them_non_subsective(seed, size, special):
-    found = variants(
-        "A dog barks.", "dog", "dog", SUBSECTIVE[:size], NONSUBSECTIVE[:special], seed=seed
-    )
+    subsective, nonsubsective = SUBSECTIVE[:size], NONSUBSECTIVE[:special]
+    found = variants("A dog barks.", "dog", "dog", subsective, nonsubsective, VariantRules(seed))
     few = min(2, special)
     assert len(found) == min(4, size + few)
     assert sum(one.nonsubsective for one in found) == few
@@ -64,7 +63,7 @@ def test_four_variants_two_of_them_non_subsective(seed, size, special):
 
 def test_the_choice_depends_on_seed_and_sentence_and_is_even():
     def adjectives(seed, sentence="A dog barks."):
-        found = variants(sentence, "dog", "dog", SUBSECTIVE, NONSUBSECTIVE, seed=seed)
+        found = variants(sentence, "dog", "dog", SUBSECTIVE, NONSUBSECTIVE, VariantRules(seed))
         return [one.adjective for one in found], next(o.number for o in found if o.chosen)
 
     assert adjectives(0) == adjectives(0)
@@ -75,7 +74,7 @@ def test_the_choice_depends_on_seed_and_sentence_and_is_even():
 
 
 def test_names_have_capitals():
-    found = variants("A dog barks.", "dog", "dog", ["american", "german-born"], [], seed=0)
+    found = variants("A dog barks.", "dog", "dog", ["american", "german-born"], [], VariantRules(0))
     assert {one.sentence for one in found} == {"An American dog barks.", "A German-born dog barks."}
-    found = variants("A dog barks.", "dog", "dog", ["american"], [], seed=0, names=False)
+    found = variants("A dog barks.", "dog", "dog", ["american"], [], VariantRules(0, names=False))
     assert [one.sentence for one in found] == ["An american dog barks."]

@@ -13,6 +13,7 @@ from etl.asp.degree import Degree
 from etl.asp.entailment import Entailment
 from etl.asp.gold import published_gold
 from etl.asp.lexicon import load_lexicon
+from etl.asp.templates import Style
 
 LEXICON = load_lexicon()
 SIZES = {
@@ -24,7 +25,7 @@ SIZES = {
 @pytest.mark.parametrize("seed", [0, 7])
 def test_entailment_rounds_have_the_sizes_of_the_release(seed):
     held_out_words = splits.held_out(LEXICON, seed)[:2]
-    source = Entailment(LEXICON, seed, balanced=False, text="paper")
+    source = Entailment(LEXICON, seed, balanced=False, style=Style(text="paper"))
     placed_rows = list(rounds.entailment(source, held_out_words, 20))
     for number, held_out in enumerate(held_out_words):
         rows = [(place[2], row) for place, row in placed_rows if place[1] == str(number)]
@@ -39,7 +40,9 @@ def test_entailment_rounds_have_the_sizes_of_the_release(seed):
 
 
 def test_degree_rounds_have_the_sizes_of_the_release():
-    placed_rows = list(rounds.degree(Degree(LEXICON, 3, published_gold(), text="paper"), 40))
+    placed_rows = list(
+        rounds.degree(Degree(LEXICON, 3, published_gold(), style=Style(text="paper")), 40)
+    )
     sizes = Counter(
         (place[1], place[2], row.label3) for place, row in placed_rows if place[2] != "test"
     )

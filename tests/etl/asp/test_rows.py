@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from conf import UserError
 from etl.asp import TESTS, labels
 from etl.asp.audit import audit
-from etl.asp.degree import VARIANTS, Degree
+from etl.asp.degree import VARIANTS, Degree, Grid
 from etl.asp.entailment import Entailment
 from etl.asp.gold import published_gold
 from etl.asp.lexicon import load_lexicon
-from etl.asp.templates import Pair, article, number, parse, write
+from etl.asp.templates import Pair, Style, article, number, parse, write
 from etl.draws import Order
 
 LEXICON = load_lexicon()
@@ -157,7 +157,7 @@ def test_variants_change_the_premise_alone():
 
 
 def test_a_wider_range_is_extrapolated():
-    wide = Degree(LEXICON, 0, published_gold(), z_range=(20.0, 176.0))
+    wide = Degree(LEXICON, 0, published_gold(), grid=Grid(20.0, 176.0))
     rows = list(wide.rows(wide.group("ordering", 0)))
     assert [row.z for row in rows[:2]] == [20.0, 24.0] and len(rows) == 40
     assert {row.extrapolated for row in rows if row.z < 60} == {True}
@@ -199,8 +199,9 @@ def test_numbers():
 
 # text=paper
 
-PAPER_ENTAILMENT = Entailment(LEXICON, 0, balanced=False, text="paper")
-PAPER_DEGREE = Degree(LEXICON, 0, published_gold(), text="paper")
+PAPER = Style(text="paper")
+PAPER_ENTAILMENT = Entailment(LEXICON, 0, PAPER, balanced=False)
+PAPER_DEGREE = Degree(LEXICON, 0, published_gold(), PAPER)
 
 
 def oddities(test, rows):
@@ -255,7 +256,7 @@ def test_full_stops_of_entailment_rows_are_those_of_the_release(shared_data, tes
 
 
 def test_the_wider_range_has_sixty_numbers_and_narrow_superlatives():
-    wider = Degree(LEXICON, 0, published_gold(), z_range=(40.0, 158.0), numbers=60, text="paper")
+    wider = Degree(LEXICON, 0, published_gold(), PAPER, Grid(40.0, 158.0, 60))
     rows = list(wider.rows(wider.group("superlative", 0)))
     assert [row.z for row in rows] == [float(z) for z in range(40, 160, 2)]
     step = (rows[0].positive_value - rows[0].negative_value) / 20
