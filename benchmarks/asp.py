@@ -24,7 +24,6 @@ from benchmarks.processes import timed
 from benchmarks.results import Figures
 from conf import ROOT, setting
 from etl.asp import TESTS, labels
-from etl.asp.audit import audit
 from etl.asp.baselines import PRINTED_OTHERWISE, baselines
 from etl.asp.degree import Degree
 from etl.asp.entailment import Entailment
@@ -32,6 +31,7 @@ from etl.asp.gold import PUBLISHED, fit, published_gold
 from etl.asp.lexicon import load_lexicon
 from etl.asp.settings import Settings as BuildSettings
 from etl.asp.templates import parse
+from etl.checks.artefacts import audit
 from etl.draws import draw
 
 JUDGED = ROOT / "docs" / "asp_judged.tsv"

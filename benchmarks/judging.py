@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from etl.adept.agreement import wilson
+from etl.annotation.agreement import wilson
 
 Row = TypeVar("Row")
 

@@ -27,11 +27,11 @@ from benchmarks.plane_generator import Known, write_knowledge
 from benchmarks.processes import job, measured, timed
 from benchmarks.results import Figures
 from conf import UserError, setting
+from etl.checks.splits import Fold, check, read_rows
 from etl.knowledge.lexicons import adjective_classes
 from etl.lake import arrow
 from etl.plane import CLASSES, SCHEMES, TYPES
 from etl.plane.candidates import Pool
-from etl.plane.check import Fold, check, read_rows
 from etl.plane.rules import HOLDS, inference_type, label
 from etl.plane.splits import Sizes, plan
 

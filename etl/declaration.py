@@ -222,6 +222,19 @@ class Licence:
 
 
 @dataclass(frozen=True)
+class Release:
+    """The authors' release of a dataset, which `read` of ``etl/published/NAME.py`` reads.
+
+    Attributes:
+        meaning: what the setting of ``etl/import_published.py`` with the dataset's name names.
+        example: of the setting.
+    """
+
+    meaning: str
+    example: str
+
+
+@dataclass(frozen=True)
 class Training:
     """What training and scoring need beyond the items.
 
@@ -283,6 +296,7 @@ class Dataset:
         questions: for lm-evaluation-harness.
         report: for pages across datasets; None where the dataset is not on them.
         hub_task: the category of the task on the Hugging Face hub.
+        release: by the authors, where it can be imported.
         layout: the format in which the release is written, if an export writes it too.
         citation: how to cite the dataset; the file of the paper in ``conf/published`` has it for
             datasets of a paper.
@@ -305,6 +319,7 @@ class Dataset:
     questions: tuple[Question, ...] = ()
     report: Report | None = None
     hub_task: str = "text-classification"
+    release: Release | None = None
     layout: str | None = None
     citation: str | None = None
 

@@ -13,7 +13,7 @@ import conf
 from conf import ROOT, UserError
 from conf.commandline.__main__ import find
 from conf.commandline.commands import settings_of
-from etl.adept import annotating
+from etl.annotation.job import VERBS
 from etl.lake import __main__ as lake_commands
 
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
@@ -83,7 +83,7 @@ def check(command: str) -> None:
         lake_commands._parse(words)
         return
     if module == "etl.annotate_adept":
-        settings, _ = annotating.VERBS[words[0]]
+        settings, _ = VERBS[words[0]]
         conf.load(settings, words[1:])
         return
     try:

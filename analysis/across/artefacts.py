@@ -30,7 +30,7 @@ from analysis.inference.resampling import Resampling, permutation
 from analysis.rendering import figures
 from analysis.rendering.figures import Channels, Plot
 from analysis.rows import schema, with_column
-from etl.asp.audit import tokens
+from etl.checks.artefacts import tokens
 
 TRAINED, TESTED = 4_000, 2_500
 RESAMPLES = 2_000

@@ -12,6 +12,7 @@ from etl.declaration import (
     Licence,
     Prompts,
     Question,
+    Release,
     Report,
     Scheme,
     Splits,
@@ -93,6 +94,7 @@ DATASET = Dataset(
             "sentence with the modifier": "sentence2",
         },
     ),
+    release=Release("release of ADEPT: the folder of its JSON files", "adept=adept/"),
     published=Licence(
         "cc-by-sa-3.0",
         "https://creativecommons.org/licenses/by-sa/3.0/",

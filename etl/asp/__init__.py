@@ -3,9 +3,8 @@
 `lexicon` reads the scales of adjectives, `templates` writes and parses sentences, `labels` has the
 semantics, `entailment` and `degree` draw the rows of the two tasks, `gold` fits
 thresholds to human judgements (`judgements`), `splits` and `rounds` make the rounds of fine-tuning,
-`audit` and `baselines` measure what a model can reach without understanding. These modules use
-neither Spark nor the lake. `job`, `judge` and `auditing` are the jobs of ``etl/build_asp.py``,
-``etl/judge_asp.py`` and ``etl/audit_pairs.py``.
+`baselines` measures what a model can reach without understanding. These modules use neither Spark
+nor the lake. `job` and `judge` are the jobs of ``etl/build_asp.py`` and ``etl/judge_asp.py``.
 """
 
 TESTS = (

@@ -12,6 +12,7 @@ from etl.declaration import (
     Licence,
     Prompts,
     Question,
+    Release,
     Report,
     Scheme,
     Splits,
@@ -86,6 +87,9 @@ DATASET = Dataset(
         run_settings=("task.round", "train_examples"),
         strata=("test",),
         audited={"premise alone": "premise", "hypothesis alone": "hypothesis"},
+    ),
+    release=Release(
+        "release of ASP: its repository, or the folder data/ in it", "asp=AdjectiveScaleProbe/"
     ),
     published=Licence(*UNKNOWN, ("The authors' release.",)),
     built=Licence(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,12 +15,12 @@ from pyspark.sql import functions as F
 
 from conf import JobFailed, UserError, setting, settings_hash
 from etl.corpora.files import InputFile, list_inputs, units
+from etl.dropped import Dropped, dropped_rows
 from etl.engine import EngineSettings, running, start
 from etl.knowledge import conceptnet, wordnet
 from etl.knowledge.lexicons import class_list, class_rows
 from etl.lake.scratch import Scratch, scratch
 from etl.lake.spark import Lake
-from etl.lake.tables import table
 
 JOB = "import_knowledge"
 _TASK_BYTES = 64 << 20
@@ -134,13 +133,15 @@ def _conceptnet(
         job=job,
         metadata={"input_fingerprint": settings_hash({"files": stated})},
     )
-    dropped = [_drop(job, row["reason"], row["count"], row["sample"]) for row in reason_counts]
+    drops = [
+        Dropped("conceptnet_edges", row["reason"], row["count"], row["sample"])
+        for row in reason_counts
+    ]
     if repeated := edge_count - commit.rows:
         sample = conceptnet.repeated(conceptnet.edges(rows))
-        dropped.append(_drop(job, conceptnet.REPEATED, repeated, sample))
-    left_out = pa.Table.from_pylist(dropped, table("dropped").schema)
-    lake.replace("dropped", left_out, {"job": job}, job=job, allow_empty=True)
-    _report(lake, release, dropped, commit.rows, total, time.monotonic() - started)
+        drops.append(Dropped("conceptnet_edges", conceptnet.REPEATED, repeated, str(sample)))
+    lake.replace("dropped", dropped_rows(job, drops), {"job": job}, job=job, allow_empty=True)
+    _report(lake, release, commit.rows, total, time.monotonic() - started)
 
 
 def _line_counts(rows: DataFrame, release: str, max_rejected: float) -> tuple[int, int, list[Any]]:
@@ -171,25 +172,7 @@ def _line_counts(rows: DataFrame, release: str, max_rejected: float) -> tuple[in
     return total, edge_count, reason_counts
 
 
-def _drop(job: str, reason: str, count: int, sample: str | None) -> dict[str, Any]:
-    """A row of table ``dropped``."""
-    return {
-        "job": job,
-        "table": "conceptnet_edges",
-        "reason": reason,
-        "count": count,
-        "sample": sample,
-    }
-
-
-def _report(
-    lake: Lake,
-    release: str,
-    dropped: Sequence[dict[str, Any]],
-    edges: int,
-    total: int,
-    seconds: float,
-) -> None:
+def _report(lake: Lake, release: str, edges: int, total: int, seconds: float) -> None:
     counts = (
         lake.read("conceptnet_edges", where={"release": release})
         .groupBy("relation")
@@ -203,6 +186,4 @@ def _report(
         for row in counts
     )
     log.info("conceptnet_edges, release %s: %d edges: %s", release, edges, listed)
-    for row in dropped:
-        log.info("dropped: %(count)d, %(reason)s, as %(sample)s", row)
     log.info("%d lines in %.1f s (%.0f lines/s)", total, seconds, total / seconds)

@@ -9,6 +9,7 @@ from etl.declaration import (
     Labels,
     Licence,
     Prompts,
+    Release,
     Report,
     Scheme,
     Splits,
@@ -95,6 +96,9 @@ DATASET = Dataset(
             "phrase alone": "premise",
             "conclusion alone": "conclusion",
         },
+    ),
+    release=Release(
+        "release of PLANE: its repository, or the folder of its splits", "plane=PLANE/"
     ),
     published=Licence(
         *UNKNOWN,

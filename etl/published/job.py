@@ -4,63 +4,51 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import make_dataclass
+from importlib import import_module
 from pathlib import Path
 
 import pyarrow.compute as pc
 
 from conf import UserError, setting
+from etl.declaration import Release
 from etl.lake import arrow
 from etl.lake.tables import table
-from etl.published import adept, asp, nli, plane, sygns
+from etl.published import nli
 from etl.published.adept import DUPLICATES
 from etl.published.reading import Reading, write_dropped
+from etl.registry import DATASETS
 
 log = logging.getLogger("adnominal")
 
-# A new dataset needs a module, a line here, and a setting with its name for its folder.
-READERS: dict[str, Callable[..., Reading]] = {
-    "adept": adept.read,
-    "asp": asp.read,
-    "sygns": sygns.read,
-    "nli": nli.read,
-    "addone": nli.read_addone,
-    "plane": plane.read,
+# Releases that are no dataset of their own: training data of the table nli.
+_OTHERS: dict[str, tuple[Release, Callable[..., Reading]]] = {
+    "nli": (Release("MultiNLI, SNLI, or a folder with both", "nli=multinli_1.0/"), nli.read),
+    "addone": (
+        Release("AddOne: the folder of its splits", "addone=addone-entailment/splits/"),
+        nli.read_addone,
+    ),
 }
 
 
-@dataclass(frozen=True)
-class Settings:
-    """Settings of ``etl/import_published.py``."""
+def _readers() -> dict[str, tuple[Release, Callable[..., Reading]]]:
+    """The releases that can be imported, with the functions that read them."""
+    declared: dict[str, tuple[Release, Callable[..., Reading]]] = {
+        name: (dataset.release, import_module(f"etl.published.{name}").read)
+        for name, dataset in sorted(DATASETS.items())
+        if dataset.release is not None
+    }
+    return declared | _OTHERS
 
-    adept: str | None = setting(
-        None, help="release of ADEPT: the folder of its JSON files", example="adept=adept/"
-    )
-    adept_duplicates: str = setting(
-        "keep",
-        help="ADEPT's repeated sentence pairs: all rows, or one row with the most frequent label",
-        choices=DUPLICATES,
-    )
-    asp: str | None = setting(
-        None,
-        help="release of ASP: its repository, or the folder data/ in it",
-        example="asp=AdjectiveScaleProbe/",
-    )
-    sygns: str | None = setting(
-        None, help="release of SyGNS: its repository, or a TSV file", example="sygns=SyGNS/"
-    )
-    nli: str | None = setting(
-        None, help="MultiNLI, SNLI, or a folder with both", example="nli=multinli_1.0/"
-    )
-    addone: str | None = setting(
-        None, help="AddOne: the folder of its splits", example="addone=addone-entailment/splits/"
-    )
-    plane: str | None = setting(
-        None,
-        help="release of PLANE: its repository, or the folder of its splits",
-        example="plane=PLANE/",
-    )
-    lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
+
+READERS = _readers()
+
+
+class ImportSettings:
+    """Settings of ``etl/import_published.py``: folders of the releases, and these."""
+
+    adept_duplicates: str
+    lake: str
 
     def __post_init__(self) -> None:
         if not self.releases:
@@ -74,7 +62,28 @@ class Settings:
         return {name: Path(path) for name, path in folders.items() if path is not None}
 
 
-def import_published(settings: Settings) -> None:
+_duplicates: str = setting(
+    "keep",
+    help="ADEPT's repeated sentence pairs: all rows, or one row with the most frequent label",
+    choices=DUPLICATES,
+)
+_lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
+Settings = make_dataclass(
+    "Settings",
+    [
+        *(
+            (name, str | None, setting(None, help=release.meaning, example=release.example))
+            for name, (release, _) in READERS.items()
+        ),
+        ("adept_duplicates", str, _duplicates),
+        ("lake", str, _lake),
+    ],
+    bases=(ImportSettings,),
+    frozen=True,
+)
+
+
+def import_published(settings: ImportSettings) -> None:
     """Import published releases of the datasets into the tables of the lake, as edition published.
 
     Reads each release, replaces its editions in their tables (published, and published_tuning for
@@ -85,7 +94,7 @@ def import_published(settings: Settings) -> None:
     # Everything is read, and every mistake in a path is found, before anything is written.
     options = {"adept": {"duplicates": settings.adept_duplicates}}
     readings = {
-        name: READERS[name](path, **options.get(name, {}))
+        name: READERS[name][1](path, **options.get(name, {}))
         for name, path in settings.releases.items()
     }
     for dataset, reading in readings.items():

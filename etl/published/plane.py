@@ -21,8 +21,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from conf import UserError
+from etl.checks.splits import check, read_rows, text
 from etl.lake.tables import table
-from etl.plane.check import check, read_rows, text
 from etl.plane.rules import group_id, inference_type, item_id
 from etl.published import pickles
 from etl.published.reading import EDITION, Reading, relative

@@ -7,6 +7,7 @@ from etl.declaration import (
     Facts,
     ItemTable,
     Licence,
+    Release,
     Scheme,
     Splits,
     Training,
@@ -59,6 +60,7 @@ DATASET = Dataset(
     ),
     hub_task="text-generation",
     layout="tsv",
+    release=Release("release of SyGNS: its repository, or a TSV file", "sygns=SyGNS/"),
     published=Licence(
         *BY_SA_4,
         ("Published under CC BY-SA 4.0; name the authors and pass changes on under the same.",),

@@ -17,10 +17,10 @@ import pyarrow.parquet as pq
 import conf
 from analysis.semantics import drs_matching, polarity, prover
 from conf import UserError
-from etl.adept.answers import read_sent
 from etl.amod import settings as amod_settings
 from etl.amod.kernel import PairCounter
 from etl.amod.rules import ReadingRules
+from etl.annotation.answers import read_sent
 from etl.corpora import columnar, text, wet, wikipedia, wikitext
 from etl.corpora.blocks import NoBoundary, blocks
 from etl.corpora.files import InputFile, Unreadable, units

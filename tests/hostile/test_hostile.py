@@ -19,8 +19,8 @@ from analysis.rendering.blocks import Part, Report, Section, Table, Text
 from analysis.rendering.html import html
 from analysis.rendering.markdown import markdown
 from conf import ROOT, UserError, setting
-from etl.adept.annotation import Question
-from etl.adept.forms import batch_files, page_html
+from etl.annotation.batches import Question
+from etl.annotation.forms import batch_files, page_html
 from etl.corpora import files
 from etl.corpora.decompression import EXPANSION_VARIABLE
 from etl.corpora.files import Unreadable, open_input

@@ -1,9 +1,9 @@
 """ADEPT from one's own annotations: what the paper prints of its annotators (table 4, section 4.2
 and the human rows of table 5), counted of the answers in ``adept_annotations``.
 
-Quality rules have their defaults, which are the paper's (`etl.adept.quality.Rules`). Simulated
-annotators (`etl.adept.simulate`) are known by their ids and counted apart, so that no figure of
-theirs can be taken for one of people.
+Quality rules have their defaults, which are the paper's (`etl.annotation.quality.Rules`). Simulated
+annotators (`etl.annotation.simulate`) are known by their ids and counted apart, so that none of
+their figures can be taken for one of people.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from analysis.papers.page import exhibit
 from analysis.rendering.blocks import Block, Table, Text
 from analysis.rows import tuples
 from etl.adept import LABELS
-from etl.adept.answers import SIMULATED, stored_answers
-from etl.adept.finishing import audit_figures, human_figures, label_figures, ratings, relevant
-from etl.adept.quality import Answer, Filtered, Rules, filtered
+from etl.annotation.answers import SIMULATED, stored_answers
+from etl.annotation.finishing import audit_figures, human_figures, label_figures, ratings, relevant
+from etl.annotation.quality import Answer, Filtered, Rules, filtered
 from etl.lake import arrow
 
 Cells = dict[tuple[str, str], float | Interval]

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from conf import UserError
 from etl.asp import TESTS, labels
-from etl.asp.audit import audit
 from etl.asp.degree import VARIANTS, Degree, Grid
 from etl.asp.entailment import Entailment
 from etl.asp.gold import published_gold
 from etl.asp.lexicon import load_lexicon
 from etl.asp.templates import Pair, Style, article, number, parse, write
+from etl.checks.artefacts import audit
 from etl.draws import Order
 
 LEXICON = load_lexicon()

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from etl.checks.splits import read_rows
 from etl.plane import CLASSES, TYPES
-from etl.plane.check import read_rows
 from etl.plane.rules import (
     conclusion,
     group_id,

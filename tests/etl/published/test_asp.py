@@ -6,10 +6,10 @@ import pytest
 
 from conf import UserError
 from etl.asp import TESTS, labels
-from etl.asp.audit import audit
 from etl.asp.gold import PUBLISHED
 from etl.asp.lexicon import load_lexicon
 from etl.asp.templates import parse
+from etl.checks.artefacts import audit
 from etl.published.asp import read
 
 pytest.importorskip("scipy")

@@ -15,8 +15,8 @@ import pytest
 
 import conf
 from conf import JobFailed, UserError
-from etl.adept.annotating import export_batch
-from etl.adept.annotation_settings import ExportSettings
+from etl.annotation.job import export_batch
+from etl.annotation.settings import ExportSettings
 from etl.lake import arrow
 from etl.lake.tables import table
 from tests.training import ranks

@@ -10,9 +10,9 @@ from typing import Any
 
 from conf import UserError, setting
 from conf.checks import check_least
-from etl.adept import aggregation, forms
-from etl.adept.annotation import CONDITIONS, PLATFORMS, ROUNDS, Batch
-from etl.adept.quality import DENOMINATORS, DROPS, Rules
+from etl.annotation import aggregation, forms
+from etl.annotation.batches import CONDITIONS, PLATFORMS, ROUNDS, Batch
+from etl.annotation.quality import DENOMINATORS, DROPS, Rules
 
 # Rounds whose answers make the dataset, and so have no item in common.
 LABELLING = ("pilot", "main")

@@ -7,10 +7,10 @@ import pytest
 
 import conf
 from conf import UserError
+from etl.checks.splits import check, read_rows, text
+from etl.checks.splits_job import Settings, run
 from etl.lake import arrow
 from etl.lake.tables import table
-from etl.plane.check import check, read_rows, text
-from etl.plane.checking import Settings, run
 
 ROWS = """
 1 train 1 red dog animal

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from conf import UserError
 from etl.adept import LABELS
-from etl.adept.quality import Answer, Rules, failed_attention, majority
+from etl.annotation.quality import Answer, Rules, failed_attention, majority
 from etl.draws import content_hash, fraction, rank
 
 ROUNDS = ("pilot", "main", "expert", "human", "audit")
@@ -27,7 +27,7 @@ PLATFORMS = ("mturk", "label_studio", "csv")
 AUDIT = ("clear case", "already so", "another sense", "not well formed", "not so")
 
 
-class Shown(NamedTuple):
+class ShownItem(NamedTuple):
     """An item as annotators see it; `expected` for a gold item, or the label to be audited."""
 
     item_id: str
@@ -78,16 +78,16 @@ def options(round: str) -> tuple[str, ...]:
     return AUDIT if round == "audit" else LABELS
 
 
-def shown(
+def shown_item(
     item_id: str, sentence1: str, sentence2: str, modifier: str, noun: str, condition: str
-) -> Shown:
+) -> ShownItem:
     """The item with its sentences, or without context: the noun, and the noun with the adjective.
 
     Section 5.2: the human baseline without context saw only the noun and the modifier.
     """
     if condition == "no_context":
-        return Shown(item_id, noun, f"{modifier} {noun}")
-    return Shown(item_id, sentence1, sentence2)
+        return ShownItem(item_id, noun, f"{modifier} {noun}")
+    return ShownItem(item_id, sentence1, sentence2)
 
 
 def gold_labels(answers: Sequence[Answer], alike: int = 4) -> dict[str, int]:
@@ -107,7 +107,9 @@ def gold_labels(answers: Sequence[Answer], alike: int = 4) -> dict[str, int]:
     }
 
 
-def compose(batch: Batch, items: Iterable[Shown], gold: Iterable[Shown] = ()) -> list[Question]:
+def compose(
+    batch: Batch, items: Iterable[ShownItem], gold: Iterable[ShownItem] = ()
+) -> list[Question]:
     """The questions of a batch, page by page; every item once, `gold` in turn.
 
     The last page is filled up with attention checks. Depends on the seed and the items alone, not
@@ -133,7 +135,7 @@ def compose(batch: Batch, items: Iterable[Shown], gold: Iterable[Shown] = ()) ->
     questions: list[Question] = []
     golds = number = 0
     while rest:
-        page: list[tuple[str, Shown]] = []
+        page: list[tuple[str, ShownItem]] = []
         for _ in range(_on_page(batch, "gold", batch.gold, number)):
             page.append(("gold", pool[golds % len(pool)]))
             golds += 1
@@ -160,9 +162,9 @@ def _on_page(batch: Batch, kind: str, share: float, page: int) -> int:
     return math.floor(start + (page + 1) * share) - math.floor(start + page * share)
 
 
-def _attention(batch: Batch, page: int, at: int) -> Shown:
+def _attention(batch: Batch, page: int, at: int) -> ShownItem:
     expected = rank(batch.seed, "attention", batch.name, page, at) % len(LABELS)
-    return Shown(
+    return ShownItem(
         content_hash("attention", batch.name, page, at),
         "This question checks that the statements are read.",
         f"Please choose “{options(batch.round)[expected]}” here.",
@@ -170,7 +172,7 @@ def _attention(batch: Batch, page: int, at: int) -> Shown:
     )
 
 
-def _question(batch: Batch, page: str, place: int, kind: str, item: Shown) -> Question:
+def _question(batch: Batch, page: str, place: int, kind: str, item: ShownItem) -> Question:
     return Question(
         content_hash("question", batch.name, batch.seed, page, place, item.item_id)[:16],
         batch.name,

@@ -6,8 +6,8 @@ import stat
 import pytest
 
 from conf import UserError
-from etl.adept.annotation import Question
-from etl.adept.answers import Key, detect, fingerprint, hashed, match, read_sent
+from etl.annotation.answers import Key, detect, fingerprint, hashed, match, read_sent
+from etl.annotation.batches import Question
 
 SECRET = b"0123456789abcdef"
 MTURK = (

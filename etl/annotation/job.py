@@ -22,15 +22,18 @@ import pyarrow.compute as pc
 import conf
 from conf import JobFailed, UserError, settings_hash
 from conf.help import nearest
-from etl.adept import LABELS, aggregation, finishing, forms, simulate
-from etl.adept.annotation import (
+from etl.adept import LABELS
+from etl.annotation import aggregation, finishing, forms, simulate
+from etl.annotation.answers import Key, detect, fingerprint, match, read_sent, stored_answers
+from etl.annotation.batches import (
     Question,
-    Shown,
+    ShownItem,
     compose,
     gold_labels,
-    shown,
+    shown_item,
 )
-from etl.adept.annotation_settings import (
+from etl.annotation.quality import RULES_VERSION, Rules, filtered
+from etl.annotation.settings import (
     LABELLING,
     SMALL_ROUND,
     ExportSettings,
@@ -38,8 +41,6 @@ from etl.adept.annotation_settings import (
     ImportSettings,
     SimulateSettings,
 )
-from etl.adept.answers import Key, detect, fingerprint, match, read_sent, stored_answers
-from etl.adept.quality import RULES_VERSION, Rules, filtered
 from etl.draws import rank
 from etl.dropped import Dropped, dropped_rows
 from etl.lake import arrow
@@ -244,7 +245,7 @@ def simulate_answers(settings: SimulateSettings) -> None:
     log.info("%s: %d pages, %d answers each", out, len(pages), settings.answers)
 
 
-def _items(settings: ExportSettings, known: Sequence[Question]) -> list[Shown]:
+def _items(settings: ExportSettings, known: Sequence[Question]) -> list[ShownItem]:
     """The items to be asked: of those that there are, as many as wanted, drawn by the seed."""
     labelling = settings.round in LABELLING
     rounds = LABELLING if labelling else (settings.round,)
@@ -339,22 +340,22 @@ def _lacking(lake: str, count: int, known: Sequence[Question]) -> set[str]:
     return {i for i in asked - waiting if wanted - len(counting.get(i, ())) == count}
 
 
-def _as_shown(row: dict[str, Any], settings: ExportSettings) -> Shown:
+def _as_shown(row: dict[str, Any], settings: ExportSettings) -> ShownItem:
     names = (
         ("sentence", "modified_sentence", "adjective", "noun")
         if settings.round in LABELLING
         else ("sentence1", "sentence2", "modifier", "noun")
     )
     first, second, modifier, noun = (row[name] for name in names)
-    item = shown(row["item_id"], first, second, modifier, noun, settings.condition)
+    item = shown_item(row["item_id"], first, second, modifier, noun, settings.condition)
     return item._replace(expected=row["label"]) if settings.round == "audit" else item
 
 
-def _gold(settings: ExportSettings, known: Sequence[Question]) -> list[Shown]:
+def _gold(settings: ExportSettings, known: Sequence[Question]) -> list[ShownItem]:
     """The gold items, with the sentences that the pilot showed."""
     labels = gold_labels(stored_answers(settings.lake), settings.gold_answers)
     texts = {
-        q.item_id: Shown(q.item_id, q.sentence1, q.sentence2, labels[q.item_id])
+        q.item_id: ShownItem(q.item_id, q.sentence1, q.sentence2, labels[q.item_id])
         for q in known
         if q.round == "pilot" and q.kind == "item" and q.item_id in labels
     }

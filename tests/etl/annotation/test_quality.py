@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from etl.adept.quality import (
+from etl.annotation.quality import (
     Answer,
     Rules,
     beyond_limit,

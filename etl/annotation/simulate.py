@@ -4,7 +4,7 @@ Every item has a true label, drawn by its id with the shares of the published la
 annotator sees it nine times in ten and mostly misses by one degree, as people do; a noisy one is
 right two times in three; a spammer does not read: half of them always answer "equally likely", the
 most frequent label, the other half whatever comes. The numbers are assumptions, not measurements.
-Their ids begin with `etl.adept.answers.SIMULATED`, in the files and in the lake.
+Their ids begin with `etl.annotation.answers.SIMULATED`, in the files and in the lake.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from typing import Any
 
 from conf import UserError
 from etl.adept import LABELS
-from etl.adept.annotation import Question
-from etl.adept.answers import SIMULATED
-from etl.adept.forms import CSV_COLUMNS
+from etl.annotation.answers import SIMULATED
+from etl.annotation.batches import Question
+from etl.annotation.forms import CSV_COLUMNS
 from etl.draws import fraction, rank
 
 # Shares of the published labels, 0 to 4 (table 4).

@@ -29,7 +29,7 @@ from xml.etree import ElementTree as ET
 
 from conf import ROOT, UserError
 from etl.adept import LABELS
-from etl.adept.annotation import Question, options
+from etl.annotation.batches import Question, options
 
 _TEMPLATES = ROOT / "conf" / "adept"
 _SCRIPT = '<script src="https://assets.crowd.aws/crowd-html-elements.js"></script>\n'

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from conf import UserError, setting
-from etl.asp.audit import audit
+from etl.checks.artefacts import audit
 from etl.lake import arrow
 from etl.looking.layout import aligned
 

@@ -10,13 +10,21 @@ from hypothesis import strategies as st
 
 from conf import UserError
 from etl.adept import LABELS
-from etl.adept.annotation import AUDIT, Batch, Shown, compose, gold_labels, options, shown
-from etl.adept.quality import Answer
+from etl.annotation.batches import (
+    AUDIT,
+    Batch,
+    ShownItem,
+    compose,
+    gold_labels,
+    options,
+    shown_item,
+)
+from etl.annotation.quality import Answer
 
 
 def items(count, letter="i"):
     return [
-        Shown(f"{letter}{at:03d}", f"A dog has {at} legs.", f"An old dog has {at} legs.")
+        ShownItem(f"{letter}{at:03d}", f"A dog has {at} legs.", f"An old dog has {at} legs.")
         for at in range(count)
     ]
 
@@ -102,8 +110,8 @@ def test_mistakes():
 
 def test_what_is_shown_without_context():
     given = ("x", "A key opens doors.", "A false key opens doors.", "false", "key")
-    assert shown(*given, "context") == Shown("x", given[1], given[2])
-    assert shown(*given, "no_context") == Shown("x", "key", "false key")
+    assert shown_item(*given, "context") == ShownItem("x", given[1], given[2])
+    assert shown_item(*given, "no_context") == ShownItem("x", "key", "false key")
 
 
 def test_gold_is_what_four_of_a_pilot_agree_on():

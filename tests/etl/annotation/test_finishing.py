@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from etl.adept.finishing import dataset_rows, relevant, report, report_text
-from etl.adept.quality import Answer, Rules, filtered
+from etl.annotation.finishing import dataset_rows, relevant, report, report_text
+from etl.annotation.quality import Answer, Rules, filtered
 
 
 def answer(who, item, label, kind="item", expected=None, round="main", condition="context", page=1):

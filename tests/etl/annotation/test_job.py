@@ -15,16 +15,16 @@ import pytest
 
 import conf
 from conf import ROOT, JobFailed, UserError
-from etl.adept import annotating
-from etl.adept.annotating import export_batch, finish, import_answers, main, simulate_answers
-from etl.adept.annotation_settings import (
+from etl.adept.splits import split_columns
+from etl.annotation import job
+from etl.annotation.job import export_batch, finish, import_answers, main, simulate_answers
+from etl.annotation.settings import (
     ExportSettings,
     FinishSettings,
     ImportSettings,
     SimulateSettings,
 )
-from etl.adept.simulate import true_label
-from etl.adept.splits import split_columns
+from etl.annotation.simulate import true_label
 from etl.draws import content_hash
 from etl.lake import arrow
 from etl.lake.tables import table
@@ -372,8 +372,8 @@ def test_two_imports_at_once(house, monkeypatch):
     answers = house.simulate(house.export("main", "gold=0", format="csv"))
     house.take(answers)
     # The second one planned before the first one was through.
-    monkeypatch.setattr(annotating, "_stored", lambda lake: {})
-    monkeypatch.setattr(annotating, "_next", lambda base: 0)
+    monkeypatch.setattr(job, "_stored", lambda lake: {})
+    monkeypatch.setattr(job, "_next", lambda base: 0)
     with pytest.raises(JobFailed, match="another import ran at the same time"):
         house.take(answers)
 

@@ -14,8 +14,9 @@ from itertools import combinations, product
 from typing import Any
 
 from etl.adept import LABELS
-from etl.adept.aggregation import aggregate
-from etl.adept.agreement import (
+from etl.adept.splits import split_columns
+from etl.annotation.aggregation import aggregate
+from etl.annotation.agreement import (
     Level,
     bootstrap_alpha,
     cohen_kappa,
@@ -24,9 +25,8 @@ from etl.adept.agreement import (
     krippendorff_alpha,
     wilson,
 )
-from etl.adept.annotation import AUDIT
-from etl.adept.quality import DENOMINATORS, DROPS, Answer, Filtered, Rules, filtered
-from etl.adept.splits import split_columns
+from etl.annotation.batches import AUDIT
+from etl.annotation.quality import DENOMINATORS, DROPS, Answer, Filtered, Rules, filtered
 
 _LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval")
 # Impossible and less likely, equally likely, more likely and necessarily true (section 5.3).

@@ -13,13 +13,13 @@ import pytest
 
 from conf import UserError
 from etl.adept import LABELS
-from etl.adept.annotation import AUDIT, Batch, Shown, compose
-from etl.adept.forms import batch_files, check_path, page_html
+from etl.annotation.batches import AUDIT, Batch, ShownItem, compose
+from etl.annotation.forms import batch_files, check_path, page_html
 
 ITEMS = [
-    Shown("one", "A key opens doors.", "A false key opens doors."),
-    Shown("two", "R&D <b>pays</b>.", "Dead R&D <b>pays</b>."),
-    Shown("three", "A cat has {{form}}, ${page}.", "An old cat has {{form}}, ${page}."),
+    ShownItem("one", "A key opens doors.", "A false key opens doors."),
+    ShownItem("two", "R&D <b>pays</b>.", "Dead R&D <b>pays</b>."),
+    ShownItem("three", "A cat has {{form}}, ${page}.", "An old cat has {{form}}, ${page}."),
 ]
 QUIET = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run "

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from etl.adept.agreement import (
+from etl.annotation.agreement import (
     bootstrap_alpha,
     cohen_kappa,
     count_labels,

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from conf import UserError
-from etl.adept.quality import Answer
+from etl.annotation.quality import Answer
 
 MODELS = ("dawid_skene", "mace")
 

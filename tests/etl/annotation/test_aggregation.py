@@ -5,9 +5,9 @@ import random
 import pytest
 
 from conf import UserError
-from etl.adept import aggregation
-from etl.adept.aggregation import aggregate, check_models
-from etl.adept.quality import Answer, majority
+from etl.annotation import aggregation
+from etl.annotation.aggregation import aggregate, check_models
+from etl.annotation.quality import Answer, majority
 
 
 def answers(items=40, seed=0):

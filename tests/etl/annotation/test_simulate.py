@@ -6,18 +6,18 @@ from itertools import groupby
 import pytest
 
 from conf import UserError
-from etl.adept.aggregation import aggregate
-from etl.adept.annotation import Batch, Shown, compose
-from etl.adept.quality import Answer, Rules, filtered, majority
-from etl.adept.simulate import annotators, simulated, true_label
+from etl.annotation.aggregation import aggregate
+from etl.annotation.batches import Batch, ShownItem, compose
+from etl.annotation.quality import Answer, Rules, filtered, majority
+from etl.annotation.simulate import annotators, simulated, true_label
 
 SEED = 4
 
 
 def campaign(answers=3, careful=9, noisy=3, spammers=8, items=300):
     """A main round: items, gold and attention checks, as many answers each."""
-    shown = [Shown(f"i{at:04d}", "A dog barks.", "An old dog barks.") for at in range(items)]
-    gold = [Shown(f"g{at}", "s", "t", true_label(SEED, f"g{at}")) for at in range(20)]
+    shown = [ShownItem(f"i{at:04d}", "A dog barks.", "An old dog barks.") for at in range(items)]
+    gold = [ShownItem(f"g{at}", "s", "t", true_label(SEED, f"g{at}")) for at in range(20)]
     own = Batch("b", "main", "mturk", "clean", gold=0.5, attention=0.5, seed=SEED)
     pages = [list(page) for _, page in groupby(compose(own, shown, gold), key=lambda q: q.page)]
     people = annotators(careful, noisy, spammers)

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from conf import UserError, setting
+from etl.checks.splits import check, read_rows, text
 from etl.lake import arrow
-from etl.plane.check import check, read_rows, text
 
 
 @dataclass(frozen=True)

@@ -24,13 +24,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from conf import UserError
-from etl.adept.annotation import PLATFORMS, Question, options
-from etl.adept.quality import Answer
+from etl.annotation.batches import PLATFORMS, Question, options
+from etl.annotation.quality import Answer
 from etl.lake import arrow
 
 _OF_QUESTION = ("item_id", "expected", "kind", "round", "condition", "batch", "page")
 _FAULTS_NAMED = 3  # faults that a message names
-# Begins the id of an annotator of `etl.adept.simulate`, in its files and in the table.
+# Begins the id of an annotator of `etl.annotation.simulate`, in its files and in the table.
 SIMULATED = "simulated-"
 
 
@@ -319,7 +319,7 @@ def _mturk_label(row: Mapping[str, str], column: str) -> list[str]:
 
 
 def _plain(path: Path, text: str, annotator: str | None, faults: list[str]) -> Read:
-    """The CSV of `etl.adept.forms`, filled in."""
+    """The CSV of `etl.annotation.forms`, filled in."""
     answers: list[Sent] = []
     unanswered = 0
     for line, row in _lines(path, text, ("question_id", "annotator", "label")):
