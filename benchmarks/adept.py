@@ -231,7 +231,7 @@ def scale(settings: Settings) -> Figures:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         figures[str(size)] = {
-            **judging.last_json(usage.output),
+            **usage.result,
             "peak_mib": usage.memory * 1e6 / 2**20,
             "load": os.getloadavg()[0],
         }

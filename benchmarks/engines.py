@@ -44,7 +44,6 @@ log = logging.getLogger("adnominal")
 class Settings(harness.Settings):
     """Settings of the case engines."""
 
-    cases: list[str] = setting([], help="what is measured, as parts=, its newer name")
     engines: list[str] = setting(list(ENGINES), help="sail, spark")
     sizes: list[int] = setting(
         [1, 10, 50],
@@ -55,7 +54,6 @@ class Settings(harness.Settings):
 
     def __post_init__(self) -> None:
         self.check_known("parts", list(CASES))
-        self.check_known("cases", list(CASES))
         self.check_known("engines", ENGINES)
 
 
@@ -68,15 +66,12 @@ class Run:
     engine: str
     size: int
 
-    def job(self, script: str, *arguments: str, cores: Sequence[int] | None = None) -> Usage:
-        """A job as a user starts it, to its end; on some cores only, where they are given."""
-        return run_job(script, self.engine, *arguments, cores=cores)
-
     def extraction(self, *arguments: str, cores: Sequence[int] | None = None) -> Usage:
         """A run of the extraction into a new lake, which is deleted."""
         lake = self.folder / "lake-extraction"
         shutil.rmtree(lake, ignore_errors=True)
-        usage = self.job("etl/extract_amod.py", *arguments, f"lake={lake}", cores=cores)
+        words = (*arguments, f"lake={lake}")
+        usage = run_job("etl/extract_amod.py", self.engine, *words, cores=cores)
         shutil.rmtree(lake)
         return usage
 
@@ -84,7 +79,7 @@ class Run:
         """A build of a dataset; its table is deleted, for the next build to find the lake as it
         was."""
         words = (f"lake={lake}", "edition=measured", *arguments)
-        figures = figures_of([self.job(script, *words)])
+        figures = figures_of([run_job(script, self.engine, *words)])
         rows = arrow.row_count(str(lake), table)
         shutil.rmtree(lake / table)
         return figures | {"rows": rows}
@@ -208,7 +203,7 @@ def association(run: Run) -> Figures:
     for name in ("amod_pairs", "amod_association", "amod_by_adjective"):
         shutil.rmtree(lake / name, ignore_errors=True)
     words = ("source=depcc", ONE_PART, "corpus=generated", f"lake={lake}")
-    figures = figures_of([run.job("etl/extract_amod.py", *words)])
+    figures = figures_of([run_job("etl/extract_amod.py", run.engine, *words)])
     return figures | {"rows": arrow.row_count(str(lake), "amod_association")}
 
 
@@ -250,11 +245,8 @@ def sygns(run: Run) -> Figures:
 
 ONCE = {"treebank": treebank, "counting": counting, "many": many, "wikipedia": wikipedia}
 BY_SIZE = {
-    "association": association,
-    "adept": adept,
-    "plane": plane,
-    "asp": asp,
-    "sygns": sygns,
+    run.__name__: run  # keys of the recorded figures
+    for run in (association, adept, plane, asp, sygns)
 }
 CASES: dict[str, Callable[[Run], Figures]] = {**ONCE, **BY_SIZE}
 
@@ -266,7 +258,7 @@ def measurements(settings: Settings) -> dict[str, harness.Measurement]:
         f"{name}-{size}-{engine}" if size else f"{name}-{engine}": partial(
             attempted, CASES[name], Run(settings, folder, engine, size)
         )
-        for name in settings.parts or settings.cases or CASES
+        for name in settings.parts or CASES
         for size in (settings.sizes if name in BY_SIZE else [0])
         for engine in settings.engines
     }

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from statistics import median_high
 
 from benchmarks import harness
 from benchmarks.harness import Bound, Case, Exact
@@ -73,11 +74,6 @@ def measured(settings: Settings) -> Figures:
     }
 
 
-def speed(reading: Reading, seconds: float) -> float:
-    """Uncompressed 10^6 bytes per second."""
-    return reading.size / 1e6 / seconds
-
-
 def summary(
     part: Path, readings: Mapping[str, list[Reading]], sliced: Mapping[str, list[Reading]]
 ) -> Figures:
@@ -100,17 +96,15 @@ def summary(
         "part_distinct_pairs": compiled.distinct or 0,
         "slice_bytes": sliced["conllu"][0].size,
         "sides": sides,
-        "mb_per_second": {side: speed(read[side][0], sides[side]["median"]) for side in sides},
+        "mb_per_second": {side: read[side][0].size / 1e6 / sides[side]["median"] for side in sides},
         "times_the_kernel": {
-            side: _median_ratio(side_readings, kernel[side][SUBJECT])
+            side: median_high(
+                a.seconds / b.seconds
+                for a, b in zip(side_readings, kernel[side][SUBJECT], strict=True)
+            )
             for side, side_readings in read.items()
         },
     }
-
-
-def _median_ratio(readings: list[Reading], kernel: list[Reading]) -> float:
-    ratios = sorted(a.seconds / b.seconds for a, b in zip(readings, kernel, strict=True))
-    return ratios[len(ratios) // 2]
 
 
 CASE = Case(

@@ -90,17 +90,13 @@ def cell(values: Mapping[str, str], inputs: Inputs) -> Figures:
 def measurements(settings: harness.Settings) -> dict[str, harness.Measurement]:
     """The cells, all or those that are named."""
     inputs = Inputs("families-")
-    cells = {" ".join(values): dict(zip(AXES, values, strict=True)) for values in all_values()}
-    return {
-        name: functools.partial(cell, values, inputs)
-        for name, values in cells.items()
-        if not settings.parts or name in settings.parts
+    cells = {
+        " ".join(values): dict(zip(AXES, values, strict=True))
+        for values in itertools.product(*AXES.values())
     }
-
-
-def all_values() -> itertools.product[tuple[str, ...]]:
-    """The values of all cells."""
-    return itertools.product(*AXES.values())
+    return {
+        name: functools.partial(cell, cells[name], inputs) for name in settings.named_parts(cells)
+    }
 
 
 def context(figures: Figures) -> dict[str, Any]:

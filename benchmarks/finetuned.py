@@ -112,7 +112,6 @@ def measurements(settings: Settings) -> dict[str, harness.Measurement]:
     """The parts; with train=false those that are finished."""
     from training import finetune
 
-    settings.check_known("parts", list(RUNS))
     folder = Path(settings.folder or "finetuned")
 
     def measure(name: str) -> Figures:
@@ -125,7 +124,7 @@ def measurements(settings: Settings) -> dict[str, harness.Measurement]:
             raise JobFailed(f"{name}: no run is finished in {folder / name}")
         return figures
 
-    names = settings.parts or list(RUNS)
+    names = settings.named_parts(RUNS)
     if not settings.train:
         names = [name for name in names if finished(name, folder)]
     return {name: partial(measure, name) for name in names}

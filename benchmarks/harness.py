@@ -18,11 +18,11 @@ import logging
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from jinja2 import UndefinedError
 
@@ -66,6 +66,12 @@ class Settings:
             if getattr(self, name) <= 0:
                 raise UserError(f"{name}={getattr(self, name)}: expected more than 0")
 
+    def named_parts(self, known: Iterable[str]) -> list[str]:
+        """The parts to measure: those named, or all of the known ones."""
+        names = list(known)
+        self.check_known("parts", names)
+        return self.parts or names
+
     def check_known(self, name: str, known: Sequence[str]) -> None:
         """`UserError` for a member of a list that is not among the known ones."""
         if unknown := sorted(set(getattr(self, name)) - set(known)):
@@ -91,8 +97,7 @@ class Bound:
 
     def measured(self, figures: Mapping[str, Any]) -> float | None:
         """The value; None where a figure in it is missing."""
-        value: float | None = evaluated(self.value, figures)
-        return value
+        return cast("float | None", evaluated(self.value, figures))
 
     def verdict(self, value: float) -> str:
         """``met`` or ``missed``."""
@@ -170,12 +175,9 @@ def whole(measure: Callable[[Any], Figures]) -> Callable[[Any], Mapping[str, Mea
 def parts(**functions: Callable[[Any], Figures]) -> Callable[[Any], Mapping[str, Measurement]]:
     """Measurements of a case with named parts, of which ``parts=`` chooses some."""
 
-    def chosen_parts(settings: Settings) -> Mapping[str, Measurement]:
-        settings.check_known("parts", list(functions))
-        names = settings.parts or functions
-        return {name: partial(functions[name], settings) for name in names}
-
-    return chosen_parts
+    return lambda settings: {
+        name: partial(functions[name], settings) for name in settings.named_parts(functions)
+    }
 
 
 def evaluated(expression: str, figures: Mapping[str, Any]) -> Any:
@@ -191,13 +193,26 @@ def evaluated(expression: str, figures: Mapping[str, Any]) -> Any:
 
 def page(case: Case, figures: Figures) -> str:
     """The section of the case in RESULTS.md, from its figures alone."""
-    outcomes, limits = {}, {}
-    for name, bound in case.bounds.items():
-        value = bound.measured(figures)
-        limits[name] = bound.most if bound.least is None else bound.least
-        outcomes[name] = "not measured" if value is None else bound.verdict(value)
-    shared = {"figures": figures, "outcome": outcomes, "limit": limits, **case.constants}
-    return results.render(case.name, **{**figures, **shared, **case.context(figures)})
+    shared = {
+        "figures": figures,
+        "outcome": outcomes(case, figures),
+        "limit": {
+            name: bound.most if bound.least is None else bound.least
+            for name, bound in case.bounds.items()
+        },
+    }
+    return results.render(
+        case.name, **{**figures, **shared, **case.constants, **case.context(figures)}
+    )
+
+
+def outcomes(case: Case, figures: Figures) -> dict[str, str]:
+    """Whether each floor and ceiling is met, missed, or not measured."""
+    values = {name: bound.measured(figures) for name, bound in case.bounds.items()}
+    return {
+        name: "not measured" if value is None else case.bounds[name].verdict(value)
+        for name, value in values.items()
+    }
 
 
 def faults(case: Case, settings: Any, figures: Figures, earlier: Figures) -> list[str]:
@@ -242,7 +257,10 @@ def run(case: Case, settings: Any, *, store: Path = results.FIGURES) -> Figures:
                 raise JobFailed(f"{case.name}, nothing recorded: {'; '.join(messages)}")
             figures = with_measured(figures, name, measured)
             if keep:
-                _record(case, name, measured, store)
+                # Read anew: another process may have recorded figures of its own meanwhile.
+                recorded = results.recorded(figures=store).get(case.name, {})
+                merged = with_measured(recorded, name, measured)
+                results.record(case.name, merged, figures=store)
     finally:
         os.environ.pop(PLANT, None)
     if not measurements:
@@ -253,7 +271,7 @@ def run(case: Case, settings: Any, *, store: Path = results.FIGURES) -> Figures:
         document = store.with_name(results.PAGE.name)
         results.write_section(case.section, section, packages=case.packages, page=document)
         write_headlines(store)
-    if missed := [name for name, bound in case.bounds.items() if _missed(bound, fresh)]:
+    if missed := [name for name, outcome in outcomes(case, fresh).items() if outcome == "missed"]:
         raise JobFailed(f"{case.name}: missed {', '.join(missed)} (see its section)")
     if planted:
         raise JobFailed(f"{case.name}: plant={settings.plant} was not found")
@@ -273,17 +291,6 @@ def _has(figures: Mapping[str, Any], name: str) -> bool:
     return key in figures and (not inner or _has(figures[key], inner))
 
 
-def _record(case: Case, name: str, measured: Figures, store: Path) -> None:
-    # Read anew: another process may have recorded figures of its own meanwhile.
-    recorded = results.recorded(figures=store).get(case.name, {})
-    results.record(case.name, with_measured(recorded, name, measured), figures=store)
-
-
-def _missed(bound: Bound, figures: Figures) -> bool:
-    value = bound.measured(figures)
-    return value is not None and bound.verdict(value) == "missed"
-
-
 def write_headlines(store: Path = results.FIGURES) -> None:
     """Write the table of headline figures at the top of RESULTS.md from what is recorded."""
     from benchmarks.headlines import headlines
@@ -300,6 +307,10 @@ def main(case: Case, about: str, words: Sequence[str]) -> int:
     count = next((at for at, word in enumerate(words) if not word.isidentifier()), len(words))
     if count and "parts" in {member.name for member in fields(case.settings)}:
         words[:count] = [f"parts=[{','.join(words[:count])}]"]
+    for at, word in enumerate(words):
+        if word.startswith("cases="):
+            print("cases= is now parts=", file=sys.stderr)
+            words[at] = word.replace("cases=", "parts=", 1)
     for variable, name in case.variables.items():
         if variable in os.environ:
             print(f"{variable} is read as {name}=, which takes its place", file=sys.stderr)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from pathlib import Path
 
-import pyarrow as pa
-
+from benchmarks.sides import Pairs, pairs_of
 from etl.lake import arrow
 
 
@@ -23,12 +21,9 @@ def table_digest(lake: Path, table: str) -> str | None:
     return sink.hexdigest()
 
 
-def pairs_in(lake: Path) -> Counter[tuple[str, str]]:
+def pairs_in(lake: Path) -> Pairs:
     """The counts of ``amod_pairs``."""
-    columns = ["adjective", "noun", "count"]
-    rows: pa.Table = arrow.read(str(lake), "amod_pairs", columns=columns)
-    adjectives, nouns, counts = (rows.column(name).to_pylist() for name in columns)
-    return Counter({(a, n): int(c) for a, n, c in zip(adjectives, nouns, counts, strict=True)})
+    return pairs_of(arrow.read(str(lake), "amod_pairs", columns=["adjective", "noun", "count"]))
 
 
 def ledger_sums(lake: Path) -> dict[str, int]:
@@ -39,3 +34,8 @@ def ledger_sums(lake: Path) -> dict[str, int]:
     if undone:
         raise RuntimeError(f"files not read: {', '.join(undone)}")
     return {name: sum(rows.column(name).to_pylist()) for name in names}
+
+
+def stored_bytes(folder: Path) -> int:
+    """Bytes of the files below a folder."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

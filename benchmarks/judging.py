@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -36,8 +35,3 @@ def read(path: Path) -> list[dict[str, str]]:
 def share(right: int, size: int) -> list[float]:
     """How many of how many are right, and the bounds of Wilson's 95 % interval in per cent."""
     return [right, size, *(100 * bound for bound in wilson(right, size))]
-
-
-def last_json(output: str) -> Any:
-    """What the last line of a command's output holds."""
-    return json.loads(output.splitlines()[-1])

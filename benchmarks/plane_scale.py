@@ -8,6 +8,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -134,19 +135,10 @@ def _block_maker(
 def _write_plain(path: Path, items: Iterator[tuple[Any, ...]]) -> None:
     schema = table("plane_items").schema
     with pq.ParquetWriter(path, schema) as writer:
-        rows: list[tuple[Any, ...]] = []
-        for row in items:
-            rows.append(row)
-            if len(rows) == 100_000:
-                _flush(writer, rows, schema)
-                rows = []
-        _flush(writer, rows, schema)
-
-
-def _flush(writer: pq.ParquetWriter, rows: list[tuple[Any, ...]], schema: pa.Schema) -> None:
-    columns = zip(*rows, strict=True) if rows else [()] * len(schema)
-    arrays = [pa.array(c, field.type) for c, field in zip(columns, schema, strict=True)]
-    writer.write_table(pa.table(arrays, schema=schema))
+        while rows := list(islice(items, 100_000)):
+            columns = zip(*rows, strict=True)
+            arrays = [pa.array(c, field.type) for c, field in zip(columns, schema, strict=True)]
+            writer.write_table(pa.table(arrays, schema=schema))
 
 
 def build(root: str, folder: Path, *further: str) -> tuple[Usage, dict[str, float]]:

@@ -334,13 +334,13 @@ def same(settings: Settings) -> Figures:
 
 def measurements(settings: Settings) -> dict[str, Callable[[], Figures]]:
     """The parts: figures of speed are recorded under the device's name, those of same within."""
-    settings.check_known("parts", ["speed", "same"])
     name = device_name()
     parts = {
         "speed": {name: partial(speed, settings)},
         "same": {f"{name}/same": partial(same, settings)},
     }
-    return {key: run for part in settings.parts or parts for key, run in parts[part].items()}
+    names = settings.named_parts(parts)
+    return {key: run for part in names for key, run in parts[part].items()}
 
 
 CASE = Case(

@@ -76,6 +76,11 @@ class Usage:
             raise RuntimeError(f"the command ended with exit code {self.code}:\n{tail}")
         return self
 
+    @property
+    def result(self) -> Any:
+        """What the last line of the output holds, as JSON."""
+        return json.loads(self.output.splitlines()[-1])
+
 
 def job(script: str, *settings: str) -> list[str]:
     """The command line of a script of this repository."""

@@ -81,7 +81,7 @@ def measurements(settings: harness.Settings) -> dict[str, harness.Measurement]:
     }
     for sampling, stage in itertools.product(SAMPLING, STAGES):
         cells[f"changed {sampling} {stage}"] = partial(changed, sampling, stage, inputs)
-    return {name: cells[name] for name in settings.parts or cells}
+    return {name: cells[name] for name in settings.named_parts(cells)}
 
 
 def context(figures: Figures) -> dict[str, Any]:

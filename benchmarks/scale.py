@@ -18,13 +18,15 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmarks import conceptnet_generator, harness, pairs_generator
 from benchmarks.harness import Case
-from benchmarks.processes import Sample, Usage, all_cores, caller, job, measured
+from benchmarks.jobs import stored_bytes
+from benchmarks.processes import Sample, all_cores, caller, job, measured
 from benchmarks.results import Figures
 from conf import UserError, setting
 from etl.lake import arrow
@@ -52,12 +54,10 @@ TITLES = {
 class Settings(harness.Settings):
     """Settings of the case scale."""
 
-    cases: list[str] = setting([], help="what is measured, as parts=, its newer name")
     shares: list[int] = setting([1, 10, 100], help="per cent of the whole size")
     memory: str = setting("4GB", help="memory of the embedded engine before it spills to disk")
 
     def __post_init__(self) -> None:
-        self.check_known("cases", list(CASES))
         self.check_known("parts", list(CASES))
         if wrong := [share for share in self.shares if not 1 <= share <= 100]:
             raise UserError(f"shares={wrong}: expected per cents from 1 to 100")
@@ -83,33 +83,30 @@ class Workplace:
         path.mkdir(parents=True, exist_ok=True)
         return str(path)
 
-    def run(self, script: str, *arguments: str) -> Figures:
-        """A job on the embedded engine, to its end; what it used, its scratch files included."""
+    def run(self, script: str, *arguments: str) -> tuple[Figures, Sequence[Sample]]:
+        """A job on the embedded engine, to its end: what it used (seconds, CPU seconds, 10^6 bytes
+        of memory, bytes of disk, its scratch files included), and its course."""
         words = (*arguments, f"lake={self.lake}", "engine=sail", f"memory={self.memory}")
         scratch = {"TMPDIR": self.scratch(self.folder)}
         usage = measured(job(script, *words), env=scratch, folder=self.folder).checked()
-        return figures_of(usage) | {"course": usage.course}
+        return {
+            "wall": usage.wall,
+            "cpu": usage.cpu,
+            "memory": usage.memory,
+            "disk": max((sample.disk for sample in usage.course), default=0),
+            "load": os.getloadavg()[0],
+            "cores": len(all_cores()),
+        }, usage.course
 
     def rows(self, table: str) -> int:
         """How many rows a table of the lake has."""
         return arrow.row_count(str(self.lake), table)
 
 
-def figures_of(usage: Usage) -> Figures:
-    """What a whole command used: seconds, CPU seconds, 10^6 bytes of memory, bytes of disk."""
-    return {
-        "wall": usage.wall,
-        "cpu": usage.cpu,
-        "memory": usage.memory,
-        "disk": max((sample.disk for sample in usage.course), default=0),
-        "load": os.getloadavg()[0],
-        "cores": len(all_cores()),
-    }
-
-
 def stages_of(lake: Path, course: Sequence[Sample]) -> dict[str, Figures]:
     """The course cut where the last commit of each table was: what each stage used."""
     stages: dict[str, Figures] = {}
+    times, cpus = [sample.time for sample in course], [sample.cpu for sample in course]
     start, earlier_cpu = course[0].time, 0.0
     for table in STAGES:
         log_files = (lake / table / "_delta_log").glob("*.json")
@@ -117,7 +114,7 @@ def stages_of(lake: Path, course: Sequence[Sample]) -> dict[str, Figures]:
         within = [sample for sample in course if start < sample.time <= end + 2]
         if not within:
             continue
-        cpu = _cpu_at(course, end)
+        cpu = float(np.interp(end, times, cpus))
         stages[table] = {
             "wall": end - start,
             "cpu": cpu - earlier_cpu,
@@ -126,15 +123,6 @@ def stages_of(lake: Path, course: Sequence[Sample]) -> dict[str, Figures]:
         }
         start, earlier_cpu = end, cpu
     return stages
-
-
-def _cpu_at(course: Sequence[Sample], moment: float) -> float:
-    """CPU seconds at a moment between two samples."""
-    for earlier, later in pairwise(course):
-        if moment <= later.time:
-            share = (moment - earlier.time) / (later.time - earlier.time)
-            return earlier.cpu + share * (later.cpu - earlier.cpu)
-    return course[-1].cpu
 
 
 # ------------------------------------------------------------------------------------- the parts
@@ -148,8 +136,7 @@ def extraction(place: Workplace, share: int, waves: int = WAVES) -> Figures:
     # Room for the parts of a wave, which are of a size, and for half of one more.
     wave_bytes = int(stored / count * (max(1, count // waves) + 0.5))
     words = ("source=depcc", f"input={','.join(map(str, parts))}", f"wave_bytes={wave_bytes}")
-    figures = place.run("etl/extract_amod.py", *words)
-    course = figures.pop("course")
+    figures, course = place.run("etl/extract_amod.py", *words)
     return figures | {
         "waves": len(list((place.lake / "amod_counts" / "_delta_log").glob("*.json"))),
         "pairs": count * pairs_generator.PAIRS,
@@ -163,11 +150,6 @@ def extraction(place: Workplace, share: int, waves: int = WAVES) -> Figures:
     }
 
 
-def single(place: Workplace, share: int) -> Figures:
-    """One wave of all parts."""
-    return extraction(place, share, waves=1)
-
-
 def adept(place: Workplace, share: int) -> Figures:
     """ADEPT from generated pairs and a fifth as many edges."""
     size = ADEPT_PAIRS * share // 100
@@ -179,10 +161,9 @@ def adept(place: Workplace, share: int) -> Figures:
         generate = caller("benchmarks.adept_generator:generate", size, str(lake))
         measured(generate, env=limit).checked()
         (lake / "complete").touch()
-    stored = sum(path.stat().st_size for path in lake.rglob("*") if path.is_file())
+    stored = stored_bytes(lake)
     lake.rename(place.lake)
-    figures = place.run("etl/build_adept.py", "edition=measured")
-    del figures["course"]
+    figures, _ = place.run("etl/build_adept.py", "edition=measured")
     return figures | {
         "pairs": size,
         "edges": size // 5,
@@ -197,8 +178,7 @@ def conceptnet(place: Workplace, share: int) -> Figures:
     lines = CONCEPTNET_LINES * share // 100
     path = place.folder / "assertions.csv"
     conceptnet_generator.write(path, lines)
-    figures = place.run("etl/import_knowledge.py", f"conceptnet={path}", "wordnet=none")
-    del figures["course"]
+    figures, _ = place.run("etl/import_knowledge.py", f"conceptnet={path}", "wordnet=none")
     return figures | {
         "pairs": lines,
         "input": path.stat().st_size,
@@ -208,7 +188,7 @@ def conceptnet(place: Workplace, share: int) -> Figures:
 
 CASES: dict[str, Callable[[Workplace, int], Figures]] = {
     "extraction": extraction,
-    "single": single,
+    "single": partial(extraction, waves=1),
     "adept": adept,
     "conceptnet": conceptnet,
 }
@@ -224,11 +204,10 @@ def measurements(settings: Settings) -> dict[str, harness.Measurement]:
         shutil.rmtree(place.folder)
         return figures
 
-    names = settings.parts or settings.cases or CASES
     return {
         f"{name}-{share}": partial(measure, name, share)
         for share in settings.shares
-        for name in names
+        for name in settings.parts or CASES
     }
 
 

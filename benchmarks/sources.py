@@ -34,6 +34,7 @@ from benchmarks import harness
 from benchmarks.harness import Bound, Case, Exact
 from benchmarks.inputs import make_parts
 from benchmarks.interleaving import interleaved
+from benchmarks.jobs import stored_bytes
 from benchmarks.killing import Command
 from benchmarks.processes import job, measured, timed
 from benchmarks.results import Figures
@@ -256,11 +257,6 @@ def many_commits(root: str, commits: int) -> None:
         actions.put(uri, version, [info, {"add": {**add["add"], "path": path}}])
         if version % 100 == 0:
             DeltaTable(uri).create_checkpoint()
-
-
-def stored_bytes(folder: Path) -> int:
-    """Bytes of the files below a folder."""
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 def opening_ms(root: str) -> float:

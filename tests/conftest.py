@@ -46,8 +46,10 @@ class BySubject(LoadFileScheduling):  # type: ignore[misc]
 
     def _assign_work_unit(self, node: WorkerController) -> None:
         etl = self.nodes.index(node) % 2 == 0
-        own = (file for file in self.workqueue if file.startswith("tests/etl/") == etl)
-        self.workqueue.move_to_end(next(own, None) or next(reversed(self.workqueue)), last=False)
+        subject_files = (file for file in self.workqueue if file.startswith("tests/etl/") == etl)
+        self.workqueue.move_to_end(
+            next(subject_files, None) or next(reversed(self.workqueue)), last=False
+        )
         super()._assign_work_unit(node)
 
 

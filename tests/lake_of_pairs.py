@@ -43,7 +43,11 @@ def association(corpus: str, counts: Sequence[tuple[str, str, int]]) -> pa.Table
     for adjective, _, count in counts:
         sums.setdefault(adjective, []).append(count)
     adjectives = pa.table(
-        [list(sums), [sum(own) for own in sums.values()], [len(own) for own in sums.values()]],
+        [
+            list(sums),
+            [sum(counts_of_word) for counts_of_word in sums.values()],
+            [len(counts_of_word) for counts_of_word in sums.values()],
+        ],
         schema=ADJECTIVES,
     )
     schema = table("amod_association").schema
@@ -58,8 +62,8 @@ def write_lake(folder: Path) -> Path:
         arrow.append(root, "amod_association", rows, job="test")
         by_adjective = rows.sort_by([("adjective", "ascending"), ("noun", "ascending")])
         arrow.append(root, "amod_by_adjective", by_adjective, job="test")
-        kept = rows.select(["corpus", "adjective", "noun", "count"])
-        arrow.append(root, "amod_pairs", kept, job="test")
+        pairs = rows.select(["corpus", "adjective", "noun", "count"])
+        arrow.append(root, "amod_pairs", pairs, job="test")
     pair = {"adjective": "false", "noun": "key"}
     _put(
         root,

@@ -21,10 +21,10 @@ def test_groups_come_from_the_items_table(tmp_path):
     ]
     schema = table("plane_items").schema
     arrow.append(lake, "plane_items", pa.Table.from_pylist(items, schema=schema), job="test")
-    own = rows([("entailed", "entailed")])
-    assert transfer.groups_of(lake, own, "class") == {"0": "I"}
+    group_rows = rows([("entailed", "entailed")])
+    assert transfer.groups_of(lake, group_rows, "class") == {"0": "I"}
     with pytest.raises(UserError, match="variant: not a column of the tables of plane"):
-        transfer.groups_of(lake, own, "variant")
+        transfer.groups_of(lake, group_rows, "variant")
 
 
 def test_runs_are_read_by_their_ids(tmp_path):

@@ -28,11 +28,11 @@ def test_judged_shares(tmp_path, monkeypatch):
     lines += [("surface_text", "HasA", "kept", "a", "b", "wrong", "number")]
     sheet.write_text("\n".join("\t".join(line) for line in lines) + "\n")
     monkeypatch.setattr(adept, "JUDGED", sheet)
-    found = adept.judged(adept.Settings())
-    assert found["all"][:2] == [3, 4]
-    assert found["path template"][:2] == [3, 3]
-    assert found["article kept"][:2] == [0, 1]
-    assert found["all"][2] == pytest.approx(30.06, abs=0.01)
+    strata = adept.judged(adept.Settings())
+    assert strata["all"][:2] == [3, 4]
+    assert strata["path template"][:2] == [3, 3]
+    assert strata["article kept"][:2] == [0, 1]
+    assert strata["all"][2] == pytest.approx(30.06, abs=0.01)
 
 
 def test_page_states_ratios_and_verdicts():

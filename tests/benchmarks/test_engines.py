@@ -10,7 +10,7 @@ RUN = {"wall": 2.0, "cpu": 3.0, "memory": 400.0, "runs": 3, "load": 0.1}
 
 
 def test_the_page_has_a_row_a_figure_and_says_what_was_missed():
-    kept = {
+    figures = {
         "treebank-sail": RUN,
         "counting-sail": RUN | {"kernel": 0.5, "polars": RUN | {"wall": 1.0}},
         "many-spark": RUN | {"gigabytes": 6.0, "start": 20.0, "kernel_a_gb": 1.0, "cpu_a_gb": 1.4},
@@ -18,7 +18,7 @@ def test_the_page_has_a_row_a_figure_and_says_what_was_missed():
         "adept-10-spark": RUN | {"rows": 12345, "wall": 8.0},
         "plane-50-sail": {"failed": "no memory left"},
     }
-    text = page(CASE, kept)
+    text = page(CASE, figures)
     assert "| treebank | sail | 2.0 | 3.0 | 400 | - |" in text
     assert "| adept 10 M | spark | 8.0 | 3.0 | 400 | 12,345 |" in text
     assert "| plane 50 M | sail | failed | - | - | no memory left |" in text
@@ -29,8 +29,8 @@ def test_the_page_has_a_row_a_figure_and_says_what_was_missed():
 
 
 def test_mistakes_are_told():
-    with pytest.raises(UserError, match=r"cases=\['trees'\]: expected some of treebank"):
-        load(Settings, ["cases=[trees]"])
+    with pytest.raises(UserError, match=r"parts=\['trees'\]: expected some of treebank"):
+        load(Settings, ["parts=[trees]"])
     with pytest.raises(UserError, match=r"engines=\['flink'\]: expected some of sail, spark"):
         load(Settings, ["engines=[flink]"])
     names = {name.split("-")[0] for name in measurements(Settings())}

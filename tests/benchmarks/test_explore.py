@@ -45,10 +45,10 @@ def test_generated_pairs_are_those_of_sorted_tables(tmp_path: Path) -> None:
         rows = arrow.read(lake, sketches_table(role))
         pairs = list(zip(*(rows.column(n).to_pylist() for n in ("adjective", "noun")), strict=True))
         assert len(set(pairs)) == len(pairs)
-        for word, seen in list(
+        for word, partner_count in list(
             zip(roles[role].words.to_pylist(), roles[role].partner_counts, strict=True)
         )[:9]:
-            assert sketches.sketch(Query(role, word))["total"] == seen
+            assert sketches.sketch(Query(role, word))["total"] == partner_count
 
 
 def sketches_table(role: str) -> str:

@@ -33,7 +33,10 @@ def kernel_figures(settings):
     sides = {side: partial(peers.read, side, str(part)) for side in ("isal", "compiled")}
     readings = take_turns(sides, ROUNDS)
     # The least of some readings hardly depends on what else the machine does.
-    seconds = {side: min(reading.seconds for reading in taken) for side, taken in readings.items()}
+    seconds = {
+        side: min(reading.seconds for reading in readings_of_side)
+        for side, readings_of_side in readings.items()
+    }
     compiled = readings["compiled"][0]
     return {
         "bytes": compiled.size,
@@ -77,17 +80,17 @@ def test_a_sound_run_is_recorded_and_shown(folder, store):
 
 
 def test_a_planted_slow_down_of_a_fifth_fails(folder, store):
-    before = store.read_bytes()
+    recorded = store.read_bytes()
     with pytest.raises(JobFailed, match=r"kernel: .* is worse than 90% of the recorded"):
         run(CASE, Small(folder=folder, plant="slow"), store=store)
-    assert store.read_bytes() == before
+    assert store.read_bytes() == recorded
 
 
 def test_a_planted_lost_pair_fails(folder, store):
-    before = store.read_bytes()
+    recorded = store.read_bytes()
     with pytest.raises(JobFailed, match=r"pairs: \d+ where \d+ is exact"):
         run(CASE, Small(folder=folder, plant="lost"), store=store)
-    assert store.read_bytes() == before
+    assert store.read_bytes() == recorded
 
 
 def test_a_lost_pair_of_one_side_is_found_in_processes(folder, monkeypatch):

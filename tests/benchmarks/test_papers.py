@@ -12,7 +12,7 @@ from conf import JobFailed, UserError
 
 
 def run(seed: int, accuracy: float, **params: str) -> Run:
-    own = {
+    parameters = {
         "task.name": "adept",
         "task.edition": "published",
         "task.classes": "5",
@@ -29,7 +29,9 @@ def run(seed: int, accuracy: float, **params: str) -> Run:
         "final/val/noun/accuracy": 0.1,
         "val/accuracy": 0.5,
     }
-    return Run(id=f"{seed}{accuracy}", job="finetune", ended=seed, params=own, metrics=metrics)
+    return Run(
+        id=f"{seed}{accuracy}", job="finetune", ended=seed, params=parameters, metrics=metrics
+    )
 
 
 def test_seeds_are_one_row_beside_the_paper():
@@ -47,14 +49,14 @@ def test_seeds_are_one_row_beside_the_paper():
 
 
 def test_of_generated_meanings_every_seed_is_shown():
-    own = {
+    row = {
         "settings": "form vf",
         "parameters": 4_000_000,
         "epochs": 25,
         "scores": {"EXI": [98.46, 99.85], "NUM": [34.0], "UNI": [41.0], "valid": [100.0, 100.0]},
         "paper": {"EXI": "99.7", "NUM": "37.0", "UNI": "39.5", "valid": "99.6"},
     }
-    text = page(CASE, {"classified": [], "generated": [own], "transferred": [], "prompted": []})
+    text = page(CASE, {"classified": [], "generated": [row], "transferred": [], "prompted": []})
     assert "| 99.2 of 98.5, 99.8 (99.7) | 34.0 (37.0) |" in text
 
 
@@ -72,9 +74,10 @@ def test_a_store_without_runs_is_an_error(tmp_path):
 
 
 def test_experiments_are_done_longest_first_and_are_known_by_name():
-    found = experiments()
-    hours = [own.hours for own in found]
-    assert hours == sorted(hours, reverse=True) and len({own.name for own in found}) == len(found)
+    known = experiments()
+    hours = [experiment.hours for experiment in known]
+    assert hours == sorted(hours, reverse=True)
+    assert len({experiment.name for experiment in known}) == len(known)
     with pytest.raises(UserError, match="only=other: expected one of adept-5-mpnet"):
         experiments(["other"])
     (asp,) = experiments(["asp-minilm"])
@@ -86,13 +89,13 @@ def test_experiments_are_done_longest_first_and_are_known_by_name():
 
 
 def test_no_experiment_trains_on_what_it_is_tested_on():
-    for own in experiments():
-        words = " ".join(own.settings)
+    for experiment in experiments():
+        words = " ".join(experiment.settings)
         # Of ASP the rows of the release's own training files alone.
-        if own.script.endswith("finetune.py") and own.name.startswith("asp"):
+        if experiment.script.endswith("finetune.py") and experiment.name.startswith("asp"):
             assert "task.train_edition=published_tuning" in words
         # What is called zero-shot is prompted, never trained.
-        assert "zero-shot" not in own.name or own.script.endswith("prompt.py")
+        assert "zero-shot" not in experiment.name or experiment.script.endswith("prompt.py")
 
 
 def test_the_progress_is_that_of_the_store(tmp_path, empty_store):
@@ -101,22 +104,24 @@ def test_the_progress_is_that_of_the_store(tmp_path, empty_store):
 
     uri = f"sqlite:///{shutil.copy(empty_store, tmp_path)}"
     client = MlflowClient(uri)
-    made = client.create_experiment("e", (tmp_path / "runs").as_uri())
-    (own,) = experiments(["sygns-one-vf-gru"])
-    (begun, done) = (client.create_run(made, start).info.run_id for start in (2_000, 1_000))
-    params = {key: min(values) for key, values in own.parameters().items()}
+    experiment_id = client.create_experiment("e", (tmp_path / "runs").as_uri())
+    (experiment,) = experiments(["sygns-one-vf-gru"])
+    (begun, finished) = (
+        client.create_run(experiment_id, start).info.run_id for start in (2_000, 1_000)
+    )
+    params = {key: min(values) for key, values in experiment.parameters().items()}
     params["train_examples"] = "7200"
-    for run_id in (begun, done):
+    for run_id in (begun, finished):
         client.log_batch(run_id, params=[Param(key, value) for key, value in params.items()])
     metrics = {"train/epoch": 10.0, "train/samples_per_second": 20.0}
     client.log_batch(begun, metrics=[Metric(k, v, 3_000, 1) for k, v in metrics.items()])
-    (one,) = states(uri, [own])
+    (one,) = states(uri, [experiment])
     assert not one.done and one.share == pytest.approx(10 / 25)
     assert one.begun_hours == pytest.approx(10 * 7_200 / 20 / 3_600)
-    client.set_terminated(done, "FINISHED", 1_000 + 3_600_000)
-    (one,) = states(uri, [own])
+    client.set_terminated(finished, "FINISHED", 1_000 + 3_600_000)
+    (one,) = states(uri, [experiment])
     assert one.done and one.hours == pytest.approx(1.0)
-    assert not states(f"sqlite:///{tmp_path / 'none.db'}", [own])[0].done
+    assert not states(f"sqlite:///{tmp_path / 'none.db'}", [experiment])[0].done
 
 
 def test_what_was_recorded_stays_until_as_many_runs_take_its_place():
@@ -125,6 +130,6 @@ def test_what_was_recorded_stays_until_as_many_runs_take_its_place():
         return {**same, "runs": runs, "accuracy": [accuracy]}
 
     earlier = {"classified": [row(3, 0.7), row(1, 0.5, "b")]}
-    kept = merged(earlier, {"classified": [row(1, 0.6), row(1, 0.55, "b")]})["classified"]
-    assert [(own["model"], own["accuracy"]) for own in kept] == [("a", [0.7]), ("b", [0.55])]
+    rows = merged(earlier, {"classified": [row(1, 0.6), row(1, 0.55, "b")]})["classified"]
+    assert {r["model"]: r["accuracy"] for r in rows} == {"a": [0.7], "b": [0.55]} and len(rows) == 2
     assert merged(earlier, {"classified": [row(3, 0.8)]})["classified"][0]["accuracy"] == [0.8]

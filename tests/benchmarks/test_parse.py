@@ -21,11 +21,12 @@ def dumps(tmp_path_factory):
 
 
 def test_larger_inputs_hold_the_smaller_ones(dumps):
-    found = {times: documents_of(str(dump.path)) for times, dump in dumps.items()}
-    assert [len(found[t]) for t in (1, 4, 16)] == [dumps[t].articles for t in (1, 4, 16)]
-    assert found[4][: len(found[1])] == found[1] and found[16][: len(found[4])] == found[4]
+    documents = {times: documents_of(str(dump.path)) for times, dump in dumps.items()}
+    assert [len(documents[t]) for t in (1, 4, 16)] == [dumps[t].articles for t in (1, 4, 16)]
+    for smaller, larger in ((1, 4), (4, 16)):
+        assert documents[larger][: len(documents[smaller])] == documents[smaller]
     for times, dump in dumps.items():
-        assert dump.words == sum(len(document.text.split()) for document in found[times])
+        assert dump.words == sum(len(document.text.split()) for document in documents[times])
         assert times * 300 <= dump.words < times * 300 + 1000
         streams = re.findall(rb"BZh9", dump.path.read_bytes())
         assert len(streams) == 2 + -(-dump.articles // 5)
@@ -79,16 +80,16 @@ def test_rates_of_the_tasks(dumps):
     stages = {"pipe": 9.0, "pairs": 1.0}
     task = Reading(10.0, tokens=1600, pairs=5, digest="aa", stages=stages)
     pipe = Reading(8.0, tokens=1600)
-    found = summary(dumps[16], {side: [pipe] for side in NAMES}, pipe, task)
-    assert found["job_over_pipe"] == pytest.approx(0.9)
-    assert found["job_tokens_per_second"] == pytest.approx(160)
-    assert found["stages"] == pytest.approx({"pipe": 0.9, "pairs": 0.1})
+    figures = summary(dumps[16], {side: [pipe] for side in NAMES}, pipe, task)
+    assert figures["job_over_pipe"] == pytest.approx(0.9)
+    assert figures["job_tokens_per_second"] == pytest.approx(160)
+    assert figures["stages"] == pytest.approx({"pipe": 0.9, "pairs": 0.1})
 
 
 def test_residue_is_counted_in_all_articles(tmp_path):
     source = tmp_path / "one.xml"
     page = "<page><title>A</title><ns>0</ns><revision><text>The pipe | here is left.</text>"
     source.write_text(f"{page}</revision></page>")
-    found, words = residue_of(str(source))
-    assert (found.total(), words) == (1, 6)
+    residue, words = residue_of(str(source))
+    assert (residue.total(), words) == (1, 6)
     assert texts_of(str(source)) == ["The pipe | here is left."]

@@ -45,9 +45,9 @@ def test_heads_are_looked_up_by_id_and_words_are_lower_cased(tmp_path):
     )
     path = tmp_path / "part.gz"
     path.write_bytes(gzip.compress((text + "\n").encode()))
-    wanted = digest(Counter({("red", "car"): 1}))
+    expected = digest(Counter({("red", "car"): 1}))
     for side in ("reference", "polars", "duckdb", "line_loop", "conllu"):
-        assert read(side, str(path)).digest == wanted, side
+        assert read(side, str(path)).digest == expected, side
 
 
 def test_sides_that_differ_are_named():

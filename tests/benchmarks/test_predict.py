@@ -34,18 +34,18 @@ def test_commits_say_how_many_rows_there_are(tmp_path, monkeypatch):
 
 def test_rates_are_taken_from_first_to_last():
     with subprocess.Popen([sys.executable, "-c", ""]) as process:
-        own = predict.Side(process)
-    own.note(100, 10.0, 12.0)
+        side = predict.Side(process)
+    side.note(100, 10.0, 12.0)
     with pytest.raises(UserError, match="too few to measure"):
-        own.rates()
+        side.rates()
     for rows, active, cpu in ((100, 11.0, 13.0), (200, 12.0, 14.0), (400, 14.0, 18.0)):
-        own.note(rows, active, cpu)
-    assert own.rates() == {"rows": 300, "rows_per_second": 75.0, "rows_per_cpu_second": 50.0}
+        side.note(rows, active, cpu)
+    assert side.rates() == {"rows": 300, "rows_per_second": 75.0, "rows_per_cpu_second": 50.0}
 
 
 def test_the_page_has_what_was_recorded():
     side = {"rows": 60_000, "rows_per_second": 200.0, "rows_per_cpu_second": 180.0}
-    found = {
+    figures = {
         "table_rows": 1_000_000,
         "chunk": 2048,
         "staging_seconds": 10.0,
@@ -61,7 +61,7 @@ def test_the_page_has_what_was_recorded():
             "killed": False,
         },
     }
-    text = harness.page(predict.CASE, {"cpu": found})
+    text = harness.page(predict.CASE, {"cpu": figures})
     assert "0.900 of the bare forward pass a CPU second (1.000 a second of its turns); met" in text
     assert "at this rate 84 minutes" in text
     assert "by two processes the same predictions" in text

@@ -11,7 +11,7 @@ from benchmarks.headlines import headlines
 from benchmarks.readme import BEGIN, END, Documented, section, write
 from conf import ROOT, UserError
 
-FOUND = {
+FIGURES = {
     "engines": {
         "sygns-1-sail": {"rows": 20_000, "wall": 6.2},
         "sygns-10-sail": {"rows": 200_000, "wall": 36.4},
@@ -25,7 +25,7 @@ FOUND = {
 
 
 def test_what_was_not_measured_is_left_out():
-    assert section(FOUND).splitlines()[2:] == [
+    assert section(FIGURES).splitlines()[2:] == [
         "| SyGNS with all meanings built | 200,000 sentences in 36 s; on Spark 50 s |",
         "| entailments decided by E, one core | 237/s at depth 0 and 241/s at depth 4 |",
     ]
@@ -41,7 +41,7 @@ def test_the_recorded_figures_have_every_key():
 def test_the_page_is_written(tmp_path):
     page, figures = tmp_path / "README.md", tmp_path / "results.json"
     page.write_text(f"before\n{BEGIN}\nstale\n{END}\nafter\n")
-    figures.write_text(json.dumps(FOUND))
+    figures.write_text(json.dumps(FIGURES))
     write(Documented(page=str(page), figures=str(figures)))
     text = page.read_text()
     assert "200,000 sentences" in text and "stale" not in text and text.endswith("\nafter\n")

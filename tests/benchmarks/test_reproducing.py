@@ -23,9 +23,9 @@ MEASURED = {"samples_per_cpu_second": 50.0}
 
 
 def test_operations_are_six_a_weight_and_token():
-    own = Experiment("x", runs=2, rows=100, epochs=6, tokens=10, weights=1000)
-    assert own.samples == 600
-    assert own.operations == 6 * 600 * 10 * 1000
+    experiment = Experiment("x", runs=2, rows=100, epochs=6, tokens=10, weights=1000)
+    assert experiment.samples == 600
+    assert experiment.operations == 6 * 600 * 10 * 1000
 
 
 def test_the_rate_is_that_of_the_measured_model():
@@ -40,9 +40,9 @@ def test_the_grid_of_adept_has_108_runs_a_model():
     assert adept.epochs == 12 * 27 * 20
 
 
-@pytest.mark.parametrize(("seconds", "said"), [(36, "0.01"), (45_000, "12"), (5_000_000, "1,400")])
-def test_hours_in_words(seconds, said):
-    assert hours(seconds) == said
+@pytest.mark.parametrize(("seconds", "words"), [(36, "0.01"), (45_000, "12"), (5_000_000, "1,400")])
+def test_hours_in_words(seconds, words):
+    assert hours(seconds) == words
 
 
 def test_the_page_is_written(tmp_path):
@@ -52,7 +52,7 @@ def test_the_page_is_written(tmp_path):
     write(Settings(page=str(page), figures=str(figures)))
     text = page.read_text()
     assert text.startswith("before\n") and text.endswith("\nafter\n") and "stale" not in text
-    assert all(own.name in text for own in EXPERIMENTS)
+    assert all(experiment.name in text for experiment in EXPERIMENTS)
 
 
 def test_missing_measurements_are_told(tmp_path):

@@ -9,13 +9,13 @@ def test_a_section_is_written_anew_and_the_others_stay(tmp_path):
     page = tmp_path / "RESULTS.md"
     write_section("one", "## One\nfirst", page=page)
     write_section("two", "## Two\nother", page=page)
-    before = page.read_text()
+    first_page = page.read_text()
     write_section("one", "## One\nsecond, and <!-- a comment -->", page=page, packages=["pytest"])
     text = page.read_text()
     assert "first" not in text and "second" in text
     assert text.count("## One") == text.count("## Two") == 1
     assert text.index("## One") < text.index("## Two")
-    assert before.split("<!-- section two -->")[1] == text.split("<!-- section two -->")[1]
+    assert first_page.split("<!-- section two -->")[1] == text.split("<!-- section two -->")[1]
 
 
 def test_a_section_says_where_and_when_it_was_measured(tmp_path):

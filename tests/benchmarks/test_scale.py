@@ -51,9 +51,9 @@ def test_lines_take_every_way_through_the_parser(tmp_path: Path) -> None:
     path = tmp_path / "assertions.csv"
     conceptnet_generator.write(path, 5_000)
     lines = path.read_bytes().splitlines()
-    found = [parse_5(line) for line in lines]
-    edges = [edge for edge, _ in found if edge is not None]
-    reasons = {reason for _, reason in found}
+    parsed = [parse_5(line) for line in lines]
+    edges = [edge for edge, _ in parsed if edge is not None]
+    reasons = {reason for _, reason in parsed}
     assert len(lines) == 5_000 and 400 < len(edges) < 600
     assert OTHER_LANGUAGE in reasons and NOT_FIVE not in reasons
     assert any(edge.surface_text for edge in edges) and any(edge.weight < 0 for edge in edges)
@@ -99,7 +99,7 @@ def test_the_page_tells_growth_by_row() -> None:
 
 
 def test_mistakes_are_reported() -> None:
-    with pytest.raises(UserError, match=r"cases=\['trees'\]: expected some of extraction"):
-        load(scale.Settings, ["cases=[trees]"])
+    with pytest.raises(UserError, match=r"parts=\['trees'\]: expected some of extraction"):
+        load(scale.Settings, ["parts=[trees]"])
     with pytest.raises(UserError, match=r"shares=\[0\]: expected per cents"):
         load(scale.Settings, ["shares=[0]"])

@@ -48,16 +48,16 @@ FIGURES: dict[str, Any] = {
 
 
 def test_depcc_follows_from_a_part_and_from_scale():
-    whole = depcc(FIGURES)
-    assert whole.plain == pytest.approx(252e9 * 50)
-    assert whole.parts == 1260
-    assert whole.pairs == pytest.approx(12.6e9)
-    assert whole.counting == pytest.approx(12_600 * 3.0)
-    assert whole.staged_part == pytest.approx(50_000 * 100 * 11.4)
-    assert whole.distinct == pytest.approx(50_000 * 126_000**0.7)
-    assert whole.deriving == pytest.approx(whole.distinct * 6e-6)
-    assert whole.tables["amod_pairs"] == pytest.approx(6 * whole.distinct)
-    assert whole.tables["amod_counts"] == pytest.approx(4 * whole.distinct)
+    corpus = depcc(FIGURES)
+    assert corpus.plain == pytest.approx(252e9 * 50)
+    assert corpus.parts == 1260
+    assert corpus.pairs == pytest.approx(12.6e9)
+    assert corpus.counting == pytest.approx(12_600 * 3.0)
+    assert corpus.staged_part == pytest.approx(50_000 * 100 * 11.4)
+    assert corpus.distinct == pytest.approx(50_000 * 126_000**0.7)
+    assert corpus.deriving == pytest.approx(corpus.distinct * 6e-6)
+    assert corpus.tables["amod_pairs"] == pytest.approx(6 * corpus.distinct)
+    assert corpus.tables["amod_counts"] == pytest.approx(4 * corpus.distinct)
 
 
 def test_raw_text_follows_from_one_core():
@@ -69,13 +69,13 @@ def test_raw_text_follows_from_one_core():
 
 
 def test_a_wave_holds_four_parts_a_core_and_never_more_than_there_are():
-    whole = depcc(FIGURES)
-    assert whole.wave_parts(16) == 64
-    assert whole.wave_parts(1024) == whole.parts
+    corpus = depcc(FIGURES)
+    assert corpus.wave_parts(16) == 64
+    assert corpus.wave_parts(1024) == corpus.parts
 
 
 @pytest.mark.parametrize(
-    ("shown", "wanted"),
+    ("words", "expected"),
     [
         (size(2.37e12), "2.37 TB"),
         (size(26.5e6), "26.5 MB"),
@@ -87,8 +87,8 @@ def test_a_wave_holds_four_parts_a_core_and_never_more_than_there_are():
         (number(7), "7"),
     ],
 )
-def test_figures_in_words(shown, wanted):
-    assert shown == wanted
+def test_figures_in_words(words, expected):
+    assert words == expected
 
 
 def test_the_page_keeps_what_stands_around_the_tables(tmp_path):

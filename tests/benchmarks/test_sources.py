@@ -18,12 +18,12 @@ def test_the_naive_count_is_that_of_the_definition():
     words = Counter(word for text in texts for word in text.lower().split())
     frequent = [word for word, _ in words.most_common(60) if word.isalpha()]
     pairs = {(one, two) for one in frequent for two in frequent}
-    found = sources.naive(iter(texts), pairs)
-    assert sum(found.values()) > 100
+    counts = sources.naive(iter(texts), pairs)
+    assert sum(counts.values()) > 100
     expected: Counter[tuple[str, str]] = Counter()
     for text in texts:
         expected += count_words(text, sorted(pairs))
-    assert found == expected
+    assert counts == expected
 
 
 def test_the_list_has_the_size_of_the_published_one():

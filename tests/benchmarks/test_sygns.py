@@ -20,7 +20,7 @@ def figures():
         provers(["eprover"])
     except UserError as error:
         pytest.skip(str(error))
-    found = {
+    measured = {
         "spark": {
             "runs": [
                 {"sentences": 1000, "seconds": 2.0, "cpu_seconds": 3.0},
@@ -32,7 +32,10 @@ def figures():
         "equivalence": sygns.equivalence(Settings(translated=4)),
         "splits": sygns.split_sizes(Settings(seeds=1, sentences=30)),
     }
-    return {name: own | {"load": 0.5, "date": "2026-01-02"} for name, own in found.items()}
+    return {
+        name: part_figures | {"load": 0.5, "date": "2026-01-02"}
+        for name, part_figures in measured.items()
+    }
 
 
 def test_what_is_counted(figures):

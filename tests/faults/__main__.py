@@ -53,37 +53,37 @@ def disturb(settings: Settings) -> None:
     gc.freeze()  # what is forked need not copy what was imported
     if settings.replay:
         case = Case.of(settings.replay)
-        wanted = {case.scenario: [case]}
+        cases_by_name = {case.scenario: [case]}
     else:
-        wanted = {name: [] for name in settings.scenarios or KNOWN}
+        cases_by_name = {name: [] for name in settings.scenarios or KNOWN}
     outcomes: list[Outcome] = []
-    for name in wanted:
-        found = (
+    for name in cases_by_name:
+        disturber = (
             Writers(PAIRS[name], folder, settings.seed)
             if name in PAIRS
             else Enumeration(SCENARIOS[name], folder, settings.seed)
         )
-        finished = _finished(found.folder.with_suffix(".jsonl"), settings)
-        started, before = time.monotonic(), len(outcomes)
-        cases = wanted[name] or enumeration.sample(
-            found.cases(settings.faults), settings.sample, settings.seed
+        finished = _finished(disturber.folder.with_suffix(".jsonl"), settings)
+        started, first_outcome = time.monotonic(), len(outcomes)
+        cases = cases_by_name[name] or enumeration.sample(
+            disturber.cases(settings.faults), settings.sample, settings.seed
         )
         for case in cases:
-            outcome = finished.get(str(case)) or found.run(case)
+            outcome = finished.get(str(case)) or disturber.run(case)
             outcomes.append(outcome)
             if str(case) not in finished and settings.folder:
-                with found.folder.with_suffix(".jsonl").open("a") as file:
+                with disturber.folder.with_suffix(".jsonl").open("a") as file:
                     file.write(json.dumps(asdict(outcome)) + "\n")
             for problem in outcome.problems:
                 print(f"seed={settings.seed} replay='{case}' ({outcome.operation}): {problem}")
         if settings.folder and not settings.replay:
-            summary = {"operations": len(found.undisturbed["operations"]), "cases": len(cases)}
-            found.folder.with_suffix(".json").write_text(json.dumps(summary))
+            summary = {"operations": len(disturber.undisturbed["operations"]), "cases": len(cases)}
+            disturber.folder.with_suffix(".json").write_text(json.dumps(summary))
         log.info(
             "%s: %d operations, %d cases, %.0f s",
             name,
-            len(found.undisturbed["operations"]),
-            len(outcomes) - before,
+            len(disturber.undisturbed["operations"]),
+            len(outcomes) - first_outcome,
             time.monotonic() - started,
         )
     wrong = [outcome for outcome in outcomes if outcome.problems]

@@ -103,17 +103,17 @@ class Enumeration(Recorded):
             RuntimeError: it fails even so.
         """
         fresh(self.folder).mkdir(parents=True)
-        base, whole = self.place("base"), self.place("whole")
+        base, finished = self.place("base"), self.place("whole")
 
         def prepare() -> dict[str, str]:
             self.scenario.prepare(base)
             return judge.contents(base)
 
-        before = answer(prepare, self.folder)
-        shutil.copytree(base.root, whole.root)
-        operations = self.operations(self.scenario.command, whole)
-        states = answer(lambda: judge.states(whole, before), self.folder)
-        final = answer(lambda: judge.contents(whole), self.folder)
+        prepared = answer(prepare, self.folder)
+        shutil.copytree(base.root, finished.root)
+        operations = self.operations(self.scenario.command, finished)
+        states = answer(lambda: judge.states(finished, prepared), self.folder)
+        final = answer(lambda: judge.contents(finished), self.folder)
         return {"operations": operations, "states": states, "final": final}
 
     def cases(self, faults: Sequence[str] = FAULTS) -> list[Case]:

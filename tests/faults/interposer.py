@@ -106,12 +106,12 @@ class Control:
     def operations(self) -> list[Operation]:
         """What has been done so far, in order."""
         count = min(int(_HEAD.unpack(self._map[: _HEAD.size])[3]), _LINES)
-        found = []
+        history = []
         for number in range(count):
             start = _HEAD.size + number * _WIDTH
             line = self._map[start : start + _WIDTH].split(b"\0")[0].decode(errors="replace")
-            found.append(Operation(*line.split(" ", 2)))
-        return found
+            history.append(Operation(*line.split(" ", 2)))
+        return history
 
     def close(self) -> None:
         """Give the file back."""

@@ -26,36 +26,36 @@ def digest(rows: list[dict[str, Any]]) -> str:
 
 def contents(place: Place) -> dict[str, str]:
     """What each table of the lake, and the exported file, hold."""
-    found = {
+    digests = {
         name: digest(arrow.read(place.lake, name).to_pylist()) for name in known_tables(place.lake)
     }
     exported = place.root / _OUTSIDE
     if exported.exists():
-        found[_OUTSIDE] = hashlib.sha256(exported.read_bytes()).hexdigest()[:16]
-    return found
+        digests[_OUTSIDE] = hashlib.sha256(exported.read_bytes()).hexdigest()[:16]
+    return digests
 
 
-def states(place: Place, before: dict[str, str]) -> dict[str, list[str]]:
+def states(place: Place, initial: dict[str, str]) -> dict[str, list[str]]:
     """Every content that each table had from `before` to now, a commit at a time."""
-    seen = {name: [digest_] for name, digest_ in before.items()}
+    digests = {name: [digest_] for name, digest_ in initial.items()}
     for name, now in contents(place).items():
-        held = seen.setdefault(name, [])
+        history = digests.setdefault(name, [])
         if name != _OUTSIDE:
             for version in range(arrow.version(place.lake, name) or 0):
                 try:
                     rows = arrow.read(place.lake, name, version=version).to_pylist()
                 except Exception:  # vacuumed
                     continue
-                held.append(digest(rows))
-        held.append(now)
-    return seen
+                history.append(digest(rows))
+        history.append(now)
+    return digests
 
 
 def visible_faults(place: Place, allowed: dict[str, list[str]]) -> list[str]:
     """Tables that can be seen in a state that they had in no undisturbed run, or are broken."""
     faults = []
-    for name, found in contents(place).items():
-        if found not in allowed.get(name, []):
+    for name, content in contents(place).items():
+        if content not in allowed.get(name, []):
             faults.append(f"{name} is in a state that no undisturbed run shows")
     for name in known_tables(place.lake):
         faults += [f"{name}: {fault}" for fault in verify(place.lake, log.declaration(name)).faults]

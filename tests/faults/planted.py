@@ -27,16 +27,16 @@ def _commit_before_its_files() -> None:
 
     def hasty(uri: str, declared: Any, adds: Any, *rest: Any) -> Any:
         files = filesystem(uri)
-        held = {}
+        contents = {}
         for add in adds:
             with files.open_input_file(add.path) as stream:
-                held[add.path] = stream.read()
+                contents[add.path] = stream.read()
             files.delete_file(add.path)
-        done = commit(uri, declared, adds, *rest)
-        for path, data in held.items():
+        version = commit(uri, declared, adds, *rest)
+        for path, data in contents.items():
             with files.open_output_stream(path) as stream:
                 stream.write(data)
-        return done
+        return version
 
     log.commit_files = cast("Any", hasty)
 

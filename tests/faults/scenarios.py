@@ -174,10 +174,12 @@ def extraction(*words: str, parts: int = 2) -> Callable[[Place], int]:
     def run(place: Place) -> int:
         from etl.amod import job, settings
 
-        chosen = [str(path) for path in write_parts(place)[:parts]]
-        given = ["source=depcc", f"input={','.join(chosen)}", "wave_bytes=1", "engine=sail"]
+        inputs = [str(path) for path in write_parts(place)[:parts]]
+        arguments = ["source=depcc", f"input={','.join(inputs)}", "wave_bytes=1", "engine=sail"]
         return conf.run(
-            settings.Settings, job.extract, [*given, f"lake={place.lake}", "partitions=1", *words]
+            settings.Settings,
+            job.extract,
+            [*arguments, f"lake={place.lake}", "partitions=1", *words],
         )
 
     return run

@@ -43,9 +43,9 @@ def faults(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
     ids=["one writer", "two writers", "extraction"],
 )
 def test_no_fault_changes_a_table(scenarios: str, sample: int, tmp_path: Path) -> None:
-    done = faults(f"scenarios=[{scenarios}]", f"sample={sample}", folder=tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert f"{sample * (scenarios.count(',') + 1)} cases, 0 with problems" in done.stdout
+    process = faults(f"scenarios=[{scenarios}]", f"sample={sample}", folder=tmp_path)
+    assert process.returncode == 0, process.stdout + process.stderr
+    assert f"{sample * (scenarios.count(',') + 1)} cases, 0 with problems" in process.stdout
 
 
 @pytest.mark.parametrize("bug", SEEN_BY)
@@ -53,11 +53,11 @@ def test_a_planted_bug_is_found_and_its_seed_replays_it(bug: str, tmp_path: Path
     plant = (f"plant={bug}", "seed=1")
     # Of the kills of an append few show that its transaction is not looked at.
     sample = "sample=0" if bug == "lost transaction check" else "sample=14"
-    done = faults(
+    process = faults(
         f"scenarios=['{SEEN_BY[bug][0]}']", "faults=[kill]", sample, *plant, folder=tmp_path
     )
-    assert done.returncode == 1, done.stdout + done.stderr
-    replay = done.stdout.split("replay='", 1)[1].split("'", 1)[0]
+    assert process.returncode == 1, process.stdout + process.stderr
+    replay = process.stdout.split("replay='", 1)[1].split("'", 1)[0]
     # Threads of the libraries below may take turns in another way, so that the operation of that
     # number is a neighbour: then the replay is given again.
     assert any(
@@ -68,5 +68,5 @@ def test_a_planted_bug_is_found_and_its_seed_replays_it(bug: str, tmp_path: Path
 
 
 def test_a_fault_comes_at_the_operation_that_was_asked_for(tmp_path: Path) -> None:
-    done = faults("replay=append:lie:40", folder=tmp_path)
-    assert "1 cases, 0 with problems" in done.stdout, done.stdout + done.stderr
+    process = faults("replay=append:lie:40", folder=tmp_path)
+    assert "1 cases, 0 with problems" in process.stdout, process.stdout + process.stderr

@@ -57,16 +57,16 @@ def _pairs() -> dict[str, Pair]:
         ("replace", "export", scenarios.two_corpora),
         ("append", "export", scenarios.two_corpora),
     )
-    found = {}
+    pairs = {}
     for one, two, lake in together:
-        found[f"{one} + {two}"] = Pair(lake, commands[one], commands[two])
-        found[f"{two} + {one}"] = Pair(lake, commands[two], commands[one])
+        pairs[f"{one} + {two}"] = Pair(lake, commands[one], commands[two])
+        pairs[f"{two} + {one}"] = Pair(lake, commands[two], commands[one])
     first, second = scenarios.extraction(), scenarios.extraction()
-    found["first append + other append"] = Pair(
+    pairs["first append + other append"] = Pair(
         scenarios.empty, scenarios.append, scenarios.append_other
     )
-    found["two extractions"] = Pair(scenarios.empty, first, second, engine=True)
-    return found
+    pairs["two extractions"] = Pair(scenarios.empty, first, second, engine=True)
+    return pairs
 
 
 PAIRS = _pairs()
@@ -90,9 +90,9 @@ class Writers(Recorded):
         base = self.place("base")
         pair = self.scenario
         answer(lambda: pair.prepare(base), self.folder)
-        whole = self.place("whole")
-        shutil.copytree(base.root, whole.root)
-        operations = self.operations(pair.stopped, whole)
+        finished = self.place("whole")
+        shutil.copytree(base.root, finished.root)
+        operations = self.operations(pair.stopped, finished)
         ends = {}
         for order in ((pair.stopped, pair.other), (pair.other, pair.stopped), (pair.other,)):
             place = self.place("order")
@@ -145,32 +145,32 @@ class Writers(Recorded):
         self, place: Place, codes: tuple[int | None, int | None], reference: dict[str, Any]
     ) -> list[str]:
         pair, problems = self.scenario, _broken(place)
-        found = judge.contents(place)
-        if codes == (0, 0) and found not in reference["both"]:
+        digests = judge.contents(place)
+        if codes == (0, 0) and digests not in reference["both"]:
             problems.append(
-                f"what both left comes of neither order: {_differing(found, reference)}"
+                f"what both left comes of neither order: {_differing(digests, reference)}"
             )
-        if codes[0] and not pair.engine and found not in (reference["other"], *reference["both"]):
+        if codes[0] and not pair.engine and digests not in (reference["other"], *reference["both"]):
             problems.append("the one that failed has changed what the other left")
         for code, command in zip(codes, (pair.stopped, pair.other), strict=True):
             if code and command(place):
                 problems.append("run again: it failed")
         problems += [f"afterwards: {fault}" for fault in _broken(place)]
-        found = judge.contents(place)
-        if found not in reference["both"]:
-            problems.append(f"afterwards: as of neither order: {_differing(found, reference)}")
+        digests = judge.contents(place)
+        if digests not in reference["both"]:
+            problems.append(f"afterwards: as of neither order: {_differing(digests, reference)}")
         problems += [f"left behind: {path}" for path in judge.leftovers(place)]
-        tables = {name for name in found if "." not in name}
-        after = judge.contents(place)
-        if any(after.get(name) != found[name] for name in tables):
+        tables = {name for name in digests if "." not in name}
+        vacuumed = judge.contents(place)
+        if any(vacuumed.get(name) != digests[name] for name in tables):
             problems.append("vacuum changed a table")
         return problems
 
 
-def _differing(found: dict[str, str], reference: dict[str, Any]) -> str:
+def _differing(contents: dict[str, str], reference: dict[str, Any]) -> str:
     ends = reference["both"]
     return ", ".join(
-        name for name in sorted(found) if all(end.get(name) != found[name] for end in ends)
+        name for name in sorted(contents) if all(end.get(name) != contents[name] for end in ends)
     )
 
 

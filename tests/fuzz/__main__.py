@@ -16,7 +16,7 @@ from conf import JobFailed, UserError, setting
 from tests.fuzz.mutations import mutated
 from tests.fuzz.readers import Reader, readers
 
-_SHOWN = 3
+_FAULTS_SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -37,25 +37,25 @@ class Settings:
 def fuzz(settings: Settings) -> None:
     """Try mutated inputs; `JobFailed` where one raises what is no refusal."""
     logging.disable(logging.WARNING)
-    chosen = [reader for reader in readers() if settings.reader in (None, reader.name)]
-    keep = Path(settings.folder or tempfile.mkdtemp(prefix="adnominal-fuzz-"))
-    keep.mkdir(parents=True, exist_ok=True)
+    selected_readers = [reader for reader in readers() if settings.reader in (None, reader.name)]
+    fault_folder = Path(settings.folder or tempfile.mkdtemp(prefix="adnominal-fuzz-"))
+    fault_folder.mkdir(parents=True, exist_ok=True)
     bad = 0
-    for reader in chosen:
+    for reader in selected_readers:
         if settings.replay:
             inputs, faults = 1, {}
             if fault := fault_of(reader, Path(settings.replay).read_bytes()):
                 faults = {fault: b""}
         else:
-            inputs, faults = tried(reader, settings.seconds / len(chosen), settings.seed)
+            inputs, faults = tried(reader, settings.seconds / len(selected_readers), settings.seed)
         print(f"{reader.name:<24}{inputs:>12_} inputs  {len(faults)} faults", flush=True)
-        for number, (fault, data) in enumerate(list(faults.items())[:_SHOWN]):
-            path = keep / f"{reader.name.replace(' ', '-')}-{number}"
+        for number, (fault, data) in enumerate(list(faults.items())[:_FAULTS_SHOWN]):
+            path = fault_folder / f"{reader.name.replace(' ', '-')}-{number}"
             path.write_bytes(data)
             print(f"  seed={settings.seed} reader='{reader.name}' replay={path}: {fault}")
         bad += len(faults)
     if bad:
-        raise JobFailed(f"{bad} kinds of faults; their inputs are in {keep}")
+        raise JobFailed(f"{bad} kinds of faults; their inputs are in {fault_folder}")
 
 
 def tried(reader: Reader, seconds: float, seed: int) -> tuple[int, dict[str, bytes]]:
@@ -82,8 +82,8 @@ def tried(reader: Reader, seconds: float, seed: int) -> tuple[int, dict[str, byt
 def fault_of(reader: Reader, data: bytes, folder: Path | None = None) -> str:
     """What a reader raises that is no refusal, and where; nothing where all is well."""
     if folder is None:
-        with tempfile.TemporaryDirectory() as made:
-            return fault_of(reader, data, Path(made))
+        with tempfile.TemporaryDirectory() as scratch:
+            return fault_of(reader, data, Path(scratch))
     try:
         reader.read(data, folder)
     except reader.refuses:

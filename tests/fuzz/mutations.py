@@ -14,7 +14,7 @@ MARKS = (
 )
 
 
-def mutated(seed: bytes, draw: random.Random, others: tuple[bytes, ...] = ()) -> bytes:
+def mutated(seed: bytes, draw: random.Random, donors: tuple[bytes, ...] = ()) -> bytes:
     """`seed` with up to eight changes: bytes flipped, cut, doubled, moved, marks put in."""
     data = bytearray(seed)
     for _ in range(draw.choice((1, 1, 1, 2, 3, 8))):
@@ -34,8 +34,8 @@ def mutated(seed: bytes, draw: random.Random, others: tuple[bytes, ...] = ()) ->
                 del data[at : at + length]
                 to = draw.randrange(len(data) + 1)
                 data[to:to] = piece
-            case 5 if others:
-                other = draw.choice(others)
+            case 5 if donors:
+                other = draw.choice(donors)
                 data[at:] = other[draw.randrange(len(other) + 1) :]
             case _:
                 data[at : at + length] = draw.randbytes(length)

@@ -176,10 +176,10 @@ def _wordnet(data: bytes, folder: Path) -> None:
         return
     place = wordnet_files.write(folder / "wordnet")
     (place / name.decode()).write_bytes(content)
-    found = wordnet.find(str(place))
-    wordnet.lemmas(found)
-    wordnet.exceptions(found)
-    wordnet.hypernyms(found)
+    files = wordnet.find(str(place))
+    wordnet.lemmas(files)
+    wordnet.exceptions(files)
+    wordnet.hypernyms(files)
 
 
 WORDNET = (b"data.noun", b"index.noun", b"index.sense", b"noun.exc", b"data.verb", b"index.verb")

@@ -164,8 +164,8 @@ def test_no_other_code_loads_pickles_or_foreign_code() -> None:
     [
         "a: &a [x, x, x, x, x, x, x, x, x, x]\n"
         + "".join(
-            f"{name}: &{name} [{', '.join(['*' + before] * 10)}]\n"
-            for before, name in zip("abcdefgh", "bcdefghi", strict=True)
+            f"{name}: &{name} [{', '.join(['*' + previous] * 10)}]\n"
+            for previous, name in zip("abcdefgh", "bcdefghi", strict=True)
         ),
         "a: &a [*a]\n",
     ],
@@ -231,8 +231,8 @@ def test_texts_in_the_files_of_annotators(tmp_path: Path) -> None:
 
 def test_texts_in_the_report() -> None:
     table = Table(SCRIPT, pa.table({SCRIPT: [SCRIPT]}))
-    made = Report(SCRIPT, [Text(SCRIPT)], [Part("p", SCRIPT, [Section("s", SCRIPT, [table])])])
-    for text in (html(made, {}), markdown(made)):
+    report = Report(SCRIPT, [Text(SCRIPT)], [Part("p", SCRIPT, [Section("s", SCRIPT, [table])])])
+    for text in (html(report, {}), markdown(report)):
         assert SCRIPT not in text
         assert "alert(1)" in text
 

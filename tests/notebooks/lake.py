@@ -117,8 +117,8 @@ def plane(root: str) -> None:
                 }
             )
             if noun == "key":
-                own = {"scheme": "two_shot", "fold": "1", "part": "test", "item_id": item}
-                splits.append({**own, "edition": EDITION})
+                membership = {"scheme": "two_shot", "fold": "1", "part": "test", "item_id": item}
+                splits.append({**membership, "edition": EDITION})
     put(root, "plane_items", items)
     put(root, "plane_splits", splits)
     phrases = [
@@ -133,11 +133,11 @@ def asp(root: str) -> None:
     """The tables of ASP, and of one run the answers, which are the labels themselves."""
     recipe = Recipe(Asp(preset="demo"))
     entailment, degree = recipe.entailment(), recipe.degree()
-    own = {"edition": EDITION}
-    rows = [row._asdict() | own for test in TESTS for row in entailment.rows(test, 0, 12)]
+    edition = {"edition": EDITION}
+    rows = [row._asdict() | edition for test in TESTS for row in entailment.rows(test, 0, 12)]
     put(root, "asp_entailment", rows)
     numbers = [
-        row._asdict() | own
+        row._asdict() | edition
         for test in TESTS
         for at in range(160 // NUMBERS)
         for row in degree.rows(degree.group(test, at))
@@ -145,7 +145,13 @@ def asp(root: str) -> None:
     put(root, "asp_degree", numbers)
     run = {"run_id": "r1", "task": "asp", "scheme": "dimension", "fold": "length", "model": "tiny"}
     answers = [
-        {**run, **own, "item_id": row["item_id"], "gold": row["label"], "predicted": row["label"]}
+        {
+            **run,
+            **edition,
+            "item_id": row["item_id"],
+            "gold": row["label"],
+            "predicted": row["label"],
+        }
         for row in numbers
         if row["label"] != "discard"
     ]

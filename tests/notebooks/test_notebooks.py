@@ -22,12 +22,14 @@ def executed(parts, root, monkeypatch):
     """The code cells of several notebooks, run in turn by one kernel: it takes seconds to start."""
     monkeypatch.setenv("LAKE", root)
     monkeypatch.setenv("PYTHONPATH", os.fspath(ROOT))
-    whole = nbformat.v4.new_notebook()
+    notebook = nbformat.v4.new_notebook()
     for cells in parts:
-        whole.cells.append(nbformat.v4.new_code_cell(CLEAR))
-        whole.cells += [cell for cell in cells if cell.cell_type == "code"]
+        notebook.cells.append(nbformat.v4.new_code_cell(CLEAR))
+        notebook.cells += [cell for cell in cells if cell.cell_type == "code"]
     resources = {"metadata": {"path": os.fspath(FOLDER)}}
-    return NotebookClient(whole, timeout=60, kernel_name="python3", resources=resources).execute()
+    return NotebookClient(
+        notebook, timeout=60, kernel_name="python3", resources=resources
+    ).execute()
 
 
 def test_there_is_one_a_paper_and_a_tour():
@@ -45,12 +47,12 @@ def test_notebooks_run(tmp_path, monkeypatch):
     root = str(tmp_path / "lake")
     lake.write(root)
     parts = [nbformat.read(file, 4).cells for file in FILES]
-    done = executed(parts, root, monkeypatch)
-    outputs = [output for cell in done.cells for output in cell.get("outputs", [])]
+    notebook = executed(parts, root, monkeypatch)
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     figures = sum("image/svg+xml" in output.get("data", {}) for output in outputs)
     assert figures >= 6
-    said = "".join(output.get("text", "") for output in outputs)
-    assert "A false key opens no door." in said and "theorem / theorem" in said
+    text = "".join(output.get("text", "") for output in outputs)
+    assert "A false key opens no door." in text and "theorem / theorem" in text
 
 
 @pytest.mark.slow

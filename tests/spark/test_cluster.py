@@ -38,16 +38,16 @@ LEFT_OUT = ("PYTHONPATH", "SPARK_HOME", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON
 T = TypeVar("T")
 
 
-def until(found: Callable[[], T | None], what: str, alive: subprocess.Popen[bytes]) -> T:
-    """What `found` returns as soon as it is true; fails when `alive` ends before, or time is up."""
+def until(probe: Callable[[], T | None], event: str, alive: subprocess.Popen[bytes]) -> T:
+    """What `probe` returns as soon as it is true; fails when `alive` ends before, or time is up."""
     deadline = time.monotonic() + SECONDS
     while time.monotonic() < deadline:
-        result = found()
+        result = probe()
         if result:
             return result
-        assert alive.poll() is None, f"process ended (exit {alive.returncode}) before: {what}"
+        assert alive.poll() is None, f"process ended (exit {alive.returncode}) before: {event}"
         time.sleep(0.02)
-    raise AssertionError(f"not within {SECONDS:.0f} s: {what}")
+    raise AssertionError(f"not within {SECONDS:.0f} s: {event}")
 
 
 class Cluster:
@@ -189,20 +189,20 @@ def test_a_worker_killed_during_a_wave_changes_nothing(cluster, spark, tmp_path)
     assert len(finished) < FILES
 
     until(lambda: driver.poll() is not None or None, "the job's end", cluster.processes[0])
-    said = cluster.log("driver")
-    assert driver.returncode == 0, said[-4000:]
-    assert "Lost executor" in said
+    driver_log = cluster.log("driver")
+    assert driver.returncode == 0, driver_log[-4000:]
+    assert "Lost executor" in driver_log
 
     for name in ("one", "two"):
         logged = cluster.executors(name)
         assert {match[1] for match in counting.finditer(logged)} == {available()[0]}
         assert f"code from {cluster.work(name)}/app-" in logged
 
-    here = load(
+    local_settings = load(
         Settings,
         ["source=depcc", f"input={foreign}/parts/*.gz", f"lake={tmp_path / 'local'}"],
     )
-    extract(here)
+    extract(local_settings)
     expected = contents(tmp_path / "local")
     assert len(expected["amod_counts"]) == FILES * 50
     assert contents(lake) == expected
@@ -218,18 +218,18 @@ def test_the_wheel_holds_code_settings_and_the_compiled_kernel(tmp_path):
     for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, checkout / name)
     build = [sys.executable, "-m", "pip", "wheel", ".", "--no-deps", "--no-build-isolation"]
-    done = subprocess.run(
+    process = subprocess.run(
         [*build, "--wheel-dir", str(tmp_path)], cwd=checkout, capture_output=True, text=True
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert process.returncode == 0, process.stdout + process.stderr
     (wheel,) = tmp_path.glob("adnominal-*.whl")
-    held = set(zipfile.ZipFile(wheel).namelist())
-    wanted = {
+    names = set(zipfile.ZipFile(wheel).namelist())
+    expected = {
         path.relative_to(checkout).as_posix()
         for package in ("conf", "etl")
         for path in (checkout / package).rglob("*")
         if path.is_file() and (package == "conf" or path.suffix == ".py")
     }
-    assert wanted - held == set()
+    assert expected - names == set()
     if available()[0] == "compiled":
-        assert [name for name in held if re.match(r"etl/amod/_kernel\..+\.(so|pyd)$", name)]
+        assert [name for name in names if re.match(r"etl/amod/_kernel\..+\.(so|pyd)$", name)]

@@ -53,7 +53,7 @@ def pipeline(folder: Path) -> list[dict[str, Any]]:
         (folder / "texts" / f"{number}.txt").write_text(part, encoding="utf-8")
     parsed = {"source": "depcc", "input": [str(DEMO / "depcc-part.gz")]}
     raw = {"source": "text", "input": [str(folder / "texts" / "*.txt")]}
-    kept = {"examples": 2, "keep_text": True}
+    text_options = {"examples": 2, "keep_text": True}
     rows = pa.table({"text": TEXT.split("\n\n"), "url": ["http://a/", "http://b/"]})
     pq.write_table(rows, folder / "rows.parquet", row_group_size=1)
     columns = {"source": "text", "input": [str(folder / "rows.parquet")], "language": "en"}
@@ -61,8 +61,15 @@ def pipeline(folder: Path) -> list[dict[str, Any]]:
     return [
         {"extract_amod": {**parsed, "corpus": "counted"}},
         {"extract_amod": {**parsed, "corpus": "relations", "relations": RELATIONS}},
-        {"extract_amod": {**parsed, "corpus": "by-sentence", "deduplicate": "sentence", **kept}},
-        {"extract_amod": {**raw, "corpus": "text", **kept}},
+        {
+            "extract_amod": {
+                **parsed,
+                "corpus": "by-sentence",
+                "deduplicate": "sentence",
+                **text_options,
+            }
+        },
+        {"extract_amod": {**raw, "corpus": "text", **text_options}},
         {"extract_amod": {**columns, "corpus": "columns", "novel": 5, "novel_least": 1}},
         {"extract_amod": {**columns, "corpus": "columns", **listed, "adjacent": True}},
         {"extract_amod": {**parsed, "corpus": "counted", **listed}},
@@ -78,7 +85,7 @@ def run_elsewhere(steps: list[dict[str, Any]], lake: Path, engine: str, **variab
     """The pipeline as a command in a process of its own; what it said."""
     file = lake.with_suffix(".yaml")
     file.write_text(yaml.safe_dump({"steps": steps}), encoding="utf-8")
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, str(SCRIPT), str(file), f"lake={lake}", f"engine={engine}"],
         env={**os.environ, **variables},
         capture_output=True,
@@ -86,8 +93,8 @@ def run_elsewhere(steps: list[dict[str, Any]], lake: Path, engine: str, **variab
         timeout=SECONDS,
         check=False,
     )
-    assert done.returncode == 0, done.stderr[-4000:]
-    return done.stderr
+    assert process.returncode == 0, process.stderr[-4000:]
+    return process.stderr
 
 
 @pytest.fixture(scope="module")
@@ -159,14 +166,14 @@ def assert_same_lake(one: Path, other: Path, *, all_tables: bool = True) -> None
         for rows in files_of(one, table):
             last: dict[int, int] = {}
             for row in rows:
-                found = places[repr(without_fractions(row))]
-                assert found, f"{table}: only one engine has {row}"
-                number, place, expected = found.popleft()
+                matching = places[repr(without_fractions(row))]
+                assert matching, f"{table}: only one engine has {row}"
+                number, place, expected = matching.popleft()
                 assert_equal(row, expected, table)
                 if table not in UNORDERED:
                     assert last.get(number, -1) < place, f"{table}: another order at {row}"
                 last[number] = place
-        left = [row for found in places.values() for _, _, row in found]
+        left = [row for matching in places.values() for _, _, row in matching]
         left = [row for row in left if all_tables or table != "dropped"]
         assert not left, f"{table}: only the other engine has {left[:3]}"
 
@@ -179,8 +186,8 @@ def test_every_job_that_uses_an_engine_is_compared(steps: list[dict[str, Any]]) 
 def test_sail_gives_the_tables_of_spark(
     spark_lake: Path, steps: list[dict[str, Any]], tmp_path: Path
 ) -> None:
-    said = run_elsewhere(steps, tmp_path / "sail", "sail")
-    assert "engine: sail" in said
+    log_text = run_elsewhere(steps, tmp_path / "sail", "sail")
+    assert "engine: sail" in log_text
     assert_same_lake(tmp_path / "sail", spark_lake)
 
 
@@ -233,8 +240,10 @@ def connect_server(tmp_path: Path) -> Iterator[str]:
 def test_a_connect_server_gives_the_tables_of_spark(
     spark_lake: Path, steps: list[dict[str, Any]], tmp_path: Path, connect_server: str
 ) -> None:
-    some = [step for step in steps if step.keys() & {"extract_amod", "import_knowledge"}]
-    some.append({"build_adept": {"preset": "demo"}})
-    said = run_elsewhere(some, tmp_path / "connect", "auto", SPARK_REMOTE=connect_server)
-    assert "engine: connect" in said
+    selected_steps = [step for step in steps if step.keys() & {"extract_amod", "import_knowledge"}]
+    selected_steps.append({"build_adept": {"preset": "demo"}})
+    log_text = run_elsewhere(
+        selected_steps, tmp_path / "connect", "auto", SPARK_REMOTE=connect_server
+    )
+    assert "engine: connect" in log_text
     assert_same_lake(tmp_path / "connect", spark_lake, all_tables=False)

@@ -44,14 +44,14 @@ NOT_IN_THE_PACKAGE = "org.apache.spark.internal.io.cloud."  # classes of a modul
 
 def properties(path: Path) -> dict[str, str]:
     """The properties that a file sets."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for line in path.read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
             match = re.fullmatch(r"(spark\.\S+) +(\S+)", line)
             assert match, f"{path.name}: not a property with one value: {line!r}"
-            assert match[1] not in found, f"{path.name}: {match[1]} twice"
-            found[match[1]] = match[2]
-    return found
+            assert match[1] not in values, f"{path.name}: {match[1]} twice"
+            values[match[1]] = match[2]
+    return values
 
 
 def offered(path: Path) -> list[tuple[str, str]]:
@@ -94,7 +94,7 @@ def test_there_is_a_file_for_each_kind_of_cluster():
 @pytest.mark.parametrize("path", PROPERTIES, ids=IDS)
 def test_spark_knows_every_property_and_can_read_its_value(jvm, path):
     stated = [*properties(path).items(), *offered(path)]
-    assert [said for key, value in stated if (said := refused(jvm, key, value))] == []
+    assert [refusal for key, value in stated if (refusal := refused(jvm, key, value))] == []
 
 
 def test_the_check_sees_what_spark_does_not_know(jvm):
@@ -132,9 +132,11 @@ def test_the_coordinates_of_delta_are_those_of_its_own_helper():
     from delta import configure_spark_with_delta_pip
     from pyspark.sql import SparkSession
 
-    wanted = configure_spark_with_delta_pip(SparkSession.Builder())._options["spark.jars.packages"]
+    coordinates = configure_spark_with_delta_pip(SparkSession.Builder())._options[
+        "spark.jars.packages"
+    ]
     for path in PROPERTIES:
-        assert ("spark.jars.packages", wanted) in offered(path)
+        assert ("spark.jars.packages", coordinates) in offered(path)
 
 
 SAYS = """
@@ -162,7 +164,7 @@ def test_what_spark_submit_was_told_stands(tmp_path):
     command = ["spark-submit", "--name", "theirs", "--properties-file", "given.conf"]
     command += ["--driver-java-options", JAVA_OPTIONS]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
+    process = subprocess.run(
         [*command, str(script), str(ROOT)],
         cwd=tmp_path,
         env={
@@ -174,7 +176,7 @@ def test_what_spark_submit_was_told_stands(tmp_path):
         text=True,
         check=True,
     )
-    assert json.loads(done.stdout.splitlines()[-1]) == {
+    assert json.loads(process.stdout.splitlines()[-1]) == {
         "spark.master": "local[1]",
         "spark.app.name": "theirs",
         "spark.sql.adaptive.enabled": "false",
@@ -233,7 +235,7 @@ def test_executors_get_sources_data_and_the_compiled_kernel(tmp_path):
     for package in spark_engine.PACKAGES:
         with zipfile.ZipFile(pack(package, tmp_path)) as archive:
             archive.extractall(tmp_path / "executor" / package)
-    held = {
+    names = {
         path.relative_to(tmp_path / "executor").as_posix()
         for path in (tmp_path / "executor").rglob("*")
     }
@@ -242,19 +244,19 @@ def test_executors_get_sources_data_and_the_compiled_kernel(tmp_path):
         "etl/amod/tasks.py",
         "conf/__init__.py",
         "conf/spark/yarn.conf",
-    } <= held
-    assert not [name for name in held if re.search(r"__pycache__/|\.pyc$|\.c$|^conf/demo/.", name)]
-    said = "import etl.amod.kernel as k; print(k.available(), k.__file__)"
-    done = subprocess.run(
-        [sys.executable, "-c", said],
+    } <= names
+    assert not [name for name in names if re.search(r"__pycache__/|\.pyc$|\.c$|^conf/demo/.", name)]
+    code = "import etl.amod.kernel as k; print(k.available(), k.__file__)"
+    process = subprocess.run(
+        [sys.executable, "-c", code],
         cwd=tmp_path / "executor",
         env={**os.environ, "PYTHONPATH": "."},
         capture_output=True,
         text=True,
         check=True,
     )
-    wanted = tmp_path / "executor" / "etl" / "amod" / "kernel.py"
-    assert done.stdout.strip() == f"{available()} {wanted}"
+    kernel_file = tmp_path / "executor" / "etl" / "amod" / "kernel.py"
+    assert process.stdout.strip() == f"{available()} {kernel_file}"
 
 
 def test_results_of_more_than_a_megabyte_reach_a_local_driver(spark):
@@ -263,7 +265,7 @@ def test_results_of_more_than_a_megabyte_reach_a_local_driver(spark):
 
 
 def test_local_workers_import_the_installed_pyspark(spark):
-    def found(batches):
+    def worker_paths(batches):
         import sys
 
         import pyspark
@@ -273,7 +275,7 @@ def test_local_workers_import_the_installed_pyspark(spark):
 
     import pyspark
 
-    frame = spark.range(1, numPartitions=1).mapInArrow(found, "path string")
+    frame = spark.range(1, numPartitions=1).mapInArrow(worker_paths, "path string")
     used, *paths = [row["path"] for row in frame.collect()]
     assert used == pyspark.__file__
     assert not [path for path in paths if path.endswith((".jar", "pyspark.zip", "-src.zip"))]
@@ -283,16 +285,16 @@ def test_local_workers_import_the_installed_pyspark(spark):
 def test_archives_of_another_spark_stay(monkeypatch, tmp_path):
     import pyspark
 
-    own = Path(pyspark.__file__).parent / "python" / "lib" / "pyspark.zip"
+    installed = Path(pyspark.__file__).parent / "python" / "lib" / "pyspark.zip"
     other = tmp_path / "spark" / "python" / "lib" / "pyspark.zip"
-    monkeypatch.setattr(sys, "path", [str(other), str(own), *sys.path])
+    monkeypatch.setattr(sys, "path", [str(other), str(installed), *sys.path])
     spark_workers.leave_out_archives()
     assert str(other) in sys.path
-    assert str(own) not in sys.path
+    assert str(installed) not in sys.path
     # Where the package is in them alone, they are what workers import from.
-    monkeypatch.setattr(sys, "path", [str(other), str(own)])
+    monkeypatch.setattr(sys, "path", [str(other), str(installed)])
     spark_workers.leave_out_archives()
-    assert sys.path == [str(other), str(own)]
+    assert sys.path == [str(other), str(installed)]
 
 
 def test_a_batch_for_python_is_bounded_in_bytes(spark):
@@ -301,9 +303,9 @@ def test_a_batch_for_python_is_bounded_in_bytes(spark):
             yield pa.RecordBatch.from_pydict({"rows": [batch.num_rows]})
 
     large = spark.range(300, numPartitions=1).selectExpr("repeat('x', 200000) AS text")
-    found = [row["rows"] for row in large.mapInArrow(rows, "rows long").collect()]
-    assert sum(found) == 300
-    assert max(found) * 200_000 < 2 * (16 << 20)
+    sizes = [row["rows"] for row in large.mapInArrow(rows, "rows long").collect()]
+    assert sum(sizes) == 300
+    assert max(sizes) * 200_000 < 2 * (16 << 20)
 
 
 def test_a_lake_on_s3_without_hadoop_aws_is_refused_before_work(spark: SparkSession) -> None:

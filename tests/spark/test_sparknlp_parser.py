@@ -106,10 +106,12 @@ def test_the_same_pairs_as_the_token_rule(spark):
         (1, 0, "Old anti-war old mice."),
         (1, 1, "Nice Dogs see low-end"),
     ]
-    found = [tuple(row.values()) for row in pairs(occurrences(parsed.tokens, CLEAN)).to_pylist()]
+    parsed_pairs = [
+        tuple(row.values()) for row in pairs(occurrences(parsed.tokens, CLEAN)).to_pylist()
+    ]
     expected = token_rule(DOCUMENT)
-    assert [(s, a, n) for _, s, a, n in found] == [(s, a, n) for _, s, a, n in expected]
-    assert ("old", "mouse") in {row[2:] for row in found}
+    assert [(s, a, n) for _, s, a, n in parsed_pairs] == [(s, a, n) for _, s, a, n in expected]
+    assert ("old", "mouse") in {row[2:] for row in parsed_pairs}
 
 
 WORDS = st.tuples(
@@ -123,7 +125,7 @@ WORDS = st.tuples(
 
 @settings(max_examples=5)
 @given(st.lists(st.lists(st.lists(WORDS, min_size=1, max_size=6), max_size=3), max_size=20))
-def test_the_same_pairs_as_the_token_rule_on_any_trees(spark, drawn):
+def test_the_same_pairs_as_the_token_rule_on_any_trees(spark, documents_of_words):
     documents = [
         [
             [
@@ -132,17 +134,19 @@ def test_the_same_pairs_as_the_token_rule_on_any_trees(spark, drawn):
             ]
             for words in sentences
         ]
-        for sentences in drawn
+        for sentences in documents_of_words
     ]
     if not documents:
         return
     rows = [annotated(str(i), sentences) for i, sentences in enumerate(documents)]
     parsed = sparknlp_parser.parsed(convert(spark, rows))
-    found = [tuple(row.values()) for row in pairs(occurrences(parsed.tokens, CLEAN)).to_pylist()]
+    parsed_pairs = [
+        tuple(row.values()) for row in pairs(occurrences(parsed.tokens, CLEAN)).to_pylist()
+    ]
     expected = [
         (i, *row[1:]) for i, document in enumerate(documents) for row in token_rule(document)
     ]
-    assert found == expected
+    assert parsed_pairs == expected
 
 
 def test_annotations_that_are_not_parallel_are_not_guessed_at(spark):
@@ -158,14 +162,16 @@ def test_annotations_that_are_not_parallel_are_not_guessed_at(spark):
 
 
 def test_converted_in_workers(spark):
-    def found(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def pairs_in_worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             yield pairs(occurrences(sparknlp_parser.parsed(batch).tokens, CLEAN)).select(
                 ["adjective", "noun"]
             )
 
     frame = spark.createDataFrame([annotated("b", DOCUMENT)], SCHEMA)
-    rows = sparknlp_parser.with_tokens(frame).mapInArrow(found, "adjective string, noun string")
+    rows = sparknlp_parser.with_tokens(frame).mapInArrow(
+        pairs_in_worker, "adjective string, noun string"
+    )
     assert sorted(map(tuple, rows.collect())) == [
         ("anti", "-war"),
         ("nice", "dog"),

@@ -83,8 +83,8 @@ def page(browser: Any) -> Iterator[Any]:
 def words(page: Any) -> list[str]:
     """The first column of the table that is shown."""
     page.wait_for_selector("#result table, #result .error")
-    found: list[str] = page.locator("#result tbody th").all_inner_texts()
-    return found
+    headings: list[str] = page.locator("#result tbody th").all_inner_texts()
+    return headings
 
 
 def test_search(page: Any, address: str) -> None:
@@ -187,8 +187,8 @@ def test_accessibility_and_a_narrow_screen(
     # The page's own policy lets no other script in: axe-core is put in by the browser itself.
     axe = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
     page.evaluate(axe)
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    assert [(one["id"], one["help"]) for one in found["violations"]] == []
+    report = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    assert [(one["id"], one["help"]) for one in report["violations"]] == []
     page.close()
 
 

@@ -37,9 +37,9 @@ def test_rows_as_json_and_as_tsv(client: TestClient, sketches: Sketches) -> None
 def test_suggestions_corpora_and_pairs(client: TestClient) -> None:
     assert client.get("/api/suggest?role=noun&word=do").json() == [{"word": "door", "count": 14}]
     assert client.get("/api/about").json()["corpora"] == {"news": 7, "web": 3}
-    found = client.get("/api/pair?adjective=false&noun=key").json()
-    assert [row["corpus"] for row in found["rows"]] == ["news", "web"]
-    assert len(found["examples"]) == 2
+    pair = client.get("/api/pair?adjective=false&noun=key").json()
+    assert [row["corpus"] for row in pair["rows"]] == ["news", "web"]
+    assert len(pair["examples"]) == 2
 
 
 @pytest.mark.parametrize(

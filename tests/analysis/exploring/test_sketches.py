@@ -96,11 +96,14 @@ def test_an_unknown_word_gets_the_nearest_ones(sketches: Sketches) -> None:
 
 
 def test_suggestions_are_the_most_frequent_words_that_begin_so(sketches: Sketches) -> None:
-    found = sketches.words["noun"]
-    assert [(one.word, one.count) for one in found.beginning("", 2)] == [("key", 24), ("door", 14)]
-    assert [one.word for one in found.beginning("q", 5)] == ["question"]
+    vocabulary = sketches.words["noun"]
+    assert [(one.word, one.count) for one in vocabulary.beginning("", 2)] == [
+        ("key", 24),
+        ("door", 14),
+    ]
+    assert [one.word for one in vocabulary.beginning("q", 5)] == ["question"]
     assert [one.word for one in sketches.words["adjective"].beginning("naï", 5)] == ["naïve"]
-    assert found.beginning("x", 5) == []
+    assert vocabulary.beginning("x", 5) == []
 
 
 def test_words_beyond_those_kept_are_found_in_the_table(
@@ -135,13 +138,13 @@ def test_wrong_queries(sketches: Sketches, values: dict[str, Any], way_out: str)
 
 
 def test_a_pair_has_examples_items_and_predictions(lake: Path) -> None:
-    found = pair(str(lake), "false", "key")
-    assert [row["sentence"] for row in found["examples"]] == [SCRIPT, "A false key."]
-    assert [(item["dataset"], item["label"]) for item in found["items"]] == [
+    details = pair(str(lake), "false", "key")
+    assert [row["sentence"] for row in details["examples"]] == [SCRIPT, "A false key."]
+    assert [(item["dataset"], item["label"]) for item in details["items"]] == [
         ("ADEPT", "1"),
         ("PLANE", "0"),
     ]
-    assert [(row["item_id"], row["predicted"]) for row in found["predictions"]] == [("p1", "1")]
+    assert [(row["item_id"], row["predicted"]) for row in details["predictions"]] == [("p1", "1")]
     assert pair(str(lake), "old", "key")["items"][0]["dataset"] == "ASP"
     assert pair(str(lake), "new", "key") == {"examples": [], "items": [], "predictions": []}
 

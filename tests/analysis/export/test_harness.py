@@ -62,39 +62,41 @@ def exported(small_lake, tmp_path):
 
 
 def test_adept(exported, model, tmp_path, monkeypatch):
-    found = evaluated(exported("adept"), f"adept_{EDITION}", model, tmp_path, monkeypatch)
+    results = evaluated(exported("adept"), f"adept_{EDITION}", model, tmp_path, monkeypatch)
     task = f"adept_{EDITION}_random"
-    assert found["n-samples"][task]["effective"] == 1
-    assert found["results"][task]["acc,none"] in (0.0, 1.0)
-    (sample,) = found["samples"][task]
+    assert results["n-samples"][task]["effective"] == 1
+    assert results["results"][task]["acc,none"] in (0.0, 1.0)
+    (sample,) = results["samples"][task]
     assert sample["arguments"][4][1] == " necessarily true"
     assert "Modified: A toy gun kills." in sample["arguments"][0][0]
     assert str(sample["target"]) == "0"
 
 
 def test_plane(exported, model, tmp_path, monkeypatch):
-    found = evaluated(exported("plane"), f"plane_{EDITION}", model, tmp_path, monkeypatch)
-    names = [name for name in found["samples"] if name.startswith(f"plane_{EDITION}_strict_1_")]
+    results = evaluated(exported("plane"), f"plane_{EDITION}", model, tmp_path, monkeypatch)
+    names = [name for name in results["samples"] if name.startswith(f"plane_{EDITION}_strict_1_")]
     assert len(names) == 6
-    internal = found["samples"][f"plane_{EDITION}_strict_1_internal_good_poor"]
+    internal = results["samples"][f"plane_{EDITION}_strict_1_internal_good_poor"]
     first = next(s for s in internal if s["doc"]["item_id"] == "x3")
-    asked = first["arguments"][1]
-    assert asked[0] + asked[1] == "An unfair gun is a good example of an unfair weapon."
-    external = found["samples"][f"plane_{EDITION}_strict_1_external_true_false"]
-    asked = external[0]["arguments"][0]
-    assert asked[0] + asked[1] == "An unfair gun is a type of gun: false."
+    prompt = first["arguments"][1]
+    assert prompt[0] + prompt[1] == "An unfair gun is a good example of an unfair weapon."
+    external = results["samples"][f"plane_{EDITION}_strict_1_external_true_false"]
+    prompt = external[0]["arguments"][0]
+    assert prompt[0] + prompt[1] == "An unfair gun is a type of gun: false."
     assert external[0]["doc"]["label"] == 1
 
 
 def test_asp(exported, model, tmp_path, monkeypatch):
     folder = exported("asp")
-    found = evaluated(folder, f"asp_{EDITION}", model, tmp_path, monkeypatch)
-    assert {n: s["effective"] for n, s in found["n-samples"].items() if n != f"asp_{EDITION}"} == {
+    results = evaluated(folder, f"asp_{EDITION}", model, tmp_path, monkeypatch)
+    assert {
+        n: s["effective"] for n, s in results["n-samples"].items() if n != f"asp_{EDITION}"
+    } == {
         f"asp_{EDITION}_entailment_booster": 1,
         f"asp_{EDITION}_entailment_negation": 1,
         f"asp_{EDITION}_degree_argument": 1,
     }
-    (sample,) = found["samples"][f"asp_{EDITION}_entailment_booster"]
+    (sample,) = results["samples"][f"asp_{EDITION}_entailment_booster"]
     assert sample["arguments"][1][1] == " Yes" and str(sample["target"]) == "1"
     document = (folder / f"asp_{EDITION}_entailment_booster.yaml").read_text()
     assert document.endswith("custom_dataset: !function utils.load\n")

@@ -19,7 +19,7 @@ from etl.published.sygns import read as read_release
 from tests.analysis.export.conftest import EDITION, put
 
 
-def made(small_lake: str, tmp_path: Path, dataset: str, format: str) -> Path:
+def exported(small_lake: str, tmp_path: Path, dataset: str, format: str) -> Path:
     out = tmp_path / f"{dataset}_{format}"
     arguments = [f"dataset={dataset}", f"edition={EDITION}", f"format={format}"]
     export(conf.load(Settings, [*arguments, f"out={out}", f"lake={small_lake}"]))
@@ -33,14 +33,14 @@ def opened(folder: Path, name: str, tmp_path: Path) -> datasets.DatasetDict:
 
 
 def test_adept_opens_as_a_hugging_face_dataset(small_lake, tmp_path):
-    out = made(small_lake, tmp_path, "adept", "huggingface")
-    found = opened(out, "random", tmp_path)
-    assert {name: part["item_id"] for name, part in found.items()} == {
+    out = exported(small_lake, tmp_path, "adept", "huggingface")
+    parts = opened(out, "random", tmp_path)
+    assert {name: part["item_id"] for name, part in parts.items()} == {
         "train": ["a", "b"],
         "validation": ["c"],
     }
-    assert found["train"].features["label"].names[4] == "necessarily true"
-    assert found["train"][0]["agreement"] == "unanimous"
+    assert parts["train"].features["label"].names[4] == "necessarily true"
+    assert parts["train"][0]["agreement"] == "unanimous"
     header, _, card = (out / "README.md").read_text()[4:].partition("\n---\n")
     assert yaml.safe_load(header)["license"] == "cc-by-sa-4.0"
     assert [c["config_name"] for c in yaml.safe_load(header)["configs"]] == [
@@ -52,15 +52,15 @@ def test_adept_opens_as_a_hugging_face_dataset(small_lake, tmp_path):
 
 
 def test_plane_keeps_rows_that_a_split_names_twice(small_lake, tmp_path):
-    out = made(small_lake, tmp_path, "plane", "huggingface")
-    found = opened(out, "strict_1", tmp_path)
-    assert found["train"]["item_id"] == ["x1", "x2", "x2"]
-    assert found["test"]["item_id"] == ["x1", "x3"]
+    out = exported(small_lake, tmp_path, "plane", "huggingface")
+    parts = opened(out, "strict_1", tmp_path)
+    assert parts["train"]["item_id"] == ["x1", "x2", "x2"]
+    assert parts["test"]["item_id"] == ["x1", "x3"]
     assert opened(out, "items", tmp_path)["full"].num_rows == 3
 
 
 def test_asp_and_its_rounds(small_lake, tmp_path):
-    out = made(small_lake, tmp_path, "asp", "huggingface")
+    out = exported(small_lake, tmp_path, "asp", "huggingface")
     rows = {
         name: {part: rows.num_rows for part, rows in opened(out, name, tmp_path).items()}
         for name in ("entailment", "degree", "adjectives_0", "dimension_length")
@@ -74,33 +74,33 @@ def test_asp_and_its_rounds(small_lake, tmp_path):
 
 
 def test_sygns_has_its_polarity_as_words(small_lake, tmp_path):
-    out = made(small_lake, tmp_path, "sygns", "huggingface")
-    found = opened(out, "systematicity_one_two_every", tmp_path)
-    assert found["train"]["sentence"] == ["two dogs did not run"]
-    assert found["train"][0]["polarity_vf"] == ["dog:up", "run:down"]
+    out = exported(small_lake, tmp_path, "sygns", "huggingface")
+    parts = opened(out, "systematicity_one_two_every", tmp_path)
+    assert parts["train"]["sentence"] == ["two dogs did not run"]
+    assert parts["train"][0]["polarity_vf"] == ["dog:up", "run:down"]
 
 
 @pytest.mark.parametrize("dataset", ["adept", "plane", "asp", "sygns"])
 def test_croissant_is_valid_and_gives_the_rows(small_lake, tmp_path, dataset):
-    out = made(small_lake, tmp_path, dataset, "croissant")
-    found = mlcroissant.Dataset(jsonld=out / "croissant.json")
-    issues = found.metadata.ctx.issues
+    out = exported(small_lake, tmp_path, dataset, "croissant")
+    croissant = mlcroissant.Dataset(jsonld=out / "croissant.json")
+    issues = croissant.metadata.ctx.issues
     assert not issues.errors and not issues.warnings
-    records = [record_set.name for record_set in found.metadata.record_sets]
-    wanted = {
+    records = [record_set.name for record_set in croissant.metadata.record_sets]
+    expected = {
         "adept": ("random_train", "sentence2", b"A fake gun kills."),
         "plane": ("strict_1_train", "premise", b"unfair gun"),
         "asp": ("entailment_test", "label", b"entailment"),
         "sygns": ("sentences_full", "vf", b"TWO DOG NOT RUN"),
     }
-    name, column, value = wanted[dataset]
+    name, column, value = expected[dataset]
     assert name in records
-    first = next(iter(found.records(name)))
+    first = next(iter(croissant.records(name)))
     assert first[f"{name}/{column}"] == value
 
 
 def test_the_tsv_is_read_as_the_release_is(small_lake, tmp_path):
-    out = made(small_lake, tmp_path, "sygns", "tsv")
+    out = exported(small_lake, tmp_path, "sygns", "tsv")
     lines = (out / "depth_0.tsv").read_text().splitlines()
     assert lines[0] == "id\tdepth\tsentence\tfol\tfolpol\tvf\tvfpol\ttags\tdrs"
     assert lines[1].split("\t")[4] == "[('two', 1), ('dog', 1), ('run', 0)]"
@@ -120,7 +120,7 @@ def test_published_rows_come_back_byte_for_byte(shared_data, tmp_path):
     out = tmp_path / "out"
     arguments = ["dataset=sygns", "edition=published", "format=tsv", f"out={out}", f"lake={lake}"]
     export(conf.load(Settings, arguments))
-    own = [
+    exported_rows = [
         line.split("\t")[1:]
         for file in out.glob("*.tsv")
         for line in file.read_text().splitlines()[1:]
@@ -128,7 +128,7 @@ def test_published_rows_come_back_byte_for_byte(shared_data, tmp_path):
     with source.open(encoding="utf-8", newline="") as lines:
         reader = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
         published = [row[1:] for row in list(reader)[1:]]
-    assert sorted(own) == sorted(published)
+    assert sorted(exported_rows) == sorted(published)
     assert "cc-by-sa-4.0" in (out / "LICENSE.md").read_text()
 
 
@@ -136,7 +136,7 @@ def test_the_same_tables_give_the_same_files(small_lake, tmp_path):
     contents = []
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
-        out = made(small_lake, tmp_path / name, "plane", "huggingface")
+        out = exported(small_lake, tmp_path / name, "plane", "huggingface")
         contents.append(
             {str(p.relative_to(out)): p.read_bytes() for p in out.rglob("*") if p.is_file()}
         )
@@ -158,8 +158,8 @@ def test_the_same_tables_give_the_same_files(small_lake, tmp_path):
 def test_mistakes(small_lake, tmp_path, arguments, message):
     words = {"dataset": "adept", "edition": EDITION, "format": "huggingface"}
     words |= {"out": f"{tmp_path}/new", "lake": small_lake}
-    given = arguments.format(lake=small_lake, out=tmp_path)
-    words |= dict(part.split("=") for part in given.split())
+    line = arguments.format(lake=small_lake, out=tmp_path)
+    words |= dict(part.split("=") for part in line.split())
     with pytest.raises(UserError, match=message):
         export(conf.load(Settings, [f"{key}={value}" for key, value in words.items()]))
     assert not any(path.name != "x" for path in tmp_path.iterdir())
@@ -175,7 +175,7 @@ def test_splits_that_name_no_row(small_lake, tmp_path):
 
 
 def test_the_command_line_says_what_is_wrong(small_lake, tmp_path):
-    done = subprocess.run(
+    process = subprocess.run(
         [
             *(sys.executable, "-m", "analysis.export", "dataset=adept", "edition=none"),
             *("format=huggingface", f"out={tmp_path}/out", f"lake={small_lake}"),
@@ -183,5 +183,5 @@ def test_the_command_line_says_what_is_wrong(small_lake, tmp_path):
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 2
-    assert done.stderr.splitlines()[-1].startswith("error: edition=none: not in the table adept")
+    assert process.returncode == 2
+    assert process.stderr.splitlines()[-1].startswith("error: edition=none: not in the table adept")

@@ -37,8 +37,8 @@ def test_the_check_sees_a_missing_label():
         labelled(figure)
 
 
-def channels(x: str, y: str = "y", series: str | None = None, **others: Any) -> Channels:
-    return Channels(x, y, "across", "upwards", series, **others)
+def channels(x: str, y: str = "y", series: str | None = None, **channels_by_name: Any) -> Channels:
+    return Channels(x, y, "across", "upwards", series, **channels_by_name)
 
 
 def drawings():

@@ -91,27 +91,27 @@ def write_annotations(lake: str, rows: list[dict[str, Any]]) -> None:
     val = [row for row in rows if row["split_random"] == "val"]
     # One item unanimous, two by majority, one without agreement.
     main = {"dead": (0, 0, 0), "old": (2, 2, 1), "red": (2, 2, 3), "big": (0, 1, 2)}
-    given = [
+    answers = [
         (f"i-{adjective}", f"simulated-{at}", label, "main", "context")
         for adjective, labels in main.items()
         for at, label in enumerate(labels)
     ]
     for at, row in enumerate(val):
         one, two = (2 if at % every == 0 else row["label"] for every in (5, 3))
-        given.append((row["item_id"], "one", one, "expert", "context"))
-        given.append((row["item_id"], "two", two, "expert", "context"))
+        answers.append((row["item_id"], "one", one, "expert", "context"))
+        answers.append((row["item_id"], "two", two, "expert", "context"))
         # Two of fifteen are wrong with context, five of ten without.
         wrong = at in (1, 2) if at < 15 else at % 2 == 0
         label = (row["label"] + 2) % 5 if wrong else row["label"]
         condition = "context" if at < 15 else "no_context"
-        given.append((row["item_id"], "three", label, "human", condition))
+        answers.append((row["item_id"], "three", label, "human", condition))
     write(
         lake,
         "adept_annotations",
         [
             {"item_id": item, "annotator": who, "label": label, "kind": "item", "round": round}
             | {"condition": condition, "platform": "csv", "batch": round, "page": f"{round}-1"}
-            for item, who, label, round, condition in given
+            for item, who, label, round, condition in answers
         ],
     )
     write(
@@ -172,8 +172,8 @@ def asp(lake: str) -> None:
 def _degree(test: str, polarity: str, group: int, z: float) -> dict[str, Any]:
     label = "not_entailment"
     if test in HUMAN:
-        said = (z >= PUBLISHED[test, polarity]) == rises(test, polarity)
-        label = "entailment" if said else "not_entailment"
+        is_entailed = (z >= PUBLISHED[test, polarity]) == rises(test, polarity)
+        label = "entailment" if is_entailed else "not_entailment"
     return {
         "item_id": f"d-{test}-{polarity}-{z:g}",
         "test": test,
@@ -195,7 +195,7 @@ def sygns(lake: str) -> list[dict[str, Any]]:
     rows, splits = [], []
     for depth, size in ((0, 150), (1, 30), (2, 30)):
         records = Sampler(grammar("clean"), depth, seed=0).records(range(size))
-        for record in {own.sentence_id: own for own in records}.values():
+        for record in {sampled.sentence_id: sampled for sampled in records}.values():
             rows.append(
                 {
                     "sentence_id": record.sentence_id,
@@ -281,14 +281,14 @@ class Store:
 
 def _adept_answers(rows: list[dict[str, Any]], wrong: int, classes: int) -> list[dict[str, Any]]:
     """The gold label of val rows, but `equally likely` for the first `wrong` of other labels."""
-    found: list[dict[str, Any]] = []
+    answers: list[dict[str, Any]] = []
     for row in rows:
         label = {5: (0, 1, 2, 3, 4), 3: (1, 1, 2, 3, 3)}[classes][row["label"]]
         if row["split_random"] != "val":
             continue
         missed = label != 2 and wrong > 0
         wrong -= missed
-        found.append(
+        answers.append(
             {
                 "task": f"adept_{classes}",
                 "edition": "published",
@@ -298,37 +298,37 @@ def _adept_answers(rows: list[dict[str, Any]], wrong: int, classes: int) -> list
                 "predicted": ADEPT[2] if missed else ADEPT[label],
             }
         )
-    return found
+    return answers
 
 
 def _asp_answers(lake: str, threshold: float) -> list[dict[str, Any]]:
     """Degree estimation cut at one number; entailment inference always entailed."""
-    found = []
+    answers = []
     for name in ("asp_entailment", "asp_degree"):
         for row in arrow.read(lake, name).to_pylist():
-            said = "entailment"
+            answer = "entailment"
             if name == "asp_degree":
                 up = rises(row["test"], row["polarity"])
-                said = "entailment" if (row["z"] >= threshold) == up else "not_entailment"
-            found.append(
+                answer = "entailment" if (row["z"] >= threshold) == up else "not_entailment"
+            answers.append(
                 {"task": "asp", "edition": "published", "item_id": row["item_id"]}
-                | {"gold": row["label"], "predicted": said}
+                | {"gold": row["label"], "predicted": answer}
             )
-    return found
+    return answers
 
 
 def _sygns_answers(
     rows: list[dict[str, Any]], scheme: str, primitive: str, form: str
 ) -> list[dict[str, Any]]:
     """Right but for sentences with a universal quantifier, which lose their last part."""
-    found = []
+    answers = []
     for row in rows:
         if (row["scheme"], row["primitive"]) != (scheme, primitive) or row["part"] == "train":
             continue
         gold = str(row[form])
         wrong = {"every", "all"} & set(str(row["sentence"]).split())
         short = gold.rsplit(" [SEP] " if form == "drs" else " ", 1)[0]
-        found.append(
+        answers.append(
             {
                 "task": f"sygns_{form}",
                 "edition": "demo",
@@ -339,11 +339,11 @@ def _sygns_answers(
                 "text": short if wrong else gold,
             }
         )
-    return found
+    return answers
 
 
 @pytest.fixture(scope="session")
-def made(tmp_path_factory: pytest.TempPathFactory, empty_store: Path) -> tuple[str, str]:
+def report_inputs(tmp_path_factory: pytest.TempPathFactory, empty_store: Path) -> tuple[str, str]:
     """(lake, tracking store)."""
     folder = tmp_path_factory.mktemp("report")
     shutil.copy(empty_store, folder)
@@ -406,9 +406,9 @@ def made(tmp_path_factory: pytest.TempPathFactory, empty_store: Path) -> tuple[s
 
 
 @pytest.fixture(scope="session")
-def built(made: tuple[str, str]) -> Report:
+def built(report_inputs: tuple[str, str]) -> Report:
     """The report of the three papers' pages."""
-    lake, uri = made
+    lake, uri = report_inputs
     arguments = [f"lake={lake}", f"tracking={uri}", "pages=[adept,asp,sygns]"]
     settings = conf.load(job.Settings, arguments)
     opened, runs = open_lake(lake), find_runs(uri)

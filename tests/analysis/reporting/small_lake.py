@@ -68,10 +68,10 @@ def tokenizer(folder: Path) -> str:
     vocabulary = {
         word: at for at, word in enumerate(["[UNK]", *words, "for", "##mer", "weap", "##on"])
     }
-    own = Tokenizer(WordPiece(vocabulary, unk_token="[UNK]"))
-    own.pre_tokenizer = Whitespace()
+    word_pieces = Tokenizer(WordPiece(vocabulary, unk_token="[UNK]"))
+    word_pieces.pre_tokenizer = Whitespace()
     folder.mkdir(parents=True)
-    own.save(str(folder / "tokenizer.json"))
+    word_pieces.save(str(folder / "tokenizer.json"))
     config = {"tokenizer_class": "PreTrainedTokenizerFast", "unk_token": "[UNK]"}
     (folder / "tokenizer_config.json").write_text(json.dumps(config))
     return str(folder)
@@ -160,10 +160,12 @@ def _asp(root: str) -> None:
             for item, dimension, label, part in [*DEGREE, HELD_OUT]
         ],
     )
-    splits = [("adjectives", "published", part, item, own) for item, _, _, _, own, part in ASP]
+    splits = [
+        ("adjectives", "published", part, item, values) for item, _, _, _, values, part in ASP
+    ]
     splits += [("dimension", "length", part, i, "published_tuning") for i, _, _, part in DEGREE]
     names = ("scheme", "round", "part", "item_id", "edition")
-    _write(root, "asp_splits", [dict(zip(names, own, strict=True)) for own in splits])
+    _write(root, "asp_splits", [dict(zip(names, values, strict=True)) for values in splits])
 
 
 def _corpus(root: str) -> None:
@@ -177,7 +179,7 @@ def _corpus(root: str) -> None:
     _write(root, "amod_pairs", [{k: v for k, v in row.items() if k != "pmi"} for row in rows])
 
 
-class Made:
+class SmallLake:
     """The lake's root and its runs, newest first."""
 
     def __init__(self, folder: Path) -> None:
@@ -273,7 +275,7 @@ class Made:
         of |= {"model": str(weights), "model_name": str(weights)}
         self.run("again", "finetune", answers("random", "none"), **of, **{"task.split": "random"})
 
-        said = [("e1", "entailment"), ("e2", "entailment"), ("e3", "entailment")]
+        labels = [("e1", "entailment"), ("e2", "entailment"), ("e3", "entailment")]
         gold = {item: label for item, _, _, label, _, _ in ASP}
         rows = [
             {
@@ -285,12 +287,12 @@ class Made:
                 "gold": gold[item],
                 "predicted": guess,
             }
-            for item, guess in said
+            for item, guess in labels
         ]
         of = {"model": self.base, "task.name": "asp", "task.edition": "published"}
         of |= {"task.train_edition": "published_tuning"}
-        own = {"task.scheme": "adjectives", "task.round": "published"}
-        self.run("asp", "finetune", rows, **of, **own)
+        fold_params = {"task.scheme": "adjectives", "task.round": "published"}
+        self.run("asp", "finetune", rows, **of, **fold_params)
         rows = [
             {
                 "task": "asp",
@@ -306,8 +308,8 @@ class Made:
                 ("d2", "not_entailment", "published"),
             ]
         ]
-        own = {"task.scheme": "dimension", "task.dimension": "length", "task.round": "0"}
-        self.run("asp degree", "finetune", rows, **of, **own)
+        fold_params = {"task.scheme": "dimension", "task.dimension": "length", "task.round": "0"}
+        self.run("asp degree", "finetune", rows, **of, **fold_params)
 
     def _prompted(self, tested: list[Any]) -> None:
         """A model that always finds the positive word likelier, and says a third one first."""
@@ -348,7 +350,7 @@ class Made:
         one of ADEPT that finds everything equally likely."""
         of_plane = {"task": "plane", "edition": EDITION, "scheme": "published", "fold": "1"}
 
-        def asked(text: dict[str, str], outcome: dict[str, int]) -> list[dict[str, Any]]:
+        def rows_of(text: dict[str, str], outcome: dict[str, int]) -> list[dict[str, Any]]:
             return [
                 {
                     **of_plane,
@@ -361,17 +363,17 @@ class Made:
             ]
 
         text = {"I": "entailment", "S": "neutral", "O": "contradiction"}
-        rows = asked(text, {"I": 1, "S": 0, "O": 0})
+        rows = rows_of(text, {"I": 1, "S": 0, "O": 0})
         params = {"model": "FacebookAI/roberta-large-mnli", "task.name": "plane"}
         self.run("nli", "score", rows, **params)
         equal = dict.fromkeys("ISO", "equally likely")
-        own = {
+        adept_params = {
             "model": "runs/adept/model",
             "model_name": "runs/adept/model",
             "trained_on": "adept_5",
         }
-        rows = asked(equal, dict.fromkeys("ISO", 1))
-        self.run("adept on plane", "score", rows, **own, **{"task.name": "plane"})
+        rows = rows_of(equal, dict.fromkeys("ISO", 1))
+        self.run("adept on plane", "score", rows, **adept_params, **{"task.name": "plane"})
         rows = [
             {
                 "task": "adept_5",
@@ -385,4 +387,4 @@ class Made:
             }
             for row in adept[16:]
         ]
-        self.run("adept on adept", "score", rows, **own, **{"task.name": "adept"})
+        self.run("adept on adept", "score", rows, **adept_params, **{"task.name": "adept"})

@@ -20,7 +20,7 @@ from analysis.rendering.blocks import FigureBlock, Section, Table, cells
 from analysis.runs import Runs, find_runs
 from etl.lake import arrow
 from etl.lake.tables import table
-from tests.analysis.reporting.small_lake import Made
+from tests.analysis.reporting.small_lake import SmallLake
 
 Row: TypeAlias = dict[str, Any]
 Cell: TypeAlias = tuple[str, str, str, str]
@@ -37,10 +37,10 @@ _PAGES: Mapping[str, Page[Any]] = {
 
 def first_of(rows: Iterable[Row], *names: str) -> list[Row]:
     """The first row of each combination of values."""
-    found: dict[tuple[Any, ...], Row] = {}
+    rows_by_key: dict[tuple[Any, ...], Row] = {}
     for row in rows:
-        found.setdefault(tuple(row.get(name) for name in names), row)
-    return list(found.values())
+        rows_by_key.setdefault(tuple(row.get(name) for name in names), row)
+    return list(rows_by_key.values())
 
 
 def drop(*names: str) -> Callable[[list[Row]], list[Row]]:
@@ -62,8 +62,10 @@ def other_labels(rows: list[Row]) -> list[Row]:
 
 def other_answers(rows: list[Row]) -> list[Row]:
     """One label in four turned, in each round and condition by itself."""
-    for own in ([r for r in rows if (r["round"], r["condition"]) == key] for key in _rounds(rows)):
-        for row in own[::4]:
+    for group in (
+        [r for r in rows if (r["round"], r["condition"]) == key] for key in _rounds(rows)
+    ):
+        for row in group[::4]:
             row["label"] = (row["label"] + 1) % 5
     return rows
 
@@ -99,10 +101,14 @@ def all_wrong(rows: list[Row]) -> list[Row]:
     labels: dict[str, list[str]] = {}
     for row in rows:
         known = labels.setdefault(row["task"], [])
-        known += [own for own in (row["gold"], row["predicted"]) if own and own not in known]
+        known += [
+            answer for answer in (row["gold"], row["predicted"]) if answer and answer not in known
+        ]
     for row in rows:
         if row["predicted"] is not None:
-            row["predicted"] = next(own for own in labels[row["task"]] if own != row["gold"])
+            row["predicted"] = next(
+                answer for answer in labels[row["task"]] if answer != row["gold"]
+            )
         row["text"] = "poor" if row["text"] is not None else None
     return rows
 
@@ -155,18 +161,18 @@ def other_sentences(rows: list[Row]) -> list[Row]:
 
 def numbers(sections: Iterable[Section]) -> dict[Cell, str]:
     """Every cell of every table, and each figure's data, by (section, caption, row, column)."""
-    found: dict[Cell, str] = {}
+    texts: dict[Cell, str] = {}
     for section in sections:
         for at, block in enumerate(section.blocks):
             if isinstance(block, FigureBlock):
-                found[section.anchor, f"figure {at}", "", ""] = str(block.data.to_pylist())
+                texts[section.anchor, f"figure {at}", "", ""] = str(block.data.to_pylist())
             elif isinstance(block, Table):
                 names, _, rows = cells(block)
                 title = f"table {at}"
                 for number, row in enumerate(rows):
                     for name, text in zip(names[1:], row[1:], strict=True):
-                        found[section.anchor, title, f"{number} {row[0]}", name] = text
-    return found
+                        texts[section.anchor, title, f"{number} {row[0]}", name] = text
+    return texts
 
 
 def ours(text: str) -> str:
@@ -180,17 +186,17 @@ class Lake:
 
     def __init__(self, root: str, runs: Runs, folder: Path) -> None:
         self.root, self.runs, self.folder = Path(root), runs, folder
-        self.whole: dict[str, dict[Cell, str]] = {}
+        self.intact: dict[str, dict[Cell, str]] = {}
 
     def page(self, name: str, root: Path) -> dict[Cell, str]:
         """The cells of a page, of the lake at `root`."""
         return numbers(_PAGES[name].sections(open_lake(str(root)), self.runs))
 
-    def before(self, name: str) -> dict[Cell, str]:
+    def unchanged(self, name: str) -> dict[Cell, str]:
         """The cells of a page where nothing is corrupted."""
-        if name not in self.whole:
-            self.whole[name] = self.page(name, self.root)
-        return self.whole[name]
+        if name not in self.intact:
+            self.intact[name] = self.page(name, self.root)
+        return self.intact[name]
 
     def corrupted(self, name: str, change: Callable[[list[Row]], list[Row]], root: Path) -> Path:
         root.mkdir()
@@ -206,13 +212,13 @@ class Lake:
 
 
 @pytest.fixture(scope="module")
-def papers(made: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -> Lake:
-    return Lake(made[0], find_runs(made[1]), tmp_path_factory.mktemp("papers"))
+def papers(report_inputs: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    return Lake(report_inputs[0], find_runs(report_inputs[1]), tmp_path_factory.mktemp("papers"))
 
 
 @pytest.fixture(scope="module")
 def crossed(tmp_path_factory: pytest.TempPathFactory) -> Lake:
-    small = Made(tmp_path_factory.mktemp("small"))
+    small = SmallLake(tmp_path_factory.mktemp("small"))
     return Lake(small.root, small.all, tmp_path_factory.mktemp("crossed"))
 
 
@@ -260,27 +266,27 @@ SMALL: list[tuple[str, Callable[[list[Row]], list[Row]], tuple[str, ...], tuple[
 ]
 
 
-def changed(before: Mapping[Cell, str], after: Mapping[Cell, str]) -> set[Cell]:
-    return {key for key, text in before.items() if after.get(key) != text}
+def changed(earlier: Mapping[Cell, str], later: Mapping[Cell, str]) -> set[Cell]:
+    return {key for key, text in earlier.items() if later.get(key) != text}
 
 
 @pytest.mark.parametrize("page", list(PAPERS))
 def test_every_cell_of_a_paper_reads_the_lake(page: str, papers: Lake) -> None:
-    before = papers.before(page)
+    cells = papers.unchanged(page)
     cases: list[Case] = [*PAPERS[page]]
     cases += [("predictions", all_right, ()), ("predictions", all_wrong, ())]
     touched: set[Cell] = set()
     for name, change, sections in cases:
-        found = changed(before, papers.page(page, _once(papers, name, change)))
-        assert set(sections) <= {section for section, *_ in found}, name
-        touched |= found
-    constant = {key: text for key, text in before.items() if ours(text) and key not in touched}
+        differing = changed(cells, papers.page(page, _once(papers, name, change)))
+        assert set(sections) <= {section for section, *_ in differing}, name
+        touched |= differing
+    constant = {key: text for key, text in cells.items() if ours(text) and key not in touched}
     assert not constant, f"no table of the lake decides these cells: {constant}"
 
 
 def _once(lake: Lake, name: str, change: Callable[[list[Row]], list[Row]]) -> Path:
-    there = lake.folder / f"{name}-{getattr(change, '__name__', '')}"
-    return there if there.exists() else lake.corrupted(name, change, there)
+    copy = lake.folder / f"{name}-{getattr(change, '__name__', '')}"
+    return copy if copy.exists() else lake.corrupted(name, change, copy)
 
 
 @pytest.mark.parametrize(("name", "change", "pages", "sections"), SMALL)
@@ -292,12 +298,14 @@ def test_every_section_changes_with_its_table(
     crossed: Lake,
 ) -> None:
     root = _once(crossed, name, change)
-    found = {
-        cell for page in pages for cell in changed(crossed.before(page), crossed.page(page, root))
+    differing = {
+        cell
+        for page in pages
+        for cell in changed(crossed.unchanged(page), crossed.page(page, root))
     }
-    assert set(sections) <= {section for section, *_ in found}
+    assert set(sections) <= {section for section, *_ in differing}
     if name == "plane_items":
         # A tenth of the labels turned is no 1 that rounding gives back.
-        own_cells = crossed.before("plane").items()
+        own_cells = crossed.unchanged("plane").items()
         printed = {key for key, text in own_cells if key[0] == "plane-table-1" and ours(text)}
-        assert len(printed) == 9 and printed <= found
+        assert len(printed) == 9 and printed <= differing

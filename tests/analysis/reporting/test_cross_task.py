@@ -10,19 +10,19 @@ from analysis.runs import Runs
 from etl.lake import arrow
 from etl.lake.tables import table
 from tests.analysis.rendering.test_figures import labelled
-from tests.analysis.reporting.small_lake import Made
+from tests.analysis.reporting.small_lake import SmallLake
 
 
 @pytest.fixture(scope="module")
 def small_lake(tmp_path_factory):
-    return Made(tmp_path_factory.mktemp("small"))
+    return SmallLake(tmp_path_factory.mktemp("small"))
 
 
 @pytest.fixture(scope="module")
 def page(small_lake) -> dict[str, Section]:
     lake = open_lake(small_lake.root)
-    found = PAGE.sections(lake, small_lake.all)
-    return {own.anchor.removeprefix("cross-"): own for own in found}
+    page_sections = PAGE.sections(lake, small_lake.all)
+    return {section.anchor.removeprefix("cross-"): section for section in page_sections}
 
 
 def tables(section: Section) -> list[Table]:
@@ -31,9 +31,11 @@ def tables(section: Section) -> list[Table]:
 
 def test_anchors_and_figures(page):
     assert len(page) == 10
-    drawn = [b for own in page.values() for b in own.blocks if isinstance(b, FigureBlock)]
-    assert len(drawn) == 6
-    for block in drawn:
+    figure_blocks = [
+        b for section in page.values() for b in section.blocks if isinstance(b, FigureBlock)
+    ]
+    assert len(figure_blocks) == 6
+    for block in figure_blocks:
         labelled(block.figure)
 
 
@@ -44,7 +46,7 @@ def test_transfer_matrix(page):
     assert accuracy["trained_on"].to_pylist() == ["adept_5", "majority"]
     assert accuracy["plane published 1"][0].as_py().startswith("66.7")
     (lines,) = [b.data for b in section.blocks if isinstance(b, FigureBlock)]
-    row = next(own for own in lines.to_pylist() if own["line"] == "adept_5 → plane")
+    row = next(line for line in lines.to_pylist() if line["line"] == "adept_5 → plane")
     assert row["accuracy"] == row["majority"] == pytest.approx(2 / 3)
 
 
@@ -78,12 +80,12 @@ def test_leak_free_splits(page):
 
 def test_what_training_had_seen(page):
     rows = tables(page["what-training-had-seen-of-the-test-rows"])[0].data.to_pylist()
-    found = {(row["dataset"], row["seen"].split("\n")[0]): row for row in rows}
+    shares = {(row["dataset"], row["seen"].split("\n")[0]): row for row in rows}
     # Of PLANE's test items two nouns in three have the hypernym that car has in training.
-    assert found["PLANE", "seen hypernym"]["seen"].endswith("36 rows)")
-    assert found["ASP", "seen adjective"]["difference"].startswith("+50.0")
-    assert found["ASP, length held out", "seen dimension"]["difference"].startswith("+100.0")
-    assert ("ADEPT", "seen adjective") not in found  # all of them are
+    assert shares["PLANE", "seen hypernym"]["seen"].endswith("36 rows)")
+    assert shares["ASP", "seen adjective"]["difference"].startswith("+50.0")
+    assert shares["ASP, length held out", "seen dimension"]["difference"].startswith("+100.0")
+    assert ("ADEPT", "seen adjective") not in shares  # all of them are
 
 
 def test_artefacts(page):

@@ -16,7 +16,7 @@ from analysis.papers.published import PAPERS, load
 from analysis.reporting.job import PAGES, page_of
 from analysis.runs import find_runs
 from etl.lake import arrow
-from tests.analysis.reporting.small_lake import Made
+from tests.analysis.reporting.small_lake import SmallLake
 
 Names = set[str]
 MEANINGS = {"sygns", "sygns_splits"}
@@ -50,20 +50,20 @@ def recorded() -> Iterator[tuple[Names, Names]]:
 
 
 @pytest.fixture(scope="module")
-def observed(made, tmp_path_factory) -> dict[tuple[str, str], tuple[Names, Names]]:
+def observed(report_inputs, tmp_path_factory) -> dict[tuple[str, str], tuple[Names, Names]]:
     """What each exhibit read and compared in two lakes, by page and title."""
-    small = Made(tmp_path_factory.mktemp("declared"))
-    found: dict[tuple[str, str], tuple[Names, Names]] = defaultdict(lambda: (set(), set()))
-    for root, runs in ((made[0], find_runs(made[1])), (small.root, small.all)):
+    small = SmallLake(tmp_path_factory.mktemp("declared"))
+    names_read: dict[tuple[str, str], tuple[Names, Names]] = defaultdict(lambda: (set(), set()))
+    for root, runs in ((report_inputs[0], find_runs(report_inputs[1])), (small.root, small.all)):
         for name in PAGES:
             page = page_of(name)
             for entry in page.exhibits:
                 # A context of its own: what another exhibit has read is read again.
                 with recorded() as (tables, printed):
                     entry.section(page.name, page.context(open_lake(root), runs))
-                found[name, entry.title][0].update(tables)
-                found[name, entry.title][1].update(printed)
-    return found
+                names_read[name, entry.title][0].update(tables)
+                names_read[name, entry.title][1].update(printed)
+    return names_read
 
 
 def exhibits() -> Iterator[tuple[str, Exhibit[Any]]]:
@@ -83,16 +83,16 @@ def test_what_is_declared_is_read(observed, name, entry):
 
 
 def test_every_published_table_stands_beside_ours():
-    shown = Counter((name, table) for name, entry in exhibits() for table in entry.beside)
-    assert {(paper, number.table) for paper in PAPERS for number in load(paper)} == set(shown)
+    tables = Counter((name, table) for name, entry in exhibits() for table in entry.beside)
+    assert {(paper, number.table) for paper in PAPERS for number in load(paper)} == set(tables)
 
 
-def test_the_record_sees_an_undeclared_table(made):
+def test_the_record_sees_an_undeclared_table(report_inputs):
     @exhibit("", "undeclared", command="none")
     def undeclared(root: str) -> list[Any]:
         assert arrow.read(root, "adept").num_rows
         return []
 
     with recorded() as (tables, _):
-        undeclared.section("page", made[0])
+        undeclared.section("page", report_inputs[0])
     assert tables == {"adept"} != set(undeclared.tables)

@@ -40,13 +40,13 @@ class Checked(HTMLParser):
         self.tags: set[str] = set()
 
     def handle_starttag(self, tag, attrs):
-        own = dict(attrs)
+        attributes = dict(attrs)
         self.tags.add(tag)
-        if "id" in own:
-            self.ids.append(own["id"])
+        if "id" in attributes:
+            self.ids.append(attributes["id"])
         for name in ("href", "xlink:href", "src"):
-            if name in own:
-                link = own[name]
+            if name in attributes:
+                link = attributes[name]
                 (self.links if link.startswith("#") else self.outside).append(link)
         if tag == "table":
             self.boxed.append("box" in self.classes[-1] if self.classes else False)
@@ -56,7 +56,7 @@ class Checked(HTMLParser):
             figure.add(tag)
         if tag not in _VOID:
             self.open.append(tag)
-            self.classes.append(own.get("class", ""))
+            self.classes.append(attributes.get("class", ""))
 
     def handle_startendtag(self, tag, attrs):
         self.handle_starttag(tag, attrs)
@@ -98,15 +98,15 @@ def test_the_page_is_whole_and_needs_nothing_from_outside(written):
     # Only names of vocabularies are addresses; nothing is loaded.
     assert "url(http" not in text and "@import" not in text
     assert page.boxed and all(page.boxed)
-    assert page.figures and all({"svg", "figcaption"} <= own for own in page.figures)
+    assert page.figures and all({"svg", "figcaption"} <= parts for parts in page.figures)
 
 
 def test_every_block_is_in_markdown_and_in_files(written):
     text = (written / "report.md").read_text(encoding="utf-8")
     manifest = json.loads((written / "report.json").read_text(encoding="utf-8"))
-    there = {str(p.relative_to(written)) for p in written.rglob("*") if p.is_file()}
-    assert there == {*manifest["files"], "report.json"}
-    pictures = [name for name in there if name.endswith(".svg")]
+    files = {str(p.relative_to(written)) for p in written.rglob("*") if p.is_file()}
+    assert files == {*manifest["files"], "report.json"}
+    pictures = [name for name in files if name.endswith(".svg")]
     assert len(pictures) == text.count("![") and all(f"({name})" in text for name in pictures)
     for number in range(1, 19):
         assert f"### Table {number}:" in text
@@ -114,8 +114,8 @@ def test_every_block_is_in_markdown_and_in_files(written):
         assert heading in text
 
 
-def test_equal_input_gives_equal_blocks_and_equal_pictures(made, built):
-    opened, runs = open_lake(made[0]), find_runs(made[1])
+def test_equal_input_gives_equal_blocks_and_equal_pictures(report_inputs, built):
+    opened, runs = open_lake(report_inputs[0]), find_runs(report_inputs[1])
     for part, module in zip(built.parts, (adept, asp, sygns), strict=True):
         again = module.PAGE.sections(opened, runs)
         assert len(part.sections) == len(again) + 1
@@ -123,7 +123,7 @@ def test_equal_input_gives_equal_blocks_and_equal_pictures(made, built):
             assert first.title == second.title
             for one, two in zip(first.blocks, second.blocks, strict=True):
                 if isinstance(one, NotRun):
-                    assert f"lake={made[0]}" in one.command and "lake=LAKE" in two.command
+                    assert f"lake={report_inputs[0]}" in one.command and "lake=LAKE" in two.command
                 elif isinstance(one, FigureBlock):
                     assert (one.caption, one.data) == (two.caption, two.data)
                 else:
@@ -144,20 +144,20 @@ def test_a_report_takes_the_place_of_an_earlier_one(tmp_path):
 
 
 def test_no_axis_is_without_label_and_no_table_is_empty_or_too_wide(built):
-    drawn = 0
+    figure_count = 0
     for anchor, block in anchored(built):
         if isinstance(block, FigureBlock):
-            drawn += 1
+            figure_count += 1
             figure = block.figure
             assert block.caption and block.data.num_rows
-            axes = [own for own in figure.axes if own.axison]
-            assert figure.get_supxlabel() or all(own.get_xlabel() for own in axes), anchor
+            axes = [ax for ax in figure.axes if ax.axison]
+            assert figure.get_supxlabel() or all(ax.get_xlabel() for ax in axes), anchor
             # Bars that lie carry their names on the axis itself.
-            named = all(own.get_ylabel() or own.get_yticklabels() for own in axes)
+            named = all(ax.get_ylabel() or ax.get_yticklabels() for ax in axes)
             assert figure.get_supylabel() or named, anchor
         if isinstance(block, Table):
             assert block.data.num_columns <= 12 and block.data.num_rows, block.caption
-    assert drawn >= 12
+    assert figure_count >= 12
 
 
 def test_a_lake_with_next_to_nothing_gives_a_complete_report(tmp_path):
@@ -176,7 +176,7 @@ def test_a_lake_with_next_to_nothing_gives_a_complete_report(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["lake=nowhere"], "lake=nowhere: no table of a lake there"),
         (["out=taken"], "out=taken is there and is no report"),
@@ -186,14 +186,14 @@ def test_a_lake_with_next_to_nothing_gives_a_complete_report(tmp_path):
         (["prover=oracle"], "oracle"),
     ],
 )
-def test_mistakes_are_told_before_work(tmp_path, monkeypatch, arguments, told, capsys):
+def test_mistakes_are_told_before_work(tmp_path, monkeypatch, arguments, message, capsys):
     monkeypatch.chdir(tmp_path)
     write("lake", "adept_entries", [{"noun": "dog", "adjectives": [], "edition": "demo"}])
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "mine.txt").write_text("not a report")
     code = conf.run(job.Settings, job.report, ["tracking=none", PAGES, *arguments])
-    said = capsys.readouterr().err.splitlines()[-1]
-    assert code == 2 and re.search(told, said), said
+    last_line = capsys.readouterr().err.splitlines()[-1]
+    assert code == 2 and re.search(message, last_line), last_line
     assert (tmp_path / "taken" / "mine.txt").exists() and not (tmp_path / "report").exists()
 
 
@@ -202,13 +202,13 @@ def test_a_lake_has_a_preferred_edition(tmp_path):
     for edition in ("mine", "demo", "clean"):
         row: dict[str, Any] = {"noun": "dog", "adjectives": [], "edition": edition}
         write(lake, "adept_entries", [row])
-    found = open_lake(lake)
-    assert found.editions == {"adept_entries": ("clean", "demo", "mine")}
-    assert found.edition("adept_entries") == "clean"
+    lake_editions = open_lake(lake)
+    assert lake_editions.editions == {"adept_entries": ("clean", "demo", "mine")}
+    assert lake_editions.edition("adept_entries") == "clean"
     assert open_lake(lake, "mine").edition("adept_entries") == "mine"
     with pytest.raises(UserError, match="no table adept in"):
-        found.edition("adept_entries", "adept")
-    assert found.contents().to_pylist()[0] == {
+        lake_editions.edition("adept_entries", "adept")
+    assert lake_editions.contents().to_pylist()[0] == {
         "table": "adept_entries",
         "edition": "clean",
         "rows": 1,

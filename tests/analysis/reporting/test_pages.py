@@ -22,18 +22,18 @@ def pages(built):
 
 
 def rows(blocks, caption: str) -> dict[str, dict[str, Any]]:
-    (found,) = [b for b in blocks if isinstance(b, Table) and b.caption.startswith(caption)]
-    first = found.data.column_names[0]
-    return {row[first]: row for row in found.data.to_pylist()}
+    (table,) = [b for b in blocks if isinstance(b, Table) and b.caption.startswith(caption)]
+    first = table.data.column_names[0]
+    return {row[first]: row for row in table.data.to_pylist()}
 
 
-def test_runs_are_found_newest_first_and_by_settings(made):
-    runs = find_runs(made[1])
+def test_runs_are_found_newest_first_and_by_settings(report_inputs):
+    runs = find_runs(report_inputs[1])
     assert runs.note == "" and len(runs.runs) == 14
     assert [run.ended for run in runs.runs] == sorted((r.ended for r in runs.runs), reverse=True)
-    own = runs.of("finetune", {"task.name": "adept", "task.classes": ("5", "3")})
-    assert [run.model for run in own] == ["MiniLM", "MiniLM", "roberta-base", "roberta-base"]
-    assert [len(members) for members in groups(own)] == [1, 1, 2]
+    matching = runs.of("finetune", {"task.name": "adept", "task.classes": ("5", "3")})
+    assert [run.model for run in matching] == ["MiniLM", "MiniLM", "roberta-base", "roberta-base"]
+    assert [len(members) for members in groups(matching)] == [1, 1, 2]
     assert runs.of("prompt") == [] and runs.of("score", {"task.name": "adept"}) == []
 
 
@@ -42,9 +42,9 @@ def test_groups_take_the_newest_run_of_a_seed_and_join_axes():
         return Run(str(number), "finetune", -number, {"seeds": "[0]", **params})
 
     runs = [run(1, lr="1"), run(2, lr="2"), run(3, lr="1"), run(4, lr="1", fold="b", out="x")]
-    assert [[r.id for r in own] for own in groups(runs)] == [["1"], ["2"], ["4"]]
+    assert [[r.id for r in members] for members in groups(runs)] == [["1"], ["2"], ["4"]]
     joined = groups([run(1, lr="1", fold="a"), run(2, lr="1", fold="b", out="x")], ("fold",))
-    assert [[r.id for r in own] for own in joined] == [["1", "2"]]
+    assert [[r.id for r in members] for members in joined] == [["1", "2"]]
 
 
 def test_adept_cells(pages):
@@ -111,7 +111,7 @@ def test_asp_cells(pages):
     )
 
 
-def test_sygns_cells(pages, made):
+def test_sygns_cells(pages, report_inputs):
     table_4 = rows(pages["sygns-table-4"], "Accuracy by quantifier, primitive one, in")
     assert table_4["EXI"]["GRU FOL"].startswith("96.1\nours 100.0\n[")
     assert table_4["UNI"]["GRU FOL"].startswith("3.1\nours 0.0\n[0.0, ")
@@ -127,8 +127,8 @@ def test_sygns_cells(pages, made):
     assert "GRU up P" in rows(pages["sygns-table-15"], "Polarity of FOL")
     entailment = [b for b in pages["sygns-table-6"] if isinstance(b, NotRun)]
     assert "prover=eprover" in entailment[0].command
-    (shown,) = rows(pages["sygns-table-18"], "Ours:").values()
-    assert [name.split(",")[0] for name in shown] == ["gold", "GRU"]
+    (cells,) = rows(pages["sygns-table-18"], "Ours:").values()
+    assert [name.split(",")[0] for name in cells] == ["gold", "GRU"]
     assert (
         rows(pages["sygns-table-9"], "Accuracy by depth")["depth 2"]["GRU FOL"] == "0.36\nnot run"
     )
@@ -136,24 +136,24 @@ def test_sygns_cells(pages, made):
     assert "↓" in errors["Gold"]["formula"]
 
 
-def test_entailment_is_proved_on_request(made):
+def test_entailment_is_proved_on_request(report_inputs):
     pytest.importorskip("cvc5")
-    lake = open_lake(made[0])
-    asked = Meanings(lake, find_runs(made[1]), "demo", "cvc5")
-    found = asked.entailment(asked.group(Choice("systematicity", "one", "fol", "gru")))
-    assert found["EXI"][2].estimate == 1.0 and found["UNI"][2].estimate == 0.0
+    lake = open_lake(report_inputs[0])
+    meanings = Meanings(lake, find_runs(report_inputs[1]), "demo", "cvc5")
+    entailed = meanings.entailment(meanings.group(Choice("systematicity", "one", "fol", "gru")))
+    assert entailed["EXI"][2].estimate == 1.0 and entailed["UNI"][2].estimate == 0.0
 
 
 def test_a_report_of_nothing_but_words():
     table = Table("A & B", pa.table({"a_b": ["x|y\n<z>"], "n": [1234.5], "t": [True], "o": [None]}))
-    made = Report("T", [Text("<b>")], [Part("p", "P", [Section("s", "S", [table])])])
+    report = Report("T", [Text("<b>")], [Part("p", "P", [Section("s", "S", [table])])])
     assert cells(table) == (
         ["a b", "n", "t", "o"],
         [False, True, False, False],
         [["x|y\n<z>", "1,234.50", "yes", "–"]],
     )
-    assert '<td class="short">x|y<br><span class="ours">&lt;z&gt;</span></td>' in html(made, {})
-    assert "| x\\|y<br>\\<z\\> | 1,234.50 | yes | – |" in markdown(made)
+    assert '<td class="short">x|y<br><span class="ours">&lt;z&gt;</span></td>' in html(report, {})
+    assert "| x\\|y<br>\\<z\\> | 1,234.50 | yes | – |" in markdown(report)
 
 
 def test_examples_do_not_depend_on_order():
@@ -167,6 +167,6 @@ def test_examples_do_not_depend_on_order():
 def test_no_store_is_told(tmp_path):
     (tmp_path / "other.db").write_text("no database")
     for name, why in (("none.db", "no file"), ("other.db", "file is not a database")):
-        found = find_runs(f"sqlite:///{tmp_path / name}")
-        assert found.runs == () and why in found.note
+        store_runs = find_runs(f"sqlite:///{tmp_path / name}")
+        assert store_runs.runs == () and why in store_runs.note
     assert find_runs(None) == Runs(note=find_runs(None).note)

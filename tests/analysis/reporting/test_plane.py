@@ -10,18 +10,21 @@ from analysis.runs import Runs
 from etl.lake import arrow
 from etl.lake.tables import table
 from tests.analysis.rendering.test_figures import labelled
-from tests.analysis.reporting.small_lake import Made
+from tests.analysis.reporting.small_lake import SmallLake
 
 
 @pytest.fixture(scope="module")
 def small_lake(tmp_path_factory):
-    return Made(tmp_path_factory.mktemp("small"))
+    return SmallLake(tmp_path_factory.mktemp("small"))
 
 
 @pytest.fixture(scope="module")
 def page(small_lake) -> dict[str, Section]:
     lake = open_lake(small_lake.root)
-    return {own.anchor.removeprefix("plane-"): own for own in PAGE.sections(lake, small_lake.all)}
+    return {
+        section.anchor.removeprefix("plane-"): section
+        for section in PAGE.sections(lake, small_lake.all)
+    }
 
 
 def tables(section: Section) -> list[Table]:
@@ -36,9 +39,9 @@ def test_every_table_and_figure_is_there(page):
     numbers = [*(f"table-{n}" for n in (1, 4, 5, 6, 8)), *(f"figure-{n}" for n in range(1, 10))]
     assert set(numbers) <= set(page)
     for name in (n for n in numbers if n.startswith("figure")):
-        drawn = figures(page[name])
-        assert drawn, (name, page[name].blocks)
-        for block in drawn:
+        shown_figures = figures(page[name])
+        assert shown_figures, (name, page[name].blocks)
+        for block in shown_figures:
             labelled(block.figure)
             assert block.caption and block.data.num_rows
 
@@ -73,16 +76,16 @@ def test_panels_are_named_by_template(page):
 
 
 def test_order_of_examples(page):
-    own = figures(page["figure-7"])[1]
-    assert {"1,2,3", "2,1,3", "3,2,1"} <= set(own.data["sequence"].to_pylist())
+    our_figure = figures(page["figure-7"])[1]
+    assert {"1,2,3", "2,1,3", "3,2,1"} <= set(our_figure.data["sequence"].to_pylist())
     # Positive answers are right where the item holds: of O only type 3, which no example is like.
     agreeing = tables(page["figure-7"])[1].data
     assert agreeing["agrees"].to_pylist()[::2] == [100, 0]
 
 
 def test_models_for_nli(page):
-    printed, own = tables(page["table-5"])
-    rows = {row["class"]: row for row in own.data.to_pylist()}
+    printed, ours = tables(page["table-5"])
+    rows = {row["class"]: row for row in ours.data.to_pylist()}
     assert (rows["I"]["f1"], rows["S"]["f1"], rows["S"]["third"]) == (1, 0, 1)
     # Of nine items of O three hold: F1 of the other six is .8, weighted by 6 / 9.
     assert rows["O"]["f1"] == pytest.approx(0.8 * 6 / 9)
@@ -115,7 +118,7 @@ def test_subwords(page):
     assert [row["share split"] for row in effects if row["class"] == "O"] == pytest.approx(
         [1, 1 / 3]
     )
-    overlap = next(own for own in tables(page["section-6"]) if "GOoD" in own.caption)
+    overlap = next(block for block in tables(page["section-6"]) if "GOoD" in block.caption)
     assert overlap.data["adjective_subwords"].to_pylist() == [0, 0, 2]
 
 
