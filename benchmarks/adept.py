@@ -9,7 +9,6 @@ scale      builds of generated pairs at growing `sizes`
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Mapping
@@ -223,13 +222,10 @@ def scale(settings: Settings) -> Figures:
     """Builds of generated pairs, each in a process of its own with the same memory."""
     figures: Figures = {}
     for size in settings.sizes:
-        folder = tempfile.mkdtemp(prefix="adept-scale-")
-        try:
+        with tempfile.TemporaryDirectory(prefix="adept-scale-") as folder:
             measured(caller("benchmarks.adept_generator:generate", size, folder)).checked()
             build = caller("benchmarks.adept:build_measured", folder, settings.engine)
             usage = measured(build).checked()
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
         figures[str(size)] = {
             **usage.result,
             "peak_mib": usage.memory * 1e6 / 2**20,
@@ -257,26 +253,18 @@ def context(figures: Figures) -> dict[str, Any]:
     """What the template needs beside the figures."""
     edges = figures.get("real", {}).get("edges", {})
     return {
-        "EDITIONS": EDITIONS,
         "related_edges": sum(edges.get(relation, 0) for relation in RELATIONS),
         "growth": growth(figures.get("scale", {})),
     }
 
 
-PARTS = harness.parts(published=published, real=real, judged=judged, scale=scale)
-
-
-def measurements(settings: Settings) -> Mapping[str, harness.Measurement]:
-    """The parts; none where a sheet is printed."""
-    if settings.sheet is None:
-        return PARTS(settings)
-    judging.print_sheet(sample(settings.lake, settings.sheet), ("grammar", "remark"))
-    return {}
-
-
 CASE = Case(
     "adept",
-    measurements,
+    judging.measurements(
+        harness.parts(published=published, real=real, judged=judged, scale=scale),
+        lambda settings: sample(settings.lake, settings.sheet),
+        ("grammar", "remark"),
+    ),
     settings=Settings,
     packages=("pyspark", "deltalake", "lemminflect", "inflect"),
     bounds={

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -180,12 +179,11 @@ def spark(settings: Settings) -> Figures:
     from etl.asp.job import Recipe, build, degree_rows, entailment_rows
 
     session = engine.start("benchmark").spark
-    folder = tempfile.mkdtemp(prefix="asp-")
     # All variants, since the lexicon has some 700,000 rows of a test in each.
     variants = ["base", "sentences", "numbers", "both"]
     each = settings.rows // len(TESTS) // len(variants) // 40 * 40
     large = {"entailment": 0, "degree": each, "variants": variants, "splits": False}
-    try:
+    with tempfile.TemporaryDirectory(prefix="asp-") as folder:
         build(BuildSettings(edition="warm", entailment=100, degree=80, lake=folder))
         with timed() as default:
             build(BuildSettings(edition="default", lake=folder))
@@ -199,9 +197,7 @@ def spark(settings: Settings) -> Figures:
                 frame = rows_of(session, Recipe(BuildSettings(task_size=-(-rows // parts))))
                 hashed.update(repr(sorted(map(tuple, frame.collect()), key=repr)).encode())
             digests[str(parts)] = hashed.hexdigest()[:16]
-    finally:
         engine.stop()
-        shutil.rmtree(folder, ignore_errors=True)
     return {
         "default_seconds": default.wall,
         "digests": digests,
@@ -247,32 +243,20 @@ def judged(settings: Settings) -> Figures:
     return {"rows": len(rows), "right": right, "low": low, "high": high}
 
 
-PARTS = harness.parts(published=published, audit=audited, draws=draws, spark=spark, judged=judged)
-
-
-def measurements(settings: Settings) -> Mapping[str, harness.Measurement]:
-    """The parts; none where a sheet is printed."""
-    if settings.sheet is None:
-        return PARTS(settings)
-    judging.print_sheet(sample(settings.sheet), ("grammar", "truth", "remark"))
-    return {}
-
-
 def context(figures: Figures) -> dict[str, Any]:
     """What the template needs beside the figures."""
     digests = figures.get("spark", {}).get("digests", {})
-    return {
-        "TESTS": TESTS,
-        "TASKS": TASKS,
-        "BY_DESIGN": BY_DESIGN,
-        "PRINTED_OTHERWISE": PRINTED_OTHERWISE,
-        "same_bytes": len(set(digests.values())) == 1,
-    }
+    same_bytes = len(set(digests.values())) == 1
+    return {"PRINTED_OTHERWISE": PRINTED_OTHERWISE, "same_bytes": same_bytes}
 
 
 CASE = Case(
     "asp",
-    measurements,
+    judging.measurements(
+        harness.parts(published=published, audit=audited, draws=draws, spark=spark, judged=judged),
+        lambda settings: sample(settings.sheet),
+        ("grammar", "truth", "remark"),
+    ),
     settings=Settings,
     packages=("pyspark", "scipy", "numpy"),
     bounds={

@@ -25,6 +25,7 @@ import pyarrow as pa
 from benchmarks import harness, peers, plane_generator
 from benchmarks.harness import DATA, Bound, Case
 from benchmarks.inputs import make_dumps, make_parts
+from benchmarks.jobs import written_once
 from benchmarks.parse_sides import measure_side as read_by_spacy
 from benchmarks.processes import Usage, all_cores, caller, job, measured
 from benchmarks.results import Figures
@@ -182,18 +183,17 @@ def wikipedia(run: Run) -> Figures:
 def generated(folder: Path, size: int) -> Path:
     """A lake with so many million generated pairs of a corpus, counted in one wave, and edges."""
     lake = folder / f"lake-{size}"
-    if (lake / "complete").exists():
-        return lake
-    shutil.rmtree(lake, ignore_errors=True)
-    words = ("source=depcc", ONE_PART, "corpus=generated", f"lake={lake}")
-    run_job("etl/extract_amod.py", "sail", *words)
-    generate = caller("benchmarks.adept_generator:generate", size * 1_000_000, str(lake))
-    measured(generate).checked()
-    counts = arrow.dataset(str(lake), "amod_pairs").to_table()
-    wave = pa.array([0] * counts.num_rows, pa.int32())
-    arrow.append(str(lake), "amod_counts", counts.add_column(1, "wave", wave), job="benchmark")
-    (lake / "complete").touch()
-    return lake
+
+    def write() -> None:
+        words = ("source=depcc", ONE_PART, "corpus=generated", f"lake={lake}")
+        run_job("etl/extract_amod.py", "sail", *words)
+        generate = caller("benchmarks.adept_generator:generate", size * 1_000_000, str(lake))
+        measured(generate).checked()
+        counts = arrow.dataset(str(lake), "amod_pairs").to_table()
+        wave = pa.array([0] * counts.num_rows, pa.int32())
+        arrow.append(str(lake), "amod_counts", counts.add_column(1, "wave", wave), job="benchmark")
+
+    return written_once(lake, write)
 
 
 def association(run: Run) -> Figures:
@@ -216,11 +216,8 @@ def plane(run: Run) -> Figures:
     """PLANE: twice as many items as the size says pairs, without splits."""
     lake = run.folder / f"lake-plane-{run.size}"
     classes = run.folder / "classes.tsv"
-    if not (lake / "complete").exists():
-        shutil.rmtree(lake, ignore_errors=True)
-        plane_generator.write_classes(classes)
-        plane_generator.write_lake(str(lake), 2_000_000 * run.size)
-        (lake / "complete").touch()
+    plane_generator.write_classes(classes)
+    written_once(lake, lambda: plane_generator.write_lake(str(lake), 2_000_000 * run.size))
     words = ["preset=paper", "association=false", f"classes={classes}"]
     words += ["every_class=false", "schemes=[]"]
     return run.build("etl/build_plane.py", lake, "plane_items", *words)
@@ -292,7 +289,7 @@ def context(figures: Figures) -> dict[str, Any]:
         both = {size: pair[0] / pair[1] for size, pair in walls.items() if None not in pair}
         if both:
             ratios[name] = both
-    return {"rows": rows, "ratios": ratios, "MEMORY": MEMORY, "PARTS": PARTS, "ENGINES": ENGINES}
+    return {"rows": rows, "ratios": ratios}
 
 
 def _wikipedia(name: str, value: str, least: float) -> dict[str, Bound]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import http.client
 import logging
 import random
+import re
 import subprocess
 import sys
 import threading
@@ -163,14 +164,6 @@ def generate(settings: Settings, lake: str) -> dict[str, Role]:
     return roles
 
 
-@dataclass
-class Load:
-    """What the users have met: seconds of each kind of view, and answers that were no success."""
-
-    seconds: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
-    errors: list[str] = field(default_factory=list)
-
-
 def views(roles: dict[str, Role], chance: random.Random) -> Iterator[tuple[str, str]]:
     """Addresses one after another, each with its kind."""
     noun, adjective = roles["noun"], roles["adjective"]
@@ -187,13 +180,17 @@ def views(roles: dict[str, Role], chance: random.Random) -> Iterator[tuple[str, 
 
 @dataclass(frozen=True)
 class Visit:
-    """What a user does: on which server, until when, with how long a pause, with which words."""
+    """What users do: on which server, until when, with how long a pause, with which words.
+
+    What they have met is kept: seconds of each kind of view, and answers that were no success.
+    """
 
     port: int
     until: float
     pause: float
     roles: dict[str, Role]
-    load: Load
+    seconds: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    errors: list[str] = field(default_factory=list)
 
     def user(self, number: int) -> None:
         """Look words up until the time is over."""
@@ -208,11 +205,11 @@ class Visit:
                 answer = connection.getresponse()
                 answer.read()
                 if answer.status != 200:
-                    self.load.errors.append(f"{address}: {answer.status}")
+                    self.errors.append(f"{address}: {answer.status}")
             except (OSError, http.client.HTTPException) as error:
-                self.load.errors.append(f"{address}: {error}")
+                self.errors.append(f"{address}: {error}")
                 connection.close()
-            self.load.seconds[kind].append(time.monotonic() - begun)
+            self.seconds[kind].append(time.monotonic() - begun)
             time.sleep(self.pause)
 
 
@@ -222,11 +219,13 @@ def measure(settings: Settings, lake: str, roles: dict[str, Role]) -> Figures:
     command.append(f"cache={Path(lake).parent / 'words'}")
     begun = time.monotonic()
     server = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    assert server.stderr is not None
     try:
-        port = port_of(server)
+        addresses = (re.search(r"http://127\.0\.0\.1:(\d+)", line) for line in server.stderr)
+        if (address := next(filter(None, addresses), None)) is None:
+            raise JobFailed("the server did not start")
         ready = time.monotonic() - begun
-        load = Load()
-        visit = Visit(port, time.monotonic() + settings.seconds, settings.pause, roles, load)
+        visit = Visit(int(address[1]), time.monotonic() + settings.seconds, settings.pause, roles)
         threads = [
             threading.Thread(target=visit.user, args=(number,)) for number in range(settings.users)
         ]
@@ -239,25 +238,16 @@ def measure(settings: Settings, lake: str, roles: dict[str, Role]) -> Figures:
     finally:
         server.terminate()
         server.wait()
-    every = [second for kind in load.seconds.values() for second in kind]
-    figures: Figures = {"ready_s": ready, "views": len(every), "errors": len(load.errors)}
+    every = [second for kind in visit.seconds.values() for second in kind]
+    figures: Figures = {"ready_s": ready, "views": len(every), "errors": len(visit.errors)}
     figures |= {"memory_mb": peak / 1e6, "users": settings.users}
     figures |= {"seconds": settings.seconds, "pause": settings.pause}
-    for kind, seconds in {**load.seconds, "all": every}.items():
+    for kind, seconds in {**visit.seconds, "all": every}.items():
         for percent in (50, 95):
             figures[f"{kind}: p{percent}_ms"] = 1000 * float(np.percentile(seconds, percent))
-    for error in load.errors[:3]:
+    for error in visit.errors[:3]:
         log.error("%s", error)
     return figures
-
-
-def port_of(server: subprocess.Popen[str]) -> int:
-    """The port on which the server listens; `JobFailed` where it does not start."""
-    assert server.stderr is not None
-    for line in server.stderr:
-        if "http://127.0.0.1:" in line:
-            return int(line.split("http://127.0.0.1:")[1].split("/")[0])
-    raise JobFailed("the server did not start")
 
 
 def measured(settings: Settings, folder: Path) -> Figures:

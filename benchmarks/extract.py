@@ -132,5 +132,4 @@ CASE = Case(
             "distinct_pairs": {1000.0: 670_605},
         }.items()
     },
-    constants={"NAMES": NAMES, "TIMES": TIMES},
 )

@@ -294,6 +294,5 @@ CASE = Case(
         f"gold pairs of {name}": Exact(f"quality['{name}'].form.gold", pairs)
         for name, pairs in {"en_ewt-ud-dev": 1086, "en_gum-ud-dev": 1208}.items()
     },
-    constants={"TRILLION": TRILLION, "ENGLISH_WIKIPEDIA": ENGLISH_WIKIPEDIA},
     context=context,
 )

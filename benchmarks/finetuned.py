@@ -135,6 +135,5 @@ CASE = Case(
     measurements,
     settings=Settings,
     packages=("torch", "transformers", "peft"),
-    constants={"RUNS": RUNS, "SMOLLM2": SMOLLM2},
     variables={"FINETUNED": "folder"},
 )

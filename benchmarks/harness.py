@@ -144,8 +144,8 @@ class Case:
         resumes: what is recorded is not measured again (unless again=true).
         bounds: floors and ceilings, by a name that the template may use.
         size: an expression over the figures; `steady` compares runs of the same size alone.
-        constants: further values for the template.
-        context: further values for the template, computed from the figures.
+        context: further values for the template, computed from the figures; it also has the
+            constants of the case's module.
         variables: environment variables that earlier versions read, and the settings instead.
     """
 
@@ -157,7 +157,6 @@ class Case:
     bounds: Mapping[str, Bound] = field(default_factory=dict)
     size: str = "none"
     exact: Mapping[str, Exact] = field(default_factory=dict)
-    constants: Mapping[str, Any] = field(default_factory=dict)
     context: Callable[[Figures], Mapping[str, Any]] = lambda figures: {}
     variables: Mapping[str, str] = field(default_factory=dict)
 
@@ -201,9 +200,7 @@ def page(case: Case, figures: Figures) -> str:
             for name, bound in case.bounds.items()
         },
     }
-    return results.render(
-        case.name, **{**figures, **shared, **case.constants, **case.context(figures)}
-    )
+    return results.render(case.name, **{**figures, **shared, **case.context(figures)})
 
 
 def outcomes(case: Case, figures: Figures) -> dict[str, str]:

@@ -9,18 +9,18 @@ side on both. Finished cases are kept in `folder`, so that the benchmark can be 
 
 from __future__ import annotations
 
-import json
 import logging
-import random
 import shutil
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from benchmarks import harness
 from benchmarks.harness import Bound
-from benchmarks.killing import Command, emptied
+from benchmarks.jobs import written_once
+from benchmarks.killing import Command, emptied, moment_in, stored
 from benchmarks.results import Figures
 from conf import setting
 from etl.lake import arrow
@@ -119,35 +119,21 @@ class Settings(harness.Settings):
         self.check_known("jobs", list(JOBS))
 
 
-@dataclass(frozen=True)
-class Case:
-    """One kill: when, how many processes, runs until the job ended well, what differs then."""
-
-    job: str
-    engine: str
-    moment: float
-    of: float
-    processes: int
-    runs: int
-    differing: list[str]
-
-
 def measured(settings: Settings) -> Figures:
     """Kill every job at every point."""
     base = settings.place("job-kills")
-    prepared = prepare(base / "prepared")
-    cases: list[Case] = []
+    prepared = written_once(base / "prepared", lambda: prepare(base / "prepared"))
+    kills: list[Figures] = []
     for name in settings.jobs or JOBS:
         for engine in settings.engines if JOBS[name].engines else settings.engines[:1]:
-            cases += killed(base / f"{name}-{engine}", prepared, name, engine, settings)
-    differing = sum(bool(case.differing) for case in cases)
-    return {"cases": len(cases), "differing": differing, "kills": [asdict(c) for c in cases]}
+            kills += killed(base / f"{name}-{engine}", prepared, name, engine, settings)
+    differing = sum(bool(kill["differing"]) for kill in kills)
+    return {"cases": len(kills), "differing": differing, "kills": kills}
 
 
-def prepare(folder: Path) -> Path:
-    """A lake with all that the jobs read, the answers of made-up annotators, and a small model."""
-    if (folder / "done").exists():
-        return folder
+def prepare(folder: Path) -> None:
+    """Write a lake with all that the jobs read, the answers of made-up annotators, and a small
+    model."""
     lake = emptied(folder) / "lake"
     annotate = "etl/annotate_adept.py"
     for words in (
@@ -162,34 +148,37 @@ def prepare(folder: Path) -> Path:
             shutil.copytree(lake, folder / "training")
         Command(words.split(), folder / "output.txt").run()
     shutil.rmtree(folder / "training")
-    (folder / "done").touch()
-    return folder
 
 
-def killed(folder: Path, prepared: Path, name: str, engine: str, settings: Settings) -> list[Case]:
-    """The cases of one job; those that were finished before are read again."""
-    job, path, output = JOBS[name], folder / "cases.jsonl", folder / "output.txt"
-    lines = path.read_text().splitlines() if path.exists() else []
-    cases = [Case(**json.loads(line)) for line in lines]
-    if len(cases) >= settings.kills:
-        return cases
-    peace = copied(prepared, folder / "whole")
-    wall = job.command(peace, engine, output).run()
-    expected = job.contents(peace)
-    for number in range(len(cases), settings.kills):
+def killed(
+    folder: Path, prepared: Path, name: str, engine: str, settings: Settings
+) -> list[Figures]:
+    """The kills of one job: when and of how many seconds, how many processes, runs until the job
+    ended well, what differs then."""
+    job, output = JOBS[name], folder / "output.txt"
+
+    def in_peace() -> Figures:
+        place = copied(prepared, folder / "whole")
+        return {"wall": job.command(place, engine, output).run(), "contents": job.contents(place)}
+
+    def kill(number: int) -> Figures:
         place = copied(prepared, folder / "case")
         command = job.command(place, engine, output)
-        rng = random.Random(f"{settings.seed}/{name}/{engine}/{number}")
-        moment = wall * (number + rng.random()) / settings.kills
+        seed = f"{settings.seed}/{name}/{engine}/{number}"
+        moment = moment_in(0, wall, (number, settings.kills), seed)
         processes = command.killed_at(moment)
         runs = command.until_it_ends_well()
         contents = job.contents(place)
         differing = sorted(key for key in expected if contents.get(key) != expected[key])
-        cases.append(Case(name, engine, moment, wall, processes, runs, differing))
-        log.info("%s", cases[-1])
-        with path.open("a") as file:
-            file.write(json.dumps(asdict(cases[-1])) + "\n")
-    return cases
+        figures = {"job": name, "engine": engine, "moment": moment, "of": wall}
+        return figures | {"processes": processes, "runs": runs, "differing": differing}
+
+    wall, expected = stored(folder / "peace.json", in_peace).values()
+    kills = []
+    for number in range(settings.kills):
+        kills.append(stored(folder / f"case-{number}.json", partial(kill, number)))
+        log.info("%s", kills[-1])
+    return kills
 
 
 def copied(prepared: Path, folder: Path) -> Path:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.sides import Pairs, pairs_of
@@ -39,3 +41,12 @@ def ledger_sums(lake: Path) -> dict[str, int]:
 def stored_bytes(folder: Path) -> int:
     """Bytes of the files below a folder."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def written_once(folder: Path, write: Callable[[], object]) -> Path:
+    """The folder that `write` fills; what an interrupted run left in it is deleted first."""
+    if not (folder / "complete").exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        write()
+        (folder / "complete").touch()
+    return folder

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from benchmarks.harness import Measurement
 from etl.annotation.agreement import wilson
 
 Row = TypeVar("Row")
@@ -24,6 +25,22 @@ def print_sheet(rows: Sequence[Any], judgements: Sequence[str]) -> None:
     print("\t".join([*rows[0]._fields, *judgements]))
     for row in rows:
         print("\t".join([*row, *[""] * len(judgements)]))
+
+
+def measurements(
+    parts: Callable[[Any], Mapping[str, Measurement]],
+    sample: Callable[[Any], Sequence[Any]],
+    judgements: Sequence[str],
+) -> Callable[[Any], Mapping[str, Measurement]]:
+    """The parts of a case; none where sheet=SEED asks for a fresh sample, which is printed."""
+
+    def measurements_or_sheet(settings: Any) -> Mapping[str, Measurement]:
+        if settings.sheet is None:
+            return parts(settings)
+        print_sheet(sample(settings), judgements)
+        return {}
+
+    return measurements_or_sheet
 
 
 def read(path: Path) -> list[dict[str, str]]:

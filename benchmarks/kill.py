@@ -13,15 +13,15 @@ from __future__ import annotations
 
 import json
 import logging
-import random
 import shutil
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from pathlib import Path
 
 from benchmarks import harness, jobs, synthetic_depcc
 from benchmarks.harness import Bound
-from benchmarks.killing import Command, emptied
+from benchmarks.killing import Command, emptied, moment_in, stored
 from benchmarks.results import Figures
 from conf import setting, settings_hash
 
@@ -55,68 +55,36 @@ class Settings(harness.Settings):
         self.check_positive("kills", "files", "megabytes")
 
 
-@dataclass(frozen=True)
-class Peace:
-    """An uninterrupted run: seconds to its end and to its first trace, commits, and tables."""
-
-    wall: float
-    ready: float
-    commits: int
-    digests: dict[str, str | None]
-
-
-@dataclass(frozen=True)
-class Case:
-    """One kill and what came after.
-
-    moment     seconds after the start at which it was killed
-    commits    commits to tables that it had made by then
-    killed     "tree" or "driver", and how many processes that were
-    runs       runs of the command until it ended well, the killed one not counted
-    differing  tables whose content is not that of the uninterrupted run
-    left       files left in the staging folder
-    """
-
-    engine: str
-    partitions: int
-    moment: float
-    commits: int
-    killed: str
-    processes: int
-    runs: int
-    differing: list[str]
-    left: int
-
-
 def measured(settings: Settings) -> Figures:
     """The matrix of kills."""
     identity = settings_hash(settings, ["files", "megabytes", "seed"])
     folder = settings.place("kill") / identity
     inputs = make_input(folder / "input", settings)
-    peace: dict[str, Peace] = {}
-    cases: list[Case] = []
+    peace: dict[str, Figures] = {}
+    kills: list[Figures] = []
     for engine, partitions in product(settings.engines, settings.partitions):
-        name = f"{engine}-{partitions}"
         arguments = job_arguments(inputs, settings, engine, partitions)
-        peace[f"{engine} {partitions}"] = undisturbed = in_peace(
-            folder / f"{name}-peace", arguments
-        )
-        log.info("%s, %d partitions in peace: %.0f s", engine, partitions, undisturbed.wall)
+        place = folder / f"{engine}-{partitions}-peace"
+        undisturbed = stored(place / "peace.json", partial(in_peace, place, arguments))
+        peace[f"{engine} {partitions}"] = undisturbed
+        log.info("%s, %d partitions in peace: %s", engine, partitions, undisturbed)
         for number in range(settings.kills):
-            place = folder / f"{name}-kill-{number}-of-{settings.kills}"
-            cases.append(one_kill(place, arguments, undisturbed, number, settings))
-            log.info("%s", cases[-1])
-    return figures_of(peace, cases, settings)
+            place = folder / f"{engine}-{partitions}-kill-{number}-of-{settings.kills}"
+            kill = partial(one_kill, place, arguments, undisturbed, number, settings)
+            case = {"engine": engine, "partitions": partitions, **stored(place / "case.json", kill)}
+            kills.append(case)
+            log.info("%s", case)
+    return figures_of(peace, kills, settings)
 
 
-def figures_of(peace: dict[str, Peace], cases: list[Case], settings: Settings) -> Figures:
+def figures_of(peace: dict[str, Figures], kills: list[Figures], settings: Settings) -> Figures:
     """What is recorded: how many cases there were and differ, and each of them."""
     return {
-        "cases": len(cases),
-        "differing": sum(bool(case.differing) for case in cases),
-        "kills": [asdict(case) for case in cases],
-        "peace": {name: [run.wall, run.commits] for name, run in peace.items()},
-        "equal": len({json.dumps(run.digests) for run in peace.values()}) == 1,
+        "cases": len(kills),
+        "differing": sum(bool(kill["differing"]) for kill in kills),
+        "kills": kills,
+        "peace": {name: [run["wall"], run["commits"]] for name, run in peace.items()},
+        "equal": len({json.dumps(run["digests"]) for run in peace.values()}) == 1,
         "files": settings.files,
         "megabytes": settings.megabytes,
     }
@@ -178,12 +146,10 @@ def commits_in(lake: Path) -> int:
 # --------------------------------------------------------------------------------------- the runs
 
 
-def in_peace(place: Path, arguments: list[str]) -> Peace:
-    """The uninterrupted run; one that was made before is read again from `place`."""
-    cached = place / "peace.json"
-    if cached.exists():
-        return Peace(**json.loads(cached.read_text()))
-    command, lake = command_in(emptied(place), arguments), place / "lake"
+def in_peace(place: Path, arguments: list[str]) -> Figures:
+    """The uninterrupted run: seconds to its end and to its first trace, commits, tables."""
+    lake = emptied(place) / "lake"
+    command = command_in(place, arguments)
     ready: list[float] = []
 
     def watch(seconds: float) -> None:
@@ -194,64 +160,55 @@ def in_peace(place: Path, arguments: list[str]) -> Peace:
     wall = command.run(watch)
     if not ready:
         raise command.error("the uninterrupted run wrote no ledger")
-    peace = Peace(wall, ready[0], commits_in(lake), digests(lake))
-    missing = [name for name, digest in peace.digests.items() if digest is None]
-    if missing:
+    contents = digests(lake)
+    if missing := [name for name, digest in contents.items() if digest is None]:
         raise RuntimeError(f"the job did not write {', '.join(missing)}: nothing to compare")
-    cached.write_text(json.dumps(asdict(peace)))
-    return peace
+    return {"wall": wall, "ready": ready[0], "commits": commits_in(lake), "digests": contents}
 
 
-def moment_of(peace: Peace, number: int, case: str, settings: Settings) -> float:
-    """When to kill: random within the `number`-th of equal spans between the first and last work.
+def moment_of(peace: Figures, number: int, case: str, settings: Settings) -> float:
+    """When to kill: within the `number`-th of equal spans between the first and last work.
 
     The work begins a little before its first trace, the ledger, is on the disk.
     """
-    rng = random.Random(f"{settings.seed}/{case}/{number}")
-    begin = 0.9 * peace.ready
-    span = (peace.wall - begin) / settings.kills
-    return begin + span * (number + rng.random())
+    seed = f"{settings.seed}/{case}/{number}"
+    return moment_in(0.9 * peace["ready"], peace["wall"], (number, settings.kills), seed)
 
 
 def one_kill(
-    place: Path,
-    arguments: list[str],
-    peace: Peace,
-    number: int,
-    settings: Settings,
-) -> Case:
-    """Kill one run and repeat the command; a case that was finished before is read again."""
-    cached, lake = place / "case.json", place / "lake"
-    if cached.exists():
-        return Case(**json.loads(cached.read_text()))
+    place: Path, arguments: list[str], peace: Figures, number: int, settings: Settings
+) -> Figures:
+    """Kill one run and repeat the command.
+
+    moment     seconds after the start at which it was killed
+    commits    commits to tables that it had made by then
+    killed     "tree" or "driver", and how many processes that were
+    runs       runs of the command until it ended well, the killed one not counted
+    differing  tables whose content is not that of the uninterrupted run
+    left       files left in the staging folder
+    """
+    lake, driver_alone = place / "lake", bool(number % 2)
     words = dict(word.split("=", 1) for word in arguments)
-    engine, partitions = words["engine"], int(words["partitions"])
-    moment = moment_of(peace, number, f"{engine}/{partitions}", settings)
-    driver_alone = bool(number % 2)
-    command = command_in(place, arguments)
-    emptied(place)
+    case = f"{words['engine']}/{words['partitions']}"
+    moment = moment_of(peace, number, case, settings)
+    command = command_in(emptied(place), arguments)
     while not (processes := command.killed_at(moment, driver_alone=driver_alone)):
         # This run was faster than the one in peace.
         moment *= 0.8
         emptied(place)
     commits = commits_in(lake)
-    runs = command.until_it_ends_well()
-    staging = lake / "_staging"
-    case = Case(
-        engine=engine,
-        partitions=partitions,
-        moment=moment,
-        commits=commits,
-        killed="driver" if driver_alone else "tree",
-        processes=processes,
-        runs=runs,
-        differing=differing(digests(lake), peace.digests),
-        left=sum(path.is_file() for path in staging.rglob("*")) if staging.exists() else 0,
-    )
-    cached.write_text(json.dumps(asdict(case)))
-    if not case.differing:
+    figures = {
+        "moment": moment,
+        "commits": commits,
+        "killed": "driver" if driver_alone else "tree",
+        "processes": processes,
+        "runs": command.until_it_ends_well(),
+        "differing": differing(digests(lake), peace["digests"]),
+        "left": sum(path.is_file() for path in (lake / "_staging").rglob("*")),
+    }
+    if not figures["differing"]:
         shutil.rmtree(lake)
-    return case
+    return figures
 
 
 CASE = harness.Case(
@@ -260,5 +217,4 @@ CASE = harness.Case(
     settings=Settings,
     packages=("pysail", "pyspark", "deltalake", "pyarrow"),
     bounds={"cases whose tables differ": Bound("differing", most=0)},
-    constants={"TABLES": TABLES},
 )

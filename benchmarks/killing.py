@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -14,6 +16,7 @@ from pathlib import Path
 import pyspark
 
 from benchmarks.processes import kill_tree
+from benchmarks.results import Figures
 from conf import ROOT
 
 # Runs after which a case is given up: each goes on where the one before it stopped.
@@ -96,6 +99,20 @@ class Command:
             except subprocess.TimeoutExpired:
                 kill_tree(process)
         raise self.error(f"{RUNS} runs after the kill failed")
+
+
+def stored(path: Path, measure: Callable[[], Figures]) -> Figures:
+    """What a finished measurement has left in `path`, or what it gives now, kept there."""
+    if not path.exists():
+        path.write_text(json.dumps(measure()))
+    figures: Figures = json.loads(path.read_text())
+    return figures
+
+
+def moment_in(begin: float, end: float, share: tuple[int, int], seed: str) -> float:
+    """When to kill: random within a share, the n-th of m, of the time from `begin` to `end`."""
+    number, parts = share
+    return begin + (end - begin) / parts * (number + random.Random(seed).random())
 
 
 def emptied(folder: Path) -> Path:

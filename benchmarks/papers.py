@@ -265,7 +265,6 @@ def context(figures: Figures) -> dict[str, Any]:
     order = ("I", "S", "O", "average")
     known = values["prompted"][0]["classes"] if values["prompted"] else ()
     return values | {
-        "MEANINGS": (*MEANINGS, "valid"),
         "mean": mean,
         "each": each,
         "least": min(cells["rows"].to_pylist()) if cells else 0,

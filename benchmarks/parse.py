@@ -130,5 +130,4 @@ CASE = Case(
         "full_without_ner": Bound("lean_over_full_without_ner", least=1.4),
         "residue": Bound("residual_markup_per_million_words", most=100.0),
     },
-    constants={"NAMES": NAMES, "STAGES": STAGES},
 )

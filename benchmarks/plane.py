@@ -9,12 +9,11 @@ scale      builds of generated pairs with so many `items`, and a plain loop of P
 from __future__ import annotations
 
 import hashlib
-import shutil
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from itertools import combinations, groupby
 from typing import Any
 
 import numpy as np
@@ -119,26 +118,19 @@ def _chains(rows: pa.Table, known: Known) -> dict[str, Any]:
     WordNet has, and the pairs that these give, which is what preset=paper builds them from.
     """
     words = list(zip(*(rows[c].to_pylist() for c in ("adj_class", *WORDS)), strict=True))
-    weights: Counter[int] = Counter()
-    explained, count = 0, 0
-    last: tuple[str, ...] = ()
-    chains: set[tuple[str, ...]] = set()
+    explained = 0
+    intersective: list[tuple[str, ...]] = []
     for start in range(0, len(words), 6):
         six = words[start : start + 6]
         chain = (six[0][2], *(row[3] for row in six[:3]))
-        pairs = [(chain[a], chain[b]) for a in range(4) for b in range(a + 1, 4)]
-        explained += 6 * ([row[2:] for row in six] == pairs and len({row[:2] for row in six}) == 1)
+        in_order = [row[2:] for row in six] == list(combinations(chain, 2))
+        explained += 6 * (in_order and len({row[:2] for row in six}) == 1)
         if six[0][0] == "I":
-            if chain != last and count:
-                weights[count] += 1
-                count = 0
-            last, count = chain, count + 1
-            chains.add(chain)
-    weights[count] += 1
+            intersective.append(chain)
+    weights = Counter(len(list(same)) for _, same in groupby(intersective))
+    chains = set(intersective)
     in_wordnet = [chain for chain in chains if known.is_chain(*chain)]
-    pairs_by_chain = {
-        (chain[a], chain[b]) for chain in in_wordnet for a in range(4) for b in range(a + 1, 4)
-    }
+    pairs_by_chain = {pair for chain in in_wordnet for pair in combinations(chain, 2)}
     return {
         "rows": len(words),
         "explained": explained,
@@ -259,11 +251,9 @@ def real(settings: Settings) -> Figures:
     from etl.plane.job import build
     from etl.plane.settings import Settings as BuildSettings
 
-    folder = Path(tempfile.mkdtemp(prefix="plane-"))
-    root = settings.lake
-    try:
-        if not root:
-            root = str(folder / "lake")
+    with tempfile.TemporaryDirectory(prefix="plane-") as folder:
+        root = settings.lake or f"{folder}/lake"
+        if not settings.lake:
             for source, files in (("conllu", "ud_ewt/*conllu*"), ("wikipedia", "wikipedia/*.bz2")):
                 words = (f"source={source}", f"input={DATA / files}", f"lake={root}")
                 measured(job("etl/extract_amod.py", *words)).checked()
@@ -281,9 +271,7 @@ def real(settings: Settings) -> Figures:
                 builds[str(rule).lower()] = _counted(root, edition) | {"seconds": timing.wall}
             figures[", ".join(corpora)] = builds
         engine.stop()
-        return figures
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    return figures
 
 
 def _counted(root: str, edition: str) -> dict[str, Any]:
@@ -322,13 +310,7 @@ def context(figures: Figures) -> dict[str, Any]:
             shared[scheme].update(fold["shared"])
             for part in fold["parts"].values() if scheme != "two_shot" else ():
                 balanced = balanced and 2 * part["labels"].get("1", 0) == part["rows"]
-    return {
-        "WORDS": WORDS,
-        "CLASSES": CLASSES,
-        "TYPES": TYPES,
-        "shared": shared,
-        "balanced": balanced,
-    }
+    return {"shared": shared, "balanced": balanced}
 
 
 _CHAINS = "published.chains_{0}.pairs / published.files.one_it_{0}_1.pairs"

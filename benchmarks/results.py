@@ -12,10 +12,12 @@ import json
 import os
 import platform
 import re
+import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -171,13 +173,19 @@ def templates() -> Environment:
     environment.filters["f"] = format
     environment.tests["search"] = lambda text, pattern: bool(re.search(pattern, text))
     environment.globals["verdict"] = verdict
+    environment.globals["median"] = median
     environment.globals["at_most"] = functools.partial(verdict, at_least=False)
     return environment
 
 
 def render(name: str, **context: Any) -> str:
-    """The section `name` from its template: paragraphs on one line, tables with their rules."""
-    return flowed(templates().get_template(f"{name}.md").render(**context))
+    """The section `name` from its template: paragraphs on one line, tables with their rules.
+
+    A template may also use the constants of its case's module.
+    """
+    module = sys.modules.get(f"benchmarks.{name.replace('-', '_')}")
+    constants = {key: value for key, value in vars(module or object).items() if key.isupper()}
+    return flowed(templates().get_template(f"{name}.md").render(**{**constants, **context}))
 
 
 def flowed(text: str) -> str:

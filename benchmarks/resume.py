@@ -98,8 +98,7 @@ def context(figures: Figures) -> dict[str, Any]:
             values = [apart[name] for name in NAMES]
             same_rows.append((size, sampling, stage[-1], f"{apart['killed']:.0f}", values))
     exact = sum(not any(values) for *_, values in same_rows)
-    rows = {"same_rows": same_rows, "changed_rows": changed_rows}
-    return {**rows, "exact": exact, "NAMES": NAMES, "UPDATES": UPDATES}
+    return {"same_rows": same_rows, "changed_rows": changed_rows, "exact": exact}
 
 
 CASE = Case(

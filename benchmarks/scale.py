@@ -25,7 +25,7 @@ import numpy as np
 
 from benchmarks import conceptnet_generator, harness, pairs_generator
 from benchmarks.harness import Case
-from benchmarks.jobs import stored_bytes
+from benchmarks.jobs import stored_bytes, written_once
 from benchmarks.processes import Sample, all_cores, caller, job, measured
 from benchmarks.results import Figures
 from conf import UserError, setting
@@ -154,13 +154,10 @@ def adept(place: Workplace, share: int) -> Figures:
     """ADEPT from generated pairs and a fifth as many edges."""
     size = ADEPT_PAIRS * share // 100
     lake = place.inputs / f"lake-adept-{share}"
-    if not (lake / "complete").exists():
-        shutil.rmtree(lake, ignore_errors=True)
-        limit = {"SAIL_RUNTIME__MEMORY_POOL__FAIR__MAX_SIZE": "10000000000"}
-        limit["TMPDIR"] = place.scratch(place.inputs)
-        generate = caller("benchmarks.adept_generator:generate", size, str(lake))
-        measured(generate, env=limit).checked()
-        (lake / "complete").touch()
+    limit = {"SAIL_RUNTIME__MEMORY_POOL__FAIR__MAX_SIZE": "10000000000"}
+    limit["TMPDIR"] = place.scratch(place.inputs)
+    generate = caller("benchmarks.adept_generator:generate", size, str(lake))
+    written_once(lake, lambda: measured(generate, env=limit).checked())
     stored = stored_bytes(lake)
     lake.rename(place.lake)
     figures, _ = place.run("etl/build_adept.py", "edition=measured")
@@ -229,7 +226,7 @@ def context(figures: Figures) -> dict[str, Any]:
             by_part.setdefault(name, []).append(
                 {**size, "lines": list(_lines(size, earlier, unit))}
             )
-    return {"by_part": by_part, "TITLES": TITLES}
+    return {"by_part": by_part}
 
 
 def _lines(size: Figures, earlier: Figures | None, unit: str) -> list[tuple[str, Figures, str]]:

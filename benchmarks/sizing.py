@@ -32,18 +32,13 @@ STAGED_BYTES_PER_PAIR = 11.4
 # word pairs lies above it. The ledger and amod_counts tell after the first wave.
 HEAPS = 0.7
 TASKS_PER_CORE = 4  # in a wave, so that its last tasks leave few cores idle for long
-SIZES = {
-    "DEPCC_TOKENS": DEPCC_TOKENS,
-    "HEAPS": HEAPS,
-    "CORES": (16, 64, 256, 1024),
-    # English Wikipedia in round figures: words of running text, bytes of its bz2 dump.
-    "WIKIPEDIA_WORDS": 4.9e9,
-    "WIKIPEDIA_STORED": 25e9,
-    # Web text, as corpora of the kind of C4, RefinedWeb and FineWeb come to it.
-    "WEB_WORDS": 1e12,
-    "BYTES_PER_WORD": 6.0,  # English running text, spaces included
-}
-"""What the template computes with."""
+CORES = (16, 64, 256, 1024)
+# English Wikipedia in round figures: words of running text, bytes of its bz2 dump.
+WIKIPEDIA_WORDS = 4.9e9
+WIKIPEDIA_STORED = 25e9
+# Web text, as corpora of the kind of C4, RefinedWeb and FineWeb come to it.
+WEB_WORDS = 1e12
+BYTES_PER_WORD = 6.0  # English running text, spaces included
 
 
 @dataclass(frozen=True)
@@ -152,7 +147,6 @@ def section(measured: Mapping[str, Any]) -> str:
         size=size,
         hours=hours,
         number=number,
-        **SIZES,
     )
 
 

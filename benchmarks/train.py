@@ -102,23 +102,6 @@ def adept_lake(folder: Path, rows: list[tuple[str, str, int]]) -> str:
     return root
 
 
-class Clock:
-    """CPU time of an epoch's updates, from the beginning of the first to the end of the last."""
-
-    def __init__(self, rows: int) -> None:
-        self._rows = rows
-        self._updates: list[tuple[int, float]] = []
-
-    def at(self, step: int) -> None:
-        """Note that `step` updates are done."""
-        self._updates.append((step, time.process_time()))
-
-    def rates(self) -> dict[str, float]:
-        """Samples a CPU second."""
-        (_, start), (_, end) = self._updates[0], self._updates[-1]
-        return {"samples_per_cpu_second": self._rows / (end - start)}
-
-
 def ours(count: int, model: str = MODEL, sentences: int = 1, *more: str) -> Figures:
     """One epoch as a run of ours has it; evaluation and checkpoints are not in the time."""
     import conf
@@ -139,15 +122,15 @@ def ours(count: int, model: str = MODEL, sentences: int = 1, *more: str) -> Figu
         learner = PairLearner(adept.load(settings.lake), settings)
         learner.prepare()
         logged: list[dict[str, float]] = []
-        clock = Clock(count)
+        clock: list[float] = []  # CPU time at the beginning of the epoch, and after each update
 
         def on_step(step: int, figures: dict[str, float]) -> None:
-            clock.at(step)
+            clock.append(time.process_time())
             logged.append(figures)
 
         # Both sides are timed from the beginning of the epoch: the library's first batch is its
         # longest, and ours is any.
-        learner.begin_epoch = lambda epoch: clock.at(0)  # type: ignore[method-assign]
+        learner.begin_epoch = lambda epoch: clock.append(time.process_time())  # type: ignore[method-assign]
         trainer = TrainingLoop(settings, adept, learner, folder, on_step=on_step)
         trainer.train()
         # The first figures have the warming up of kernels and allocators in them.
@@ -161,7 +144,7 @@ def ours(count: int, model: str = MODEL, sentences: int = 1, *more: str) -> Figu
         order = epoch_steps(trainer.lengths, BATCH, seed=0, epoch=0, bucket=settings.bucket)
         return {
             **figures,
-            **clock.rates(),
+            "samples_per_cpu_second": count / (clock[-1] - clock[0]),
             "padding_efficiency": padding_efficiency(trainer.lengths, order),
             "samples_per_second": trainer.samples / trainer.state.seconds,
             "steady_samples_per_second": figures["samples_per_second"],
@@ -174,7 +157,8 @@ def grouped(count: int) -> Figures:
 
     from training.models.pretrained import find
 
-    encoder, clock = find(MODEL), Clock(count)
+    encoder = find(MODEL)
+    clock: list[float] = []
     rows = pairs(count)
     encoded = encoder.tokenizer([r[0] for r in rows], [r[1] for r in rows], truncation=True)
     examples = [
@@ -192,10 +176,10 @@ def grouped(count: int) -> Figures:
 
     class Watch(transformers.TrainerCallback):  # type: ignore[misc]
         def on_epoch_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-            clock.at(0)
+            clock.append(time.process_time())
 
         def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-            clock.at(state.global_step)
+            clock.append(time.process_time())
 
     classifiers = transformers.AutoModelForSequenceClassification
     with tempfile.TemporaryDirectory(prefix="train-") as folder:
@@ -208,7 +192,7 @@ def grouped(count: int) -> Figures:
         )
         figures = trainer.train().metrics
     return {
-        **clock.rates(),
+        "samples_per_cpu_second": count / (clock[-1] - clock[0]),
         "samples_per_second": figures["train_samples_per_second"],
         "padding_efficiency": tokens[0] / tokens[1],
     }
@@ -375,13 +359,6 @@ CASE = Case(
     bounds={
         "samples": Bound("(cpu.speed.ratios_cpu_second|sort)[cpu.speed.rounds // 2]", least=1.0),
         "padding": Bound("cpu.speed.padding.ours", least=0.95),
-    },
-    constants={
-        "MODEL": MODEL,
-        "SIDES": SIDES,
-        "BATCH": BATCH,
-        "RELEASE": RELEASE,
-        "median": statistics.median,
     },
     variables={"TRAIN_ROWS": "rows", "TRAIN_ROUNDS": "rounds"},
 )

@@ -190,9 +190,6 @@ def context(figures: Figures) -> dict[str, Any]:
     """What the template needs: bytes of weights held at once, the worst process of LoRA."""
     lora = figures.get("lora", {"ranks": ()})
     return {
-        "PHASES": PHASES,
-        "NAMES": NAMES,
-        "TARGETS": TARGETS,
         "held": held_at_once(figures["full"]) if "full" in figures else {},
         "worst": {p: max((r.get(p, 0) for r in lora["ranks"]), default=0) / 1e9 for p in TARGETS},
     }

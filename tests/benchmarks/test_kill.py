@@ -7,8 +7,6 @@ from benchmarks.harness import page
 from benchmarks.kill import (
     CASE,
     TABLES,
-    Case,
-    Peace,
     Settings,
     commits_in,
     differing,
@@ -20,7 +18,7 @@ from benchmarks.kill import (
 from conf import UserError, load
 from tests.benchmarks.test_jobs import ROWS, lake_of
 
-PEACE = Peace(wall=30.0, ready=10.0, commits=20, digests=dict.fromkeys(TABLES, "x"))
+PEACE = {"wall": 30.0, "ready": 10.0, "commits": 20, "digests": dict.fromkeys(TABLES, "x")}
 
 
 def test_moments_are_spread_over_the_work_and_repeatable():
@@ -52,8 +50,10 @@ def test_the_input_is_two_files_a_wave_and_has_a_duplicate(tmp_path):
 
 
 def test_the_page_tells_what_differs():
-    case = Case("sail", 2, 12.0, 7, "tree", 9, 1, [], 0)
-    wrong = Case("sail", 2, 15.0, 9, "driver", 1, 1, ["amod_counts"], 3)
+    case = {"engine": "sail", "partitions": 2, "moment": 12.0, "commits": 7, "killed": "tree"}
+    case |= {"processes": 9, "runs": 1, "differing": [], "left": 0}
+    wrong = {**case, "moment": 15.0, "commits": 9, "killed": "driver", "processes": 1}
+    wrong |= {"differing": ["amod_counts"], "left": 3}
     text = page(CASE, figures_of({"sail 2": PEACE}, [case, wrong], Settings()))
     assert "**1 of 2 cases" in text
     assert "| sail | 2 | 12.0 s | 7 of 20 | all 9 processes | 1 | none |" in text
