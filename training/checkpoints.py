@@ -8,8 +8,6 @@ order of the examples from (seed, epoch).
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import math
 import os
@@ -17,7 +15,6 @@ import shutil
 from argparse import Namespace
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 from training import launch
 from training.files import replace_json
@@ -92,7 +89,7 @@ class Checkpoints:
             (source,) = (self.folder / pointer.tag).glob("global_step*[0-9]")
             target = source.with_name(f"{source.name}_universal")
             shutil.rmtree(target, ignore_errors=True)
-            with quietly():
+            with launch.silence():
                 ds_to_universal.main(
                     Namespace(
                         input_folder=os.fspath(source),
@@ -106,10 +103,3 @@ class Checkpoints:
                     )
                 )
         launch.barrier()
-
-
-@contextlib.contextmanager
-def quietly() -> Any:
-    """Suppress DeepSpeed's prints and progress bars; errors are raised all the same."""
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        yield

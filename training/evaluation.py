@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import softmax
 
 from training import launch
 from training.batching import Ids, evaluation_batches
@@ -132,15 +133,8 @@ def _joined(shares: Sequence[_Share], kind: str) -> Evaluation:
         texts = [text for share in shares for text in share.texts]
         return Evaluation([texts[at] for at in place], None, loss)
     logits = np.concatenate([share.logits for share in shares if share.logits is not None])[place]
-    scores = softmax(logits.astype(np.float64))
+    scores = softmax(logits.astype(np.float64), axis=1)
     return Evaluation(scores.argmax(axis=1), scores, loss)
-
-
-def softmax(logits: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Probabilities, row by row."""
-    shifted = np.exp(logits - logits.max(axis=1, keepdims=True))
-    probabilities: npt.NDArray[np.float64] = shifted / shifted.sum(axis=1, keepdims=True)
-    return probabilities
 
 
 def figures_line(

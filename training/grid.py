@@ -6,12 +6,16 @@ import hashlib
 import itertools
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean, stdev
 from typing import Any, Generic, TypeVar
+
+import pyarrow as pa
 
 import conf
 from conf import UserError
+from training.markdown_table import markdown
 from training.models.tokens import chunks
 from training.settings import Training
 from training.tasks import Dataset
@@ -119,7 +123,7 @@ def summary(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         figures: dict[str, dict[str, float]] = {}
         for key in members[0]["figures"]:
             values = [m["figures"][key] for m in members if key in m["figures"]]
-            figures[key] = dict(_spread(values))
+            figures[key] = _spread(values)
         rows.append(
             {
                 "changes": dict(members[0]["changes"]),
@@ -130,19 +134,16 @@ def summary(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return rows
 
 
-def _spread(values: Sequence[float]) -> Iterator[tuple[str, float]]:
+def _spread(values: Sequence[float]) -> dict[str, float]:
     size = len(values)
-    mean = math.fsum(values) / size
-    yield "mean", mean
-    yield "n", size
+    spread: dict[str, float] = {"mean": fmean(values), "n": size}
     if size > 1:
         from scipy.stats import t
 
-        deviation = math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (size - 1))
+        spread["deviation"] = deviation = stdev(values)
         reach = float(t.ppf(0.975, size - 1)) * deviation / math.sqrt(size)
-        yield "deviation", deviation
-        yield "low", mean - reach
-        yield "high", mean + reach
+        spread |= {"low": spread["mean"] - reach, "high": spread["mean"] + reach}
+    return spread
 
 
 def best(
@@ -158,18 +159,14 @@ def best(
 
 def summary_table(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> str:
     """The combinations as a Markdown table: mean ± half of the interval, and runs."""
-    axes_there = list(dict.fromkeys(key for row in rows for key in row["changes"]))
-    lines = [[*axes_there, "runs", *keys]]
+    axes_of_rows = list(dict.fromkeys(key for row in rows for key in row["changes"]))
+    lines = []
     for row in rows:
-        cells = [str(row["changes"].get(key, "")) for key in axes_there]
-        cells.append(str(len(row["seeds"])))
+        line = {key: str(row["changes"].get(key, "")) for key in axes_of_rows}
+        line["runs"] = str(len(row["seeds"]))
         for key in keys:
-            figure = row["figures"].get(key)
-            if figure is None:
-                cells.append("")
-                continue
+            figure = row["figures"].get(key, {})
             reach = f" ± {figure['high'] - figure['mean']:.4f}" if "high" in figure else ""
-            cells.append(f"{figure['mean']:.4f}{reach}")
-        lines.append(cells)
-    rule = ["---"] * len(lines[0])
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in [lines[0], rule, *lines[1:]])
+            line[key] = f"{figure['mean']:.4f}{reach}" if figure else ""
+        lines.append(line)
+    return markdown(pa.Table.from_pylist(lines))

@@ -127,7 +127,7 @@ def start(deepspeed: bool = False) -> None:
 def _start_deepspeed(backend: str) -> None:
     """DeepSpeed on torch's group, with fewer messages."""
     _return_freed_memory()
-    with _compiler_unheard():
+    with silence():  # DeepSpeed tries out which operators would compile.
         import deepspeed
     from deepspeed.utils import logger
 
@@ -168,7 +168,7 @@ def group(deepspeed: bool) -> Iterator[None]:
     place: dict[str, str] = {}
     if deepspeed and "RANK" not in os.environ:
         place = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1"}
-        place["MASTER_PORT"] = str(_free_port())
+        place["MASTER_PORT"] = "0"  # any free one
     added = {name: value for name, value in place.items() if name not in os.environ}
     os.environ.update(added)
     try:
@@ -197,24 +197,23 @@ def environment() -> None:
 
 
 @contextmanager
-def _compiler_unheard() -> Iterator[None]:
-    """Suppress the messages of compilers: DeepSpeed tries out which operators would build."""
+def silence() -> Iterator[None]:
+    """Suppress all output of the block, that of compilers included; errors are raised."""
+    sys.stdout.flush()
     sys.stderr.flush()
-    standard_error = os.dup(2)
+    streams = {stream: os.dup(stream) for stream in (1, 2)}
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
-        os.dup2(nowhere, 2)
+        for stream in streams:
+            os.dup2(nowhere, stream)
         yield
     finally:
-        os.dup2(standard_error, 2)
-        os.close(standard_error)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        for stream, copy in streams.items():
+            os.dup2(copy, stream)
+            os.close(copy)
         os.close(nowhere)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def check_port() -> None:

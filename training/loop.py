@@ -23,7 +23,7 @@ from transformers import TrainingArguments
 
 from conf import JobFailed
 from conf.progress import Progress
-from training import launch, metrics, sharding
+from training import launch, sharding
 from training.batching import Ids, seed_of
 from training.checkpoints import Checkpoints, Pointer, State, better
 from training.evaluation import Batches, Evaluation, evaluate, figures_line
@@ -213,7 +213,11 @@ class TrainingLoop:
         scored = {} if evaluation.loss is None else {"loss": evaluation.loss}
         scored |= evaluation.means
         if self.learner.dataset.kind == "masked":
-            scored |= metrics.perplexities(scored)
+            scored |= {
+                name.removesuffix("loss") + "perplexity": float(np.exp(nats))
+                for name, nats in scored.items()
+                if name.endswith("loss")
+            }
         if evaluation.predicted is not None and self.task is not None:
             scored |= self.task.evaluate(
                 self.learner.dataset, part, evaluation.predicted, scores=evaluation.scores

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from statistics import fmean
 
 import numpy as np
@@ -20,13 +20,19 @@ def confusion(gold: _Ids, predicted: _Ids, classes: int) -> _Ids:
     Raises:
         ValueError: arrays of different lengths, or an id outside of 0 … classes - 1.
     """
+    from sklearn.metrics import confusion_matrix
+
+    _check_ids(gold, predicted, classes)
+    counts: _Ids = confusion_matrix(gold, predicted, labels=range(classes))
+    return counts
+
+
+def _check_ids(gold: _Ids, predicted: _Ids, classes: int) -> None:
     if gold.shape != predicted.shape:
         raise ValueError(f"{len(gold)} gold and {len(predicted)} predicted labels")
     for name, ids in (("gold", gold), ("predicted", predicted)):
         if ids.size and not (ids.min() >= 0 and ids.max() < classes):
             raise ValueError(f"{name} label {int(ids.max())} or {int(ids.min())} of {classes}")
-    counts = np.bincount(gold * classes + predicted, minlength=classes * classes)
-    return counts.reshape(classes, classes).astype(np.int64)
 
 
 def classification(gold: _Ids, predicted: _Ids, classes: Sequence[str]) -> dict[str, float]:
@@ -43,14 +49,13 @@ def classification(gold: _Ids, predicted: _Ids, classes: Sequence[str]) -> dict[
         raise ValueError("no rows to score")
     from sklearn.metrics import precision_recall_fscore_support
 
-    counts = confusion(gold, predicted, len(classes))
+    _check_ids(gold, predicted, len(classes))
     numbers = range(len(classes))
     by_class = precision_recall_fscore_support(gold, predicted, labels=numbers, zero_division=0)
-    occurs = (counts.sum(axis=0) + counts.sum(axis=1)) > 0
     scores = {
-        "accuracy": float(np.trace(counts) / counts.sum()),
-        "majority": float(counts.sum(axis=1).max() / counts.sum()),
-        "macro_f1": float(by_class[2][occurs].mean()),
+        "accuracy": float((gold == predicted).mean()),
+        "majority": float(np.bincount(gold).max() / len(gold)),
+        "macro_f1": float(by_class[2][np.union1d(gold, predicted)].mean()),
     }
     for index, name in enumerate(classes):
         for column, score in enumerate(("precision", "recall", "f1")):
@@ -113,15 +118,6 @@ def exact_match(gold: pa.StringArray, predicted: Sequence[str]) -> npt.NDArray[n
         raise ValueError(f"{len(gold)} gold and {len(predicted)} predicted texts")
     equal = pc.equal(gold, pa.array(list(predicted), pa.string()))
     return np.asarray(equal.to_numpy(zero_copy_only=False), dtype=np.bool_)
-
-
-def perplexities(losses: Mapping[str, float]) -> dict[str, float]:
-    """The perplexity of each mean negative log-likelihood (in nats) whose name ends with loss."""
-    return {
-        name.removesuffix("loss") + "perplexity": float(np.exp(value))
-        for name, value in losses.items()
-        if name.endswith("loss")
-    }
 
 
 def metric_name(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -195,19 +195,15 @@ def processes(deepspeed: bool) -> Iterator[dict[str, Any]]:
             reset()
 
 
-def gathered(model: Any, *, trained: bool = False) -> dict[str, Any]:
-    """Weights by name, whole and on the CPU in the first process, empty in the others.
-
-    With `trained` those that are trained alone (adapters): under ZeRO 3 the others stay in shares.
-    """
+def gathered(parameters: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Weights by name, whole and on the CPU in the first process; nothing in the others."""
     import deepspeed
 
     weights = {}
-    for name, parameter in model.named_parameters():
-        if parameter.requires_grad or not trained:
-            with deepspeed.zero.GatheredParameters([parameter]):
-                if launch.rank() == 0:
-                    weights[name] = parameter.detach().cpu().clone()
+    for name, parameter in parameters:
+        with deepspeed.zero.GatheredParameters([parameter]):
+            if launch.rank() == 0:
+                weights[name] = parameter.detach().cpu().clone()
     return weights
 
 
@@ -224,22 +220,21 @@ def write_shards(model: Any, folder: Path) -> None:
         for name, parameter in model.named_parameters()
     }
     total = sum(sizes.values())
-    file_size = min(max(total // PIECES, SMALLEST), LARGEST)
+    left = file_size = min(max(total // PIECES, SMALLEST), LARGEST)
     files: list[list[tuple[str, Any]]] = [[]]
-    size = 0
     for name, parameter in model.named_parameters():
-        if files[-1] and size + sizes[name] > file_size:
+        if files[-1] and sizes[name] > left:
             files.append([])
-            size = 0
+            left = file_size
         files[-1].append((name, parameter))
-        size += sizes[name]
+        left -= sizes[name]
     saved = set(model.state_dict())
     buffers = {name: buffer for name, buffer in model.named_buffers() if name in saved}
     places: dict[str, str] = {}
     folder.mkdir(parents=True, exist_ok=True)
     for number, members in enumerate(files, 1):
         file = f"model-{number:05d}-of-{len(files):05d}.safetensors"
-        weights = gathered(_Named(members))
+        weights = gathered(members)
         if launch.rank() == 0:
             if number == len(files):
                 weights |= {name: buffer.cpu().clone() for name, buffer in buffers.items()}
@@ -249,13 +244,3 @@ def write_shards(model: Any, folder: Path) -> None:
     if launch.rank() == 0 and len(files) > 1:
         index = {"metadata": {"total_size": total}, "weight_map": places}
         replace_json(folder / "model.safetensors.index.json", index)
-
-
-class _Named:
-    """Some of a module's parameters."""
-
-    def __init__(self, members: list[tuple[str, Any]]) -> None:
-        self._members = members
-
-    def named_parameters(self) -> list[tuple[str, Any]]:
-        return self._members

@@ -24,8 +24,6 @@ from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any, ParamSpec
 
-import numpy as np
-
 import conf
 from training import launch
 from training.files import replace_json
@@ -297,8 +295,10 @@ class Run:
         """A confusion matrix as a figure, and its numbers as JSON."""
         from matplotlib.figure import Figure
 
-        client = self.tracker.client
-        client.log_figure(self.id, draw_confusion(Figure, counts, labels), f"{name}.png")
+        client, size = self.tracker.client, 2.0 + 0.7 * len(labels)
+        figure = Figure(figsize=(size + 1.0, size), layout="constrained")
+        draw_confusion(figure.subplots(), counts, labels)
+        client.log_figure(self.id, figure, f"{name}.png")
         numbers = {"labels": list(labels), "gold by predicted": counts.tolist()}
         client.log_dict(self.id, numbers, f"{name}.json")
 
@@ -364,21 +364,17 @@ class Run:
         self.tracker.client.set_terminated(self.id, status)
 
 
-def draw_confusion(figure: Any, counts: Any, labels: Sequence[str]) -> Any:
+def draw_confusion(axes: Any, counts: Any, labels: Sequence[str]) -> None:
     """The matrix with gold classes as rows; shades are shares of a row, numbers counts."""
-    size = 2.0 + 0.7 * len(labels)
-    canvas = figure(figsize=(size + 1.0, size), layout="constrained")
-    axes = canvas.subplots()
+    from sklearn.metrics import ConfusionMatrixDisplay
+
     shares = counts / counts.sum(axis=1, keepdims=True).clip(min=1)
-    axes.imshow(shares, cmap="Blues", vmin=0.0, vmax=1.0)
-    axes.set_xticks(range(len(labels)), labels, rotation=45, ha="right")
-    axes.set_yticks(range(len(labels)), labels)
-    axes.set_xlabel("predicted")
-    axes.set_ylabel("gold")
-    for (row, column), share in np.ndenumerate(shares):
-        color = "w" if share > 0.5 else "k"
-        axes.text(column, row, str(counts[row, column]), ha="center", va="center", color=color)
-    return canvas
+    shown = ConfusionMatrixDisplay(shares, display_labels=labels)
+    limits = {"vmin": 0.0, "vmax": 1.0}
+    shown.plot(ax=axes, cmap="Blues", colorbar=False, xticks_rotation=45, im_kw=limits)
+    for text, count in zip(shown.text_.flat, counts.flat, strict=True):
+        text.set_text(count)
+    axes.set(xlabel="predicted", ylabel="gold")
 
 
 @contextlib.contextmanager

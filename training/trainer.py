@@ -19,7 +19,6 @@ from conf import JobFailed
 from conf.progress import Progress
 from training import launch, sharding
 from training.batching import Ids, epoch_steps, seed_of, shares
-from training.checkpoints import quietly
 from training.evaluation import loss_sum
 from training.models.learner import IGNORED
 from training.sharding import precision_of
@@ -200,7 +199,8 @@ class LearnerTrainer(transformers.Trainer):  # type: ignore[misc]
             self.model_wrapped.empty_partition_cache()
         adapters = hasattr(self.model, "peft_config")
         if self.run.zero3 and adapters:
-            weights = sharding.gathered(self.model, trained=True)
+            parameters = self.model.named_parameters()
+            weights = sharding.gathered((n, p) for n, p in parameters if p.requires_grad)
         elif self.run.zero3:
             sharding.write_shards(self.model, fresh)
             weights = {}
@@ -216,7 +216,7 @@ class LearnerTrainer(transformers.Trainer):  # type: ignore[misc]
             self.run.learner.save(self.model, Path(output_dir))
 
     def _save_optimizer_and_scheduler(self, output_dir: str) -> None:
-        with quietly():
+        with launch.silence():
             super()._save_optimizer_and_scheduler(output_dir)
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:

@@ -5,6 +5,6 @@ import importlib
 from training import launch
 
 launch.environment()
-with launch._compiler_unheard():
+with launch.silence():
     for module in ("deepspeed", "peft", "training.loop", "training.answering", "training.predict"):
         importlib.import_module(module)

@@ -7,14 +7,12 @@ finished, so that building or vacuuming the table meanwhile does not affect the 
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
@@ -22,6 +20,7 @@ import pyarrow.dataset as pads
 from conf import UserError
 from conf.progress import Progress
 from etl.declaration import ItemTable
+from etl.draws import Keys, keys_of
 from etl.lake import arrow, tables
 from etl.looking.show import sql_where
 from etl.registry import ITEM_TABLES
@@ -33,7 +32,6 @@ _SCHEMA = pa.schema([(name, pa.string()) for name in ("item_id", "edition", "fir
 _CHUNK = pa.field("chunk", pa.int32())
 # Hashes in memory beside those that are drawn.
 _BUFFER = 500_000
-_Hashes = npt.NDArray[np.uint64]
 
 
 # Tables of no dataset that models can be asked about all the same.
@@ -259,13 +257,9 @@ def stage(
     return Staged(sizes.tolist(), left_out, sorted(editions))
 
 
-def _hashes(batch: pa.RecordBatch, seed: int) -> _Hashes:
+def _hashes(batch: pa.RecordBatch, seed: int) -> Keys:
     keys = zip(batch["edition"].to_pylist(), batch["item_id"].to_pylist(), strict=True)
-    digests = b"".join(
-        hashlib.blake2b(f"{seed}\x1f{edition}\x1f{item}".encode(), digest_size=8).digest()
-        for edition, item in keys
-    )
-    return np.frombuffer(digests, dtype="<u8")
+    return keys_of(f"{seed}\x1f{edition}\x1f{item}" for edition, item in keys)
 
 
 def _threshold(query: Query, seed: int, size: int) -> np.uint64:

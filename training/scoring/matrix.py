@@ -7,9 +7,10 @@ task asked and whose `text` is the model's own label, before it was read as the 
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
+import pandas as pd
 import pyarrow as pa
 
 from training import metrics
@@ -54,21 +55,16 @@ def matrix(predictions: pa.Table) -> pa.Table:
     Raises:
         ValueError: no rows.
     """
-    columns = {name: predictions.column(name).to_pylist() for name in COLUMNS}
-    cells: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    for at, key in enumerate(zip(*(columns[name] for name in _CELL), strict=True)):
-        cells[key].append(at)
-    if not cells:
+    if not predictions.num_rows:
         raise ValueError("no predictions")
     cells_scored = []
-    for key, rows in cells.items():
+    for key, rows in _frame(predictions).groupby(list(_CELL), sort=False, dropna=False):
         same = dict(zip(_CELL, key, strict=True))
-        same["edition"] = "+".join(sorted({str(columns["edition"][at]) for at in rows}))
-        gold = [columns["gold"][at] for at in rows]
-        guesses = [columns["predicted"][at] for at in rows]
+        same["edition"] = "+".join(sorted(set(rows["edition"].map(str))))
+        gold, guesses = rows["gold"].tolist(), rows["predicted"].tolist()
         if not any(guesses):
             # Generated texts: right or wrong, without classes.
-            texts = [columns["text"][at] or "" for at in rows]
+            texts = [text or "" for text in rows["text"]]
             cells_scored.append({**same, "answers": OWN, **_share(gold, texts)})
             continue
         cells_scored.append({**same, "answers": OWN, **_scores(gold, guesses)})
@@ -76,6 +72,23 @@ def matrix(predictions: pa.Table) -> pa.Table:
         if two is not None:
             cells_scored.append({**same, "answers": TWO_WAY, **_scores(*two)})
     return pa.Table.from_pylist(cells_scored, _MATRIX)
+
+
+def _frame(predictions: pa.Table, groups: Mapping[str, str] | None = None) -> pd.DataFrame:
+    """The predictions as a frame; with `groups` the items that are in one, and their column group.
+
+    Raises:
+        ValueError: no item has a group.
+    """
+    columns = [name for name in COLUMNS if name in predictions.column_names]
+    frame = pd.DataFrame(predictions.select(columns).to_pydict(), dtype=object)
+    if groups is None:
+        return frame
+    frame = frame.assign(group=frame["item_id"].map(groups)).dropna(subset=["group"])
+    if frame.empty:
+        raise ValueError("no item has a group")
+    # What has no label of its own has the task's.
+    return frame.assign(answer=frame["text"].where(frame["text"].astype(bool), frame["predicted"]))
 
 
 def _share(gold: Sequence[str], predicted: Sequence[str]) -> dict[str, float]:
@@ -148,18 +161,12 @@ def accuracy_by_group(predictions: pa.Table, groups: Mapping[str, str]) -> pa.Ta
     Raises:
         ValueError: no item has a group.
     """
-    by: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    columns = [predictions.column(name).to_pylist() for name in ("item_id", "gold", "predicted")]
-    for item, gold, guess in zip(*columns, strict=True):
-        if item in groups:
-            by[groups[item]].append((gold, guess))
-    if not by:
-        raise ValueError("no item has a group")
     table_rows = []
-    for group, rows in sorted(by.items()):
-        gold, guesses = (list(column) for column in zip(*rows, strict=True))
+    for group, rows in _frame(predictions, groups).groupby("group"):
+        gold = rows["gold"].tolist()
         majority = max(Counter(gold).values()) / len(gold)
-        table_rows.append({"group": group, **_share(gold, guesses), "majority": majority})
+        shares = _share(gold, rows["predicted"].tolist())
+        table_rows.append({"group": group, **shares, "majority": majority})
     return pa.Table.from_pylist(table_rows)
 
 
@@ -173,31 +180,15 @@ def answers_by_group(predictions: pa.Table, groups: Mapping[str, str]) -> pa.Tab
     Raises:
         ValueError: no item has a group.
     """
-    counts: Counter[tuple[str, str, str]] = Counter()
-    for item, gold, answer in _rows(predictions):
-        if item in groups:
-            counts[groups[item], gold, answer] += 1
-    if not counts:
-        raise ValueError("no item has a group")
-    answers = sorted({answer for *_, answer in counts})
-    table_rows = []
-    for group, gold in sorted({key[:2] for key in counts}):
-        total = sum(counts[group, gold, answer] for answer in answers)
-        for answer in answers:
-            number = counts[group, gold, answer]
-            row = {"group": group, "gold": gold, "answer": answer, "rows": number}
-            table_rows.append({**row, "share": number / total})
-    return pa.Table.from_pylist(table_rows)
-
-
-def _rows(predictions: pa.Table) -> list[tuple[str, str, str]]:
-    """(item, gold, the model's own label); what has no own label of its own has the task's."""
-    columns = [predictions.column(name).to_pylist() for name in ("item_id", "gold", "text")]
-    guesses = predictions.column("predicted").to_pylist()
-    return [
-        (item, gold, text or guess)
-        for item, gold, text, guess in zip(*columns, guesses, strict=True)
-    ]
+    frame = _frame(predictions, groups)
+    counts = pd.crosstab([frame["group"], frame["gold"]], frame["answer"])
+    return pa.Table.from_pylist(
+        [
+            {"group": group, "gold": gold, "answer": answer, "rows": rows, "share": rows / total}
+            for (group, gold), total in counts.sum(axis=1).items()
+            for answer, rows in counts.loc[group, gold].items()
+        ]
+    )
 
 
 def f1_by_group(predictions: pa.Table, groups: Mapping[str, str]) -> pa.Table:
@@ -215,25 +206,24 @@ def f1_by_group(predictions: pa.Table, groups: Mapping[str, str]) -> pa.Table:
     Raises:
         ValueError: no item has a group.
     """
-    by: dict[str, list[tuple[str, str, str]]] = defaultdict(list)
-    for item, gold, answer in _rows(predictions):
-        if item in groups:
-            two = HOLDS if label_map.holds(answer) else OTHERWISE
-            three = _THIRD if answer == _THIRD else two
-            by[groups[item]].append((HOLDS if label_map.holds(gold) else OTHERWISE, three, two))
-    if not by:
-        raise ValueError("no item has a group")
     table_rows = []
-    for group, rows in sorted(by.items()):
-        golds, apart, two_way = (list(column) for column in zip(*rows, strict=True))
+    for group, rows in _frame(predictions, groups).groupby("group"):
+        golds, two_way = (
+            [HOLDS if label_map.holds(label) else OTHERWISE for label in rows[column]]
+            for column in ("gold", "answer")
+        )
+        three_way = [
+            _THIRD if answer == _THIRD else two
+            for answer, two in zip(rows["answer"], two_way, strict=True)
+        ]
         table_rows.append(
             {
                 "group": group,
                 "rows": len(rows),
-                "f1": metrics.weighted_f1(golds, apart),
+                "f1": metrics.weighted_f1(golds, three_way),
                 "f1_two_way": metrics.weighted_f1(golds, two_way),
                 "accuracy": sum(g == s for g, s in zip(golds, two_way, strict=True)) / len(rows),
-                "third": apart.count(_THIRD) / len(rows),
+                "third": three_way.count(_THIRD) / len(rows),
             }
         )
     return pa.Table.from_pylist(table_rows)
