@@ -35,28 +35,38 @@ def group(size: int) -> list[dict[str, str]]:
     return [{**one, "RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(size)]
 
 
-def _rank(script: str, arguments: Sequence[str], place: dict[str, str]) -> None:
+def _rank(script: str, arguments: Sequence[str], place: dict[str, str], output: str) -> None:
     for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"):
         os.environ.pop(name, None)
     os.environ.update(place, OMP_NUM_THREADS="1")
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.dup2(nowhere, 2)
+    os.dup2(os.open(output, os.O_WRONLY | os.O_CREAT), 1)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     sys.exit(importlib.import_module(f"training.{script}").main(list(arguments)))
 
 
-def start(arguments: Sequence[str], size: int, script: str = "finetune") -> list[ForkServerProcess]:
-    """Begin a run of a script of training/ by `size` processes; one is no group."""
+def start(
+    arguments: Sequence[str], size: int, script: str = "finetune", output: Path | None = None
+) -> list[ForkServerProcess]:
+    """Begin a run of a script of training/ by `size` processes; one is no group.
+
+    What they print goes to the files 0, 1, … of the folder `output`.
+    """
     places: list[dict[str, str]] = group(size) if size > 1 else [{}]
-    processes = [_SERVER.Process(target=_rank, args=(script, arguments, place)) for place in places]
+    processes = []
+    for rank, place in enumerate(places):
+        file = os.devnull if output is None else os.fspath(output / str(rank))
+        process = _SERVER.Process(target=_rank, args=(script, arguments, place, file))
+        processes.append(process)
     for process in processes:
         process.start()
     return processes
 
 
-def finish(arguments: Sequence[str], size: int) -> None:
+def finish(
+    arguments: Sequence[str], size: int, script: str = "finetune", output: Path | None = None
+) -> None:
     """Do a run to its end."""
-    processes = start(arguments, size)
+    processes = start(arguments, size, script, output)
     for process in processes:
         process.join(PATIENCE)
     codes = [process.exitcode for process in processes]

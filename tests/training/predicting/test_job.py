@@ -201,17 +201,17 @@ def test_a_run_that_broke_off_goes_on_at_its_version(house, tuned, whole, tmp_pa
 @pytest.mark.slow
 def test_two_processes_are_killed_and_one_goes_on(tuned, tmp_path):
     house = House(os.fspath(tmp_path / "lake"), tuned, tmp_path / "state")
-    arrow.append(house.lake, "adept_items", items(copies=5), job="test")
+    arrow.append(house.lake, "adept_items", items(copies=3), job="test")
     more = ("model=models:/adept/1", "table=adept_items", "chunk=40")
     log = Path(house.lake) / "predictions" / "_delta_log"
     words = house.arguments(*more)
     ranks.kill(words, 2, lambda: len(list(log.glob("*.json"))) >= 4, "predict")
     done = arrow.history(house.lake, "predictions")
-    assert 4 <= len(done) < 30
+    assert 4 <= len(done) < 19
     result = house.predict()
-    assert 0 < result["rows_now"] < result["rows"] == 1215
+    assert 0 < result["rows_now"] < result["rows"] == 737
     mine = house.rows(result["run_id"])
-    assert len({(row["edition"], row["item_id"]) for row in mine}) == len(mine) == 1215
+    assert len({(row["edition"], row["item_id"]) for row in mine}) == len(mine) == 737
     # The same as one process gives that was never killed, to the last digit.
     house.folder = tmp_path / "alone"
     alone = house.rows(house.predict()["run_id"])

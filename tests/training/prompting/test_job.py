@@ -3,10 +3,7 @@ from __future__ import annotations
 import json
 import logging
 import math
-import os
 import shutil
-import subprocess
-import sys
 
 import pyarrow.parquet as pq
 import pytest
@@ -15,7 +12,7 @@ import conf
 from analysis import prompts as analysis
 from conf import UserError
 from etl.lake import arrow
-from tests.training.ranks import PATIENCE, group
+from tests.training import ranks
 from training.prompting import job
 from training.prompting.job import prompt
 from training.prompting.scores import cells, class_table
@@ -265,25 +262,11 @@ def test_mistakes_are_told_before_weights_are_read(asked, bert, monkeypatch):
 def test_two_processes_answer_as_one(asked, bert, tmp_path):
     alone = asked(bert, *TWO_SHOT, "cache=none")
     out = tmp_path / "two"
-    command = [sys.executable, os.fspath(conf.ROOT / "training" / "prompt.py"), *TWO_SHOT]
-    command += [f"model={bert}", f"lake={asked.lake}", f"out={out}", "tracking=none"]
-    command += ["batch_size=4", "cache=none"]
-    processes = [
-        subprocess.Popen(
-            command,
-            cwd=tmp_path,
-            env={**os.environ, **place},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for place in group(2)
-    ]
-    ended = [process.communicate(timeout=PATIENCE) for process in processes]
-    assert [process.returncode for process in processes] == [0, 0], ended
+    words = [*TWO_SHOT, f"model={bert}", f"lake={asked.lake}", f"out={out}", "tracking=none"]
+    ranks.finish([*words, "batch_size=4", "cache=none"], 2, "prompt", tmp_path)
     # The first speaks for both.
-    assert "| average |" in ended[0][0]
-    assert not ended[1][0]
+    assert "| average |" in (tmp_path / "0").read_text()
+    assert not (tmp_path / "1").read_text()
     (one,), (two,) = (
         [pq.read_table(path) for path in folder.glob("*/predictions.parquet")]
         for folder in (asked.out, out)
