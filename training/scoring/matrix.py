@@ -58,8 +58,8 @@ def matrix(predictions: pa.Table) -> pa.Table:
     if not predictions.num_rows:
         raise ValueError("no predictions")
     cells_scored = []
-    for key, rows in _frame(predictions).groupby(list(_CELL), sort=False, dropna=False):
-        same = dict(zip(_CELL, key, strict=True))
+    for _, rows in _frame(predictions).groupby(list(_CELL), sort=False, dropna=False):
+        same = dict(rows[list(_CELL)].iloc[0])
         same["edition"] = "+".join(sorted(set(rows["edition"].map(str))))
         gold, guesses = rows["gold"].tolist(), rows["predicted"].tolist()
         if not any(guesses):
@@ -181,14 +181,15 @@ def answers_by_group(predictions: pa.Table, groups: Mapping[str, str]) -> pa.Tab
         ValueError: no item has a group.
     """
     frame = _frame(predictions, groups)
-    counts = pd.crosstab([frame["group"], frame["gold"]], frame["answer"])
-    return pa.Table.from_pylist(
-        [
-            {"group": group, "gold": gold, "answer": answer, "rows": rows, "share": rows / total}
-            for (group, gold), total in counts.sum(axis=1).items()
-            for answer, rows in counts.loc[group, gold].items()
-        ]
-    )
+    totals = Counter(zip(frame["group"], frame["gold"], strict=True))
+    counts = Counter(zip(frame["group"], frame["gold"], frame["answer"], strict=True))
+    table_rows = []
+    for (group, gold), total in sorted(totals.items()):
+        for answer in sorted(frame["answer"].unique()):
+            rows = counts[group, gold, answer]
+            row = {"group": group, "gold": gold, "answer": answer, "rows": rows}
+            table_rows.append({**row, "share": rows / total})
+    return pa.Table.from_pylist(table_rows)
 
 
 def f1_by_group(predictions: pa.Table, groups: Mapping[str, str]) -> pa.Table:
