@@ -72,13 +72,13 @@ def compare(module: str, settings: Mapping[str, Any]) -> None:
     fast = sanitized.load("etl.parsing.fast._fast", module)
     lines = Path(settings["text"]).read_bytes().split(b"\n\n")[:20_000]
     draw = random.Random(settings["seed"])
-    whole, *halves = (fast.Extractor(tables(settings["model"])) for _ in range(3))
+    undivided, *halves = (fast.Extractor(tables(settings["model"])) for _ in range(3))
     progress = sanitized.Progress("inputs", settings["inputs"])
     for number in range(settings["inputs"]):
         data = mutate(draw, draw.choice(lines))
-        check(whole, data, bool(number & 1))
+        check(undivided, data, bool(number & 1))
         halves[(number & 2) // 2].feed(data, bool(number & 1))
         if progress.at(number + 1) or (number + 1) % _DRAINED_EVERY == 0:
             first, second = map(counted_pairs, halves)
-            if counted_pairs(whole) != first + second:
+            if counted_pairs(undivided) != first + second:
                 raise AssertionError("two halves counted other pairs than the whole")

@@ -22,7 +22,7 @@ from analysis.semantics.evaluate import evaluate, summarise
 from analysis.semantics.job import run_items
 from benchmarks import harness, results
 from benchmarks.harness import Case
-from benchmarks.papers_runs import Progress, do, experiments, states
+from benchmarks.papers_runs import do, experiments, states
 from benchmarks.results import Figures
 from conf import JobFailed, setting
 from training.markdown_table import markdown
@@ -211,20 +211,6 @@ def _runs(row: dict[str, Any]) -> int:
     return int(row.get("runs", len(row.get("scores", {}).get("valid", ())) or 1))
 
 
-def _experiment(progress: Progress) -> dict[str, Any]:
-    return {
-        "name": progress.experiment.name,
-        "cells": progress.experiment.cells,
-        "command": progress.experiment.command,
-        "estimate": progress.experiment.hours,
-        "runs": progress.experiment.runs(),
-        "finished": progress.finished,
-        "hours": progress.hours,
-        "begun_hours": progress.begun_hours,
-        "share": progress.share,
-    }
-
-
 # ---------------------------------------------------------------------------------------- the page
 
 
@@ -242,7 +228,7 @@ def mean(values: Sequence[float]) -> str:
     return f"{100 * middle:.1f} ± {100 * reach:.1f}"
 
 
-def state(experiment: Figures) -> tuple[str, str]:
+def progress_text(experiment: Figures) -> tuple[str, str]:
     """How far an experiment is, and its hours, in words."""
     finished = experiment["finished"]
     if finished >= experiment["runs"]:
@@ -270,7 +256,7 @@ def context(figures: Figures) -> dict[str, Any]:
         "least": min(cells["rows"].to_pylist()) if cells else 0,
         "matrix": markdown(matrix.grid(cells)) if cells else "",
         "classes": [name for name in order if name in known],
-        "by_hours": [(experiment, *state(experiment)) for experiment in by_hours],
+        "by_hours": [(experiment, *progress_text(experiment)) for experiment in by_hours],
         "unfinished": [e["command"] for e in by_hours if e["finished"] < e["runs"]],
     }
 
@@ -283,9 +269,9 @@ def measured(settings: Settings) -> Figures:
     """
     selected = experiments(settings.only)
     if settings.run:
-        for progress in states(settings.tracking, selected):
-            if not progress.done:
-                do(progress, settings.lake, settings.tracking, settings.models, settings.out)
+        for experiment, state in zip(selected, states(settings.tracking, selected), strict=True):
+            if state["finished"] < state["runs"]:
+                do(experiment, settings.lake, settings.tracking, settings.models, settings.out)
     runs = find_runs(settings.tracking)
     rows = {
         "classified": classified(runs),
@@ -293,10 +279,10 @@ def measured(settings: Settings) -> Figures:
         "transferred": transferred(settings.lake, runs),
         "prompted": prompted(settings.lake, runs),
     }
-    all_progress = states(settings.tracking, selected)
-    if not any(rows.values()) and not any(p.finished or p.share for p in all_progress):
+    progress = states(settings.tracking, selected)
+    if not any(rows.values()) and not any(row["finished"] or row["share"] for row in progress):
         raise JobFailed(f"tracking={settings.tracking}: no finished run. {runs.note}")
-    rows["experiments"] = [_experiment(progress) for progress in all_progress]
+    rows["experiments"] = progress
     return merged(results.recorded().get("papers", {}), rows)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from benchmarks.results import Figures
 from conf import ROOT, JobFailed, UserError
 
 _FILE = Path(__file__).with_name("papers.yaml")
@@ -107,28 +108,22 @@ def experiments(names: Sequence[str] = ()) -> list[Experiment]:
     return sorted(selected, key=lambda experiment: (-experiment.hours, experiment.name))
 
 
-@dataclass(frozen=True)
-class Progress:
-    """How far an experiment is: finished runs of how many, hours of the clock that they took, and
-    of a run that is not finished its hours and the share of its epochs."""
-
-    experiment: Experiment
-    finished: int
-    hours: float
-    begun_hours: float = 0.0
-    share: float = 0.0
-
-    @property
-    def done(self) -> bool:
-        """Whether every run is finished."""
-        return self.finished >= self.experiment.runs()
-
-
-def states(tracking: str, selected: Iterable[Experiment]) -> list[Progress]:
-    """The progress of each experiment, by the runs of an MLflow store; of equal runs the newest
-    counts."""
+def states(tracking: str, selected: Iterable[Experiment]) -> list[Figures]:
+    """The progress of each experiment, by the runs of an MLflow store (of equal runs the newest):
+    finished runs of how many, the hours of the clock that they took, and of a run that is not
+    finished its hours and the share of its epochs."""
     runs = _stored(tracking)
-    return [_progress(experiment, runs) for experiment in selected]
+    return [
+        {
+            "name": experiment.name,
+            "cells": experiment.cells,
+            "command": experiment.command,
+            "estimate": experiment.hours,
+            "runs": experiment.runs(),
+            **_progress(experiment, runs),
+        }
+        for experiment in selected
+    ]
 
 
 def _stored(tracking: str) -> list[Any]:
@@ -142,7 +137,7 @@ def _stored(tracking: str) -> list[Any]:
     return sorted(runs, key=lambda run: -run.info.start_time)
 
 
-def _progress(experiment: Experiment, runs: Iterable[Any]) -> Progress:
+def _progress(experiment: Experiment, runs: Iterable[Any]) -> Figures:
     parameters = experiment.parameters()
     finished: dict[tuple[str, ...], float] = {}
     begun = share = 0.0
@@ -161,17 +156,17 @@ def _progress(experiment: Experiment, runs: Iterable[Any]) -> Progress:
             rate = run.data.metrics.get("train/samples_per_second", 0.0)
             samples = share * float(params["epochs"]) * float(params.get("train_examples", 0))
             begun = samples / rate / 3600 if rate else 0.0
-    return Progress(experiment, len(finished), sum(finished.values()), begun, share)
+    hours = sum(finished.values())
+    return {"finished": len(finished), "hours": hours, "begun_hours": begun, "share": share}
 
 
-def do(progress: Progress, lake: str, tracking: str, models: str, out: str) -> None:
+def do(experiment: Experiment, lake: str, tracking: str, models: str, out: str) -> None:
     """Run the command, which goes on where an earlier one stopped: from a checkpoint, or from the
     answers that were kept.
 
     Raises:
         JobFailed: the command failed.
     """
-    experiment = progress.experiment
     folder = Path(out).absolute() / experiment.name
     words = [word.format(models=Path(models).absolute()) for word in experiment.settings]
     words += [f"lake={Path(lake).absolute()}", f"tracking={tracking}", f"out={folder}"]

@@ -7,20 +7,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from benchmarks.inputs import texts_of, units_of
+from benchmarks.inputs import texts_of, unit_batch
 from benchmarks.processes import planted_loss, timed
 from benchmarks.sides import Pairs, Reading, digest, measure, pairs_of
 from etl.amod import reading, tasks
 from etl.amod.columns import HYPHENS, count_pairs, occurrences
 from etl.amod.rules import CLEAN, ReadingRules, Token
 from etl.amod.settings import Settings
-from etl.amod.units import UNITS
 from etl.corpora import wikipedia
 from etl.corpora.files import open_input
 from etl.corpora.wikitext import running_text
@@ -115,8 +114,7 @@ def task(dump: str) -> Reading:
     setattr(parser, "parse", _timed_iterator(parser.parse, parsing, "parse"))  # noqa: B010
     nlp = vars(parser)["_nlp"]
     nlp.pipe = _timed_iterator(nlp.pipe, stages, "pipe")
-    rows = [{"file": 0, **asdict(unit)} for unit in units_of(dump)]
-    batch = pa.RecordBatch.from_pylist(rows, schema=UNITS)
+    batch = unit_batch(dump)
     with timed() as documents_read:
         documents = list(reading.read_units([batch], settings))
     with timed(subject=True) as parsed:

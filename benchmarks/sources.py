@@ -32,7 +32,7 @@ from deltalake import DeltaTable
 
 from benchmarks import harness
 from benchmarks.harness import Bound, Case, Exact
-from benchmarks.inputs import make_parts
+from benchmarks.inputs import make_parts, unit_batch
 from benchmarks.interleaving import interleaved
 from benchmarks.jobs import stored_bytes
 from benchmarks.killing import Command
@@ -45,7 +45,6 @@ from etl.amod import reading, tasks
 from etl.amod.adjacent import AdjacentCounter
 from etl.amod.kernel import PairCounter
 from etl.amod.settings import Settings as ExtractionSettings
-from etl.amod.units import UNITS
 from etl.corpora.blocks import blocks
 from etl.corpora.files import open_input
 from etl.lake import actions, arrow, upkeep
@@ -95,13 +94,6 @@ def _cpu(act: Callable[[], Any], *, subject: bool = False) -> float:
     return timing.cpu
 
 
-def units_of(path: Path) -> pa.RecordBatch:
-    """A file as one unit of work."""
-    size = path.stat().st_size
-    unit = {"file": 0, "path": str(path), "bytes": size, "start": 0, "end": size}
-    return pa.RecordBatch.from_pylist([unit], schema=UNITS)
-
-
 def texts_file(settings: Settings, folder: Path) -> Path:
     """The Parquet file of generated texts."""
     path = folder / "texts.parquet"
@@ -116,7 +108,7 @@ def texts_file(settings: Settings, folder: Path) -> Path:
 def measure_reading(settings: Settings, folder: Path) -> Figures:
     """Parquet to staged rows, against pyarrow's reading of the same column."""
     path = texts_file(settings, folder)
-    batch = units_of(path)
+    batch = unit_batch(str(path))
     task = tasks.Task.of(load(ExtractionSettings, ["source=text", f"input={path}"]))
 
     def ours() -> int:
@@ -210,7 +202,7 @@ def measure_relations(settings: Settings, folder: Path) -> Figures:
     """Tasks that can count further relations, asked for none, against the kernel without them."""
     megabytes = settings.relations_mb
     (path,) = make_parts(folder, megabytes, 1)
-    batch, words = units_of(path), ["source=depcc", f"input={path}"]
+    batch, words = unit_batch(str(path)), ["source=depcc", f"input={path}"]
     alone = tasks.Task.of(load(ExtractionSettings, words))
     relations = f"relations=amod,{','.join(RELATIONS)}"
     every = tasks.Task.of(load(ExtractionSettings, [*words, relations]))

@@ -185,11 +185,16 @@ def test_a_function_in_a_process_of_its_own():
         call("math:sqrt", -1)
 
 
-def test_command_lines_of_earlier_versions_work():
+def test_command_lines_of_earlier_versions_work(capsys):
     command = [sys.executable, "-m", "benchmarks.adept", "--help"]
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert "is now python -m benchmarks adept" in result.stderr
     assert "sizes" in result.stdout
+
+    assert main(["fast_mutations", "--help"]) == 0
+    assert "fast_mutations is now python -m benchmarks fast mutations" in capsys.readouterr().err
+    assert main(["engines", "cases=[trees]"]) == 2
+    assert "cases= is now parts=" in capsys.readouterr().err
 
 
 def test_the_command_line_lists_cases(capsys):

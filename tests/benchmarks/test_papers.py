@@ -116,12 +116,12 @@ def test_the_progress_is_that_of_the_store(tmp_path, empty_store):
     metrics = {"train/epoch": 10.0, "train/samples_per_second": 20.0}
     client.log_batch(begun, metrics=[Metric(k, v, 3_000, 1) for k, v in metrics.items()])
     (one,) = states(uri, [experiment])
-    assert not one.done and one.share == pytest.approx(10 / 25)
-    assert one.begun_hours == pytest.approx(10 * 7_200 / 20 / 3_600)
+    assert one["finished"] == 0 and one["share"] == pytest.approx(10 / 25)
+    assert one["begun_hours"] == pytest.approx(10 * 7_200 / 20 / 3_600)
     client.set_terminated(finished, "FINISHED", 1_000 + 3_600_000)
     (one,) = states(uri, [experiment])
-    assert one.done and one.hours == pytest.approx(1.0)
-    assert not states(f"sqlite:///{tmp_path / 'none.db'}", [experiment])[0].done
+    assert one["finished"] == one["runs"] and one["hours"] == pytest.approx(1.0)
+    assert not states(f"sqlite:///{tmp_path / 'none.db'}", [experiment])[0]["finished"]
 
 
 def test_what_was_recorded_stays_until_as_many_runs_take_its_place():
