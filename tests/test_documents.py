@@ -26,11 +26,11 @@ JOB = re.compile(
 
 def anchors(page: Path) -> set[str]:
     """The anchors that GitHub gives the headings of a page."""
-    found = set()
+    slugs = set()
     for heading in re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE):
-        kept = re.sub(r"[^\w\- ]", "", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower())
-        found.add(kept.replace(" ", "-"))
-    return found
+        slug = re.sub(r"[^\w\- ]", "", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower())
+        slugs.add(slug.replace(" ", "-"))
+    return slugs
 
 
 def broken_links(page: Path) -> list[str]:
@@ -52,11 +52,11 @@ def broken_links(page: Path) -> list[str]:
 
 def commands(text: str) -> list[str]:
     """The commands of a page's bash blocks, continued lines joined."""
-    found = []
+    lines_of_jobs = []
     for block in re.findall(r"```bash\n(.*?)```", text, re.DOTALL):
         lines = block.replace("\\\n", " ").splitlines()
-        found += [line.strip() for line in lines if JOB.search(line.split(" # ")[0])]
-    return found
+        lines_of_jobs += [line.strip() for line in lines if JOB.search(line.split(" # ")[0])]
+    return lines_of_jobs
 
 
 def check(command: str) -> None:
@@ -139,10 +139,10 @@ def test_jobs_take_the_commands_of_the_page(page, checkout):
 
 def test_the_readme_has_commands_of_every_kind():
     text = "\n".join(commands((ROOT / "README.md").read_text(encoding="utf-8")))
-    found = {job for job, _ in JOB.findall(text)}
+    jobs = {job for job, _ in JOB.findall(text)}
     assert "adnominal" in {name for _, name in JOB.findall(text)}
-    assert {"etl/build_plane.py", "etl/annotate_adept.py", "training/finetune.py"} <= found
-    assert {"-m etl.lake", "-m analysis.export"} <= found
+    assert {"etl/build_plane.py", "etl/annotate_adept.py", "training/finetune.py"} <= jobs
+    assert {"-m etl.lake", "-m analysis.export"} <= jobs
 
 
 def test_broken_links_are_seen(tmp_path):
