@@ -104,7 +104,7 @@ def classifier(
         raise UserError(f"model={source.name}: it generates texts; expected one that classifies")
     if precision == "fp16" and not torch.cuda.is_available():
         raise UserError("precision=fp16: there is no GPU here; expected fp32 or bf16 on a CPU")
-    learner = _learner(source, max_length)
+    learner = learner_of(source, max_length)
     kinds = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
     dtype = kinds.get(precision, "auto")
 
@@ -129,8 +129,12 @@ def classifier(
     return Classifier(source, model, learner, sharded)
 
 
-def _learner(source: ModelSource, max_length: int | None) -> PairLearner:
-    """The learner that makes batches for a model, in the form that it was trained on."""
+def learner_of(source: ModelSource, max_length: int | None) -> PairLearner:
+    """The learner that makes batches for a model, in the form that it was trained on.
+
+    Raises:
+        UserError: a `max_length` that the model does not take.
+    """
     trained = source.trained
     dataset = Dataset("", "", "", "", source.labels, {}, ())
     learnt = trained.max_length if trained is not None else None

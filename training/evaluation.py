@@ -59,13 +59,11 @@ class Batches:
 
 @dataclass
 class _Share:
-    """The results of one process."""
+    """The results of one process; `sums` are of the terms of the loss, and has their number."""
 
     rows: list[Ids] = field(default_factory=list)
     logits: Any = None
     texts: list[str] = field(default_factory=list)
-    loss: float = 0.0
-    terms: int = 0
     sums: Counter[str] = field(default_factory=Counter)
 
 
@@ -105,8 +103,8 @@ def evaluate(
             share.rows.append(rows)
             share.texts += texts
             if labels is not None:
-                share.loss += float(loss_sum(logits, labels))
-                share.terms += int((labels != IGNORED).sum())
+                share.sums["terms"] += int((labels != IGNORED).sum())
+                share.sums.update({"loss": float(loss_sum(logits, labels))})
                 share.sums.update(learner.sums(logits, labels))
             if kind == "classification":
                 # Kept on the device, so that the next batch need not wait for a GPU.
@@ -121,12 +119,12 @@ def _joined(shares: Sequence[_Share], kind: str) -> Evaluation:
     place = np.argsort(
         np.concatenate([rows for share in shares for rows in share.rows]), kind="stable"
     )
-    terms = sum(share.terms for share in shares)
-    loss = sum(share.loss for share in shares) / terms if terms else None
     sums: Counter[str] = Counter()
     for share in shares:
         sums.update(share.sums)
-    means = {name: value / max(1, terms) for name, value in sums.items()}
+    terms = sums.pop("terms", 0)
+    means: dict[str, float] = {name: value / terms for name, value in sums.items() if terms}
+    loss = means.pop("loss", None)
     if kind == "masked":
         return Evaluation(None, None, loss, means)
     if kind == "seq2seq":

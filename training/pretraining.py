@@ -85,10 +85,10 @@ class Settings(Training, _Model):
             )
         if not 0 < self.share <= 1:
             raise UserError(f"share={self.share:g}: expected more than 0, and 1 at most")
-        if not 0 < self.validation < 1:
-            raise UserError(f"validation={self.validation:g}: expected a share between 0 and 1")
-        if not 0 < self.mask < 1:
-            raise UserError(f"mask={self.mask:g}: expected a share between 0 and 1")
+        for name in ("validation", "mask"):
+            if not 0 < getattr(self, name) < 1:
+                value = getattr(self, name)
+                raise UserError(f"{name}={value:g}: expected a share between 0 and 1")
         if not 0 <= self.dropout < 1:
             raise UserError(f"dropout={self.dropout:g}: expected 0 or more and less than 1")
 

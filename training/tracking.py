@@ -153,17 +153,9 @@ class Tracker:
         from mlflow.exceptions import MlflowException
 
         client = MlflowClient(tracking_uri=self.uri)
-        experiment = client.get_experiment_by_name(self._name)
-        if experiment is None:
-            try:
-                self.experiment_id = client.create_experiment(
-                    self._name, artifact_location=beside(str(self.uri))
-                )
-            except MlflowException:
-                # Another run made it in the meantime.
-                self.experiment_id = client.get_experiment_by_name(self._name).experiment_id
-        else:
-            self.experiment_id = experiment.experiment_id
+        with contextlib.suppress(MlflowException):  # It exists already.
+            client.create_experiment(self._name, artifact_location=beside(str(self.uri)))
+        self.experiment_id = client.get_experiment_by_name(self._name).experiment_id
         self.client = client
 
     def earlier(self, run_id: str) -> Run:
@@ -369,10 +361,10 @@ def draw_confusion(axes: Any, counts: Any, labels: Sequence[str]) -> None:
     from sklearn.metrics import ConfusionMatrixDisplay
 
     shares = counts / counts.sum(axis=1, keepdims=True).clip(min=1)
-    shown = ConfusionMatrixDisplay(shares, display_labels=labels)
+    display = ConfusionMatrixDisplay(shares, display_labels=labels)
     limits = {"vmin": 0.0, "vmax": 1.0}
-    shown.plot(ax=axes, cmap="Blues", colorbar=False, xticks_rotation=45, im_kw=limits)
-    for text, count in zip(shown.text_.flat, counts.flat, strict=True):
+    display.plot(ax=axes, cmap="Blues", colorbar=False, xticks_rotation=45, im_kw=limits)
+    for text, count in zip(display.text_.flat, counts.flat, strict=True):
         text.set_text(count)
     axes.set(xlabel="predicted", ylabel="gold")
 

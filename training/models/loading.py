@@ -123,7 +123,6 @@ class ModelSource:
     labels: tuple[str, ...]
     generates: bool
     trained: Trained | None
-    version: str | None = None
     run_id: str | None = None
 
     @property
@@ -179,18 +178,18 @@ def resolve(uri: str, tracking: str | None = None) -> ModelSource:
     return _described(uri if folder is None else os.fspath(folder), uri.rstrip("/") or uri)
 
 
-def _described(path: str, name: str, **known: str | None) -> ModelSource:
+def _described(path: str, name: str, run_id: str | None = None) -> ModelSource:
     folder = Path(path)
     record = Trained.read(folder) if folder.is_dir() else None
     if (folder / "vocabulary.json").is_file():
         _check_safetensors(folder, name)
-        return ModelSource(path, name, (), True, record, **known)
+        return ModelSource(path, name, (), True, record, run_id)
     config = find(path).config
     labels = tuple(str(config.id2label[at]) for at in range(len(config.id2label)))
     if record is not None and record.instruction is not None:
         # A language model knows no classes, but those that it was taught to choose among.
-        return ModelSource(path, name, record.labels, not record.labels, record, **known)
-    return ModelSource(path, name, labels, False, record, **known)
+        return ModelSource(path, name, record.labels, not record.labels, record, run_id)
+    return ModelSource(path, name, labels, False, record, run_id)
 
 
 def _check_safetensors(folder: Path, name: str) -> None:
@@ -276,11 +275,9 @@ def _registered(client: Any, uri: str, match: re.Match[str], tracking: str) -> M
         ) from error
     full = f"models:/{name}/{version.version}"
     if version.model_id:
-        return _logged(client, version.model_id, full, tracking, version=str(version.version))
+        return _logged(client, version.model_id, full, tracking)
     folder = _local(client.get_model_version_download_uri(name, version.version), full, tracking)
-    return _described(
-        _weights(folder, full), full, version=str(version.version), run_id=version.run_id
-    )
+    return _described(_weights(folder, full), full, version.run_id)
 
 
 def _of_run(client: Any, uri: str, match: re.Match[str], tracking: str) -> ModelSource:
@@ -295,12 +292,10 @@ def _of_run(client: Any, uri: str, match: re.Match[str], tracking: str) -> Model
     return _logged(client, models[match["name"]].model_id, uri, tracking)
 
 
-def _logged(
-    client: Any, model_id: str, name: str, tracking: str, *, version: str | None = None
-) -> ModelSource:
+def _logged(client: Any, model_id: str, name: str, tracking: str) -> ModelSource:
     model = client.get_logged_model(model_id)
     folder = _local(model.artifact_location, name, tracking)
-    return _described(_weights(folder, name), name, version=version, run_id=model.source_run_id)
+    return _described(_weights(folder, name), name, model.source_run_id)
 
 
 def _local(location: str, name: str, tracking: str) -> Path:

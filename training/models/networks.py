@@ -37,10 +37,8 @@ class Config:
 
     `embedding` is the width of token embeddings and, in a Transformer, of every layer's output;
     `hidden` the state of a GRU or the inner width of a Transformer's feed-forward blocks. Sizes of
-    vocabularies include the four special tokens, `max_target` the end of the text.
-
-    `beam` is how many answers are followed at once (1: greedily); they compete by the sum of their
-    tokens' log-probabilities over ``length ** length_penalty``, the end counted.
+    vocabularies include the four special tokens, `max_target` the end of the text. `beam` is how
+    many answers are followed at once (1: greedily).
     """
 
     architecture: str
@@ -55,12 +53,6 @@ class Config:
     max_target: int
     beam: int = 1
     length_penalty: float = 1.0
-
-
-class Output(NamedTuple):
-    """What `forward` gives, as models of transformers have it."""
-
-    logits: Tensor
 
 
 def _shifted(labels: Tensor) -> Tensor:
@@ -96,14 +88,14 @@ class GRU(nn.Module):  # type: ignore[misc]
         self.dropout = nn.Dropout(config.dropout)
         self.out = nn.Linear(size, config.target_size)
 
-    def forward(self, input_ids: Tensor, attention_mask: Tensor, labels: Tensor) -> Output:
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, labels: Tensor) -> Tensor:
         """Logits [batch, target, vocabulary], each from the labels before it.
 
         `input_ids` and `attention_mask` are [batch, source], `labels` [batch, target].
         """
         memory, state = self._encode(input_ids, attention_mask)
         states, _ = self.decoder(self.target(_shifted(labels)), state)
-        return Output(self._attend(states, memory, attention_mask))
+        return self._attend(states, memory, attention_mask)
 
     def _encode(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """The outputs, and the state after each sentence's last token, [1, batch, hidden]."""
@@ -263,14 +255,14 @@ class Transformer(nn.Module):  # type: ignore[misc]
             x = layer(x, mask)
         return x
 
-    def forward(self, input_ids: Tensor, attention_mask: Tensor, labels: Tensor) -> Output:
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, labels: Tensor) -> Tensor:
         """As `GRU.forward`."""
         mask = attention_mask[:, None, None, :].bool()
         memory = self._encode(input_ids, mask)
         x = self._embedded(_shifted(labels), self.target, self.target_position)
         for layer in self.decoder:
             x, _ = layer(x, layer.cross.keys_values(memory), mask)
-        return Output(self.out(x))
+        return self.out(x)
 
     def decoder_of(self, input_ids: Tensor, attention_mask: Tensor, copies: int = 1) -> Decoder:
         """As `GRU.decoder_of`; keys and values of earlier tokens are kept, not computed again."""
@@ -329,7 +321,7 @@ def scores(
     """What answers compete by, [batch]: log-probability over ``length ** length_penalty``."""
     ended = (answers == END).long().cumsum(dim=1) - (answers == END).long()
     labels = answers.masked_fill(ended > 0, IGNORED)
-    chances = model(input_ids, attention_mask, labels).logits.float().log_softmax(dim=-1)
+    chances = model(input_ids, attention_mask, labels).float().log_softmax(dim=-1)
     known = labels != IGNORED
     log_probabilities = chances.gather(2, labels.clamp(min=0)[:, :, None])[:, :, 0].masked_fill(
         ~known, 0.0

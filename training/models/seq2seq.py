@@ -219,7 +219,7 @@ class Seq2SeqLearner(Learner):
 
     def logits(self, model: Any, batch: Mapping[str, Any]) -> Any:
         """Of each target token, teacher-forced, and word."""
-        return model(**batch).logits
+        return model(**batch)
 
     def texts(self, model: Any, batch: Mapping[str, Any]) -> list[str]:
         # Processes that share out the weights have to take every step together.

@@ -83,8 +83,10 @@ def load(settings: Settings) -> Items:
     }
     rows = task.prompted(pa.table(columns).append_column("origin", [examples.origin]), settings)
     # A table none of whose rows is asked is not a source.
-    asked = {*rows["origin"].to_pylist()} | {*range(len(dataset.sources))} - {*examples.origin}
-    sources = [source for at, source in enumerate(dataset.sources) if at in asked]
+    asked_sources = {*rows["origin"].to_pylist()} | {*range(len(dataset.sources))} - {
+        *examples.origin
+    }
+    sources = [source for at, source in enumerate(dataset.sources) if at in asked_sources]
     rows = rows.drop_columns("origin")
     if settings.limit is not None:
         by = PROMPTS[settings.task].group or "fold"

@@ -57,11 +57,7 @@ class Verbaliser:
 
     def label(self, place: int) -> int:
         """The label of the word at `place` in `all`."""
-        for label, label_words in enumerate(self.words):
-            if place < len(label_words):
-                return label
-            place -= len(label_words)
-        raise IndexError(place)
+        return [label for label, words in enumerate(self.words) for _ in words][place]
 
 
 @dataclass(frozen=True)

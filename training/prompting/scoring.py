@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -25,7 +26,7 @@ from training.models.instructions import choice_scores, completed
 from training.models.pretrained import Pretrained, load_pretrained, longest
 from training.prompting.cache import Answer
 from training.prompting.items import Question
-from training.prompting.prompts import Cloze, Prompt, Verbaliser
+from training.prompting.prompts import Cloze
 
 _CHUNK = 1024
 
@@ -185,26 +186,24 @@ class Masked(LanguageModel):
 
     def check(self, questions: Sequence[Question]) -> dict[str, list[str]]:
         left_out: dict[str, list[str]] = {}
-        for prompt, verbaliser, cloze in _probes(questions):
-            ids = self._words(cloze)
-            name = f"{prompt.name}, {verbaliser.name}"
-            for label, words in enumerate(verbaliser.words):
-                places = [at for at in range(len(ids)) if verbaliser.label(at) == label]
-                if all(ids[at] is None for at in places):
-                    raise UserError(self._refusal(name, words, cloze))
-                for at in places:
-                    if ids[at] is None:
-                        left_out.setdefault(name, []).append(cloze.words[at])
-            single_tokens = [token for token in ids if token is not None]
-            if len(set(single_tokens)) < len(single_tokens):
-                shared = next(token for token in single_tokens if single_tokens.count(token) > 1)
-                words_alike = [
-                    word for word, token in zip(cloze.words, ids, strict=True) if token == shared
-                ]
-                raise UserError(
-                    f"model={self.name}: {' and '.join(words_alike)} of {name} are one token of "
-                    "it; expected words that it tells apart (verbalisers=)"
-                )
+        probes: dict[str, Question] = {}
+        for question in questions:
+            probes.setdefault(f"{question.prompt.name}, {question.verbaliser.name}", question)
+        for name, probe in probes.items():
+            tokens = dict(zip(probe.cloze.words, self._words(probe.cloze), strict=True))
+            for words in probe.verbaliser.words:
+                lacking = [word for word in words if tokens[word] is None]
+                if len(lacking) == len(words):
+                    raise UserError(self._refusal(name, words, probe.cloze))
+                if lacking:
+                    left_out.setdefault(name, []).extend(lacking)
+            for token, count in Counter(tokens.values()).items():
+                if token is not None and count > 1:
+                    words_alike = [word for word in tokens if tokens[word] == token]
+                    raise UserError(
+                        f"model={self.name}: {' and '.join(words_alike)} of {name} are one token "
+                        "of it; expected words that it tells apart (verbalisers=)"
+                    )
         return left_out
 
     def _refusal(self, name: str, words: Sequence[str], cloze: Cloze) -> str:
@@ -387,16 +386,6 @@ def _alone(places: Sequence[tuple[int, int]], start: int, length: int) -> int | 
     return word_places[0] if a >= start - 1 and b <= start + length else None
 
 
-def _probes(questions: Sequence[Question]) -> Iterator[tuple[Prompt, Verbaliser, Cloze]]:
-    """A question of each prompt and verbaliser."""
-    known = set()
-    for question in questions:
-        key = (question.prompt.name, question.verbaliser.name)
-        if key not in known:
-            known.add(key)
-            yield question.prompt, question.verbaliser, question.cloze
-
-
 def language_model(name: str, pretrained: Pretrained) -> LanguageModel:
     """The kind of language model that a configuration describes.
 
@@ -405,19 +394,12 @@ def language_model(name: str, pretrained: Pretrained) -> LanguageModel:
     """
     if getattr(pretrained.config, "is_encoder_decoder", False):
         return EncoderDecoder(name, pretrained)
-    architectures = pretrained.config.architectures or []
-    if any(
-        name_of_class.endswith(("ForCausalLM", "LMHeadModel")) for name_of_class in architectures
-    ):
-        return Causal(name, pretrained)
-    wrong = [
-        name_of_class
-        for name_of_class in architectures
-        if name_of_class.endswith(("Classification", "Answering"))
-    ]
-    if wrong:
-        raise UserError(
-            f"model={name}: {wrong[0]}, which has no language-model head; expected a masked, "
-            "causal or encoder-decoder language model"
-        )
+    for architecture in pretrained.config.architectures or []:
+        if architecture.endswith(("ForCausalLM", "LMHeadModel")):
+            return Causal(name, pretrained)
+        if architecture.endswith(("Classification", "Answering")):
+            raise UserError(
+                f"model={name}: {architecture}, which has no language-model head; expected a "
+                "masked, causal or encoder-decoder language model"
+            )
     return Masked(name, pretrained)

@@ -21,11 +21,11 @@ import conf
 from conf import JobFailed, UserError
 from conf.progress import Progress
 from training import grid, launch, predictions
-from training.answering import Classifier, classifier
+from training.answering import Classifier, classifier, learner_of
 from training.evaluation import Evaluation, figures_line
 from training.files import replace_text
 from training.models.loading import resolve
-from training.models.pretrained import find, longest
+from training.models.pretrained import longest
 from training.runs import Outcome, Plan, Runs, folder_name
 from training.scoring import label_map
 from training.scoring.label_map import Reading, Undefined
@@ -98,14 +98,15 @@ def prepare(settings: Settings) -> tuple[list[Cell], dict[tuple[str, str], str]]
     if len({model.source.name for model in models}) < len(models):
         raise UserError(f"models={settings.models}: the same model twice")
     targets = [
-        Target.of(key, settings.task.get(key), settings.lake, settings.limit, settings.seed)
+        Target(key, settings.task.get(key), settings.lake, settings.limit, settings.seed)
         for key in settings.tasks
     ]
     unused = set(settings.task) - set(settings.tasks)
     if unused:
         log.info("task.%s: not among tasks=, left out", ", task.".join(sorted(unused)))
     for model in models:
-        _check_length(model, settings.max_length)
+        if settings.max_length is not None and model.form != "text":
+            learner_of(model.source, settings.max_length)  # refuses a length that it does not take
     contents = {model.source.name: model.source.content() for model in models}
     cells, undefined = [], {}
     for model in models:
@@ -117,20 +118,6 @@ def prepare(settings: Settings) -> tuple[list[Cell], dict[tuple[str, str], str]]
     if not cells:
         raise UserError(f"nothing to score: {'; '.join(sorted(set(undefined.values())))}")
     return cells, undefined
-
-
-def _check_length(model: ScoredModel, limit: int | None) -> None:
-    if limit is None or model.form == "text":
-        return
-    pretrained = find(model.source.path)
-    longest_input, special = (
-        longest(pretrained),
-        pretrained.tokenizer.num_special_tokens_to_add(pair=True),
-    )
-    if not special < limit <= longest_input:
-        raise UserError(
-            f"max_length={limit}: expected {special + 1} to {longest_input} for {model.source.name}"
-        )
 
 
 def _cell(model: ScoredModel, target: Target, settings: Settings, content: str) -> Cell:

@@ -18,7 +18,7 @@ from training.scoring import label_map
 from training.scoring.label_map import HOLDS, OTHERWISE
 
 # How a cell is scored: in the labels of the task asked, or holds against does not hold.
-OWN, TWO_WAY = "the task's labels", "two-way"
+TASK_LABELS, TWO_WAY = "the task's labels", "two-way"
 
 _CELL = ("run_id", "model", "task", "scheme", "fold")
 _MATRIX = pa.schema(
@@ -65,9 +65,9 @@ def matrix(predictions: pa.Table) -> pa.Table:
         if not any(guesses):
             # Generated texts: right or wrong, without classes.
             texts = [text or "" for text in rows["text"]]
-            cells_scored.append({**same, "answers": OWN, **_share(gold, texts)})
+            cells_scored.append({**same, "answers": TASK_LABELS, **_share(gold, texts)})
             continue
-        cells_scored.append({**same, "answers": OWN, **_scores(gold, guesses)})
+        cells_scored.append({**same, "answers": TASK_LABELS, **_scores(gold, guesses)})
         two = _two_way(gold, guesses)
         if two is not None:
             cells_scored.append({**same, "answers": TWO_WAY, **_scores(*two)})

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from conf import UserError
@@ -14,39 +12,32 @@ from training.scoring.label_map import Undefined
 from training.tasks import Dataset, Examples, Form, Task
 
 
-@dataclass(frozen=True)
 class Target:
-    """A task that models are scored on: `key` is its name in tasks=, `part` the rows.
+    """A task that models are scored on, as ``task.KEY.*`` describes it.
 
-    `limit` rows at most, drawn by `seed` and item.
+    Attributes:
+        key: its name in tasks=.
+        name: that in ``task.name``: of its dataset, or pairs.
+        part: the rows that are asked, of which at most `limit` are drawn, by `seed` and item.
+
+    Raises:
+        UserError: an unknown task, or settings that it does not take.
     """
 
-    key: str
-    values: Mapping[str, Any]
-    part: str
-    lake: str
-    limit: int | None
-    seed: int
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         key: str,
         task_settings: Mapping[str, Any] | None,
         lake: str,
         limit: int | None,
         seed: int,
-    ) -> Target:
-        """The task that ``task.KEY.*`` describes.
-
-        Raises:
-            UserError: an unknown task, or settings that it does not take.
-        """
-        values = dict(task_settings or {})
-        part = str(values.pop("part", "test"))
-        values.setdefault("name", key)
-        target = cls(key, values, part, lake, limit, seed)
-        known = tasks.TASKS.get(target.name)
+    ) -> None:
+        values = {"name": key, "part": "test", **(task_settings or {})}
+        self.key, self.lake, self.limit, self.seed = key, lake, limit, seed
+        self.part, self.name = str(values.pop("part")), str(values["name"])
+        self._values = values
+        self._datasets: dict[Any, Dataset] = {}
+        known = tasks.TASKS.get(self.name)
         form = None if known is None else known.form_setting
         if form in values:
             raise UserError(
@@ -56,12 +47,6 @@ class Target:
             tasks.task(values)
         except UserError as error:
             raise UserError(f"task.{key}: {error}") from error
-        return target
-
-    @property
-    def name(self) -> str:
-        """The task's name in ``task.name``: that of its dataset, or pairs."""
-        return str(self.values["name"])
 
     def task(self, form: Form) -> Task:
         """The task, its items in a form.
@@ -72,7 +57,7 @@ class Target:
         put = tasks.TASKS[self.name].form_values(form)
         if put is None:
             raise Undefined("A model of noun and adjective alone reads no sentence.")
-        return tasks.task({**self.values, **put})
+        return tasks.task({**self._values, **put})
 
     def dataset(self, form: Form) -> Dataset:
         """The rows asked, as the task's one part, their texts in a form.
@@ -95,10 +80,6 @@ class Target:
         if key not in self._datasets:
             self._datasets[key] = task.load(self.lake)
         return self._datasets[key]
-
-    @cached_property
-    def _datasets(self) -> dict[Any, Dataset]:
-        return {}
 
     def _selected(self, dataset: Dataset) -> Examples:
         if self.part not in dataset.parts:

@@ -140,14 +140,14 @@ class Plane(LabelledTask):
                 "inference types, so that none can be another's example; expected shots=0, or "
                 "another scheme"
             )
-        kept = rows.filter(pc.is_in(rows["group"], value_set=complete["group"]))
-        if kept.num_rows < rows.num_rows:
+        complete_rows = rows.filter(pc.is_in(rows["group"], value_set=complete["group"]))
+        if complete_rows.num_rows < rows.num_rows:
             log.warning(
                 "left out: %d of %d items whose group has not all three inference types",
-                rows.num_rows - kept.num_rows,
+                rows.num_rows - complete_rows.num_rows,
                 rows.num_rows,
             )
-        return kept
+        return complete_rows
 
     def prompt_results(self, rows: pa.Table) -> Results:
         return scores.by_class(rows)

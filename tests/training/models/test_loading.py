@@ -72,7 +72,7 @@ def test_every_address_leads_to_the_same_weights(client, tuned):
     assert {uri: source.name for uri, source in found.items()} == names
     assert len({source.content() for source in found.values()}) == 1
     by_alias = found["models:/adept@best"]
-    assert (by_alias.version, by_alias.run_id) == ("1", run_id)
+    assert (by_alias.name, by_alias.run_id) == ("models:/adept/1", run_id)
 
 
 def test_what_a_model_was_trained_on_lies_beside_it(tuned, tiny_encoder):

@@ -172,7 +172,7 @@ def test_stepwise_decoding_is_the_argmax_of_the_forward_pass(architecture):
         said = decode(model, batch["input_ids"], batch["attention_mask"], synced=True)
         assert said.shape[1] == model.config.max_target
         labels = said.masked_fill(said == PAD, IGNORED)
-        logits = model(batch["input_ids"], batch["attention_mask"], labels).logits
+        logits = model(batch["input_ids"], batch["attention_mask"], labels)
     known = labels != IGNORED
     assert known.sum() > len(SENTENCES)
     assert torch.equal(logits.argmax(dim=-1)[known], said[known])
@@ -180,7 +180,7 @@ def test_stepwise_decoding_is_the_argmax_of_the_forward_pass(architecture):
 
 def losses(model, batch):
     """Logits of a batch, and the loss that it is trained by."""
-    logits = model(**batch).logits
+    logits = model(**batch)
     return logits, loss_sum(logits, batch["labels"])
 
 
@@ -204,7 +204,7 @@ def test_a_token_does_not_see_those_after_it(architecture):
     changed = batch["labels"].clone()
     changed[0, 3] = 5
     with torch.no_grad():
-        before, after = model(**batch).logits, model(**{**batch, "labels": changed}).logits
+        before, after = model(**batch), model(**{**batch, "labels": changed})
     assert torch.equal(before[0, :4], after[0, :4])
     assert not torch.equal(before[0, 4], after[0, 4])
 
@@ -261,7 +261,7 @@ def test_a_saved_model_answers_the_same(architecture, tmp_path):
     assert loaded.config == model.config
     batch = everything(data)
     with torch.no_grad():
-        assert torch.equal(model(**batch).logits, loaded.eval()(**batch).logits)
+        assert torch.equal(model(**batch), loaded.eval()(**batch))
 
 
 def test_weights_may_be_given_apart(tmp_path):

@@ -17,7 +17,7 @@ from tests.training.scoring.conftest import record, results
 from training import tasks
 from training.models import seq2seq
 from training.scoring.job import prepare, score
-from training.scoring.matrix import OWN, matrix
+from training.scoring.matrix import TASK_LABELS, matrix
 from training.scoring.settings import Settings
 from training.settings import Seq2Seq
 
@@ -109,7 +109,7 @@ def test_the_matrix_is_that_of_the_predictions(place, rows):
     cells = matrix(rows).to_pylist()
     # ADEPT has five labels: scored in these, and two-way.
     assert len(cells) == 3 * 3
-    by_run = {cell["run_id"]: cell for cell in cells if cell["answers"] == OWN}
+    by_run = {cell["run_id"]: cell for cell in cells if cell["answers"] == TASK_LABELS}
     for result in results(folder / "out"):
         cell = by_run[result["run_id"]]
         assert cell["accuracy"] == pytest.approx(result["figures"]["accuracy"])

@@ -9,7 +9,7 @@ from analysis.inference.intervals import wilson
 from etl.lake.tables import table
 from training.markdown_table import markdown
 from training.scoring import matrix
-from training.scoring.matrix import OWN, TWO_WAY
+from training.scoring.matrix import TASK_LABELS, TWO_WAY
 
 ADEPT = [("equally likely", "equally likely")] * 3 + [("less likely", "impossible")]
 
@@ -54,19 +54,19 @@ def test_a_cell_stands_beside_its_majority():
     assert (cell["rows"], cell["accuracy"], cell["majority"]) == (10, 0.6, 0.6)
     assert (cell["low"], cell["high"]) == (interval.low, interval.high)
     assert cell["macro_f1"] == pytest.approx(0.375)  # 0.75 and 0
-    assert (cell["answers"], cell["classes"]) == (OWN, 2)
+    assert (cell["answers"], cell["classes"]) == (TASK_LABELS, 2)
 
 
 def test_more_than_two_labels_are_scored_two_ways():
     own, two = matrix.matrix(rows(ADEPT, task="adept_5")).to_pylist()
-    assert (own["answers"], own["accuracy"], own["majority"]) == (OWN, 0.75, 0.75)
+    assert (own["answers"], own["accuracy"], own["majority"]) == (TASK_LABELS, 0.75, 0.75)
     # Impossible for less likely is right where only "does not hold" is asked.
     assert (two["answers"], two["accuracy"], two["classes"]) == (TWO_WAY, 1.0, 2)
 
 
 def test_labels_that_are_none_of_ours_have_no_second_row():
     found = matrix.matrix(rows([("a", "b"), ("b", "b"), ("c", "c")], task="pairs_x"))
-    assert found.column("answers").to_pylist() == [OWN]
+    assert found.column("answers").to_pylist() == [TASK_LABELS]
 
 
 def test_generated_texts_are_right_or_wrong():

@@ -14,7 +14,7 @@ from training.settings import Settings
 
 
 def target(lake, key="plane", limit=None, **values):
-    return Target.of(key, values, lake, limit, 0)
+    return Target(key, values, lake, limit, 0)
 
 
 def texts(lake, form, key="plane", **values):
@@ -103,7 +103,7 @@ def test_a_limit_draws_the_same_rows_for_every_model(rows_of_tasks):
 )
 def test_settings_that_do_not_fit_are_refused(key, values, reason):
     with pytest.raises(UserError, match=reason):
-        Target.of(key, values, "lake", None, 0)
+        Target(key, values, "lake", None, 0)
 
 
 def test_a_part_that_is_not_there_lists_those_that_are(rows_of_tasks):
