@@ -210,37 +210,31 @@ def gathered(parameters: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 def write_shards(model: Any, folder: Path) -> None:
     """Write the weights of a model under ZeRO 3 as safetensors, a file at a time.
 
-    The first process gathers weights one by one and writes a file when it has an eighth of them, so
+    The first process gathers the weights of a file, an eighth of all of them, and writes it, so
     that no process ever holds all weights. Every process has to call this.
     """
+    import torch
+    from huggingface_hub import split_torch_state_dict_into_shards
     from safetensors.torch import save_file
 
-    sizes = {
-        name: int(getattr(parameter, "ds_numel", parameter.numel())) * parameter.element_size()
-        for name, parameter in model.named_parameters()
-    }
-    total = sum(sizes.values())
-    left = file_size = min(max(total // PIECES, SMALLEST), LARGEST)
-    files: list[list[tuple[str, Any]]] = [[]]
-    for name, parameter in model.named_parameters():
-        if files[-1] and sizes[name] > left:
-            files.append([])
-            left = file_size
-        files[-1].append((name, parameter))
-        left -= sizes[name]
     saved = set(model.state_dict())
     buffers = {name: buffer for name, buffer in model.named_buffers() if name in saved}
-    places: dict[str, str] = {}
+    members = {**dict(model.named_parameters()), **buffers}
+    # Tensors of the whole shapes, without data.
+    outlines = {
+        name: torch.empty(
+            getattr(member, "ds_shape", member.shape), dtype=member.dtype, device="meta"
+        )
+        for name, member in members.items()
+    }
+    total = sum(outline.nbytes for outline in outlines.values())
+    file_size = min(max(total // PIECES, SMALLEST), LARGEST)
+    plan = split_torch_state_dict_into_shards(outlines, max_shard_size=file_size)
     folder.mkdir(parents=True, exist_ok=True)
-    for number, members in enumerate(files, 1):
-        file = f"model-{number:05d}-of-{len(files):05d}.safetensors"
-        weights = gathered(members)
+    for file, names in plan.filename_to_tensors.items():
+        weights = gathered((name, members[name]) for name in names)
         if launch.rank() == 0:
-            if number == len(files):
-                weights |= {name: buffer.cpu().clone() for name, buffer in buffers.items()}
-            file = file if len(files) > 1 else "model.safetensors"
             save_file(weights, folder / file, metadata={"format": "pt"})
-            places |= dict.fromkeys(weights, file)
-    if launch.rank() == 0 and len(files) > 1:
-        index = {"metadata": {"total_size": total}, "weight_map": places}
+    if launch.rank() == 0 and plan.is_sharded:
+        index = {"metadata": plan.metadata, "weight_map": plan.tensor_to_filename}
         replace_json(folder / "model.safetensors.index.json", index)

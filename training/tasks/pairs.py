@@ -52,8 +52,7 @@ class Pairs(Task):
         split = strings(table.column(settings.split))
         labels = tuple(settings.labels) or self._labels(table, split, where)
         parts = {}
-        for part in sorted(part for part in pc.unique(split).to_pylist() if part):
-            rows = table.filter(pc.equal(split, part))
+        for part, rows in sorted(reading.parts_of(table, settings.split).items()):
             values = strings(rows.column(settings.label))
             gold = reading.class_ids(values, labels, f"{where}, part {part}", rows[settings.item])
             parts[part] = Examples.of(rows, settings.item, texts, labels=gold, gold=gold)

@@ -16,7 +16,7 @@ from conf import UserError
 from etl.declaration import Dataset, Labels
 from etl.lake import arrow
 from etl.lake.tables import table as declared_table
-from training.tasks.dataset import Ids, Source
+from training.tasks.dataset import Ids, Source, strings
 
 # The partition columns that tell one dataset of a table from another.
 PARTITIONS = ("edition", "source", "corpus")
@@ -148,10 +148,15 @@ def split_parts(
             f"there is {', '.join(map(repr, known))}"
         )
     of_fold = of_fold.sort_by([("part", "ascending"), (key, "ascending")])
-    return of, {
-        part: of_fold.filter(pc.equal(of_fold.column("part"), part)).column(key).combine_chunks()
-        for part in pc.unique(of_fold.column("part")).to_pylist()
-    }
+    parts = parts_of(of_fold, "part")
+    return of, {part: rows[key].combine_chunks() for part, rows in parts.items()}
+
+
+def parts_of(table: pa.Table, column: str) -> dict[str, pa.Table]:
+    """The rows of each value of a column, in the values' first order; without null and ""."""
+    values = strings(table[column])
+    parts = pc.unique(values).to_pylist()
+    return {part: table.filter(pc.equal(values, part)) for part in parts if part}
 
 
 def by_scheme(
@@ -200,16 +205,9 @@ def _by_column(
     if declared.labels is not None and declared.labels.column in names:
         keys.append(declared.labels.column)
     table = table.sort_by([(key, "ascending") for key in keys])
-    parts = [part for part in pc.unique(table.column(column)).to_pylist() if part is not None]
-    return {
-        part: table.filter(pc.fill_null(pc.equal(table.column(column), part), False))
-        for part in sorted(parts, key=_part_order)
-    }
-
-
-def _part_order(part: str) -> tuple[int, str]:
-    order = ("train", "val", "test")
-    return order.index(part) if part in order else len(order), part
+    parts = parts_of(table, column)
+    usual = [part for part in ("train", "val", "test") if part in parts]
+    return {part: parts[part] for part in [*usual, *sorted(parts.keys() - {*usual})]}
 
 
 def label_ids(table: pa.Table, labels: Labels, of: Source, item: str) -> Ids:
