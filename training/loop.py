@@ -219,9 +219,7 @@ class TrainingLoop:
                 if name.endswith("loss")
             }
         if evaluation.predicted is not None and self.task is not None:
-            scored |= self.task.evaluate(
-                self.learner.dataset, part, evaluation.predicted, scores=evaluation.scores
-            )
+            scored |= self.task.evaluate(self.learner.dataset, part, evaluation.predicted)
         return {f"{part}/{name}": value for name, value in scored.items()}
 
     def drop_weights(self) -> None:

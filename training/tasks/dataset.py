@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from conf import UserError
 from etl import declaration
@@ -110,14 +109,8 @@ class Examples:
 
     def group(self, name: str) -> dict[str, Ids]:
         """The row numbers of each value of a grouping; rows without a value are in none."""
-        column = self.groups[name]
-        values = sorted(value for value in pc.unique(column).to_pylist() if value is not None)
-        return {
-            value: np.flatnonzero(
-                pc.fill_null(pc.equal(column, value), False).to_numpy(zero_copy_only=False)
-            )
-            for value in values
-        }
+        values = self.groups[name].to_pandas()
+        return dict(sorted(values.groupby(values).indices.items()))
 
 
 _COLUMNS = [name for name in Examples.__dataclass_fields__ if name != "groups"]
@@ -270,13 +263,7 @@ class Task:
             raise UserError(f"{dataset.where}: no rows of part {empty[0]}; there is {listing}")
         return dataset
 
-    def evaluate(
-        self,
-        dataset: Dataset,
-        part: str,
-        predicted: Predicted,
-        scores: npt.NDArray[np.float64] | None = None,
-    ) -> dict[str, float]:
+    def evaluate(self, dataset: Dataset, part: str, predicted: Predicted) -> dict[str, float]:
         """Scores of a part by name, shares from 0 to 1: accuracy first, the majority's beside it.
 
         `predicted` has a class, or a text, for each row of the part. Classes are scored by
