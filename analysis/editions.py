@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from analysis.rows import schema
 from conf import UserError
@@ -63,22 +64,60 @@ class Lake:
 
     def contents(self) -> pa.Table:
         """What is there: table, edition, rows, version of the table."""
-        rows = []
-        for name in self.editions:
-            counts: dict[str, int] = {}
-            for file in arrow.files(self.root, name):
-                edition = str(dict(file.partition).get("edition", ""))
-                counts[edition] = counts.get(edition, 0) + (file.rows or 0)
-            version = arrow.version(self.root, name)
-            rows += [
-                {"table": name, "edition": edition, "rows": counts[edition], "version": version}
-                for edition in sorted(counts, key=_preference)
-            ]
+        rows = [
+            {"table": name, "edition": edition, "rows": count, "version": version}
+            for name in self.editions
+            for version in [arrow.version(self.root, name)]
+            for edition, count in rows_by_edition(self.root, name).items()
+        ]
         return pa.Table.from_pylist(rows, schema("table edition rows:int version:int"))
+
+
+def rows_by_edition(root: str, table: str) -> dict[str, int]:
+    """The rows of each edition of a table, the preferred edition first; those of a table without
+    editions under an empty name."""
+    counts: dict[str, int] = {}
+    for file in arrow.files(root, table):
+        edition = str(dict(file.partition).get("edition", ""))
+        counts[edition] = counts.get(edition, 0) + (file.rows or 0)
+    return {edition: counts[edition] for edition in sorted(counts, key=_preference)}
 
 
 def _preference(edition: str) -> tuple[int, str]:
     return PREFERRED.index(edition) if edition in PREFERRED else len(PREFERRED), edition
+
+
+def read_edition(
+    root: str, table: str, edition: str, columns: Sequence[str] | None = None, **others: str
+) -> pa.Table:
+    """The rows of an edition of a table, with these values of `others` among its columns.
+
+    Raises:
+        UserError: there are none.
+    """
+    values = {"edition": edition, **others}
+    where = [(column, "=", value) for column, value in values.items()]
+    rows = arrow.read(root, table, where=where, columns=columns)
+    if not rows.num_rows:
+        conditions = " ".join(f"{column}={value}" for column, value in values.items())
+        raise UserError(
+            f"{conditions}: no rows in the table {table} of {root}; {TABLES[table].built_by} "
+            "makes it"
+        )
+    return rows
+
+
+def read_items(
+    root: str, table: str, ids: pa.Array, columns: Sequence[str], edition: str
+) -> pa.Table:
+    """The rows of an edition whose id, the first of `columns`, is among `ids`.
+
+    The table is streamed: only the rows with these ids stay in memory.
+    """
+    stream = arrow.batches(root, table, where=[("edition", "=", edition)], columns=columns)
+    batches = [batch.filter(pc.is_in(batch.column(columns[0]), value_set=ids)) for batch in stream]
+    declared = TABLES[table].schema
+    return pa.Table.from_batches(batches, pa.schema([declared.field(name) for name in columns]))
 
 
 def open_lake(root: str, edition: str | None = None, seed: int = 0) -> Lake:
@@ -87,15 +126,9 @@ def open_lake(root: str, edition: str | None = None, seed: int = 0) -> Lake:
     Raises:
         UserError: no table of a lake there; an edition that none of its tables has.
     """
-    editions: dict[str, tuple[str, ...]] = {}
-    for name in arrow.tables(root):
-        names = {
-            str(value)
-            for file in arrow.files(root, name)
-            for column, value in file.partition
-            if column == "edition"
-        }
-        editions[name] = tuple(sorted(names, key=_preference))
+    editions = {
+        name: tuple(filter(None, rows_by_edition(root, name))) for name in arrow.tables(root)
+    }
     if not editions:
         raise UserError(
             f"lake={root}: no table of a lake there; expected the folder that the jobs wrote to "

@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from analysis.inference.comparisons import Paired
 from analysis.rows import tuples
-from analysis.runs import Run
 from conf import UserError
 from etl.lake import arrow
 from etl.lake.tables import TABLES
+from training.finished_runs import Run
 
 # Two runs are asked the same thing where these agree; the prompt's own words may differ.
 _QUESTION = ("edition", "scheme", "fold", "item_id", "verbaliser", "premise_order")

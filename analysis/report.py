@@ -1,10 +1,206 @@
-"""Entry point: ``python -m analysis.report lake=… tracking=… out=…`` (``--help``)."""
+"""``python -m analysis.report``: what the papers print, and ours beside it (``--help``)."""
 
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import json
+import logging
+import os
+import shutil
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import conf
-from analysis.reporting.job import Settings, report
+from analysis.editions import Lake, open_lake
+from analysis.papers.overview import overview, summary
+from analysis.papers.page import Page
+from analysis.papers.published import PAPERS, citation
+from analysis.rendering import figures
+from analysis.rendering.blocks import (
+    Block,
+    FigureBlock,
+    NotRun,
+    Part,
+    Report,
+    Section,
+    Table,
+    Text,
+    anchored,
+)
+from analysis.rendering.html import html
+from analysis.rendering.markdown import files, markdown
+from analysis.semantics.prover import provers
+from conf import UserError, setting
+from training.finished_runs import Runs, find_runs
+
+log = logging.getLogger("adnominal")
+
+# Where each page is declared; its module is imported when the page is made.
+PAGES = {name: f"analysis.papers.{name}" for name in PAPERS} | {"cross_task": "analysis.across"}
+# What marks a folder as a report of ours.
+MANIFEST = "report.json"
+_KIND = "adnominal report"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of ``python -m analysis.report``."""
+
+    lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
+    tracking: str | None = setting(
+        "sqlite:///mlflow.db",
+        help="MLflow's store with the runs to show; none for a report of the lake alone",
+        example="tracking=http://tracker:5000",
+    )
+    out: str = setting(
+        "report", help="folder to make; a report that is there is replaced", example="out=report"
+    )
+    edition: str | None = setting(
+        None,
+        help="edition of the tables to show; if not given published, else paper, clean, demo",
+        example="edition=clean",
+    )
+    other_lake: str | None = setting(
+        None,
+        help="a lake with corpora of the same names, read by another parser, to compare with",
+        example="other_lake=/data/lake-fast",
+    )
+    pages: list[str] = setting(
+        list(PAGES), help="pages to make", choices=tuple(PAGES), example="pages=[adept,asp]"
+    )
+    prover: str = setting(
+        "none",
+        help="provers to ask for the entailments of SyGNS's table 6, as in analysis.semantics "
+        "(eprover, vampire, cvc5); they take minutes a run",
+        example="prover=eprover",
+    )
+    cache: str | None = setting(None, help="SQLite file that keeps the provers' answers")
+    seed: int = setting(0, help="seed that draws the examples")
+
+    def __post_init__(self) -> None:
+        out = Path(self.out)
+        if not out.absolute().parent.is_dir():
+            raise UserError(f"out={self.out}: no folder {out.absolute().parent}; make it first")
+        if out.exists() and not _is_report(out):
+            raise UserError(
+                f"out={self.out} is there and is no report (no {MANIFEST} of ours in it); choose "
+                "another name or remove it"
+            )
+        if not self.pages:
+            raise UserError(f"pages=[]: expected one or more of {', '.join(PAGES)}")
+
+
+def _is_report(folder: Path) -> bool:
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(manifest, dict) and manifest.get("kind") == _KIND
+
+
+def report(settings: Settings) -> None:
+    """Writes report.html (one file, nothing else needed), report.md, every figure as SVG and every
+    table as TSV: what the four papers print, what the lake and the runs of an MLflow store give
+    beside it, and what has not been run, with the command that runs it.
+
+    The folder appears when it is complete, in the place of an earlier report.
+    """
+    if settings.prover != "none":
+        provers(settings.prover.split(","))
+    lake = dataclasses.replace(
+        open_lake(settings.lake, settings.edition, settings.seed), other_root=settings.other_lake
+    )
+    runs = find_runs(settings.tracking)
+    if runs.runs:
+        log.info("%d finished runs", len(runs.runs))
+    parts = list(_parts(settings, lake, runs))
+    document = Report(
+        "Adnominal: the papers' tables and figures, and ours", _opening(lake, runs, parts), parts
+    )
+    number = _write(Path(settings.out), document)
+    log.info("%s/report.html written, with %d files beside it", settings.out, number)
+
+
+def page_of(name: str) -> Page[Any]:
+    """The declaration of a page."""
+    page: Page[Any] = importlib.import_module(PAGES[name]).PAGE
+    return page
+
+
+def _parts(settings: Settings, lake: Lake, runs: Runs) -> Iterator[Part]:
+    for number, name in enumerate(settings.pages, 1):
+        started = time.monotonic()
+        page = page_of(name)
+        options = {"prover": settings.prover, "cache": settings.cache} if name == "sygns" else {}
+        sections = page.sections(lake, runs, **options)
+        if name in PAPERS:
+            sections = [Section(f"{name}-paper", "The paper", [Text(citation(name))]), *sections]
+        seconds = time.monotonic() - started
+        progress = (number, len(settings.pages), name, len(sections), seconds)
+        log.info("page %d of %d, %s: %d sections in %.0f s", *progress)
+        yield Part(name, page.title, [_of_lake(section, settings.lake) for section in sections])
+
+
+def _of_lake(section: Section, lake: str) -> Section:
+    """The section with commands that name this lake."""
+    blocks = [
+        dataclasses.replace(block, command=block.command.replace("lake=LAKE", f"lake={lake}"))
+        if isinstance(block, NotRun)
+        else block
+        for block in section.blocks
+    ]
+    return dataclasses.replace(section, blocks=blocks)
+
+
+def _opening(lake: Lake, runs: Runs, parts: Sequence[Part]) -> list[Block]:
+    return [
+        Text(runs.note or f"{len(runs.runs)} finished runs were found in the tracking store."),
+        *summary(parts),
+        *overview(parts),
+        Text(
+            "Every table and figure of the four papers, as published and as this lake and these "
+            "runs give it. In tables of numbers the first line of a cell is the published number, "
+            "the second ours with its 95 % interval, the third ours less published, with the same "
+            "interval (equal: to the printed digit); a star marks a published number outside of "
+            "ours. An interval is Wilson's (or a bootstrap's over the rows that share a premise) "
+            "for one run, Student's t over runs that differ in their seeds or rounds alone."
+        ),
+        Table("What the lake has", lake.contents(), folded=True),
+    ]
+
+
+def _write(out: Path, document: Report) -> int:
+    """The files, in a new folder that takes the place of the old one at the end."""
+    pictures = {
+        anchor: figures.svg(block.figure)
+        for anchor, block in anchored(document)
+        if isinstance(block, FigureBlock)
+    }
+    texts = {"report.html": html(document, pictures), "report.md": markdown(document)}
+    texts |= files(document, pictures)
+    manifest = {"kind": _KIND, "files": sorted(texts)}
+    texts[MANIFEST] = json.dumps(manifest, indent=1) + "\n"
+    partial = out.with_name(f".{out.name}.{os.getpid()}.partial")
+    previous = out.with_name(f".{out.name}.{os.getpid()}.previous")
+    try:
+        for path, text in texts.items():
+            target = partial / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text, encoding="utf-8")
+        if out.exists():
+            out.rename(previous)
+        partial.rename(out)
+    finally:
+        if previous.exists() and not out.exists():
+            previous.rename(out)
+        shutil.rmtree(partial, ignore_errors=True)
+        shutil.rmtree(previous, ignore_errors=True)
+    return len(texts) - 1
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,12 +1,16 @@
-"""Rows of Arrow tables as Python lists, and schemas in one line."""
+"""Rows of Arrow tables as Python lists, rows drawn as examples, and schemas in one line."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from etl.draws import draw
+
+_T = TypeVar("_T")
 
 _TYPES = {
     "str": pa.string(),
@@ -55,7 +59,21 @@ def distinct(table: pa.Table, column: str) -> list[Any]:
     return sorted(set(table.column(column).to_pylist()))
 
 
+def places(table: pa.Table, *names: str) -> dict[tuple[Any, ...], list[int]]:
+    """The numbers of the rows that have the same values in these columns, by these values, in
+    order of appearance."""
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    for place, values in enumerate(tuples(table, *names)):
+        groups.setdefault(values, []).append(place)
+    return groups
+
+
 def right(table: pa.Table) -> list[bool]:
     """Whether each row's `predicted` is its `gold`; a missing answer is wrong."""
     same = pc.equal(table.column("gold"), table.column("predicted"))
     return list(pc.fill_null(same, False).to_pylist())
+
+
+def shuffled(rows: Iterable[_T], seed: int, key: Callable[[_T], Any]) -> list[_T]:
+    """The rows in a random order, the same every time; `key` gives the id of each."""
+    return sorted(rows, key=lambda row: draw(seed, key(row)))

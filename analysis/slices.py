@@ -1,7 +1,7 @@
 """Parts of a test set to score apart: one value for each item, None where it is in no part.
 
 Each function takes the items' words and returns a list in their order, which
-`statistics.comparisons.scores_by_slice` and `compare_by_slice` take by name. `words` looks the
+`inference.comparisons.scores_by_slice` and `compare_by_slice` take by name. `words` looks the
 words of a run's items up in the lake, `pair_counts` how often a corpus has them together.
 """
 
@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from analysis.editions import read_items
 from analysis.rows import tuples
 from conf import UserError
 from etl.lake import arrow
@@ -21,13 +22,13 @@ from etl.sygns import splits
 
 Words = Sequence[str | None]
 Slice = list[str | None]
+ABSENT = 0
+"""The tenth of items without a value."""
 
 
 def words(lake: str, table: str, edition: str, item_ids: Sequence[str]) -> pa.Table:
     """The words of items, one row for each of `item_ids` in their order; columns are the roles of
     the words (adjective, noun, class, …) in the table's declaration.
-
-    The table is streamed, and only the rows asked for stay in memory.
 
     Raises:
         UserError: another table; ids that the edition does not have.
@@ -36,21 +37,13 @@ def words(lake: str, table: str, edition: str, item_ids: Sequence[str]) -> pa.Ta
         raise UserError(f"table={table}: expected one of {', '.join(ITEM_TABLES)}")
     key, names = ITEM_TABLES[table].item, ITEM_TABLES[table].words
     ids = pa.array(item_ids, pa.string())
-    unique = pc.unique(ids)
-    stream = arrow.batches(
-        lake, table, where=[("edition", "=", edition)], columns=[key, *names.values()]
-    )
-    batches = [batch.filter(pc.is_in(batch.column(key), value_set=unique)) for batch in stream]
-    rows = pa.Table.from_batches(batches) if batches else None
-    places = pa.nulls(len(ids), pa.int32())
-    if rows is not None and rows.num_rows:
-        places = pc.index_in(ids, value_set=rows.column(key).combine_chunks())
-    if rows is None or places.null_count:
+    rows = read_items(lake, table, pc.unique(ids), [key, *names.values()], edition)
+    places = pc.index_in(ids, value_set=rows.column(key).combine_chunks())
+    if places.null_count:
         absent = ids.filter(pc.is_null(places))
-        example = absent[0].as_py() if len(absent) else "none asked for"
         raise UserError(
-            f"{len(absent)} of {len(ids)} items, as {example}, are not in the table {table} of "
-            f"{lake}, edition {edition}"
+            f"{len(absent)} of {len(ids)} items, as {absent[0].as_py()}, are not in the table "
+            f"{table} of {lake}, edition {edition}"
         )
     return rows.take(places).select(list(names.values())).rename_columns(list(names))
 
@@ -106,21 +99,25 @@ def modifier(phenomena: Sequence[Collection[str] | None]) -> Slice:
     return [None if tags is None else splits.modifier_class(tags) for tags in phenomena]
 
 
-def frequency_decile(counts: Sequence[int | None]) -> Slice:
-    """Tenths of the items by how often a corpus has their pair: 1 rarest … 10, 0 not at all.
+def tenths(values: Sequence[float | None]) -> list[int]:
+    """Which tenth of the items each is in by its value, 1 to 10; `ABSENT` without a value.
 
-    Boundaries are taken among the items whose pair occurs, so that parts are of like size; equal
-    counts share a part. None counts as not at all.
+    Boundaries are taken among the items that have one, so that parts are of like size; equal values
+    share a part, so a part may be empty.
     """
-    values = np.array([count or 0 for count in counts], dtype=np.int64)
-    present = values[values > 0]
+    present = np.array([value for value in values if value is not None], dtype=np.float64)
     if not present.size:
-        return ["0"] * len(values)
+        return [ABSENT] * len(values)
     edges = np.quantile(present, np.arange(1, 10) / 10, method="inverted_cdf")
     return [
-        str(1 + int(np.searchsorted(edges, value, side="left"))) if value > 0 else "0"
+        ABSENT if value is None else 1 + int(np.searchsorted(edges, value, side="left"))
         for value in values
     ]
+
+
+def frequency_decile(counts: Sequence[int | None]) -> Slice:
+    """`tenths` of the items by how often a corpus has their pair; None counts as not at all."""
+    return list(map(str, tenths([count or None for count in counts])))
 
 
 def pair_counts(lake: str, corpus: str, adjectives: Words, nouns: Words) -> list[int | None]:

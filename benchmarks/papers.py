@@ -17,7 +17,6 @@ import pyarrow as pa
 from analysis import prompts, transfer
 from analysis.inference.intervals import student
 from analysis.papers.published import value as printed
-from analysis.runs import Run, Runs, find_runs, groups
 from analysis.semantics.evaluate import evaluate, summarise
 from analysis.semantics.job import run_items
 from benchmarks import harness, results
@@ -25,6 +24,7 @@ from benchmarks.harness import Case
 from benchmarks.papers_runs import do, experiments, states
 from benchmarks.results import Figures
 from conf import JobFailed, setting
+from training.finished_runs import Run, Runs, find_runs, groups
 from training.markdown_table import markdown
 from training.prompting import scores as prompting
 from training.scoring import matrix

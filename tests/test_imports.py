@@ -40,6 +40,6 @@ def test_no_package_imports_one_that_builds_on_it(package: str) -> None:
 
 def test_the_check_sees_imports_in_functions() -> None:
     source = (
-        "import os.path\ndef f():\n    from analysis.runs import Run\n    import training as t\n"
+        "import os.path\ndef f():\n    from analysis.rows import right\n    import training as t\n"
     )
     assert set(imported(source)) == {"os", "analysis", "training"}

@@ -5,12 +5,11 @@ A model that answers from half of the input has learnt the dataset, not the task
 input, on the rows that models are trained on, and scores it on held-out rows beside the majority
 label. `token_table` finds the words that give a label away, after Gardner et al. (2021): if no word
 alone said anything of the label, its rows would have the label as often as all rows have.
-`analysis.across.audited_rows` reads the rows of each dataset.
+`analysis.across.audits` reads the rows of each dataset.
 """
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,6 +30,7 @@ from analysis.rendering import figures
 from analysis.rendering.figures import Channels, Plot
 from analysis.rows import schema, with_column
 from etl.checks.artefacts import tokens
+from etl.draws import content_hash, draw
 
 TRAINED, TESTED = 4_000, 2_500
 RESAMPLES = 2_000
@@ -66,8 +66,8 @@ class Rows:
 
 
 def _sample(rows: Rows, numbers: Iterable[int], cap: int, seed: int) -> list[int]:
-    """At most `cap` rows: those whose hash of (seed, id) is least, whatever order they came in."""
-    ranked = sorted(numbers, key=lambda at: (_digest(seed, rows.item_ids[at]), rows.labels[at]))
+    """At most `cap` rows: those whose draw by (seed, id) is least, whatever order they came in."""
+    ranked = sorted(numbers, key=lambda at: (draw(seed, rows.item_ids[at]), rows.labels[at]))
     return ranked[:cap]
 
 
@@ -75,11 +75,6 @@ def _words(text: str) -> list[str]:
     """The words and marks of a text and, as one more, how many they are."""
     words = tokens(text)
     return [*words, f"(tokens: {len(words)})"]
-
-
-def _grams(text: str) -> list[str]:
-    words = tokens(text)
-    return [*_words(text), *map(" ".join, pairwise(words))]
 
 
 @lru_cache(maxsize=1 << 17)
@@ -96,7 +91,7 @@ def _features(text: str) -> frozenset[str]:
     Runs of letters have something to say of words that were not seen (*un-*, *-al*); they begin
     with a mark that no word has.
     """
-    features = set(_grams(text))
+    features = {*_words(text), *map(" ".join, pairwise(tokens(text)))}
     for word in text.lower().split():
         features.update(_letters_of(word))
     return frozenset(features)
@@ -116,21 +111,17 @@ class _Classifier:
         self._vectorizer = CountVectorizer(analyzer=_features, binary=True, min_df=2)
         known = self._vectorizer.fit_transform(texts).tocsr()
         gold = np.array(labels, dtype=object)
-        held_out = np.array([_digest("tuning", text)[0] < 26 for text in texts])
+        # Of the highest byte of a draw, 26 values of 256 are a tenth.
+        held_out = np.array([draw("tuning", text) >> 56 < 26 for text in texts])
         strength = _STRENGTHS[1]
         if held_out.any() and len(set(gold[~held_out])) > 1:
-            right = {
-                alpha: float(
-                    (
-                        self._fitted(known[~held_out], gold[~held_out], alpha).predict(
-                            known[held_out]
-                        )
-                        == gold[held_out]
-                    ).mean()
+            accuracies = {
+                alpha: self._fitted(known[~held_out], gold[~held_out], alpha).score(
+                    known[held_out], gold[held_out]
                 )
                 for alpha in _STRENGTHS
             }
-            strength = max(_STRENGTHS, key=lambda alpha: (right[alpha], alpha))
+            strength = max(_STRENGTHS, key=lambda alpha: (accuracies[alpha], alpha))
         self._model = self._fitted(known, gold, strength)
 
     def _fitted(self, known: Any, gold: npt.NDArray[np.object_], strength: float) -> Any:
@@ -144,10 +135,6 @@ class _Classifier:
 
     def __call__(self, texts: Sequence[str]) -> list[str]:
         return [str(label) for label in self._model.predict(self._vectorizer.transform(texts))]
-
-
-def _digest(*parts: object) -> bytes:
-    return hashlib.blake2b("\t".join(map(str, parts)).encode(), digest_size=8).digest()
 
 
 def audit(
@@ -167,7 +154,7 @@ def audit(
     """
     audited: list[dict[str, Any]] = []
     # Several tests of one split learn from the same rows: each input is learnt once.
-    classifiers: dict[bytes, _Classifier] = {}
+    classifiers: dict[str, _Classifier] = {}
     for rows in splits:
         learnt = _sample(rows, rows.train, trained, seed)
         scored = _sample(rows, rows.test, tested, seed)
@@ -181,7 +168,7 @@ def audit(
             known, asked_texts = ([texts[at] for at in places] for places in (learnt, scored))
             guesses = [most] * len(scored)
             if len(set(known)) > 1 and len(counts) > 1:
-                key = _digest(*known, *labels)
+                key = content_hash(*known, *labels)
                 if key not in classifiers:
                     recent = dict(list(classifiers.items())[:3])
                     classifiers = {key: _Classifier(known, labels)} | recent

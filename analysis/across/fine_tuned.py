@@ -13,11 +13,11 @@ from analysis import slices
 from analysis.editions import Lake
 from analysis.predictions import answered, labelled
 from analysis.rows import distinct, equal, right, tuples, with_column, with_columns
-from analysis.runs import Run, Runs, groups
 from conf import UserError
 from etl.declaration import Dataset
 from etl.lake import arrow
 from etl.registry import DATASETS
+from training.finished_runs import Run, Runs, groups
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,8 @@ from analysis.rendering import figures
 from analysis.rendering.blocks import Block, FigureBlock, Table, Text
 from analysis.rendering.figures import Channels, Plot
 from analysis.rendering.numbers import p_value
-from analysis.rows import distinct, lists, schema, with_column
+from analysis.rows import distinct, equal, lists, schema, with_column
+from analysis.slices import ABSENT, tenths
 from conf import UserError
 from etl.knowledge.english import singular
 from etl.lake import arrow
@@ -40,28 +41,10 @@ _STRATA = {
 # Answers to items whose pair a corpus has, below which tenths and slopes say nothing.
 _LEAST = 30
 _ITEM_TABLES = ("adept", "plane_items", "asp_entailment")
-ABSENT = 0
-"""The tenth of items whose pair the corpus does not have."""
 _TENTHS = schema(
     "tenth:int32 least:float median:float greatest:float items:int accuracy:float low:float "
     "high:float"
 )
-
-
-def tenths(values: Sequence[float | None]) -> list[int]:
-    """Which tenth of the items each is in by its value, 1 to 10; `ABSENT` without a value.
-
-    Boundaries are taken among the items that have one, so that parts are of like size; equal values
-    share a part, so a part may be empty.
-    """
-    present = np.array([value for value in values if value is not None], dtype=np.float64)
-    if not present.size:
-        return [ABSENT] * len(values)
-    edges = np.quantile(present, np.arange(1, 10) / 10, method="inverted_cdf")
-    return [
-        ABSENT if value is None else 1 + int(np.searchsorted(edges, value, side="left"))
-        for value in values
-    ]
 
 
 def by_tenth(
@@ -77,23 +60,22 @@ def by_tenth(
     """
     if not len(values) == len(right) or not len(values):
         raise ValueError(f"{len(values)} values for {len(right)} items")
-    members: dict[int, list[int]] = {}
-    for at, tenth in enumerate(tenths(values)):
-        members.setdefault(tenth, []).append(at)
+    items = pa.table({"value": values, "right": right, "tenth": tenths(values)})
+    items = with_column(items, "group", list(map(str, groups or range(len(values)))))
     rows = []
-    for tenth, items in sorted(members.items()):
-        present = [value for at in items if (value := values[at]) is not None]
-        share = clustered(
-            [right[at] for at in items], None if groups is None else [groups[at] for at in items]
+    for tenth in distinct(items, "tenth"):
+        present, correct, groups_of_tenth = lists(
+            equal(items, "tenth", tenth), "value", "right", "group"
         )
+        known = [value for value in present if value is not None]
         rows.append(
             {
                 "tenth": tenth,
-                "least": min(present, default=None),
-                "median": float(np.median(present)) if present else None,
-                "greatest": max(present, default=None),
-                "items": len(items),
-                **share.columns("accuracy"),
+                "least": min(known, default=None),
+                "median": float(np.median(known)) if known else None,
+                "greatest": max(known, default=None),
+                "items": len(present),
+                **clustered(correct, groups_of_tenth).columns("accuracy"),
             }
         )
     return pa.Table.from_pylist(rows, _TENTHS)

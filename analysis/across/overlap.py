@@ -8,7 +8,6 @@ negation and connectives, which are what the splits hold out.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -17,11 +16,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis.across.fine_tuned import Across
+from analysis.editions import read_edition
 from analysis.inference.intervals import wilson
 from analysis.papers.page import exhibit
 from analysis.rendering.blocks import Block, Table, Text
 from analysis.rows import schema, tuples
 from conf import UserError
+from etl.draws import content_hash
 from etl.lake import arrow
 from etl.sygns.grammar import grammar
 from etl.sygns.splits import SCHEMES
@@ -76,9 +77,7 @@ def overlap(lake: str, edition: str, form: str = "fol", seed: int = 0) -> pa.Tab
     """
     if form not in ("fol", "vf", "drs"):
         raise UserError(f"form={form}: expected fol, vf or drs")
-    splits = arrow.read(lake, "sygns_splits", where=[("edition", "=", edition)])
-    if not splits.num_rows:
-        raise UserError(f"edition={edition}: no rows of it in the table sygns_splits of {lake}")
+    splits = read_edition(lake, "sygns_splits", edition)
     parts: dict[tuple[str, str], dict[str, list[str]]] = {}
     columns = ("scheme", "primitive", "part", "sentence_id")
     for scheme, primitive, part, item in tuples(splits, *columns):
@@ -105,10 +104,7 @@ def _order(item: tuple[tuple[str, str], object]) -> tuple[int, str]:
 
 
 def _sampled(ids: Sequence[str], seed: int) -> list[str]:
-    def lot(item: str) -> bytes:
-        return hashlib.blake2b(f"{seed}\t{item}".encode()).digest()
-
-    return sorted(ids, key=lot)[:SAMPLED]
+    return sorted(ids, key=lambda item: content_hash(seed, item, size=64))[:SAMPLED]
 
 
 def _shares(

@@ -8,7 +8,7 @@ twice agrees twice.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,13 +18,15 @@ import pyarrow as pa
 from analysis.across.fine_tuned import Across
 from analysis.papers.page import exhibit
 from analysis.rendering.blocks import Block, Table, Text
+from analysis.rows import distinct, tuples
 from conf import UserError
 from etl.lake import arrow
 
 TOP = 300
 # Associations are compared for pairs that both parsers find at least this often.
 MIN_COUNT = 3
-Pairs = Counter[tuple[str, str]]
+Pair = tuple[str, str]
+Pairs = Counter[Pair]
 
 
 @dataclass(frozen=True)
@@ -49,22 +51,27 @@ class Agreement:
 
 def agreement(pairs: Pairs, other: Pairs) -> Agreement:
     """The agreement of two countings."""
+    adjectives, nouns = (
+        _correlation(_marginal(pairs, place), _marginal(other, place), np.log) for place in (0, 1)
+    )
     common = (pairs & other).total()
-    frequent, other_frequent = most_frequent(pairs), most_frequent(other)
     return Agreement(
         pairs=pairs.total(),
         other_pairs=other.total(),
         f=2 * common / max(1, pairs.total() + other.total()),
-        top=len(frequent & other_frequent) / max(1, min(TOP, len(frequent | other_frequent))),
-        adjectives=_correlation_of_logs(_marginal(pairs, 0), _marginal(other, 0)),
-        nouns=_correlation_of_logs(_marginal(pairs, 1), _marginal(other, 1)),
+        top=_share_of_best(pairs, other),
+        adjectives=adjectives,
+        nouns=nouns,
     )
 
 
-def most_frequent(pairs: Pairs, limit: int = TOP) -> Set[tuple[str, str]]:
-    """The `limit` most frequent pairs, equal counts in alphabetical order."""
-    ranked = sorted(pairs.items(), key=lambda entry: (-entry[1], entry[0]))
-    return {pair for pair, _ in ranked[:limit]}
+def _share_of_best(values: Mapping[Pair, float], other: Mapping[Pair, float]) -> float:
+    """Share of the `TOP` pairs with the highest values that both sides have; equal values in
+    alphabetical order."""
+    best, other_best = (
+        set(sorted(side, key=lambda pair: (-side[pair], pair))[:TOP]) for side in (values, other)
+    )
+    return len(best & other_best) / max(1, min(TOP, len(best | other_best)))
 
 
 def _marginal(pairs: Pairs, place: int) -> Counter[str]:
@@ -74,78 +81,55 @@ def _marginal(pairs: Pairs, place: int) -> Counter[str]:
     return counts
 
 
-def _correlation_of_logs(counts: Mapping[Any, float], other: Mapping[Any, float]) -> float:
-    return _correlation(counts, other, np.log)
-
-
 def _correlation(
-    values: Mapping[Any, float],
-    other: Mapping[Any, float],
-    scale: Callable[[Any], Any] = np.asarray,
+    values: Mapping[Any, float], other: Mapping[Any, float], scale: Callable[[Any], Any]
 ) -> float:
     """Pearson's correlation over the keys that both have; NaN for fewer than two."""
     keys = sorted(values.keys() & other.keys())
     if len(keys) < 2:
         return float("nan")
     columns = [scale([side[key] for key in keys]) for side in (values, other)]
-    return float(np.corrcoef(columns[0], columns[1])[0, 1])
-
-
-# ------------------------------------------------------------------------------------- two lakes
+    return float(np.corrcoef(*columns)[0, 1])
 
 
 def corpora(root: str) -> list[str]:
     """The corpora whose pairs a lake holds."""
-    return sorted(set(arrow.read(root, "amod_pairs", columns=["corpus"])["corpus"].to_pylist()))
+    return list(distinct(arrow.read(root, "amod_pairs", columns=["corpus"]), "corpus"))
 
 
 def pairs_of(root: str, corpus: str) -> Pairs:
     """The pairs of a corpus in a lake."""
-    rows = arrow.read(
-        root,
-        "amod_pairs",
-        where=[("corpus", "=", corpus)],
-        columns=["adjective", "noun", "count"],
-    )
-    return Counter({(row["adjective"], row["noun"]): row["count"] for row in rows.to_pylist()})
+    names = ["adjective", "noun", "count"]
+    rows = arrow.read(root, "amod_pairs", where=[("corpus", "=", corpus)], columns=names)
+    return Counter({(adjective, noun): count for adjective, noun, count in tuples(rows)})
 
 
-def association_of(root: str, corpus: str) -> dict[tuple[str, str], float]:
+def association_of(root: str, corpus: str) -> dict[Pair, float]:
     """logDice of the pairs of a corpus that occur at least `MIN_COUNT` times."""
-    rows = arrow.read(
-        root,
-        "amod_association",
-        where=[("corpus", "=", corpus), ("count", ">=", MIN_COUNT)],
-        columns=["adjective", "noun", "log_dice"],
-    )
-    return {(row["adjective"], row["noun"]): row["log_dice"] for row in rows.to_pylist()}
+    where = [("corpus", "=", corpus), ("count", ">=", MIN_COUNT)]
+    names = ["adjective", "noun", "log_dice"]
+    rows = arrow.read(root, "amod_association", where=where, columns=names)
+    return {(adjective, noun): log_dice for adjective, noun, log_dice in tuples(rows)}
 
 
 def pair_table(root: str, other_root: str, corpus: str) -> pa.Table:
     """One row per figure of the pairs and associations of a corpus."""
     figures = agreement(pairs_of(root, corpus), pairs_of(other_root, corpus))
-    dice, other_dice = association_of(root, corpus), association_of(other_root, corpus)
-    best, other_best = (
-        {pair for pair, _ in sorted(side.items(), key=lambda e: (-e[1], e[0]))[:TOP]}
-        for side in (dice, other_dice)
-    )
-    rows = [
-        ("pairs of the first lake", f"{figures.pairs:,}"),
-        ("pairs of the second lake", f"{figures.other_pairs:,}"),
-        ("F1 of the pairs", f"{figures.f:.3f}"),
-        (f"share of the {TOP} most frequent pairs in both", f"{figures.top:.3f}"),
-        ("correlation of log counts of adjectives", f"{figures.adjectives:.3f}"),
-        ("correlation of log counts of nouns", f"{figures.nouns:.3f}"),
-        (
-            f"correlation of logDice, pairs of at least {MIN_COUNT}",
-            f"{_correlation(dice, other_dice):.3f}",
-        ),
-        (
-            f"share of the {TOP} pairs of highest logDice in both",
-            f"{len(best & other_best) / max(1, min(TOP, len(best | other_best))):.3f}",
-        ),
-    ]
-    return pa.table({"figure": [name for name, _ in rows], corpus: [text for _, text in rows]})
+    dice = association_of(root, corpus), association_of(other_root, corpus)
+    texts = {
+        "pairs of the first lake": f"{figures.pairs:,}",
+        "pairs of the second lake": f"{figures.other_pairs:,}",
+    }
+    shares = {
+        "F1 of the pairs": figures.f,
+        f"share of the {TOP} most frequent pairs in both": figures.top,
+        "correlation of log counts of adjectives": figures.adjectives,
+        "correlation of log counts of nouns": figures.nouns,
+        f"correlation of logDice, pairs of at least {MIN_COUNT}": _correlation(*dice, np.asarray),
+        f"share of the {TOP} pairs of highest logDice in both": _share_of_best(*dice),
+    }
+    texts |= {name: f"{share:.3f}" for name, share in shares.items()}
+    return pa.table({"figure": list(texts), corpus: list(texts.values())})
 
 
 def difference_table(root: str, other_root: str, corpus: str, limit: int = 20) -> pa.Table:
@@ -175,6 +159,7 @@ DATASETS: Mapping[str, tuple[str, tuple[str, ...]]] = {
         ("inference_type", "adjective", "noun", "hypernym"),
     ),
     "PLANE pairs: adjective, noun": ("plane_items", ("adjective", "noun")),
+    "ADEPT entries: noun, adjective listed for it": ("adept_entries", ("noun", "adjectives")),
 }
 
 
@@ -183,45 +168,21 @@ def dataset_table(root: str, other_root: str) -> pa.Table:
     rows = []
     common = set(arrow.tables(root)) & set(arrow.tables(other_root))
     for name, (table, columns) in DATASETS.items():
-        if table not in common:
-            continue
-        first, second = (_keys(side, table, columns) for side in (root, other_root))
-        rows.append(
-            {
-                "dataset": name,
-                "first": len(first),
-                "second": len(second),
-                "both": len(first & second),
-                "F1": 2 * len(first & second) / max(1, len(first) + len(second)),
-            }
-        )
-    if "adept_entries" in common:
-        rows.append(_adjectives_of_entries(root, other_root))
+        if table in common:
+            first, second = (_keys(side, table, columns) for side in (root, other_root))
+            row = {"dataset": name, "first": len(first), "second": len(second)}
+            both = len(first & second)
+            f1 = 2 * both / max(1, len(first) + len(second))
+            rows.append({**row, "both": both, "F1": f1})
     return pa.Table.from_pylist(rows)
 
 
 def _keys(root: str, table: str, columns: tuple[str, ...]) -> set[tuple[Any, ...]]:
-    read = arrow.read(root, table, columns=list(columns)).to_pydict()
-    return set(zip(*(read[column] for column in columns), strict=True))
-
-
-def _adjectives_of_entries(root: str, other_root: str) -> dict[str, Any]:
-    first, second = (_listed_adjectives(side) for side in (root, other_root))
-    return {
-        "dataset": "ADEPT entries: noun, adjective listed for it",
-        "first": len(first),
-        "second": len(second),
-        "both": len(first & second),
-        "F1": 2 * len(first & second) / max(1, len(first) + len(second)),
-    }
-
-
-def _listed_adjectives(root: str) -> set[tuple[str, str]]:
-    rows = arrow.read(root, "adept_entries", columns=["noun", "adjectives"]).to_pylist()
-    return {(row["noun"], entry["adjective"]) for row in rows for entry in row["adjectives"]}
-
-
-# ------------------------------------------------------------------------------------ the report
+    rows = arrow.read(root, table, columns=columns)
+    if "adjectives" in columns:
+        listed = tuples(rows, *columns)
+        return {(noun, entry["adjective"]) for noun, entries in listed for entry in entries}
+    return set(tuples(rows, *columns))
 
 
 @exhibit(

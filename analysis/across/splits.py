@@ -4,7 +4,7 @@ ADEPT's published split is random over instances and shares 890 of its 1,002 tes
 training; PLANE's shares hypernyms, against the paper's text; most adjectives of ASP's published
 entailment rows are trained on. Either the rows of one test set are parted by what training had
 seen of them (`seen_rows`), or one model's accuracies on two splits are compared (`split_rows`).
-These are other items, so the difference is an unpaired one (`statistics.intervals.difference`).
+These are other items, so the difference is an unpaired one (`inference.intervals.difference`).
 """
 
 from __future__ import annotations
@@ -12,23 +12,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis.across.fine_tuned import Across
+from analysis.editions import read_edition, read_items
 from analysis.inference.intervals import clustered, difference
 from analysis.papers.page import exhibit
 from analysis.predictions import labelled
 from analysis.rendering.blocks import Block, Table, Text
 from analysis.rendering.numbers import percent, percent_difference
-from analysis.rows import distinct, equal, lists, schema, tuples, with_column
-from analysis.runs import Run, groups
+from analysis.rows import distinct, equal, lists, tuples, with_column
 from analysis.slices import seen, words
 from conf import UserError
 from etl.declaration import Dataset
 from etl.lake import arrow
 from etl.registry import DATASET_OF, DATASETS
+from training.finished_runs import Run, groups
 
 _ADEPT = (
     "python training/finetune.py conf/training/adept.yaml "
@@ -39,13 +41,6 @@ _PLANE = (
     "grid.task.scheme=[published,strict] lake=LAKE"
 )
 _SIDES = ("leaking", "leak_free")
-_TABLE = schema(
-    "dataset model "
-    + " ".join(
-        f"{side} {side}_rows:int {side}_majority:float {side}_accuracy:float" for side in _SIDES
-    )
-    + " difference:float low:float high:float"
-)
 _TABLES = ("predictions", "adept", "plane_items")
 
 
@@ -78,20 +73,22 @@ class Answers:
         return Answers(gold, predicted, groups)
 
 
-Row = Mapping[str, object]
+Row = Mapping[str, Any]
 
 
 def split_rows(
     dataset: str, model: str, leaking: tuple[str, Answers], leak_free: tuple[str, Answers]
 ) -> Row:
-    """One model's accuracy on the test rows of two splits, each by its name; a row of `table`.
+    """One model's accuracy on the test rows of two splits, each by its name.
 
-    Accuracies have the majority's beside them: splits differ in their labels too.
+    A row has the name, rows, majority and accuracy of the leaking and of the leak-free side, and
+    the difference, leaking less leak-free, with its interval (95 %). The majority is there because
+    splits differ in their labels too.
 
     Raises:
         ValueError: a split without answers.
     """
-    row: dict[str, object] = {"dataset": dataset, "model": model}
+    row: dict[str, Any] = {"dataset": dataset, "model": model}
     shares = []
     for side, (name, answers) in zip(_SIDES, (leaking, leak_free), strict=True):
         correct = [float(a == b) for a, b in zip(answers.gold, answers.predicted, strict=True)]
@@ -109,7 +106,7 @@ def split_rows(
 def seen_rows(
     dataset: str, model: str, answers: Answers, parts: Mapping[str, Sequence[str | None]]
 ) -> list[Row]:
-    """One model's answers to a test set, parted by what training had seen; rows of `table`.
+    """One model's answers to a test set, parted by what training had seen: a row for each name.
 
     `parts` says of each row ``seen`` or ``unseen`` (`analysis.slices.seen`), by the name of what
     is seen. Names of which one side has no rows are left out.
@@ -126,12 +123,6 @@ def seen_rows(
     return rows
 
 
-def table(rows: Sequence[Row]) -> pa.Table:
-    """The rows as a table: names, rows, majority and accuracy of the leaking and of the leak-free
-    side, and the difference, leaking less leak-free, with its interval (95 %)."""
-    return pa.Table.from_pylist(rows, _TABLE)
-
-
 def trained_words(
     lake: str, name: str, edition: str, scheme: str, fold: str = ""
 ) -> dict[str, set[str]]:
@@ -144,22 +135,16 @@ def trained_words(
         UserError: no training rows.
     """
     splits = DATASET_OF[name].splits
-    if splits.table is None:
-        where = {"edition": edition, f"split_{scheme}": "train"}
-    else:
-        where = {"edition": edition, "scheme": scheme, "fold": fold, "part": "train"}
-    conditions = [(column, "=", value) for column, value in where.items()]
-    ids = arrow.read(lake, splits.table or name, where=conditions, columns=["item_id"])
-    if not ids.num_rows:
-        raise UserError(
-            f"edition={edition} scheme={scheme} fold={fold}: no training rows of {name} in {lake}"
-        )
+    values = {f"split_{scheme}": "train"}
+    if splits.table is not None:
+        values = {"scheme": scheme, "fold": fold, "part": "train"}
+    ids = read_edition(lake, splits.table or name, edition, ["item_id"], **values)
     items = words(lake, name, edition, pc.unique(ids.column("item_id")).to_pylist())
     return {role: set(column) for role, column in word_columns(items).items()}
 
 
 def word_columns(items: pa.Table) -> dict[str, list[str]]:
-    """The words of items, lower-cased, as `by_seen` compares them: those of `trained_words`."""
+    """The words of items, lower-cased, as those of `trained_words` are."""
     columns = {
         column: [str(word).lower() for word in items.column(column).to_pylist()]
         for column in ("adjective", "noun", "hypernym")
@@ -169,17 +154,10 @@ def word_columns(items: pa.Table) -> dict[str, list[str]]:
     return {**columns, "pair": [f"{adjective} {noun}" for adjective, noun in pairs]}
 
 
-def by_seen(
-    items: Mapping[str, Sequence[str]], trained: Mapping[str, set[str]]
-) -> dict[str, list[str | None]]:
-    """Whether each word of the items is among those of training: `seen_rows` takes it."""
-    return {name: seen(column, trained[name]) for name, column in items.items()}
-
-
 def _table(rows: Sequence[Row], names: tuple[str, str]) -> pa.Table:
-    """`table` as it is read, its two sides under these names."""
+    """The rows as they are read, their two sides under these names."""
     cells = []
-    for row in table(rows).to_pylist():
+    for row in rows:
         cell = {"dataset": row["dataset"], "model": row["model"]}
         for side, name in zip(_SIDES, names, strict=True):
             accuracy, majority = (
@@ -291,9 +269,10 @@ def _by_word(page: Across) -> Iterator[Row]:
             edition, fold = (rows.column(name)[0].as_py() for name in ("edition", "fold"))
             table_name = dataset.tables[0].name
             trained = trained_words(page.lake.root, table_name, edition, scheme, fold)
-            for name, sides in by_seen(word_columns(rows), trained).items():
+            for name, column in word_columns(rows).items():
                 answers = _answers(rows, "noun" if name == "pair" else name)
-                yield from seen_rows(dataset.title, members[0].model, answers, {name: sides})
+                sides = {name: seen(column, trained[name])}
+                yield from seen_rows(dataset.title, members[0].model, answers, sides)
 
 
 def _by_adjective(page: Across) -> Iterator[Row]:
@@ -343,14 +322,13 @@ def _tests(page: Across, rows: pa.Table) -> dict[str, tuple[str, str]]:
     """The test and the premise of each item of degree estimation."""
     ids = rows.column("item_id").combine_chunks()
     columns = ["item_id", "test", "group"]
-    tests: dict[str, tuple[str, str]] = {}
-    for edition in distinct(rows, "edition"):
-        where = [("edition", "=", edition)]
-        for batch in arrow.batches(page.lake.root, "asp_degree", where=where, columns=columns):
-            members = batch.filter(pc.is_in(batch.column("item_id"), value_set=ids))
-            for item, test, group in tuples(members, *columns):
-                tests[item] = (test, f"{edition} {test} {group}")
-    return tests
+    return {
+        item: (test, f"{edition} {test} {group}")
+        for edition in distinct(rows, "edition")
+        for item, test, group in tuples(
+            read_items(page.lake.root, "asp_degree", ids, columns, edition)
+        )
+    }
 
 
 def _parts(page: Across, edition: str, scheme: str, number: str) -> dict[str, str]:

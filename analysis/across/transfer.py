@@ -20,8 +20,8 @@ from analysis.rendering import figures
 from analysis.rendering.blocks import Block, FigureBlock, Table, Text
 from analysis.rendering.figures import Channels
 from analysis.rendering.numbers import p_value, percent, percent_difference
-from analysis.runs import BOOKKEEPING, Run, model_name
 from conf import UserError
+from training.finished_runs import BOOKKEEPING, Run, model_name
 from training.scoring import matrix as scored
 
 _SCORE = (

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -23,6 +22,7 @@ from analysis.exploring.sketches import CLASSES, MEASURES, Sketches
 from analysis.exploring.words import ROLES
 from conf import JobFailed, UserError
 from etl.lake import arrow
+from training.files import complete_folder
 
 MOST_BYTES = 200_000
 _FULL = 150_000  # bytes of a file after which the next one is begun
@@ -55,16 +55,11 @@ def write(sketches: Sketches, target: Path, min_count: int) -> None:
         JobFailed: no pair is so frequent.
         UserError: the folder cannot be made; more data than the page's table of contents takes.
     """
-    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     try:
-        partial.mkdir(parents=True)
+        with complete_folder(target) as folder:
+            _write(sketches, folder, min_count)
     except OSError as error:
         raise UserError(f"export={target}: {error.strerror or error}") from error
-    try:
-        _write(sketches, partial, min_count)
-        partial.rename(target)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
     files = [file for file in target.rglob("*") if file.is_file()]
     size = sum(file.stat().st_size for file in files)
     log.info("%s written: %d files, %.1f MB", target, len(files), size / 1e6)

@@ -1,4 +1,4 @@
-"""Which rows of the lake make up a dataset: its configurations, their parts, their columns.
+"""Which rows of the lake make up a dataset: its configurations, parts and columns, and their files.
 
 A whole edition is streamed. Configurations that follow splits hold, while they are made, the rows
 that the splits name, and give them sorted by id, so that the same tables give the same files.
@@ -6,12 +6,16 @@ that the splits name, and give them sorted by id, so that the same tables give t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
+from analysis.editions import read_items, rows_by_edition
 from conf import UserError
 from etl.declaration import Dataset, ItemTable, Scheme, Whole
 from etl.lake import arrow
@@ -66,7 +70,7 @@ def content(lake: str, name: str, edition: str) -> Content:
     """
     declared = dataset(name)
     main = declared.tables[0].name
-    editions = _editions(lake, main)
+    editions = rows_by_edition(lake, main)
     if edition not in editions:
         raise UserError(
             f"edition={edition}: not in the table {main} of {lake}; there is "
@@ -89,17 +93,6 @@ def content(lake: str, name: str, edition: str) -> Content:
     labels = declared.labels
     classes = {labels.column: labels.names} if labels is not None and labels.numbered else {}
     return Content(name, edition, configs, tuple(sources), classes)
-
-
-def _editions(lake: str, table: str) -> list[str]:
-    return sorted(
-        {
-            str(value)
-            for file in arrow.files(lake, table)
-            for name, value in file.partition
-            if name == "edition" and value is not None
-        }
-    )
 
 
 def _is_polarity(kind: pa.DataType) -> bool:
@@ -141,7 +134,9 @@ class _Rows:
 
     def has(self, table: str) -> bool:
         """Whether a table has rows of the edition."""
-        return table in arrow.tables(self.lake) and self.edition in _editions(self.lake, table)
+        return table in arrow.tables(self.lake) and self.edition in rows_by_edition(
+            self.lake, table
+        )
 
     def schema(self, table: str) -> pa.Schema:
         """The exported columns with their comments: the folder's names say edition and split."""
@@ -214,7 +209,11 @@ class _Rows:
     ) -> list[Config]:
         """The configurations of the schemes that split one table."""
         key, fold = table.item, self.dataset.splits.fold
-        rows = self._items(table, pc.unique(assigned.column(key)))
+        names = declared_table(table.name).schema.names
+        columns = [key, *(name for name in names if name != key)]
+        rows = read_items(
+            self.lake, table.name, pc.unique(assigned.column(key)), columns, self.edition
+        )
         ids = rows.column(key).combine_chunks()
         schema = self.schema(table.name)
         order = {scheme.name: place for place, scheme in enumerate(schemes)}
@@ -243,11 +242,39 @@ class _Rows:
             for (scheme, name), members in parts.items()
         ]
 
-    def _items(self, table: ItemTable, ids: pa.Array) -> pa.Table:
-        """The rows of a table with these ids, streamed."""
-        where = [("edition", "=", self.edition)]
-        batches = [
-            batch.filter(pc.is_in(batch.column(table.item), value_set=ids))
-            for batch in arrow.batches(self.lake, table.name, where=where)
-        ]
-        return pa.Table.from_batches(batches, declared_table(table.name).schema)
+
+@dataclass(frozen=True)
+class File:
+    """A file: `path` within the export, rows, bytes, digest."""
+
+    config: str
+    part: str
+    path: str
+    schema: pa.Schema
+    rows: int
+    bytes: int
+    sha256: str
+
+
+def write(out: Path, configs: Iterable[Config]) -> list[File]:
+    """Write every part that has rows as ``data/CONFIG/PART.parquet``, a batch at a time."""
+    written = []
+    for config in configs:
+        for part in config.parts:
+            path = f"data/{config.name}/{part.name}.parquet"
+            target = out / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            rows = 0
+            # Comments of columns stay; pandas' or Spark's metadata there is none.
+            with pq.ParquetWriter(target, part.schema, compression="zstd") as writer:
+                for batch in part.batches():
+                    writer.write_batch(batch)
+                    rows += batch.num_rows
+            if not rows:
+                target.unlink()
+                continue
+            with target.open("rb") as stream:
+                digest = hashlib.file_digest(stream, "sha256").hexdigest()
+            size = target.stat().st_size
+            written.append(File(config.name, part.name, path, part.schema, rows, size, digest))
+    return written

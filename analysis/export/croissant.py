@@ -9,8 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from analysis.export.content import Content
-from analysis.export.parquet import Written
+from analysis.export.content import Content, File
 from analysis.export.sources import About, Origin
 
 _TYPES = {
@@ -61,7 +60,7 @@ _CONTEXT: dict[str, Any] = {
 
 
 def write(
-    out: Path, exported: Content, files: Sequence[Written], of: About, came: Sequence[Origin]
+    out: Path, exported: Content, files: Sequence[File], of: About, came: Sequence[Origin]
 ) -> None:
     """Write croissant.json beside ``data``."""
     text = json.dumps(metadata(exported, files, of, came), ensure_ascii=False, indent=1)
@@ -69,7 +68,7 @@ def write(
 
 
 def metadata(
-    exported: Content, files: Sequence[Written], of: About, came: Sequence[Origin]
+    exported: Content, files: Sequence[File], of: About, came: Sequence[Origin]
 ) -> dict[str, Any]:
     """The metadata: a file object and a record set for each Parquet file."""
     versions = ", ".join(f"{o.table} version {o.version} ({o.job})" for o in came)
@@ -89,11 +88,11 @@ def metadata(
     }
 
 
-def _name(file: Written) -> str:
+def _name(file: File) -> str:
     return f"{file.config}_{file.part}"
 
 
-def _file(file: Written) -> dict[str, Any]:
+def _file(file: File) -> dict[str, Any]:
     return {
         "@type": "cr:FileObject",
         "@id": f"{_name(file)}.parquet",
@@ -106,7 +105,7 @@ def _file(file: Written) -> dict[str, Any]:
     }
 
 
-def _records(file: Written, exported: Content) -> dict[str, Any]:
+def _records(file: File, exported: Content) -> dict[str, Any]:
     return {
         "@type": "cr:RecordSet",
         "@id": _name(file),
@@ -116,7 +115,7 @@ def _records(file: Written, exported: Content) -> dict[str, Any]:
     }
 
 
-def _field(file: Written, column: pa.Field, exported: Content) -> dict[str, Any]:
+def _field(file: File, column: pa.Field, exported: Content) -> dict[str, Any]:
     listed = pa.types.is_list(column.type)
     meaning = (column.metadata or {}).get(b"comment", b"").decode()
     names = exported.classes.get(column.name)

@@ -10,8 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
-from analysis.export.content import Content
-from analysis.export.parquet import Written
+from analysis.export.content import Content, File
 from analysis.export.sources import About, Origin
 
 _DTYPES = {
@@ -24,7 +23,7 @@ _DTYPES = {
 
 
 def write(
-    out: Path, exported: Content, files: Sequence[Written], of: About, came: Sequence[Origin]
+    out: Path, exported: Content, files: Sequence[File], of: About, came: Sequence[Origin]
 ) -> None:
     """Write README.md."""
     sample = pq.read_table(out / files[0].path).slice(0, 3).to_pylist()
@@ -48,19 +47,13 @@ def _feature(column: pa.Field, classes: Sequence[str] | None) -> dict[str, Any]:
 
 
 def _size(rows: int) -> str:
-    for limit, name in (
-        (1_000, "n<1K"),
-        (10_000, "1K<n<10K"),
-        (100_000, "10K<n<100K"),
-        (1_000_000, "100K<n<1M"),
-        (10_000_000, "1M<n<10M"),
-    ):
-        if rows < limit:
-            return name
-    return "10M<n<100M"
+    """The hub's category of so many rows."""
+    limits = {1_000: "n<1K", 10_000: "1K<n<10K", 100_000: "10K<n<100K", 1_000_000: "100K<n<1M"}
+    limits[10_000_000] = "1M<n<10M"
+    return next((name for limit, name in limits.items() if rows < limit), "10M<n<100M")
 
 
-def _header(exported: Content, files: Sequence[Written], of: About) -> dict[str, Any]:
+def _header(exported: Content, files: Sequence[File], of: About) -> dict[str, Any]:
     names = list(dict.fromkeys(file.config for file in files))
     configs, infos = [], []
     for name in names:
@@ -102,7 +95,7 @@ def _header(exported: Content, files: Sequence[Written], of: About) -> dict[str,
 
 def card(
     exported: Content,
-    files: Sequence[Written],
+    files: Sequence[File],
     of: About,
     came: Sequence[Origin],
     sample: Sequence[dict[str, Any]],

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import logging
-import os
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.export import croissant, harness, huggingface, parquet, tsv
-from analysis.export.content import content
+from analysis.export import croissant, harness, huggingface, tsv
+from analysis.export.content import content, write
 from analysis.export.sources import about, origins
 from conf import JobFailed, UserError, setting
 from etl.lake import arrow
 from etl.registry import DATASETS
+from training.files import complete_folder
 
 log = logging.getLogger("adnominal")
 
@@ -67,28 +66,22 @@ def export(settings: Settings) -> None:
         arrow.dataset(settings.lake, table)
     exported = content(settings.lake, settings.dataset, settings.edition)
     of, came = about(settings.dataset, settings.edition), origins(settings.lake, exported)
-    target = Path(settings.out)
-    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
-    partial.mkdir()
-    try:
+    with complete_folder(Path(settings.out)) as folder:
         if settings.format == "lm_eval":
-            rows = harness.write(partial, exported, of)
+            rows = harness.write(folder, exported, of)
         elif settings.format == "tsv":
-            rows = tsv.write(partial, settings.lake, settings.edition)
+            rows = tsv.write(folder, settings.lake, settings.edition)
         else:
-            files = parquet.write(partial, exported.configs)
+            files = write(folder, exported.configs)
             rows = {file.path: file.rows for file in files}
             if not files:
                 raise JobFailed(f"0 rows of {settings.dataset}, edition {settings.edition}")
             maker = croissant if settings.format == "croissant" else huggingface
-            maker.write(partial, exported, files, of, came)
+            maker.write(folder, exported, files, of, came)
         notice = huggingface.licence_text(of)
         lines = [f"- {o.table}: version {o.version}, {o.job}, code {o.code_version}" for o in came]
         text = "\n".join([notice, "Exported from:", "", *lines, "", "Cite:", "", of.citation, ""])
-        (partial / "LICENSE.md").write_text(text, encoding="utf-8")
-        partial.rename(target)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+        (folder / "LICENSE.md").write_text(text, encoding="utf-8")
     for path, number in rows.items():
         log.info("%s: %d rows", path, number)
     log.info("%s written: %d files, %d rows", settings.out, len(rows), sum(rows.values()))

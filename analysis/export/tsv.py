@@ -8,7 +8,9 @@ the files back. Ids are numbers within the export; the tables' own are in no col
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -47,34 +49,18 @@ def line(number: int, row: Mapping[str, Any]) -> str:
 
 def write(out: Path, lake: str, edition: str) -> dict[str, int]:
     """Write ``depth_N.tsv`` for each depth; rows by file. Streamed, in the table's order."""
-    files: dict[int, TextIO] = {}
-    rows: dict[str, int] = {}
-    number = 0
-    try:
-        for batch in arrow.batches(
-            lake,
-            "sygns",
-            where=[("edition", "=", edition)],
-            columns=[
-                "depth",
-                "sentence",
-                "fol",
-                "polarity_fol",
-                "vf",
-                "polarity_vf",
-                "phenomena",
-                "drs",
-            ],
-        ):
+    files: dict[str, TextIO] = {}
+    rows: Counter[str] = Counter()
+    columns = ["depth", "sentence", "fol", "polarity_fol", "vf", "polarity_vf", "phenomena", "drs"]
+    where = [("edition", "=", edition)]
+    with ExitStack() as stack:
+        for batch in arrow.batches(lake, "sygns", where=where, columns=columns):
             for row in batch.to_pylist():
-                number += 1
                 name = f"depth_{row['depth']}.tsv"
-                if row["depth"] not in files:
-                    files[row["depth"]] = (out / name).open("w", encoding="utf-8", newline="")
-                    files[row["depth"]].write("\t".join(COLUMNS) + "\n")
-                files[row["depth"]].write(line(number, row))
-                rows[name] = rows.get(name, 0) + 1
-    finally:
-        for file in files.values():
-            file.close()
-    return rows
+                if name not in files:
+                    file = (out / name).open("w", encoding="utf-8", newline="")
+                    files[name] = stack.enter_context(file)
+                    files[name].write("\t".join(COLUMNS) + "\n")
+                files[name].write(line(rows.total() + 1, row))
+                rows[name] += 1
+    return dict(rows)

@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 
 from analysis.editions import Lake
 from analysis.rendering.blocks import Block, RunsText, Section, section_of
-from analysis.runs import Run, Runs
+from training.finished_runs import Run, Runs
 
 Context = TypeVar("Context")
 

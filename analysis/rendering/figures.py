@@ -1,10 +1,10 @@
 """How figures are drawn: one style, and the few kinds of chart that the reports need.
 
 Every chart takes its numbers as a table, one row a mark, and the `Channels` that say which columns
-are drawn how, and returns (figure, plotted table): what is drawn can be printed beside it. Colours
-are those of Okabe and Ito, which the colour-blind tell apart; series differ by marker, dash or
-hatching as well, so that print in grey reads too. Figures are made without pyplot: nothing is
-global, and nothing has to be closed.
+are drawn how, and returns (figure, plotted table): what is drawn can be printed beside it. A column
+that the table lacks, or a table without rows, is a ValueError. Colours are those of Okabe and Ito,
+which the colour-blind tell apart; series differ by marker, dash or hatching as well, so that print
+in grey reads too. Figures are made without pyplot: nothing is global, and nothing has to be closed.
 """
 
 from __future__ import annotations
@@ -206,11 +206,7 @@ def curves(
     columns: int = 3,
     ylim: tuple[float, float] | None = (0, 1),
 ) -> Plot:
-    """Lines of y over x; an interval is drawn as a band, series named in `smooth` without markers.
-
-    Raises:
-        ValueError: a column that is not there; no rows.
-    """
+    """Lines of y over x; an interval is a band, series named in `smooth` have no markers."""
     panels = _distinct(data, channels.panel)
     x, y, low, high = channels.x, channels.y, channels.low, channels.high
     with _styled():
@@ -245,11 +241,7 @@ def curves(
 
 
 def bars(data: pa.Table, channels: Channels, log: bool = False) -> Plot:
-    """Columns of y over the values of x, those of the series side by side, with whiskers.
-
-    Raises:
-        ValueError: a column that is not there; no rows.
-    """
+    """Columns of y over the values of x, those of the series side by side, with whiskers."""
     places = _distinct(data, channels.x)
     _values(data, channels.y)
     width = 0.8 / len(_distinct(data, channels.series))
@@ -277,11 +269,7 @@ def bars(data: pa.Table, channels: Channels, log: bool = False) -> Plot:
 def shares(
     data: pa.Table, *, row: str, part: str, share: str, xlabel: str, ylabel: str = ""
 ) -> Plot:
-    """A bar a `row`, cut into the `share` (0 to 1) of each `part`, which are ordered as on a scale.
-
-    Raises:
-        ValueError: a column that is not there; no rows.
-    """
+    """A bar a `row`, cut into the `share` (0 to 1) of each `part`, as on a scale."""
     names, parts = _distinct(data, row), _distinct(data, part)
     _values(data, share)
     share_of = {(record[row], record[part]): record[share] for record in data.to_pylist()}
@@ -315,11 +303,7 @@ def shares(
 
 
 def matrix(data: pa.Table, *, row: str, column: str, count: str, xlabel: str, ylabel: str) -> Plot:
-    """A confusion matrix: counts with their percentage of all, shaded by share of the row.
-
-    Raises:
-        ValueError: a column that is not there; no rows.
-    """
+    """A confusion matrix: counts with their percentage of all, shaded by share of the row."""
     # Both sides have the labels of either, in order of appearance.
     names = list(dict.fromkeys([*_values(data, row), *_values(data, column)]))
     counts = np.zeros((len(names), len(names)))
@@ -356,11 +340,7 @@ def matrix(data: pa.Table, *, row: str, column: str, count: str, xlabel: str, yl
 
 
 def boxes(data: pa.Table, *, row: str, ylabel: str, xlabel: str) -> Plot:
-    """Boxes from quantiles: the columns p05, p25, p50, p75 and p95, whiskers at the outer two.
-
-    Raises:
-        ValueError: a column that is not there; no rows.
-    """
+    """Boxes from quantiles: the columns p05, p25, p50, p75 and p95, whiskers at the outer two."""
     columns = (_values(data, name) for name in (row, "p05", "p25", "p50", "p75", "p95"))
     stats = [
         {"label": str(name), "whislo": a, "q1": b, "med": c, "q3": d, "whishi": e, "fliers": []}
@@ -383,11 +363,7 @@ def boxes(data: pa.Table, *, row: str, ylabel: str, xlabel: str) -> Plot:
 def scatter(
     data: pa.Table, channels: Channels, lines: Mapping[str, tuple[float, float]] | None = None
 ) -> Plot:
-    """Points; `lines` gives the (intercept, slope) of the line through a series.
-
-    Raises:
-        ValueError: a column that is not there; no rows.
-    """
+    """Points; `lines` gives the (intercept, slope) of the line through a series."""
     _values(data, channels.x), _values(data, channels.y)
     with _styled():
         figure, axes = _single()
@@ -414,11 +390,7 @@ def intervals(
     columns: int = 3,
     ylim: tuple[float, float] | None = (0, 1),
 ) -> Plot:
-    """Points with whiskers over the values of x, those of the series side by side.
-
-    Raises:
-        ValueError: a column that is not there; no rows.
-    """
+    """Points with whiskers over the values of x, those of the series side by side."""
     places, panels = _distinct(data, channels.x), _distinct(data, channels.panel)
     step = 0.7 / len(_distinct(data, channels.series))
     with _styled():
@@ -447,9 +419,6 @@ def intervals(
 def forest(data: pa.Table, channels: Channels, reference: str, names: tuple[str, str]) -> Plot:
     """A line for each y: x as a point with a whisker, and a stroke at `reference`; `names` are what
     the legend calls the two.
-
-    Raises:
-        ValueError: a column that is not there; no rows.
     """
     labels = [str(label) for label in _values(data, channels.y)]
     columns = (channels.x, channels.low or "", channels.high or "", reference)

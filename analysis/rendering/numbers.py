@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import ROUND_HALF_UP, Decimal
 
 from analysis.inference.intervals import Interval
+from conf import numbers
 
 
 def rounded(value: float, digits: int) -> Decimal:
@@ -21,14 +22,10 @@ def number(value: float, digits: int) -> str:
 def percent(share: Interval | float | None) -> str:
     """A share in percent, without the sign: ``70.6``, of an interval ``70.6 [68.4, 72.8]``, of
     None ``–``."""
-    match share:
-        case None:
-            return "–"
-        case Interval():
-            ends = (number(100 * end, 1) for end in (share.estimate, share.low, share.high))
-            return "{} [{}, {}]".format(*ends)
-        case _:
-            return f"{100 * share:.1f}"
+    if not isinstance(share, Interval):
+        return numbers.percent(share)
+    ends = (number(100 * end, 1) for end in (share.estimate, share.low, share.high))
+    return "{} [{}, {}]".format(*ends)
 
 
 def percent_difference(difference: float, low: float, high: float) -> str:

@@ -7,7 +7,7 @@ also has clause matching, FOL and VF have polarity.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,16 +49,12 @@ class ItemScores:
             result["gold_entails_predicted"] = str(self.entailment.forward)
             result["predicted_entails_gold"] = str(self.entailment.backward)
         if self.clauses is not None:
-            result |= {
-                "clauses_matched": self.clauses.matched,
-                "clauses_predicted": self.clauses.predicted,
-                "clauses_gold": self.clauses.gold,
-                "clauses_f": self.clauses.f,
-                "ill_formed": bool(self.clauses.ill_formed),
-            }
-        for name, score in (("up", self.up), ("down", self.down)):
+            names = ("matched", "predicted", "gold", "f")
+            result |= {f"clauses_{name}": getattr(self.clauses, name) for name in names}
+            result["ill_formed"] = bool(self.clauses.ill_formed)
+        for direction, score in (("up", self.up), ("down", self.down)):
             if score is not None:
-                result |= {f"{name}_{key}": value for key, value in score._asdict().items()}
+                result |= {f"{direction}_{name}": v for name, v in score._asdict().items()}
         return result
 
 
@@ -85,29 +81,18 @@ class Summary:
 
     def record(self) -> dict[str, Any]:
         """The summary as plain values, for JSON."""
-        result: dict[str, Any] = {
-            "group": self.group,
-            "class": self.name,
-            "items": self.items,
-            "exact": self.exact,
-        }
+        result: dict[str, Any] = {"group": self.group, "class": self.name}
+        result |= {"items": self.items, "exact": self.exact}
         if self.entailment:
             result["entailment"] = self.entailment
         if self.clauses is not None:
-            result["clauses"] = {
-                "precision": self.clauses.precision,
-                "recall": self.clauses.recall,
-                "f": self.clauses.f,
-                "f_by_item": self.clauses_f,
-                "ill_formed": self.clauses.ill_formed,
-                "unproven": self.clauses.unproven,
-            }
-        for name, score, size in (
-            ("up", self.up, self.up_items),
-            ("down", self.down, self.down_items),
-        ):
-            if score is not None:
-                result[name] = {**score._asdict(), "items": size}
+            names = ("precision", "recall", "f", "ill_formed", "unproven")
+            clauses = {name: getattr(self.clauses, name) for name in names}
+            result["clauses"] = {**clauses, "f_by_item": self.clauses_f}
+        if self.up is not None:
+            result["up"] = {**self.up._asdict(), "items": self.up_items}
+        if self.down is not None:
+            result["down"] = {**self.down._asdict(), "items": self.down_items}
         return result
 
 
@@ -170,32 +155,29 @@ def summarise(items: Sequence[Item], scores: Sequence[ItemScores]) -> list[Summa
 
 
 def _summary(group: str, name: str, scores: Sequence[ItemScores]) -> Summary:
-    size = len(scores)
-    entailments = [s.entailment for s in scores if s.entailment is not None]
     clauses = [s.clauses for s in scores if s.clauses is not None]
     up, up_items = polarity.average(s.up for s in scores)
     down, down_items = polarity.average(s.down for s in scores)
     return Summary(
         group,
         name,
-        size,
-        sum(s.exact for s in scores) / size,
-        _outcomes(entailments),
-        sum(clauses, Score()) if clauses else None,
-        sum(c.f for c in clauses) / len(clauses) if clauses else None,
-        up,
-        up_items,
-        down,
-        down_items,
+        items=len(scores),
+        exact=sum(s.exact for s in scores) / len(scores),
+        entailment=_outcomes([s.entailment for s in scores if s.entailment is not None]),
+        clauses=sum(clauses, Score()) if clauses else None,
+        clauses_f=sum(c.f for c in clauses) / len(clauses) if clauses else None,
+        up=up,
+        up_items=up_items,
+        down=down,
+        down_items=down_items,
     )
 
 
-def _outcomes(entailments: Iterable[Entailment]) -> dict[str, dict[str, int]]:
-    listed = list(entailments)
-    if not listed:
+def _outcomes(entailments: Sequence[Entailment]) -> dict[str, dict[str, int]]:
+    if not entailments:
         return {}
-    both = sum(e.forward == e.backward == Outcome.THEOREM for e in listed)
-    forward, backward = Counter(e.forward for e in listed), Counter(e.backward for e in listed)
+    both = sum(e.forward == e.backward == Outcome.THEOREM for e in entailments)
+    forward, backward = map(Counter, zip(*entailments, strict=True))
     return {
         "gold_entails_predicted": {str(o): forward[o] for o in Outcome},
         "predicted_entails_gold": {str(o): backward[o] for o in Outcome},

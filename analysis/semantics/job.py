@@ -6,6 +6,7 @@ import csv
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from analysis.semantics.drs_matching import VARIANTS
 from analysis.semantics.evaluate import FORMS, Item, ItemScores, Summary, evaluate, summarise
 from analysis.semantics.prover import Outcome, Proving, provers
 from conf import UserError, setting
+from conf.numbers import percent
 from etl.lake import arrow
 from etl.sygns.fol import ParseError
 
@@ -169,15 +171,12 @@ def text_items(gold: Path, predicted: Path, form: str) -> list[Item]:
 def _phenomena(row: dict[str, str]) -> tuple[str, ...] | None:
     """From `phenomena` (a JSON list, or names with commas) or the published `tags` (name:yes)."""
     if "tags" in row:
-        return tuple(
-            [tag.removesuffix(":yes") for tag in row["tags"].split(";") if tag.endswith(":yes")]
-        )
+        tags = row["tags"].split(";")
+        return tuple(tag.removesuffix(":yes") for tag in tags if tag.endswith(":yes"))
     if "phenomena" not in row:
         return None
     text = row["phenomena"]
-    if text.startswith("["):
-        return tuple(json.loads(text))
-    return tuple([part for part in text.split(",") if part])
+    return tuple(json.loads(text) if text.startswith("[") else filter(None, text.split(",")))
 
 
 def run_form(lake: str, run: str) -> str:
@@ -253,26 +252,22 @@ def _of_part(
     if part == "all":
         return predicted
     parts: dict[tuple[Any, ...], str] = {}
-    columns = ("edition", "scheme", "primitive")
+    columns = ("edition", "scheme", "primitive", "sentence_id")
     splits = {(r["edition"], r["scheme"], r["fold"] or "") for r in predicted if r["scheme"]}
     for split in sorted(splits):
-        for batch in arrow.batches(
-            lake,
-            "sygns_splits",
-            where=[(name, "=", value) for name, value in zip(columns, split, strict=True)],
-            columns=["sentence_id", "part"],
-        ):
-            parts.update({(*split, r["sentence_id"]): r["part"] for r in batch.to_pylist()})
+        where = [(name, "=", value) for name, value in zip(columns, split, strict=False)]
+        rows = arrow.read(lake, "sygns_splits", where=where, columns=[*columns, "part"])
+        parts |= {tuple(key): name for *key, name in tuples(rows, *columns, "part")}
 
     def part_of(row: dict[str, Any]) -> str | None:
         key = (row["edition"], row["scheme"], row["fold"] or "", row["item_id"])
         return parts.get(key) if row["scheme"] else part
 
-    rows = [row for row in predicted if part_of(row) == part]
-    if not rows:
+    members = [row for row in predicted if part_of(row) == part]
+    if not members:
         parts_of_run = ", ".join(sorted({str(part_of(row)) for row in predicted}))
         raise UserError(f"part={part}: run={run} has none; its rows are of {parts_of_run}")
-    return rows
+    return members
 
 
 def report(summaries: Sequence[Summary]) -> str:
@@ -319,8 +314,7 @@ def report(summaries: Sequence[Summary]) -> str:
     )
 
 
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.1f}"
+_percent = partial(percent, absent="-")
 
 
 def _write(

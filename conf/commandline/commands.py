@@ -92,7 +92,7 @@ _GROUPS: Mapping[str, Sequence[tuple[str, str, str, str]]] = {
     "Looking at it": (
         ("explore", "analysis.explore", "analysis.exploring.job:Settings",
          "word sketches in a browser, in a folder, or as rows"),
-        ("report", "analysis.report", "analysis.reporting.job:Settings",
+        ("report", "analysis.report", "analysis.report:Settings",
          "the papers' tables and figures, ours beside them"),
         ("graded", "analysis.graded", "analysis.graded:Settings",
          "people's ratings of pairs beside counts, association and scores"),

@@ -13,6 +13,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from itertools import combinations, product
 from typing import Any
 
+from conf.numbers import percent
 from etl.adept import LABELS
 from etl.adept.splits import split_columns
 from etl.annotation.aggregation import aggregate
@@ -370,7 +371,7 @@ def report_text(figures: Mapping[str, Any]) -> str:
 
 
 def _percent(share: float | None) -> str:
-    return "none" if share is None else f"{100 * share:.1f} %"
+    return percent(share, absent="none", sign=" %")
 
 
 def _short(value: float | None) -> str:

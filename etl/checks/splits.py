@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from conf import UserError
+from conf.numbers import percent
 from etl.looking.layout import aligned
 
 
@@ -166,7 +167,7 @@ def text(folds: Sequence[Fold]) -> str:
             labels = ", ".join(f"{name}: {part.labels[name]}" for name in sorted(part.labels))
             cells: list[Any] = [fold.name, part.name, part.rows, labels, part.repeated]
             for column in columns:
-                cells += [part.distinct[column], f"{100 * part.told[column]:.1f} %"]
+                cells += [part.distinct[column], percent(part.told[column], sign=" %")]
             lines.append(cells)
     header = ["fold", "part", "rows", "labels", "repeated"]
     for column in columns:

@@ -4,11 +4,11 @@ import shutil
 
 import pytest
 
-from analysis.runs import Run, Runs
 from benchmarks.harness import page
 from benchmarks.papers import CASE, Settings, classified, mean, measured, merged
 from benchmarks.papers_runs import experiments, states
 from conf import JobFailed, UserError
+from training.finished_runs import Run, Runs
 
 
 def run(seed: int, accuracy: float, **params: str) -> Run:

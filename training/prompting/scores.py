@@ -228,7 +228,9 @@ def by_class(rows: pa.Table) -> Results:
     for name, data in tables.items():
         class_rows = class_table(data).to_pylist()
         columns["class"] = [row["row"] for row in class_rows]
-        columns[name] = [_percent(row["mean"], row["deviation"]) for row in class_rows]
+        columns[name] = [
+            percent_with_deviation(row["mean"], row["deviation"]) for row in class_rows
+        ]
         for row in class_rows:
             _add(figures, f"{name.split()[0]}/f1", row["row"], row["mean"], row["deviation"])
     return figures, columns, "F1 (%), mean ± standard deviation"
@@ -247,8 +249,8 @@ def by_test(rows: pa.Table) -> Results:
         "test": [row["test"] for row in test_rows],
         "rows": [f"{row['rows']:,}" for row in test_rows],
         "prompts": [str(row["prompts"]) for row in test_rows],
-        "accuracy": [_percent(row["mean"], row["deviation"]) for row in test_rows],
-        "majority": [_percent(row["majority"], None) for row in test_rows],
+        "accuracy": [percent_with_deviation(row["mean"], row["deviation"]) for row in test_rows],
+        "majority": [percent_with_deviation(row["majority"], None) for row in test_rows],
     }
     return figures, columns, "accuracy (%), mean ± standard deviation over prompts"
 
@@ -270,8 +272,8 @@ def by_prompt(rows: pa.Table, title: str, labels: Sequence[str]) -> Results:
         spread = deviation(values)
         if spread is not None:
             figures[f"{name}_deviation"] = spread
-        columns[name] = [_percent(figures[name], spread)]
-    columns["majority"] = [_percent(figures["majority"], None)]
+        columns[name] = [percent_with_deviation(figures[name], spread)]
+    columns["majority"] = [percent_with_deviation(figures["majority"], None)]
     return figures, columns, f"{title} (%), mean ± standard deviation over prompts"
 
 
@@ -282,7 +284,3 @@ def _add(
     figures[f"{kind}/{name}"] = mean
     if spread is not None:
         figures[f"{kind}_deviation/{name}"] = spread
-
-
-def _percent(mean: float, spread: float | None) -> str:
-    return f"{100 * mean:.1f}" + ("" if spread is None else f" ± {100 * spread:.1f}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,17 +10,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis import slices
-from analysis.examples import bracketed, shuffled
+from analysis.editions import read_edition
 from analysis.inference.intervals import Interval, wilson
 from analysis.papers import published
 from analysis.papers.adept import annotators
-from analysis.papers.adept.sources import IMPORT, PARTS, Adept, read
+from analysis.papers.adept.sources import IMPORT, PARTS, Adept, bracketed, read
 from analysis.papers.comparison import Missing, comparison
 from analysis.papers.page import exhibit
 from analysis.rendering import figures
 from analysis.rendering.blocks import Block, FigureBlock, Table, Text, Unavailable
 from analysis.rendering.figures import Channels, Plot
-from analysis.rows import lists, schema, tuples
+from analysis.rows import lists, places, schema, shuffled, tuples
 from conf import UserError
 from etl.adept import LABELS
 from etl.knowledge import lexicons
@@ -38,23 +38,24 @@ def _kind(modifier: str) -> str:
 @exhibit("Table 1", "examples", command=IMPORT, tables=("adept",))
 def examples(page: Adept) -> list[Block]:
     """Adjectives with several labels, half of them non-subsective, as in the paper's table."""
-    by_modifier: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for row in page.rows.to_pylist():
-        by_modifier[row["modifier"]].append(row)
+    rows, seed = page.rows, page.lake.seed
+    labels = rows.column("label").to_pylist()
+    by_modifier = places(rows, "modifier")
     diverse = [
         modifier
-        for modifier, rows in by_modifier.items()
-        if len({row["label"] for row in rows}) >= _EACH
+        for (modifier,), members in by_modifier.items()
+        if len({labels[at] for at in members}) >= _EACH
     ]
     if not diverse:
         raise UserError(f"no adjective with {_EACH} labels in the table adept of {page.lake.root}")
-    order = shuffled(diverse, page.lake.seed, str)
+    order = shuffled(diverse, seed, str)
     modifiers = [name for name in order if _kind(name) == "NS"][: _ADJECTIVES // 2]
     modifiers += [name for name in order if _kind(name) == "S"][: _ADJECTIVES - len(modifiers)]
     instances = []
     for modifier in modifiers:
         first: dict[int, dict[str, Any]] = {}
-        for row in shuffled(by_modifier[modifier], page.lake.seed, lambda row: row["item_id"]):
+        members = rows.take(by_modifier[modifier,]).to_pylist()
+        for row in shuffled(members, seed, lambda row: row["item_id"]):
             first.setdefault(row["label"], row)
         instances += [
             {
@@ -136,26 +137,21 @@ def construction(page: Adept) -> list[Block]:
 )
 def pipeline(page: Adept) -> list[Block]:
     """One sentence with as many variants as any, on its way through the pipeline."""
-    lake = page.lake
-    edition = lake.edition("adept_items", "adept_entries")
-    where = [("edition", "=", edition)]
+    root, seed = page.lake.root, page.lake.seed
+    edition = page.lake.edition("adept_items", "adept_entries")
     names = ["item_id", "noun", "relation", "predicate", "adjective", "sentence", "chosen"]
-    items = arrow.read(
-        lake.root, "adept_items", where=where, columns=[*names, "modified_sentence"]
-    ).to_pylist()
-    by_sentence: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
-    for row in items:
-        by_sentence[row["noun"], row["sentence"]].append(row)
+    items = read_edition(root, "adept_items", edition, [*names, "modified_sentence"])
+    by_sentence = places(items, "noun", "sentence")
     most = max(map(len, by_sentence.values()))
     fullest = [key for key, rows in by_sentence.items() if len(rows) == most]
-    noun, sentence = shuffled(fullest, lake.seed, str)[0]
-    variants = shuffled(by_sentence[noun, sentence], lake.seed, lambda row: row["item_id"])
-    entries = arrow.read(
-        lake.root, "adept_entries", where=[*where, ("noun", "=", noun)], columns=["adjectives"]
-    )
+    noun, sentence = shuffled(fullest, seed, str)[0]
+    rows = items.take(by_sentence[noun, sentence]).to_pylist()
+    variants = shuffled(rows, seed, lambda row: row["item_id"])
+    where = [("edition", "=", edition), ("noun", "=", noun)]
+    entries = arrow.read(root, "adept_entries", where=where, columns=["adjectives"])
     counts = {
         entry["adjective"]: entry["count"]
-        for adjectives in entries.column("adjectives").to_pylist()
+        for (adjectives,) in tuples(entries)
         for entry in adjectives or ()
     }
     steps = [
@@ -225,17 +221,11 @@ def label_table(rows: pa.Table) -> pa.Table:
         members = [row for row in records if part in ("all", row[0])]
         for code, name in enumerate(LABELS):
             of_label = [agreement for _, label, agreement in members if label == code]
-            known = [agreement for agreement in of_label if agreement]
-            cells.append(
-                {
-                    "part": part,
-                    "label": name,
-                    "count": len(of_label),
-                    "share": len(of_label) / len(members),
-                    "unanimous": known.count("unanimous") / len(known) if known else None,
-                }
-            )
-    return pa.Table.from_pylist(cells, schema("part label count:int share:float unanimous:float"))
+            known = list(filter(None, of_label))
+            unanimous = known.count("unanimous") / len(known) if known else None
+            cells.append((part, name, len(of_label), len(of_label) / len(members), unanimous))
+    columns = schema("part label count:int share:float unanimous:float")
+    return pa.table(list(zip(*cells, strict=True)), schema=columns)
 
 
 @exhibit(

@@ -11,20 +11,19 @@ from typing import Any
 import pyarrow as pa
 
 from analysis import slices
-from analysis.examples import bracketed, shuffled
 from analysis.inference.comparisons import Paired, compare, holm, scores_by_slice
 from analysis.inference.intervals import Interval, wilson
 from analysis.papers import published
 from analysis.papers.adept import annotators
 from analysis.papers.adept.dataset import label_shares, label_shares_figure
-from analysis.papers.adept.sources import IMPORT, Adept, Scored
+from analysis.papers.adept.sources import IMPORT, Adept, Scored, bracketed
 from analysis.papers.comparison import Missing, comparison
-from analysis.papers.page import exhibit, runs_text
+from analysis.papers.page import Exhibit, exhibit, runs_text
 from analysis.rendering import figures
 from analysis.rendering.blocks import Block, FigureBlock, NotRun, Table, Text
 from analysis.rendering.figures import Plot
 from analysis.rendering.numbers import percent
-from analysis.rows import lists, tuples
+from analysis.rows import lists, shuffled, tuples
 from conf import UserError
 from etl.adept import LABELS
 from etl.adept.baselines import CLASSES, label_of, majority, normative_rule
@@ -219,53 +218,46 @@ def confusion_figure(data: pa.Table) -> Plot:
     )
 
 
-def _confusion(page: Adept, figure: str, published_model: str, classes: int) -> list[Block]:
-    printed = published.table("adept", figure)
-    counts = pa.Table.from_pylist(
-        [
-            {"gold": row, "predicted": column, "count": int(cell.value)}
-            for (row, column), cell in printed.items()
-        ]
+def _confusion(number: int, published_model: str, classes: int, name: str) -> Exhibit[Adept]:
+    """The published matrix, and that of our best model."""
+    figure = f"figure {number}"
+
+    @exhibit(
+        f"Figure {number}",
+        f"confusion matrix of {name} classes",
+        command=_TRAIN if classes == 5 else f"{_TRAIN} task.classes={classes}",
+        tables=("adept", "predictions"),
+        beside=(figure,),
     )
-    caption = f"As published: {published_model}"
-    blocks: list[Block] = [FigureBlock(caption, *confusion_figure(counts))]
-    best = page.best(classes)
-    if best is None:
-        command = _TRAIN if classes == 5 else f"{_TRAIN} task.classes={classes}"
-        return [*blocks, NotRun(f"The same of a model of ours, {classes} classes", command)]
-    gold, predicted = lists(best.answers, "gold", "predicted")
-    ours = confusion(gold, [guess or "" for guess in predicted], _OUTCOMES[classes])
-    caption = f"{best.model}, the best of our models on val: {percent(best.accuracy)} % right"
-    blocks.append(FigureBlock(caption, *confusion_figure(ours)))
-    if sum(counts.column("count").to_pylist()) == len(gold):
-        cells = {(row, column): float(count) for row, column, count in tuples(ours)}
-        caption = f"Items by true label (rows) and answer: {published_model} as published, "
-        blocks += comparison("adept", figure, cells, caption + best.model)
-    return [*blocks, *runs_text(best.runs)]
+    def build(page: Adept) -> list[Block]:
+        printed = published.table("adept", figure)
+        counts = pa.Table.from_pylist(
+            [
+                {"gold": row, "predicted": column, "count": int(cell.value)}
+                for (row, column), cell in printed.items()
+            ]
+        )
+        caption = f"As published: {published_model}"
+        blocks: list[Block] = [FigureBlock(caption, *confusion_figure(counts))]
+        best = page.best(classes)
+        if best is None:
+            missing = f"The same of a model of ours, {classes} classes"
+            return [*blocks, NotRun(missing, build.command)]
+        gold, predicted = lists(best.answers, "gold", "predicted")
+        ours = confusion(gold, [guess or "" for guess in predicted], _OUTCOMES[classes])
+        caption = f"{best.model}, the best of our models on val: {percent(best.accuracy)} % right"
+        blocks.append(FigureBlock(caption, *confusion_figure(ours)))
+        if sum(counts.column("count").to_pylist()) == len(gold):
+            cells = {(row, column): float(count) for row, column, count in tuples(ours)}
+            caption = f"Items by true label (rows) and answer: {published_model} as published, "
+            blocks += comparison("adept", figure, cells, caption + best.model)
+        return [*blocks, *runs_text(best.runs)]
+
+    return build
 
 
-@exhibit(
-    "Figure 2",
-    "confusion matrix of five classes",
-    command=_TRAIN,
-    tables=("adept", "predictions"),
-    beside=("figure 2",),
-)
-def five_classes(page: Adept) -> list[Block]:
-    """The published matrix of RoBERTa, and that of our best model."""
-    return _confusion(page, "figure 2", "RoBERTa", 5)
-
-
-@exhibit(
-    "Figure 3",
-    "confusion matrix of three classes",
-    command=f"{_TRAIN} task.classes=3",
-    tables=("adept", "predictions"),
-    beside=("figure 3",),
-)
-def three_classes(page: Adept) -> list[Block]:
-    """The published matrix of DeBERTa, and that of our best model."""
-    return _confusion(page, "figure 3", "DeBERTa", 3)
+five_classes = _confusion(2, "RoBERTa", 5, "five")
+three_classes = _confusion(3, "DeBERTa", 3, "three")
 
 
 @exhibit(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,13 +10,12 @@ from functools import cached_property
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.editions import Lake
+from analysis.editions import Lake, read_edition
 from analysis.inference.intervals import Interval, mean_over_runs, wilson
 from analysis.predictions import answered, labelled
 from analysis.rows import right
-from analysis.runs import Run, Runs, groups
 from conf import UserError
-from etl.lake import arrow
+from training.finished_runs import Run, Runs, groups
 
 IMPORT = "python etl/import_published.py adept=DIR lake=LAKE"
 PARTS = ("train", "val", "test")
@@ -27,13 +27,15 @@ def read(lake: str, edition: str) -> pa.Table:
     Raises:
         UserError: no such edition.
     """
-    rows = arrow.read(lake, "adept", where=[("edition", "=", edition)])
-    if not rows.num_rows:
-        raise UserError(
-            f"edition={edition}: no rows of it in the table adept of {lake}; etl/annotate_adept.py "
-            "finish or etl/import_published.py adept=… makes them"
-        )
+    rows = read_edition(lake, "adept", edition)
     return rows.sort_by([("item_id", "ascending"), ("label", "ascending")])
+
+
+def bracketed(sentence: str, modifier: str) -> str:
+    """The sentence with its first token that is the modifier in square brackets, as ADEPT shows
+    it; the sentence as it is where there is none."""
+    pattern = rf"(?<![\w-])({re.escape(modifier)})(?![\w-])"
+    return re.sub(pattern, r"[\1]", sentence, count=1, flags=re.IGNORECASE)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from analysis.papers.asp.sources import (
     Answered,
     Asp,
 )
-from analysis.papers.page import exhibit, runs_text
+from analysis.papers.page import Exhibit, exhibit, runs_text
 from analysis.rendering import figures
 from analysis.rendering.blocks import Block, FigureBlock, NotRun, Table, Text
 from analysis.rendering.figures import Channels, Plot
@@ -226,36 +226,25 @@ def _model_curves(
     return [*blocks, *runs_text(run for model, _ in answers for run in model.runs)]
 
 
-def _figure(page: Asp, number: int) -> list[Block]:
-    source = page.sources()[0]
-    people = human_curves(page.lake.root, source)
-    caption = f"What people said (source {source}) and the curve fitted to it"
-    return [
-        FigureBlock(caption, *curves_figure(people, number)),
-        *_model_curves(people, number, page.untrained, f"{SCORE} && {PROMPT}"),
-    ]
-
-
-@exhibit(
-    "Figure 2",
-    "ordering, comparative and superlative: people and models",
-    command=SCORE,
-    tables=_TABLES,
-)
-def figure_2(page: Asp) -> list[Block]:
+def _of_untrained(number: int) -> Exhibit[Asp]:
     """Curves of people, and of models that were not trained on ASP."""
-    return _figure(page, 2)
+    first, second, third = FIGURES[number]
+    title = f"{first}, {second} and {third}: people and models"
+
+    @exhibit(f"Figure {number}", title, command=SCORE, tables=_TABLES)
+    def build(page: Asp) -> list[Block]:
+        source = page.sources()[0]
+        people = human_curves(page.lake.root, source)
+        caption = f"What people said (source {source}) and the curve fitted to it"
+        return [
+            FigureBlock(caption, *curves_figure(people, number)),
+            *_model_curves(people, number, page.untrained, f"{SCORE} && {PROMPT}"),
+        ]
+
+    return build
 
 
-@exhibit(
-    "Figure 3",
-    "booster, diminisher and negation: people and models",
-    command=SCORE,
-    tables=_TABLES,
-)
-def figure_3(page: Asp) -> list[Block]:
-    """Curves of people, and of models that were not trained on ASP."""
-    return _figure(page, 3)
+figure_2, figure_3 = map(_of_untrained, (2, 3))
 
 
 @exhibit("Figure 4", "people and trained models", command=TRAIN, tables=_TRAINED)

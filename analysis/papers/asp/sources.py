@@ -15,9 +15,9 @@ from analysis.inference.intervals import Interval, mean_over_runs, wilson
 from analysis.inference.resampling import bootstrap
 from analysis.predictions import answered, labelled, read
 from analysis.rows import distinct, equal, lists, schema, tuples, with_column
-from analysis.runs import Run, Runs, groups, short_name
 from conf import UserError
 from etl.lake import arrow
+from training.finished_runs import Run, Runs, groups, short_name
 
 IMPORT = "python etl/import_published.py asp=DIR lake=LAKE"
 TRAIN = "python training/finetune.py conf/training/asp.yaml lake=LAKE"

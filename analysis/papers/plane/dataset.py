@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy import stats
 
+from analysis.editions import read_edition
 from analysis.papers.comparison import Missing, comparison
 from analysis.papers.page import exhibit
 from analysis.papers.plane.sources import TYPES, Plane
@@ -19,7 +20,6 @@ from analysis.rendering import figures
 from analysis.rendering.blocks import Block, FigureBlock, Table, Text
 from analysis.rendering.figures import Plot
 from analysis.rows import distinct, equal, tuples
-from conf import UserError
 from etl.lake import arrow
 from etl.plane import CLASSES
 
@@ -38,7 +38,7 @@ def rule_check(batches: Iterable[pa.RecordBatch]) -> pa.Table:
     rows: Counter[tuple[str, int]] = Counter()
     entailed: Counter[tuple[str, int]] = Counter()
     for batch in batches:
-        table = pa.Table.from_batches([batch]).select([*keys, "label"])
+        table = pa.Table.from_batches([batch])
         grouped = table.group_by(keys).aggregate([("label", "count"), ("label", "sum")])
         for kind, inference, count, total in tuples(grouped, *keys, "label_count", "label_sum"):
             rows[kind, inference] += count
@@ -112,12 +112,7 @@ def pmi_by_class(lake: str, edition: str, corpus: str) -> dict[str, np.ndarray[A
     Raises:
         UserError: no phrases of the edition and corpus in plane_association.
     """
-    where = [("edition", "=", edition), ("corpus", "=", corpus)]
-    rows = arrow.read(lake, "plane_association", where=where, columns=["class", "pmi"])
-    if not rows.num_rows:
-        raise UserError(
-            f"edition={edition} corpus={corpus}: no rows in the table plane_association of {lake}"
-        )
+    rows = read_edition(lake, "plane_association", edition, ["class", "pmi"], corpus=corpus)
     columns = {kind: equal(rows, "class", kind).column("pmi").drop_null() for kind in CLASSES}
     return {kind: np.sort(pmi.to_numpy()) for kind, pmi in columns.items() if len(pmi)}
 
@@ -156,8 +151,7 @@ def association(page: Plane) -> list[Block]:
     """PMI of the phrases by class, a figure for each corpus."""
     lake = page.lake
     edition = lake.edition("plane_association")
-    where = [("edition", "=", edition)]
-    corpora = arrow.read(lake.root, "plane_association", where=where, columns=["corpus"])
+    corpora = read_edition(lake.root, "plane_association", edition, ["corpus"])
     blocks: list[Block] = [
         Text(
             "The paper finds medians far from 0, I and S alike, O slightly lower and more even, "

@@ -14,10 +14,10 @@ from analysis.rendering import figures
 from analysis.rendering.blocks import Block, FigureBlock, Table, Text
 from analysis.rendering.figures import Channels, Plot
 from analysis.rendering.numbers import percent
-from analysis.rows import lists, right, with_column
-from analysis.runs import Run
+from analysis.rows import lists, places, right, with_column
 from conf import UserError
 from etl.plane import CLASSES
+from training.finished_runs import Run
 
 _PAPERS_FOLDS = 5
 _TABLES = ("predictions", "plane_items")
@@ -70,24 +70,15 @@ def accuracy(page: Plane) -> list[Block]:
 
 def _by_class_and_type(rows: pa.Table) -> pa.Table:
     """Accuracy by class and inference type, with intervals by adjective."""
-    correct = right(rows)
-    kinds, types, adjectives = lists(rows, "class", "inference_type", "adjective")
-    cells = list(zip(kinds, types, strict=True))
-    rows_of_classes: list[dict[str, str | None]] = []
-    for kind in CLASSES:
-        row: dict[str, str | None] = {"class": kind}
-        for inference, name in TYPES.items():
-            members = [at for at, cell in enumerate(cells) if cell == (kind, inference)]
-            share = None
-            if members:
-                share = clustered(
-                    [correct[at] for at in members], [adjectives[at] for at in members]
-                )
-            row[name] = None if share is None else percent(share)
-        rows_of_classes.append(row)
+    correct, (adjectives,) = right(rows), lists(rows, "adjective")
+    shares = {
+        key: percent(clustered([correct[at] for at in members], [adjectives[at] for at in members]))
+        for key, members in places(rows, "class", "inference_type").items()
+    }
     # One-IT has one type.
-    names = [name for name in TYPES.values() if any(row[name] for row in rows_of_classes)]
-    return pa.table({name: [row[name] for row in rows_of_classes] for name in ("class", *names)})
+    types = [kind for kind in TYPES if any(inference == kind for _, inference in shares)]
+    cells = {TYPES[kind]: [shares.get((name, kind)) for name in CLASSES] for kind in types}
+    return pa.table({"class": list(CLASSES), **cells})
 
 
 def lengths(runs: Sequence[tuple[int, Sequence[float], Sequence[str]]]) -> pa.Table:

@@ -17,9 +17,9 @@ from analysis.rendering import figures
 from analysis.rendering.blocks import Block, FigureBlock, Table
 from analysis.rendering.figures import Channels, Plot
 from analysis.rows import distinct, equal, tuples, with_column
-from analysis.runs import model_name, short_name
 from conf import UserError
 from etl.plane import CLASSES
+from training.finished_runs import model_name, short_name
 from training.scoring import matrix
 
 # The paper's models by the last part of their names on the hub.

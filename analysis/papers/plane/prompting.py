@@ -17,11 +17,11 @@ from analysis.papers.plane.sources import CLASS_NAMES, Plane
 from analysis.rendering import figures
 from analysis.rendering.blocks import Block, FigureBlock, Table
 from analysis.rendering.figures import Channels, Plot
-from analysis.rendering.numbers import percent
 from analysis.rows import equal, schema
-from analysis.runs import model_name
 from conf import UserError
+from conf.numbers import percent_with_deviation
 from etl.plane import CLASSES
+from training.finished_runs import model_name
 from training.prompting import scores
 
 # The paper's models by the last part of their names on the hub.
@@ -53,9 +53,7 @@ def _layout(data: pa.Table) -> pa.Table:
     """`scores.class_table` with a row a class and a column a model: 69.9 ± 38.0."""
     rows: dict[str, dict[str, str]] = {}
     for cell in data.to_pylist():
-        text = percent(cell["mean"])
-        if cell["deviation"] is not None:
-            text += f" ± {percent(cell['deviation'])}"
+        text = percent_with_deviation(cell["mean"], cell["deviation"])
         rows.setdefault(cell["row"], {"class": cell["row"]})[model_name(cell["model"])] = text
     return pa.Table.from_pylist(list(rows.values()))
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import importlib.util
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis import prompts, slices, transfer
 from analysis.editions import Lake
-from analysis.papers.plane.tokenizers import Tokenize, splitter
 from analysis.predictions import answered, labelled
 from analysis.rows import distinct, equal, with_column, with_columns
-from analysis.runs import Run, Runs, groups
 from conf import UserError
+from training.finished_runs import Run, Runs, groups
 
 TYPES = {1: "AN entails N", 2: "AN entails h(N)", 3: "AN entails A h(N)"}
 CLASS_NAMES = {"I": "intersective", "S": "subsective", "O": "intensional"}
@@ -29,6 +30,42 @@ TRAIN = {
 }
 # The schemes of table 6 by the paper's names.
 SCHEMES = {"published": "GOoD", "one_it": "One-IT"}
+Tokenize = Callable[[str], Sequence[str]]
+
+
+@cache
+def splitter(model: str) -> Callable[[str], list[str]]:
+    """The function from a word, as it stands within a sentence, to its subwords.
+
+    `model` is a folder, the name of a model that a Python package carries, or a hub name that was
+    downloaded before: nothing is fetched for a report.
+
+    Raises:
+        UserError: no tokenizer of that name at hand.
+    """
+    from transformers import AutoTokenizer
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(
+            _folder(model), trust_remote_code=False, local_files_only=True
+        )
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"the tokenizer of {model} is not at hand; expected a folder, or a model of the hub "
+            "that has been downloaded on this machine"
+        ) from error
+    # Byte-level tokenizers write the space before a word into its first subword.
+    return lambda word: list(tokenizer.tokenize(f" {word}"))
+
+
+def _folder(model: str) -> str:
+    name = model.replace("-", "_")
+    spec = importlib.util.find_spec(name) if name.isidentifier() else None
+    if spec is not None and spec.origin is not None:
+        carried = Path(spec.origin).parent / "model"
+        if (carried / "tokenizer.json").is_file():
+            return str(carried)
+    return model
 
 
 @dataclass(frozen=True)

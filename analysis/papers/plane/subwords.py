@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 import pyarrow as pa
@@ -12,13 +11,12 @@ from analysis.inference.intervals import wilson
 from analysis.inference.regression import slope
 from analysis.papers.comparison import Missing, comparison
 from analysis.papers.page import exhibit, runs_text
-from analysis.papers.plane.sources import SCHEMES, TRAIN, FineTuned, Plane
-from analysis.papers.plane.tokenizers import Tokenize
+from analysis.papers.plane.sources import SCHEMES, TRAIN, FineTuned, Plane, Tokenize
 from analysis.rendering import figures
 from analysis.rendering.blocks import Block, FigureBlock, Table
 from analysis.rendering.figures import Channels, Plot
 from analysis.rendering.numbers import p_value
-from analysis.rows import distinct, equal, lists, right, schema
+from analysis.rows import distinct, equal, lists, places, right, schema
 from conf import UserError
 from etl.plane import CLASSES
 
@@ -51,26 +49,29 @@ def subword_accuracy(
     if not items.num_rows == len(correct) == len(folds):
         raise ValueError(f"{items.num_rows} items, {len(correct)} answers, {len(folds)} folds")
     split = _is_split(items, tokenize)
-    nouns = [
-        noun or hypernym for noun, hypernym in zip(split["noun"], split["hypernym"], strict=True)
-    ]
-    groups: dict[tuple[str, str], list[tuple[bool, bool, bool]]] = defaultdict(list)
-    kinds = items.column("class").to_pylist()
-    for kind, fold, *flags in zip(kinds, folds, split["adjective"], nouns, correct, strict=True):
-        groups[kind, fold].append((flags[0], flags[1], bool(flags[2])))
+    flags = {
+        "class": items.column("class"),
+        "fold": folds,
+        "adjective": split["adjective"],
+        "noun": list(map(max, split["noun"], split["hypernym"])),
+        "correct": list(map(bool, correct)),
+    }
+    answers = pa.table(flags)
+    groups = places(answers, "class", "fold")
     rows = []
     for kind, fold in sorted(groups, key=lambda key: (CLASSES.index(key[0]), key[1])):
-        members = groups[kind, fold]
-        size = len(members)
+        of_cell = answers.take(groups[kind, fold])
+        adjectives, nouns, hits = lists(of_cell, "adjective", "noun", "correct")
+        size = len(hits)
         rows.append(
             {
                 "class": kind,
                 "fold": fold,
                 "rows": size,
-                "split": sum(adjective or noun for adjective, noun, _ in members) / size,
-                "split_adjective": sum(adjective for adjective, _, _ in members) / size,
-                "split_noun": sum(noun for _, noun, _ in members) / size,
-                **wilson(sum(hit for *_, hit in members), size).columns("accuracy"),
+                "split": sum(map(max, adjectives, nouns)) / size,
+                "split_adjective": sum(adjectives) / size,
+                "split_noun": sum(nouns) / size,
+                **wilson(sum(hits), size).columns("accuracy"),
             }
         )
     return pa.Table.from_pylist(rows)
@@ -117,16 +118,16 @@ def _effects(rows: pa.Table, tokenize: Tokenize) -> pa.Table:
             effects.append(
                 {
                     "class": kind,
-                    "split word": name,
+                    "split_word": name,
                     "items": len(members),
-                    "share split": sum(values[at] for at in members) / max(1, len(members)),
-                    "odds ratio": None if effect is None else effect.text(),
+                    "share_split": sum(values[at] for at in members) / max(1, len(members)),
+                    "odds_ratio": None if effect is None else effect.text(),
                     "p": None if effect is None else p_value(effect.p),
                 }
             )
-    names = ["class", "split word", "items", "share split", "odds ratio", "p"]
-    types = schema("class word items:int share:float ratio p").types
-    return pa.Table.from_pylist(effects, pa.schema(list(zip(names, types, strict=True))))
+    columns = schema("class split_word items:int share_split:float odds_ratio p")
+    table = pa.Table.from_pylist(effects, columns)
+    return table.rename_columns([name.replace("_", " ") for name in columns.names])
 
 
 def _figure(answers: FineTuned) -> list[Block]:

@@ -13,12 +13,11 @@ import pyarrow.compute as pc
 import yaml
 
 from analysis.editions import Lake
-from analysis.examples import shuffled
 from analysis.papers.comparison import Missing, comparison
 from analysis.papers.page import exhibit
 from analysis.papers.sygns.sources import Sygns, classes
 from analysis.rendering.blocks import Block, Table, Text
-from analysis.rows import tuples
+from analysis.rows import shuffled, tuples
 from conf import UserError
 from etl.lake import arrow
 from etl.sygns import splits
@@ -45,16 +44,14 @@ def split_sizes(lake: str, edition: str) -> pa.Table:
             counts[key[0], key[1], key[2]] += count
     if not counts:
         raise UserError(f"edition={edition}: no rows of it in the table sygns_splits of {lake}")
-    primitives = ("", *splits.PRIMITIVES)
+    orders = splits.SCHEMES, ("", *splits.PRIMITIVES), ("train", "val", "test")
 
-    def place(key: tuple[str, str, str]) -> tuple[int, int, int]:
-        scheme, primitive, part = key
-        parts = ("train", "val", "test")
-        return splits.SCHEMES.index(scheme), primitives.index(primitive), parts.index(part)
+    def place(key: tuple[str, str, str]) -> list[int]:
+        return [order.index(value) for order, value in zip(orders, key, strict=True)]
 
     return pa.Table.from_pylist(
         [
-            {"scheme": key[0], "primitive": key[1], "part": key[2], "sentences": counts[key]}
+            {**dict(zip(_KEYS, key, strict=True)), "sentences": counts[key]}
             for key in sorted(counts, key=place)
         ]
     )
@@ -187,16 +184,16 @@ def sizes(page: Sygns) -> list[Block]:
     edition = page.lake.edition("sygns", "sygns_splits")
     data = split_sizes(page.lake.root, edition)
     counts = {tuple(key): count for *key, count in tuples(data)}
-    parts = {
-        part: counts.get(("systematicity", "one", part), 0) for part in ("train", "val", "test")
-    }
+    train, val, test = (
+        counts.get(("systematicity", "one", part), 0) for part in ("train", "val", "test")
+    )
     ours: dict[tuple[str, str], float] = {}
     # The release is a sample of fifty, the demo as small as asked: no sizes to compare.
     comparable = edition not in ("published", "demo")
-    if comparable and sum(parts.values()):
-        ours["systematicity", "sentences"] = float(sum(parts.values()))
-        ours["systematicity, train", "sentences"] = float(parts["train"] + parts["val"])
-        ours["systematicity, test", "sentences"] = float(parts["test"])
+    if comparable and train + val + test:
+        ours["systematicity", "sentences"] = float(train + val + test)
+        ours["systematicity, train", "sentences"] = float(train + val)
+        ours["systematicity, test", "sentences"] = float(test)
     by_depth = _by_depth(page.lake, edition)
     deeper = [count for depth, count in tuples(by_depth) if depth > 0]
     if comparable and deeper:
@@ -216,8 +213,8 @@ def _by_depth(lake: Lake, edition: str) -> pa.Table:
     every = classes(lake.root, edition)
     members = pc.is_in(every.column("sentence_id"), value_set=ids.column(0).combine_chunks())
     counted = every.filter(members).group_by("depth").aggregate([([], "count_all")])
-    rows = tuples(counted.sort_by("depth"), "depth", "count_all")
-    return pa.table({"depth": [row[0] for row in rows], "sentences": [row[1] for row in rows]})
+    counted = counted.sort_by("depth").select(["depth", "count_all"])
+    return counted.rename_columns(["depth", "sentences"])
 
 
 def marked(formula: str, directions: Sequence[Mapping[str, str]]) -> str:

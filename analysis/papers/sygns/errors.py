@@ -8,18 +8,17 @@ from collections.abc import Mapping
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.examples import shuffled
 from analysis.papers.comparison import comparison
 from analysis.papers.page import exhibit, runs_text
 from analysis.papers.sygns.dataset import marked
 from analysis.papers.sygns.models import ARCHITECTURES, BOTH, TABLES, TRAIN, command
 from analysis.papers.sygns.sources import Meanings, Sygns
 from analysis.rendering.blocks import Block, NotRun, Table, Text
-from analysis.rows import equal, tuples
-from analysis.runs import Run
+from analysis.rows import equal, shuffled, tuples
 from analysis.semantics import drs_matching, polarity
 from etl.lake import arrow
 from etl.sygns.fol import ParseError
+from training.finished_runs import Run
 
 
 def _newest(meanings: Meanings | None, **task: str) -> dict[str, Run]:

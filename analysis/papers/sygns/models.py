@@ -19,8 +19,8 @@ from analysis.rendering import figures
 from analysis.rendering.blocks import Block, FigureBlock, NotRun, Table, Text
 from analysis.rendering.figures import Channels, Plot
 from analysis.rendering.numbers import percent
-from analysis.runs import Run, groups
 from etl.sygns.polarity import Direction
+from training.finished_runs import Run, groups
 
 TRAIN = "python training/finetune.py conf/training/sygns.yaml lake=LAKE"
 ARCHITECTURES = {"GRU": "gru", "Transformer": "transformer"}

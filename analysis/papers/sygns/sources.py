@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -11,29 +10,32 @@ from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TypeVar
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis.editions import Lake
 from analysis.inference.intervals import Interval, mean_over_runs, wilson
-from analysis.papers.sygns import clause_scores
 from analysis.predictions import answered, labelled
 from analysis.rows import lists, schema, with_columns
-from analysis.runs import Run, Runs, groups
 from analysis.semantics import drs_matching, polarity
 from analysis.semantics.polarity import PolarityScore
 from analysis.semantics.prover import Outcome, Proving, provers
 from conf import UserError
+from conf.progress import Progress
 from etl.lake import arrow
 from etl.sygns import splits
 from etl.sygns.polarity import Direction
+from training.finished_runs import Run, Runs, groups
 
 log = logging.getLogger("adnominal")
 
 # The paper's own training (section 4.1); runs of another length are listed, but stand for nothing.
 EPOCHS = "25"
-_LOGGED = 15.0  # seconds between two lines of progress
+_RESAMPLES = 2000
 _T = TypeVar("_T")
+_Floats = npt.NDArray[np.float64]
 Triple = tuple[Interval, Interval, Interval]
 QUANTIFIERS = ("EXI", "NUM", "UNI")
 _CLASSES = schema("sentence_id quantifier modifier depth:int32")
@@ -160,7 +162,7 @@ class Meanings:
                     for score in (matches[place] for place in _places(rows, by, value))
                 ]
                 if counts:
-                    scores[value].append(clause_scores.clause_f(counts))
+                    scores[value].append(clause_f(counts))
         return {value: mean_over_runs(intervals) for value, intervals in scores.items()}
 
     def polarity(self, runs: Sequence[Run], form: str, direction: Direction) -> dict[str, Triple]:
@@ -180,7 +182,7 @@ class Meanings:
                 places = _places(rows, "quantifier", value)
                 defined = [triple for place in places if (triple := of_rows[place])]
                 if defined:
-                    precision, recall, f = map(clause_scores.mean, zip(*defined, strict=True))
+                    precision, recall, f = map(mean, zip(*defined, strict=True))
                     scores[value].append((precision, recall, f))
         return {value: _means(triples) for value, triples in scores.items()}
 
@@ -243,17 +245,50 @@ def _of_pairs(rows: pa.Table, title: str, score: Callable[[str, str], _T]) -> li
     texts = pc.fill_null(rows.column("text"), "").to_pylist()
     cached = cache(score)
     scores: list[_T] = []
-    started = logged = time.monotonic()
-    for pair in zip(golds, texts, strict=True):
-        scores.append(cached(*pair))
-        now = time.monotonic()
-        if now - logged > _LOGGED:
-            logged = now
-            rate = len(scores) / (now - started)
-            left = (len(golds) - len(scores)) / rate
-            progress = (title, len(scores), len(golds), rate, left)
-            log.info("%s: %d of %d, %.0f/s, %.0f s left", *progress)
+    with Progress(title, len(golds), unit="sentences") as progress:
+        for pair in zip(golds, texts, strict=True):
+            scores.append(cached(*pair))
+            progress.advance(1)
     return scores
+
+
+def clause_f(clauses: Sequence[tuple[int, int, int]], seed: int = 0) -> Interval:
+    """F over all clauses of (matched, predicted, gold) numbers, an item each (COUNTER's micro F),
+    with the percentile interval of a bootstrap over items.
+
+    Raises:
+        ValueError: no items.
+    """
+
+    def f(sums: _Floats) -> _Floats:
+        return 2 * sums[..., 0] / (sums[..., 1] + sums[..., 2])
+
+    return _over_items(np.array(clauses, dtype=np.float64), f, seed)
+
+
+def mean(values: Sequence[float], seed: int = 0) -> Interval:
+    """The mean of scores from 0 to 1 with the percentile interval of a bootstrap over items.
+
+    Raises:
+        ValueError: no items.
+    """
+    number = len(values)
+    return _over_items(np.array(values)[:, None], lambda sums: sums[..., 0] / number, seed)
+
+
+def _over_items(
+    rows: _Floats,
+    statistic: Callable[[_Floats], _Floats],
+    seed: int,
+) -> Interval:
+    """A statistic of the sums of rows. Few rows differ: their numbers are drawn, not the rows."""
+    if not len(rows):
+        raise ValueError("no items")
+    unique, counts = np.unique(rows, axis=0, return_counts=True)
+    generator = np.random.default_rng(seed)
+    draws = generator.multinomial(len(rows), counts / len(rows), size=_RESAMPLES)
+    low, high = np.quantile(statistic(draws @ unique), (0.025, 0.975))
+    return Interval(float(statistic(counts @ unique)), float(low), float(high), len(rows))
 
 
 @dataclass(frozen=True)

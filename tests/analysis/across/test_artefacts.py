@@ -3,7 +3,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from analysis.across import audited_rows
+from analysis.across import audits
 from analysis.across.artefacts import Rows, audit, audit_figure, token_table
 from conf import UserError
 from etl.lake import arrow
@@ -169,25 +169,25 @@ def lake(tmp_path_factory):
 
 
 def test_rows_of_adept(lake):
-    (split,) = audited_rows.adept(lake, "mine")
+    (split,) = audits.adept(lake, "mine")
     assert (split.split, split.part) == ("random", "val")
     at = split.test[0]
     assert split.labels[at] == "impossible" and split.inputs["modifier alone"][at] == "toy"
     assert len(split.train) == 2
     with pytest.raises(UserError, match="edition=other"):
-        list(audited_rows.adept(lake, "other"))
+        list(audits.adept(lake, "other"))
 
 
 def test_rows_of_plane_keep_repetitions(lake):
-    (split,) = audited_rows.plane(lake, "mine")
+    (split,) = audits.plane(lake, "mine")
     assert split.split == "strict" and len(split.train) == 2
     assert [split.inputs["conclusion alone"][at] for at in split.train] == ["car", "car"]
     assert [split.inputs["conclusion alone"][at] for at in split.test] == ["vehicle"]
-    assert list(audited_rows.plane(lake, "other")) == []
+    assert list(audits.plane(lake, "other")) == []
 
 
 def test_rows_of_asp_are_trained_on_in_the_tuning_edition(lake):
-    known, every = audited_rows.asp(lake, "published")
+    known, every = audits.asp(lake, "published")
     assert known.split == "entailment, adjectives 0"
     assert every.split == "entailment, adjectives 0, all tests"
     assert [known.inputs["premise alone"][at] for at in known.train] == ["premise e0"]

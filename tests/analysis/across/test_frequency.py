@@ -17,17 +17,17 @@ from etl.lake.tables import table
 
 
 def test_tenths_of_known_values():
-    assert frequency.tenths([*map(float, range(1, 21)), None]) == [
+    assert slices.tenths([*map(float, range(1, 21)), None]) == [
         *(1 + at // 2 for at in range(20)),
-        frequency.ABSENT,
+        slices.ABSENT,
     ]
-    assert frequency.tenths([None, None]) == [0, 0]
-    assert set(frequency.tenths([2.5] * 30)) == {1}
+    assert slices.tenths([None, None]) == [0, 0]
+    assert set(slices.tenths([2.5] * 30)) == {1}
 
 
 @given(st.lists(st.one_of(st.none(), st.floats(-20, 20)), min_size=1, max_size=100))
 def test_tenths_rise_with_values(values):
-    numbers = frequency.tenths(values)
+    numbers = slices.tenths(values)
     for value, tenth in zip(values, numbers, strict=True):
         assert (tenth == 0) == (value is None) and tenth <= 10
     pairs = sorted((v, t) for v, t in zip(values, numbers, strict=True) if v is not None)

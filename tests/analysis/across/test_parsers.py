@@ -11,10 +11,10 @@ from analysis.across import parsers
 from analysis.across.fine_tuned import Across
 from analysis.editions import Lake
 from analysis.rendering.blocks import Table
-from analysis.runs import Runs
 from conf import UserError
 from etl.lake import arrow
 from etl.lake.tables import TABLES
+from training.finished_runs import Runs
 
 PAIRS = {("red", "dog"): 4, ("old", "cat"): 3, ("new", "car"): 3}
 

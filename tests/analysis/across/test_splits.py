@@ -6,7 +6,7 @@ import pytest
 from analysis.across import splits
 from analysis.across.splits import Answers
 from analysis.inference.intervals import difference, wilson
-from analysis.slices import words
+from analysis.slices import seen, words
 from conf import UserError
 from etl.lake import arrow
 from etl.lake.tables import table
@@ -16,9 +16,7 @@ WRONG = Answers(["a", "b"], ["b", "b"], list("wx"))
 
 
 def test_two_splits_side_by_side():
-    (row,) = splits.table(
-        [splits.split_rows("adept", "ours", ("random", RIGHT), ("noun_disjoint", WRONG))]
-    ).to_pylist()
+    row = splits.split_rows("adept", "ours", ("random", RIGHT), ("noun_disjoint", WRONG))
     assert (row["leaking"], row["leaking_rows"], row["leaking_accuracy"]) == ("random", 4, 0.75)
     assert (row["leak_free_majority"], row["leak_free_accuracy"]) == (0.5, 0.5)
     by_hand = difference(wilson(3, 4), wilson(1, 2))
@@ -78,12 +76,12 @@ def test_words_that_training_saw(tmp_path):
         "pair": {"red car", "fake gun"},
     }
     word_lists = splits.word_columns(words(lake, "adept", "mine", ["3"]))
-    assert splits.by_seen(word_lists, trained) == {
+    assert {name: seen(column, trained[name]) for name, column in word_lists.items()} == {
         "adjective": ["seen"],
         "noun": ["seen"],
         "pair": ["unseen"],
     }
-    with pytest.raises(UserError, match="scheme=noun_disjoint fold=: no training rows of adept"):
+    with pytest.raises(UserError, match="split_noun_disjoint=train: no rows in the table adept"):
         splits.trained_words(lake, "adept", "mine", "noun_disjoint")
 
 

@@ -9,7 +9,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from analysis.inference.intervals import kappa
 from analysis.papers.adept.annotators import Annotations, editions
-from tests.analysis.reporting.conftest import adept
+from tests.analysis.report.conftest import adept
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from analysis.papers.sygns import clause_scores, dataset, models, sources
+from analysis.papers.sygns import dataset, models, sources
 from conf import UserError
 from etl.lake import arrow
 from etl.lake.tables import table
@@ -136,10 +136,10 @@ def test_table_2_and_the_classes_of_sentences(tmp_path):
 
 def test_clause_f_is_micro_and_its_interval_of_items():
     # 3 of 4 and 0 of 2 clauses: 2 * 3 / (6 + 6).
-    interval = clause_scores.clause_f([(3, 4, 4), (0, 2, 2)])
+    interval = sources.clause_f([(3, 4, 4), (0, 2, 2)])
     assert (interval.estimate, interval.low, interval.high, interval.n) == (0.5, 0.0, 0.75, 2)
-    assert clause_scores.clause_f([(0, 2, 2), (3, 4, 4)]) == interval
-    mean = clause_scores.mean([0.0, 1.0, 1.0, 1.0])
+    assert sources.clause_f([(0, 2, 2), (3, 4, 4)]) == interval
+    mean = sources.mean([0.0, 1.0, 1.0, 1.0])
     assert (mean.estimate, mean.high) == (0.75, 1.0) and 0 <= mean.low < 0.75
     with pytest.raises(ValueError, match="no items"):
-        clause_scores.mean([])
+        sources.mean([])

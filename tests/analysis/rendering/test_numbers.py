@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from analysis.rendering.numbers import p_value, signed
-from analysis.runs import model_name
+from training.finished_runs import model_name
 
 
 def test_p_values():

@@ -13,10 +13,10 @@ from analysis.editions import open_lake
 from analysis.papers import published
 from analysis.papers.page import Exhibit, exhibit
 from analysis.papers.published import PAPERS, load
-from analysis.reporting.job import PAGES, page_of
-from analysis.runs import find_runs
+from analysis.report import PAGES, page_of
 from etl.lake import arrow
-from tests.analysis.reporting.small_lake import SmallLake
+from tests.analysis.report.small_lake import SmallLake
+from training.finished_runs import find_runs
 
 Names = set[str]
 MEANINGS = {"sygns", "sygns_splits"}

@@ -11,8 +11,9 @@ from __future__ import annotations
 import logging
 import os
 import sqlite3
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -169,8 +170,8 @@ def _read(uri: str) -> tuple[Run, ...]:
     from mlflow import MlflowClient
 
     client = MlflowClient(tracking_uri=uri)
-    experiments = [entry.experiment_id for entry in _pages(client.search_experiments)]
-    entries = _pages(client.search_runs, experiment_ids=experiments) if experiments else []
+    names = [experiment.experiment_id for experiment in _every(client.search_experiments)]
+    entries = _every(partial(client.search_runs, names)) if names else []
     above = {entry.data.tags.get("mlflow.parentRunId") for entry in entries}
     runs = [
         Run(
@@ -188,15 +189,14 @@ def _read(uri: str) -> tuple[Run, ...]:
     return tuple(sorted(runs, key=lambda run: (-run.ended, run.id)))
 
 
-def _pages(search: Any, **arguments: Any) -> list[Any]:
-    entries: list[Any] = []
-    token = None
-    while True:
-        page = search(**arguments, max_results=_PAGE, page_token=token)
-        entries += page
-        token = page.token
-        if not token:
-            return entries
+def _every(search: Callable[..., Any]) -> list[Any]:
+    """What a search of MLflow finds, page after page."""
+    from mlflow.utils import get_results_from_paginated_fn
+
+    def page(size: int, token: str | None) -> Any:
+        return search(max_results=size, page_token=token)
+
+    return list(get_results_from_paginated_fn(page, _PAGE))
 
 
 def _job(tags: Mapping[str, str]) -> str:

@@ -12,14 +12,14 @@ import pyarrow as pa
 import pytest
 
 import conf
+from analysis import report as job
 from analysis.editions import open_lake
 from analysis.papers import adept, asp, sygns
 from analysis.rendering import figures
 from analysis.rendering.blocks import FigureBlock, NotRun, Report, Table, Text, anchored, guarded
-from analysis.reporting import job
-from analysis.runs import find_runs
 from conf import UserError
-from tests.analysis.reporting.conftest import write
+from tests.analysis.report.conftest import write
+from training.finished_runs import find_runs
 
 PAGES = "pages=[adept,asp,sygns]"
 _VOID = {"meta", "br", "link", "img", "hr", "input"}

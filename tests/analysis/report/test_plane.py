@@ -6,11 +6,11 @@ import pytest
 from analysis.editions import open_lake
 from analysis.papers.plane import PAGE
 from analysis.rendering.blocks import FigureBlock, NotRun, Section, Table, Text
-from analysis.runs import Runs
 from etl.lake import arrow
 from etl.lake.tables import table
 from tests.analysis.rendering.test_figures import labelled
-from tests.analysis.reporting.small_lake import SmallLake
+from tests.analysis.report.small_lake import SmallLake
+from training.finished_runs import Runs
 
 
 @pytest.fixture(scope="module")

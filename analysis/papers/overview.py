@@ -1,10 +1,12 @@
-"""The table of tables: what each table and figure that the papers print is here, and from what."""
+"""The first page of a report: what was run, what came of it, what is missing and how to get it;
+and what each table and figure that the papers print is here."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -18,6 +20,7 @@ from analysis.rendering.blocks import (
     Table,
     Text,
     Unavailable,
+    cells,
 )
 
 _NAMED = re.compile(r"(Table|Figure|Section|section) ")
@@ -31,18 +34,12 @@ _ELSEWHERE = {
     "asp": (("Figure 1: the eight tests, drawn", "an illustration; table 1 has rows"),),
     "sygns": (("Figure 1: the evaluation, drawn", "an illustration; docs/sygns.md"),),
 }
+_COUNTS = ("recomputed", "not run", "not recomputable")
+_TEXT, _COUNT = pa.string(), pa.int64()
 _SCHEMA = pa.schema(
-    [
-        ("paper", pa.string()),
-        ("table or figure", pa.string()),
-        ("printed", pa.int64()),
-        ("recomputed", pa.int64()),
-        ("not run", pa.int64()),
-        ("not recomputable", pa.int64()),
-        ("state", pa.string()),
-        ("runs", pa.string()),
-        ("missing", pa.string()),
-    ]
+    [("paper", _TEXT), ("table or figure", _TEXT), ("printed", _COUNT)]
+    + [(name, _COUNT) for name in _COUNTS]
+    + [("state", _TEXT), ("runs", _TEXT), ("missing", _TEXT)]
 )
 
 
@@ -54,7 +51,7 @@ def overview(parts: Sequence[Part]) -> list[Block]:
     """
     rows = []
     for part in parts:
-        paper = part.title.partition(":")[0]
+        paper = _paper(part)
         named = [section for section in part.sections if _NAMED.match(section.title)]
         rows += [{"paper": paper, **_row(section)} for section in named]
         rows += [
@@ -108,10 +105,87 @@ def _row(section: Section) -> dict[str, str | int | None]:
     return {
         "table or figure": section.title,
         "printed": counts.total() or None,
-        "recomputed": counts["recomputed"] if counts else None,
-        "not run": counts["not run"] if counts else None,
-        "not recomputable": counts["not recomputable"] if counts else None,
+        **{name: counts[name] if counts else None for name in _COUNTS},
         "state": state,
         "runs": "\n".join(f"{model}: {', '.join(names)}" for model, names in runs.items()) or None,
         "missing": "\n".join(dict.fromkeys(missing)) or None,
     }
+
+
+# Cells of a paper that stand on the first page: those of its first table with ours, with intervals.
+_MOST = 4
+
+
+def summary(parts: Sequence[Part]) -> list[Block]:
+    """The opening blocks that follow from the pages of the papers."""
+    results = [row for part in parts for row in _headlines(part)]
+    missing = [
+        {"paper": _paper(part), "section": section.title, "command": block.command}
+        for part in parts
+        for section in part.sections
+        for block in section.blocks
+        if isinstance(block, NotRun)
+    ]
+    states = pa.Table.from_pylist([_state(part) for part in parts])
+    blocks: list[Block] = [Table("What was run", states)]
+    if results:
+        rows = pa.Table.from_pylist(results)
+        blocks.append(Table("Results: published, and ours with its 95 % interval", rows))
+    else:
+        blocks.append(Text("No number of a paper has one of ours beside it yet."))
+    if missing:
+        commands = pa.Table.from_pylist(missing)
+        blocks.append(Table("What is missing, and the command for each", commands, folded=True))
+    return blocks
+
+
+def _paper(part: Part) -> str:
+    return part.title.partition(":")[0]
+
+
+def _state(part: Part) -> dict[str, str | int]:
+    sections = [section.blocks for section in part.sections]
+    ours = sum(any(cell.ours for block in blocks for cell in _cells(block)) for blocks in sections)
+    missing = sum(any(isinstance(block, NotRun) for block in blocks) for blocks in sections)
+    return {
+        "": _paper(part),
+        "sections": len(sections),
+        "with_numbers_of_ours_beside": ours,
+        "with_something_not_run": missing,
+    }
+
+
+class _Cell(NamedTuple):
+    row: str
+    column: str
+    published: str
+    ours: str
+
+
+def _cells(block: Block) -> Iterator[_Cell]:
+    """The cells of a table; of other blocks none."""
+    if isinstance(block, Table):
+        names, _, rows = cells(block)
+        for first, *others in rows:
+            for name, cell in zip(names[1:], others, strict=True):
+                yield _Cell(first, name, cell.split("\n")[0], _ours(cell))
+
+
+def _headlines(part: Part) -> Iterator[dict[str, str]]:
+    """The first cells of the first table that has ours with intervals."""
+    for section in part.sections:
+        for block in section.blocks:
+            with_ours = [cell for cell in _cells(block) if "[" in cell.ours]
+            if with_ours:
+                for cell in with_ours[:_MOST]:
+                    yield {"paper": _paper(part), "table": section.title, **cell._asdict()}
+                return
+
+
+def _ours(cell: str) -> str:
+    """``70.6 [68.4, 72.8]`` of a cell that has ours; intervals may stand in a line of their own."""
+    lines = cell.split("\n")[1:]
+    if not lines or not lines[0].startswith("ours "):
+        return ""
+    interval = lines[1:2] if lines[1:2] and lines[1].startswith("[") else []
+    return " ".join([lines[0].removeprefix("ours "), *interval])

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from analysis.papers.overview import overview, summary
 from analysis.rendering.blocks import Block, NotRun, Part, Report, RunsText, Section, Table, Text
 from analysis.rendering.html import html
-from analysis.reporting.overview import overview
-from analysis.reporting.summary import summary
 
 RESULTS = pa.table(
     {

@@ -12,10 +12,9 @@ import pyarrow as pa
 import pytest
 
 import conf
+from analysis import report as job
 from analysis.editions import open_lake
 from analysis.rendering.blocks import Report
-from analysis.reporting import job
-from analysis.runs import find_runs
 from etl.adept import LABELS as ADEPT
 from etl.asp import TESTS
 from etl.asp.gold import HUMAN, POLARITIES, PUBLISHED, rises
@@ -24,6 +23,7 @@ from etl.lake.tables import table
 from etl.sygns.generate import Sampler
 from etl.sygns.grammar import grammar
 from etl.sygns.splits import assign
+from training.finished_runs import find_runs
 
 NOUNS = ("dog", "key", "leg", "leaf", "boat")
 # Labels 0 to 4 by adjective and noun: every adjective has three kinds of label.

@@ -12,11 +12,11 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordPiece
 from tokenizers.pre_tokenizers import Whitespace
 
-from analysis.runs import Run, Runs
 from etl.lake import arrow
 from etl.lake.tables import table
 from etl.plane.rules import HOLDS
 from etl.registry import DATASETS
+from training.finished_runs import Run, Runs
 
 ADEPT = DATASETS["adept"].label_names
 PLANE = DATASETS["plane"].label_names

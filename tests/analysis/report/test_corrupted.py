@@ -17,10 +17,10 @@ from analysis.editions import open_lake
 from analysis.papers import adept, asp, plane, sygns
 from analysis.papers.page import Page
 from analysis.rendering.blocks import FigureBlock, Section, Table, cells
-from analysis.runs import Runs, find_runs
 from etl.lake import arrow
 from etl.lake.tables import table
-from tests.analysis.reporting.small_lake import SmallLake
+from tests.analysis.report.small_lake import SmallLake
+from training.finished_runs import Runs, find_runs
 
 Row: TypeAlias = dict[str, Any]
 Cell: TypeAlias = tuple[str, str, str, str]

@@ -8,12 +8,13 @@ import pyarrow as pa
 import pytest
 
 from analysis.editions import open_lake
-from analysis.examples import bracketed, shuffled
+from analysis.papers.adept.sources import bracketed
 from analysis.papers.sygns.sources import Choice, Meanings
 from analysis.rendering.blocks import NotRun, Part, Report, Section, Table, Text, cells
 from analysis.rendering.html import html
 from analysis.rendering.markdown import markdown
-from analysis.runs import Run, Runs, find_runs, groups
+from analysis.rows import shuffled
+from training.finished_runs import Run, Runs, find_runs, groups
 
 
 @pytest.fixture(scope="module")
