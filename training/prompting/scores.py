@@ -21,6 +21,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from conf.numbers import percent_with_deviation
 from etl.asp import TESTS
 from etl.asp.baselines import baselines
 from etl.plane import CLASSES
