@@ -6,13 +6,17 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from analysis.inference.comparisons import Paired
-from analysis.rows import tuples
+from analysis.rows import equal, tuples
+from analysis.slices import words
 from conf import UserError
 from etl.lake import arrow
 from etl.lake.tables import TABLES
+from etl.registry import of_task
 from training.finished_runs import Run
+from training.scoring.matrix import COLUMNS
 
 # Two runs are asked the same thing where these agree; the prompt's own words may differ.
 _QUESTION = ("edition", "scheme", "fold", "item_id", "verbaliser", "premise_order")
@@ -66,6 +70,50 @@ def read_run(lake: str, run: str) -> pa.Table:
     )
 
 
+def read_prompted(lake: str, run: str) -> pa.Table:
+    """A run's predictions with class and inference_type (PLANE) or test (ASP) of their items.
+
+    Raises:
+        UserError: no predictions of the run, or none of a prompted model; items that the lake has
+            no longer.
+    """
+    rows = read(lake, [run])
+    rows = rows.filter(pc.is_valid(rows.column("prompt")))
+    if not rows.num_rows:
+        raise UserError(
+            f"run={run}: no answers to prompts in the table predictions of {lake}; expected the id "
+            "of a run that training/prompt.py has written"
+        )
+    pieces = []
+    for key in rows.group_by(["task", "edition", "fold"]).aggregate([]).to_pylist():
+        answered = rows
+        for name, value in key.items():
+            answered = equal(answered, name, value)
+        table = "plane_items" if key["task"] == "plane" else f"asp_{key['fold']}"
+        items = words(lake, table, key["edition"], answered.column("item_id").to_pylist())
+        for name in ("class", "inference_type") if key["task"] == "plane" else ("test",):
+            answered = answered.append_column(name, items.column(name))
+        pieces.append(answered)
+    return pa.concat_tables(pieces)
+
+
+def read_scored(lake: str, runs: Sequence[str]) -> pa.Table:
+    """The labelled predictions of runs, as `training.scoring.matrix` takes them.
+
+    Raises:
+        UserError: a run without such rows.
+    """
+    rows = read(lake, runs, COLUMNS)
+    rows = rows.filter(rows.column("gold").is_valid())
+    missing = set(runs) - set(rows.column("run_id").to_pylist())
+    if missing:
+        raise UserError(
+            f"runs {', '.join(sorted(missing))}: no labelled rows in the table predictions of "
+            f"{lake}; expected runs of training/score.py or training/finetune.py"
+        )
+    return rows
+
+
 def pair(first: pa.Table, second: pa.Table) -> Paired:
     """The items of two runs side by side (`read_run` gives the tables).
 
@@ -112,3 +160,32 @@ def _by_item(table: pa.Table) -> dict[_Item, tuple[str, str]]:
 
 def _names(table: pa.Table) -> str:
     return "+".join(sorted(set(table.column("run_id").to_pylist())))
+
+
+def groups_of(lake: str, predictions: pa.Table, column: str) -> dict[str, str]:
+    """What a column of the items' table says of each: class (PLANE), test or variant (ASP).
+
+    Tables are read at their newest version; items are content hashes, so an item is the same there.
+
+    Raises:
+        UserError: a task whose tables have no such column.
+    """
+    tasks = set(predictions.column("task").to_pylist())
+    editions = sorted(set(predictions.column("edition").to_pylist()))
+    ids = pc.unique(predictions.column("item_id").combine_chunks())
+    datasets = [dataset for task in tasks if (dataset := of_task(task)) is not None]
+    tables = {items.name: items for dataset in datasets for items in dataset.tables}
+    groups: dict[str, str] = {}
+    for name, items in sorted(tables.items()):
+        if column not in TABLES[name].schema.names or arrow.version(lake, name) is None:
+            continue
+        where = [("edition", "in", editions)]
+        for batch in arrow.batches(lake, name, where=where, columns=[items.item, column]):
+            rows = batch.filter(pc.is_in(batch.column(items.item), value_set=ids))
+            groups |= {item: str(value) for item, value in tuples(rows) if value is not None}
+    if not groups:
+        raise UserError(
+            f"{column}: not a column of the tables of {', '.join(sorted(tasks))} in {lake}, or "
+            "none of these items is there"
+        )
+    return groups

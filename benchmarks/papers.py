@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from analysis import prompts, transfer
+from analysis import predictions
 from analysis.inference.intervals import student
 from analysis.papers.published import value as printed
 from analysis.semantics.evaluate import evaluate, summarise
@@ -147,7 +147,7 @@ def transferred(lake: str, runs: Runs) -> list[dict[str, Any]]:
         newest.setdefault((run.params.get("model_name", ""), *task), run)
     if not newest:
         return []
-    cells = matrix.matrix(transfer.read(lake, [run.id for run in newest.values()]))
+    cells = matrix.matrix(predictions.read_scored(lake, [run.id for run in newest.values()]))
     # Without the folder of a model, which is this machine's.
     return [
         {**cell, "model": cell["model"].rstrip("/").split("/")[-1]} for cell in cells.to_pylist()
@@ -158,7 +158,7 @@ def prompted(lake: str, runs: Runs) -> list[dict[str, Any]]:
     """Mean F1 of PLANE prompts by class: of each model the newest run with and without examples."""
     sections, pairs = [], set()
     for run in runs.of("prompt", {"task.name": "plane"}):
-        rows = prompts.read(lake, run.id)
+        rows = predictions.read_prompted(lake, run.id)
         scheme = rows.column("scheme")[0].as_py()
         if (scheme, run.model) in pairs:
             continue

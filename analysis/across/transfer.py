@@ -10,12 +10,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from analysis import transfer
 from analysis.across.fine_tuned import Across
 from analysis.inference.comparisons import compare
 from analysis.inference.resampling import Resampling, accuracy
 from analysis.papers.page import exhibit
-from analysis.predictions import pair, read_run
+from analysis.predictions import pair, read_run, read_scored
 from analysis.rendering import figures
 from analysis.rendering.blocks import Block, FigureBlock, Table, Text
 from analysis.rendering.figures import Channels
@@ -49,7 +48,7 @@ def matrix(page: Across) -> list[Block]:
     runs = [run for (model, _), run in newest.items() if tasks[model] > 1]
     if not several:
         raise UserError("no finished run of training/score.py that asks a model several tasks")
-    rows = transfer.read(page.lake.root, [run.id for run in runs])
+    rows = read_scored(page.lake.root, [run.id for run in runs])
     names = _names({model: run.params.get("trained_on", "") for model, run in several.items()})
     cells = scored.matrix(rows)
     blocks: list[Block] = [

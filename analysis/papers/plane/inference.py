@@ -7,12 +7,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from analysis import transfer
 from analysis.inference.intervals import Interval
 from analysis.papers.comparison import Missing, comparison
 from analysis.papers.page import exhibit, runs_text
 from analysis.papers.plane import intervals
 from analysis.papers.plane.sources import CLASS_NAMES, NLI, TYPES, Plane
+from analysis.predictions import groups_of
 from analysis.rendering import figures
 from analysis.rendering.blocks import Block, FigureBlock, Table
 from analysis.rendering.figures import Channels, Plot
@@ -49,8 +49,8 @@ def accuracy(page: Plane) -> list[Block]:
     except UserError as error:
         missing = Missing(_SCORE, str(error))
         return comparison("plane", "table 5", {}, caption, missing=missing)
-    kinds = transfer.groups_of(lake.root, rows, "class")
-    groups = transfer.groups_of(lake.root, rows, "group_id")
+    kinds = groups_of(lake.root, rows, "class")
+    groups = groups_of(lake.root, rows, "group_id")
     ours: dict[tuple[str, str], float | Interval] = {}
     scores: list[dict[str, Any]] = []
     for model in distinct(rows, "model"):
@@ -78,8 +78,8 @@ def transfer_variance(
 ) -> pa.Table:
     """F1 of models for NLI by class of adjective and inference type (figure 1).
 
-    `predictions` are rows as `transfer.read` gives them, `classes` and `types` say what each item
-    is (`transfer.groups_of`). Columns model, class, inference_type, rows, f1 (a third label is
+    `predictions` are rows of `read_scored`, `classes` and `types` say what each item is
+    (`groups_of`). Columns model, class, inference_type, rows, f1 (a third label is
     always wrong, as in table 5).
     """
     cells = {item: f"{kind} {types[item]}" for item, kind in classes.items() if item in types}
@@ -113,9 +113,7 @@ def transfer_figure(data: pa.Table) -> Plot:
 def by_type(page: Plane) -> list[Block]:
     """F1 by class and inference type."""
     rows, runs = page.nli
-    classes, types = (
-        transfer.groups_of(page.lake.root, rows, name) for name in ("class", "inference_type")
-    )
+    classes, types = (groups_of(page.lake.root, rows, name) for name in ("class", "inference_type"))
     plot = transfer_figure(transfer_variance(rows, classes, types))
     caption = "F1 of models for NLI by class and inference type"
     return [FigureBlock(caption, *plot), *runs_text(runs)]
@@ -149,7 +147,7 @@ def errors_figure(data: pa.Table) -> Plot:
 def errors(page: Plane) -> list[Block]:
     """What each model answered, by class and gold label."""
     rows, runs = page.nli
-    classes = transfer.groups_of(page.lake.root, rows, "class")
+    classes = groups_of(page.lake.root, rows, "class")
     blocks: list[Block] = []
     for model in distinct(rows, "model"):
         answers = matrix.answers_by_group(equal(rows, "model", model), classes)

@@ -32,8 +32,8 @@ def prompted(
 ) -> dict[tuple[str, str], Interval]:
     """The means of `scores.class_table` with their intervals, by (class or average, model).
 
-    `rows` are those of `analysis.prompts.read`, `groups` the group of each row's item; `choice` is
-    as there. Of no rows there are none.
+    `rows` are those of `read_prompted`, `groups` the group of each row's item; `choice` is as in
+    `scores.answers`. Of no rows there are none.
     """
     if not rows.num_rows:
         return {}

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis import prompts, transfer
 from analysis.inference.intervals import Interval
 from analysis.papers.comparison import Missing, comparison
 from analysis.papers.page import exhibit, runs_text
 from analysis.papers.plane import intervals
 from analysis.papers.plane.sources import CLASS_NAMES, Plane
+from analysis.predictions import groups_of
 from analysis.rendering import figures
 from analysis.rendering.blocks import Block, FigureBlock, Table
 from analysis.rendering.figures import Channels, Plot
-from analysis.rows import equal, schema
+from analysis.rows import equal, places, schema
 from conf import UserError
 from conf.numbers import percent_with_deviation
 from etl.plane import CLASSES
+from etl.plane.rules import HOLDS
 from training.finished_runs import model_name
 from training.prompting import scores
 
@@ -35,6 +37,7 @@ _PAPERS_MODELS = {
 }
 _PROMPT = "python training/prompt.py conf/training/{}.yaml model=bert-base-cased lake=LAKE"
 _TWO_SHOT, _ZERO_SHOT = _PROMPT.format("plane_prompt"), _PROMPT.format("plane_zero_shot")
+_SPREAD = schema("mean:float deviation:float cells:int")
 _TABLES = ("predictions", "plane_items")
 # How answers are read (`training.prompting.scores.answers`).
 _READ = {
@@ -62,7 +65,7 @@ def _ours(page: Plane, rows: pa.Table) -> dict[tuple[str, str], float | Interval
     """The numbers of the paper's own models by (row, column), with intervals by group of items."""
     of_paper = [model_name(name) in _PAPERS_MODELS for name in rows.column("model").to_pylist()]
     rows = rows.filter(pa.array(of_paper))
-    groups = transfer.groups_of(page.lake.root, rows, "group_id") if rows.num_rows else {}
+    groups = groups_of(page.lake.root, rows, "group_id") if rows.num_rows else {}
     of_items = [groups[item] for item in rows.column("item_id").to_pylist()]
     cells = intervals.prompted(rows, of_items, "first", page.lake.seed)
     return {
@@ -125,8 +128,56 @@ def _points(rows: list[dict[str, Any]], x: str, series: str, xlabel: str) -> Plo
     return figures.intervals(pa.Table.from_pylist(rows), channels)
 
 
+def template_variance(data: pa.Table) -> pa.Table:
+    """F1 of `scores.cells` by class, template, verbaliser and inference type
+    (figures 5 and 6).
+
+    Columns class, prompt, verbaliser, inference_type, mean, deviation, cells; mean and deviation
+    are over models and orders of the examples.
+    """
+    return _grouped(data, ("class", "prompt", "verbaliser", "inference_type"))
+
+
+def recency(data: pa.Table) -> pa.Table:
+    """F1 by the order of the examples (figure 7).
+
+    Columns class, prompt, verbaliser, sequence (inference types of both examples and of what is
+    asked, ``1,2,3``), last_agrees (whether the last example has the label that is asked for: where
+    a recency effect would help), mean, deviation and cells, over models.
+    """
+    rows = []
+    for row in data.to_pylist():
+        if row["premise_order"] is None:
+            continue
+        holds = HOLDS[row["class"]]
+        inference, last = row["inference_type"], int(row["premise_order"].split(",")[-1])
+        row["sequence"] = f"{row['premise_order']},{inference}"
+        row["last_agrees"] = holds[last - 1] == holds[inference - 1]
+        rows.append(row)
+    if not rows:
+        raise ValueError("no order of examples: these prompts have none")
+    fields = [*data.schema, *schema("sequence last_agrees:bool")]
+    names = ("class", "prompt", "verbaliser", "sequence", "last_agrees")
+    return _grouped(pa.Table.from_pylist(rows, pa.schema(fields)), names)
+
+
+def _grouped(data: pa.Table, names: Sequence[str]) -> pa.Table:
+    fields = [*(data.schema.field(name) for name in names), *_SPREAD]
+    f1 = data.column("f1").to_pylist()
+    grouped = []
+    for key, members in places(data, *names).items():
+        values = [f1[at] for at in members]
+        spread = {
+            "mean": fmean(values),
+            "deviation": scores.deviation(values),
+            "cells": len(values),
+        }
+        grouped.append({**dict(zip(names, key, strict=True)), **spread})
+    return pa.Table.from_pylist(grouped, pa.schema(fields))
+
+
 def variance_figure(data: pa.Table) -> Plot:
-    """`prompts.template_variance` as points, a deviation to either side (figures 5 and 6).
+    """`template_variance` as points, a deviation to either side (figures 5 and 6).
 
     Of prompts with several verbalisers a panel is a class and template and a series a verbaliser
     (figure 6), else a panel is a template and a series a class (figure 5).
@@ -143,7 +194,7 @@ def variance_figure(data: pa.Table) -> Plot:
 
 
 def recency_figure(data: pa.Table) -> Plot:
-    """`prompts.recency` as points, a deviation to either side (figure 7).
+    """`recency` as points, a deviation to either side (figure 7).
 
     A panel is a class and template, a series a verbaliser; the last type of a sequence is that of
     the item asked about.
@@ -164,7 +215,7 @@ def _models(rows: pa.Table) -> str:
 def _variance(rows: pa.Table) -> list[Block]:
     blocks: list[Block] = []
     for choice, answers in _choices(rows):
-        data = prompts.template_variance(scores.cells(answers, choice))
+        data = template_variance(scores.cells(answers, choice))
         caption = (
             f"F1 by inference type, {_READ[choice]}; whiskers are a standard deviation over models "
             f"and orders ({_models(answers)})"
@@ -194,7 +245,7 @@ def order_of_examples(page: Plane) -> list[Block]:
     """Whether the last example's label is taken over."""
     blocks: list[Block] = []
     for choice, answers in _choices(page.two_shot):
-        data = prompts.recency(scores.cells(answers, choice))
+        data = recency(scores.cells(answers, choice))
         caption = (
             f"F1 by order of the examples, {_READ[choice]}; whiskers are a standard deviation over "
             f"models ({_models(answers)})"

@@ -11,9 +11,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis import prompts, slices, transfer
+from analysis import slices
 from analysis.editions import Lake
-from analysis.predictions import answered, labelled
+from analysis.predictions import answered, labelled, read_prompted, read_scored
 from analysis.rows import distinct, equal, with_column, with_columns
 from conf import UserError
 from training.finished_runs import Run, Runs, groups
@@ -151,7 +151,7 @@ class Plane:
         return self._prompted("0", "zero-shot prompts")
 
     def _prompted(self, shots: str, kind: str) -> pa.Table:
-        tables = [prompts.read(self.lake.root, run.id) for run in self.prompted_runs(shots)]
+        tables = [read_prompted(self.lake.root, run.id) for run in self.prompted_runs(shots)]
         if not tables:
             raise UserError(f"no finished run of PLANE's {kind} with answers in this lake")
         return pa.concat_tables(tables)
@@ -173,7 +173,7 @@ class Plane:
         """
         newest: dict[str, tuple[pa.Table, Run]] = {}
         for run in answered(self.lake.root, self.runs.of("score")):
-            rows = equal(transfer.read(self.lake.root, [run.id]), "task", "plane")
+            rows = equal(read_scored(self.lake.root, [run.id]), "task", "plane")
             rows = rows.filter(pc.is_in(rows.column("text"), value_set=pa.array(NLI)))
             for model in distinct(rows, "model"):
                 newest.setdefault(model, (equal(rows, "model", model), run))

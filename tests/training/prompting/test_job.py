@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import conf
-from analysis import prompts as analysis
+from analysis import predictions
 from conf import UserError
 from etl.lake import arrow
 from tests.training import ranks
@@ -86,7 +86,7 @@ def test_two_shot_answers_are_in_the_lake(asked, bert, capsys):
     words = {"good": "entailed", "poor": "not entailed"}
     assert all(r["predicted"] == words.get(r["text"]) for r in found)
     assert all(len(r["scores"]) == 2 and max(r["scores"]) < 0 for r in found)
-    table = analysis.read(asked.lake, result["run_id"])
+    table = predictions.read_prompted(asked.lake, result["run_id"])
     expected = class_table(cells(table, "restricted")).to_pylist()
     shown = capsys.readouterr().out
     for own in expected:

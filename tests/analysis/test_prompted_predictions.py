@@ -5,7 +5,8 @@ from math import sqrt
 import pyarrow as pa
 import pytest
 
-from analysis import prompts
+from analysis import predictions
+from analysis.papers.plane import prompting
 from conf import UserError
 from etl.lake import arrow
 from etl.lake.tables import table
@@ -15,7 +16,7 @@ from training.prompting.scores import asp_table, cells
 
 def test_variance_of_templates_goes_over_orders():
     answered = rows(two_shot("I", [True]) + two_shot("I", [False], order="3,2"))
-    (row,) = prompts.template_variance(cells(answered)).to_pylist()
+    (row,) = prompting.template_variance(cells(answered)).to_pylist()
     assert (row["mean"], row["cells"], row["inference_type"]) == (0.5, 2, 1)
     assert row["deviation"] == pytest.approx(1 / sqrt(2))
 
@@ -25,13 +26,13 @@ def test_recency_knows_whether_the_last_example_helps():
         # Subsective: types 1 and 2 hold, 3 does not.
         two_shot("S", [True], inference=1, order="2,3") + two_shot("S", [True], order="3,2")
     )
-    sequences = prompts.recency(cells(answered)).to_pylist()
+    sequences = prompting.recency(cells(answered)).to_pylist()
     assert {(row["sequence"], row["last_agrees"]) for row in sequences} == {
         ("2,3,1", False),
         ("3,2,1", True),
     }
     with pytest.raises(ValueError, match="no order"):
-        prompts.recency(cells(rows(two_shot("S", [True], order=None), "zero_shot")))
+        prompting.recency(cells(rows(two_shot("S", [True], order=None), "zero_shot")))
 
 
 ASP_YES, ASP_NO = "entailment", "not_entailment"
@@ -71,7 +72,7 @@ def test_asp_is_averaged_over_prompts_read_from_the_lake(tmp_path):
     schema = table("asp_entailment").schema
     arrow.append(lake, "asp_entailment", pa.Table.from_pylist(items, schema), job="test")
     arrow.append(lake, "predictions", asp_rows(), job="test")
-    (row,) = asp_table(prompts.read(lake, "r")).to_pylist()
+    (row,) = asp_table(predictions.read_prompted(lake, "r")).to_pylist()
     assert (row["task"], row["test"], row["rows"], row["prompts"]) == (
         "entailment",
         "ordering",
@@ -82,4 +83,4 @@ def test_asp_is_averaged_over_prompts_read_from_the_lake(tmp_path):
     assert (row["mean"], row["majority"]) == (0.75, 0.5)
     assert row["deviation"] == pytest.approx(0.5 / sqrt(2))
     with pytest.raises(UserError, match="run=q: no answers to prompts"):
-        prompts.read(lake, "q")
+        predictions.read_prompted(lake, "q")

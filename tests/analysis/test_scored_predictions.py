@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from analysis import transfer
+from analysis import predictions
 from conf import UserError
 from etl.lake import arrow
 from etl.lake.tables import table
@@ -22,9 +22,9 @@ def test_groups_come_from_the_items_table(tmp_path):
     schema = table("plane_items").schema
     arrow.append(lake, "plane_items", pa.Table.from_pylist(items, schema=schema), job="test")
     group_rows = rows([("entailed", "entailed")])
-    assert transfer.groups_of(lake, group_rows, "class") == {"0": "I"}
+    assert predictions.groups_of(lake, group_rows, "class") == {"0": "I"}
     with pytest.raises(UserError, match="variant: not a column of the tables of plane"):
-        transfer.groups_of(lake, group_rows, "variant")
+        predictions.groups_of(lake, group_rows, "variant")
 
 
 def test_runs_are_read_by_their_ids(tmp_path):
@@ -32,6 +32,6 @@ def test_runs_are_read_by_their_ids(tmp_path):
     labelled = rows([("entailed", "entailed")], run="one")
     unlabelled = rows([(None, "entailed")], run="two")
     arrow.append(lake, "predictions", pa.concat_tables([labelled, unlabelled]), job="test")
-    assert transfer.read(lake, ["one"]).num_rows == 1
+    assert predictions.read_scored(lake, ["one"]).num_rows == 1
     with pytest.raises(UserError, match="runs two: no labelled rows"):
-        transfer.read(lake, ["one", "two"])
+        predictions.read_scored(lake, ["one", "two"])
