@@ -116,8 +116,8 @@ def read_items(
     """
     stream = arrow.batches(root, table, where=[("edition", "=", edition)], columns=columns)
     batches = [batch.filter(pc.is_in(batch.column(columns[0]), value_set=ids)) for batch in stream]
-    declared = TABLES[table].schema
-    return pa.Table.from_batches(batches, pa.schema([declared.field(name) for name in columns]))
+    fields = TABLES[table].schema
+    return pa.Table.from_batches(batches, pa.schema([fields.field(name) for name in columns]))
 
 
 def open_lake(root: str, edition: str | None = None, seed: int = 0) -> Lake:

@@ -73,9 +73,9 @@ def correlation(
     """
     if len(ratings) != len(values):
         raise ValueError(f"{len(ratings)} ratings and {len(values)} values")
-    present = [at for at, value in enumerate(values) if value is not None]
-    rated = np.array([ratings[at] for at in present], np.float64)
-    measured = np.array([values[at] for at in present], np.float64)
+    valued_pairs = [place for place, value in enumerate(values) if value is not None]
+    rated = np.array([ratings[place] for place in valued_pairs], np.float64)
+    measured = np.array([values[place] for place in valued_pairs], np.float64)
     if len(rated) < LEAST_PAIRS or not np.ptp(rated) or not np.ptp(measured):
         nothing = float("nan")
         return Correlation(measure, len(rated), nothing, nothing, nothing, nothing)
@@ -123,8 +123,8 @@ def correlations(
     known = {(row["adjective"], row["noun"]): row for row in association.to_pylist()}
     correlated = []
     for measure in MEASURES:
-        absent = 0.0 if measure == "count" else None
-        values = [known[pair][measure] if pair in known else absent for pair in pairs]
+        absent_value = 0.0 if measure == "count" else None
+        values = [known[pair][measure] if pair in known else absent_value for pair in pairs]
         correlated.append(correlation(measure, rated, values, seed))
     ids = ratings["pair_id"].to_pylist()
     for model, by_pair in scores.items():

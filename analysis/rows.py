@@ -42,10 +42,10 @@ def with_column(table: pa.Table, name: str, values: Sequence[Any], kind: str = "
     return table.append_column(name, pa.array(values, _TYPES[kind]))
 
 
-def with_columns(table: pa.Table, more: pa.Table) -> pa.Table:
+def with_columns(table: pa.Table, other: pa.Table) -> pa.Table:
     """The table with the columns of another of as many rows."""
-    for name in more.column_names:
-        table = table.append_column(name, more.column(name))
+    for name in other.column_names:
+        table = table.append_column(name, other.column(name))
     return table
 
 

@@ -109,29 +109,29 @@ class _Classifier:
         from sklearn.feature_extraction.text import CountVectorizer
 
         self._vectorizer = CountVectorizer(analyzer=_features, binary=True, min_df=2)
-        known = self._vectorizer.fit_transform(texts).tocsr()
+        known_texts = self._vectorizer.fit_transform(texts).tocsr()
         gold = np.array(labels, dtype=object)
         # Of the highest byte of a draw, 26 values of 256 are a tenth.
         held_out = np.array([draw("tuning", text) >> 56 < 26 for text in texts])
         strength = _STRENGTHS[1]
         if held_out.any() and len(set(gold[~held_out])) > 1:
             accuracies = {
-                alpha: self._fitted(known[~held_out], gold[~held_out], alpha).score(
-                    known[held_out], gold[held_out]
+                alpha: self._fitted(known_texts[~held_out], gold[~held_out], alpha).score(
+                    known_texts[held_out], gold[held_out]
                 )
                 for alpha in _STRENGTHS
             }
             strength = max(_STRENGTHS, key=lambda alpha: (accuracies[alpha], alpha))
-        self._model = self._fitted(known, gold, strength)
+        self._model = self._fitted(known_texts, gold, strength)
 
-    def _fitted(self, known: Any, gold: npt.NDArray[np.object_], strength: float) -> Any:
+    def _fitted(self, known_texts: Any, gold: npt.NDArray[np.object_], strength: float) -> Any:
         from sklearn.linear_model import SGDClassifier
 
         # Averaged stochastic descent: as good here as a full solver and many times faster.
         model = SGDClassifier(
             loss="log_loss", alpha=strength, average=True, max_iter=8, tol=None, random_state=0
         )
-        return model.fit(known, gold)
+        return model.fit(known_texts, gold)
 
     def __call__(self, texts: Sequence[str]) -> list[str]:
         return [str(label) for label in self._model.predict(self._vectorizer.transform(texts))]
@@ -156,54 +156,64 @@ def audit(
     # Several tests of one split learn from the same rows: each input is learnt once.
     classifiers: dict[str, _Classifier] = {}
     for rows in splits:
-        learnt = _sample(rows, rows.train, trained, seed)
-        scored = _sample(rows, rows.test, tested, seed)
+        learnt_rows = _sample(rows, rows.train, trained, seed)
+        scored_rows = _sample(rows, rows.test, tested, seed)
         where = f"{rows.dataset}, edition {rows.edition}, {rows.split}"
-        if not learnt or not scored:
-            raise ValueError(f"{where}: {len(learnt)} rows to train on, {len(scored)} to score on")
-        labels = [rows.labels[at] for at in learnt]
+        if not learnt_rows or not scored_rows:
+            raise ValueError(
+                f"{where}: {len(learnt_rows)} rows to train on, {len(scored_rows)} to score on"
+            )
+        labels = [rows.labels[at] for at in learnt_rows]
         counts = Counter(labels)
-        most = min(counts, key=lambda label: (-counts[label], label))
+        majority_label = min(counts, key=lambda label: (-counts[label], label))
         for name, texts in rows.inputs.items():
-            known, asked_texts = ([texts[at] for at in places] for places in (learnt, scored))
-            guesses = [most] * len(scored)
-            if len(set(known)) > 1 and len(counts) > 1:
-                key = content_hash(*known, *labels)
+            known_texts, asked_texts = (
+                [texts[at] for at in places] for places in (learnt_rows, scored_rows)
+            )
+            guesses = [majority_label] * len(scored_rows)
+            if len(set(known_texts)) > 1 and len(counts) > 1:
+                key = content_hash(*known_texts, *labels)
                 if key not in classifiers:
                     recent = dict(list(classifiers.items())[:3])
-                    classifiers = {key: _Classifier(known, labels)} | recent
+                    classifiers = {key: _Classifier(known_texts, labels)} | recent
                 guesses = classifiers[key](asked_texts)
-            gold = [rows.labels[at] for at in scored]
+            gold = [rows.labels[at] for at in scored_rows]
             audited.append(
                 {
                     "dataset": rows.dataset,
                     "edition": rows.edition,
                     "split": rows.split,
                     "input": name,
-                    "trained": len(learnt),
+                    "trained": len(learnt_rows),
                     "part": rows.part,
-                    "rows": len(scored),
-                    **_gain(gold, guesses, most, asked_texts, seed),
+                    "rows": len(scored_rows),
+                    **_gain(gold, guesses, majority_label, asked_texts, seed),
                 }
             )
     if not audited:
         raise ValueError("no split to audit")
-    for row, corrected in zip(audited, holm([row["p"] for row in audited]), strict=True):
-        row["p_holm"] = corrected
+    for row, corrected_p in zip(audited, holm([row["p"] for row in audited]), strict=True):
+        row["p_holm"] = corrected_p
     return pa.Table.from_pylist(audited, _AUDIT)
 
 
 def _gain(
-    gold: Sequence[str], guesses: Sequence[str], most: str, texts: Sequence[str], seed: int
+    gold: Sequence[str],
+    guesses: Sequence[str],
+    majority_label: str,
+    texts: Sequence[str],
+    seed: int,
 ) -> dict[str, float]:
     """Accuracy beside that of always answering `most`, and p that it is no better."""
     correct = [float(a == b) for a, b in zip(gold, guesses, strict=True)]
     share = clustered(correct, texts)
-    base = gold.count(most) / len(gold)
+    base = gold.count(majority_label) / len(gold)
     gain = share.estimate - base
     groups = texts if len(set(texts)) > 1 else None
     resampling = Resampling(RESAMPLES, seed)
-    either = permutation("accuracy", gold, guesses, [most] * len(gold), groups, resampling)
+    either = permutation(
+        "accuracy", gold, guesses, [majority_label] * len(gold), groups, resampling
+    )
     return {
         "majority": base,
         **share.columns("accuracy"),
@@ -232,7 +242,7 @@ def token_table(rows: Rows, name: str, *, least: int = LEAST, top: int = 10) -> 
         counts.update(words)
         by_label.update((word, rows.labels[at]) for word in words)
     tested = [word for word, number in counts.items() if least <= number < size]
-    telling: list[dict[str, Any]] = []
+    telling_words: list[dict[str, Any]] = []
     for word in tested:
         for label, total in totals.items():
             expected, share = total / size, by_label[word, label] / counts[word]
@@ -242,9 +252,9 @@ def token_table(rows: Rows, name: str, *, least: int = LEAST, top: int = 10) -> 
             p = min(1.0, 2 * float(stats.norm.sf(abs(z))) * len(tested) * len(totals))
             if z > 0 and p < 0.01:
                 row = {"token": word, "label": label, "rows": counts[word], "share": share}
-                telling.append({**row, "expected": expected, "z": z, "p": p})
-    telling.sort(key=lambda row: (-row["z"], row["token"], row["label"]))
-    return pa.Table.from_pylist(telling[:top], _TOKENS)
+                telling_words.append({**row, "expected": expected, "z": z, "p": p})
+    telling_words.sort(key=lambda row: (-row["z"], row["token"], row["label"]))
+    return pa.Table.from_pylist(telling_words[:top], _TOKENS)
 
 
 def audit_figure(data: pa.Table) -> Plot:

@@ -73,15 +73,15 @@ class Across:
         for run in runs:
             rows = labelled(root, run.id)
             tables.append(with_column(rows, "run", [run.id] * rows.num_rows))
-        every = pa.concat_tables(tables)
+        answers = pa.concat_tables(tables)
         pieces = []
-        for edition in distinct(every, "edition"):
-            rows = equal(every, "edition", edition)
+        for edition in distinct(answers, "edition"):
+            rows = equal(answers, "edition", edition)
             if len(dataset.tables) > 1:
                 where = [("edition", "=", edition)]
                 ids = arrow.read(root, table, where=where, columns=["item_id"]).column("item_id")
-                known = pc.is_in(rows.column("item_id"), value_set=ids.combine_chunks())
-                rows = rows.filter(known)
+                is_known = pc.is_in(rows.column("item_id"), value_set=ids.combine_chunks())
+                rows = rows.filter(is_known)
             if rows.num_rows:
                 items = rows.column("item_id").to_pylist()
                 pieces.append(with_columns(rows, slices.words(root, table, edition, items)))

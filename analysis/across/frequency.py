@@ -135,14 +135,16 @@ def against_corpora(page: Across) -> list[Block]:
         )
     ]
     for corpus in distinct(arrow.read(lake.root, "amod_pairs", columns=["corpus"]), "corpus"):
-        every = [_looked_up(page, corpus, experiment) for experiment in experiments]
-        enough = [items for items in every if items.present >= _LEAST]
-        few = [f"{items.present} of {items.name}" for items in every if items.present < _LEAST]
-        if few:
+        looked_up = [_looked_up(page, corpus, experiment) for experiment in experiments]
+        well_covered = [items for items in looked_up if items.present >= _LEAST]
+        poorly_covered = [
+            f"{items.present} of {items.name}" for items in looked_up if items.present < _LEAST
+        ]
+        if poorly_covered:
             text = f"Too few items whose pair {corpus} has (fewer than {_LEAST})"
-            blocks.append(Text(f"{text}: {', '.join(few)}."))
-        if enough:
-            blocks += _of_corpus(corpus, enough)
+            blocks.append(Text(f"{text}: {', '.join(poorly_covered)}."))
+        if well_covered:
+            blocks += _of_corpus(corpus, well_covered)
     return blocks
 
 
@@ -194,12 +196,12 @@ def _slopes(experiments: Sequence[_Items]) -> pa.Table:
         for name, values in (("a doubling of the count", logs), ("a bit of PMI", items.pmi)):
             for strata in (None, items.strata):
                 effect = slope(values, items.correct, items.pairs, strata)
-                over = "all items" if strata is None else f"within {items.stratified_by}"
+                scope = "all items" if strata is None else f"within {items.stratified_by}"
                 rows.append(
                     {
                         "run": items.name,
                         "for": name,
-                        "over": over,
+                        "over": scope,
                         "items": None if effect is None else effect.items,
                         "odds_ratio": None if effect is None else effect.text(),
                         "p": None if effect is None else p_value(effect.p),

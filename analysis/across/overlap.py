@@ -83,16 +83,18 @@ def overlap(lake: str, edition: str, form: str = "fol", seed: int = 0) -> pa.Tab
     for scheme, primitive, part, item in tuples(splits, *columns):
         parts.setdefault((scheme, primitive), {}).setdefault(part, []).append(item)
     categories = _categories()
-    known: dict[str, tuple[str, str, str, int]] = {}
+    rows_by_id: dict[str, tuple[str, str, str, int]] = {}
     names = ["sentence_id", "sentence", form]
     for batch in arrow.batches(lake, "sygns", where=[("edition", "=", edition)], columns=names):
         for item, sentence, meaning in tuples(batch, *names):
             texts = pattern(sentence, categories), pattern(meaning, categories)
-            known[item] = (meaning, *texts, len(sentence.split()))
+            rows_by_id[item] = (meaning, *texts, len(sentence.split()))
     rows = []
     for (scheme, primitive), ids in sorted(parts.items(), key=_order):
-        trained = [known[item] for item in ids.get("train", ()) if item in known]
-        scored = [known[item] for item in _sampled(ids.get("test", ()), seed) if item in known]
+        trained = [rows_by_id[item] for item in ids.get("train", ()) if item in rows_by_id]
+        scored = [
+            rows_by_id[item] for item in _sampled(ids.get("test", ()), seed) if item in rows_by_id
+        ]
         if trained and scored:
             rows.append({"scheme": scheme, "primitive": primitive, **_shares(trained, scored)})
     return pa.Table.from_pylist(rows, _OVERLAP)
@@ -114,11 +116,11 @@ def _shares(
     counts: dict[int, Counter[str]] = {}
     for _, _, form_pattern, length in trained:
         counts.setdefault(length, Counter())[form_pattern] += 1
-    best = {length: _most_frequent(of_length) for length, of_length in counts.items()}
-    most = _most_frequent(sum(counts.values(), Counter()))
+    best_pattern = {length: _most_frequent(of_length) for length, of_length in counts.items()}
+    most_frequent = _most_frequent(sum(counts.values(), Counter()))
     size = len(scored)
     tested_forms, tested_sentences, tested_patterns, lengths = zip(*scored, strict=True)
-    guesses = [best.get(length) for length in lengths]
+    guesses = [best_pattern.get(length) for length in lengths]
     hits = sum(a == b for a, b in zip(guesses, tested_patterns, strict=True))
     by_length = wilson(hits, size)
     return {
@@ -130,7 +132,7 @@ def _shares(
         "by_length": by_length.estimate,
         "by_length_low": by_length.low,
         "by_length_high": by_length.high,
-        "most_frequent": tested_patterns.count(most) / size,
+        "most_frequent": tested_patterns.count(most_frequent) / size,
     }
 
 

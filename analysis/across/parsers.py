@@ -171,9 +171,9 @@ def dataset_table(root: str, other_root: str) -> pa.Table:
         if table in common:
             first, second = (_keys(side, table, columns) for side in (root, other_root))
             row = {"dataset": name, "first": len(first), "second": len(second)}
-            both = len(first & second)
-            f1 = 2 * both / max(1, len(first) + len(second))
-            rows.append({**row, "both": both, "F1": f1})
+            common_rows = len(first & second)
+            f1 = 2 * common_rows / max(1, len(first) + len(second))
+            rows.append({**row, "both": common_rows, "F1": f1})
     return pa.Table.from_pylist(rows)
 
 

@@ -61,7 +61,7 @@ def matrix(page: Across) -> list[Block]:
         Table("Accuracy in percent with Wilson's interval", scored.grid(cells, names=names)),
         Table("Macro-F1 in percent", scored.grid(cells, "macro_f1", names)),
     ]
-    plotted = _lines(cells, names)
+    line_table = _lines(cells, names)
     channels = Channels(
         "accuracy",
         "line",
@@ -70,7 +70,7 @@ def matrix(page: Across) -> list[Block]:
         low="low",
         high="high",
     )
-    plot = figures.forest(plotted, channels, "majority", ("model", "majority label"))
+    plot = figures.forest(line_table, channels, "majority", ("model", "majority label"))
     blocks.append(FigureBlock("Accuracy beside the majority's", *plot))
     return blocks
 
@@ -78,9 +78,9 @@ def matrix(page: Across) -> list[Block]:
 def _names(trained: Mapping[str, str]) -> dict[str, str]:
     """Models by what they were trained on; by their own names where nothing says it, or two say
     the same."""
-    every = list(trained.values())
+    tasks = list(trained.values())
     return {
-        model: task if task and every.count(task) == 1 else f"{task} {model_name(model)}".strip()
+        model: task if task and tasks.count(task) == 1 else f"{task} {model_name(model)}".strip()
         for model, task in trained.items()
     }
 

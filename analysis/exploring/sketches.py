@@ -109,7 +109,7 @@ class Lexicon:
 
     classes: dict[str, str] = field(default_factory=dict)
 
-    def of(self, adjective: str) -> str:
+    def class_of(self, adjective: str) -> str:
         """I, S, O or none."""
         return self.classes.get(adjective, "none")
 
@@ -242,7 +242,7 @@ class Sketches:
             if query.floor > 1:
                 passing &= rows.column("count").to_numpy() >= query.floor
             if query.classes and query.role == "adjective":
-                passing &= self.lexicon.of(word) in query.classes
+                passing &= self.lexicon.class_of(word) in query.classes
             elif query.classes:
                 passing &= self.lexicon.among(rows.column("adjective"), query.classes)
             parts.append(rows if passing.all() else rows.filter(pa.array(passing)))
@@ -274,7 +274,7 @@ class Sketches:
             "rows": [
                 {
                     **{name: row[name] for name in _NAMES},
-                    "class": self.lexicon.of(row["adjective"]),
+                    "class": self.lexicon.class_of(row["adjective"]),
                 }
                 for row in (best_rows[: query.limit] if query.limit else best_rows)
             ],
@@ -319,7 +319,7 @@ class Sketches:
                     "second": second,
                     "second_count": int(counts[1][place]),
                     "difference": difference[place].item(),
-                    "class": self.lexicon.of(word) if partner == "adjective" else "",
+                    "class": self.lexicon.class_of(word) if partner == "adjective" else "",
                 }
             )
         known = [self._counts(query.role, word) for word in (query.word, second_word)]

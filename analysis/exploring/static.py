@@ -100,8 +100,8 @@ def _write(sketches: Sketches, folder: Path, min_count: int) -> None:
         if file.suffix in (".js", ".css"):
             shutil.copyfile(file, folder / file.name)
     page = (PAGE / "index.html").read_text(encoding="utf-8")
-    marked = page.replace("<html ", "<html data-static ", 1)
-    (folder / "index.html").write_text(marked, encoding="utf-8")
+    marked_page = page.replace("<html ", "<html data-static ", 1)
+    (folder / "index.html").write_text(marked_page, encoding="utf-8")
 
 
 def _json(value: Any) -> str:
@@ -153,8 +153,8 @@ def _fitting(value: Any) -> str:
 
 def _counts(rows: pa.Table, role: str) -> Iterator[tuple[str, int]]:
     """Each word of a role with its count in all corpora."""
-    once = rows.group_by([role, "corpus"]).aggregate([(f"{role}_count", "max")])
-    total = once.group_by(role).aggregate([(f"{role}_count_max", "sum")])
+    by_corpus = rows.group_by([role, "corpus"]).aggregate([(f"{role}_count", "max")])
+    total = by_corpus.group_by(role).aggregate([(f"{role}_count_max", "sum")])
     columns = (total.column(name).to_pylist() for name in (role, f"{role}_count_max_sum"))
     yield from zip(*columns, strict=True)
 
@@ -182,7 +182,7 @@ def _entries(
                 round(row["pmi"], 4),
                 round(row["npmi"], 4),
                 round(row["log_dice"], 4),
-                sketches.lexicon.of(row["adjective"]),
+                sketches.lexicon.class_of(row["adjective"]),
             ]
             for row in part
         ]

@@ -102,9 +102,9 @@ class Words:
 
     def count(self, corpus: str, word: str) -> int:
         """How many pairs of the corpus have the word; 0 for none."""
-        known = self.corpora.get(corpus)
-        place = known.place(word) if known else None
-        return 0 if known is None or place is None else int(known.counts[place])
+        corpus_words = self.corpora.get(corpus)
+        place = corpus_words.place(word) if corpus_words else None
+        return 0 if corpus_words is None or place is None else int(corpus_words.counts[place])
 
     def total(self, corpus: str) -> int:
         """How many pairs the corpus has in all; 0 for an unknown corpus."""
@@ -112,9 +112,13 @@ class Words:
 
     def file(self, corpus: str, word: str) -> str | None:
         """The path of the file that has the word's rows; None where the word is not kept."""
-        known = self.corpora.get(corpus)
-        place = known.place(word) if known else None
-        return None if known is None or place is None else known.paths[known.files[place]]
+        corpus_words = self.corpora.get(corpus)
+        place = corpus_words.place(word) if corpus_words else None
+        return (
+            None
+            if corpus_words is None or place is None
+            else corpus_words.paths[corpus_words.files[place]]
+        )
 
     def complete(self, corpus: str) -> bool:
         """Whether every word of the corpus is kept."""
@@ -137,12 +141,12 @@ class Words:
         """Known words that are spelt much like `word`, nearest first."""
         if self._near is None:
             self._near = self.frequent(_NEAR)
-        alike = [
+        similar_words = [
             one
             for one in self._near
             if abs(len(one) - len(word)) <= 2 and (set(one[:2]) & set(word[:2]))
         ]
-        return difflib.get_close_matches(word, alike, n=most, cutoff=0.6)
+        return difflib.get_close_matches(word, similar_words, n=most, cutoff=0.6)
 
     def frequent(self, most: int) -> list[str]:
         """The most frequent words of each corpus, without repetition."""
@@ -165,8 +169,8 @@ def _read(root: str, role: str) -> Iterator[pa.Table]:
         words = pa.concat_arrays([words for words, _ in parts])
         counts = pa.concat_arrays([counts for _, counts in parts])
         # A word at the end of a row group goes on in the next one.
-        again = pc.equal(words.slice(1), words.slice(0, len(words) - 1))
-        first = np.flatnonzero(np.concatenate([[True], ~again.to_numpy(zero_copy_only=False)]))
+        repeats = pc.equal(words.slice(1), words.slice(0, len(words) - 1))
+        first = np.flatnonzero(np.concatenate([[True], ~repeats.to_numpy(zero_copy_only=False)]))
         take = pa.array(first)
         zeros = pa.array(np.zeros(len(first), np.int32))
         paths = pa.DictionaryArray.from_arrays(zeros, pa.array([file.path]))

@@ -68,29 +68,29 @@ def content(lake: str, name: str, edition: str) -> Content:
         UserError: the lake has no such edition (lists those that it has); splits that name rows
             which their table does not have.
     """
-    declared = dataset(name)
-    main = declared.tables[0].name
+    declaration = dataset(name)
+    main = declaration.tables[0].name
     editions = rows_by_edition(lake, main)
     if edition not in editions:
         raise UserError(
             f"edition={edition}: not in the table {main} of {lake}; there is "
             f"{', '.join(editions) or 'none'} ({declared_table(main).built_by} makes another)"
         )
-    rows = _Rows(lake, declared, edition)
-    tables = [table for table in declared.tables if rows.has(table.name)]
+    rows = _Rows(lake, declaration, edition)
+    tables = [table for table in declaration.tables if rows.has(table.name)]
     unsplit = [
         (rows.unsplit(table, table.whole), table.whole.first) for table in tables if table.whole
     ]
     first = [config for config, leads in unsplit if leads]
     last = [config for config, leads in unsplit if not leads]
-    splits = rows.by_columns() if declared.splits.table is None else rows.by_table()
+    splits = rows.by_columns() if declaration.splits.table is None else rows.by_table()
     configs = (*first, *splits, *last)
     if not configs:
         raise UserError(f"edition={edition}: no configuration of {name} has rows")
     sources = [table.name for table in tables]
-    if splits and declared.splits.table is not None:
-        sources.append(declared.splits.table)
-    labels = declared.labels
+    if splits and declaration.splits.table is not None:
+        sources.append(declaration.splits.table)
+    labels = declaration.labels
     classes = {labels.column: labels.names} if labels is not None and labels.numbered else {}
     return Content(name, edition, configs, tuple(sources), classes)
 
@@ -191,9 +191,9 @@ class _Rows:
             return []
         assigned = arrow.read(self.lake, splits.table, where=[("edition", "=", self.edition)])
         present = set(pc.unique(assigned.column("scheme")).to_pylist())
-        declared = [scheme for scheme in splits.schemes if scheme.name in present]
+        declared_schemes = [scheme for scheme in splits.schemes if scheme.name in present]
         undeclared = [Scheme(name, name) for name in sorted(present - set(splits.names))]
-        schemes = {scheme.name: scheme for scheme in (*declared, *undeclared)}
+        schemes = {scheme.name: scheme for scheme in (*declared_schemes, *undeclared)}
         configs = []
         for name in sorted({self.dataset.table_of(scheme).name for scheme in schemes.values()}):
             members = [

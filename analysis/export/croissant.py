@@ -60,29 +60,33 @@ _CONTEXT: dict[str, Any] = {
 
 
 def write(
-    out: Path, exported: Content, files: Sequence[File], of: About, came: Sequence[Origin]
+    out: Path,
+    exported: Content,
+    files: Sequence[File],
+    about: About,
+    provenance: Sequence[Origin],
 ) -> None:
     """Write croissant.json beside ``data``."""
-    text = json.dumps(metadata(exported, files, of, came), ensure_ascii=False, indent=1)
+    text = json.dumps(metadata(exported, files, about, provenance), ensure_ascii=False, indent=1)
     (out / "croissant.json").write_text(text + "\n", encoding="utf-8")
 
 
 def metadata(
-    exported: Content, files: Sequence[File], of: About, came: Sequence[Origin]
+    exported: Content, files: Sequence[File], about: About, provenance: Sequence[Origin]
 ) -> dict[str, Any]:
     """The metadata: a file object and a record set for each Parquet file."""
-    versions = ", ".join(f"{o.table} version {o.version} ({o.job})" for o in came)
+    versions = ", ".join(f"{o.table} version {o.version} ({o.job})" for o in provenance)
     return {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.0",
         "name": f"{exported.dataset}_{exported.edition}",
-        "description": f"{of.summary} Made of: {' '.join(of.made_of)} From {versions}.",
-        "license": of.licence_url or of.licence,
-        "citeAs": of.citation,
+        "description": (f"{about.summary} Made of: {' '.join(about.made_of)} From {versions}."),
+        "license": about.licence_url or about.licence,
+        "citeAs": about.citation,
         # The newest version of any of its tables: it grows with every build.
-        "version": f"{max(o.version or 0 for o in came)}.0.0",
-        "datePublished": max(o.written for o in came).isoformat(),
+        "version": f"{max(o.version or 0 for o in provenance)}.0.0",
+        "datePublished": max(o.written for o in provenance).isoformat(),
         "distribution": [_file(file) for file in files],
         "recordSet": [_records(file, exported) for file in files],
     }

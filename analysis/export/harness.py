@@ -50,7 +50,7 @@ class _Task:
     doc: Mapping[str, Any]
 
 
-def write(out: Path, exported: Content, of: About) -> dict[str, int]:
+def write(out: Path, exported: Content, about: About) -> dict[str, int]:
     """Write tasks, a group, ``utils.py`` and the rows; rows by file.
 
     Raises:
@@ -68,7 +68,9 @@ def write(out: Path, exported: Content, of: About) -> dict[str, int]:
             f"dataset={exported.dataset} edition={exported.edition}: no rows to test on"
         )
     for task in tasks:
-        text = yaml.safe_dump(_document(task, of), sort_keys=False, allow_unicode=True, width=1000)
+        text = yaml.safe_dump(
+            _document(task, about), sort_keys=False, allow_unicode=True, width=1000
+        )
         # A tag that lm-evaluation-harness resolves beside the file, and PyYAML does not know.
         text += "custom_dataset: !function utils.load\n"
         (out / f"{task.name}.yaml").write_text(text, encoding="utf-8")
@@ -86,7 +88,7 @@ def write(out: Path, exported: Content, of: About) -> dict[str, int]:
     return rows
 
 
-def _document(task: _Task, of: About) -> dict[str, Any]:
+def _document(task: _Task, about: About) -> dict[str, Any]:
     return {
         "task": task.name,
         "dataset_kwargs": {"file": task.file},
@@ -94,7 +96,11 @@ def _document(task: _Task, of: About) -> dict[str, Any]:
         "output_type": "multiple_choice",
         **task.doc,
         "metric_list": [{"metric": "acc", "aggregation": "mean", "higher_is_better": True}],
-        "metadata": {"version": VERSION, "licence": of.licence, "citation": of.citation},
+        "metadata": {
+            "version": VERSION,
+            "licence": about.licence,
+            "citation": about.citation,
+        },
     }
 
 
@@ -111,27 +117,27 @@ def _tested(config: Config) -> pa.Table | None:
 
 def _files(exported: Content) -> Iterator[tuple[str, pa.Table, list[_Task]]]:
     """The files of rows by name, each with the tasks that ask about it."""
-    declared = DATASETS[exported.dataset]
-    wholes = {table.whole.name for table in declared.tables if table.whole is not None}
+    declaration = DATASETS[exported.dataset]
+    wholes = {table.whole.name for table in declaration.tables if table.whole is not None}
     for config in exported.configs:
         rows = _tested(config)
         questions = [
             question
-            for question in declared.questions
+            for question in declaration.questions
             if not question.whole or config.name in wholes
         ]
-        if rows is None or not questions or declared.labels is None:
+        if rows is None or not questions or declaration.labels is None:
             continue
         name = f"{exported.dataset}_{exported.edition}_{config.name}"
         # A dataset's questions differ in their words alone: they ask about the same rows.
-        rows = _answerable_rows(rows, questions[0], declared.labels)
+        rows = _answerable_rows(rows, questions[0], declaration.labels)
         for suffix, members in _by_value(rows, questions[0]):
             file = f"{name}{suffix}"
             tasks = [
                 _Task(f"{file}_{question.name}" if question.name else file, file, _doc(question))
                 for question in questions
             ]
-            yield file, _written(members, questions[0], declared.labels), tasks
+            yield file, _written(members, questions[0], declaration.labels), tasks
 
 
 def _by_value(rows: pa.Table, question: Question) -> Iterator[tuple[str, pa.Table]]:

@@ -23,18 +23,33 @@ _DTYPES = {
 
 
 def write(
-    out: Path, exported: Content, files: Sequence[File], of: About, came: Sequence[Origin]
+    out: Path,
+    exported: Content,
+    files: Sequence[File],
+    about: About,
+    provenance: Sequence[Origin],
 ) -> None:
     """Write README.md."""
     sample = pq.read_table(out / files[0].path).slice(0, 3).to_pylist()
-    (out / "README.md").write_text(card(exported, files, of, came, sample), encoding="utf-8")
+    (out / "README.md").write_text(
+        card(exported, files, about, provenance, sample), encoding="utf-8"
+    )
 
 
-def licence_text(of: About) -> str:
+def licence_text(about: About) -> str:
     """What binds whoever passes the data on, for LICENSE.md."""
-    name = f"{of.licence} ({of.licence_url})" if of.licence_url else of.licence
-    lines = [f"# {of.title}: licence", "", f"Licence: {name}", "", *of.terms, "", "Made of:", ""]
-    return "\n".join([*lines, *(f"- {source}" for source in of.made_of)]) + "\n"
+    name = f"{about.licence} ({about.licence_url})" if about.licence_url else about.licence
+    lines = [
+        f"# {about.title}: licence",
+        "",
+        f"Licence: {name}",
+        "",
+        *about.terms,
+        "",
+        "Made of:",
+        "",
+    ]
+    return "\n".join([*lines, *(f"- {source}" for source in about.made_of)]) + "\n"
 
 
 def _feature(column: pa.Field, classes: Sequence[str] | None) -> dict[str, Any]:
@@ -53,7 +68,7 @@ def _size(rows: int) -> str:
     return next((name for limit, name in limits.items() if rows < limit), "10M<n<100M")
 
 
-def _header(exported: Content, files: Sequence[File], of: About) -> dict[str, Any]:
+def _header(exported: Content, files: Sequence[File], about: About) -> dict[str, Any]:
     names = list(dict.fromkeys(file.config for file in files))
     configs, infos = [], []
     for name in names:
@@ -78,15 +93,15 @@ def _header(exported: Content, files: Sequence[File], of: About) -> dict[str, An
             }
         )
     return {
-        "pretty_name": of.title,
+        "pretty_name": about.title,
         "language": ["en"],
-        "license": of.licence,
+        "license": about.licence,
         **(
             {"license_name": "see-license", "license_link": "LICENSE.md"}
-            if of.licence == "other"
+            if about.licence == "other"
             else {}
         ),
-        "task_categories": [of.task],
+        "task_categories": [about.task],
         "size_categories": [_size(max(file.rows for file in files))],
         "configs": configs,
         "dataset_info": infos,
@@ -96,16 +111,25 @@ def _header(exported: Content, files: Sequence[File], of: About) -> dict[str, An
 def card(
     exported: Content,
     files: Sequence[File],
-    of: About,
-    came: Sequence[Origin],
+    about: About,
+    provenance: Sequence[Origin],
     sample: Sequence[dict[str, Any]],
 ) -> str:
     """The card's text: header, what it is, configurations, columns, rows, licence, provenance."""
     header = yaml.safe_dump(
-        _header(exported, files, of), sort_keys=False, allow_unicode=True, width=1000
+        _header(exported, files, about), sort_keys=False, allow_unicode=True, width=1000
     )
     meanings = {config.name: config.meaning for config in exported.configs}
-    lines = ["---", header.rstrip(), "---", "", f"# {of.title}", "", of.summary, ""]
+    lines = [
+        "---",
+        header.rstrip(),
+        "---",
+        "",
+        f"# {about.title}",
+        "",
+        about.summary,
+        "",
+    ]
     lines += [
         "## Configurations",
         "",
@@ -136,17 +160,17 @@ def card(
         "",
         "## Licence",
         "",
-        f"`{of.licence}`. {' '.join(of.terms)}",
+        f"`{about.licence}`. {' '.join(about.terms)}",
         "",
         "Made of:",
         "",
     ]
-    lines += [f"- {source}" for source in of.made_of]
+    lines += [f"- {source}" for source in about.made_of]
     lines += ["", "## Provenance", "", "| table | version | job | code | settings |"]
     lines += ["| --- | --- | --- | --- | --- |"]
     lines += [
         f"| {o.table} | {o.version} | {o.job or ''} | {o.code_version or ''} | {o.settings or ''} |"
-        for o in came
+        for o in provenance
     ]
-    lines += ["", "## Citation", "", of.citation]
+    lines += ["", "## Citation", "", about.citation]
     return "\n".join(lines) + "\n"

@@ -35,18 +35,18 @@ class Settings:
     lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
 
     def __post_init__(self) -> None:
-        declared = DATASETS[self.dataset]
-        if self.format == "tsv" and declared.layout != "tsv":
+        declaration = DATASETS[self.dataset]
+        if self.format == "tsv" and declaration.layout != "tsv":
             names = [name for name, other in DATASETS.items() if other.layout == "tsv"]
             raise UserError(
                 f"dataset={self.dataset} format=tsv: expected dataset={' or '.join(names)}, whose "
                 "release is TSV; python -m etl.lake export writes any table as TSV"
             )
-        if self.format == "lm_eval" and not declared.questions:
-            *names, last = [name for name, other in DATASETS.items() if other.questions]
+        if self.format == "lm_eval" and not declaration.questions:
+            *names, last_name = [name for name, other in DATASETS.items() if other.questions]
             raise UserError(
                 f"dataset={self.dataset} format=lm_eval: its answers are formulas, no choices; "
-                f"expected dataset={', '.join(names)} or {last}"
+                f"expected dataset={', '.join(names)} or {last_name}"
             )
         if Path(self.out).exists():
             raise UserError(f"out={self.out} is there already; choose another name or remove it")
@@ -65,10 +65,13 @@ def export(settings: Settings) -> None:
         # As for every table that is not there, with the job that makes it.
         arrow.dataset(settings.lake, table)
     exported = content(settings.lake, settings.dataset, settings.edition)
-    of, came = about(settings.dataset, settings.edition), origins(settings.lake, exported)
+    description, provenance = (
+        about(settings.dataset, settings.edition),
+        origins(settings.lake, exported),
+    )
     with complete_folder(Path(settings.out)) as folder:
         if settings.format == "lm_eval":
-            rows = harness.write(folder, exported, of)
+            rows = harness.write(folder, exported, description)
         elif settings.format == "tsv":
             rows = tsv.write(folder, settings.lake, settings.edition)
         else:
@@ -77,10 +80,14 @@ def export(settings: Settings) -> None:
             if not files:
                 raise JobFailed(f"0 rows of {settings.dataset}, edition {settings.edition}")
             maker = croissant if settings.format == "croissant" else huggingface
-            maker.write(folder, exported, files, of, came)
-        notice = huggingface.licence_text(of)
-        lines = [f"- {o.table}: version {o.version}, {o.job}, code {o.code_version}" for o in came]
-        text = "\n".join([notice, "Exported from:", "", *lines, "", "Cite:", "", of.citation, ""])
+            maker.write(folder, exported, files, description, provenance)
+        notice = huggingface.licence_text(description)
+        lines = [
+            f"- {o.table}: version {o.version}, {o.job}, code {o.code_version}" for o in provenance
+        ]
+        text = "\n".join(
+            [notice, "Exported from:", "", *lines, "", "Cite:", "", description.citation, ""]
+        )
         (folder / "LICENSE.md").write_text(text, encoding="utf-8")
     for path, number in rows.items():
         log.info("%s: %d rows", path, number)

@@ -31,17 +31,17 @@ class About:
 
 def about(name: str, edition: str) -> About:
     """What is said of an edition; those of a release have ``published`` in front of their name."""
-    declared = dataset(name)
-    licence = declared.published if edition.startswith("published") else declared.built
+    declaration = dataset(name)
+    licence = declaration.published if edition.startswith("published") else declaration.built
     return About(
-        f"{declared.heading} ({edition})",
-        declared.summary,
-        declared.hub_task,
+        f"{declaration.heading} ({edition})",
+        declaration.summary,
+        declaration.hub_task,
         licence.name,
         licence.url,
         licence.terms,
         licence.made_of,
-        declared.citation or citation(name),
+        declaration.citation or citation(name),
     )
 
 
@@ -63,15 +63,15 @@ def origins(lake: str, exported: Content) -> list[Origin]:
     for table in exported.tables:
         commits = arrow.history(lake, table)
         of_edition = [c for c in commits if c.partition.get("edition") in (exported.edition, None)]
-        last = (of_edition or commits)[0]
+        last_commit = (of_edition or commits)[0]
         sources.append(
             Origin(
                 table,
                 arrow.version(lake, table),
-                last.job,
-                last.code_version,
-                last.metadata.get("settings") or last.metadata.get("settings_hash"),
-                last.when.date(),
+                last_commit.job,
+                last_commit.code_version,
+                last_commit.metadata.get("settings") or last_commit.metadata.get("settings_hash"),
+                last_commit.when.date(),
             )
         )
     return sources

@@ -57,23 +57,28 @@ def slope(
     Raises:
         ValueError: lengths that differ.
     """
-    of = [str(stratum) for stratum in strata] if strata is not None else [""] * len(values)
-    if not len(values) == len(right) == len(groups) == len(of):
+    stratum_of = [str(stratum) for stratum in strata] if strata is not None else [""] * len(values)
+    if not len(values) == len(right) == len(groups) == len(stratum_of):
         raise ValueError(
-            f"{len(values)} values, {len(right)} answers, {len(groups)} groups, {len(of)} strata"
+            f"{len(values)} values, {len(right)} answers, {len(groups)} groups, "
+            f"{len(stratum_of)} strata"
         )
-    usable = [at for at, value in enumerate(values) if value is not None]
-    mixed = {
-        name for name in set(of) if len({bool(right[at]) for at in usable if of[at] == name}) == 2
+    usable_items = [item for item, value in enumerate(values) if value is not None]
+    mixed_strata = {
+        name
+        for name in set(stratum_of)
+        if len({bool(right[item]) for item in usable_items if stratum_of[item] == name}) == 2
     }
-    usable = [at for at in usable if of[at] in mixed]
-    x = np.array([values[at] for at in usable], dtype=np.float64)
-    y = np.array([bool(right[at]) for at in usable], dtype=np.float64)
-    codes = np.unique([str(groups[at]) for at in usable], return_inverse=True)[1]
-    if len(usable) < 3 or np.ptp(x) == 0 or len(set(codes.tolist())) < 3:
+    usable_items = [item for item in usable_items if stratum_of[item] in mixed_strata]
+    x = np.array([values[item] for item in usable_items], dtype=np.float64)
+    y = np.array([bool(right[item]) for item in usable_items], dtype=np.float64)
+    codes = np.unique([str(groups[item]) for item in usable_items], return_inverse=True)[1]
+    if len(usable_items) < 3 or np.ptp(x) == 0 or len(set(codes.tolist())) < 3:
         return None
-    names = sorted(mixed)
-    intercepts = np.array([[of[at] == name for name in names] for at in usable], dtype=np.float64)
+    names = sorted(mixed_strata)
+    intercepts = np.array(
+        [[stratum_of[item] == name for name in names] for item in usable_items], dtype=np.float64
+    )
     # Centred and scaled for the solver's sake; the estimate is scaled back.
     scale = float(x.std())
     design = np.column_stack([(x - x.mean()) / scale, intercepts])
@@ -86,7 +91,7 @@ def slope(
         (estimate - reach) / scale,
         (estimate + reach) / scale,
         2 * float(stats.norm.sf(abs(estimate) / error)),
-        len(usable),
+        len(usable_items),
         level,
     )
 

@@ -127,10 +127,10 @@ def _remarks(
         if cell.deviation:
             deviations.setdefault(cell.deviation, []).append(f"{row}, {column}")
     sentences = [f"{' and '.join(cells)}: {why}." for why, cells in deviations.items()]
-    absent = dict.fromkeys(
+    not_recomputable = dict.fromkeys(
         row for (row, _), cell in beside.items() if cell["status"] == "not recomputable"
     )
-    if absent:
-        sentences.append(f"Not recomputable: {'; '.join(absent)}.")
+    if not_recomputable:
+        sentences.append(f"Not recomputable: {'; '.join(not_recomputable)}.")
     note = next(iter(numbers.values())).note
     return " ".join([*sentences, note]).strip()

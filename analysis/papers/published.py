@@ -149,9 +149,14 @@ def _table(paper: str, entry: Mapping[str, Any], faults: list[str]) -> Iterator[
         faults.append(f"{name}: unit {unit!r}; expected one of {', '.join(filter(None, _UNITS))}")
     columns: Sequence[str] = entry["columns"]
     rows: Mapping[str, Any] = entry["rows"]
-    absent, deviations = entry.get("not_recomputable", []), dict(entry.get("deviations", {}))
+    not_recomputable, deviations = (
+        entry.get("not_recomputable", []),
+        dict(entry.get("deviations", {})),
+    )
     faults += [
-        f"{name}: not_recomputable names {row!r}, no row" for row in absent if row not in rows
+        f"{name}: not_recomputable names {row!r}, no row"
+        for row in not_recomputable
+        if row not in rows
     ]
     for row, cells in rows.items():
         numbers = [cells] if isinstance(cells, str) else cells
@@ -177,7 +182,7 @@ def _table(paper: str, entry: Mapping[str, Any], faults: list[str]) -> Iterator[
                 spread=float(parts["spread"]) if parts["spread"] else None,
                 unit=unit,
                 approximate=bool(parts["bound"]),
-                recomputable=row not in absent,
+                recomputable=row not in not_recomputable,
                 deviation=deviation,
                 note=" ".join(entry.get("note", "").split()),
                 exact=entry.get("exact") == "true",

@@ -220,7 +220,7 @@ def hill_climbing(
     whichever gains most; the climb ends where no step gains.
     """
     problem = _Problem(predicted, gold)
-    every = (1 << problem.count) - 1
+    all_pairs = (1 << problem.count) - 1
     generator = random.Random(f"{seed}\t{len(predicted)}\t{' '.join(map(str, gold))}")
     sources = sorted(problem.of_predicted)
     targets = {kind: [v for v in sorted(problem.of_gold) if v[0] == kind] for kind in "bx"}
@@ -234,9 +234,9 @@ def hill_climbing(
     best = 0
     for climb in range(restarts):
         mapping = _start(problem, sources, targets, generator if climb else None)
-        value = _value(mapping, lost, every)
+        value = _value(mapping, lost, all_pairs)
         while True:
-            step, gain = _best_step(mapping, targets, lost, every, value)
+            step, gain = _best_step(mapping, targets, lost, all_pairs, value)
             if not gain:
                 break
             mapping.update(step)
@@ -245,11 +245,11 @@ def hill_climbing(
     return best
 
 
-def _value(mapping: dict[str, str], lost: dict[str, dict[str, int]], every: int) -> int:
+def _value(mapping: dict[str, str], lost: dict[str, dict[str, int]], all_pairs: int) -> int:
     lost_pairs = 0
     for u, v in mapping.items():
         lost_pairs |= lost[u][v]
-    return (every & ~lost_pairs).bit_count()
+    return (all_pairs & ~lost_pairs).bit_count()
 
 
 def _start(
@@ -279,7 +279,7 @@ def _best_step(
     mapping: dict[str, str],
     targets: dict[str, list[str]],
     lost: dict[str, dict[str, int]],
-    every: int,
+    all_pairs: int,
     value: int,
 ) -> tuple[dict[str, str], int]:
     """The move or swap that gains most, with its gain; no step and 0 where none gains."""
@@ -295,9 +295,9 @@ def _best_step(
             if w[0] == u[0] and mapping[w] != mapping[u]
         ]
         for step in steps:
-            more = _value({**mapping, **step}, lost, every) - value
-            if more > gain:
-                best, gain = step, more
+            step_gain = _value({**mapping, **step}, lost, all_pairs) - value
+            if step_gain > gain:
+                best, gain = step, step_gain
     return best, gain
 
 

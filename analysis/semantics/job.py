@@ -221,13 +221,15 @@ def run_items(lake: str, run: str, form: str, part: str = "all") -> list[Item]:
     predicted = _of_part(lake, run, predicted, part)
     editions = sorted({str(row["edition"]) for row in predicted})
     names = ["sentence_id", "edition", "sentence", "depth", "phenomena", form]
-    known: dict[tuple[str, str], dict[str, Any]] = {}
+    sentences_by_id: dict[tuple[str, str], dict[str, Any]] = {}
     for edition in editions:
         sentences = arrow.read(lake, "sygns", where=[("edition", "=", edition)], columns=names)
-        known.update({(row["edition"], row["sentence_id"]): row for row in sentences.to_pylist()})
+        sentences_by_id.update(
+            {(row["edition"], row["sentence_id"]): row for row in sentences.to_pylist()}
+        )
     items = []
     for row in predicted:
-        sentence = known.get((row["edition"], row["item_id"]))
+        sentence = sentences_by_id.get((row["edition"], row["item_id"]))
         if sentence is None:
             raise UserError(
                 f"run={run}: item {row['item_id']} is not in the table sygns, edition "

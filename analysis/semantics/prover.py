@@ -375,23 +375,23 @@ class Proving:
 
     def decide(self, problems: Iterable[Problem]) -> list[Outcome]:
         """The outcome of each problem, in order; equal problems are proved once."""
-        listed = list(problems)
+        problem_list = list(problems)
         texts: list[str | None] = []
-        ask: dict[str, Problem] = {}
-        for problem in listed:
+        unanswered: dict[str, Problem] = {}
+        for problem in problem_list:
             if fol.canonical(problem.premise) == fol.canonical(problem.conclusion):
                 self.counts.short_cut += 1
                 texts.append(None)
                 continue
             text = tptp(problem)
             texts.append(text)
-            if text in self.known or text in ask:
+            if text in self.known or text in unanswered:
                 self.counts.cached += 1
             else:
-                ask[text] = problem
-        self.counts.proved += len(ask)
+                unanswered[text] = problem
+        self.counts.proved += len(unanswered)
         with ThreadPoolExecutor(self.workers) as pool:
-            answers = dict(zip(ask, pool.map(self._ask, ask.values()), strict=True))
+            answers = dict(zip(unanswered, pool.map(self._ask, unanswered.values()), strict=True))
         settled = {t: a for t, a in answers.items() if a is not Outcome.TIMEOUT}
         self.known.update(settled)
         if self.store is not None:

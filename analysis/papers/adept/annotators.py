@@ -66,7 +66,7 @@ class Annotations:
         names = set(batches.column("batch").to_pylist())
         return [answer for answer in stored_answers(self.lake) if answer.batch in names]
 
-    def of(self, *rounds: str) -> list[Answer]:
+    def answers_of(self, *rounds: str) -> list[Answer]:
         """The answers of these rounds."""
         return [answer for answer in self.answers if answer.round in rounds]
 
@@ -88,12 +88,12 @@ class Annotations:
     def filtered(self) -> Filtered:
         """What the quality rules leave of the answers that make the dataset."""
         items = {str(item) for (item,) in self._read("adept_items", "item_id")}
-        used = [answer for answer in self.of(*_LABELLING) if answer.condition == "context"]
+        used = [answer for answer in self.answers_of(*_LABELLING) if answer.condition == "context"]
         return filtered(relevant(used, items), Rules())
 
     def annotators(self, *rounds: str) -> str:
         """Who answered: ``3 annotators``, ``25 simulated annotators``, or both."""
-        names = {answer.annotator for answer in self.of(*rounds)}
+        names = {answer.annotator for answer in self.answers_of(*rounds)}
         simulated = sum(name.startswith(SIMULATED) for name in names)
         counts = ((len(names) - simulated, ""), (simulated, "simulated "))
         return " and ".join(
@@ -124,7 +124,7 @@ class Annotations:
         The experts are the two annotators of the round expert who share most items; `one expert`
         is the one who agrees better with the labels, as in the paper.
         """
-        raters = ratings(self.of("expert"))
+        raters = ratings(self.answers_of("expert"))
         if len(raters) < 2:
             return {}
         first, second = max(
@@ -158,7 +158,7 @@ class Annotations:
 
     def human(self) -> Cells:
         """The human rows of table 5: accuracy of the round human, in three and five classes."""
-        figures = human_figures(self.of("human"), self.labels)
+        figures = human_figures(self.answers_of("human"), self.labels)
         cells: Cells = {}
         for condition, row in _HUMAN.items():
             scores = figures.get(condition, {})
@@ -171,7 +171,7 @@ class Annotations:
     def audit(self) -> pa.Table | None:
         """What is behind the labels impossible and necessarily true (section 4.2): columns label,
         finding, count, share; None without answers of the round audit."""
-        figures = audit_figures(self.of("audit"))
+        figures = audit_figures(self.answers_of("audit"))
         rows = [
             {"label": label, "finding": finding, "count": row["count"], "share": row["share"]}
             for label in LABELS
@@ -194,7 +194,7 @@ def annotated(lake: Lake, *rounds: str) -> Annotations | None:
         names = [name for name in names if name == lake.requested]
     for name in sorted(names, key=lambda name: (name not in preferred, name)):
         annotations = Annotations(lake.root, name)
-        if annotations.of(*rounds):
+        if annotations.answers_of(*rounds):
             return annotations
     return None
 

@@ -85,14 +85,14 @@ def stages(lake: str, edition: str, corpora: Sequence[str] = ()) -> pa.Table:
             return None
         return int(arrow.dataset(lake, table).count_rows(filter=where)) or None
 
-    of = pc.field("edition") == edition
+    of_edition = pc.field("edition") == edition
     counts = {
         "pairs": count("amod_pairs", pc.field("corpus").isin(list(corpora)) if corpora else None),
-        "nouns": count("adept_entries", of),
-        "variants": count("adept_items", of),
+        "nouns": count("adept_entries", of_edition),
+        "variants": count("adept_items", of_edition),
         # Not `== True`: the log keeps no bounds of truth values, and a comparison finds nothing.
-        "sentences": count("adept_items", of & pc.field("chosen")),
-        "labelled": count("adept", of),
+        "sentences": count("adept_items", of_edition & pc.field("chosen")),
+        "labelled": count("adept", of_edition),
     }
     return pa.table([list(counts), list(counts.values())], schema=schema("stage entries:int"))
 
@@ -114,16 +114,16 @@ def construction(page: Adept) -> list[Block]:
     """Entries that each stage has left."""
     edition = page.lake.edition("adept_items")
     data = stages(page.lake.root, edition)
-    present = data.filter(data.column("entries").is_valid())
+    filled_stages = data.filter(data.column("entries").is_valid())
     printed = published.table("adept", "figure 1")
     ours = {
         (stage, "entries"): float(entries)
-        for stage, entries in tuples(present)
+        for stage, entries in tuples(filled_stages)
         if (stage, "entries") in printed
     }
     caption = f"Entries that each stage has left, edition {edition}; pairs of all corpora here"
     return [
-        FigureBlock(caption, *stages_figure(present)),
+        FigureBlock(caption, *stages_figure(filled_stages)),
         *comparison("adept", "figure 1", ours, "Entries by stage", edition),
         *comparison("adept", "section 4.1", {}, "Sizes named in the text"),
     ]
@@ -142,8 +142,8 @@ def pipeline(page: Adept) -> list[Block]:
     names = ["item_id", "noun", "relation", "predicate", "adjective", "sentence", "chosen"]
     items = read_edition(root, "adept_items", edition, [*names, "modified_sentence"])
     by_sentence = places(items, "noun", "sentence")
-    most = max(map(len, by_sentence.values()))
-    fullest = [key for key, rows in by_sentence.items() if len(rows) == most]
+    largest_number = max(map(len, by_sentence.values()))
+    fullest = [key for key, rows in by_sentence.items() if len(rows) == largest_number]
     noun, sentence = shuffled(fullest, seed, str)[0]
     rows = items.take(by_sentence[noun, sentence]).to_pylist()
     variants = shuffled(rows, seed, lambda row: row["item_id"])
@@ -256,13 +256,13 @@ def agreement(page: Adept) -> list[Block]:
                 ours["unanimous", row["label"]] = row["unanimous"]
                 ours["majority", row["label"]] = 1 - row["unanimous"]
     parts, agreements = lists(rows, "split_random", "agreement")
-    present = [part for part in PARTS if part in parts]
-    sizes = {(part, "rows"): float(parts.count(part)) for part in present}
+    parts_present = [part for part in PARTS if part in parts]
+    sizes = {(part, "rows"): float(parts.count(part)) for part in parts_present}
     for name in ("unanimous", "majority"):
         if name in agreements:
             sizes[name, "rows"] = float(agreements.count(name))
-    no_test = "" if "test" in present else "; the lake has no test part"
-    caption = f"Labels of {', '.join(present)}{no_test}"
+    no_test = "" if "test" in parts_present else "; the lake has no test part"
+    caption = f"Labels of {', '.join(parts_present)}{no_test}"
     blocks = [
         *comparison("adept", "table 4", ours, caption, page.edition),
         *comparison("adept", "table 4, sizes", sizes, "Rows", page.edition),
@@ -328,12 +328,12 @@ def by_class(page: Adept) -> list[Block]:
     caption = f"Labels by class of modifier, edition {page.edition}"
     blocks: list[Block] = [FigureBlock(caption, *label_shares_figure(data))]
     # What the sixty and dead have, of which the paper counts one class.
-    apart = [
+    kinds_apart = [
         "dead" if word.lower() == "dead" else "of the sixty" if word.lower() in listed else None
         for word in modifiers
     ]
-    if any(apart):
-        detail = label_shares(page.rows, apart)
+    if any(kinds_apart):
+        detail = label_shares(page.rows, kinds_apart)
         blocks.append(Table("Non-subsective modifiers in two", detail, digits=3))
     why = "It is drawn without numbers; ours are recomputed from the rows."
     return [*blocks, Unavailable("The numbers of the paper's figure 4", why)]

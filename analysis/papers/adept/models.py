@@ -165,14 +165,14 @@ def _pairwise(page: Adept) -> list[Block]:
         for context in (True, False)
         if (best := page.best(5, context, model)) is not None
     ]
-    compared = []
+    comparisons = []
     for (one, first), (two, second) in itertools.combinations(candidates, 2):
         if first.column("item_id") == second.column("item_id"):
             pair = Paired(*lists(first, "gold", "predicted"), *lists(second, "predicted"))
-            compared.append((one, two, compare("accuracy", pair)))
-    if not compared:
+            comparisons.append((one, two, compare("accuracy", pair)))
+    if not comparisons:
         return []
-    corrected = holm([comparison.p for _, _, comparison in compared])
+    corrected_p = holm([comparison.p for _, _, comparison in comparisons])
     rows = [
         {
             "first": one,
@@ -182,7 +182,7 @@ def _pairwise(page: Adept) -> list[Block]:
             "p (Holm)": p,
             "p (McNemar, exact)": result.mcnemar.exact,
         }
-        for (one, two, result), p in zip(compared, corrected, strict=True)
+        for (one, two, result), p in zip(comparisons, corrected_p, strict=True)
     ]
     caption = "Models of five classes compared, each by its best run on val, item by item"
     return [Table(caption, pa.Table.from_pylist(rows), digits=3)]
@@ -273,11 +273,11 @@ def answers(page: Adept) -> list[Block]:
     order = shuffled(best.answers.to_pylist(), seed, lambda row: ("table 6", row["item_id"]))
     examples: list[dict[str, Any]] = []
     for correct in (True, False):
-        alike = [row for row in order if (row["gold"] == row["predicted"]) == correct]
+        same_outcome = [row for row in order if (row["gold"] == row["predicted"]) == correct]
         # Labels differ as far as they can: most items are equally likely.
-        first = {row["gold"]: row for row in reversed(alike)}.values()
-        further = [row for row in alike if row not in first]
-        diverse = [*shuffled(first, seed, lambda row: row["item_id"]), *further]
+        first = {row["gold"]: row for row in reversed(same_outcome)}.values()
+        remaining_answers = [row for row in same_outcome if row not in first]
+        diverse = [*shuffled(first, seed, lambda row: row["item_id"]), *remaining_answers]
         examples += [
             {
                 "instance": bracketed(

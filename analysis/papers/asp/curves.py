@@ -221,8 +221,8 @@ def _model_curves(
         )
         blocks.append(FigureBlock(caption, *plot))
     if len(answers) > _DRAWN_MODELS:
-        more = len(answers) - _DRAWN_MODELS
-        blocks.append(Text(f"{more} further models are in the tables alone."))
+        undrawn = len(answers) - _DRAWN_MODELS
+        blocks.append(Text(f"{undrawn} further models are in the tables alone."))
     return [*blocks, *runs_text(run for model, _ in answers for run in model.runs)]
 
 

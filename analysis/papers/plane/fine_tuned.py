@@ -47,7 +47,7 @@ def accuracy(page: Plane) -> list[Block]:
         # Adjectives are what is drawn for testing: the rows of one are not independent.
         shares = [
             clustered(right(table), table.column("adjective").to_pylist())
-            for table in map(answers.of, answers.runs)
+            for table in map(answers.of_run, answers.runs)
         ]
         mean = mean_over_runs(shares)
         folds = {run.params.get("task.fold") for run in answers.runs}
@@ -130,7 +130,7 @@ def by_length(page: Plane) -> list[Block]:
     answers = FineTuned(page.lake, page.runs, "in_distribution", axes)
     points = []
     for run in answers.runs:
-        rows = answers.of(run)
+        rows = answers.of_run(run)
         (groups,) = lists(rows, "group")
         points.append((int(run.params["max_length"]), right(rows), groups))
     caption = f"Accuracy by the longest input, band 95 %. {answers.description()}"

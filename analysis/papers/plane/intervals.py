@@ -67,8 +67,8 @@ def prompted(
 
 def _mean_f1(counts: _Floats) -> _Floats:
     """The mean of 2r / (1 + r) over cells: F1 where a cell has one gold label."""
-    correct, every = np.split(counts, 2, axis=-1)
-    share = np.divide(correct, every, out=np.zeros_like(correct), where=every > 0)
+    correct, totals = np.split(counts, 2, axis=-1)
+    share = np.divide(correct, totals, out=np.zeros_like(correct), where=totals > 0)
     return np.asarray((2 * share / (1 + share)).mean(axis=-1), dtype=np.float64)
 
 
@@ -103,8 +103,8 @@ def _weighted_f1(counts: _Floats) -> _Floats:
     table = counts.reshape(*counts.shape[:-1], 2, 3)
     gold, answers = table.sum(axis=-1), table.sum(axis=-2)[..., :2]
     hits = np.stack([table[..., 0, 0], table[..., 1, 1]], axis=-1)
-    both = gold + answers
-    f1 = np.divide(2 * hits, both, out=np.zeros_like(hits), where=both > 0)
+    gold_and_answers = gold + answers
+    f1 = np.divide(2 * hits, gold_and_answers, out=np.zeros_like(hits), where=gold_and_answers > 0)
     return np.asarray((gold * f1).sum(axis=-1) / gold.sum(axis=-1), dtype=np.float64)
 
 

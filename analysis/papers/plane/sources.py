@@ -115,7 +115,7 @@ class FineTuned:
         """The model's name."""
         return self.runs[0].model
 
-    def of(self, run: Run) -> pa.Table:
+    def of_run(self, run: Run) -> pa.Table:
         """One run's answers."""
         return equal(self.rows, "run", run.id)
 

@@ -189,14 +189,14 @@ def sizes(page: Sygns) -> list[Block]:
     )
     ours: dict[tuple[str, str], float] = {}
     # The release is a sample of fifty, the demo as small as asked: no sizes to compare.
-    comparable = edition not in ("published", "demo")
-    if comparable and train + val + test:
+    is_comparable = edition not in ("published", "demo")
+    if is_comparable and train + val + test:
         ours["systematicity", "sentences"] = float(train + val + test)
         ours["systematicity, train", "sentences"] = float(train + val)
         ours["systematicity, test", "sentences"] = float(test)
     by_depth = _by_depth(page.lake, edition)
     deeper = [count for depth, count in tuples(by_depth) if depth > 0]
-    if comparable and deeper:
+    if is_comparable and deeper:
         ours["productivity, each depth", "sentences"] = float(min(deeper))
     caption = "Sizes, training with its validation part"
     return [
@@ -210,20 +210,22 @@ def _by_depth(lake: Lake, edition: str) -> pa.Table:
     """Sentences of the scheme productivity: columns depth, sentences."""
     where = [("edition", "=", edition), ("scheme", "=", "productivity")]
     ids = arrow.read(lake.root, "sygns_splits", where=where, columns=["sentence_id"])
-    every = classes(lake.root, edition)
-    members = pc.is_in(every.column("sentence_id"), value_set=ids.column(0).combine_chunks())
-    counted = every.filter(members).group_by("depth").aggregate([([], "count_all")])
-    counted = counted.sort_by("depth").select(["depth", "count_all"])
-    return counted.rename_columns(["depth", "sentences"])
+    classes_of_sentences = classes(lake.root, edition)
+    members = pc.is_in(
+        classes_of_sentences.column("sentence_id"), value_set=ids.column(0).combine_chunks()
+    )
+    by_depth = classes_of_sentences.filter(members).group_by("depth").aggregate([([], "count_all")])
+    by_depth = by_depth.sort_by("depth").select(["depth", "count_all"])
+    return by_depth.rename_columns(["depth", "sentences"])
 
 
 def marked(formula: str, directions: Sequence[Mapping[str, str]]) -> str:
     """The formula with an arrow after each of the words, which are in its order."""
-    left = list(directions)
+    remaining = list(directions)
 
     def arrow_after(word: re.Match[str]) -> str:
-        if left and left[0]["word"].lower() == word[0].lower():
-            return word[0] + _ARROWS[left.pop(0)["direction"]]
+        if remaining and remaining[0]["word"].lower() == word[0].lower():
+            return word[0] + _ARROWS[remaining.pop(0)["direction"]]
         return word[0]
 
     return re.sub(r"[A-Za-z]+", arrow_after, formula)
@@ -238,7 +240,7 @@ def _polarities(page: Sygns, *forms: str) -> list[Block]:
     rows = arrow.read(lake.root, "sygns", where=where, columns=names).to_pylist()
     examples = []
     for quantifier, negated in (("EXI", False), ("UNI", False), ("UNI", True)):
-        alike = [
+        similar_rows = [
             row
             for row in rows
             if splits.quantifier_class(row["sentence"]) == quantifier
@@ -247,7 +249,7 @@ def _polarities(page: Sygns, *forms: str) -> list[Block]:
         examples += [
             {"sentence": row["sentence"]}
             | {form.upper(): marked(row[form], row[f"polarity_{form}"]) for form in forms}
-            for row in shuffled(alike, lake.seed, lambda row: row["sentence_id"])[:1]
+            for row in shuffled(similar_rows, lake.seed, lambda row: row["sentence_id"])[:1]
         ]
     if not examples:
         raise UserError(f"edition={edition}: no sentences of depth 0 with a quantifier")

@@ -94,9 +94,9 @@ def _accuracies(page: Sygns, name: str, scheme: str, primitive: str, by: str) ->
             ours |= {(values[value], column): score for value, score in clauses.items()}
         else:
             ours |= _exact(page.meanings, runs, by, values, column)
-    of = f", primitive {primitive.replace(',', ', ')}" if primitive else ""
+    primitive_text = f", primitive {primitive.replace(',', ', ')}" if primitive else ""
     missing = Missing(command(scheme, primitive, _ALL))
-    return _compared(page, name, ours, f"Accuracy by {by}{of}", missing)
+    return _compared(page, name, ours, f"Accuracy by {by}{primitive_text}", missing)
 
 
 def _exact(
