@@ -94,13 +94,12 @@ class Query:
 
     def command(self, lake: str) -> str:
         """The command line that prints the same rows."""
-        words = ["adnominal", "explore", f"lake={lake}", f"{self.role}={self.word}"]
-        names = ("other", "corpus", "other_corpus")
-        words += [f"{name}={getattr(self, name)}" for name in names if getattr(self, name)]
-        words += [f"measure={self.measure}", f"floor={self.floor}"]
-        if self.classes:
-            words.append(f"classes={','.join(self.classes)}")
-        return shlex.join([*words, f"limit={self.limit}"])
+        values = {"lake": lake, self.role: self.word, "other": self.other, "corpus": self.corpus}
+        values |= {"other_corpus": self.other_corpus, "measure": self.measure}
+        values |= {"floor": str(self.floor), "classes": ",".join(self.classes)}
+        values |= {"limit": str(self.limit)}
+        words = [f"{name}={value}" for name, value in values.items() if value]
+        return shlex.join(["adnominal", "explore", *words])
 
 
 @dataclass(frozen=True)
@@ -322,10 +321,7 @@ class Sketches:
                     "class": self.lexicon.class_of(word) if partner == "adjective" else "",
                 }
             )
-        known = [self._counts(query.role, word) for word in (query.word, second_word)]
-        unknown = [
-            word for word, count in zip((query.word, second_word), known, strict=True) if not count
-        ]
+        unknown = [word for word in (query.word, second_word) if not self._counts(query.role, word)]
         return {
             "rows": rows,
             "total": len(words),

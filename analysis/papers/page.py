@@ -11,13 +11,14 @@ of the lake, ``predictions`` among them, and `beside` the tables of ``conf/publi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
 
 from analysis.editions import Lake
-from analysis.rendering.blocks import Block, RunsText, Section, section_of
+from analysis.rendering.blocks import Block, RunsText, Section, guarded
 from training.finished_runs import Run, Runs
 
 Context = TypeVar("Context")
@@ -45,8 +46,11 @@ class Exhibit(Generic[Context]):
 
     def section(self, page: str, context: Context) -> Section:
         """Its section; what its tables or runs are not there for is `NotRun`."""
+        named = f"{self.number}: {self.title}"
+        name = named if self.number else self.title[0].upper() + self.title[1:]
+        words = re.sub(r"[^a-z0-9]+", "-", (self.number or self.title).lower()).strip("-")
         build = partial(self.build, context)
-        return section_of(page, self.number, self.title, self.command, build)
+        return Section(f"{page}-{words}", name, guarded(name, self.command, build))
 
 
 def exhibit(

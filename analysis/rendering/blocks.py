@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -120,16 +119,6 @@ def anchored(report: Report) -> Iterator[tuple[str, Block]]:
         for section in part.sections:
             for number, block in enumerate(section.blocks, 1):
                 yield f"{section.anchor}-{number}", block
-
-
-def section_of(
-    page: str, number: str, title: str, command: str, build: Callable[[], Sequence[Block]]
-) -> Section:
-    """The section of a paper's ``Table 1`` (or ``Figure 2``, ``Section 4.2``), built `guarded`;
-    without number (empty) its title alone names it."""
-    name = f"{number}: {title}" if number else title[0].upper() + title[1:]
-    words = re.sub(r"[^a-z0-9]+", "-", (number or title).lower()).strip("-")
-    return Section(f"{page}-{words}", name, guarded(name, command, build))
 
 
 def cells(table: Table) -> tuple[list[str], list[bool], list[list[str]]]:
