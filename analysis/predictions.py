@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis.inference.comparisons import Paired
-from analysis.rows import equal, tuples
+from analysis.rows import equal, tuples, with_column
 from analysis.slices import words
 from conf import UserError
 from etl.lake import arrow
@@ -38,6 +38,15 @@ def labelled(lake: str, run: str, columns: Sequence[str] = ANSWERS) -> pa.Table:
     table = read(lake, [run], columns)
     table = table.filter(table.column("gold").is_valid())
     return table.sort_by([("item_id", "ascending"), ("gold", "ascending")])
+
+
+def labelled_runs(lake: str, runs: Sequence[Run]) -> pa.Table:
+    """The labelled predictions of runs, one run after the other, with the id of each as `run`."""
+    tables = [labelled(lake, run.id) for run in runs]
+    return pa.concat_tables(
+        with_column(table, "run", [run.id] * table.num_rows)
+        for run, table in zip(runs, tables, strict=True)
+    )
 
 
 def answered(lake: str, runs: Sequence[Run]) -> list[Run]:

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 
 from analysis import slices
 from analysis.editions import Lake
-from analysis.predictions import answered, labelled
-from analysis.rows import distinct, equal, right, tuples, with_column, with_columns
+from analysis.predictions import answered, labelled_runs
+from analysis.rows import distinct, equal, right, tuples, with_columns
 from conf import UserError
 from etl.declaration import Dataset
 from etl.lake import arrow
@@ -69,11 +69,7 @@ class Across:
             UserError: items that the lake has no longer; no rows.
         """
         root, table = self.lake.root, dataset.tables[0].name
-        tables = []
-        for run in runs:
-            rows = labelled(root, run.id)
-            tables.append(with_column(rows, "run", [run.id] * rows.num_rows))
-        answers = pa.concat_tables(tables)
+        answers = labelled_runs(root, runs)
         pieces = []
         for edition in distinct(answers, "edition"):
             rows = equal(answers, "edition", edition)

@@ -18,7 +18,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import NamedTuple
 
 from etl.sygns.drs import Clause, parse_clauses, rename
@@ -47,13 +47,7 @@ class Score:
     unproven: int = 0
 
     def __add__(self, other: Score) -> Score:
-        return Score(
-            self.matched + other.matched,
-            self.predicted + other.predicted,
-            self.gold + other.gold,
-            self.ill_formed + other.ill_formed,
-            self.unproven + other.unproven,
-        )
+        return Score(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 
     @property
     def precision(self) -> float:

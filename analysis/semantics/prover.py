@@ -17,7 +17,6 @@ import re
 import shutil
 import sqlite3
 import subprocess
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -154,35 +153,25 @@ class _Program:
         return self.prove_text(tptp(problem), seconds)
 
     def prove_text(self, text: str, seconds: float) -> Outcome:
-        process = subprocess.Popen(
-            [self.path, *self.arguments(seconds)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        with process:
-            timer = threading.Timer(seconds, process.kill)
-            timer.daemon = True
-            timer.start()
-            try:
-                assert process.stdin is not None and process.stdout is not None
-                # The answer comes after the whole problem was read, so neither pipe can block.
-                try:
-                    process.stdin.write(text)
-                    process.stdin.close()
-                except BrokenPipeError:
-                    pass
-                output = process.stdout.read()
-            finally:
-                timer.cancel()
-        status = _STATUS.search(output)
+        command = [self.path, *self.arguments(seconds)]
+        try:
+            process = subprocess.run(
+                command,
+                input=text,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                timeout=seconds,
+            )
+        except subprocess.TimeoutExpired:
+            return Outcome.TIMEOUT
+        status = _STATUS.search(process.stdout)
+        if status is None and process.returncode < 0:
+            return Outcome.TIMEOUT
         if status is None:
-            if process.returncode < 0:
-                return Outcome.TIMEOUT
             raise JobFailed(
                 f"{self.name} ({self.path}) gave no status, exit code {process.returncode}: "
-                f"{output.strip()[:200]!r} on {text.strip()!r}"
+                f"{process.stdout.strip()[:200]!r} on {text.strip()!r}"
             )
         outcome = _OUTCOMES.get(status.group(1))
         if outcome is None:

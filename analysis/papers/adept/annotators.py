@@ -61,9 +61,7 @@ class Annotations:
     @cached_property
     def answers(self) -> list[Answer]:
         """Every answer to a page of the edition, checks included."""
-        where = [("edition", "=", self.edition)]
-        batches = arrow.read(self.lake, "adept_batches", where=where, columns=["batch"])
-        names = set(batches.column("batch").to_pylist())
+        names = {batch for (batch,) in self._read("adept_batches", "batch")}
         return [answer for answer in stored_answers(self.lake) if answer.batch in names]
 
     def answers_of(self, *rounds: str) -> list[Answer]:

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 
 from analysis import slices
 from analysis.editions import Lake
-from analysis.predictions import answered, labelled, read_prompted, read_scored
-from analysis.rows import distinct, equal, with_column, with_columns
+from analysis.predictions import answered, labelled_runs, read_prompted, read_scored
+from analysis.rows import distinct, equal, with_columns
 from conf import UserError
 from training.finished_runs import Run, Runs, groups
 
@@ -101,11 +101,7 @@ class FineTuned:
     @cached_property
     def rows(self) -> pa.Table:
         """Their answers, one run after the other, with the words of the items."""
-        tables = []
-        for run in self.runs:
-            table = labelled(self.lake.root, run.id)
-            tables.append(with_column(table, "run", [run.id] * table.num_rows))
-        rows = pa.concat_tables(tables)
+        rows = labelled_runs(self.lake.root, self.runs)
         (edition,) = set(rows.column("edition").to_pylist())
         ids = rows.column("item_id").to_pylist()
         return with_columns(rows, slices.words(self.lake.root, "plane_items", edition, ids))
