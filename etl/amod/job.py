@@ -128,6 +128,8 @@ class Extraction:
         ledger = self.corpus.planned(files)
         self.base = self.lake.version("amod_counts")
         waves = plan.pending(ledger)
+        # A job that was killed after a wave's last commit has left what it had staged.
+        self.corpus.staging.forget_all_but({number for number, _ in waves})
         if not waves:
             log.info("every file of the input has been read before; nothing new to count")
         for number, entries in waves:

@@ -8,6 +8,7 @@ then goes on from that attempt without reading the input again.
 from __future__ import annotations
 
 import uuid
+from collections.abc import Collection
 
 import pyarrow.fs as pa_fs
 from pyspark.sql import DataFrame
@@ -57,15 +58,22 @@ class Staging:
             else:
                 self._files.delete_file(path)
 
+    def forget_all_but(self, waves: Collection[int]) -> None:
+        """Delete every attempt at a wave that is not among `waves`."""
+        staged = {int(name.split("-", 1)[0]) for name in self._names()}
+        for wave in staged.difference(waves):
+            self.forget(wave)
+
     def forget_all(self) -> None:
         """Delete whatever the job has staged."""
         if self._files.get_file_info(self._folder).type != pa_fs.FileType.NotFound:
             self._files.delete_dir(self._folder)
 
-    def _names(self, wave: int) -> list[str]:
+    def _names(self, wave: int | None = None) -> list[str]:
+        """The attempts at `wave`, or at any, and their marks."""
         selector = pa_fs.FileSelector(self._folder, allow_not_found=True)
         names = [info.base_name for info in self._files.get_file_info(selector)]
-        return [name for name in names if name.startswith(f"{wave}-")]
+        return [name for name in names if wave is None or name.startswith(f"{wave}-")]
 
     def _location(self, attempt: str) -> str:
         return running().location(f"{self._uri}/{self._folder}/{attempt}")

