@@ -88,21 +88,20 @@ def _preference(edition: str) -> tuple[int, str]:
 
 
 def read_edition(
-    root: str, table: str, edition: str, columns: Sequence[str] | None = None, **others: str
+    root: str, table: str, edition: str, columns: Sequence[str] | None = None, **conditions: str
 ) -> pa.Table:
-    """The rows of an edition of a table, with these values of `others` among its columns.
+    """The rows of an edition of a table, with the values that `conditions` gives columns.
 
     Raises:
         UserError: there are none.
     """
-    values = {"edition": edition, **others}
+    values = {"edition": edition, **conditions}
     where = [(column, "=", value) for column, value in values.items()]
     rows = arrow.read(root, table, where=where, columns=columns)
     if not rows.num_rows:
-        conditions = " ".join(f"{column}={value}" for column, value in values.items())
+        text = " ".join(f"{column}={value}" for column, value in values.items())
         raise UserError(
-            f"{conditions}: no rows in the table {table} of {root}; {TABLES[table].built_by} "
-            "makes it"
+            f"{text}: no rows in the table {table} of {root}; {TABLES[table].built_by} makes it"
         )
     return rows
 

@@ -134,10 +134,10 @@ def pair(first: pa.Table, second: pa.Table) -> Paired:
     """
     one, two = _by_item(first), _by_item(second)
     if one.keys() != two.keys():
-        only = sorted(map(str, one.keys() ^ two.keys()))
+        unshared = sorted(map(str, one.keys() ^ two.keys()))
         raise UserError(
             f"runs {_names(first)} and {_names(second)} have {len(one)} and {len(two)} items, "
-            f"{len(only)} of which only one has, as {only[0]}; expected runs over the same "
+            f"{len(unshared)} of which only one has, as {unshared[0]}; expected runs over the same "
             "edition, scheme, fold and part"
         )
     other = [key for key in one if one[key][0] != two[key][0]]

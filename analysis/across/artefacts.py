@@ -67,7 +67,9 @@ class Rows:
 
 def _sample(rows: Rows, numbers: Iterable[int], cap: int, seed: int) -> list[int]:
     """At most `cap` rows: those whose draw by (seed, id) is least, whatever order they came in."""
-    ranked = sorted(numbers, key=lambda at: (draw(seed, rows.item_ids[at]), rows.labels[at]))
+    ranked = sorted(
+        numbers, key=lambda place: (draw(seed, rows.item_ids[place]), rows.labels[place])
+    )
     return ranked[:cap]
 
 
@@ -163,12 +165,12 @@ def audit(
             raise ValueError(
                 f"{where}: {len(learnt_rows)} rows to train on, {len(scored_rows)} to score on"
             )
-        labels = [rows.labels[at] for at in learnt_rows]
+        labels = [rows.labels[place] for place in learnt_rows]
         counts = Counter(labels)
         majority_label = min(counts, key=lambda label: (-counts[label], label))
         for name, texts in rows.inputs.items():
             known_texts, asked_texts = (
-                [texts[at] for at in places] for places in (learnt_rows, scored_rows)
+                [texts[place] for place in places] for places in (learnt_rows, scored_rows)
             )
             guesses = [majority_label] * len(scored_rows)
             if len(set(known_texts)) > 1 and len(counts) > 1:
@@ -177,7 +179,7 @@ def audit(
                     recent = dict(list(classifiers.items())[:3])
                     classifiers = {key: _Classifier(known_texts, labels)} | recent
                 guesses = classifiers[key](asked_texts)
-            gold = [rows.labels[at] for at in scored_rows]
+            gold = [rows.labels[place] for place in scored_rows]
             audited.append(
                 {
                     "dataset": rows.dataset,
@@ -233,14 +235,14 @@ def token_table(rows: Rows, name: str, *, least: int = LEAST, top: int = 10) -> 
     counts once a row; how many a text has counts as a word of it: ``(tokens: 3)``.
     """
     texts = rows.inputs[name]
-    totals = Counter(rows.labels[at] for at in rows.train)
+    totals = Counter(rows.labels[place] for place in rows.train)
     size = sum(totals.values())
     by_label: Counter[tuple[str, str]] = Counter()
     counts: Counter[str] = Counter()
-    for at in rows.train:
-        words = set(_words(texts[at]))
+    for place in rows.train:
+        words = set(_words(texts[place]))
         counts.update(words)
-        by_label.update((word, rows.labels[at]) for word in words)
+        by_label.update((word, rows.labels[place]) for word in words)
     tested = [word for word, number in counts.items() if least <= number < size]
     telling_words: list[dict[str, Any]] = []
     for word in tested:

@@ -72,8 +72,8 @@ def adept(lake: str, edition: str) -> Iterator[Rows]:
                 item_ids=table.column("item_id").to_pylist(),
                 labels=_labels(dataset, table),
                 inputs=_texts(dataset, table),
-                train=[at for at, part_of_row in enumerate(parts) if part_of_row == "train"],
-                test=[at for at, part_of_row in enumerate(parts) if part_of_row == part],
+                train=[place for place, part_of_row in enumerate(parts) if part_of_row == "train"],
+                test=[place for place, part_of_row in enumerate(parts) if part_of_row == part],
             )
 
 
@@ -116,8 +116,8 @@ def plane(lake: str, edition: str, fold: str = "1") -> Iterator[Rows]:
             item_ids=table.column("item_id").to_pylist(),
             labels=_labels(dataset, table),
             inputs=_texts(dataset, table),
-            train=[at for at, part in rows if part == "train"],
-            test=[at for at, part in rows if part == "test"],
+            train=[place for place, part in rows if part == "train"],
+            test=[place for place, part in rows if part == "test"],
         )
 
 
@@ -151,7 +151,7 @@ def _round(lake: str, edition: str, scheme: str, table: str, number: str) -> Ite
     for name in dict.fromkeys((_tuning(lake, edition), edition)):
         ids, parts = _listed(lake, "asp_splits", edition=name, scheme=scheme, round=number)
         for part in sorted(set(parts)):
-            members = [item for item, at in zip(ids, parts, strict=True) if at == part]
+            members = [item for item, place in zip(ids, parts, strict=True) if place == part]
             columns = ("label", "test", *dataset.report.audited.values())
             pieces.append((part, _looked_up(lake, table, name, members, columns)))
     held_out = _held_out([part for part, _ in pieces])
@@ -177,12 +177,16 @@ def _scored(
 ) -> Iterator[tuple[str, list[int], list[int]]]:
     """(suffix, rows to learn from, rows to score on) of a round; each pair of sizes once."""
     assert dataset.labels is not None
-    answerable = [at for at, label in enumerate(labels) if label not in dataset.labels.unanswerable]
-    train = [at for at in answerable if parts[at] == "train"]
-    test = [at for at in answerable if parts[at] == held_out]
-    trained = {tests[at] for at in train}
-    known = [at for at in test if tests[at] in trained]
-    ordering = [[at for at in members if tests[at] == "ordering"] for members in (train, known)]
+    answerable = [
+        place for place, label in enumerate(labels) if label not in dataset.labels.unanswerable
+    ]
+    train = [place for place in answerable if parts[place] == "train"]
+    test = [place for place in answerable if parts[place] == held_out]
+    trained = {tests[place] for place in train}
+    known = [place for place in test if tests[place] in trained]
+    ordering = [
+        [place for place in members if tests[place] == "ordering"] for members in (train, known)
+    ]
     sizes: set[tuple[int, int]] = set()
     scored = [("", train, known), (", all tests", train, test)]
     for suffix, learnt, tested in [*scored, (", ordering alone", ordering[0], ordering[1])]:

@@ -112,7 +112,7 @@ def _sampled(ids: Sequence[str], seed: int) -> list[str]:
 def _shares(
     trained: Sequence[tuple[str, str, str, int]], scored: Sequence[tuple[str, str, str, int]]
 ) -> dict[str, float]:
-    forms, sentences, patterns = ({row[at] for row in trained} for at in range(3))
+    forms, sentences, patterns = ({row[place] for row in trained} for place in range(3))
     counts: dict[int, Counter[str]] = {}
     for _, _, form_pattern, length in trained:
         counts.setdefault(length, Counter())[form_pattern] += 1

@@ -69,7 +69,7 @@ class Answers:
     def take(self, rows: Sequence[int]) -> Answers:
         """These rows."""
         columns = (self.gold, self.predicted, self.groups)
-        gold, predicted, groups = ([column[at] for at in rows] for column in columns)
+        gold, predicted, groups = ([column[place] for place in rows] for column in columns)
         return Answers(gold, predicted, groups)
 
 
@@ -114,7 +114,8 @@ def seen_rows(
     rows = []
     for name, sides in parts.items():
         members = [
-            [at for at, side in enumerate(sides) if side == kind] for kind in ("seen", "unseen")
+            [place for place, side in enumerate(sides) if side == kind]
+            for kind in ("seen", "unseen")
         ]
         if all(members):
             seen_answers, unseen_answers = map(answers.take, members)

@@ -166,7 +166,7 @@ def _entries(
     partner = ROLES[1 - ROLES.index(role)]
     ordered = rows.sort_by([(role, "ascending"), ("count", "descending"), (partner, "ascending")])
     words = ordered.column(role).to_pylist()
-    starts = [at for at, word in enumerate(words) if at == 0 or word != words[at - 1]]
+    starts = [place for place, word in enumerate(words) if place == 0 or word != words[place - 1]]
     spans = sorted(
         zip(starts, [*starts[1:], len(words)], strict=True), key=lambda span: _utf16(words[span[0]])
     )

@@ -59,8 +59,12 @@ class _Corpus:
     paths: Sequence[str]
 
     def place(self, word: str) -> int | None:
-        at = bisect.bisect_left(_Texts(self.words), word.encode())
-        return at if at < len(self.words) and self.words[at].as_py() == word else None
+        position = bisect.bisect_left(_Texts(self.words), word.encode())
+        return (
+            position
+            if position < len(self.words) and self.words[position].as_py() == word
+            else None
+        )
 
     def beginning(self, prefix: str) -> range:
         texts = _Texts(self.words)

@@ -54,7 +54,7 @@ def licence_text(about: About) -> str:
 
 def _feature(column: pa.Field, classes: Sequence[str] | None) -> dict[str, Any]:
     if classes:
-        names = {str(at): name for at, name in enumerate(classes)}
+        names = {str(place): name for place, name in enumerate(classes)}
         return {"name": column.name, "dtype": {"class_label": {"names": names}}}
     if pa.types.is_list(column.type):
         return {"name": column.name, "list": _DTYPES[column.type.value_type]}

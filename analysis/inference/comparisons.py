@@ -122,9 +122,9 @@ def _members(slices: Slices, n: int) -> list[tuple[str, str, _Ints]]:
         if len(values) != n:
             raise ValueError(f"slice {name}: {len(values)} values for {n} items")
         members: dict[str, list[int]] = {}
-        for at, value in enumerate(values):
+        for place, value in enumerate(values):
             if value is not None:
-                members.setdefault(value, []).append(at)
+                members.setdefault(value, []).append(place)
         parts += [
             (name, value, np.array(members[value])) for value in sorted(members, key=_natural)
         ]
@@ -139,7 +139,7 @@ def _natural(value: str) -> tuple[int, float, str]:
 
 
 def _pick(labels: Labels, items: _Ints) -> list[object]:
-    return [labels[at] for at in items]
+    return [labels[place] for place in items]
 
 
 def _several(groups: Labels | None, items: _Ints) -> list[object] | None:

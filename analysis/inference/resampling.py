@@ -62,7 +62,7 @@ def encode(*labels: Labels) -> tuple[list[_Ints], int]:
     if any(column.null_count for column in encoded):
         raise ValueError("an item without label")
     names = sorted({name for column in encoded for name in column.dictionary.to_pylist()})
-    ids = {name: at for at, name in enumerate(names)}
+    ids = {name: place for place, name in enumerate(names)}
     return [
         np.array([ids[name] for name in column.dictionary.to_pylist()])[column.indices.to_numpy()]
         for column in encoded
@@ -170,13 +170,13 @@ def _resampled(
     if resamples < 1 or workers < 1:
         raise ValueError(f"resamples={resamples}, workers={workers}; expected 1 or more")
 
-    def block(at: int) -> _Floats:
-        generator = np.random.default_rng(np.random.SeedSequence([resampling.seed, at]))
-        return draw(generator, min(BLOCK, resamples - at * BLOCK))
+    def block(place: int) -> _Floats:
+        generator = np.random.default_rng(np.random.SeedSequence([resampling.seed, place]))
+        return draw(generator, min(BLOCK, resamples - place * BLOCK))
 
     numbers = range(-(-resamples // BLOCK))
     if workers == 1:
-        return np.concatenate([block(at) for at in numbers])
+        return np.concatenate([block(place) for place in numbers])
     with ThreadPoolExecutor(workers) as pool:
         return np.concatenate(list(pool.map(block, numbers)))
 

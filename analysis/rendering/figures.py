@@ -153,10 +153,10 @@ def _whiskers(rows: Sequence[Row], channels: Channels) -> list[list[float]] | No
 
 
 def _panels(number: int, columns: int, height: float) -> tuple[Figure, list[Axes]]:
-    across = min(number, columns)
-    down = -(-number // across)
-    figure = Figure(figsize=(_INCH, height * down), layout="constrained")
-    grid = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True)
+    panel_columns = min(number, columns)
+    panel_rows = -(-number // panel_columns)
+    figure = Figure(figsize=(_INCH, height * panel_rows), layout="constrained")
+    grid = figure.subplots(panel_rows, panel_columns, squeeze=False, sharex=True, sharey=True)
     axes = list(grid.flat)
     for spare in axes[number:]:
         spare.set_axis_off()
@@ -214,10 +214,10 @@ def curves(
         for axes, panel in zip(drawings, panels, strict=True):
             for number, name, rows in _series(data, channels, panel):
                 points = sorted(rows, key=lambda row: row[x])
-                across = [row[x] for row in points]
+                x_values = [row[x] for row in points]
                 look = _look(number, name) | ({"marker": ""} if name in smooth else {})
                 axes.plot(
-                    across,
+                    x_values,
                     [row[y] for row in points],
                     linestyle=_DASHES[number % len(_DASHES)],
                     markevery=max(1, len(points) // 12),
@@ -225,7 +225,7 @@ def curves(
                 )
                 if low is not None and high is not None and points:
                     axes.fill_between(
-                        across,
+                        x_values,
                         [row[low] for row in points],
                         [row[high] for row in points],
                         color=look["color"],
@@ -318,16 +318,16 @@ def matrix(data: pa.Table, *, row: str, column: str, count: str, xlabel: str, yl
         figure = Figure(figsize=size, layout="constrained")
         axes = figure.subplots()
         axes.imshow(of_row, cmap="Blues", vmin=0, vmax=1, aspect="auto")
-        for (down, across), number in np.ndenumerate(counts):
+        for (row_number, column_number), number in np.ndenumerate(counts):
             share = 100 * number / total if total else 0.0
             axes.text(
-                across,
-                down,
+                column_number,
+                row_number,
                 f"{number:,.0f}\n{share:.2f} %",
                 ha="center",
                 va="center",
                 fontsize=7.5,
-                color="white" if of_row[down, across] > 0.55 else "black",
+                color="white" if of_row[row_number, column_number] > 0.55 else "black",
             )
         ticks = [str(name).replace(" ", "\n", 1) for name in names]
         axes.set_xticks(range(len(names)), ticks)
@@ -368,12 +368,12 @@ def scatter(
     with _styled():
         figure, axes = _single()
         for number, name, rows in _series(data, channels, None):
-            across = [row[channels.x] for row in rows]
+            x_values = [row[channels.x] for row in rows]
             look = _look(number, name)
-            axes.plot(across, [row[channels.y] for row in rows], linestyle="", **look)
+            axes.plot(x_values, [row[channels.y] for row in rows], linestyle="", **look)
             if rows and lines and name in lines:
                 intercept, slope = lines[name]
-                ends = [min(across), max(across)]
+                ends = [min(x_values), max(x_values)]
                 axes.plot(
                     ends,
                     [intercept + slope * end for end in ends],

@@ -44,7 +44,7 @@ def examples(page: Adept) -> list[Block]:
     diverse = [
         modifier
         for (modifier,), members in by_modifier.items()
-        if len({labels[at] for at in members}) >= _EACH
+        if len({labels[place] for place in members}) >= _EACH
     ]
     if not diverse:
         raise UserError(f"no adjective with {_EACH} labels in the table adept of {page.lake.root}")
@@ -198,7 +198,7 @@ def questions(page: Adept) -> list[Block]:
         {
             "original": by_label[label]["sentence1"],
             "modified": by_label[label]["sentence2"],
-            **{name: "✓" if at == label else "" for at, name in enumerate(LABELS)},
+            **{name: "✓" if place == label else "" for place, name in enumerate(LABELS)},
         }
         for label in sorted(by_label)
     ]

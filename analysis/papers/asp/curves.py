@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -22,7 +22,7 @@ from analysis.papers.page import Exhibit, exhibit, runs_text
 from analysis.rendering import figures
 from analysis.rendering.blocks import Block, FigureBlock, NotRun, Table, Text
 from analysis.rendering.figures import Channels, Plot
-from analysis.rows import equal, lists, schema
+from analysis.rows import equal, lists, places, schema
 from conf import UserError
 from etl.asp import ENTAILMENT
 from etl.asp.gold import HUMAN, JUDGED, POLARITIES, Fit, fit, rises
@@ -49,10 +49,10 @@ def human_curves(lake: str, source: str) -> pa.Table:
     Raises:
         UserError: no judgements of the source.
     """
-    panels = _by_panel(_judgements(lake, source))
+    panels = _panels(lake, source)
     rows = []
     for panel in _PANELS:
-        judged = [row for row in panels[panel] if JUDGED[0] <= row["z"] <= JUDGED[1]]
+        judged = [row for row in panels.get(panel, ()) if JUDGED[0] <= row["z"] <= JUDGED[1]]
         shares = [row["share"] for row in judged]
         for row in judged:
             same = {"test": panel[0], "polarity": panel[1], "z": row["z"], "n": row["n"]}
@@ -68,26 +68,22 @@ def human_thresholds(lake: str, source: str) -> pa.Table:
     Raises:
         UserError: no judgements of the source.
     """
-    panels = _by_panel(_judgements(lake, source))
-    rows = [{**panels[panel][-1], "answer": "people"} for panel in _PANELS if panels[panel]]
+    panels = _panels(lake, source)
+    rows = [{**panels[panel][-1], "answer": "people"} for panel in _PANELS if panel in panels]
     return pa.Table.from_pylist(rows, _THRESHOLD)
 
 
-def _judgements(lake: str, source: str) -> list[dict[str, Any]]:
+def _panels(lake: str, source: str) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
+    """The judgements of a source by test and polarity, by ascending z."""
     rows = arrow.read(lake, "asp_human", where=[("source", "=", source)])
     if not rows.num_rows:
         raise UserError(
             f"source={source}: no judgements of it in the table asp_human of {lake}; "
             "etl/import_published.py asp=… or etl/judge_asp.py makes them"
         )
-    return list(rows.sort_by("z").to_pylist())
-
-
-def _by_panel(rows: Sequence[dict[str, Any]]) -> dict[tuple[str, str], list[dict[str, Any]]]:
-    panels: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
-    for row in rows:
-        panels[row["test"], row["polarity"]].append(row)
-    return panels
+    rows = rows.sort_by("z")
+    members = places(rows, "test", "polarity")
+    return {panel: rows.take(numbers).to_pylist() for panel, numbers in members.items()}
 
 
 @dataclass(frozen=True)
@@ -163,12 +159,7 @@ def model_thresholds(answers: Answers) -> pa.Table:
         if (test, polarity) in curves:
             sigmoid = _fit(test, polarity, curves[test, polarity])
             row: dict[str, Any] = {"test": test, "polarity": polarity, "answer": answers.model}
-            if sigmoid is not None:
-                row |= {
-                    "threshold": sigmoid.threshold,
-                    "standard_error": sigmoid.standard_error,
-                }
-            rows.append(row)
+            rows.append(row | (asdict(sigmoid) if sigmoid else {}))
     return pa.Table.from_pylist(rows, _THRESHOLD)
 
 

@@ -128,7 +128,7 @@ def pmi_quantiles(values: dict[str, np.ndarray[Any, Any]]) -> pa.Table:
             {
                 "class": kind,
                 "phrases": len(pmi),
-                **{name: float(np.quantile(pmi, at)) for name, at in QUANTILES.items()},
+                **{name: float(np.quantile(pmi, place)) for name, place in QUANTILES.items()},
                 # Of equal values no skewness is defined.
                 "skewness": float(stats.skew(pmi)) if pmi[0] < pmi[-1] else None,
                 "at_most_0": float((pmi <= 0).mean()),

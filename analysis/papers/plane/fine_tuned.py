@@ -72,7 +72,11 @@ def _by_class_and_type(rows: pa.Table) -> pa.Table:
     """Accuracy by class and inference type, with intervals by adjective."""
     correct, (adjectives,) = right(rows), lists(rows, "adjective")
     shares = {
-        key: percent(clustered([correct[at] for at in members], [adjectives[at] for at in members]))
+        key: percent(
+            clustered(
+                [correct[place] for place in members], [adjectives[place] for place in members]
+            )
+        )
         for key, members in places(rows, "class", "inference_type").items()
     }
     # One-IT has one type.

@@ -45,8 +45,8 @@ def prompted(
     ]
     keys = tuples(rows, "inference_type", "prompt", "verbaliser", "premise_order")
     members: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for at, cell in enumerate(tuples(rows, "model", "class")):
-        members[cell].append(at)
+    for place, cell in enumerate(tuples(rows, "model", "class")):
+        members[cell].append(place)
     intervals: dict[tuple[str, str], Interval] = {}
     for model in sorted({model for model, _ in members}):
         parts = []
@@ -55,11 +55,13 @@ def prompted(
             if not items:
                 continue
             # Right ones and all of each cell, side by side: of a cell all have one gold label.
-            cells, cell_number = _codes([keys[at] for at in items])
-            codes, group_number = _codes([groups[at] for at in items])
+            cells, cell_number = _codes([keys[place] for place in items])
+            codes, group_number = _codes([groups[place] for place in items])
             counts = np.zeros((group_number, 2 * cell_number))
             np.add.at(counts, (codes, cells + cell_number), 1.0)
-            np.add.at(counts, (codes, cells), np.array([correct[at] for at in items], np.float64))
+            np.add.at(
+                counts, (codes, cells), np.array([correct[place] for place in items], np.float64)
+            )
             parts.append((kind, counts, _mean_f1))
         intervals |= {(name, model): cell for name, cell in _bootstrapped(parts, seed).items()}
     return intervals

@@ -166,7 +166,7 @@ def _grouped(data: pa.Table, names: Sequence[str]) -> pa.Table:
     f1 = data.column("f1").to_pylist()
     grouped = []
     for key, members in places(data, *names).items():
-        values = [f1[at] for at in members]
+        values = [f1[place] for place in members]
         spread = {
             "mean": fmean(values),
             "deviation": scores.deviation(values),

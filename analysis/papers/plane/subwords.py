@@ -108,19 +108,19 @@ def _effects(rows: pa.Table, tokenize: Tokenize) -> pa.Table:
     kinds, adjectives = lists(rows, "class", "adjective")
     effects = []
     for kind in CLASSES:
-        members = [at for at, item_class in enumerate(kinds) if item_class == kind]
+        members = [place for place, item_class in enumerate(kinds) if item_class == kind]
         for name, values in (("adjective", split["adjective"]), ("noun or hypernym", nouns)):
             effect = slope(
-                [values[at] for at in members],
-                [correct[at] for at in members],
-                [adjectives[at] for at in members],
+                [values[place] for place in members],
+                [correct[place] for place in members],
+                [adjectives[place] for place in members],
             )
             effects.append(
                 {
                     "class": kind,
                     "split_word": name,
                     "items": len(members),
-                    "share_split": sum(values[at] for at in members) / max(1, len(members)),
+                    "share_split": sum(values[place] for place in members) / max(1, len(members)),
                     "odds_ratio": None if effect is None else effect.text(),
                     "p": None if effect is None else p_value(effect.p),
                 }
