@@ -37,16 +37,18 @@ _STORAGE = {
 
 def storage_failure(error: BaseException) -> str | None:
     """A fault of the storage in one line, whichever library met it; None for any other error."""
-    text = " ".join(str(error).split())
+    text = str(error)
     number = error.errno if isinstance(error, OSError) else None
     if number is None:
-        # delta-rs and the engine have their own types, and say the system's number in the text.
-        named = re.search(r"\(os error (\d+)\)", text)
-        number = int(named[1]) if named else None
+        # delta-rs and the engine have their own types, and say the system's number in the text: in
+        # its last line where a task has raised the error, after the task's traceback.
+        lines = re.findall(r".*\(os error \d+\).*", text)
+        text = lines[-1] if lines else ""
+        number = int(text.rpartition("(os error ")[2].partition(")")[0]) if lines else None
     if number not in _STORAGE:
         return None
-    reason = os.strerror(number)
-    return f"the storage failed ({reason}): {text[:300]}; mend it and run the same command again"
+    cause, reason = " ".join(text.split())[:300], os.strerror(number)
+    return f"the storage failed ({reason}): {cause}; mend it and run the same command again"
 
 
 conf.EXPLAINERS.append(storage_failure)
