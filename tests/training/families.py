@@ -38,30 +38,30 @@ def decoder_tokenizer(folder: Path, *, begins: bool, padding: bool) -> int:
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
     from transformers import PreTrainedTokenizerFast
 
-    own = Tokenizer(models.BPE())
-    own.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    own.decoder = decoders.ByteLevel()
+    backend = Tokenizer(models.BPE())
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    backend.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     special = ["<s>", "</s>", "<pad>"]
-    own.train_from_iterator(
+    backend.train_from_iterator(
         texts(),
         trainers.BpeTrainer(
             vocab_size=360, special_tokens=special, initial_alphabet=alphabet, show_progress=False
         ),
     )
     if begins:
-        own.post_processor = processors.TemplateProcessing(
+        backend.post_processor = processors.TemplateProcessing(
             single="<s> $A", pair="<s> $A <s> $B", special_tokens=[("<s>", 0)]
         )
     PreTrainedTokenizerFast(
-        tokenizer_object=own,
+        tokenizer_object=backend,
         bos_token="<s>",
         eos_token="</s>",
         pad_token="<pad>" if padding else None,
         padding_side="left",
         model_max_length=256,
     ).save_pretrained(folder)
-    return int(own.get_vocab_size())
+    return int(backend.get_vocab_size())
 
 
 def sentencepiece_tokenizer(folder: Path) -> int:
@@ -157,13 +157,13 @@ def run(lake: str, model: str, out: Path, *more: str) -> Path:
 
 def difference(folder: Path, lake: str) -> float:
     """How far the scores of a run's saved model, loaded as others load it, are from the run's."""
-    kept = pq.read_table(folder / "predictions.parquet").to_pylist()
+    saved_rows = pq.read_table(folder / "predictions.parquet").to_pylist()
     test = task({"name": "adept"}).load(lake).parts["test"]
-    found = scores(classifier(resolve(str(folder))), test.first, test.second)
-    by_id = dict(zip(test.item_ids.to_pylist(), found, strict=True))
+    loaded_scores = scores(classifier(resolve(str(folder))), test.first, test.second)
+    by_id = dict(zip(test.item_ids.to_pylist(), loaded_scores, strict=True))
     apart = [
         np.abs(by_id[row["item_id"]] - np.array(row["scores"])).max()
-        for row in kept
+        for row in saved_rows
         if row["item_id"] in by_id
     ]
     if len(apart) != len(test):

@@ -109,21 +109,23 @@ def reached(out: Path, updates: int, setting: str = "") -> bool:
 def apart(out: Path, other: Path) -> dict[str, float]:
     """How far the runs below two folders, of the same settings, are from each other: the largest
     difference of their losses, of their saved weights and of their predictions' scores."""
-    runs, others = (
+    runs, other_runs = (
         {path.parent.name: path.parent for path in folder.glob("*/result.json")}
         for folder in (out, other)
     )
-    if not runs or runs.keys() != others.keys():
-        raise AssertionError(f"runs {sorted(runs)} and {sorted(others)}: expected the same")
+    if not runs or runs.keys() != other_runs.keys():
+        raise AssertionError(f"runs {sorted(runs)} and {sorted(other_runs)}: expected the same")
     differences = {"losses": 0.0, "weights": 0.0, "scores": 0.0}
     for name, run in runs.items():
-        twin = others[name]
-        found = {
+        twin = other_runs[name]
+        run_differences = {
             "losses": np.abs(np.subtract(losses_of(run), losses_of(twin))).max(),
             "weights": _weights_apart(run, twin),
             "scores": np.abs(_scores(run) - _scores(twin)).max(),
         }
-        differences = {key: max(differences[key], float(found[key])) for key in found}
+        differences = {
+            key: max(differences[key], float(run_differences[key])) for key in run_differences
+        }
     return differences
 
 

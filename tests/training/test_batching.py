@@ -59,9 +59,9 @@ def test_a_step_is_shared_out_whole(lengths, world, rounds):
 
 @given(LENGTHS, st.integers(1, 40), st.integers(1, 5))
 def test_every_process_evaluates_as_many_batches(lengths, size, world):
-    own = [evaluation_batches(lengths, size, rank, world) for rank in range(world)]
-    assert len({len(batches) for batches in own}) == 1
-    rows = np.concatenate([batch for batches in own for batch in batches])
+    batches_of_ranks = [evaluation_batches(lengths, size, rank, world) for rank in range(world)]
+    assert len({len(batches) for batches in batches_of_ranks}) == 1
+    rows = np.concatenate([batch for batches in batches_of_ranks for batch in batches])
     assert sorted(rows) == list(range(len(lengths)))
 
 

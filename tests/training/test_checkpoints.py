@@ -34,15 +34,15 @@ def test_a_full_disk_is_seen_before(tmp_path):
 
 
 def test_without_a_pointer_there_is_no_checkpoint(tmp_path):
-    own = Checkpoints(tmp_path)
+    checkpoints = Checkpoints(tmp_path)
     (tmp_path / "step-3").mkdir()
-    assert own.latest() is None
+    assert checkpoints.latest() is None
     state = {"step": 3, "best": 0.5, "best_step": 3, "evaluations": [{"step": 3, "val/loss": 1.0}]}
     replace_json(tmp_path / "latest.json", {"tag": "step-3", "world": 2, "state": state})
-    found = own.latest()
-    assert found is not None
-    assert (found.tag, found.world) == ("step-3", 2)
-    assert found.state == State(3, 0.5, 3, evaluations=[{"step": 3, "val/loss": 1.0}])
+    pointer = checkpoints.latest()
+    assert pointer is not None
+    assert (pointer.tag, pointer.world) == ("step-3", 2)
+    assert pointer.state == State(3, 0.5, 3, evaluations=[{"step": 3, "val/loss": 1.0}])
 
 
 def test_a_file_is_replaced_whole(tmp_path):

@@ -83,7 +83,7 @@ sys.exit({"b": 1, "d": 3}.get(folder.name, 0))
 def test_a_grid_on_two_devices(adept_lake, tiny_encoder, tmp_path, empty_store, caplog):
     shutil.copy(empty_store, tmp_path)
     out = tmp_path / "out"
-    own = settings(
+    grid_settings = settings(
         f"lake={adept_lake}",
         f"model={tiny_encoder}",
         f"out={out}",
@@ -97,7 +97,7 @@ def test_a_grid_on_two_devices(adept_lake, tiny_encoder, tmp_path, empty_store, 
         "grid.learning_rate=[1e-3,1e30]",
     )
     with pytest.raises(JobFailed, match=r"1 of 2 runs failed: learning_rate=1e\+30 seed=0 \(.*"):
-        finetune(own)
+        finetune(grid_settings)
     logs = {path.parent: path.read_text() for path in out.glob("*/log.txt")}
     assert len(logs) == 2
     finished = {folder for folder in logs if (folder / "result.json").exists()}
@@ -107,7 +107,9 @@ def test_a_grid_on_two_devices(adept_lake, tiny_encoder, tmp_path, empty_store, 
     from mlflow import MlflowClient
 
     client = MlflowClient(f"sqlite:///{tmp_path}/mlflow.db")
-    (experiment,) = (own for own in client.search_experiments() if own.name == "adept")
+    (experiment,) = (
+        experiment for experiment in client.search_experiments() if experiment.name == "adept"
+    )
     states = [
         (run.data.params.get("learning_rate"), run.info.status)
         for run in client.search_runs([experiment.experiment_id])
@@ -117,6 +119,6 @@ def test_a_grid_on_two_devices(adept_lake, tiny_encoder, tmp_path, empty_store, 
     # Asked again, what is finished is not done again.
     times = [(folder / "result.json").stat().st_mtime_ns for folder in sorted(finished)]
     with caplog.at_level(logging.INFO, "adnominal"), pytest.raises(JobFailed, match="1 of 2"):
-        finetune(own)
+        finetune(grid_settings)
     assert times == [(folder / "result.json").stat().st_mtime_ns for folder in sorted(finished)]
     assert caplog.text.count("finished before") == 1

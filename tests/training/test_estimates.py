@@ -24,9 +24,11 @@ def test_a_dry_run_says_what_each_process_holds_and_does_nothing(
     adept_lake, llama, capsys, tmp_path
 ):
     out = tmp_path / "out"
-    found = lines(adept_lake, llama, capsys, "dry_run=8", "grid.lora.rank=[0,4]", f"out={out}")
-    assert len(found) == 2
-    assert "lora.rank=0 seed=0: 0.0 M weights, 0.0 M of them trained; each of 8" in found[0]
+    printed_lines = lines(
+        adept_lake, llama, capsys, "dry_run=8", "grid.lora.rank=[0,4]", f"out={out}"
+    )
+    assert len(printed_lines) == 2
+    assert "lora.rank=0 seed=0: 0.0 M weights, 0.0 M of them trained; each of 8" in printed_lines[0]
     assert not out.exists()
 
 
@@ -39,10 +41,14 @@ def test_stages_share_what_they_share(adept_lake, llama):
         (work,) = prepare(conf.load(Settings, [*common, *more]))
         return estimate(work.point.settings, work.learner, 4)
 
-    whole = cost()
-    size = whole.parameters
-    assert (whole.weights, whole.gradients, whole.optimizer) == (4 * size, 4 * size, 8 * size)
-    assert whole.disk == 2 * (4 + 8) * size + 3 * 4 * size
+    full_cost = cost()
+    size = full_cost.parameters
+    assert (full_cost.weights, full_cost.gradients, full_cost.optimizer) == (
+        4 * size,
+        4 * size,
+        8 * size,
+    )
+    assert full_cost.disk == 2 * (4 + 8) * size + 3 * 4 * size
     third = cost("deepspeed=zero3", "precision=bf16")
     assert (third.weights, third.gradients) == (2 * size // 4, 2 * size // 4)
     assert third.optimizer == 12 * size // 4
@@ -95,6 +101,8 @@ def test_settings_files_of_models_are_dry_run(adept_lake, family_models, tmp_pat
     path = tmp_path / "settings.yaml"
     path.write_text(yaml.safe_dump(values))
     finetune(conf.load(Settings, [str(path), f"lake={adept_lake}", "dry_run=8"]))
-    found = capsys.readouterr().out.splitlines()
-    assert len(found) == len(values.get("seeds", [0])) * len(values.get("train_size") or [0])
-    assert all("each of 8 processes holds" in line for line in found)
+    printed_lines = capsys.readouterr().out.splitlines()
+    assert len(printed_lines) == len(values.get("seeds", [0])) * len(
+        values.get("train_size") or [0]
+    )
+    assert all("each of 8 processes holds" in line for line in printed_lines)

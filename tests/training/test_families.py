@@ -68,8 +68,8 @@ def test_a_cell(
         "train_size=[64]",
     )
     names = {path.name for path in (folder / "model").iterdir()}
-    whole = any(name.startswith("model") and name.endswith(".safetensors") for name in names)
-    assert ("adapter_model.safetensors" in names, whole) == (bool(rank), not rank)
+    has_weights = any(name.startswith("model") and name.endswith(".safetensors") for name in names)
+    assert ("adapter_model.safetensors" in names, has_weights) == (bool(rank), not rank)
     assert ("model.safetensors.index.json" in names) == (zero == "zero3" and not rank)
     apart = families.difference(folder, adept_lake)
     assert apart < (0.02 if precision == "bf16" else 1e-5)
@@ -96,8 +96,8 @@ def test_adapters_on_quantised_weights(adept_lake, tmp_path, bits):
     # Weights of 4 bits come in blocks of 64.
     model = families.make("llama", tmp_path / "llama", "", width=64)
     folder = run(adept_lake, model, tmp_path / "out", *more)
-    own = classifier(resolve(str(folder / "model")))
-    kinds = {type(module).__name__ for module in own.model.modules()}
+    quantised = classifier(resolve(str(folder / "model")))
+    kinds = {type(module).__name__ for module in quantised.model.modules()}
     assert f"Linear{'4bit' if bits == 4 else '8bitLt'}" in kinds
     assert families.difference(folder, adept_lake) < 1e-5
 
@@ -109,11 +109,11 @@ def test_quantised_weights_are_refused_where_they_cannot_be(adept_lake, family_m
         f"model={family_models['llama']}",
         "lora.bits=4",
     ]
-    for more, told in (
+    for more, message in (
         ([], "expected lora.rank="),
         (["lora.rank=4", "lora.merge=true"], "lora.merge=true: expected one of them"),
     ):
-        with pytest.raises(UserError, match=told):
+        with pytest.raises(UserError, match=message):
             conf.load(Settings, [*common, *more])
     with pytest.raises(UserError, match=r"not shared out|not installed"):
         finetune(conf.load(Settings, [*common, "lora.rank=4", "deepspeed=zero3"]))
@@ -126,23 +126,23 @@ def test_adapters_are_merged_on_request(adept_lake, family_models, tmp_path):
     from transformers import AutoModelForSequenceClassification
 
     folder = run(adept_lake, family_models["qwen"], tmp_path, "lora.rank=4", "lora.merge=true")
-    whole = AutoModelForSequenceClassification.from_pretrained(folder / "merged")
-    assert type(whole).__name__ == "Qwen3ForSequenceClassification"
+    merged_model = AutoModelForSequenceClassification.from_pretrained(folder / "merged")
+    assert type(merged_model).__name__ == "Qwen3ForSequenceClassification"
     test = task({"name": "adept"}).load(adept_lake).parts["test"]
-    found = [
+    class_scores = [
         scores(classifier(resolve(str(folder / name))), test.first, test.second)
         for name in ("model", "merged")
     ]
-    np.testing.assert_allclose(found[0], found[1], atol=1e-4)
+    np.testing.assert_allclose(class_scores[0], class_scores[1], atol=1e-4)
 
 
 @pytest.mark.parametrize("family", ["llama", "qwen", "gpt2"])
 def test_a_decoder_reads_two_texts_apart_and_to_the_end(family_models, family, tmp_path):
-    found = find(family_models[family])
-    set_template(found.tokenizer, found.config)
-    found.tokenizer.save_pretrained(tmp_path)
-    found.config.save_pretrained(tmp_path)
-    for tokenizer in (found.tokenizer, find_again(tmp_path)):
+    pretrained = find(family_models[family])
+    set_template(pretrained.tokenizer, pretrained.config)
+    pretrained.tokenizer.save_pretrained(tmp_path)
+    pretrained.config.save_pretrained(tmp_path)
+    for tokenizer in (pretrained.tokenizer, find_again(tmp_path)):
         ids = tokenizer("A dog runs.", "A fake dog runs.")["input_ids"]
         text = tokenizer.decode(ids)
         begin = "<s>" if family == "llama" else ""

@@ -18,15 +18,15 @@ def points(*arguments: str):
 
 
 def test_every_combination_size_and_seed():
-    found = points(
+    grid_points = points(
         "grid.learning_rate=[1e-5,3e-5]",
         "grid.task.classes=[5,3]",
         "train_size=[10,20]",
         "seeds=0,1",
     )
-    assert len(found) == 16
-    assert len({folder_name(point.settings, data="data") for point in found}) == 16
-    one = found[-1].settings
+    assert len(grid_points) == 16
+    assert len({folder_name(point.settings, data="data") for point in grid_points}) == 16
+    one = grid_points[-1].settings
     assert (one.learning_rate, one.task, one.size, one.seed, one.grid) == (
         3e-5,
         {"name": "adept", "classes": 3},
@@ -34,11 +34,11 @@ def test_every_combination_size_and_seed():
         1,
         {},
     )
-    assert found[0].label == "learning_rate=1e-05 task.classes=5 train_size=10 seed=0"
+    assert grid_points[0].label == "learning_rate=1e-05 task.classes=5 train_size=10 seed=0"
 
 
 @pytest.mark.parametrize(
-    ("argument", "said"),
+    ("argument", "message"),
     [
         ("grid.learning_rate=3", "expected a list"),
         ("grid.learning_rate=[]", "expected a list"),
@@ -50,8 +50,8 @@ def test_every_combination_size_and_seed():
         ("seeds=[1,1]", "the same value twice"),
     ],
 )
-def test_a_wrong_grid_is_told_in_a_line(argument, said):
-    with pytest.raises(UserError, match=said.replace("'", ".")) as error:
+def test_a_wrong_grid_is_told_in_a_line(argument, message):
+    with pytest.raises(UserError, match=message.replace("'", ".")) as error:
         points(argument)
     assert "\n" not in str(error.value)
 

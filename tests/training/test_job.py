@@ -41,10 +41,10 @@ def place(tmp_path_factory, adept_lake, tiny_encoder, empty_store):
         "evaluate_every=20",
     )
     finetune(settings(str(lake), tiny_encoder, *common))
-    before = {path.parent.name: path.stat().st_mtime_ns for path in results(folder)}
+    finish_times = {path.parent.name: path.stat().st_mtime_ns for path in results(folder)}
     # What was logged as a model once need not be again.
     finetune(settings(str(lake), tiny_encoder, *common, "seeds=0,1", "log_model=false"))
-    return folder, before
+    return folder, finish_times
 
 
 def results(folder: Path) -> list[Path]:
@@ -84,11 +84,11 @@ def predicted(folder: Path) -> tuple[list[str], list[str], list[str]]:
 
 @pytest.mark.slow
 def test_a_finished_run_is_never_run_again(place):
-    folder, before = place
+    folder, finish_times = place
     now = {path.parent.name: path.stat().st_mtime_ns for path in results(folder)}
-    assert len(before) == 2
+    assert len(finish_times) == 2
     assert len(now) == 4
-    assert before.items() <= now.items()
+    assert finish_times.items() <= now.items()
 
 
 def test_it_learns(place):
@@ -101,8 +101,8 @@ def test_the_summary_has_means_over_seeds(place):
     summary = json.loads((place[0] / "out" / "summary.json").read_text())
     assert summary["best"]["changes"] == {"learning_rate": 0.01}
     assert [row["seeds"] for row in summary["combinations"]] == [[0, 1], [0, 1]]
-    own = summary["best"]["figures"]["val/accuracy"]
-    assert own["low"] <= own["mean"] <= own["high"]
+    accuracy = summary["best"]["figures"]["val/accuracy"]
+    assert accuracy["low"] <= accuracy["mean"] <= accuracy["high"]
 
 
 def test_runs_are_nested_and_finished(runs):
@@ -172,17 +172,17 @@ def test_every_prediction_is_in_the_lake_once(place):
     folder, _ = place
     rows = arrow.read(str(folder / "lake"), "predictions")
     assert rows.num_rows == 4 * 48
-    own = learnt(folder)
-    mine = [row for row in rows.to_pylist() if row["run_id"] == own["run_id"]]
+    run_result = learnt(folder)
+    mine = [row for row in rows.to_pylist() if row["run_id"] == run_result["run_id"]]
     val = {row["item_id"] for row in adept_rows() if row["split_random"] == "val"}
     right = [row["gold"] == row["predicted"] for row in mine if row["item_id"] in val]
-    assert np.mean(right) == own["figures"]["val/accuracy"]
+    assert np.mean(right) == run_result["figures"]["val/accuracy"]
     one = mine[0]
     assert (one["task"], one["edition"], one["scheme"]) == ("adept_5", "published", "random")
     assert len(one["scores"]) == 5
     assert sum(one["scores"]) == pytest.approx(1)
-    kept = [pq.read_table(p.with_name("predictions.parquet")) for p in results(folder)]
-    assert sum(table.num_rows for table in kept) == rows.num_rows
+    saved_tables = [pq.read_table(p.with_name("predictions.parquet")) for p in results(folder)]
+    assert sum(table.num_rows for table in saved_tables) == rows.num_rows
 
 
 def test_the_weights_load_as_a_transformers_model(place):
@@ -277,7 +277,7 @@ def test_early_stopping_keeps_the_best(adept_lake, tiny_encoder, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "message"),
     [
         (["lake=/nowhere"], "adept"),
         (["task.edition=mine"], "mine"),
@@ -295,18 +295,18 @@ def test_early_stopping_keeps_the_best(adept_lake, tiny_encoder, tmp_path):
         (["grid.model=[./nowhere]"], "no such folder"),
     ],
 )
-def test_mistakes_are_told_before_work_starts(adept_lake, tiny_encoder, tmp_path, more, said):
-    with pytest.raises(UserError, match=said) as error:
+def test_mistakes_are_told_before_work_starts(adept_lake, tiny_encoder, tmp_path, more, message):
+    with pytest.raises(UserError, match=message) as error:
         prepare(settings(adept_lake, tiny_encoder, f"out={tmp_path / 'out'}", *more))
     assert "\n" not in str(error.value)
     assert not (tmp_path / "out").exists()
 
 
 def test_deepspeed_settings_that_are_ours_are_refused(adept_lake, tiny_encoder, tmp_path):
-    own = tmp_path / "mine.json"
-    own.write_text('{"train_batch_size": 8}')
+    config_file = tmp_path / "mine.json"
+    config_file.write_text('{"train_batch_size": 8}')
     with pytest.raises(UserError, match=r"has train_batch_size, which is ours to set.*batch_size"):
-        prepare(settings(adept_lake, tiny_encoder, f"deepspeed={own}"))
-    own.write_text("{")
+        prepare(settings(adept_lake, tiny_encoder, f"deepspeed={config_file}"))
+    config_file.write_text("{")
     with pytest.raises(UserError, match="not JSON"):
-        prepare(settings(adept_lake, tiny_encoder, f"deepspeed={own}"))
+        prepare(settings(adept_lake, tiny_encoder, f"deepspeed={config_file}"))

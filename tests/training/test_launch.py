@@ -10,10 +10,10 @@ from training import launch
 
 def test_a_taken_port_is_told(monkeypatch):
     monkeypatch.setenv("RANK", "0")
-    with socket.socket() as taken:
-        taken.bind(("", 0))
-        taken.listen()
-        monkeypatch.setenv("MASTER_PORT", str(taken.getsockname()[1]))
+    with socket.socket() as listener:
+        listener.bind(("", 0))
+        listener.listen()
+        monkeypatch.setenv("MASTER_PORT", str(listener.getsockname()[1]))
         with pytest.raises(UserError, match="choose a free one"):
             launch.check_port()
     launch.check_port()

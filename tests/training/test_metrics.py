@@ -17,14 +17,14 @@ def ids(*values):
 
 
 def test_scores_of_five_rows():
-    found = metrics.classification(ids(0, 0, 0, 1, 2), ids(0, 0, 1, 1, 1), LABELS)
-    assert list(found)[:3] == ["accuracy", "majority", "macro_f1"]
-    assert found["accuracy"] == found["majority"] == 0.6
-    assert found["precision/no"] == 1.0
-    assert found["recall/no"] == pytest.approx(2 / 3)
-    assert found["precision/yes"] == pytest.approx(1 / 3)
-    assert (found["precision/maybe"], found["recall/maybe"], found["f1/maybe"]) == (0, 0, 0)
-    assert found["macro_f1"] == pytest.approx((0.8 + 0.5 + 0) / 3)
+    figures = metrics.classification(ids(0, 0, 0, 1, 2), ids(0, 0, 1, 1, 1), LABELS)
+    assert list(figures)[:3] == ["accuracy", "majority", "macro_f1"]
+    assert figures["accuracy"] == figures["majority"] == 0.6
+    assert figures["precision/no"] == 1.0
+    assert figures["recall/no"] == pytest.approx(2 / 3)
+    assert figures["precision/yes"] == pytest.approx(1 / 3)
+    assert (figures["precision/maybe"], figures["recall/maybe"], figures["f1/maybe"]) == (0, 0, 0)
+    assert figures["macro_f1"] == pytest.approx((0.8 + 0.5 + 0) / 3)
 
 
 pairs = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=30)
@@ -35,12 +35,12 @@ def test_scores_are_those_of_scikit_learn(rows):
     gold, predicted = (ids(*column) for column in zip(*rows, strict=True))
     counts = metrics.confusion(gold, predicted, 3)
     assert (counts == confusion_matrix(gold, predicted, labels=[0, 1, 2])).all()
-    found = metrics.classification(gold, predicted, LABELS)
+    figures = metrics.classification(gold, predicted, LABELS)
     theirs = precision_recall_fscore_support(gold, predicted, labels=[0, 1, 2], zero_division=0)
     for name, values in zip(("precision", "recall", "f1"), theirs, strict=False):
-        assert [found[f"{name}/{label}"] for label in LABELS] == pytest.approx(list(values))
+        assert [figures[f"{name}/{label}"] for label in LABELS] == pytest.approx(list(values))
     macro = f1_score(gold, predicted, average="macro", zero_division=0)
-    assert found["macro_f1"] == pytest.approx(macro)
+    assert figures["macro_f1"] == pytest.approx(macro)
 
 
 @pytest.mark.parametrize(

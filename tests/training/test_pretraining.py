@@ -49,10 +49,10 @@ def settings(lake: str, *more: str) -> Settings:
 @pytest.fixture(scope="module")
 def learner(sentence_lake, tmp_path_factory) -> MaskedLearner:
     (work,) = prepare(settings(sentence_lake, f"out={tmp_path_factory.mktemp('out')}"))
-    own = work.learner
-    assert isinstance(own, MaskedLearner)
-    own.prepare()
-    return own
+    masked_learner = work.learner
+    assert isinstance(masked_learner, MaskedLearner)
+    masked_learner.prepare()
+    return masked_learner
 
 
 @pytest.fixture(scope="module")
@@ -77,8 +77,8 @@ def place(sentence_lake, tmp_path_factory, empty_store) -> Path:
 
 def result(folder: Path) -> dict[str, Any]:
     (path,) = (folder / "out").glob("*/result.json")
-    found: dict[str, Any] = json.loads(path.read_text())
-    return found
+    run_result: dict[str, Any] = json.loads(path.read_text())
+    return run_result
 
 
 def model_folder(folder: Path) -> Path:
@@ -93,15 +93,15 @@ def test_a_batch_has_the_masked_words_and_where_they_stand(learner):
     rows = np.array([3, 0, 70])
     batch = learner.collate("train", rows)
     texts = learner.dataset.parts["train"].take(rows).first.to_pylist()
-    whole = learner.tokenizer(texts, padding=True, return_tensors="pt")
-    assert batch["attention_mask"].tolist() == whole["attention_mask"].tolist()
+    tokenised = learner.tokenizer(texts, padding=True, return_tensors="pt")
+    assert batch["attention_mask"].tolist() == tokenised["attention_mask"].tolist()
     places, labels = batch["places"], batch["labels"]
-    assert whole["input_ids"].flatten()[places].tolist() == labels.tolist()
+    assert tokenised["input_ids"].flatten()[places].tolist() == labels.tolist()
     back = batch["input_ids"].flatten().clone()
     back[places] = labels
-    assert back.tolist() == whole["input_ids"].flatten().tolist()
-    assert learner.tokens(batch) == (int(whole["attention_mask"].sum()), back.numel())
-    assert learner.lengths("train")[rows].sum() == whole["attention_mask"].sum()
+    assert back.tolist() == tokenised["input_ids"].flatten().tolist()
+    assert learner.tokens(batch) == (int(tokenised["attention_mask"].sum()), back.numel())
+    assert learner.lengths("train")[rows].sum() == tokenised["attention_mask"].sum()
 
 
 def test_masks_are_drawn_anew_in_each_epoch_of_training_only(learner):
@@ -109,8 +109,8 @@ def test_masks_are_drawn_anew_in_each_epoch_of_training_only(learner):
 
     def places(part: str, epoch: int) -> list[int]:
         learner.begin_epoch(epoch)
-        found: list[int] = learner.collate(part, rows)["places"].tolist()
-        return found
+        masked_places: list[int] = learner.collate(part, rows)["places"].tolist()
+        return masked_places
 
     assert places("train", 0) == places("train", 0) != places("train", 1)
     assert places("val", 0) == places("val", 1)
@@ -126,10 +126,10 @@ def test_only_masked_places_are_told_and_they_are_bert_s(learner, tmp_path):
     plain = AutoModelForMaskedLM.from_pretrained(tmp_path / "model").eval()
     batch = learner.collate("val", np.arange(7))
     with torch.no_grad():
-        own = model(batch["input_ids"], batch["attention_mask"], batch["places"])
+        logits = model(batch["input_ids"], batch["attention_mask"], batch["places"])
         every = plain(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]).logits
-        torch.testing.assert_close(own, every.flatten(0, 1)[batch["places"]])
-        expected = torch.nn.functional.cross_entropy(own, batch["labels"], reduction="sum")
+        torch.testing.assert_close(logits, every.flatten(0, 1)[batch["places"]])
+        expected = torch.nn.functional.cross_entropy(logits, batch["labels"], reduction="sum")
         torch.testing.assert_close(
             loss_sum(learner.logits(model, batch), batch["labels"]), expected
         )
@@ -172,15 +172,17 @@ def test_it_learns_what_stands_beside_what(place):
 
 
 def test_the_baselines_are_of_the_frequencies_in_training(place, sentence_lake):
-    own = learned(place, sentence_lake)
+    masked_learner = learned(place, sentence_lake)
     counts = Counter(
         token
-        for text in own.dataset.parts["train"].first.to_pylist()
-        for token in own.tokenizer(text)["input_ids"]
-        if token not in own.tokenizer.all_special_ids
+        for text in masked_learner.dataset.parts["train"].first.to_pylist()
+        for token in masked_learner.tokenizer(text)["input_ids"]
+        if token not in masked_learner.tokenizer.all_special_ids
     )
     total = sum(counts.values()) + SIZE - 5
-    labels = own.collate("val", np.arange(len(own.dataset.parts["val"])))["labels"].tolist()
+    labels = masked_learner.collate("val", np.arange(len(masked_learner.dataset.parts["val"])))[
+        "labels"
+    ].tolist()
     expected = np.mean([-math.log((counts[token] + 1) / total) for token in labels])
     figures = result(place)["figures"]
     assert figures["val/unigram_loss"] == pytest.approx(expected, rel=1e-5)
@@ -250,8 +252,8 @@ def test_the_run_is_tracked_as_its_job(place):
 def test_a_run_that_was_stopped_goes_on_with_the_same_losses(sentence_lake, tmp_path, monkeypatch):
     # Eleven updates to an epoch; checkpoints every four; stopped between two of them.
     more = ("epochs=2", "checkpoint_every=4", "log_every=1", "evaluate_every=50")
-    whole, cut = tmp_path / "whole", tmp_path / "cut"
-    pretrain(settings(sentence_lake, f"out={whole}", *more))
+    uninterrupted, cut = tmp_path / "whole", tmp_path / "cut"
+    pretrain(settings(sentence_lake, f"out={uninterrupted}", *more))
     complete = Checkpoints.complete
 
     def stopped(self, tag, state):
@@ -266,17 +268,19 @@ def test_a_run_that_was_stopped_goes_on_with_the_same_losses(sentence_lake, tmp_
     assert not list(cut.glob("*/result.json"))
     pretrain(settings(sentence_lake, f"out={cut}", *more))
     # To the last digit, over the end of an epoch.
-    assert losses(cut) == losses(whole)
+    assert losses(cut) == losses(uninterrupted)
     assert len(losses(cut)) == 22
-    found = [json.loads(next(out.glob("*/result.json")).read_text()) for out in (whole, cut)]
-    assert found[0]["figures"] == found[1]["figures"]
+    run_results = [
+        json.loads(next(out.glob("*/result.json")).read_text()) for out in (uninterrupted, cut)
+    ]
+    assert run_results[0]["figures"] == run_results[1]["figures"]
 
 
 # Mistakes
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "message"),
     [
         (["lake=/nowhere"], "keep_text=true"),
         (["corpora=[mine]"], "corpus=mine"),
@@ -294,15 +298,15 @@ def test_a_run_that_was_stopped_goes_on_with_the_same_losses(sentence_lake, tmp_
         (["model=roberta-base"], "unknown setting 'model'"),
     ],
 )
-def test_mistakes_are_told_before_work_starts(sentence_lake, tmp_path, more, said):
-    with pytest.raises(UserError, match=said) as error:
+def test_mistakes_are_told_before_work_starts(sentence_lake, tmp_path, more, message):
+    with pytest.raises(UserError, match=message) as error:
         prepare(settings(sentence_lake, f"out={tmp_path / 'out'}", *more))
     assert "\n" not in str(error.value)
     assert not (tmp_path / "out").exists()
 
 
 def test_a_vocabulary_that_the_text_has_not_is_told_before_training(sentence_lake, tmp_path):
-    own = settings(sentence_lake, f"out={tmp_path}", "vocabulary=3000")
+    pretrain_settings = settings(sentence_lake, f"out={tmp_path}", "vocabulary=3000")
     with pytest.raises(UserError, match=r"vocabulary=3000: .* sentences have \d+ pieces"):
-        execute(own, prepare(own))
+        execute(pretrain_settings, prepare(pretrain_settings))
     assert not list(tmp_path.glob("*/steps.jsonl"))

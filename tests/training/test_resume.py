@@ -76,16 +76,16 @@ EQUAL = {"losses": 0, "weights": 0, "scores": 0}
 def test_a_killed_run_goes_on_with_the_same_losses(adept_lake, tiny_encoder, tmp_path):
     # A checkpoint every two updates, a kill after three or more of twenty.
     more = ("epochs=4", "batch_size=40", "checkpoint_every=2", "log_every=1", "evaluate_every=8")
-    whole, cut = tmp_path / "whole", tmp_path / "cut"
-    finetune(conf.load(Settings, arguments(adept_lake, tiny_encoder, whole, *more)))
+    uninterrupted, cut = tmp_path / "whole", tmp_path / "cut"
+    finetune(conf.load(Settings, arguments(adept_lake, tiny_encoder, uninterrupted, *more)))
     words = arguments(adept_lake, tiny_encoder, cut, *more)
     ranks.kill(words, 1, lambda: ranks.reached(cut, 3))
     (pointer,) = cut.glob("*/checkpoints/latest.json")
     assert 2 <= json.loads(pointer.read_text())["state"]["step"] < 20
     assert not list(cut.glob("*/result.json"))
     finetune(conf.load(Settings, words))
-    assert ranks.apart(cut, whole) == EQUAL
-    assert figures_of(cut) == figures_of(whole)
+    assert ranks.apart(cut, uninterrupted) == EQUAL
+    assert figures_of(cut) == figures_of(uninterrupted)
 
 
 def test_two_processes_that_were_killed_go_on_with_the_same_losses(
@@ -93,16 +93,16 @@ def test_two_processes_that_were_killed_go_on_with_the_same_losses(
 ):
     # Length-aware and random batches, each of the two runs killed once.
     more = ("epochs=2", "batch_size=39", "checkpoint_every=2", "log_every=1", "evaluate_every=30")
-    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    uninterrupted, cut = tmp_path / "whole", tmp_path / "cut"
     words = arguments(adept_lake, tiny_encoder, cut, *more, "deepspeed=zero2")
     words += ["grid.bucket=[2,null]"]
-    ranks.finish([*words, f"out={whole}"], 2)
+    ranks.finish([*words, f"out={uninterrupted}"], 2)
     ranks.kill(words, 2, lambda: ranks.reached(cut, 4, "bucket: 2\n"))
     ranks.kill(words, 2, lambda: ranks.reached(cut, 4, "bucket: null\n"))
     assert len(list(cut.glob("*/result.json"))) == 1
     ranks.finish(words, 2)
     assert len(list(cut.glob("*/result.json"))) == 2
-    assert ranks.apart(cut, whole) == EQUAL
+    assert ranks.apart(cut, uninterrupted) == EQUAL
 
 
 @pytest.mark.slow
@@ -134,8 +134,8 @@ def test_a_run_that_was_stopped_goes_on(adept_lake, tiny_encoder, tmp_path, monk
     # `benchmarks/resume.py` goes through every stage, number of processes and way of sampling.
     more = ["epochs=2", "batch_size=40", "checkpoint_every=3", "log_every=1", "micro_batch_size=7"]
     more += ["lora.rank=4", "deepspeed=zero3", "precision=bf16", "bucket=none"]
-    whole, cut = tmp_path / "whole", tmp_path / "cut"
-    finetune(conf.load(Settings, arguments(adept_lake, tiny_encoder, whole, *more)))
+    uninterrupted, cut = tmp_path / "whole", tmp_path / "cut"
+    finetune(conf.load(Settings, arguments(adept_lake, tiny_encoder, uninterrupted, *more)))
     complete = Checkpoints.complete
 
     def stopped(self, tag, state):
@@ -149,5 +149,5 @@ def test_a_run_that_was_stopped_goes_on(adept_lake, tiny_encoder, tmp_path, monk
         patch.setattr(Checkpoints, "complete", stopped)
         finetune(again)
     finetune(again)
-    assert losses(cut) == losses(whole)
-    assert figures_of(cut) == figures_of(whole)
+    assert losses(cut) == losses(uninterrupted)
+    assert figures_of(cut) == figures_of(uninterrupted)

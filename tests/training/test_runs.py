@@ -33,14 +33,14 @@ def rows(run_id: str) -> pa.Table:
 
 @pytest.fixture
 def place(tmp_path):
-    """Starts the run with settings; says how often it has been done, and gives the result."""
+    """Starts the run with settings; says how often it was executed, and gives the result."""
 
     class Place:
-        folder, done = tmp_path / "run", 0
+        folder, executions = tmp_path / "run", 0
 
         def once(self, settings: Settings, work=None):
             def counted(run: Run) -> Outcome:
-                self.done += 1
+                self.executions += 1
                 return Outcome({"value": 7}, rows(run.name), {"score": 1.0}, {"a.md": "text"})
 
             plan = Plan(self.folder, "one", settings, {"fact": 1}, group="g")
@@ -60,7 +60,7 @@ def test_a_finished_run_is_done_once_and_commits_to_every_lake(place, tmp_path):
     for lake in (*lakes, *lakes):
         assert place.once(Settings(lake=lake)) == {"value": 7, "run_id": "local-run"}
         assert arrow.read(lake, "predictions").num_rows == 1
-    assert place.done == 1
+    assert place.executions == 1
     third = os.fspath(tmp_path / "third")
     place.once(Settings(lake=third, predictions=False))
     assert not Path(third).exists()

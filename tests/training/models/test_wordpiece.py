@@ -26,12 +26,12 @@ def test_a_vocabulary_is_of_its_texts():
     assert tuple(pieces[:5]) == SPECIAL
     assert "the" in pieces
     assert "unmistakably" in pieces
-    made = wordpiece.bert_tokenizer(pieces, lowercase=True).backend_tokenizer
-    found = made.encode("The fake café, unmistakably!").tokens
-    assert found[:3] == ["[CLS]", "the", "fake"]
-    assert found[-3:] == ["unmistakably", "[UNK]", "[SEP]"]  # no text has an exclamation mark
+    backend = wordpiece.bert_tokenizer(pieces, lowercase=True).backend_tokenizer
+    tokens = backend.encode("The fake café, unmistakably!").tokens
+    assert tokens[:3] == ["[CLS]", "the", "fake"]
+    assert tokens[-3:] == ["unmistakably", "[UNK]", "[SEP]"]  # no text has an exclamation mark
     assert (
-        made.decode(made.encode("the fake dog.").ids, skip_special_tokens=False)
+        backend.decode(backend.encode("the fake dog.").ids, skip_special_tokens=False)
         == "[CLS] the fake dog. [SEP]"
     )
 
@@ -48,56 +48,56 @@ def test_another_process_finds_the_same():
         "from training.models.wordpiece import vocabulary\n"
         "print(*vocabulary(TEXTS, SIZE, lowercase=True))"
     )
-    found = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
-    assert found.split() == vocabulary(TEXTS, SIZE, lowercase=True)
+    assert output.split() == vocabulary(TEXTS, SIZE, lowercase=True)
 
 
 def test_words_that_are_asked_for_are_whole():
-    own = ("Implausible", "dog", "implausible")
-    pieces = vocabulary(TEXTS, SIZE, lowercase=True, words=own)
+    required_words = ("Implausible", "dog", "implausible")
+    pieces = vocabulary(TEXTS, SIZE, lowercase=True, words=required_words)
     assert len(set(pieces)) == SIZE
     assert pieces[-1] == "implausible"
-    made = wordpiece.bert_tokenizer(pieces, lowercase=True).backend_tokenizer
-    assert made.encode("implausible dog").tokens == ["[CLS]", "implausible", "dog", "[SEP]"]
+    backend = wordpiece.bert_tokenizer(pieces, lowercase=True).backend_tokenizer
+    assert backend.encode("implausible dog").tokens == ["[CLS]", "implausible", "dog", "[SEP]"]
     # Nothing is lost but the pieces that were found last.
     plain = vocabulary(TEXTS, SIZE, lowercase=True)
     assert set(plain) - set(pieces) == {plain[-1]}
 
 
 def test_case_is_kept_on_request():
-    made = wordpiece.bert_tokenizer(
+    backend = wordpiece.bert_tokenizer(
         vocabulary(TEXTS, 120, lowercase=False), lowercase=False
     ).backend_tokenizer
-    assert made.encode("A dog").tokens[1] == "A"
-    assert "é" in made.get_vocab()
+    assert backend.encode("A dog").tokens[1] == "A"
+    assert "é" in backend.get_vocab()
 
 
 @pytest.mark.parametrize(
-    ("size", "words", "said"),
+    ("size", "words", "message"),
     [
         (5000, (), r"vocabulary=5000: 481 sentences have \d+ pieces .* expected at most that"),
         (20, (), r"vocabulary=20: expected \d+ or more"),
         (SIZE, ("not so",), r"words=not so: expected single words"),
     ],
 )
-def test_vocabularies_that_cannot_be(size, words, said):
-    with pytest.raises(UserError, match=said):
+def test_vocabularies_that_cannot_be(size, words, message):
+    with pytest.raises(UserError, match=message):
         vocabulary(TEXTS, size, lowercase=True, words=words)
 
 
 def test_a_vocabulary_is_kept(tmp_path):
-    def made(size: int = SIZE):
+    def build_tokenizer(size: int = SIZE):
         return tokenizer(TEXTS, size, lowercase=True, words=(), limit=16, cache=tmp_path)
 
-    first = made()
-    (kept,) = tmp_path.iterdir()
-    before = os.stat(kept).st_mtime_ns
-    again = made()
-    assert os.stat(kept).st_mtime_ns == before
+    first = build_tokenizer()
+    (cached_file,) = tmp_path.iterdir()
+    written_at = os.stat(cached_file).st_mtime_ns
+    again = build_tokenizer()
+    assert os.stat(cached_file).st_mtime_ns == written_at
     assert again.get_vocab() == first.get_vocab()
     assert (again.mask_token, again.model_max_length) == ("[MASK]", 16)
     assert again.tokenize("the [MASK] dog") == ["the", "[MASK]", "dog"]
-    made(SIZE + 1)
+    build_tokenizer(SIZE + 1)
     assert len(list(tmp_path.iterdir())) == 2

@@ -37,15 +37,15 @@ def source(pair: bool | None, **task: Any) -> ModelSource:
     ],
 )
 def test_the_columns_are_those_that_the_model_was_taught(table, model, expected):
-    found = columns(table, model)
-    assert (found.item, found.first, found.second) == expected
+    text_columns = columns(table, model)
+    assert (text_columns.item, text_columns.first, text_columns.second) == expected
 
 
 def test_named_columns_win():
-    found = columns("amod_examples", source(False), item="noun", first="sentence")
-    assert found == Columns("noun", "corpus", "sentence", None)
-    found = columns("nli", source(None), first="hypothesis", second="premise")
-    assert found == Columns("item_id", "source", "hypothesis", "premise")
+    text_columns = columns("amod_examples", source(False), item="noun", first="sentence")
+    assert text_columns == Columns("noun", "corpus", "sentence", None)
+    text_columns = columns("nli", source(None), first="hypothesis", second="premise")
+    assert text_columns == Columns("item_id", "source", "hypothesis", "premise")
 
 
 def test_full_stops_are_as_in_training():
@@ -55,7 +55,7 @@ def test_full_stops_are_as_in_training():
 
 
 @pytest.mark.parametrize(
-    ("table", "model", "given", "said"),
+    ("table", "model", "options", "message"),
     [
         ("squad", source(True), {}, "table=squad: expected one of"),
         ("amod_pairs", source(False), {}, "expected first="),
@@ -70,6 +70,6 @@ def test_full_stops_are_as_in_training():
         ("amod_examples", source(False), {"first": "sentence"}, "item=item_id: not a column"),
     ],
 )
-def test_mistakes(table, model, given, said):
-    with pytest.raises(UserError, match=said):
-        columns(table, model, **given)
+def test_mistakes(table, model, options, message):
+    with pytest.raises(UserError, match=message):
+        columns(table, model, **options)

@@ -70,17 +70,17 @@ class House:
 
     def predict(self, *more: str) -> dict[str, Any]:
         """Run it over adept_items; the result of the newest run."""
-        before = set(self.folder.glob("*/result.json"))
+        earlier_results = set(self.folder.glob("*/result.json"))
         common = ("model=models:/adept/1", "table=adept_items", "chunk=40")
         predict(conf.load(Settings, self.arguments(*common, *more)))
-        (path,) = set(self.folder.glob("*/result.json")) - before or before
-        found: dict[str, Any] = json.loads(path.read_text())
-        return found
+        (path,) = set(self.folder.glob("*/result.json")) - earlier_results or earlier_results
+        result: dict[str, Any] = json.loads(path.read_text())
+        return result
 
     def rows(self, run: str) -> list[dict[str, Any]]:
-        found = arrow.read(self.lake, "predictions", where=[("run_id", "=", run)])
-        found = found.sort_by([("edition", "ascending"), ("item_id", "ascending")])
-        return list(found.to_pylist())
+        predictions = arrow.read(self.lake, "predictions", where=[("run_id", "=", run)])
+        predictions = predictions.sort_by([("edition", "ascending"), ("item_id", "ascending")])
+        return list(predictions.to_pylist())
 
 
 @pytest.fixture
@@ -89,15 +89,15 @@ def house(lake, tuned, tmp_path) -> House:
 
 
 @pytest.fixture(scope="module")
-def whole(lake, tuned, tmp_path_factory) -> tuple[House, dict[str, Any]]:
+def finished_run(lake, tuned, tmp_path_factory) -> tuple[House, dict[str, Any]]:
     """A run from start to end."""
-    own = House(lake, tuned, tmp_path_factory.mktemp("whole"))
-    return own, own.predict()
+    finished_house = House(lake, tuned, tmp_path_factory.mktemp("whole"))
+    return finished_house, finished_house.predict()
 
 
-def test_every_row_has_one_answer(whole, tuned):
-    own, result = whole
-    rows = own.rows(result["run_id"])
+def test_every_row_has_one_answer(finished_run, tuned):
+    finished_house, result = finished_run
+    rows = finished_house.rows(result["run_id"])
     expected = [
         (row["edition"], row["item_id"], row["sentence"], row["modified_sentence"])
         for row in items().to_pylist()
@@ -110,18 +110,18 @@ def test_every_row_has_one_answer(whole, tuned):
     model = classifier(resolve("models:/adept/1", f"sqlite:///{tuned / 'mlflow.db'}"))
     texts = {row[:2]: row[2:] for row in expected}
     first, second = zip(*(texts[row["edition"], row["item_id"]] for row in rows), strict=True)
-    found = scores(model, pa.array(first), pa.array(second))
-    np.testing.assert_allclose([row["scores"] for row in rows], found, atol=1e-6)
+    class_scores = scores(model, pa.array(first), pa.array(second))
+    np.testing.assert_allclose([row["scores"] for row in rows], class_scores, atol=1e-6)
     names, outcome_of = model.source.outcomes
-    labels = [names[outcome_of[at]] for at in found.argmax(axis=1)]
+    labels = [names[outcome_of[at]] for at in class_scores.argmax(axis=1)]
     assert [row["predicted"] for row in rows] == labels
     assert result["predicted"] == dict(sorted(Counter(labels).items()))
     assert len(set(labels)) > 1
 
 
-def test_predictions_name_model_table_and_versions(whole):
-    own, result = whole
-    row = own.rows(result["run_id"])[0]
+def test_predictions_name_model_table_and_versions(finished_run):
+    finished_house, result = finished_run
+    row = finished_house.rows(result["run_id"])[0]
     assert (row["model"], row["table_version"], row["task"]) == (
         "models:/adept/1",
         0,
@@ -130,19 +130,19 @@ def test_predictions_name_model_table_and_versions(whole):
     assert (row["scheme"], row["seed"], row["gold"]) == ("predict", 0, None)
     commits = [
         record
-        for record in arrow.history(own.lake, "predictions")
+        for record in arrow.history(finished_house.lake, "predictions")
         if record.metadata.get("run") == result["run_id"]
     ]
     assert len(commits) == 7
     assert {record.job for record in commits} == {"predict"}
     # What was laid down is gone.
-    assert not list(own.folder.glob("*/rows"))
+    assert not list(finished_house.folder.glob("*/rows"))
 
 
-def test_the_run_is_in_mlflow(whole, tuned):
+def test_the_run_is_in_mlflow(finished_run, tuned):
     from mlflow import MlflowClient
 
-    run = MlflowClient(f"sqlite:///{tuned / 'mlflow.db'}").get_run(whole[1]["run_id"])
+    run = MlflowClient(f"sqlite:///{tuned / 'mlflow.db'}").get_run(finished_run[1]["run_id"])
     assert run.info.status == "FINISHED"
     assert run.data.tags["job"] == "predict"
     assert run.data.params["model_name"] == "models:/adept/1"
@@ -157,27 +157,29 @@ def test_the_run_is_in_mlflow(whole, tuned):
     }
 
 
-def test_the_same_command_again_does_nothing(whole, monkeypatch, caplog):
-    own, result = whole
+def test_the_same_command_again_does_nothing(finished_run, monkeypatch, caplog):
+    finished_house, result = finished_run
     caplog.set_level("INFO")
-    version = arrow.version(own.lake, "predictions")
+    version = arrow.version(finished_house.lake, "predictions")
     monkeypatch.setattr(job, "classifier", None)
-    assert own.predict("batch_size=7") == result
+    assert finished_house.predict("batch_size=7") == result
     assert "not run again" in caplog.text
-    assert arrow.version(own.lake, "predictions") == version
+    assert arrow.version(finished_house.lake, "predictions") == version
 
 
-def test_a_run_that_broke_off_goes_on_at_its_version(house, tuned, whole, tmp_path, monkeypatch):
+def test_a_run_that_broke_off_goes_on_at_its_version(
+    house, tuned, finished_run, tmp_path, monkeypatch
+):
     house.lake = os.fspath(tmp_path / "lake")
     arrow.append(house.lake, "adept_items", items(), job="test")
     commits = []
     append = arrow.append
 
-    def breaking(*args: Any, **given: Any) -> Any:
+    def breaking(*args: Any, **options: Any) -> Any:
         commits.append(args)
         if len(commits) == 4:
             raise OSError("the disk is full")
-        return append(*args, **given)
+        return append(*args, **options)
 
     with monkeypatch.context() as patched:
         patched.setattr("training.predicting.job.arrow.append", breaking)
@@ -190,7 +192,7 @@ def test_a_run_that_broke_off_goes_on_at_its_version(house, tuned, whole, tmp_pa
     result = house.predict()
     assert result["rows_now"] < result["rows"] == 259
     assert result["version"] == 0
-    mine, theirs = house.rows(result["run_id"]), whole[0].rows(whole[1]["run_id"])
+    mine, theirs = house.rows(result["run_id"]), finished_run[0].rows(finished_run[1]["run_id"])
     for row in (*mine, *theirs):
         del row["run_id"]
     assert mine == theirs
@@ -206,8 +208,8 @@ def test_two_processes_are_killed_and_one_goes_on(tuned, tmp_path):
     log = Path(house.lake) / "predictions" / "_delta_log"
     words = house.arguments(*more)
     ranks.kill(words, 2, lambda: len(list(log.glob("*.json"))) >= 4, "predict")
-    done = arrow.history(house.lake, "predictions")
-    assert 4 <= len(done) < 19
+    commits = arrow.history(house.lake, "predictions")
+    assert 4 <= len(commits) < 19
     result = house.predict()
     assert 0 < result["rows_now"] < result["rows"] == 737
     mine = house.rows(result["run_id"])
@@ -227,49 +229,53 @@ def test_a_condition_a_draw_and_other_columns(house):
     assert {row["edition"] for row in house.rows(result["run_id"])} == {"paper"}
 
 
-def test_uncertain_items_go_to_annotators(whole, tmp_path):
-    own, _ = whole
+def test_uncertain_items_go_to_annotators(finished_run, tmp_path):
+    finished_house, _ = finished_run
     out, batch = tmp_path / "uncertain.tsv", tmp_path / "main1.csv"
-    own.predict("select=uncertain", "count=30", f"out={out}", "measure=margin")
+    finished_house.predict("select=uncertain", "count=30", f"out={out}", "measure=margin")
     with out.open(newline="") as lines:
-        chosen = list(csv.DictReader(lines, delimiter="\t"))
-    assert len(chosen) == 30
-    margins = [float(row["margin"]) for row in chosen]
+        selected_items = list(csv.DictReader(lines, delimiter="\t"))
+    assert len(selected_items) == 30
+    margins = [float(row["margin"]) for row in selected_items]
     assert margins == sorted(margins, reverse=True)
-    clean = {row["item_id"] for row in chosen if row["edition"] == "clean"}
-    given = [f"batch={batch}", f"ids={out}", f"lake={own.lake}", "gold=0", "attention=0"]
-    export_batch(conf.load(ExportSettings, given))
-    asked = arrow.read(own.lake, "adept_batches", where=[("kind", "=", "item")])
-    assert set(asked["item_id"].to_pylist()) == clean
+    clean = {row["item_id"] for row in selected_items if row["edition"] == "clean"}
+    words = [f"batch={batch}", f"ids={out}", f"lake={finished_house.lake}", "gold=0", "attention=0"]
+    export_batch(conf.load(ExportSettings, words))
+    batch_items = arrow.read(finished_house.lake, "adept_batches", where=[("kind", "=", "item")])
+    assert set(batch_items["item_id"].to_pylist()) == clean
 
 
-def test_disputed_items_of_two_runs(whole, tmp_path):
-    own, result = whole
+def test_disputed_items_of_two_runs(finished_run, tmp_path):
+    finished_house, result = finished_run
     # Noun and adjective alone make another model of it.
-    state, own.folder = own.folder, tmp_path / "state"
-    other = own.predict("first=noun", "second=adjective")
-    own.folder = state
+    state, finished_house.folder = finished_house.folder, tmp_path / "state"
+    other = finished_house.predict("first=noun", "second=adjective")
+    finished_house.folder = state
     out = tmp_path / "disputed.csv"
     runs = f"runs={result['run_id']},{other['run_id']}"
-    predict(conf.load(Settings, own.arguments("select=disputed", "count=5", f"out={out}", runs)))
+    predict(
+        conf.load(
+            Settings, finished_house.arguments("select=disputed", "count=5", f"out={out}", runs)
+        )
+    )
     with out.open(newline="") as lines:
         rows = list(csv.DictReader(lines))
     answers = [
-        {row["item_id"]: row["predicted"] for row in own.rows(r)}
+        {row["item_id"]: row["predicted"] for row in finished_house.rows(r)}
         for r in (result["run_id"], other["run_id"])
     ]
     assert len(rows) == 5
     for row in rows:
         first, second = row["predicted"].split(" | ")
         assert first != second
-        assert (first, second) == tuple(found[row["item_id"]] for found in answers)
+        assert (first, second) == tuple(run_answers[row["item_id"]] for run_answers in answers)
 
 
-def test_runs_that_agree_are_told(whole, tmp_path):
-    own, result = whole
+def test_runs_that_agree_are_told(finished_run, tmp_path):
+    finished_house, result = finished_run
     more = (f"runs={result['run_id']}", "select=disputed", "count=5", f"out={tmp_path / 'x.tsv'}")
     with pytest.raises(JobFailed, match="all runs agree"):
-        own.predict(*more)
+        finished_house.predict(*more)
     assert not (tmp_path / "x.tsv").exists()
 
 
@@ -285,7 +291,7 @@ def test_predictions_that_are_gone_are_made_again(house):
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("words", "message"),
     [
         (["model=models:/adept/1"], "expected model= and table= together"),
         (["table=adept_items"], "expected model= and table= together"),
@@ -302,13 +308,13 @@ def test_predictions_that_are_gone_are_made_again(house):
         (["model=m", "table=t", "version=-1"], "version=-1: expected 0 or more"),
     ],
 )
-def test_settings_that_do_not_fit(given, said):
-    with pytest.raises(UserError, match=said):
-        conf.load(Settings, given)
+def test_settings_that_do_not_fit(words, message):
+    with pytest.raises(UserError, match=message):
+        conf.load(Settings, words)
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("words", "message"),
     [
         (["model=models:/adept/9"], "adept has versions 1"),
         (["table=plane_items"], "no table plane_items"),
@@ -320,8 +326,8 @@ def test_settings_that_do_not_fit(given, said):
         (["precision=fp16"], "there is no GPU here"),
     ],
 )
-def test_mistakes_are_told_before_anything_is_read(house, given, said):
-    with pytest.raises(UserError, match=said) as error:
-        house.predict(*given)
+def test_mistakes_are_told_before_anything_is_read(house, words, message):
+    with pytest.raises(UserError, match=message) as error:
+        house.predict(*words)
     assert "\n" not in str(error.value)
     assert not house.folder.exists()

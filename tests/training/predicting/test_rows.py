@@ -15,7 +15,7 @@ COLUMNS = Columns("item_id", "edition", "sentence", "modified_sentence")
 
 
 def items(edition: str, count: int, start: int = 0) -> pa.Table:
-    found = [
+    rows = [
         {
             "item_id": f"{at:04}",
             "adjective": "old" if at % 2 else "fake",
@@ -26,7 +26,7 @@ def items(edition: str, count: int, start: int = 0) -> pa.Table:
         }
         for at in range(start, start + count)
     ]
-    return pa.Table.from_pylist(found, schema=table("adept_items").schema)
+    return pa.Table.from_pylist(rows, schema=table("adept_items").schema)
 
 
 @pytest.fixture(scope="module")
@@ -52,48 +52,48 @@ def test_every_row_lies_in_one_chunk(lake, tmp_path):
     assert len(staged.sizes) == 5
     assert staged.left_out == {"no id or no text": 5}
     assert staged.editions == ["clean", "paper"]
-    found = [row for part in laid_down(tmp_path / "rows", staged) for row in part]
+    chunk_rows = [row for part in laid_down(tmp_path / "rows", staged) for row in part]
     expected = {
         (f"{at:04}", edition, f"Thing {at}.", f"Old thing {at}.")
         for edition, count in (("clean", 300), ("paper", 200))
         for at in range(count)
         if at % 100 != 7
     }
-    assert len(found) == 495
-    assert set(found) == expected
+    assert len(chunk_rows) == 495
+    assert set(chunk_rows) == expected
 
 
 def test_chunks_depend_on_no_order_and_on_no_buffer(lake, tmp_path, monkeypatch):
-    whole = stage(query(lake), tmp_path / "a", chunk=100)
+    all_staged = stage(query(lake), tmp_path / "a", chunk=100)
     other = os.fspath(tmp_path / "lake")
     both = pa.concat_tables([items("paper", 200), items("clean", 300)])
     shuffled = both.sort_by([("adjective", "descending"), ("item_id", "descending")])
     arrow.append(other, "adept_items", shuffled, job="test")
     monkeypatch.setattr(rows, "_BUFFER", 50)
     again = stage(query(other, version=0), tmp_path / "b", chunk=100)
-    assert again.sizes == whole.sizes
-    assert laid_down(tmp_path / "b", again) == laid_down(tmp_path / "a", whole)
+    assert again.sizes == all_staged.sizes
+    assert laid_down(tmp_path / "b", again) == laid_down(tmp_path / "a", all_staged)
 
 
 def test_a_condition_and_a_version(lake, tmp_path):
     one = stage(query(lake, where="adjective = 'old' -- odd ones"), tmp_path / "a", chunk=100)
     assert (sum(one.sizes), one.left_out) == (245, {"no id or no text": 5})
-    before = stage(query(lake, version=0), tmp_path / "b", chunk=1000)
-    assert (before.sizes, before.editions) == ([297], ["clean"])
+    first_version = stage(query(lake, version=0), tmp_path / "b", chunk=1000)
+    assert (first_version.sizes, first_version.editions) == ([297], ["clean"])
 
 
 def test_a_limit_draws_by_the_seed(lake, tmp_path, monkeypatch):
-    drawn = []
+    samples = []
     for name, seed, buffer in (("a", 0, 500_000), ("b", 0, 10), ("c", 1, 500_000)):
         monkeypatch.setattr(rows, "_BUFFER", buffer)
         staged = stage(query(lake), tmp_path / name, chunk=1000, seed=seed, limit=60)
         assert staged.left_out["not drawn (limit)"] == 435
-        drawn.append(laid_down(tmp_path / name, staged)[0])
-    assert [len(own) for own in drawn] == [60, 60, 60]
-    assert drawn[0] == drawn[1] != drawn[2]
+        samples.append(laid_down(tmp_path / name, staged)[0])
+    assert [len(sample) for sample in samples] == [60, 60, 60]
+    assert samples[0] == samples[1] != samples[2]
     # A larger draw has the smaller one in it.
     more = stage(query(lake), tmp_path / "d", chunk=1000, limit=90)
-    assert set(drawn[0]) < set(laid_down(tmp_path / "d", more)[0])
+    assert set(samples[0]) < set(laid_down(tmp_path / "d", more)[0])
     assert (
         "not drawn (limit)" not in stage(query(lake), tmp_path / "e", chunk=99, limit=495).left_out
     )
@@ -109,7 +109,7 @@ def test_what_an_earlier_start_left_is_replaced(lake, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("version", "where", "said"),
+    ("version", "where", "message"),
     [
         (1, "adjektive = 'old'", "No field named adjektive"),
         (1, "adjective =", "the query failed"),
@@ -117,8 +117,8 @@ def test_what_an_earlier_start_left_is_replaced(lake, tmp_path):
         (9, None, "no version 9"),
     ],
 )
-def test_mistakes_are_told_before_anything_is_laid_down(lake, version, where, said):
-    with pytest.raises(UserError, match=said):
+def test_mistakes_are_told_before_anything_is_laid_down(lake, version, where, message):
+    with pytest.raises(UserError, match=message):
         rows.check(query(lake, version, where))
 
 

@@ -30,7 +30,7 @@ def lake(tmp_path_factory):
     root = os.fspath(tmp_path_factory.mktemp("lake"))
 
     def add(run: str, rows: Sequence[tuple[str, tuple[float, ...]]]) -> None:
-        found = [
+        prediction_rows = [
             {
                 "run_id": run,
                 "task": "adept_items",
@@ -41,7 +41,7 @@ def lake(tmp_path_factory):
             }
             for item, scores in rows
         ]
-        rows_ = pa.Table.from_pylist(found, schema=table("predictions").schema)
+        rows_ = pa.Table.from_pylist(prediction_rows, schema=table("predictions").schema)
         arrow.append(root, "predictions", rows_, job="test")
 
     for run, scores in RUNS.items():
@@ -57,32 +57,32 @@ def lake(tmp_path_factory):
 
 
 def test_the_least_sure_first(lake):
-    found = uncertain(lake, "a", 3)
+    items = uncertain(lake, "a", 3)
     # Equal ones by their ids: whichever order the table is read in.
-    assert found["item_id"].to_pylist() == ["v", "y", "w"]
-    assert found["predicted"].to_pylist() == ["no", "no", "no"]
-    assert found["entropy"][2].as_py() == pytest.approx(1 / math.log2(3))
+    assert items["item_id"].to_pylist() == ["v", "y", "w"]
+    assert items["predicted"].to_pylist() == ["no", "no", "no"]
+    assert items["entropy"][2].as_py() == pytest.approx(1 / math.log2(3))
     by_margin = uncertain(lake, "a", 9, "margin")
     assert by_margin["item_id"].to_pylist() == ["w", "v", "y", "u", "x"]
     assert by_margin["margin"].to_pylist() == pytest.approx([1.0, 0.9, 0.9, 0.3, 0.0])
 
 
 def test_the_most_disputed_first(lake):
-    found = disputed(lake, ["a", "b", "c"], 9)
-    assert found["item_id"].to_pylist() == ["v", "x", "y"]
-    assert found["predicted"].to_pylist() == [
+    items = disputed(lake, ["a", "b", "c"], 9)
+    assert items["item_id"].to_pylist() == ["v", "x", "y"]
+    assert items["predicted"].to_pylist() == [
         "no | maybe | yes",
         "no | yes | no",
         "no | maybe | no",
     ]
-    assert found["votes"].to_pylist() == pytest.approx([math.log2(3), 0.918296, 0.918296])
+    assert items["votes"].to_pylist() == pytest.approx([math.log2(3), 0.918296, 0.918296])
     assert disputed(lake, ["b", "c", "a"], 1)["item_id"].to_pylist() == ["v"]
 
 
 def test_items_that_not_all_runs_have_are_left_out(lake, caplog):
     caplog.set_level("INFO")
-    found = disputed(lake, ["a", "part"], 9)
-    assert found["item_id"].to_pylist() == ["x", "w"]
+    items = disputed(lake, ["a", "part"], 9)
+    assert items["item_id"].to_pylist() == ["x", "w"]
     assert "2 items are in all runs (of 5, 3)" in caplog.text
 
 
@@ -91,7 +91,7 @@ def test_runs_that_agree_have_nothing_disputed(lake):
 
 
 @pytest.mark.parametrize(
-    ("runs", "said"),
+    ("runs", "message"),
     [
         (["a", "nobody"], "run nobody: no rows"),
         (["a", "else"], "no item in common"),
@@ -99,8 +99,8 @@ def test_runs_that_agree_have_nothing_disputed(lake):
         (["a", "odd"], "predictions with (2, 3|3, 2) scores"),
     ],
 )
-def test_runs_that_do_not_fit(lake, runs, said):
-    with pytest.raises(UserError, match=said):
+def test_runs_that_do_not_fit(lake, runs, message):
+    with pytest.raises(UserError, match=message):
         disputed(lake, runs, 9)
 
 

@@ -197,15 +197,15 @@ def t5(tmp_path_factory) -> str:
     return _saved(tmp_path_factory.mktemp("t5"), backend, model, **special)
 
 
-WHOLE = (("black", "I", (1, 1, 1)), ("tall", "S", (1, 1, 0)), ("fake", "O", (0, 0, 1)))
+COMPLETE_GROUPS = (("black", "I", (1, 1, 1)), ("tall", "S", (1, 1, 0)), ("fake", "O", (0, 0, 1)))
 
 
 def plane_tables(lake: str) -> None:
     """A noun with an adjective of each class (two_shot), and half a group (published)."""
     items, splits = [], []
-    for adjective, kind, labels in WHOLE:
+    for adjective, kind, labels in COMPLETE_GROUPS:
         for number, label in enumerate(labels, 1):
-            said = ("dog", "animal", f"{adjective} animal")[number - 1]
+            conclusion = ("dog", "animal", f"{adjective} animal")[number - 1]
             items.append(
                 {
                     "item_id": f"{adjective}{number}",
@@ -213,7 +213,7 @@ def plane_tables(lake: str) -> None:
                     "class": kind,
                     "inference_type": number,
                     "premise": f"{adjective} dog",
-                    "conclusion": said,
+                    "conclusion": conclusion,
                     "label": label,
                     "edition": "clean",
                 }
@@ -226,7 +226,10 @@ def plane_tables(lake: str) -> None:
     write(
         lake,
         "plane_splits",
-        [{**dict(zip(names, own, strict=True)), "fold": "1", "edition": "clean"} for own in splits],
+        [
+            {**dict(zip(names, split, strict=True)), "fold": "1", "edition": "clean"}
+            for split in splits
+        ],
     )
 
 

@@ -28,9 +28,9 @@ def test_what_was_added_is_found(tmp_path):
     masked = Answer((-1.5, math.nan), (1, 0), "good", 0)
     cache.add({one: masked})
     cache.add({two: Answer((-3.0, -4.0), (2, 3))})
-    found = Cache(str(tmp_path), "model").lookup([one, two])
-    assert found[two] == Answer((-3.0, -4.0), (2, 3), None, -1)
-    assert repr(found[one]) == repr(masked)
+    cached = Cache(str(tmp_path), "model").lookup([one, two])
+    assert cached[two] == Answer((-3.0, -4.0), (2, 3), None, -1)
+    assert repr(cached[one]) == repr(masked)
     assert set(cache.lookup([two])) == {two}
     assert Cache(str(tmp_path), "another").lookup([one]) == {}
 

@@ -16,20 +16,29 @@ def settings(lake, *more):
     return conf.load(Settings, ["model=none", f"lake={lake}", *more])
 
 
-def asked(own):
-    items = load(own)
+def items_and_questions(prompt_settings):
+    items = load(prompt_settings)
     return items, questions(
-        items, read(own.prompt_file, own.task, own.templates, own.verbalisers), own
+        items,
+        read(
+            prompt_settings.prompt_file,
+            prompt_settings.task,
+            prompt_settings.templates,
+            prompt_settings.verbalisers,
+        ),
+        prompt_settings,
     )
 
 
 def test_two_examples_in_both_orders(prompt_lake):
-    own = settings(prompt_lake, "shots=2", "templates=internal", "verbalisers=good/poor")
-    items, found = asked(own)
+    prompt_settings = settings(
+        prompt_lake, "shots=2", "templates=internal", "verbalisers=good/poor"
+    )
+    items, prompt_questions = items_and_questions(prompt_settings)
     ids = items.rows["item_id"].to_pylist()
     texts = {
         question.order: (question.cloze.prefix, question.cloze.suffix)
-        for question in found
+        for question in prompt_questions
         if ids[question.item] == "tall2"
     }
     one = "A tall dog is a good example of a dog. "
@@ -38,33 +47,35 @@ def test_two_examples_in_both_orders(prompt_lake):
         "1,3": (f"{one}{three}A tall dog is a ", " example of a animal."),
         "3,1": (f"{three}{one}A tall dog is a ", " example of a animal."),
     }
-    assert {question.cloze.words for question in found} == {("poor", "good")}
+    assert {question.cloze.words for question in prompt_questions} == {("poor", "good")}
     assert (items.scheme, items.rows["gold"].to_pylist().count("entailed")) == ("two_shot", 6)
     # Nine items, two orders.
-    assert len(found) == 18
-    everything = asked(dataclasses.replace(own, templates=[], verbalisers=[]))[1]
+    assert len(prompt_questions) == 18
+    everything = items_and_questions(
+        dataclasses.replace(prompt_settings, templates=[], verbalisers=[])
+    )[1]
     assert len(everything) == 18 * 2 * 3
 
 
 def test_without_examples_each_item_once(prompt_lake):
-    own = settings(prompt_lake, "templates=external")
-    assert own.prompt_file == "plane_zero_shot"
-    items, found = asked(own)
-    assert len(found) == items.rows.num_rows == 9
-    assert {question.order for question in found} == {None}
-    assert found[0].cloze.prefix == "A black dog is a type of dog: "
-    assert (items.scheme, found[0].cloze.suffix) == ("zero_shot", ".")
+    prompt_settings = settings(prompt_lake, "templates=external")
+    assert prompt_settings.prompt_file == "plane_zero_shot"
+    items, prompt_questions = items_and_questions(prompt_settings)
+    assert len(prompt_questions) == items.rows.num_rows == 9
+    assert {question.order for question in prompt_questions} == {None}
+    assert prompt_questions[0].cloze.prefix == "A black dog is a type of dog: "
+    assert (items.scheme, prompt_questions[0].cloze.suffix) == ("zero_shot", ".")
 
 
 def test_groups_that_lack_an_item_are_no_examples(prompt_lake, caplog):
-    own = settings(prompt_lake, "shots=2", "scheme=published")
+    prompt_settings = settings(prompt_lake, "shots=2", "scheme=published")
     with caplog.at_level(logging.WARNING):
-        items, _ = asked(own)
+        items, _ = items_and_questions(prompt_settings)
     assert items.rows["item_id"].to_pylist() == ["black1", "black2", "black3"]
     assert items.rows["fold"].to_pylist() == ["published/1"] * 3
     assert "left out: 1 of 4 items" in caplog.text
     with pytest.raises(UserError, match="no group of edition clean, scheme one_it has all three"):
-        load(dataclasses.replace(own, scheme="one_it"))
+        load(dataclasses.replace(prompt_settings, scheme="one_it"))
 
 
 def test_what_is_not_there_is_told(prompt_lake):
@@ -80,16 +91,16 @@ def test_limit_takes_whole_groups_of_each_class(prompt_lake):
     items = load(settings(prompt_lake, "shots=2", "limit=1"))
     assert items.rows.num_rows == 9
     asp = settings(prompt_lake, "task=asp", "limit=1")
-    kept = [
+    limited_ids = [
         load(dataclasses.replace(asp, seed=seed)).rows["item_id"].to_pylist() for seed in range(9)
     ]
-    assert {len(own) for own in kept} == {2}
-    assert {tuple(own) for own in kept} > {tuple(kept[0])}
+    assert {len(ids) for ids in limited_ids} == {2}
+    assert {tuple(ids) for ids in limited_ids} > {tuple(limited_ids[0])}
 
 
 def test_asp_leaves_out_what_nobody_can_answer(prompt_lake):
-    own = settings(prompt_lake, "task=asp", "templates=conclude")
-    items, found = asked(own)
+    prompt_settings = settings(prompt_lake, "task=asp", "templates=conclude")
+    items, prompt_questions = items_and_questions(prompt_settings)
     rows = items.rows.select(["item_id", "fold", "test", "gold"]).to_pylist()
     assert [tuple(row.values()) for row in rows] == [
         ("e1", "entailment", "ordering", "entailment"),
@@ -97,40 +108,47 @@ def test_asp_leaves_out_what_nobody_can_answer(prompt_lake):
         ("d1", "degree", "booster", "entailment"),
         ("d2", "degree", "booster", "not_entailment"),
     ]
-    assert found[0].cloze.prefix.startswith(
+    assert prompt_questions[0].cloze.prefix.startswith(
         'Facts: The tea is scalding.\nConclusion: "The tea is h'
     )
-    assert (found[0].cloze.words, found[0].cloze.suffix) == (("True", "False"), "")
-    other = load(dataclasses.replace(own, tables=["degree"], variant="numbers"))
+    assert (prompt_questions[0].cloze.words, prompt_questions[0].cloze.suffix) == (
+        ("True", "False"),
+        "",
+    )
+    other = load(dataclasses.replace(prompt_settings, tables=["degree"], variant="numbers"))
     assert other.rows["item_id"].to_pylist() == ["d4"]
     with pytest.raises(UserError, match="variant=both: no rows"):
-        load(dataclasses.replace(own, variant="both"))
+        load(dataclasses.replace(prompt_settings, variant="both"))
 
 
 def test_content_free_prompts_keep_the_examples_or_do_not(prompt_lake):
-    own = settings(prompt_lake, "shots=2", "templates=internal", "verbalisers=good/poor")
-    assert asked(own)[1][0].free == ()
-    contextual = asked(dataclasses.replace(own, calibration="contextual"))[1][0]
-    shown = contextual.cloze.prefix.removesuffix("A black dog is a ")
-    assert contextual.free[0].prefix == f"{shown}A N/A is a "
+    prompt_settings = settings(
+        prompt_lake, "shots=2", "templates=internal", "verbalisers=good/poor"
+    )
+    assert items_and_questions(prompt_settings)[1][0].free == ()
+    contextual = items_and_questions(
+        dataclasses.replace(prompt_settings, calibration="contextual")
+    )[1][0]
+    examples_shown = contextual.cloze.prefix.removesuffix("A black dog is a ")
+    assert contextual.free[0].prefix == f"{examples_shown}A N/A is a "
     assert [cloze.suffix for cloze in contextual.free] == [
         " example of a N/A.",
         " example of a thing.",
         " example of a .",
     ]
-    domain = asked(dataclasses.replace(own, calibration="domain"))[1][0]
+    domain = items_and_questions(dataclasses.replace(prompt_settings, calibration="domain"))[1][0]
     assert domain.free[1].prefix == "A thing is a "
 
 
 def test_settings_that_cannot_be():
-    for more, told in (
+    for more, message in (
         (["shots=1"], "shots=1: expected 2"),
         (["task=asp", "shots=2"], "task=asp shots=2"),
         (["batch_size=0"], "batch_size=0"),
         (["templates=[a,a]"], "the same value twice"),
         (["tables=[]"], "expected entailment, degree or both"),
     ):
-        with pytest.raises(UserError, match=told):
+        with pytest.raises(UserError, match=message):
             settings("lake", *more)
 
 

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import conf
-from analysis import predictions
+from analysis.predictions import read_prompted
 from conf import UserError
 from etl.lake import arrow
 from tests.training import ranks
@@ -30,36 +30,36 @@ TWO_SHOT = ["shots=2", "templates=internal", "verbalisers=good/poor"]
 
 
 @pytest.fixture
-def asked(prompt_lake, tmp_path):
+def run_prompt(prompt_lake, tmp_path):
     """Runs a prompt of that model in a lake of its own; gives the result that was kept."""
 
     def run(model, *more, out="runs"):
         folder = tmp_path / out
         base = [f"model={model}", f"lake={prompt_lake}", f"out={folder}", "tracking=none"]
         settings = conf.load(Settings, [*base, f"cache={tmp_path / 'cache'}", *more])
-        before = set(folder.glob("*/result.json"))
+        earlier_results = set(folder.glob("*/result.json"))
         prompt(settings)
-        (kept,) = set(folder.glob("*/result.json")) - before
-        return json.loads(kept.read_text())
+        (result_file,) = set(folder.glob("*/result.json")) - earlier_results
+        return json.loads(result_file.read_text())
 
     run.__dict__.update(lake=prompt_lake, out=tmp_path / "runs")
     return run
 
 
 def rows(lake, run=None):
-    found = arrow.read(lake, "predictions").to_pylist()
-    return [row for row in found if run is None or row["run_id"] == run]
+    predictions = arrow.read(lake, "predictions").to_pylist()
+    return [row for row in predictions if run is None or row["run_id"] == run]
 
 
-def test_adept_is_asked_too(asked, gpt2, t5, adept_lake):
+def test_adept_is_asked_too(run_prompt, gpt2, t5, adept_lake):
     words = ["task=adept", "edition=published", "part=val", f"lake={adept_lake}"]
     words += ["predictions=false", "limit=6"]
     for model in (gpt2, t5):
-        result = asked(model, *words, "templates=[likely,happens]")
+        result = run_prompt(model, *words, "templates=[likely,happens]")
         assert result["prompts"] == 12
         assert {"majority", "accuracy", "accuracy_deviation", "macro_f1"} <= set(result["figures"])
     with pytest.raises(UserError, match=r"part=dev: .* there is test, train, val"):
-        asked(gpt2, *words, "part=dev")
+        run_prompt(gpt2, *words, "part=dev")
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -69,11 +69,11 @@ def test_every_settings_file_is_read(name):
     assert settings.shots == (2 if name in ("plane_prompt", "plane_prompt_demo") else 0)
 
 
-def test_two_shot_answers_are_in_the_lake(asked, bert, capsys):
-    result = asked(bert, *TWO_SHOT)
-    found = rows(asked.lake)
-    assert len(found) == 18
-    row = next(r for r in found if (r["item_id"], r["premise_order"]) == ("tall3", "2,1"))
+def test_two_shot_answers_are_in_the_lake(run_prompt, bert, capsys):
+    result = run_prompt(bert, *TWO_SHOT)
+    predictions = rows(run_prompt.lake)
+    assert len(predictions) == 18
+    row = next(r for r in predictions if (r["item_id"], r["premise_order"]) == ("tall3", "2,1"))
     assert (row["task"], row["scheme"], row["edition"], row["fold"]) == (
         "plane",
         "two_shot",
@@ -84,111 +84,119 @@ def test_two_shot_answers_are_in_the_lake(asked, bert, capsys):
     assert (row["gold"], row["model"], row["table_version"]) == ("not entailed", bert, 0)
     # The first token is one of the words, or no answer; the scores choose among the words.
     words = {"good": "entailed", "poor": "not entailed"}
-    assert all(r["predicted"] == words.get(r["text"]) for r in found)
-    assert all(len(r["scores"]) == 2 and max(r["scores"]) < 0 for r in found)
-    table = predictions.read_prompted(asked.lake, result["run_id"])
+    assert all(r["predicted"] == words.get(r["text"]) for r in predictions)
+    assert all(len(r["scores"]) == 2 and max(r["scores"]) < 0 for r in predictions)
+    table = read_prompted(run_prompt.lake, result["run_id"])
     expected = class_table(cells(table, "restricted")).to_pylist()
-    shown = capsys.readouterr().out
-    for own in expected:
-        assert result["figures"][f"restricted/f1/{own['row']}"] == own["mean"]
-        assert f"| {own['row']} |" in shown
-    assert "| class | first token | restricted choice | always entailed |" in shown
+    printed = capsys.readouterr().out
+    for class_row in expected:
+        assert result["figures"][f"restricted/f1/{class_row['row']}"] == class_row["mean"]
+        assert f"| {class_row['row']} |" in printed
+    assert "| class | first token | restricted choice | always entailed |" in printed
     assert result["figures"]["always/f1/I"] == 1.0
 
 
-def test_asked_again_nothing_is_computed(asked, bert, caplog, capsys):
-    first = asked(bert, *TWO_SHOT)
-    shown = capsys.readouterr().out
+def test_asked_again_nothing_is_computed(run_prompt, bert, caplog, capsys):
+    first = run_prompt(bert, *TWO_SHOT)
+    printed = capsys.readouterr().out
     assert (first["prompts"], first["forward"]) == (18, 18)
     with caplog.at_level(logging.INFO), pytest.raises(ValueError, match="not enough values"):
-        asked(bert, *TWO_SHOT)  # no new result: the run is finished
+        run_prompt(bert, *TWO_SHOT)  # no new result: the run is finished
     assert "not run again" in caplog.text
-    assert capsys.readouterr().out == shown
-    assert len(rows(asked.lake)) == 18
+    assert capsys.readouterr().out == printed
+    assert len(rows(run_prompt.lake)) == 18
     # Another run of the same questions: from the cache, without the weights.
     caplog.clear()
     with caplog.at_level(logging.INFO), pytest.MonkeyPatch.context() as patch:
         patch.setattr(Masked, "load", lambda *_: pytest.fail("weights were read"))
-        again = asked(bert, *TWO_SHOT, "predictions=false", out="elsewhere")
+        again = run_prompt(bert, *TWO_SHOT, "predictions=false", out="elsewhere")
     assert (again["prompts"], again["forward"]) == (18, 0)
     assert "18 prompts, 18 answered before, 0 to compute" in caplog.text
     assert again["figures"] == {k: v for k, v in first["figures"].items() if "second" not in k}
     # More questions: only those are computed.
-    more = asked(bert, "shots=2", "templates=internal")
+    more = run_prompt(bert, "shots=2", "templates=internal")
     assert (more["prompts"], more["forward"]) == (54, 36)
 
 
-def test_another_version_of_a_prompt_is_asked_anew(asked, bert, tmp_path):
-    own = tmp_path / "own.yaml"
+def test_another_version_of_a_prompt_is_asked_anew(run_prompt, bert, tmp_path):
+    prompt_file = tmp_path / "own.yaml"
     text = (conf.ROOT / "conf" / "prompts" / "plane.yaml").read_text()
-    own.write_text(text)
-    assert asked(bert, f"prompts={own}", "templates=internal")["forward"] == 27
-    own.write_text(text.replace("version: 1", "version: 2"))
-    assert asked(bert, f"prompts={own}", "templates=internal")["forward"] == 27
-    assert {row["prompt"] for row in rows(asked.lake)} == {"plane/internal@1", "plane/internal@2"}
+    prompt_file.write_text(text)
+    assert run_prompt(bert, f"prompts={prompt_file}", "templates=internal")["forward"] == 27
+    prompt_file.write_text(text.replace("version: 1", "version: 2"))
+    assert run_prompt(bert, f"prompts={prompt_file}", "templates=internal")["forward"] == 27
+    assert {row["prompt"] for row in rows(run_prompt.lake)} == {
+        "plane/internal@1",
+        "plane/internal@2",
+    }
 
 
-def test_other_weights_in_the_same_folder_are_asked_anew(asked, bert, tmp_path):
+def test_other_weights_in_the_same_folder_are_asked_anew(run_prompt, bert, tmp_path):
     from transformers import BertForMaskedLM
 
     folder = tmp_path / "model"
     shutil.copytree(bert, folder)
-    first = asked(str(folder), "templates=internal", "verbalisers=conversion")
+    first = run_prompt(str(folder), "templates=internal", "verbalisers=conversion")
     model = BertForMaskedLM.from_pretrained(folder)
     model.cls.predictions.bias.data[5:] += 1.0
     model.save_pretrained(folder)
-    again = asked(str(folder), "templates=internal", "verbalisers=conversion")
+    again = run_prompt(str(folder), "templates=internal", "verbalisers=conversion")
     assert first["forward"] == again["forward"] == 9
     assert first["run_id"] != again["run_id"]
 
 
-def test_a_killed_run_goes_on(asked, bert, monkeypatch, tmp_path):
-    alone = asked(bert, *TWO_SHOT, "cache=none", out="alone")
+def test_a_killed_run_goes_on(run_prompt, bert, monkeypatch, tmp_path):
+    alone = run_prompt(bert, *TWO_SHOT, "cache=none", out="alone")
     score = Masked.score
-    done: list[object] = []
+    answered_batches: list[object] = []
 
     def killed(self, encoded):
         # What was computed lies in the cache before the end, one file a batch.
-        assert len(list((tmp_path / "cache").rglob("*.parquet"))) == len(done)
-        if len(done) == 3:
+        assert len(list((tmp_path / "cache").rglob("*.parquet"))) == len(answered_batches)
+        if len(answered_batches) == 3:
             raise KeyboardInterrupt
-        done.append(len(encoded))
+        answered_batches.append(len(encoded))
         return score(self, encoded)
 
     monkeypatch.setattr(job, "_KEEP_EVERY", -1.0)
     monkeypatch.setattr(Masked, "score", killed)
     with pytest.raises(KeyboardInterrupt):
-        asked(bert, *TWO_SHOT, "batch_size=4")
-    assert not list(asked.out.glob("*/result.json"))
+        run_prompt(bert, *TWO_SHOT, "batch_size=4")
+    assert not list(run_prompt.out.glob("*/result.json"))
     monkeypatch.setattr(Masked, "score", score)
-    result = asked(bert, *TWO_SHOT, "batch_size=4")
+    result = run_prompt(bert, *TWO_SHOT, "batch_size=4")
     assert (result["prompts"], result["forward"]) == (18, 6)
     for name, value in alone["figures"].items():
         if "second" not in name:
             assert result["figures"][name] == pytest.approx(value)
-    assert len(rows(asked.lake, result["run_id"])) == 18
+    assert len(rows(run_prompt.lake, result["run_id"])) == 18
 
 
-def test_words_of_the_conversion_table_that_split_are_told(asked, bert, caplog):
+def test_words_of_the_conversion_table_that_split_are_told(run_prompt, bert, caplog):
     with caplog.at_level(logging.WARNING):
-        asked(bert)
+        run_prompt(bert)
     assert "plane_zero_shot/internal@1, conversion: 8 words that are not one token" in caplog.text
-    assert {row["scheme"] for row in rows(asked.lake)} == {"zero_shot"}
-    assert {row["premise_order"] for row in rows(asked.lake)} == {None}
+    assert {row["scheme"] for row in rows(run_prompt.lake)} == {"zero_shot"}
+    assert {row["premise_order"] for row in rows(run_prompt.lake)} == {None}
 
 
-def test_calibration_divides_by_the_answer_without_content(asked, bert, tmp_path):
+def test_calibration_divides_by_the_answer_without_content(run_prompt, bert, tmp_path):
     file = tmp_path / "own.yaml"
     text = (conf.ROOT / "conf" / "prompts" / "plane.yaml").read_text()
     file.write_text(text.replace('["N/A", thing, ""]', '["dog"]'))
-    own = [f"prompts={file}", "shots=0", "templates=internal", "verbalisers=good/poor"]
-    plain = asked(bert, *own)
-    divided = asked(bert, *own, "calibration=contextual")
+    words = [f"prompts={file}", "shots=0", "templates=internal", "verbalisers=good/poor"]
+    plain = run_prompt(bert, *words)
+    divided = run_prompt(bert, *words, "calibration=contextual")
     assert (divided["prompts"], divided["forward"]) == (10, 1)
-    before = {row["item_id"]: row["scores"] for row in rows(asked.lake, plain["run_id"])}
+    earlier_scores = {
+        row["item_id"]: row["scores"] for row in rows(run_prompt.lake, plain["run_id"])
+    }
     shifts = {
-        tuple(round(a - b, 5) for a, b in zip(before[row["item_id"]], row["scores"], strict=True))
-        for row in rows(asked.lake, divided["run_id"])
+        tuple(
+            round(a - b, 5)
+            for a, b in zip(earlier_scores[row["item_id"]], row["scores"], strict=True)
+        )
+        for row in rows(run_prompt.lake, divided["run_id"])
     }
     # All items have one prior, of which both words are less probable than 1.
     ((no, yes),) = shifts
@@ -197,85 +205,105 @@ def test_calibration_divides_by_the_answer_without_content(asked, bert, tmp_path
 
 
 @pytest.mark.parametrize("name", ["gpt2", "t5"])
-def test_generative_models_answer_asp(asked, name, request, capsys):
-    result = asked(request.getfixturevalue(name), "task=asp")
-    found = rows(asked.lake)
-    assert len(found) == 4 * 5
-    assert {row["scheme"] for row in found} == {"zero_shot"}
-    assert {row["fold"] for row in found} == {"entailment", "degree"}
-    for row in found:
+def test_generative_models_answer_asp(run_prompt, name, request, capsys):
+    result = run_prompt(request.getfixturevalue(name), "task=asp")
+    predictions = rows(run_prompt.lake)
+    assert len(predictions) == 4 * 5
+    assert {row["scheme"] for row in predictions} == {"zero_shot"}
+    assert {row["fold"] for row in predictions} == {"entailment", "degree"}
+    for row in predictions:
         labels = ("entailment", "not_entailment")
         assert row["predicted"] == labels[row["scores"][1] > row["scores"][0]]
         assert row["text"] is None
     figures = result["figures"]
     assert figures["majority/degree.booster"] == 0.5
-    right = [row["gold"] == row["predicted"] for row in found if row["fold"] == "degree"]
+    right = [row["gold"] == row["predicted"] for row in predictions if row["fold"] == "degree"]
     assert figures["accuracy/degree.booster"] == pytest.approx(sum(right) / len(right))
     assert "| degree | booster | 2 | 5 |" in capsys.readouterr().out
 
 
-def test_length_normalised_scores_are_those_a_token(asked, gpt2):
-    own = ["templates=external", "prompts=plane", "verbalisers=positive/negative"]
-    each = asked(gpt2, *own)
-    whole = asked(gpt2, *own, "length_normalised=false")
-    assert whole["forward"] == 0
-    pairs = zip(rows(asked.lake, each["run_id"]), rows(asked.lake, whole["run_id"]), strict=True)
+def test_length_normalised_scores_are_those_a_token(run_prompt, gpt2):
+    words = ["templates=external", "prompts=plane", "verbalisers=positive/negative"]
+    each = run_prompt(gpt2, *words)
+    unnormalised = run_prompt(gpt2, *words, "length_normalised=false")
+    assert unnormalised["forward"] == 0
+    pairs = zip(
+        rows(run_prompt.lake, each["run_id"]),
+        rows(run_prompt.lake, unnormalised["run_id"]),
+        strict=True,
+    )
     for one, other in pairs:
         ratios = [b / a for a, b in zip(one["scores"], other["scores"], strict=True)]
         assert ratios == [pytest.approx(round(ratio)) for ratio in ratios]
         assert min(ratios) > 1
 
 
-def test_a_run_is_tracked(asked, bert, tmp_path, empty_store):
+def test_a_run_is_tracked(run_prompt, bert, tmp_path, empty_store):
     from mlflow import MlflowClient
 
     store = f"sqlite:///{shutil.copy(empty_store, tmp_path)}"
-    result = asked(bert, *TWO_SHOT, f"tracking={store}")
+    result = run_prompt(bert, *TWO_SHOT, f"tracking={store}")
     client = MlflowClient(tracking_uri=store)
     run = client.get_run(result["run_id"])
     assert (run.data.tags["job"], run.info.status) == ("prompt", "FINISHED")
-    wanted = {"task.name": "plane", "model_name": bert, "kind": "masked", "prompts": "plane@1"}
-    wanted |= {"task.scheme": "two_shot", "shots": "2", "questions": "18", "calibration": "none"}
-    assert wanted.items() <= run.data.params.items()
+    expected_params = {
+        "task.name": "plane",
+        "model_name": bert,
+        "kind": "masked",
+        "prompts": "plane@1",
+    }
+    expected_params |= {
+        "task.scheme": "two_shot",
+        "shots": "2",
+        "questions": "18",
+        "calibration": "none",
+    }
+    assert expected_params.items() <= run.data.params.items()
     assert run.data.metrics["first/f1/average"] == result["figures"]["first/f1/average"]
     assert run.data.metrics["prompts_per_second"] > 0
     names = {file.path for file in client.list_artifacts(result["run_id"])}
     assert {"predictions.parquet", "prompts.yaml", "settings.yaml", "table.md"} <= names
-    inputs = {own.dataset.name: own.dataset.digest for own in run.inputs.dataset_inputs}
+    inputs = {
+        table_input.dataset.name: table_input.dataset.digest
+        for table_input in run.inputs.dataset_inputs
+    }
     assert inputs == {"plane_items/clean": "version 0", "plane_splits/clean": "version 0"}
 
 
-def test_mistakes_are_told_before_weights_are_read(asked, bert, monkeypatch):
+def test_mistakes_are_told_before_weights_are_read(run_prompt, bert, monkeypatch):
     monkeypatch.setattr(Masked, "load", lambda *_: pytest.fail("weights were read"))
     with pytest.raises(UserError, match="prompts=plne: expected a YAML file"):
-        asked(bert, "prompts=plne")
+        run_prompt(bert, "prompts=plne")
     with pytest.raises(UserError, match="scheme=strict"):
-        asked(bert, "scheme=strict")
+        run_prompt(bert, "scheme=strict")
     with pytest.raises(UserError, match="no such folder"):
-        asked("./nowhere")
+        run_prompt("./nowhere")
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(UserError, match="split_model=true with 2 processes"):
-        asked(bert, "split_model=true")
+        run_prompt(bert, "split_model=true")
 
 
 @pytest.mark.slow
-def test_two_processes_answer_as_one(asked, bert, tmp_path):
-    alone = asked(bert, *TWO_SHOT, "cache=none")
+def test_two_processes_answer_as_one(run_prompt, bert, tmp_path):
+    alone = run_prompt(bert, *TWO_SHOT, "cache=none")
     out = tmp_path / "two"
-    words = [*TWO_SHOT, f"model={bert}", f"lake={asked.lake}", f"out={out}", "tracking=none"]
+    words = [*TWO_SHOT, f"model={bert}", f"lake={run_prompt.lake}", f"out={out}", "tracking=none"]
     ranks.finish([*words, "batch_size=4", "cache=none"], 2, "prompt", tmp_path)
     # The first speaks for both.
     assert "| average |" in (tmp_path / "0").read_text()
     assert not (tmp_path / "1").read_text()
     (one,), (two,) = (
         [pq.read_table(path) for path in folder.glob("*/predictions.parquet")]
-        for folder in (asked.out, out)
+        for folder in (run_prompt.out, out)
     )
     assert two.select(["item_id", "premise_order", "predicted"]).equals(
         one.select(["item_id", "premise_order", "predicted"])
     )
-    flat = [[score for own in table["scores"].to_pylist() for score in own] for table in (one, two)]
+    flat = [
+        [score for row_scores in table["scores"].to_pylist() for score in row_scores]
+        for table in (one, two)
+    ]
     assert flat[1] == pytest.approx(flat[0], abs=1e-5)
     assert alone["forward"] == 18
     # The same run, by the same settings and contents: its rows are there once.
-    assert len(rows(asked.lake)) == 18
+    assert len(rows(run_prompt.lake)) == 18

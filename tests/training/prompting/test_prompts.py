@@ -7,7 +7,7 @@ from conf import UserError
 from training.prompting.prompts import read
 
 FILES = sorted((conf.ROOT / "conf" / "prompts").glob("*.yaml"))
-OWN = """
+PROMPT_FILE = """
 id: own
 version: 3
 task: plane
@@ -22,29 +22,29 @@ content_free: [N/A, ""]
 """
 
 
-def own(tmp_path, old="", new=""):
-    assert old in OWN
+def write_prompts(tmp_path, old="", new=""):
+    assert old in PROMPT_FILE
     path = tmp_path / "own.yaml"
-    path.write_text(OWN.replace(old, new) if old else OWN)
+    path.write_text(PROMPT_FILE.replace(old, new) if old else PROMPT_FILE)
     return str(path)
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_every_file_of_ours_is_read(file):
     task = file.stem.split("_")[0]
-    found = read(file.stem, task)
-    assert found.name == file.stem
-    assert all(prompt.name.startswith(f"{file.stem}/") for prompt in found.prompts)
+    prompts = read(file.stem, task)
+    assert prompts.name == file.stem
+    assert all(prompt.name.startswith(f"{file.stem}/") for prompt in prompts.prompts)
 
 
 def test_the_papers_templates_and_words():
-    found = read("plane", "plane")
+    prompts = read("plane", "plane")
     fields = {"premise": "big car", "conclusion": "big vehicle"}
-    assert [prompt.around(fields) for prompt in found.prompts] == [
+    assert [prompt.around(fields) for prompt in prompts.prompts] == [
         ("A big car is a ", " example of a big vehicle."),
         ("A big car is a type of big vehicle: ", "."),
     ]
-    names = [verbaliser.name for verbaliser in found.prompts[0].verbalisers]
+    names = [verbaliser.name for verbaliser in prompts.prompts[0].verbalisers]
     assert names == ["good/poor", "true/false", "positive/negative"]
     conversion = read("plane_zero_shot", "plane").prompts[0].verbalisers[0]
     assert [len(words) for words in conversion.words] == [8, 8]
@@ -53,22 +53,22 @@ def test_the_papers_templates_and_words():
 
 
 def test_words_stay_text_and_labels_have_an_order(tmp_path):
-    found = read(own(tmp_path), "plane")
-    so, yes = found.prompts[0].verbalisers
-    assert (so.words, yes.words) == ((("not",), ("so", "thus")), (("no",), ("yes",)))
-    assert [found.prompts[1].verbalisers[0].name] == ["yes/no"]
-    assert found.prompts[1].name == "own/other@3"
-    assert found.content_free == ("N/A", "")
+    prompts = read(write_prompts(tmp_path), "plane")
+    so_verbaliser, yes = prompts.prompts[0].verbalisers
+    assert (so_verbaliser.words, yes.words) == ((("not",), ("so", "thus")), (("no",), ("yes",)))
+    assert [prompts.prompts[1].verbalisers[0].name] == ["yes/no"]
+    assert prompts.prompts[1].name == "own/other@3"
+    assert prompts.content_free == ("N/A", "")
 
 
 def test_braces_of_an_item_are_its_own(tmp_path):
-    prompt = read(own(tmp_path), "plane").prompts[0]
+    prompt = read(write_prompts(tmp_path), "plane").prompts[0]
     fields = {"premise": "{answer} {conclusion}", "conclusion": "b"}
     assert prompt.around(fields) == ("A {answer} {conclusion} is ", " a b.")
 
 
 def test_some_of_a_file(tmp_path):
-    path = own(tmp_path)
+    path = write_prompts(tmp_path)
     (prompt,) = read(path, "plane", templates=["plain"], verbalisers=["yes/no"]).prompts
     assert (prompt.name, [v.name for v in prompt.verbalisers]) == ("own/plain@3", ["yes/no"])
     with pytest.raises(UserError, match=r"templates=wide: not in .*; there is plain, other"):
@@ -78,7 +78,7 @@ def test_some_of_a_file(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "message"),
     [
         ("version: 3", "version: three", "version three: expected a whole number"),
         ("source: this test\n", "", "expected the keys id, version"),
@@ -94,14 +94,14 @@ def test_some_of_a_file(tmp_path):
         ("verbalisers:\n", "verbalisers: [\n", "not YAML"),
     ],
 )
-def test_a_broken_file_is_told(tmp_path, old, new, told):
+def test_a_broken_file_is_told(tmp_path, old, new, message):
     with pytest.raises(UserError) as error:
-        read(own(tmp_path, old, new), "plane")
-    assert told in str(error.value)
+        read(write_prompts(tmp_path, old, new), "plane")
+    assert message in str(error.value)
     assert "own.yaml" in str(error.value)
 
 
 def test_no_such_file():
-    told = r"prompts=nothing: .* one of adept, asp, plane, plane_zero_shot"
-    with pytest.raises(UserError, match=told):
+    message = r"prompts=nothing: .* one of adept, asp, plane, plane_zero_shot"
+    with pytest.raises(UserError, match=message):
         read("nothing", "plane")

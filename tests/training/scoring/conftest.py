@@ -39,7 +39,7 @@ def make(tmp_path_factory: pytest.TempPathFactory, tiny_encoder: str) -> Make:
         AutoTokenizer,
     )
 
-    def made(order: Sequence[str], *, seed: int = 0, trained: Trained | None = None) -> str:
+    def write_model(order: Sequence[str], *, seed: int = 0, trained: Trained | None = None) -> str:
         folder = tmp_path_factory.mktemp("classifier")
         config = AutoConfig.from_pretrained(tiny_encoder, num_labels=len(order))
         config.id2label = dict(enumerate(order))
@@ -55,7 +55,7 @@ def make(tmp_path_factory: pytest.TempPathFactory, tiny_encoder: str) -> Make:
             trained.write(folder)
         return os.fspath(folder)
 
-    return made
+    return write_model
 
 
 def record(task: dict[str, Any], dataset: str, labels: Sequence[str], **more: Any) -> Trained:

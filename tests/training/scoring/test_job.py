@@ -49,7 +49,7 @@ def place(tmp_path_factory, rows_of_tasks, models, empty_store):
     folder = tmp_path_factory.mktemp("matrix")
     shutil.copy(empty_store, folder)
     shutil.copytree(rows_of_tasks, folder / "lake")
-    own = settings(
+    scoring_settings = settings(
         folder / "lake",
         f"models=[{','.join(models.values())}]",
         "tasks=[adept,plane]",
@@ -57,12 +57,12 @@ def place(tmp_path_factory, rows_of_tasks, models, empty_store):
         f"out={folder / 'out'}",
         f"tracking=sqlite:///{folder / 'mlflow.db'}",
     )
-    score(own)
+    score(scoring_settings)
     paths = sorted(folder.glob("out/*/result.json"))
-    before = {path: (path.stat().st_mtime_ns, path.read_text()) for path in paths}
+    earlier_files = {path: (path.stat().st_mtime_ns, path.read_text()) for path in paths}
     paths[0].unlink()
-    score(own)
-    return folder, before
+    score(scoring_settings)
+    return folder, earlier_files
 
 
 @pytest.fixture(scope="module")
@@ -76,14 +76,16 @@ def of(rows, model, task):
 
 @pytest.mark.slow
 def test_every_cell_is_scored_once(place, rows):
-    folder, before = place
-    assert set(folder.glob("out/*/result.json")) == set(before)
-    assert len(before) == 6
-    killed, *others = before
-    assert [path.stat().st_mtime_ns for path in others] == [before[path][0] for path in others]
-    assert killed.stat().st_mtime_ns > before[killed][0]
+    folder, earlier_files = place
+    assert set(folder.glob("out/*/result.json")) == set(earlier_files)
+    assert len(earlier_files) == 6
+    killed, *other_paths = earlier_files
+    assert [path.stat().st_mtime_ns for path in other_paths] == [
+        earlier_files[path][0] for path in other_paths
+    ]
+    assert killed.stat().st_mtime_ns > earlier_files[killed][0]
     # What was scored again is the same, in the same run.
-    first, second = json.loads(before[killed][1]), json.loads(killed.read_text())
+    first, second = json.loads(earlier_files[killed][1]), json.loads(killed.read_text())
     assert {**first, "seconds": 0} == {**second, "seconds": 0}
     # 4 rows of ADEPT and 9 of PLANE for each of three models, none of them twice.
     assert rows.num_rows == 3 * (4 + 9)
@@ -93,9 +95,9 @@ def test_predictions_are_in_the_words_of_the_task(rows, models):
     for model in models.values():
         assert {r["predicted"] for r in of(rows, model, "plane")} <= set(PLANE)
         assert {r["predicted"] for r in of(rows, model, "adept_5")} <= set(ADEPT)
-    own = of(rows, models["nli"], "plane")
-    assert {r["text"] for r in own} <= set(NLI)
-    for row in own:
+    plane_rows = of(rows, models["nli"], "plane")
+    assert {r["text"] for r in plane_rows} <= set(NLI)
+    for row in plane_rows:
         assert NLI[int(np.argmax(row["scores"]))] == row["text"]
         assert (row["predicted"] == "entailed") == (row["text"] == "entailment")
     for row in of(rows, models["plane"], "adept_5"):
@@ -133,17 +135,17 @@ def test_cells_are_runs_below_one(place, models):
     }
     children = [run for run in runs if run is not parent]
     assert len(children) == 6
-    (own,) = [
+    (cell_run,) = [
         run
         for run in children
         if (run.data.params["task.name"], run.data.params["model_name"])
         == ("plane", models["adept"])
     ]
-    assert own.data.params["trained_on"] == "adept_5"
-    assert own.data.params["form"] == "change"
-    assert own.data.params["reading.impossible"] == "not entailed"
-    assert "final/test/accuracy" in own.data.metrics
-    assert {d.dataset.name for d in own.inputs.dataset_inputs} == {
+    assert cell_run.data.params["trained_on"] == "adept_5"
+    assert cell_run.data.params["form"] == "change"
+    assert cell_run.data.params["reading.impossible"] == "not entailed"
+    assert "final/test/accuracy" in cell_run.data.metrics
+    assert {d.dataset.name for d in cell_run.inputs.dataset_inputs} == {
         "plane_items/published",
         "plane_splits/published",
     }
@@ -152,7 +154,7 @@ def test_cells_are_runs_below_one(place, models):
 def test_a_limited_cell_and_its_predictions_later(rows_of_tasks, models, tmp_path):
     lake = tmp_path / "lake"
     shutil.copytree(rows_of_tasks, lake)
-    own = settings(
+    scoring_settings = settings(
         lake,
         f"model={models['nli']}",
         "tasks=[plane]",
@@ -161,18 +163,18 @@ def test_a_limited_cell_and_its_predictions_later(rows_of_tasks, models, tmp_pat
         "tracking=none",
         "predictions=false",
     )
-    score(own)
+    score(scoring_settings)
     (path,) = (tmp_path / "out").glob("*/result.json")
     (result,) = results(tmp_path / "out")
     assert (result["rows"], result["run_id"]) == (3, f"local-{path.parent.name}")
     assert "predictions" not in arrow.tables(str(lake))
     # The cell is finished, and not scored again; now its predictions are wanted.
-    before = path.stat().st_mtime_ns
+    written_at = path.stat().st_mtime_ns
     for _ in range(2):
-        score(conf.replaced(own, {"predictions": True}))
+        score(conf.replaced(scoring_settings, {"predictions": True}))
         assert arrow.read(str(lake), "predictions").num_rows == 3
-    assert path.stat().st_mtime_ns == before
-    wider = prepare(conf.replaced(own, {"limit": 4}))[0]
+    assert path.stat().st_mtime_ns == written_at
+    wider = prepare(conf.replaced(scoring_settings, {"limit": 4}))[0]
     assert not wider[0].folder.exists()
 
 
@@ -192,8 +194,13 @@ def test_the_order_of_foreign_classes_does_not_matter(adept_lake, make, models, 
             )
         )
         (path,) = (tmp_path / str(at)).glob("*/predictions.parquet")
-        found = pq.read_table(path)
-        answers.append((found.column("text").to_pylist(), found.column("scores").to_pylist()))
+        prediction_rows = pq.read_table(path)
+        answers.append(
+            (
+                prediction_rows.column("text").to_pylist(),
+                prediction_rows.column("scores").to_pylist(),
+            )
+        )
     assert answers[0][0] == answers[1][0] == answers[2][0]
     assert np.allclose(answers[0][1], answers[2][1])
     assert len(set(answers[0][0])) > 1
@@ -210,7 +217,7 @@ def test_a_limit_of_training_is_for_its_own_task(place):
 
 def test_scores_of_a_model_on_its_own_task_are_those_of_training(adept_lake, tuned, tmp_path):
     (trained,) = results(tuned / "out")
-    own = settings(
+    scoring_settings = settings(
         adept_lake,
         "model=models:/adept/1",
         f"tracking=sqlite:///{tuned / 'mlflow.db'}",
@@ -219,7 +226,7 @@ def test_scores_of_a_model_on_its_own_task_are_those_of_training(adept_lake, tun
         "predictions=false",
         f"out={tmp_path}",
     )
-    score(own)
+    score(scoring_settings)
     (scored,) = results(tmp_path)
     for name in ("accuracy", "macro_f1", "majority"):
         assert scored["figures"][name] == pytest.approx(trained["figures"][f"test/{name}"])
@@ -230,7 +237,7 @@ def test_sygns_is_scored_by_what_it_writes(rows_of_tasks, models, tmp_path, caps
     data = seq2seq.Seq2SeqLearner(dataset, Seq2Seq(architecture="gru", size="tiny"))
     model = data.model(0)
     seq2seq.save(tmp_path / "sygns", model, data.vocabularies)
-    own = settings(
+    scoring_settings = settings(
         rows_of_tasks,
         f"models=[{tmp_path / 'sygns'},{models['nli']}]",
         "tasks=[sygns,plane]",
@@ -240,10 +247,10 @@ def test_sygns_is_scored_by_what_it_writes(rows_of_tasks, models, tmp_path, caps
         f"out={tmp_path / 'out'}",
         "batch_size=3",
     )
-    score(own)
-    told = capsys.readouterr().out
-    assert f"{tmp_path / 'sygns'} on plane: not defined. SyGNS asks for a meaning" in told
-    assert f"{models['nli']} on sygns: not defined." in told
+    score(scoring_settings)
+    printed = capsys.readouterr().out
+    assert f"{tmp_path / 'sygns'} on plane: not defined. SyGNS asks for a meaning" in printed
+    assert f"{models['nli']} on sygns: not defined." in printed
     (cell,) = [r for r in results(tmp_path / "out") if r["key"] == "sygns"]
     every = [pq.read_table(path) for path in (tmp_path / "out").glob("*/predictions.parquet")]
     (rows,) = [t.to_pylist() for t in every if t.column("task")[0].as_py() == "sygns_fol"]
@@ -272,10 +279,10 @@ def test_one_model_shows_its_tables(rows_of_tasks, models, tmp_path, capsys):
             f"out={tmp_path}",
         )
     )
-    told = capsys.readouterr().out
-    assert "F1 by class (a third label apart" in told
-    assert "The model's own answers by test and gold label" in told
-    assert "| degree.ordering |" in told
+    printed = capsys.readouterr().out
+    assert "F1 by class (a third label apart" in printed
+    assert "The model's own answers by test and gold label" in printed
+    assert "| degree.ordering |" in printed
 
 
 @pytest.mark.parametrize(
@@ -324,5 +331,7 @@ def test_what_is_missing_is_told_before_work(rows_of_tasks, models, tmp_path):
 
 def test_the_settings_files_are_read(tmp_path):
     for name in ("plane_score", "asp_score", "transfer"):
-        own = conf.load(Settings, [str(conf.ROOT / "conf/training" / f"{name}.yaml"), "model=x"])
-        assert set(own.tasks) == set(own.task)
+        scoring_settings = conf.load(
+            Settings, [str(conf.ROOT / "conf/training" / f"{name}.yaml"), "model=x"]
+        )
+        assert set(scoring_settings.tasks) == set(scoring_settings.task)

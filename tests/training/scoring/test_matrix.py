@@ -41,8 +41,8 @@ def nli(pairs):
     """(gold, own label) of a model of three labels, read as PLANE's two."""
     says = {"entailment": "entailed"}
     return rows(
-        [(gold, says.get(own, "not entailed")) for gold, own in pairs],
-        texts=[own for _, own in pairs],
+        [(gold, says.get(label, "not entailed")) for gold, label in pairs],
+        texts=[label for _, label in pairs],
     )
 
 
@@ -58,15 +58,19 @@ def test_a_cell_stands_beside_its_majority():
 
 
 def test_more_than_two_labels_are_scored_two_ways():
-    own, two = matrix.matrix(rows(ADEPT, task="adept_5")).to_pylist()
-    assert (own["answers"], own["accuracy"], own["majority"]) == (TASK_LABELS, 0.75, 0.75)
+    task_cell, two = matrix.matrix(rows(ADEPT, task="adept_5")).to_pylist()
+    assert (task_cell["answers"], task_cell["accuracy"], task_cell["majority"]) == (
+        TASK_LABELS,
+        0.75,
+        0.75,
+    )
     # Impossible for less likely is right where only "does not hold" is asked.
     assert (two["answers"], two["accuracy"], two["classes"]) == (TWO_WAY, 1.0, 2)
 
 
 def test_labels_that_are_none_of_ours_have_no_second_row():
-    found = matrix.matrix(rows([("a", "b"), ("b", "b"), ("c", "c")], task="pairs_x"))
-    assert found.column("answers").to_pylist() == [TASK_LABELS]
+    cells = matrix.matrix(rows([("a", "b"), ("b", "b"), ("c", "c")], task="pairs_x"))
+    assert cells.column("answers").to_pylist() == [TASK_LABELS]
 
 
 def test_generated_texts_are_right_or_wrong():
@@ -89,20 +93,20 @@ def test_the_grid_has_models_by_tasks():
         rows([("entailed", "not entailed"), ("not entailed", "entailed")], model="b", run="3"),
     ]
     cells = matrix.matrix(pa.concat_tables(every))
-    found = matrix.grid(cells, names={"a": "ADEPT"})
-    assert found.column_names == [
+    grid_rows = matrix.grid(cells, names={"a": "ADEPT"})
+    assert grid_rows.column_names == [
         "trained_on",
         "plane published 1",
         "adept_5 random",
         "adept_5 random, two-way",
     ]
-    assert found.column("trained_on").to_pylist() == ["ADEPT", "b", "majority"]
-    column = found.column("plane published 1").to_pylist()
+    assert grid_rows.column("trained_on").to_pylist() == ["ADEPT", "b", "majority"]
+    column = grid_rows.column("plane published 1").to_pylist()
     assert column[0].startswith("50.0 (")
     assert column[1].startswith("0.0 (0.0–")
     assert column[2] == "50.0"
-    assert found.column("adept_5 random").to_pylist()[1] is None
-    assert "| b | 0.0 (0.0–65.8) | – | – |" in markdown(found)
+    assert grid_rows.column("adept_5 random").to_pylist()[1] is None
+    assert "| b | 0.0 (0.0–65.8) | – | – |" in markdown(grid_rows)
     only = matrix.grid(cells, "macro_f1")
     assert only.column("trained_on").to_pylist() == ["a", "b"]
 
@@ -126,8 +130,8 @@ def test_the_third_label_stands_apart():
         ("not entailed", "neutral"),
         ("not entailed", "contradiction"),
     ]
-    found = matrix.answers_by_group(nli(pairs), {"0": "I", "1": "I", "2": "S", "3": "S"})
-    shares = {(r["group"], r["gold"], r["answer"]): r["share"] for r in found.to_pylist()}
+    label_shares = matrix.answers_by_group(nli(pairs), {"0": "I", "1": "I", "2": "S", "3": "S"})
+    shares = {(r["group"], r["gold"], r["answer"]): r["share"] for r in label_shares.to_pylist()}
     assert shares["I", "entailed", "neutral"] == 0.5
     assert shares["I", "entailed", "contradiction"] == 0
     assert shares["S", "not entailed", "contradiction"] == 0.5
@@ -149,9 +153,9 @@ def test_f1_is_weighted_by_gold():
 
 def test_a_neutral_answer_is_wrong_in_three_and_no_in_two_ways():
     pairs = [("not entailed", "neutral"), ("not entailed", "contradiction")]
-    (found,) = matrix.f1_by_group(nli(pairs), {"0": "O", "1": "O"}).to_pylist()
-    assert found["f1"] == pytest.approx(2 / 3)
-    assert (found["f1_two_way"], found["accuracy"], found["third"]) == (1.0, 1.0, 0.5)
+    (score,) = matrix.f1_by_group(nli(pairs), {"0": "O", "1": "O"}).to_pylist()
+    assert score["f1"] == pytest.approx(2 / 3)
+    assert (score["f1_two_way"], score["accuracy"], score["third"]) == (1.0, 1.0, 0.5)
 
 
 def test_the_average_is_that_of_classes():
@@ -161,6 +165,6 @@ def test_the_average_is_that_of_classes():
 
 def test_accuracy_by_group():
     pairs = [("entailed", "entailed"), ("not entailed", "entailed"), ("entailed", "entailed")]
-    found = matrix.accuracy_by_group(rows(pairs), {"0": "a", "1": "a"})
-    (own,) = found.to_pylist()
-    assert (own["group"], own["rows"], own["accuracy"], own["majority"]) == ("a", 2, 0.5, 0.5)
+    accuracies = matrix.accuracy_by_group(rows(pairs), {"0": "a", "1": "a"})
+    (row,) = accuracies.to_pylist()
+    assert (row["group"], row["rows"], row["accuracy"], row["majority"]) == ("a", 2, 0.5, 0.5)

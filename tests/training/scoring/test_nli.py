@@ -68,8 +68,8 @@ def test_the_settings_file_trains_a_model_that_is_scored(name, nli_lake, tiny_en
     (path,) = (tmp_path / "run").glob("*/result.json")
     trained = json.loads(path.read_text())
     assert trained["updates"] == 1
-    own = scored_model(resolve(str(tmp_path / "run")))
-    assert (own.labels, own.form) == (LABELS[name], "pair")
+    scored = scored_model(resolve(str(tmp_path / "run")))
+    assert (scored.labels, scored.form) == (LABELS[name], "pair")
     score(
         conf.load(
             Settings,

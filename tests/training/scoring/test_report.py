@@ -64,8 +64,8 @@ def predictions(examples, guesses, texts):
 
 
 def test_variants_and_numbers_stand_with_their_test(variants):
-    own = Target("asp", {"edition": "wide", "scheme": "all"}, variants, None, 0)
-    examples = own.dataset("pair").parts["test"]
+    asp_target = Target("asp", {"edition": "wide", "scheme": "all"}, variants, None, 0)
+    examples = asp_target.dataset("pair").parts["test"]
     assert examples.item_ids.to_pylist() == ["0", "1", "3"]
     rows = predictions(
         examples,

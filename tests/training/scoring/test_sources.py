@@ -23,10 +23,10 @@ def source(labels, trained=None, generates=False):
     [("CONTRADICTION", "NEUTRAL", "ENTAILMENT"), ("Contradiction", "neutral", "Entailment")],
 )
 def test_names_in_any_case_and_order(names):
-    own = scored_model(source(names))
-    assert own.labels == ("contradiction", "neutral", "entailment")
-    assert own.ordered == NLI
-    assert own.form == "pair"
+    scored = scored_model(source(names))
+    assert scored.labels == ("contradiction", "neutral", "entailment")
+    assert scored.ordered == NLI
+    assert scored.form == "pair"
 
 
 def test_numbered_classes_are_refused_until_they_are_named():
@@ -38,7 +38,7 @@ def test_numbered_classes_are_refused_until_they_are_named():
 
 
 @pytest.mark.parametrize(
-    ("names", "given", "reason"),
+    ("names", "label_names", "reason"),
     [
         (("LABEL_0", "LABEL_1", "LABEL_2"), ["entailment"], "1 for the 3 classes"),
         (("LABEL_0", "LABEL_1"), ["yes", "no"], "'yes', 'no' names no label"),
@@ -47,9 +47,9 @@ def test_numbered_classes_are_refused_until_they_are_named():
         (("entailment", "neutral"), [], "not the labels of a task"),
     ],
 )
-def test_other_labels_are_refused(names, given, reason):
+def test_other_labels_are_refused(names, label_names, reason):
     with pytest.raises(UserError, match=reason):
-        scored_model(source(names), given)
+        scored_model(source(names), label_names)
 
 
 def test_labels_that_say_the_same_are_taken():

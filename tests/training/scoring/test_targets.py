@@ -18,8 +18,8 @@ def target(lake, key="plane", limit=None, **values):
 
 
 def texts(lake, form, key="plane", **values):
-    own = target(lake, key, **values)
-    examples = own.dataset(form).parts[own.part]
+    scored_target = target(lake, key, **values)
+    examples = scored_target.dataset(form).parts[scored_target.part]
     second = None if examples.second is None else examples.second.to_pylist()
     return dict(
         zip(
@@ -38,10 +38,10 @@ def test_plane_as_a_pair_a_statement_and_a_change(rows_of_tasks):
 
 
 def test_adept_as_a_pair_a_statement_and_words(rows_of_tasks):
-    whole = ("The dog of a5 barks.", "The dead dog of a5 barks.")
+    both_sentences = ("The dog of a5 barks.", "The dead dog of a5 barks.")
     for form in ("pair", "change"):
-        assert texts(rows_of_tasks, form, "adept", part="val")["a5"] == whole
-    assert texts(rows_of_tasks, "statement", "adept", part="val")["a5"] == (whole[1], None)
+        assert texts(rows_of_tasks, form, "adept", part="val")["a5"] == both_sentences
+    assert texts(rows_of_tasks, "statement", "adept", part="val")["a5"] == (both_sentences[1], None)
     assert texts(rows_of_tasks, "words", "adept", part="val")["a5"] == ("dog", "dead")
 
 
@@ -61,8 +61,8 @@ def test_words_alone_are_for_adept(rows_of_tasks):
 
 
 def test_all_of_asp_is_every_row_with_an_answer(rows_of_tasks):
-    own = target(rows_of_tasks, "asp", edition="published", scheme="all")
-    dataset = own.dataset("pair")
+    scored_target = target(rows_of_tasks, "asp", edition="published", scheme="all")
+    dataset = scored_target.dataset("pair")
     # published-d2 is discard: nobody can answer it.
     assert sorted(dataset.parts["test"].item_ids.to_pylist()) == [
         "leak",
@@ -72,24 +72,30 @@ def test_all_of_asp_is_every_row_with_an_answer(rows_of_tasks):
         "published-t2",
     ]
     assert (dataset.scheme, dataset.fold) == ("all", "")
-    assert [own.table for own in dataset.sources] == ["asp_entailment", "asp_degree"]
+    assert [source.table for source in dataset.sources] == [
+        "asp_entailment",
+        "asp_degree",
+    ]
 
 
 def test_every_full_stop_is_another_scheme(rows_of_tasks):
     values = {"edition": "published", "scheme": "all", "full_stops": "normalised"}
-    own = target(rows_of_tasks, "mine", name="asp", **values)
-    dataset = own.dataset("pair")
+    scored_target = target(rows_of_tasks, "mine", name="asp", **values)
+    dataset = scored_target.dataset("pair")
     assert dataset.scheme == "all, full stops written"
     assert all(text.endswith(".") for text in dataset.parts["test"].second.to_pylist())
 
 
 def test_a_limit_draws_the_same_rows_for_every_model(rows_of_tasks):
-    own = target(rows_of_tasks, limit=4)
-    drawn = [own.dataset(form).parts["test"].item_ids.to_pylist() for form in ("pair", "change")]
-    assert drawn[0] == drawn[1]
-    assert len(drawn[0]) == 4
+    scored_target = target(rows_of_tasks, limit=4)
+    samples = [
+        scored_target.dataset(form).parts["test"].item_ids.to_pylist()
+        for form in ("pair", "change")
+    ]
+    assert samples[0] == samples[1]
+    assert len(samples[0]) == 4
     fewer = target(rows_of_tasks, limit=2).dataset("pair").parts["test"].item_ids.to_pylist()
-    assert set(fewer) < set(drawn[0])
+    assert set(fewer) < set(samples[0])
 
 
 @pytest.mark.parametrize(
@@ -112,9 +118,9 @@ def test_a_part_that_is_not_there_lists_those_that_are(rows_of_tasks):
 
 
 def test_rows_to_score_alone_are_not_trained_on(rows_of_tasks, tmp_path):
-    own = ["task.name=asp", "task.edition=published", "task.scheme=all", f"out={tmp_path}"]
+    words = ["task.name=asp", "task.edition=published", "task.scheme=all", f"out={tmp_path}"]
     with pytest.raises(UserError, match=r"scheme=all: asp has no rows to train on"):
-        prepare(conf.load(Settings, [f"lake={rows_of_tasks}", *own]))
+        prepare(conf.load(Settings, [f"lake={rows_of_tasks}", *words]))
 
 
 def test_two_shot_items_have_no_part_to_train_on(rows_of_tasks, tmp_path):

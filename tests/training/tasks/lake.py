@@ -63,7 +63,7 @@ def plane(lake):
             ("fake", "O", (0, 0, 1)),
         ):
             for number, label in enumerate(labels, 1):
-                said = (noun, hypernym, f"{adjective} {hypernym}")[number - 1]
+                conclusion = (noun, hypernym, f"{adjective} {hypernym}")[number - 1]
                 item = f"{adjective}-{noun}-{number}"
                 items.append(
                     {
@@ -74,9 +74,9 @@ def plane(lake):
                         "hypernym": hypernym,
                         "inference_type": number,
                         "premise": f"a {adjective} {noun}",
-                        "conclusion": f"a {said}",
+                        "conclusion": f"a {conclusion}",
                         "label": label,
-                        "sentence": f"A {adjective} {noun} is a {said}",
+                        "sentence": f"A {adjective} {noun} is a {conclusion}",
                         "edition": "published",
                     }
                 )
@@ -98,16 +98,18 @@ def asp(lake):
     entailment, degree, splits = [], [], []
 
     def row(item, test, label, label3, edition, part, texts, number):
-        own = {"item_id": item, "test": test, "label": label, "label3": label3}
-        entailment.append({**own, "premise": texts[0], "hypothesis": texts[1], "edition": edition})
+        record = {"item_id": item, "test": test, "label": label, "label3": label3}
+        entailment.append(
+            {**record, "premise": texts[0], "hypothesis": texts[1], "edition": edition}
+        )
         splits.append(_split("adjectives", {"round": number}, part, item, edition))
 
     weak_strong = ("The tea is hot.", "The tea is scalding")
     for edition, number in ((tuning, "published"), ("clean", "0")):
         for part in ("train", "val"):
-            own = f"{edition}-{part}"
+            prefix = f"{edition}-{part}"
             row(
-                f"{own}-1",
+                f"{prefix}-1",
                 "ordering",
                 "entailment",
                 "entailment",
@@ -117,7 +119,7 @@ def asp(lake):
                 number,
             )
             row(
-                f"{own}-2",
+                f"{prefix}-2",
                 "ordering",
                 "not_entailment",
                 "contradiction",
@@ -127,7 +129,7 @@ def asp(lake):
                 number,
             )
             row(
-                f"{own}-3",
+                f"{prefix}-3",
                 "argument",
                 "not_entailment",
                 "neutral",
@@ -170,12 +172,14 @@ def asp(lake):
             )
             if edition == published:
                 continue
-            for held in ("length", "mass"):
+            for held_out_dimension in ("length", "mass"):
                 # The release has training and validation rows alone.
                 part = ("train", "val", "train")[place]
-                if edition == "clean" and dimension == held:
+                if edition == "clean" and dimension == held_out_dimension:
                     part = "test"
-                splits.append(_split("dimension", {"round": held}, part, item, edition))
+                splits.append(
+                    _split("dimension", {"round": held_out_dimension}, part, item, edition)
+                )
     write(lake, "asp_entailment", entailment)
     write(lake, "asp_degree", degree)
     write(lake, "asp_splits", splits)

@@ -37,10 +37,10 @@ def adept_lake(shared_data, tmp_path_factory):
     ],
 )
 def test_majorities_of_adept(adept_lake, settings, rows, majority):
-    own = task({"name": "adept", **settings})
-    found = own.load(adept_lake)
-    always = np.full(rows, found.labels.index("equally likely"))
-    scores = own.evaluate(found, "val", always)
+    adept_task = task({"name": "adept", **settings})
+    dataset = adept_task.load(adept_lake)
+    always = np.full(rows, dataset.labels.index("equally likely"))
+    scores = adept_task.evaluate(dataset, "val", always)
     assert round(100 * scores["accuracy"], 2) == round(100 * scores["majority"], 2) == majority
 
 
@@ -49,12 +49,12 @@ def test_the_published_rounds_of_asp(shared_data, tmp_path):
     for name, rows in asp.read(shared_data / "asp").tables.items():
         arrow.append(lake, name, rows, job="test")
     settings = {"name": "asp", "edition": "published", "train_edition": "published_tuning"}
-    found = task({**settings, "scheme": "adjectives", "round": "published"}).load(lake)
-    sizes = {part: len(rows) for part, rows in found.parts.items()}
+    dataset = task({**settings, "scheme": "adjectives", "round": "published"}).load(lake)
+    sizes = {part: len(rows) for part, rows in dataset.parts.items()}
     assert (sizes["train"], sizes["val"]) == (1200, 300)
     assert sizes["test"] + sizes["leaking"] == 8000
-    assert np.bincount(np.asarray(found.parts["train"].labels)).tolist() == [400, 400, 400]
+    assert np.bincount(np.asarray(dataset.parts["train"].labels)).tolist() == [400, 400, 400]
     for dimension in ("length", "mass", "temperature", "price"):
-        found = task({**settings, "scheme": "dimension", "dimension": dimension}).load(lake)
-        assert (len(found.parts["train"]), len(found.parts["val"])) == (3600, 862)
-        assert np.bincount(np.asarray(found.parts["train"].labels)).tolist() == [1200, 1200, 1200]
+        dataset = task({**settings, "scheme": "dimension", "dimension": dimension}).load(lake)
+        assert (len(dataset.parts["train"]), len(dataset.parts["val"])) == (3600, 862)
+        assert np.bincount(np.asarray(dataset.parts["train"].labels)).tolist() == [1200, 1200, 1200]

@@ -18,9 +18,9 @@ FILES = [file for file in EVERY if "name" in (yaml.safe_load(file.read_text()).g
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_every_axis_of_a_file_is_of_its_task(file):
     settings = conf.load(Settings, [str(file)])
-    own = task(settings.task)
+    file_task = task(settings.task)
     # Of pairs of sentences the file is named after the dataset.
-    assert file.stem.split("_")[0] in (own.name, own.settings.edition)
+    assert file.stem.split("_")[0] in (file_task.name, file_task.settings.edition)
     for axis, values in axes(settings).items():
         # All combinations of a grid would take seconds; the ends of each axis do not.
         for value in (values[0], values[-1]):

@@ -23,10 +23,10 @@ def test_smaller_subsets_lie_in_greater_ones(items, seed, data):
 
 def test_a_subset_does_not_depend_on_the_order_of_the_rows():
     items = [f"i{n}" for n in range(50)]
-    chosen = {items[row] for row in nested_subset(pa.array(items), 20, 7)}
+    sample = {items[row] for row in nested_subset(pa.array(items), 20, 7)}
     turned = items[::-1]
-    assert {turned[row] for row in nested_subset(pa.array(turned), 20, 7)} == chosen
-    assert {items[row] for row in nested_subset(pa.array(items), 20, 8)} != chosen
+    assert {turned[row] for row in nested_subset(pa.array(turned), 20, 7)} == sample
+    assert {items[row] for row in nested_subset(pa.array(items), 20, 8)} != sample
 
 
 @pytest.mark.parametrize("size", [0, 4])

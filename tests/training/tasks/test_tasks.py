@@ -15,8 +15,8 @@ from training.tasks import TASKS, help_text, task
 
 
 def load(lake, **settings):
-    own = task(settings)
-    return own, own.load(lake)
+    loaded_task = task(settings)
+    return loaded_task, loaded_task.load(lake)
 
 
 def texts(column):
@@ -27,19 +27,19 @@ def texts(column):
 
 
 def test_adept_has_five_classes(task_lake):
-    own, found = load(task_lake, name="adept")
-    assert (found.task, found.scheme, found.fold) == ("adept_5", "random", "")
-    assert found.labels == found.outcomes
-    assert found.labels[2] == "equally likely"
-    train = found.parts["train"]
+    loaded_task, dataset = load(task_lake, name="adept")
+    assert (dataset.task, dataset.scheme, dataset.fold) == ("adept_5", "random", "")
+    assert dataset.labels == dataset.outcomes
+    assert dataset.labels[2] == "equally likely"
+    train = dataset.parts["train"]
     assert train.labels.tolist() == [0, 1, 2, 3, 4]
     assert texts(train.first)[0] == "The dog of a0 barks."
     assert texts(train.second)[0] == "The dead dog of a0 barks."
-    val = found.parts["val"]
+    val = dataset.parts["val"]
     assert texts(val.item_ids) == ["a5", "a6", "a7", "a7"]
     assert val.labels.tolist() == [0, 2, 2, 4]  # one sentence, two labels: in their order
-    assert set(found.parts) == {"train", "val"}
-    scores = own.evaluate(found, "val", np.array([0, 2, 2, 2]))
+    assert set(dataset.parts) == {"train", "val"}
+    scores = loaded_task.evaluate(dataset, "val", np.array([0, 2, 2, 2]))
     assert (scores["accuracy"], scores["majority"]) == (0.75, 0.5)
     assert scores["accuracy/agreement.unanimous"] == 1.0
     assert scores["accuracy/agreement.majority"] == 0.5
@@ -49,75 +49,75 @@ def test_adept_in_three_classes_trained_or_collapsed(task_lake):
     _, trained = load(task_lake, name="adept", classes=3)
     assert trained.labels == trained.outcomes == ("less likely", "equally likely", "more likely")
     assert trained.parts["train"].labels.tolist() == [0, 0, 1, 2, 2]
-    own, collapsed = load(task_lake, name="adept", classes="3", collapse="true")
+    loaded_task, collapsed = load(task_lake, name="adept", classes="3", collapse="true")
     assert len(collapsed.labels) == 5
     assert collapsed.outcomes == trained.outcomes
     assert collapsed.parts["train"].labels.tolist() == [0, 1, 2, 3, 4]
     assert collapsed.parts["val"].gold.tolist() == [0, 1, 1, 2]
     # Impossible for less likely is wrong in five classes, right in three.
-    scores = own.evaluate(collapsed, "val", np.array([1, 2, 2, 3]))
+    scores = loaded_task.evaluate(collapsed, "val", np.array([1, 2, 2, 3]))
     assert (scores["accuracy"], scores["accuracy_labels"]) == (1.0, 0.5)
 
 
 def test_adept_in_four_classes_has_no_impossible(task_lake):
-    _, found = load(task_lake, name="adept", classes=4)
-    assert found.labels[0] == "less likely"
-    assert found.parts["train"].labels.tolist() == [0, 1, 2, 3]
-    assert texts(found.parts["val"].item_ids) == ["a6", "a7", "a7"]
+    _, dataset = load(task_lake, name="adept", classes=4)
+    assert dataset.labels[0] == "less likely"
+    assert dataset.parts["train"].labels.tolist() == [0, 1, 2, 3]
+    assert texts(dataset.parts["val"].item_ids) == ["a6", "a7", "a7"]
 
 
 def test_adept_without_context(task_lake):
-    _, found = load(task_lake, name="adept", context=False)
-    assert found.task == "adept_5_no_context"
-    assert texts(found.parts["val"].first)[0] == "dog"
-    assert texts(found.parts["val"].second)[0] == "dead"
+    _, dataset = load(task_lake, name="adept", context=False)
+    assert dataset.task == "adept_5_no_context"
+    assert texts(dataset.parts["val"].first)[0] == "dog"
+    assert texts(dataset.parts["val"].second)[0] == "dead"
 
 
 # PLANE
 
 
 def test_plane_reads_a_fold(task_lake):
-    own, found = load(task_lake, name="plane")
-    assert (found.scheme, found.fold, found.max_length) == ("published", "1", 12)
-    assert {part: len(rows) for part, rows in found.parts.items()} == {"train": 19, "test": 9}
-    test = found.parts["test"]
+    loaded_task, dataset = load(task_lake, name="plane")
+    assert (dataset.scheme, dataset.fold, dataset.max_length) == ("published", "1", 12)
+    assert {part: len(rows) for part, rows in dataset.parts.items()} == {"train": 19, "test": 9}
+    test = dataset.parts["test"]
     assert "A fake oak is a fake tree" in texts(test.first)
     assert test.second is None
-    right = own.evaluate(found, "test", test.labels)
+    right = loaded_task.evaluate(dataset, "test", test.labels)
     assert right["accuracy"] == right["accuracy/class.O"] == 1.0
     wrong_type = np.where(np.array(texts(test.groups["inference_type"])) == "3", 0, 1)
-    scores = own.evaluate(found, "test", wrong_type)
+    scores = loaded_task.evaluate(dataset, "test", wrong_type)
     assert scores["accuracy/inference_type.3"] == pytest.approx(1 / 3)
     assert not any("noun" in name for name in scores)
 
 
 def test_plane_as_pairs(task_lake):
-    _, found = load(task_lake, name="plane", input="pair")
-    test = found.parts["test"]
+    _, dataset = load(task_lake, name="plane", input="pair")
+    test = dataset.parts["test"]
     at = texts(test.item_ids).index("fake-oak-3")
     assert (texts(test.first)[at], texts(test.second)[at]) == ("a fake oak", "a fake tree")
 
 
 def test_nouns_of_validation_are_not_trained_on(task_lake):
-    held = {}
+    validation_nouns = {}
     for seed in range(20):
         try:
-            _, found = load(task_lake, name="plane", validation=0.5, seed=seed)
+            _, dataset = load(task_lake, name="plane", validation=0.5, seed=seed)
         except UserError as error:
             assert "no rows of part" in str(error)  # both nouns fell on one side
             continue
-        nouns = [set(texts(found.parts[part].groups["noun"])) for part in ("train", "val")]
+        nouns = [set(texts(dataset.parts[part].groups["noun"])) for part in ("train", "val")]
         assert not nouns[0] & nouns[1]
-        assert len(found.parts["train"]) + len(found.parts["val"]) == 19
-        held[seed] = nouns[1]
-    assert len({frozenset(nouns) for nouns in held.values()}) == 2
+        assert len(dataset.parts["train"]) + len(dataset.parts["val"]) == 19
+        validation_nouns[seed] = nouns[1]
+    assert len({frozenset(nouns) for nouns in validation_nouns.values()}) == 2
 
 
 # ASP
 
 
 def test_asp_trains_on_three_labels_and_tests_on_two(task_lake):
-    own, found = load(
+    loaded_task, dataset = load(
         task_lake,
         name="asp",
         edition="published",
@@ -125,48 +125,48 @@ def test_asp_trains_on_three_labels_and_tests_on_two(task_lake):
         scheme="adjectives",
         round="published",
     )
-    assert found.labels == ("entailment", "neutral", "contradiction")
-    assert found.outcomes == ("entailment", "not_entailment")
-    assert found.parts["train"].labels.tolist() == [0, 2, 1]
-    assert found.parts["train"].gold.tolist() == [0, 1, 1]
-    test = found.parts["test"]
+    assert dataset.labels == ("entailment", "neutral", "contradiction")
+    assert dataset.outcomes == ("entailment", "not_entailment")
+    assert dataset.parts["train"].labels.tolist() == [0, 2, 1]
+    assert dataset.parts["train"].gold.tolist() == [0, 1, 1]
+    test = dataset.parts["test"]
     assert test.labels is None
     assert test.gold.tolist() == [0, 1]
-    editions = [found.sources[row].edition for row in test.origin]
+    editions = [dataset.sources[row].edition for row in test.origin]
     assert editions == ["published", "published"]
-    assert found.sources[found.parts["train"].origin[0]].edition == "published_tuning"
+    assert dataset.sources[dataset.parts["train"].origin[0]].edition == "published_tuning"
     # Neutral and contradiction are one outcome.
-    scores = own.evaluate(found, "test", np.array([0, 1]))
+    scores = loaded_task.evaluate(dataset, "test", np.array([0, 1]))
     assert scores["accuracy"] == 1.0
     assert scores["precision/not_entailment"] == 1.0
-    together = own.together(
-        found, {"val": np.zeros(3), "test": np.array([0, 2]), "leaking": np.array([1])}
+    together = loaded_task.together(
+        dataset, {"val": np.zeros(3), "test": np.array([0, 2]), "leaking": np.array([1])}
     )
     assert together["all/accuracy"] == pytest.approx(2 / 3)
     assert together["all/accuracy/test.entailment.ordering"] == 0.0
-    assert own.together(found, {"val": np.zeros(3)}) == {}
+    assert loaded_task.together(dataset, {"val": np.zeros(3)}) == {}
 
 
 def test_asp_takes_both_tasks_of_a_round(task_lake):
-    own, found = load(task_lake, name="asp", edition="clean", round=0)
-    assert found.fold == "0+length"
-    assert own.settings.folds() == {"adjectives": "0", "dimension": "length"}
-    assert {source.table for source in found.sources} == {
+    loaded_task, dataset = load(task_lake, name="asp", edition="clean", round=0)
+    assert dataset.fold == "0+length"
+    assert loaded_task.settings.folds() == {"adjectives": "0", "dimension": "length"}
+    assert {source.table for source in dataset.sources} == {
         "asp_entailment",
         "asp_degree",
         "asp_splits",
     }
-    test = found.parts["test"]
+    test = dataset.parts["test"]
     assert texts(test.groups["task"]) == ["entailment", "entailment", "degree"]
-    tables_read = [found.sources[row].table for row in test.origin]
+    tables_read = [dataset.sources[row].table for row in test.origin]
     assert tables_read == ["asp_entailment", "asp_entailment", "asp_degree"]
-    scores = own.evaluate(found, "test", np.array([0, 0, 0]))
+    scores = loaded_task.evaluate(dataset, "test", np.array([0, 0, 0]))
     assert scores["accuracy/task.degree"] == 1.0
     assert scores["accuracy/test.entailment.booster"] == 0.5
 
 
 def test_the_release_tests_degrees_on_the_dimension_held_out(task_lake):
-    _, found = load(
+    _, dataset = load(
         task_lake,
         name="asp",
         edition="published",
@@ -175,15 +175,15 @@ def test_the_release_tests_degrees_on_the_dimension_held_out(task_lake):
         dimension="mass",
     )
     # Of the two rows of mass one is discarded.
-    assert texts(found.parts["test"].item_ids) == ["published-d1"]
-    assert found.parts["test"].gold.tolist() == [0]
+    assert texts(dataset.parts["test"].item_ids) == ["published-d1"]
+    assert dataset.parts["test"].gold.tolist() == [0]
 
 
 def test_full_stops_are_written_on_request(task_lake):
     settings = {"name": "asp", "scheme": "adjectives", "round": "0"}
-    _, kept = load(task_lake, **settings)
+    _, unchanged = load(task_lake, **settings)
     _, normalised = load(task_lake, **settings, full_stops="normalised")
-    assert "The tea is scalding" in texts(kept.parts["train"].second)
+    assert "The tea is scalding" in texts(unchanged.parts["train"].second)
     for column in (normalised.parts["train"].first, normalised.parts["train"].second):
         assert set(texts(column)) == {"The tea is hot.", "The tea is scalding."}
 
@@ -192,33 +192,33 @@ def test_full_stops_are_written_on_request(task_lake):
 
 
 def test_pairs_of_a_source(task_lake):
-    own, found = load(task_lake, name="pairs", edition="snli")
-    assert found.task == "pairs_nli"
-    assert found.labels == ("contradiction", "entailment", "neutral")
-    assert set(found.parts) == {"train", "val", "val_mismatched"}
-    assert all(item.startswith("snli") for item in texts(found.parts["train"].item_ids))
+    loaded_task, dataset = load(task_lake, name="pairs", edition="snli")
+    assert dataset.task == "pairs_nli"
+    assert dataset.labels == ("contradiction", "entailment", "neutral")
+    assert set(dataset.parts) == {"train", "val", "val_mismatched"}
+    assert all(item.startswith("snli") for item in texts(dataset.parts["train"].item_ids))
     ordered = {"labels": ["entailment", "neutral", "contradiction"], "hypothesis": None}
-    _, found = load(task_lake, name="pairs", **ordered)
-    assert found.labels[0] == "entailment"
-    assert found.parts["train"].second is None
-    assert own.evaluate(found, "val", found.parts["val"].labels)["accuracy"] == 1.0
+    _, dataset = load(task_lake, name="pairs", **ordered)
+    assert dataset.labels[0] == "entailment"
+    assert dataset.parts["train"].second is None
+    assert loaded_task.evaluate(dataset, "val", dataset.parts["val"].labels)["accuracy"] == 1.0
 
 
 # SyGNS
 
 
 def test_sygns_has_sentences_and_one_form(task_lake):
-    own, found = load(task_lake, name="sygns", form="vf")
-    assert (found.task, found.kind, found.fold) == ("sygns_vf", "seq2seq", "one")
-    train, test = found.parts["train"], found.parts["test"]
+    loaded_task, dataset = load(task_lake, name="sygns", form="vf")
+    assert (dataset.task, dataset.kind, dataset.fold) == ("sygns_vf", "seq2seq", "one")
+    train, test = dataset.parts["train"], dataset.parts["test"]
     assert train.labels is None
     assert all(text.split(" ")[0].isupper() for text in texts(train.targets))
     answers = texts(test.targets)
-    assert own.evaluate(found, "test", answers)["accuracy"] == 1.0
+    assert loaded_task.evaluate(dataset, "test", answers)["accuracy"] == 1.0
     universal = test.group("quantifier")["UNI"]
     for row in universal:
         answers[row] = "ALL"
-    scores = own.evaluate(found, "test", answers)
+    scores = loaded_task.evaluate(dataset, "test", answers)
     assert scores["accuracy/quantifier.UNI"] == 0.0
     assert scores["accuracy/quantifier.EXI"] == 1.0
     assert scores["accuracy"] == pytest.approx(1 - len(universal) / len(test))
@@ -228,8 +228,8 @@ def test_sygns_has_sentences_and_one_form(task_lake):
 
 @pytest.mark.parametrize(("form", "splitting"), [("fol", "formula"), ("drs", "words")])
 def test_targets_are_split_by_their_form(task_lake, form, splitting):
-    _, found = load(task_lake, name="sygns", form=form)
-    assert found.splitting == splitting
+    _, dataset = load(task_lake, name="sygns", form=form)
+    assert dataset.splitting == splitting
 
 
 # Mistakes, all found before any work
@@ -309,8 +309,8 @@ def test_items_that_the_table_does_not_have(tmp_path):
 @pytest.mark.parametrize("name", TASKS)
 def test_rows_come_in_the_order_of_their_ids(task_lake, name):
     """Whatever files the tables lie in, so that a seed gives one order of training."""
-    _, found = load(task_lake, name=name)
-    for rows in found.parts.values():
+    _, dataset = load(task_lake, name=name)
+    for rows in dataset.parts.values():
         for origin in np.unique(rows.origin):
             ids = np.array(texts(rows.item_ids))[rows.origin == origin].tolist()
             assert ids == sorted(ids)
@@ -318,24 +318,24 @@ def test_rows_come_in_the_order_of_their_ids(task_lake, name):
 
 @pytest.mark.parametrize("name", TASKS)
 def test_columns_are_of_one_length_and_can_be_taken(task_lake, name):
-    own, found = load(task_lake, name=name)
-    assert own.name == own.settings.name == name
-    assert dataclasses.asdict(own.settings)["name"] == name
-    rows = found.parts["train"]
-    taken = rows.take(np.array([2, 0]))
+    loaded_task, dataset = load(task_lake, name=name)
+    assert loaded_task.name == loaded_task.settings.name == name
+    assert dataclasses.asdict(loaded_task.settings)["name"] == name
+    rows = dataset.parts["train"]
+    subset = rows.take(np.array([2, 0]))
     for field in dataclasses.fields(rows):
         column = getattr(rows, field.name)
         if isinstance(column, pa.Array | np.ndarray):
             assert len(column) == len(rows)
-            both = getattr(taken, field.name).tolist()
+            both = getattr(subset, field.name).tolist()
             assert both == [column.tolist()[2], column.tolist()[0]]
-    assert taken.groups.keys() == rows.groups.keys()
-    assert all(len(column) == 2 for column in taken.groups.values())
+    assert subset.groups.keys() == rows.groups.keys()
+    assert all(len(column) == 2 for column in subset.groups.values())
 
 
 def test_settings_may_be_a_dataclass_of_the_task(task_lake):
-    own = task(TASKS["adept"].Settings(classes=3))
-    assert own.load(task_lake).task == "adept_3"
+    loaded_task = task(TASKS["adept"].Settings(classes=3))
+    assert loaded_task.load(task_lake).task == "adept_3"
 
 
 def test_help_lists_the_settings_of_every_task():
