@@ -1,4 +1,4 @@
-"""Ratings of adjective–noun pairs beside what a corpus and models say of the same pairs.
+"""Ratings of adjective–noun pairs, correlated with a corpus and with models.
 
     python -m analysis.graded lake=LAKE source=NAME corpus=NAME [runs=[ID,…]]
 

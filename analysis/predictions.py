@@ -18,7 +18,7 @@ from etl.registry import of_task
 from training.finished_runs import Run
 from training.scoring.matrix import COLUMNS
 
-# Two runs are asked the same thing where these agree; the prompt's own words may differ.
+# Two runs answer the same question if these columns agree; the wording of prompts may differ.
 _QUESTION = ("edition", "scheme", "fold", "item_id", "verbaliser", "premise_order")
 _SPLIT = ("task", "edition", "scheme", "fold")
 ANSWERS = (*_SPLIT, "item_id", "gold", "predicted", "text", "seed", "model")
@@ -60,7 +60,7 @@ def answered(lake: str, runs: Sequence[Run]) -> list[Run]:
 
 
 def read_run(lake: str, run: str) -> pa.Table:
-    """A run's labelled predictions, sorted by item, so that their order says nothing.
+    """A run's labelled predictions, sorted by item.
 
     Raises:
         UserError: no rows of the run, or none with a gold label.
@@ -172,7 +172,7 @@ def _names(table: pa.Table) -> str:
 
 
 def groups_of(lake: str, predictions: pa.Table, column: str) -> dict[str, str]:
-    """What a column of the items' table says of each: class (PLANE), test or variant (ASP).
+    """The value of each item in a column of its table: class (PLANE), test or variant (ASP).
 
     Tables are read at their newest version; items are content hashes, so an item is the same there.
 

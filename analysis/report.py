@@ -1,4 +1,4 @@
-"""``python -m analysis.report``: what the papers print, and ours beside it (``--help``)."""
+"""``python -m analysis.report``: the published tables and figures, compared with ours."""
 
 from __future__ import annotations
 

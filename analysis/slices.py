@@ -59,7 +59,7 @@ def subsective(adjectives: Words, nonsubsective: Collection[str]) -> Slice:
 
 
 def identity(adjectives: Words, groups: Mapping[str, str]) -> Slice:
-    """What an adjective of identity speaks of (gender, age, origin …), ``other`` for the others.
+    """The subject of an identity adjective (gender, age, origin …), ``other`` for the others.
 
     ADEPT's ethics section asks to look at these apart: *black*, *old*, *female*. `groups` is
     `etl.knowledge.lexicons.identity()` or a list of one's own.
@@ -150,7 +150,7 @@ _Pair = tuple[str, str]
 def _pairs(
     lake: str, table: str, column: str, corpus: str, adjectives: Words, nouns: Words
 ) -> tuple[list[_Pair | None], dict[_Pair, float]]:
-    """The pairs asked for, and what the table's column says of those that it has."""
+    """The pairs of the items, and the values of the column for those in the table."""
     pairs = [
         None if a is None or n is None else (a.lower(), n.lower())
         for a, n in zip(adjectives, nouns, strict=True)

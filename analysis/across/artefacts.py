@@ -1,4 +1,4 @@
-"""What a part of the input alone gives away of the label: the artefact audit.
+"""The artefact audit: how well a part of the input alone predicts the label.
 
 A model that answers from half of the input has learnt the dataset, not the task (Poliak et al.
 2018; Gururangan et al. 2018). `audit` trains a linear classifier of n-grams on one part of the
@@ -206,7 +206,7 @@ def _gain(
     texts: Sequence[str],
     seed: int,
 ) -> dict[str, float]:
-    """Accuracy beside that of always answering `most`, and p that it is no better."""
+    """Accuracy, that of always answering `majority_label`, and p that the first is no better."""
     correct = [float(a == b) for a, b in zip(gold, guesses, strict=True)]
     share = clustered(correct, texts)
     base = gold.count(majority_label) / len(gold)

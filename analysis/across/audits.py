@@ -1,4 +1,4 @@
-"""What parts of the input alone give away, dataset by dataset (`analysis.across.artefacts`)."""
+"""The artefact audits of the datasets (`analysis.across.artefacts`): their rows and exhibits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fine-tuned runs that stand for a dataset on the page across datasets, with their answers."""
+"""The fine-tuned runs that represent each dataset on the page across datasets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of SyGNS's test forms training gives away: duplicates, patterns, and length alone.
+"""How many of SyGNS's test forms occur in training, as duplicates or as patterns.
 
 A form is generated, not chosen, so a classifier has nothing to say of it. What can be asked is how
 far test sentences and forms are training's with other words in them. A pattern has each content

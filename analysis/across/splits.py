@@ -46,7 +46,7 @@ _TABLES = ("predictions", "adept", "plane_items")
 
 @dataclass(frozen=True)
 class Answers:
-    """What a model answered, one value a row; rows of several runs stand one after the other.
+    """A model's answers, one value for each row; the rows of several runs follow one another.
 
     `groups` names what was drawn as a whole (a noun, an adjective, a premise), whose rows are not
     independent; the rows that several runs give an item belong to one group as well.
@@ -293,7 +293,7 @@ def _by_adjective(page: Across) -> Iterator[Row]:
 
 
 def _by_dimension(page: Across) -> Iterator[Row]:
-    """ASP's rows of the dimension held out against validation rows of the others."""
+    """ASP's rows of the held-out dimension, compared with validation rows of the others."""
     for members in _newest(page, name="asp", scheme="dimension"):
         params = members[0].params
         rows = pa.concat_tables([labelled(page.lake.root, run.id) for run in members])
@@ -303,7 +303,7 @@ def _by_dimension(page: Across) -> Iterator[Row]:
         parts = _parts(page, edition, "dimension", fold)
         tests = _tests(page, rows)
         ids = rows.column("item_id").to_pylist()
-        # What was not held back for validation is of the dimension held out.
+        # Rows outside the validation part are of the held-out dimension.
         known = {tests[item][0] for item in ids if parts.get(item) == "val" and item in tests}
         sides = [
             None

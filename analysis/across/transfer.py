@@ -1,4 +1,4 @@
-"""What training on one of the four tasks gives for the others: asked as it is, and trained on."""
+"""Transfer between the four tasks: by scoring a model, and by continuing its training."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _AGAIN = "python training/finetune.py conf/training/adept.yaml model=runs/plane/
     tables=("predictions",),
 )
 def matrix(page: Across) -> list[Block]:
-    """How each model does on each task's items, asked as it is."""
+    """The scores of each model on each task, without further training."""
     newest: dict[tuple[str, str], Run] = {}
     for run in page.answered("score"):
         # A run is a cell: a model on a task.

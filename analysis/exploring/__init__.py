@@ -1,1 +1,1 @@
-"""Word sketches: a word's collocates, two words beside each other, a pair with its sentences."""
+"""Word sketches: the collocates of a word, comparisons of two words, pairs with sentences."""

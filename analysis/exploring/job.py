@@ -81,7 +81,7 @@ class Settings:
         self.query()
 
     def query(self) -> Query | None:
-        """The rows that are to be printed; None where the page is wanted."""
+        """The query whose rows are printed; None to serve or write the page."""
         word = self.noun if self.noun is not None else self.adjective
         if word is None:
             return None

@@ -1,4 +1,4 @@
-"""One pair: its counts, example sentences, its items in the datasets, what models said of them."""
+"""One pair: its counts, example sentences, its items in the datasets, and their predictions."""
 
 from __future__ import annotations
 

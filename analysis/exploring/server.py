@@ -162,7 +162,7 @@ def _refused(_: Request, error: Exception) -> Response:
 
 
 def check_port(port: int) -> None:
-    """Raise `UserError` where the port is none, or another program listens on it."""
+    """Raise `UserError` for an invalid port, and for one that another program uses."""
     if not 0 <= port <= 65535:
         raise UserError(f"port={port}: expected 1 to 65535, or 0 for any that is free")
     with socket.socket() as probe:

@@ -89,7 +89,7 @@ class Query:
 
     @property
     def compares(self) -> bool:
-        """Whether two words, or one word in two corpora, are set beside each other."""
+        """Whether the view compares two words, or one word in two corpora."""
         return bool(self.other or self.other_corpus)
 
     def command(self, lake: str) -> str:
@@ -259,7 +259,7 @@ class Sketches:
         best = _best(_values(rows, query.measure), query.limit)
         best_rows = []
         for place in best.tolist():
-            # One by one: taken together, the dictionaries of all row groups would be merged.
+            # Row by row, because a take would merge the dictionaries of all row groups.
             row = {name: rows.column(name)[place].as_py() for name in rows.column_names}
             row[query.role] = query.word
             best_rows.append(row)

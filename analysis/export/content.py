@@ -31,7 +31,7 @@ Batches = Callable[[], Iterator[pa.RecordBatch]]
 
 @dataclass(frozen=True)
 class Part:
-    """Rows of one part, read when asked for."""
+    """Rows of one part, read on demand."""
 
     name: str
     schema: pa.Schema
@@ -265,7 +265,7 @@ def write(out: Path, configs: Iterable[Config]) -> list[File]:
             target = out / path
             target.parent.mkdir(parents=True, exist_ok=True)
             rows = 0
-            # Comments of columns stay; pandas' or Spark's metadata there is none.
+            # The schema keeps the comments of the columns, without metadata of pandas or Spark.
             with pq.ParquetWriter(target, part.schema, compression="zstd") as writer:
                 for batch in part.batches():
                     writer.write_batch(batch)

@@ -141,7 +141,7 @@ def _files(exported: Content) -> Iterator[tuple[str, pa.Table, list[_Task]]]:
 
 
 def _by_value(rows: pa.Table, question: Question) -> Iterator[tuple[str, pa.Table]]:
-    """The rows that are asked apart, each with the end of their file's name."""
+    """The rows of each separate task, with the suffix of their file."""
     if question.by is None:
         yield "", rows
         return

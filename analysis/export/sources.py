@@ -13,7 +13,7 @@ from etl.registry import dataset
 
 @dataclass(frozen=True)
 class About:
-    """What is said of a dataset.
+    """The description of a dataset.
 
     `licence` is an identifier of the Hugging Face hub, `licence_url` its text, where it has one;
     `terms` says what binds whoever passes the data on.
@@ -30,7 +30,7 @@ class About:
 
 
 def about(name: str, edition: str) -> About:
-    """What is said of an edition; those of a release have ``published`` in front of their name."""
+    """The description of an edition; the names of released editions begin with ``published``."""
     declaration = dataset(name)
     licence = declaration.published if edition.startswith("published") else declaration.built
     return About(

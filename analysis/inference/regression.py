@@ -105,7 +105,7 @@ def _fitted(
 
     try:
         with warnings.catch_warnings():
-            # Not converging is asked for below; separation comes as a warning or an error.
+            # Convergence is checked below; separation is a warning or an error.
             warnings.simplefilter("ignore")
             fitted = Logit(y, design).fit(
                 disp=0, maxiter=100, cov_type="cluster", cov_kwds={"groups": codes}

@@ -1,4 +1,4 @@
-"""Published numbers with ours beside them, in the layout that the paper has."""
+"""Published numbers compared with ours, in the layout of the paper."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def comparison(
     }
     statuses = Counter(str(row["status"]) for row in beside.values())
     any_ours = bool(statuses["recomputed"])
-    # Of many columns intervals stand in lines of their own, or the page is too narrow.
+    # With many columns, intervals have separate lines so that the table fits the page.
     gap = "\n" if len({column for _, column in numbers}) > _NARROW else " "
     texts = {key: _cell(numbers[key], beside[key], any_ours, gap) for key in numbers}
     unit = next(iter(numbers.values())).unit
@@ -121,7 +121,7 @@ def _remarks(
     numbers: Mapping[tuple[str, str], Published],
     beside: Mapping[tuple[str, str], Mapping[str, str]],
 ) -> str:
-    """What the file says of single cells, then of the table."""
+    """The remarks of the file on single cells, then on the table."""
     deviations: dict[str, list[str]] = {}
     for (row, column), cell in numbers.items():
         if cell.deviation:

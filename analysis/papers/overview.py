@@ -112,7 +112,7 @@ def _row(section: Section) -> dict[str, str | int | None]:
     }
 
 
-# Cells of a paper that stand on the first page: those of its first table with ours, with intervals.
+# Cells of a paper on the first page: those of its first table that has ours with intervals.
 _MOST = 4
 
 
@@ -183,7 +183,7 @@ def _headlines(part: Part) -> Iterator[dict[str, str]]:
 
 
 def _ours(cell: str) -> str:
-    """``70.6 [68.4, 72.8]`` of a cell that has ours; intervals may stand in a line of their own."""
+    """``70.6 [68.4, 72.8]`` of a cell that has ours; intervals may have a separate line."""
     lines = cell.split("\n")[1:]
     if not lines or not lines[0].startswith("ours "):
         return ""

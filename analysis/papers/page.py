@@ -1,4 +1,4 @@
-"""How a page is declared: a list of exhibits, each a function with what it reads and stands beside.
+"""How a page is declared: as a list of exhibits, each a function with its sources.
 
     @exhibit("Table 4", "agreement", command=IMPORT, tables=("adept",), beside=("table 4",))
     def agreement(page: Adept) -> list[Block]: ...
@@ -88,7 +88,7 @@ class Page(Generic[Context]):
 
 
 def runs_text(runs: Iterable[Run]) -> list[Block]:
-    """Which runs the numbers of ours are of; nothing where there are none."""
+    """The runs that our numbers come from; no block without runs."""
     names = tuple(dict.fromkeys((run.model, run.id) for run in runs))
     if not names:
         return []

@@ -1,4 +1,4 @@
-"""What the four papers print, to set ours beside: ``conf/published/PAPER.yaml``.
+"""The numbers that the four papers print: ``conf/published/PAPER.yaml``.
 
 A file has ``paper``, ``citation`` and ``tables``. A table has
 
@@ -237,7 +237,7 @@ _BESIDE = schema(
 
 
 def beside(paper: str, name: str, ours: Mapping[tuple[str, str], float | Interval]) -> pa.Table:
-    """A table's numbers with ours beside them, one row a number, in the paper's order and unit.
+    """A table's numbers and ours, one row for each number, in the order and unit of the paper.
 
     `ours` has a number, or one with its interval, by (row, column): counts where the paper has
     counts, else shares, kappas and so on as they are; for percentages shares from 0 to 1. Columns:

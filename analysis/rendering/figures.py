@@ -178,7 +178,7 @@ def _label(figure: Figure, axes: Axes, xlabel: str, ylabel: str) -> None:
 def _legend(figure: Figure, axes: Axes, most: int = 4) -> None:
     handles, names = axes.get_legend_handles_labels()
     if len(names) > 1:
-        # Above: below it would lie on the label of panels that share one.
+        # Above the panels: below them it would cover their common label.
         columns = min(len(names), most)
         figure.legend(handles, names, loc="outside upper center", ncols=columns)
 
@@ -287,7 +287,7 @@ def shares(
                 color=_DIVERGING[round(number * 4 / max(1, len(parts) - 1))],
                 edgecolor="white",
             )
-            # Numbers stand where there is room for them.
+            # Only wide bars have room for a number.
             texts = [f"{100 * width:.0f} %" if width >= 0.06 else "" for width in widths]
             axes.bar_label(bar, texts, label_type="center", fontsize=7.5)
             left += widths

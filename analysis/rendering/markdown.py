@@ -1,4 +1,4 @@
-"""A report as Markdown, its figures as files beside it."""
+"""A report as Markdown, with its figures in separate files."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _table(table: Table) -> str:
 
 
 def table_text(names: Sequence[str], numeric: Sequence[bool], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown; columns of numbers stand on the right."""
+    """A table in Markdown; columns of numbers are aligned to the right."""
     lines = [[_cell(name) for name in names], ["---:" if number else "---" for number in numeric]]
     lines += [[_cell(cell) for cell in row] for row in rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

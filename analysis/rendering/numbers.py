@@ -1,4 +1,4 @@
-"""How single numbers stand in the cells of a report."""
+"""The format of single numbers in a report."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class PolarityScore(NamedTuple):
 
 @lru_cache(maxsize=16)  # both directions of a sentence need the same polarities
 def polarities(form: str, text: str) -> tuple[tuple[str, Direction], ...]:
-    """Words and directions of a meaning in FOL or VF; `ParseError` where it is none."""
+    """Words and directions of a meaning in FOL or VF; `ParseError` for any other text."""
     if form == "fol":
         return tuple(polarity.from_fol(fol.parse(text)))
     if form == "vf":

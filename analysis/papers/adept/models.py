@@ -139,7 +139,7 @@ def _of_families(best: Sequence[Scored]) -> dict[tuple[str, str], Interval]:
 
 
 def _trained(best: Sequence[Scored], by_rule: Mapping[tuple[str, int], Interval]) -> pa.Table:
-    """Every model with its accuracy beside the baselines."""
+    """Every model with its accuracy and those of the baselines."""
     rows = [
         {
             "model": scored.model,
@@ -295,7 +295,7 @@ def answers(page: Adept) -> list[Block]:
 
 @exhibit("", "adjectives of identity", command=IMPORT, tables=("adept", "predictions"))
 def identity(page: Adept) -> list[Block]:
-    """Labels, and errors of the best model, by what an adjective says of who somebody is."""
+    """Labels, and errors of the best model, by kind of identity adjective."""
     kinds = slices.identity(page.rows.column("modifier").to_pylist(), lexicons.identity())
     data = label_shares(page.rows, kinds)
     by_kind = "by what the adjective speaks of"
@@ -317,7 +317,7 @@ def identity(page: Adept) -> list[Block]:
 
 
 def _errors(answers: pa.Table, kind_of: Mapping[str, str | None]) -> pa.Table:
-    """Scores of all answers and of each kind, and how often they lie below and above the label."""
+    """Scores of all answers and of each kind, and how often they are below and above the label."""
     ids, gold, guesses = lists(answers, "item_id", "gold", "predicted")
     predicted = [guess or "" for guess in guesses]
     kinds = [kind_of[item] for item in ids]

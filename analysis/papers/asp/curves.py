@@ -40,7 +40,7 @@ _TRAINED = (*_TABLES, "asp_splits")
 
 
 def human_curves(lake: str, source: str) -> pa.Table:
-    """What people said and the curve fitted to it: columns test, polarity, answer, z, share, n.
+    """People's answers and the fitted curve: columns test, polarity, answer, z, share, n.
 
     `answer` is ``people`` or ``people, fitted``. Only the judged numbers, 60 to 138: beyond them
     the shares are not monotone and the fit says nothing. The fit runs from the least to the
@@ -63,7 +63,7 @@ def human_curves(lake: str, source: str) -> pa.Table:
 
 
 def human_thresholds(lake: str, source: str) -> pa.Table:
-    """Where people change their mind: columns test, polarity, answer, threshold, standard_error.
+    """Thresholds of people: columns test, polarity, answer, threshold, standard_error.
 
     Raises:
         UserError: no judgements of the source.
@@ -88,7 +88,7 @@ def _panels(lake: str, source: str) -> dict[tuple[Any, ...], list[dict[str, Any]
 
 @dataclass(frozen=True)
 class Answers:
-    """What a model says of numbers, one value an item of table ``asp_degree``, in one order."""
+    """A model's answers, one value for each item of table ``asp_degree``, in one order."""
 
     model: str
     tests: Sequence[str]
@@ -152,7 +152,7 @@ def model_curves(answers: Answers) -> pa.Table:
 
 
 def model_thresholds(answers: Answers) -> pa.Table:
-    """Where a model changes its mind: rows as of `human_thresholds`, null where no curve fits."""
+    """Thresholds of a model: rows as of `human_thresholds`, null where no curve fits."""
     curves = answers.curves()
     rows = []
     for test, polarity in _PANELS:
@@ -186,7 +186,7 @@ def curves_figure(data: pa.Table, number: int = 2) -> Plot:
 
 
 def _answers(models: Sequence[Answered]) -> list[tuple[Answered, Answers]]:
-    """The models that answered to tests with human gold, with what they said."""
+    """The models with answers to tests with human gold, with these answers."""
     answers = []
     for model in models:
         rows = equal(model.rows, "kind", "degree")
@@ -249,7 +249,7 @@ def figure_4(page: Asp) -> list[Block]:
 
 @exhibit("", "thresholds of people and models", command=IMPORT, tables=_TRAINED)
 def thresholds(page: Asp) -> list[Block]:
-    """Where people and each model change their mind."""
+    """The thresholds of people's and models' answers."""
     tables = [human_thresholds(page.lake.root, source) for source in page.sources()[:1]]
     answers = _answers(page.models)
     tables += [model_thresholds(numbers) for _, numbers in answers]

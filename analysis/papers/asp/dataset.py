@@ -97,7 +97,7 @@ def degree(page: Asp) -> list[Block]:
 
 
 def baseline_table(lake: str, table: str, edition: str, paper_table: str = "table 3") -> pa.Table:
-    """Chance and majority of each test beside what the paper prints (tables 3 and 4).
+    """Chance and majority of each test, and the numbers of the paper (tables 3 and 4).
 
     Columns test, rows, baseline, percent, printed, agrees, deviation: why the paper's own number is
     another, where that is known. Degree estimation is counted on its base variant, and rows of

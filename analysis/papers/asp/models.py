@@ -1,4 +1,4 @@
-"""What ASP prints of models: tables 3 and 4, numerical reasoning, and what training gives away."""
+"""ASP's results of models: tables 3 and 4, numerical reasoning, and leaking training rows."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _accuracies(page: Asp, number: int, models: Sequence[Answered], command: str
         except UserError as error:
             edition, reason = "", str(error)
         printed = {row for row, _ in published.table("asp", name)}
-        for model in reversed(models):  # the newest last: it stands for the row
+        for model in reversed(models):  # the newest last: the row shows it
             if model.row in printed:
                 scores = {test: model.accuracy(kind, test) for test in TESTS}
                 ours |= {(model.row, test): score for test, score in scores.items() if score}

@@ -54,7 +54,7 @@ class Answered:
 
     @property
     def row(self) -> str | None:
-        """The paper's row that the model stands for: that of what was trained on MNLI for a model
+        """The paper's row that shows the model: that of what was trained on MNLI for a model
         that was scored, and none for one that was taught another task."""
         if self.job != "score" or "trained_on" not in self.settings:
             return row_name(self.model)
@@ -145,7 +145,7 @@ class Asp:
 
     @cached_property
     def _items(self) -> pa.Table:
-        """Every row that can be asked, degree estimation in its base variant alone."""
+        """Every row that models answer; of degree estimation only the base variant."""
         pieces = []
         for kind, edition in self.editions.items():
             where, names = [("edition", "=", edition)], ["item_id", "test"]

@@ -53,7 +53,7 @@ def accuracy(page: Plane) -> list[Block]:
         folds = {run.params.get("task.fold") for run in answers.runs}
         if answers.model == PAPERS_MODEL and len(folds) == _PAPERS_FOLDS:
             ours["accuracy", name] = mean
-        else:  # other models and fewer splits stand below
+        else:  # other models and fewer splits are shown below
             reasons.append((scheme, f"no runs of {PAPERS_MODEL} on {_PAPERS_FOLDS} splits"))
         text = f"accuracy {percent(mean)} percent. The majority is 50."
         blocks.append(Text(f"{name}: {answers.description()}, {text}"))

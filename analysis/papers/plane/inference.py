@@ -35,7 +35,7 @@ _TABLES = ("predictions", "plane_items")
 
 
 def _column(model: str) -> str | None:
-    """The column of table 5 that a model stands in."""
+    """The column of table 5 that has the model."""
     name = model_name(model)
     return _PAPERS_MODELS.get(name) or ("AddOne" if "addone" in model.lower() else None)
 

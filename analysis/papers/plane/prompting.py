@@ -257,7 +257,7 @@ def order_of_examples(page: Plane) -> list[Block]:
 
 
 def _by_agreement(data: pa.Table) -> pa.Table:
-    """Mean F1 by class, where the last example's label is the one asked for and where not."""
+    """Mean F1 by class and by whether the last example has the label of the item."""
     rows = []
     for kind in CLASSES:
         row: dict[str, Any] = {"class": kind}

@@ -35,7 +35,7 @@ Tokenize = Callable[[str], Sequence[str]]
 
 @cache
 def splitter(model: str) -> Callable[[str], list[str]]:
-    """The function from a word, as it stands within a sentence, to its subwords.
+    """The function from a word within a sentence to its subwords.
 
     `model` is a folder, the name of a model that a Python package carries, or a hub name that was
     downloaded before: nothing is fetched for a report.
@@ -70,7 +70,7 @@ def _folder(model: str) -> str:
 
 @dataclass(frozen=True)
 class FineTuned:
-    """The runs of a scheme that stand for the paper's, and their answers; read when asked for.
+    """The runs of a scheme that are compared with the paper's, and their answers, read on demand.
 
     Runs differ by their seeds and `axes` alone.
     """
@@ -120,7 +120,7 @@ class FineTuned:
         return splitter(self.runs[0].params.get("model", self.model))
 
     def description(self) -> str:
-        """Which runs stand for a number."""
+        """Which runs a number comes from."""
         folds, editions = distinct(self.rows, "fold"), distinct(self.rows, "edition")
         number = f"{len(self.runs)} runs" if len(self.runs) > 1 else "1 run"
         return (

@@ -188,7 +188,7 @@ def sizes(page: Sygns) -> list[Block]:
         counts.get(("systematicity", "one", part), 0) for part in ("train", "val", "test")
     )
     ours: dict[tuple[str, str], float] = {}
-    # The release is a sample of fifty, the demo as small as asked: no sizes to compare.
+    # The release is a sample of fifty sentences, and the demo is small by intention.
     is_comparable = edition not in ("published", "demo")
     if is_comparable and train + val + test:
         ours["systematicity", "sentences"] = float(train + val + test)

@@ -82,7 +82,7 @@ def universal(page: Sygns) -> list[Block]:
 
 @exhibit("Table 18", "clauses of a wrong DRS", command=TRAIN, tables=TABLES, beside=("table 18",))
 def clauses(page: Sygns) -> list[Block]:
-    """The DRS of a sentence of depth 2 beside those of models that have it wrong."""
+    """The DRS of a sentence of depth 2, and those of models that predict it wrongly."""
     caption = "F over matching clauses of the paper's sentence"
     blocks = comparison("sygns", "table 18", {}, caption)
     blocks.append(Text("That F is of the paper's own models; what follows is of ours."))

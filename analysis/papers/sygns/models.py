@@ -161,7 +161,7 @@ table_17 = _accuracy_exhibit(
 @exhibit("Table 6", "entailment by provers", command=TRAIN, tables=TABLES, beside=("table 6",))
 @_of_runs
 def entailment(page: Sygns) -> list[Block]:
-    """Entailments between gold and predicted formulas; provers are asked on request."""
+    """Entailments between gold and predicted formulas; provers are called on request."""
     ours: Ours = {}
     missing = Missing(command("systematicity", "one", BOTH))
     for model, meanings, runs in _models(page, "fol"):

@@ -31,7 +31,7 @@ from training.finished_runs import Run, Runs, groups
 
 log = logging.getLogger("adnominal")
 
-# The paper's own training (section 4.1); runs of another length are listed, but stand for nothing.
+# The paper's own training (section 4.1); longer or shorter runs are only listed.
 EPOCHS = "25"
 _RESAMPLES = 2000
 _T = TypeVar("_T")

@@ -14,7 +14,7 @@ from analysis.rendering.blocks import NotRun, Part, Report, Section, Table, Text
 from analysis.rendering.html import html
 from analysis.rendering.markdown import markdown
 from analysis.rows import shuffled
-from training.finished_runs import Run, Runs, find_runs, groups
+from training.finished_runs import find_runs, groups
 
 
 @pytest.fixture(scope="module")
@@ -36,16 +36,6 @@ def test_runs_are_found_newest_first_and_by_settings(report_inputs):
     assert [run.model for run in matching] == ["MiniLM", "MiniLM", "roberta-base", "roberta-base"]
     assert [len(members) for members in groups(matching)] == [1, 1, 2]
     assert runs.of("prompt") == [] and runs.of("score", {"task.name": "adept"}) == []
-
-
-def test_groups_take_the_newest_run_of_a_seed_and_join_axes():
-    def run(number: int, **params: str) -> Run:
-        return Run(str(number), "finetune", -number, {"seeds": "[0]", **params})
-
-    runs = [run(1, lr="1"), run(2, lr="2"), run(3, lr="1"), run(4, lr="1", fold="b", out="x")]
-    assert [[r.id for r in members] for members in groups(runs)] == [["1"], ["2"], ["4"]]
-    joined = groups([run(1, lr="1", fold="a"), run(2, lr="1", fold="b", out="x")], ("fold",))
-    assert [[r.id for r in members] for members in joined] == [["1", "2"]]
 
 
 def test_adept_cells(pages):
@@ -163,11 +153,3 @@ def test_examples_do_not_depend_on_order():
     assert bracketed("A deadline kills a dead Dead man.", "dead") == (
         "A deadline kills a [dead] Dead man."
     )
-
-
-def test_no_store_is_told(tmp_path):
-    (tmp_path / "other.db").write_text("no database")
-    for name, why in (("none.db", "no file"), ("other.db", "file is not a database")):
-        store_runs = find_runs(f"sqlite:///{tmp_path / name}")
-        assert store_runs.runs == () and why in store_runs.note
-    assert find_runs(None) == Runs(note=find_runs(None).note)

@@ -1,0 +1,23 @@
+"""Finished runs: their groups, and stores that cannot be read."""
+
+from __future__ import annotations
+
+from training.finished_runs import Run, Runs, find_runs, groups
+
+
+def test_groups_take_the_newest_run_of_a_seed_and_join_axes():
+    def run(number: int, **params: str) -> Run:
+        return Run(str(number), "finetune", -number, {"seeds": "[0]", **params})
+
+    runs = [run(1, lr="1"), run(2, lr="2"), run(3, lr="1"), run(4, lr="1", fold="b", out="x")]
+    assert [[r.id for r in members] for members in groups(runs)] == [["1"], ["2"], ["4"]]
+    joined = groups([run(1, lr="1", fold="a"), run(2, lr="1", fold="b", out="x")], ("fold",))
+    assert [[r.id for r in members] for members in joined] == [["1", "2"]]
+
+
+def test_no_store_is_told(tmp_path):
+    (tmp_path / "other.db").write_text("no database")
+    for name, why in (("none.db", "no file"), ("other.db", "file is not a database")):
+        store_runs = find_runs(f"sqlite:///{tmp_path / name}")
+        assert store_runs.runs == () and why in store_runs.note
+    assert find_runs(None) == Runs(note=find_runs(None).note)
