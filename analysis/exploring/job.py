@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -122,11 +123,7 @@ def explore(settings: Settings) -> None:
     else:
         from analysis.exploring.server import serve
 
-        serve(sketches, settings.port, _announce)
-
-
-def _announce(address: str) -> None:
-    log.info("word sketches on %s (Ctrl-C ends)", address)
+        serve(sketches, settings.port, partial(log.info, "word sketches on %s (Ctrl-C ends)"))
 
 
 def _print(sketches: Sketches, query: Query) -> None:

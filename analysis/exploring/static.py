@@ -11,6 +11,7 @@ import json
 import logging
 import shutil
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -55,11 +56,12 @@ def write(sketches: Sketches, target: Path, min_count: int) -> None:
         JobFailed: no pair is so frequent.
         UserError: the folder cannot be made; more data than the page's table of contents takes.
     """
-    try:
-        with complete_folder(target) as folder:
-            _write(sketches, folder, min_count)
-    except OSError as error:
-        raise UserError(f"export={target}: {error.strerror or error}") from error
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(complete_folder(target))
+        except OSError as error:
+            raise UserError(f"export={target}: {error.strerror or error}") from error
+        _write(sketches, folder, min_count)
     files = [file for file in target.rglob("*") if file.is_file()]
     size = sum(file.stat().st_size for file in files)
     log.info("%s written: %d files, %.1f MB", target, len(files), size / 1e6)
