@@ -10,14 +10,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis import slices
-from analysis.editions import Lake
-from analysis.predictions import answered, labelled_runs
+from analysis.papers.page import Sources
+from analysis.predictions import labelled_runs
 from analysis.rows import distinct, equal, right, tuples, with_columns
 from conf import UserError
 from etl.declaration import Dataset
 from etl.lake import arrow
 from etl.registry import DATASETS
-from training.finished_runs import Run, Runs, groups
+from training.finished_runs import Run, groups
 
 
 @dataclass(frozen=True)
@@ -50,16 +50,12 @@ class Experiment:
 
 
 @dataclass(frozen=True)
-class Across:
-    """The lake and the runs of a report, and what its exhibits read of them once."""
+class Across(Sources):
+    """What the exhibits of the page across datasets share."""
 
-    lake: Lake
-    runs: Runs
-
-    def answered(self, job: str, **settings: str | tuple[str, ...]) -> list[Run]:
-        """The runs of a job with these settings of their task that the lake has answers of."""
-        parameters = {f"task.{name}": value for name, value in settings.items()}
-        return answered(self.lake.root, self.runs.of(job, parameters))
+    def fine_tuned(self, **settings: str | tuple[str, ...]) -> list[Run]:
+        """The fine-tuned runs with these settings of their task that the lake has answers of."""
+        return self.answered("finetune", {f"task.{name}": settings[name] for name in settings})
 
     def answers(self, dataset: Dataset, runs: Sequence[Run]) -> pa.Table:
         """The answers of runs of one edition with the words of their items, one run after the
@@ -101,7 +97,7 @@ class Across:
         for dataset in DATASETS.values():
             if dataset.report is None:
                 continue
-            runs = self.answered("finetune", name=dataset.name)
+            runs = self.fine_tuned(name=dataset.name)
             of_paper = [
                 run
                 for run in runs

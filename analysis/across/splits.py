@@ -199,7 +199,7 @@ def between(page: Across) -> list[Block]:
     for dataset, disjoint in _leaking():
         setting, published = f"task.{dataset.splits.setting}", dataset.splits.published
         compared_models: set[str] = set()
-        runs = page.answered("finetune", name=dataset.name)
+        runs = page.fine_tuned(name=dataset.name)
         for members in groups(runs, (setting, "task.fold", "train_examples")):
             by_split: dict[str, list[Run]] = {}
             for run in members:
@@ -256,7 +256,7 @@ def within(page: Across) -> list[Block]:
 def _newest(page: Across, **settings: str | tuple[str, ...]) -> list[list[Run]]:
     """The newest group of runs of each model."""
     newest: dict[str, list[Run]] = {}
-    for members in groups(page.answered("finetune", **settings)):
+    for members in groups(page.fine_tuned(**settings)):
         newest.setdefault(members[0].model, members)
     return list(newest.values())
 

@@ -12,16 +12,33 @@ of the lake, ``predictions`` among them, and `beside` the tables of ``conf/publi
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
 
 from analysis.editions import Lake
+from analysis.predictions import answered
 from analysis.rendering.blocks import Block, RunsText, Section, guarded
 from training.finished_runs import Run, Runs
 
 Context = TypeVar("Context")
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The lake and the runs of a report, from which a subclass reads once what a page shares."""
+
+    lake: Lake
+    runs: Runs
+
+    def answered(
+        self,
+        jobs: str | Collection[str],
+        settings: Mapping[str, str | Collection[str]] | None = None,
+    ) -> list[Run]:
+        """The runs of jobs with these parameters that the lake has answers of, newest first."""
+        return answered(self.lake.root, self.runs.of(jobs, settings))
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,13 @@ from functools import cached_property
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.editions import Lake, read_edition
+from analysis.editions import read_edition
 from analysis.inference.intervals import Interval, mean_over_runs, wilson
-from analysis.predictions import answered, labelled
+from analysis.papers.page import Sources
+from analysis.predictions import labelled
 from analysis.rows import right
 from conf import UserError
-from training.finished_runs import Run, Runs, groups
+from training.finished_runs import Run, groups
 
 IMPORT = "python etl/import_published.py adept=DIR lake=LAKE"
 PARTS = ("train", "val", "test")
@@ -55,11 +56,8 @@ class Scored:
 
 
 @dataclass(frozen=True)
-class Adept:
-    """The lake and the runs of a report, and what its exhibits read of them once."""
-
-    lake: Lake
-    runs: Runs
+class Adept(Sources):
+    """What the exhibits of ADEPT share."""
 
     @cached_property
     def rows(self) -> pa.Table:
@@ -86,7 +84,7 @@ class Adept:
         settings = {"task.name": "adept", "task.edition": self.edition, "task.split": "random"}
         val = rows.filter(pc.equal(rows.column("split_random"), "val")).column("item_id")
         scored = []
-        for members in groups(answered(self.lake.root, self.runs.of("finetune", settings))):
+        for members in groups(self.answered("finetune", settings)):
             scores = []
             for run in members:
                 answers = labelled(self.lake.root, run.id)

@@ -10,14 +10,14 @@ from functools import cached_property
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.editions import Lake
 from analysis.inference.intervals import Interval, mean_over_runs, wilson
 from analysis.inference.resampling import bootstrap
-from analysis.predictions import answered, labelled, read
+from analysis.papers.page import Sources
+from analysis.predictions import labelled, read
 from analysis.rows import distinct, equal, lists, schema, tuples, with_column
 from conf import UserError
 from etl.lake import arrow
-from training.finished_runs import Run, Runs, groups, short_name
+from training.finished_runs import Run, groups, short_name
 
 IMPORT = "python etl/import_published.py asp=DIR lake=LAKE"
 TRAIN = "python training/finetune.py conf/training/asp.yaml lake=LAKE"
@@ -78,11 +78,8 @@ def _accuracy(rows: pa.Table) -> Interval:
 
 
 @dataclass(frozen=True)
-class Asp:
-    """The lake and the runs of a report, and what its exhibits read of them once."""
-
-    lake: Lake
-    runs: Runs
+class Asp(Sources):
+    """What the exhibits of ASP share."""
 
     @cached_property
     def untrained(self) -> list[Answered]:
@@ -124,7 +121,7 @@ class Asp:
         one."""
         if not self.editions:
             return []
-        runs = answered(self.lake.root, self.runs.of(jobs, {"task.name": "asp"}))
+        runs = self.answered(jobs, {"task.name": "asp"})
         models = []
         for members in groups(runs, _AXES):
             by_model: dict[str, list[pa.Table]] = {}

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from analysis import slices
 from analysis.editions import Lake
+from analysis.papers.page import Sources
 from analysis.predictions import answered, labelled_runs, read_prompted, read_scored
 from analysis.rows import distinct, equal, with_columns
 from conf import UserError
@@ -130,11 +131,8 @@ class FineTuned:
 
 
 @dataclass(frozen=True)
-class Plane:
-    """The lake and the runs of a report, and what its exhibits read of them once."""
-
-    lake: Lake
-    runs: Runs
+class Plane(Sources):
+    """What the exhibits of PLANE share."""
 
     @cached_property
     def two_shot(self) -> pa.Table:
@@ -156,7 +154,7 @@ class Plane:
         """The newest run of each model with answers to prompts with so many examples."""
         newest: dict[str, Run] = {}
         settings = {"task.name": "plane", "shots": shots}
-        for run in answered(self.lake.root, self.runs.of("prompt", settings)):
+        for run in self.answered("prompt", settings):
             newest.setdefault(run.params.get("model_name", run.id), run)
         return list(newest.values())
 
@@ -168,7 +166,7 @@ class Plane:
             UserError: no run of such a model with answers in the lake.
         """
         newest: dict[str, tuple[pa.Table, Run]] = {}
-        for run in answered(self.lake.root, self.runs.of("score")):
+        for run in self.answered("score"):
             rows = equal(read_scored(self.lake.root, [run.id]), "task", "plane")
             rows = rows.filter(pc.is_in(rows.column("text"), value_set=pa.array(NLI)))
             for model in distinct(rows, "model"):

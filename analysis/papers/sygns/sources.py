@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from analysis.editions import Lake
 from analysis.inference.intervals import Interval, mean_over_runs, wilson
+from analysis.papers.page import Sources
 from analysis.predictions import answered, labelled
 from analysis.rows import lists, schema, with_columns
 from analysis.semantics import drs_matching, polarity
@@ -292,14 +293,9 @@ def _over_items(
 
 
 @dataclass(frozen=True)
-class Sygns:
-    """The lake and the runs of a report, and what its exhibits read of them once.
+class Sygns(Sources):
+    """What the exhibits of SyGNS share; only table 6 needs `prover` and `cache`."""
 
-    `prover` and `cache` are needed for table 6 alone.
-    """
-
-    lake: Lake
-    runs: Runs
     prover: str = "none"
     cache: str | None = None
 
