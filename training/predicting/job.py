@@ -34,7 +34,7 @@ from training.predicting.settings import Settings
 from training.runs import Outcome, Plan, Runs, folder_name
 from training.sharding import read_deepspeed, stage_of
 from training.tasks import Source
-from training.tasks.asp import with_full_stop
+from training.tasks.dataset import with_full_stop
 from training.tracking import Run
 
 JOB = "predict"

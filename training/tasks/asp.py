@@ -41,6 +41,7 @@ from training.tasks.dataset import (
     Task,
     strings,
     with_columns,
+    with_full_stop,
 )
 
 if TYPE_CHECKING:
@@ -273,8 +274,3 @@ def _with_robustness(rows: pa.Table) -> pa.Table:
         return with_columns(rows, variant=numbers, numbers=numbers)
     beyond = pc.fill_null(rows["extrapolated"], False)
     return rows.append_column("numbers", pc.if_else(beyond, "extrapolated", "judged"))
-
-
-def with_full_stop(texts: pa.StringArray) -> pa.StringArray:
-    """The texts, with a full stop where they end without (``task.full_stops=normalised``)."""
-    return pc.if_else(pc.ends_with(texts, "."), texts, pc.binary_join_element_wise(texts, "", "."))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from conf import UserError
 from etl import declaration
@@ -128,6 +129,11 @@ def with_columns(table: pa.Table, **columns: pa.Array | pa.ChunkedArray) -> pa.T
         at = table.schema.get_field_index(name)
         table = table.append_column(name, column) if at < 0 else table.set_column(at, name, column)
     return table
+
+
+def with_full_stop(texts: pa.StringArray) -> pa.StringArray:
+    """The texts, with a full stop where they end without (``task.full_stops=normalised``)."""
+    return pc.if_else(pc.ends_with(texts, "."), texts, pc.binary_join_element_wise(texts, "", "."))
 
 
 @dataclass(frozen=True)

@@ -150,7 +150,7 @@ class Plane(LabelledTask):
         return complete_rows
 
     def prompt_results(self, rows: pa.Table) -> Results:
-        return scores.by_class(rows)
+        return scores.by_class(rows, DATASET.label_names[1])
 
     def _validation(self, train: Examples) -> dict[str, Examples]:
         """Training rows by noun: no noun of the validation rows is trained on."""
