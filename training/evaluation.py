@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import softmax
 
 from training import launch
 from training.batching import Ids, evaluation_batches
@@ -130,8 +129,10 @@ def _joined(shares: Sequence[_Share], kind: str) -> Evaluation:
     if kind == "seq2seq":
         texts = [text for share in shares for text in share.texts]
         return Evaluation([texts[at] for at in place], None, loss)
+    import torch
+
     logits = np.concatenate([share.logits for share in shares if share.logits is not None])[place]
-    scores = softmax(logits.astype(np.float64), axis=1)
+    scores = torch.from_numpy(logits).double().softmax(dim=1).numpy()
     return Evaluation(scores.argmax(axis=1), scores, loss)
 
 

@@ -24,6 +24,8 @@ from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any, ParamSpec
 
+import numpy as np
+
 import conf
 from training import launch
 from training.files import replace_json
@@ -358,15 +360,14 @@ class Run:
 
 def draw_confusion(axes: Any, counts: Any, labels: Sequence[str]) -> None:
     """The matrix with gold classes as rows; shades are shares of a row, numbers counts."""
-    from sklearn.metrics import ConfusionMatrixDisplay
-
     shares = counts / counts.sum(axis=1, keepdims=True).clip(min=1)
-    display = ConfusionMatrixDisplay(shares, display_labels=labels)
-    limits = {"vmin": 0.0, "vmax": 1.0}
-    display.plot(ax=axes, cmap="Blues", colorbar=False, xticks_rotation=45, im_kw=limits)
-    for text, count in zip(display.text_.flat, counts.flat, strict=True):
-        text.set_text(count)
+    axes.imshow(shares, cmap="Blues", vmin=0.0, vmax=1.0)
+    axes.set_xticks(range(len(labels)), labels, rotation=45, ha="right")
+    axes.set_yticks(range(len(labels)), labels)
     axes.set(xlabel="predicted", ylabel="gold")
+    for (row, column), share in np.ndenumerate(shares):
+        color = "w" if share > 0.5 else "k"
+        axes.text(column, row, str(counts[row, column]), ha="center", va="center", color=color)
 
 
 @contextlib.contextmanager

@@ -10,9 +10,8 @@ launch.environment()
 os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
 MODULES = (
     "deepspeed",
-    # DeepSpeed and scikit-learn import these on first use, which takes two seconds of CPU time.
+    # DeepSpeed imports this on first use, which takes two seconds of CPU time.
     "deepspeed.runtime.zero.muon.muon_optimizer",
-    "sklearn.metrics",
     "peft",
     "training.loop",
     "training.answering",
