@@ -84,7 +84,7 @@ class Corpus:
         Raises:
             UserError: the corpus was read with other settings, or a file has changed since.
         """
-        ledger = self._ledger()
+        ledger = self.ledger()
         is_ours = self.lake.transaction_version("amod_files", self.app) is not None
         if self.settings.restart and ledger:
             self.empty()
@@ -113,7 +113,8 @@ class Corpus:
                 return f" ({'; '.join(changed)})" if changed else ""
         return ""
 
-    def _ledger(self) -> list[Entry]:
+    def ledger(self) -> list[Entry]:
+        """The files of the corpus as the lake now has them, by wave and path."""
         rows = self.rows("amod_files", {"corpus": self.name})
         for row in rows:
             del row["corpus"]

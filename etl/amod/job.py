@@ -15,6 +15,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -134,7 +135,9 @@ class Extraction:
             log.info("every file of the input has been read before; nothing new to count")
         for number, entries in waves:
             outcomes = self._wave(number, entries, f"wave {number + 1} of {waves[-1][0] + 1}")
-            ledger = plan.finished(ledger, outcomes)
+            # Another run of the same corpus may have read further waves in the meantime.
+            read = [entry for entry in self.corpus.ledger() if entry.status != plan.PLANNED]
+            ledger = plan.finished(ledger, [*read, *outcomes])
             self.corpus.write_ledger(ledger)
             self.corpus.staging.forget(number)
         distinct = self._derive(ledger, {number for number, _ in waves})
@@ -148,15 +151,17 @@ class Extraction:
     def _wave(self, number: int, entries: Sequence[Entry], label: str) -> list[Entry]:
         """Read and commit one wave; its files with their outcomes."""
         started = time.monotonic()
-        staged = self.corpus.staging.complete(number)
-        if staged is None:
-            with self.engine.watch(label, sum(entry.bytes for entry in entries)):
-                staged = self.corpus.staging.write(
-                    number, staged_rows(self.engine, self.settings, entries)
-                )
-        else:
-            log.info("%s: going on from what was read before the job was stopped", label)
-        statements = grouped_by_file(results.statements(staged).collect())
+        try:
+            staged = self._staged(number, entries, label)
+            statements = grouped_by_file(results.statements(staged).collect())
+        except (PySparkException, OSError):
+            if not plan.read_in(self.corpus.ledger(), number):
+                raise
+        # Another run of the same corpus deletes what is staged of a wave after it has written the
+        # wave's outcomes into the ledger: if they are not there now, all staged rows were read.
+        if read_elsewhere := plan.read_in(self.corpus.ledger(), number):
+            log.info("%s: another run has read it in the meantime", label)
+            return read_elsewhere
         outcomes = [
             outcome_of(entry, statements.get(file, []), self.settings)
             for file, entry in enumerate(entries)
@@ -185,6 +190,16 @@ class Extraction:
             f" ({' and '.join(sorted(kernels))} kernel)" if kernels else "",
         )
         return outcomes
+
+    def _staged(self, number: int, entries: Sequence[Entry], label: str) -> DataFrame:
+        """The staged rows of a wave: those of an attempt that was stopped later, or read now."""
+        staged = self.corpus.staging.complete(number)
+        if staged is not None:
+            log.info("%s: going on from what was read before the job was stopped", label)
+            return staged
+        with self.engine.watch(label, sum(entry.bytes for entry in entries)):
+            rows = staged_rows(self.engine, self.settings, entries)
+            return self.corpus.staging.write(number, rows)
 
     def _commit_wave(
         self, good: DataFrame, counted: int, number: int, commit: Mapping[str, Any]

@@ -96,6 +96,12 @@ def finished(ledger: Sequence[Entry], outcomes: Sequence[Entry]) -> list[Entry]:
     return [by_path.get(entry.path, entry) for entry in ledger]
 
 
+def read_in(ledger: Iterable[Entry], wave: int) -> list[Entry]:
+    """The files of a wave with their outcomes; none while one of them is not yet read."""
+    entries = [entry for entry in ledger if entry.wave == wave]
+    return [] if any(entry.status == PLANNED for entry in entries) else entries
+
+
 def failed(entry: Entry, reason: str) -> Entry:
     """`entry` as a file that counts nowhere, with the reason."""
     return replace(entry, status=FAILED, reason=reason)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from conf import JobFailed, UserError, load
 from etl.amod import staging, wave_tasks
@@ -350,6 +350,29 @@ def test_what_a_job_killed_after_its_last_wave_has_staged_is_deleted_by_the_next
     start(spark, lake, *words)
     assert not list(lake.joinpath("_staging").rglob("*.parquet"))
     assert contents(lake) == expected
+
+
+def test_a_run_whose_staged_rows_another_run_deletes_takes_the_outcomes_of_that_run(
+    spark: SparkSession,
+    uninterrupted: tuple[Path, list[str], dict[str, list[Any]]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    folder, _, expected = uninterrupted
+    lake, words = tmp_path / "lake", (*WAVES, f"input={folder}/*.gz")
+    write = staging.Staging.write
+
+    def overtaken(self: staging.Staging, wave: int, rows: DataFrame) -> DataFrame:
+        staged = write(self, wave, rows)
+        if wave == 1:
+            monkeypatch.setattr(staging.Staging, "write", write)
+            start(spark, lake, *words)
+        return staged
+
+    monkeypatch.setattr(staging.Staging, "write", overtaken)
+    start(spark, lake, *words)
+    assert contents(lake) == expected
+    assert not list(lake.joinpath("_staging").rglob("*.parquet"))
 
 
 def test_raw_text_is_parsed_with_every_document_counted(run: Run, tmp_path: Path) -> None:
