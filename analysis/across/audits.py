@@ -124,10 +124,10 @@ def plane(lake: str, edition: str, fold: str = "1") -> Iterator[Rows]:
 def asp(lake: str, edition: str) -> Iterator[Rows]:
     """ASP by each round of fine-tuning: the premise or the hypothesis alone.
 
-    Entailment against the rest. Scored is the part held out, on the tests that are trained on
-    (ordering, dimension, argument) and, as ``all tests``, on all eight; ``ordering alone`` is of
-    the one test among those trained on that has both labels. The release has no test rows of degree
-    estimation by round: its validation rows stand in.
+    The labels are entailment and not entailment. The held-out part is scored on the tests that are
+    trained on (ordering, dimension, argument) and, as ``all tests``, on all eight; ``ordering
+    alone`` is the only one of the trained tests with both labels. The release has no test rows of
+    degree estimation by round, so its validation rows are used.
     """
     for scheme in DATASETS["asp"].splits.schemes:
         trained = _tuning(lake, edition)

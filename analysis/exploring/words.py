@@ -60,11 +60,8 @@ class _Corpus:
 
     def place(self, word: str) -> int | None:
         position = bisect.bisect_left(_Texts(self.words), word.encode())
-        return (
-            position
-            if position < len(self.words) and self.words[position].as_py() == word
-            else None
-        )
+        in_range = position < len(self.words)
+        return position if in_range and self.words[position].as_py() == word else None
 
     def beginning(self, prefix: str) -> range:
         texts = _Texts(self.words)

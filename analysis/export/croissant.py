@@ -81,7 +81,7 @@ def metadata(
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.0",
         "name": f"{exported.dataset}_{exported.edition}",
-        "description": (f"{about.summary} Made of: {' '.join(about.made_of)} From {versions}."),
+        "description": f"{about.summary} Made of: {' '.join(about.made_of)} From {versions}.",
         "license": about.licence_url or about.licence,
         "citeAs": about.citation,
         # The newest version of any of its tables: it grows with every build.
