@@ -136,8 +136,9 @@ class Extraction:
         for number, entries in waves:
             outcomes = self._wave(number, entries, f"wave {number + 1} of {waves[-1][0] + 1}")
             # Another run of the same corpus may have read further waves in the meantime.
-            read = [entry for entry in self.corpus.ledger() if entry.status != plan.PLANNED]
-            ledger = plan.finished(ledger, [*read, *outcomes])
+            stored = self.corpus.ledger()
+            already_read = [entry for entry in stored if entry.status != plan.PLANNED]
+            ledger = plan.finished(ledger, [*already_read, *outcomes])
             self.corpus.write_ledger(ledger)
             self.corpus.staging.forget(number)
         distinct = self._derive(ledger, {number for number, _ in waves})
