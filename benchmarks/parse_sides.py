@@ -102,7 +102,7 @@ def task(dump: str) -> Reading:
     columns     the rest of parsing: its output as columns
     pairs       the rest: pairs, sums, rows for Spark
     """
-    settings = tasks.Task.of(Settings(source="wikipedia", input=[dump]))
+    settings = Settings(source="wikipedia", input=[dump])
     parser = load_parser("spacy", None)  # as the tasks call it: the very same parser
     parts = ("decompress", "pages", "wikitext", "pipe", "columns", "pairs")
     stages = dict.fromkeys(parts, 0.0)

@@ -109,7 +109,7 @@ def measure_reading(settings: Settings, folder: Path) -> Figures:
     """Parquet to staged rows, against pyarrow's reading of the same column."""
     path = texts_file(settings, folder)
     batch = unit_batch(str(path))
-    task = tasks.Task.of(load(ExtractionSettings, ["source=text", f"input={path}"]))
+    task = load(ExtractionSettings, ["source=text", f"input={path}"])
 
     def ours() -> int:
         return sum(staged.num_rows for staged in reading.read_units([batch], task))
@@ -203,9 +203,9 @@ def measure_relations(settings: Settings, folder: Path) -> Figures:
     megabytes = settings.relations_mb
     (path,) = make_parts(folder, megabytes, 1)
     batch, words = unit_batch(str(path)), ["source=depcc", f"input={path}"]
-    alone = tasks.Task.of(load(ExtractionSettings, words))
+    alone = load(ExtractionSettings, words)
     relations = f"relations=amod,{','.join(RELATIONS)}"
-    every = tasks.Task.of(load(ExtractionSettings, [*words, relations]))
+    every = load(ExtractionSettings, [*words, relations])
 
     def bare() -> None:
         counter, rows = PairCounter("depcc", alone.rules, alone.kernel), tasks.Rows()

@@ -1,7 +1,7 @@
 """Entry point: ``python etl/build_adept.py preset=clean`` (``--help`` lists all settings)."""
 
 import sys
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 if not __package__:
@@ -11,12 +11,12 @@ import conf
 from etl.adept.job import build
 from etl.adept.settings import Settings
 
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit code."""
-    return conf.run(
-        Settings, build, argv, "adnominal annotate export batch=pilot.csv round=pilot lake={lake}"
-    )
+main = partial(
+    conf.run,
+    Settings,
+    build,
+    then="adnominal annotate export batch=pilot.csv round=pilot lake={lake}",
+)
 
 
 if __name__ == "__main__":

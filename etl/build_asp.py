@@ -1,7 +1,7 @@
 """Entry point: ``python etl/build_asp.py preset=paper`` (``--help`` lists all settings)."""
 
 import sys
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 if not __package__:
@@ -11,10 +11,7 @@ import conf
 from etl.asp.job import build
 from etl.asp.settings import Settings
 
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit code."""
-    return conf.run(Settings, build, argv, "adnominal train conf/training/asp.yaml lake={lake}")
+main = partial(conf.run, Settings, build, then="adnominal train conf/training/asp.yaml lake={lake}")
 
 
 if __name__ == "__main__":

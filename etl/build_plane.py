@@ -1,7 +1,7 @@
 """Entry point: ``python etl/build_plane.py preset=clean`` (``--help`` lists all settings)."""
 
 import sys
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 if not __package__:
@@ -11,10 +11,9 @@ import conf
 from etl.plane.job import build
 from etl.plane.settings import Settings
 
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit code."""
-    return conf.run(Settings, build, argv, "adnominal train conf/training/plane.yaml lake={lake}")
+main = partial(
+    conf.run, Settings, build, then="adnominal train conf/training/plane.yaml lake={lake}"
+)
 
 
 if __name__ == "__main__":

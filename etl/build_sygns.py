@@ -1,7 +1,7 @@
 """Entry point: ``python etl/build_sygns.py preset=paper`` (``--help`` lists all settings)."""
 
 import sys
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 if not __package__:
@@ -11,10 +11,9 @@ import conf
 from etl.sygns.job import build
 from etl.sygns.settings import Settings
 
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit code."""
-    return conf.run(Settings, build, argv, "adnominal train conf/training/sygns.yaml lake={lake}")
+main = partial(
+    conf.run, Settings, build, then="adnominal train conf/training/sygns.yaml lake={lake}"
+)
 
 
 if __name__ == "__main__":

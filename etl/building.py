@@ -20,7 +20,7 @@ from pyspark.sql import functions as F
 
 from conf import UserError, settings_hash
 from etl import engine
-from etl.dropped import Dropped, dropped_rows
+from etl.dropped import Dropped, write_dropped
 from etl.engine import EngineSettings
 from etl.lake import arrow
 from etl.lake.log import Commit
@@ -93,10 +93,7 @@ class Build:
 
     def write_dropped(self, drops: Iterable[Dropped]) -> None:
         """Replace what the build of the edition noted in the table dropped, and log it."""
-        job = f"{self.job}/{self.settings.name}"
-        self.lake.replace(
-            "dropped", dropped_rows(job, drops), {"job": job}, job=self.job, allow_empty=True
-        )
+        write_dropped(self.settings.lake, f"{self.job}/{self.settings.name}", drops)
 
 
 def begin(job: str, settings: BuildSettings, rows: int = 0) -> Build:

@@ -1,7 +1,7 @@
 """Entry point: ``python etl/check_splits.py train=FILE test=FILE`` (``--help`` lists settings)."""
 
 import sys
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 if not __package__:
@@ -10,10 +10,7 @@ if not __package__:
 import conf
 from etl.checks.splits_job import Settings, run
 
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit code."""
-    return conf.run(Settings, run, argv)
+main = partial(conf.run, Settings, run)
 
 
 if __name__ == "__main__":

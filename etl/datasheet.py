@@ -1,8 +1,8 @@
 """``python -m etl.datasheet table=adept edition=clean``: a datasheet of a built dataset."""
 
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 if not __package__:
@@ -42,9 +42,7 @@ def write(settings: Settings) -> None:
         raise UserError(f"out={settings.out}: {error.strerror or error}") from error
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit code."""
-    return conf.run(Settings, write, argv)
+main = partial(conf.run, Settings, write)
 
 
 if __name__ == "__main__":

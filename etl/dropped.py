@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 
 import pyarrow as pa
 
+from etl.lake import arrow
 from etl.lake.tables import table
 
 log = logging.getLogger("adnominal")
@@ -23,9 +24,13 @@ class Dropped:
     sample: str
 
 
-def dropped_rows(job: str, drops: Iterable[Dropped]) -> pa.Table:
-    """Rows of the table dropped; each is logged. `job` has its edition, as ``build_asp/clean``."""
+def write_dropped(lake: str, job: str, drops: Iterable[Dropped]) -> None:
+    """Replace the rows of `job` in the table dropped, and log them.
+
+    `job` is the job with its edition or source, as ``build_asp/clean``.
+    """
     rows = [{"job": job, **asdict(drop)} for drop in drops]
     for row in rows:
         log.info("dropped from %(table)s: %(count)d, %(reason)s, as %(sample)s", row)
-    return pa.Table.from_pylist(rows, table("dropped").schema)
+    data = pa.Table.from_pylist(rows, table("dropped").schema)
+    arrow.replace(lake, "dropped", data, {"job": job}, job=job.split("/")[0], allow_empty=True)

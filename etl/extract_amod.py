@@ -1,7 +1,7 @@
 """Entry point: ``python etl/extract_amod.py source=… input=…`` (``--help`` lists all)."""
 
 import sys
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 if not __package__:
@@ -11,10 +11,7 @@ import conf
 from etl.amod.job import extract
 from etl.amod.settings import Settings
 
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit code."""
-    return conf.run(Settings, extract, argv, "adnominal explore lake={lake}")
+main = partial(conf.run, Settings, extract, then="adnominal explore lake={lake}")
 
 
 if __name__ == "__main__":

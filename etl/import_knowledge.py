@@ -1,7 +1,7 @@
 """Entry point: ``python etl/import_knowledge.py conceptnet=FILE`` (see ``--help``)."""
 
 import sys
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 if not __package__:
@@ -10,10 +10,7 @@ if not __package__:
 import conf
 from etl.knowledge.job import Settings, import_knowledge
 
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit code."""
-    return conf.run(Settings, import_knowledge, argv, "adnominal build plane lake={lake}")
+main = partial(conf.run, Settings, import_knowledge, then="adnominal build plane lake={lake}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Entry point: ``python etl/import_pairs.py file=… source=… premise=… hypothesis=… label=…``."""
 
 import sys
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 if not __package__:
@@ -10,10 +10,9 @@ if not __package__:
 import conf
 from etl.published.pairs import Settings, import_pairs
 
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit code."""
-    return conf.run(Settings, import_pairs, argv, "adnominal lake show graded_pairs lake={lake}")
+main = partial(
+    conf.run, Settings, import_pairs, then="adnominal lake show graded_pairs lake={lake}"
+)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Entry point: ``python etl/import_published.py asp=DIR sygns=DIR`` (see ``--help``)."""
 
 import sys
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 if not __package__:
@@ -10,12 +10,12 @@ if not __package__:
 import conf
 from etl.published.job import Settings, import_published
 
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit code."""
-    return conf.run(
-        Settings, import_published, argv, "adnominal train conf/training/adept.yaml lake={lake}"
-    )
+main = partial(
+    conf.run,
+    Settings,
+    import_published,
+    then="adnominal train conf/training/adept.yaml lake={lake}",
+)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Entry point: ``python etl/judge_asp.py sheet=FILE`` (``--help`` lists all settings)."""
 
 import sys
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 if not __package__:
@@ -10,10 +10,7 @@ if not __package__:
 import conf
 from etl.asp.judge import Settings, judge
 
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit code."""
-    return conf.run(Settings, judge, argv)
+main = partial(conf.run, Settings, judge)
 
 
 if __name__ == "__main__":

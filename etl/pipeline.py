@@ -1,7 +1,7 @@
 """Entry point: ``python etl/pipeline.py steps.yaml lake=DIR`` (``--help`` lists all)."""
 
 import sys
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 if not __package__:
@@ -10,10 +10,7 @@ if not __package__:
 import conf
 from etl.jobs import Settings, run_steps
 
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit code."""
-    return conf.run(Settings, run_steps, argv, "adnominal explore lake={lake}")
+main = partial(conf.run, Settings, run_steps, then="adnominal explore lake={lake}")
 
 
 if __name__ == "__main__":

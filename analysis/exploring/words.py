@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from etl.lake import arrow
-from etl.lake.lookup import SortedFiles, coded
+from etl.lake.lookup import SortedFiles, as_dictionary
 from etl.lake.storage import table_uri
 
 log = logging.getLogger("adnominal")
@@ -92,7 +92,7 @@ class Words:
         self.corpora: dict[str, _Corpus] = {}
         for corpus in table.column("corpus").unique().to_pylist():
             rows = table.filter(pc.equal(table.column("corpus"), corpus))
-            files = coded(rows.column("file"))
+            files = as_dictionary(rows.column("file"))
             self.corpora[corpus] = _Corpus(
                 rows.column("word").combine_chunks(),
                 rows.column("count").to_numpy(),

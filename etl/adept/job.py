@@ -30,6 +30,7 @@ from etl.engine import map_arrow
 from etl.knowledge import lexicons
 from etl.lake import arrow
 from etl.lake.frames import ordered, spark_schema
+from etl.lake.schema import batch_of
 from etl.lake.scratch import Scratch, scratch
 from etl.lake.spark import Blocks, Lake
 from etl.lake.tables import table
@@ -37,9 +38,14 @@ from etl.lake.tables import table
 JOB = "build_adept"
 ENTRIES, ITEMS = "adept_entries", "adept_items"
 _VERDICT = "word string, pairs long, nonsubsective boolean, reason string"
-_CANDIDATE = (
-    "noun string, gist string, rank long, sentence string, form string, relation string, "
-    "predicate string, path string, edge string, reason string, sample string"
+_CANDIDATE = pa.schema(
+    [
+        (name, pa.int64() if name == "rank" else pa.string())
+        for name in (
+            *("noun", "gist", "rank", "sentence", "form", "relation", "predicate", "path", "edge"),
+            *("reason", "sample"),
+        )
+    ]
 )
 # In the order that decides: sentences of people's own words come before those of templates.
 _PREDICATE = ("path", "rank", "sentence", "form", "relation", "predicate", "edge")
@@ -118,14 +124,8 @@ def pairs_of(
     below = pairs.where(~enough).agg(
         F.count("*").alias("count"), F.min(F.concat_ws(" ", "adjective", "noun")).alias("sample")
     )
-    drops.append(
-        below.where("count > 0").select(
-            F.lit(ENTRIES).alias("table"),
-            F.lit(f"count below {settings.min_count}").alias("reason"),
-            "count",
-            "sample",
-        )
-    )
+    rare = below.where("count > 0").withColumn("reason", F.lit(f"count below {settings.min_count}"))
+    drops.append(drops_by_reason(rare, ENTRIES, F.col("sample"), F.col("count")))
     left = pairs.where(enough)
     judged = _judged(left, words, settings, "noun", folder)
     drops.append(drops_by_reason(judged, ENTRIES, F.col("word"), F.col("pairs")))
@@ -143,14 +143,9 @@ def pairs_of(
         met.groupBy("noun").agg(F.count("*").alias("adjectives"), F.sum("rows").alias("rows"))
     )
     few = F.col("adjectives") < settings.min_adjectives
-    drops.append(
-        sizes.where(few).select(
-            F.lit(ENTRIES).alias("table"),
-            F.lit(f"noun has fewer than {settings.min_adjectives} adjectives").alias("reason"),
-            F.col("rows").alias("count"),
-            F.col("noun").alias("sample"),
-        )
-    )
+    reason = F.lit(f"noun has fewer than {settings.min_adjectives} adjectives")
+    lonely = sizes.where(few).withColumn("reason", reason)
+    drops.append(drops_by_reason(lonely, ENTRIES, F.col("noun"), F.col("rows")))
     return folder.keep(
         met.join(sizes.where(~few).select("noun"), "noun", "left_semi").select(
             "noun", "adjective", "count", "nonsubsective"
@@ -201,7 +196,6 @@ def _judged(
 def candidates(edges: DataFrame, words: Words, settings: Settings, folder: Scratch) -> DataFrame:
     """A row for each edge: its sentence with its rank among the noun's, or the reason for none."""
     rules, templates, seed = settings.rules, settings.templates, settings.seed
-    names = [part.split()[0] for part in _CANDIDATE.split(", ")]
 
     def make(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -213,7 +207,7 @@ def candidates(edges: DataFrame, words: Words, settings: Settings, folder: Scrat
                     sentence_of_edge = statement(edge, words, rules=rules, templates=templates)
                 except Unfit as unfit:
                     sample = f"{relation} {uri} {text or f'{start} … {end}'}"
-                    rows.append((*[None] * (len(names) - 2), str(unfit), sample))
+                    rows.append((*[None] * (len(_CANDIDATE) - 2), str(unfit), sample))
                     continue
                 rows.append(
                     (
@@ -230,17 +224,10 @@ def candidates(edges: DataFrame, words: Words, settings: Settings, folder: Scrat
                         None,
                     )
                 )
-            arrays = zip(*rows, strict=True) if rows else [()] * len(names)
-            yield pa.RecordBatch.from_arrays(
-                [
-                    pa.array(list(values), pa.int64() if name == "rank" else pa.string())
-                    for name, values in zip(names, arrays, strict=True)
-                ],
-                names,
-            )
+            yield batch_of(rows, _CANDIDATE)
 
     labelled = edges.select("relation", "start_label", "end_label", "surface_text", "weight", "uri")
-    return folder.keep(map_arrow(labelled, make, _CANDIDATE))
+    return folder.keep(map_arrow(labelled, make, spark_schema(_CANDIDATE)))
 
 
 def predicates_of(
@@ -271,14 +258,8 @@ def predicates_of(
             F.get(F.col("said"), F.lit(most))["sentence"],
         ),
     ):
-        drops.append(
-            ranked.where(count > 0).select(
-                F.lit(ITEMS).alias("table"),
-                F.lit(reason).alias("reason"),
-                count.cast("long").alias("count"),
-                sample.alias("sample"),
-            )
-        )
+        surplus = ranked.where(count > 0).withColumn("reason", F.lit(reason))
+        drops.append(drops_by_reason(surplus, ITEMS, sample, count))
     return ranked.select("noun", F.slice("said", 1, most).alias("said"))
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from etl.adept.words import Words, forms, lemmas, lists, word_set
-from etl.knowledge.english import article, is_plural, plural
+from etl.adept.words import Words, forms, lists
+from etl.knowledge.english import article, is_plural, lemmas, plural, word_set
 
 _DETERMINERS = word_set("a an the some your my our their his her its")
 _NUMBERS = word_set("two three four five six seven eight nine ten twelve many several")

@@ -18,8 +18,8 @@ from itertools import pairwise
 
 from etl.adept import phrases
 from etl.adept.variants import place_of
-from etl.adept.words import Words, forms, lemmas, lists, word_set
-from etl.knowledge.english import article, is_plural, singular, third_person
+from etl.adept.words import Words, forms, lists
+from etl.knowledge.english import article, is_plural, lemmas, singular, third_person, word_set
 from etl.knowledge.lexicons import relation_templates
 
 DEFAULT_RELATIONS = ("CapableOf", "HasProperty", "ReceivesAction", "HasA", "UsedFor")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from conf import UserError, setting
+from conf.checks import check_least
 from etl.adept.predicates import DEFAULT_RELATIONS, RELATIONS
 from etl.adept.words import RULES
 from etl.engine import EngineSettings
@@ -58,11 +59,8 @@ class Settings(EngineSettings):
     lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
 
     def __post_init__(self) -> None:
-        for name in ("min_count", "min_adjectives", "predicates", "variants"):
-            if getattr(self, name) < 1:
-                raise UserError(f"{name}={getattr(self, name)}: expected 1 or more")
-        if self.nonsubsective < 0:
-            raise UserError(f"nonsubsective={self.nonsubsective}: expected 0 or more")
+        check_least(self, 1, "min_count", "min_adjectives", "predicates", "variants")
+        check_least(self, 0, "nonsubsective")
         if not self.relations:
             raise UserError(f"relations= is empty; expected some of {', '.join(RELATIONS)}")
 

@@ -16,16 +16,10 @@ from functools import cache, lru_cache
 from omegaconf import OmegaConf
 
 from conf import ROOT
-from etl.knowledge.inflection import getAllLemmas, getInflection
+from etl.knowledge.english import lemmas, word_set
+from etl.knowledge.inflection import getInflection
 
 RULES = ("clean", "paper")
-
-
-def word_set(text: str) -> frozenset[str]:
-    """The words of a text."""
-    return frozenset(text.split())
-
-
 LISTS = ROOT / "conf" / "adept" / "words.yaml"
 _WORD = re.compile(r"[a-z0-9][a-z0-9'-]*")
 # What may stand between the parts of a compound adjective: black-and-white, out-of-date.
@@ -61,12 +55,6 @@ class Words:
     def is_offensive(self, word: str) -> bool:
         """Whether the word, or a part of it between hyphens, is on the list."""
         return word in self.offensive or any(part in self.offensive for part in word.split("-"))
-
-
-@lru_cache(maxsize=1 << 16)
-def lemmas(word: str, part: str) -> tuple[str, ...]:
-    """The dictionary's lemmas of a form; `part` is VERB, NOUN or ADJ. None for unknown words."""
-    return tuple(getAllLemmas(word, upos=part).get(part, ()))
 
 
 @lru_cache(maxsize=1 << 16)

@@ -22,7 +22,8 @@ from pyspark.sql import functions as F
 from etl.amod.kernel import PAIRS
 from etl.amod.measures import measures
 from etl.amod.word_index import WordIndex
-from etl.lake.blocks import Blocks, as_dictionary, read_files
+from etl.lake.blocks import Blocks, read_files
+from etl.lake.lookup import as_dictionary
 from etl.lake.scratch import load
 from etl.lake.tables import table as declaration
 

@@ -22,7 +22,8 @@ from etl.amod.kernel import PAIRS
 from etl.amod.measures import measures
 from etl.amod.sums import LARGE_PARTS, PACKED_PAIRS, PART_PAIRS, PARTS, Places, placed
 from etl.engine import group_arrow
-from etl.lake.blocks import Blocks, as_dictionary, read_files
+from etl.lake.blocks import Blocks, read_files
+from etl.lake.lookup import as_dictionary
 from etl.lake.tables import table as declaration
 
 # A row is a noun with its pairs in one part: adjectives by their place among all, which is their

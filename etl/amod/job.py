@@ -29,7 +29,6 @@ from etl.amod import (
     reading,
     relation_association,
     results,
-    tasks,
 )
 from etl.amod.corpus import Corpus
 from etl.amod.kernel import NO_COMPILER, PairCounter, available
@@ -223,8 +222,8 @@ class Extraction:
             self._commit_examples(good, commit)
         if settings.further_relations:
             self._commit_relations(good, number, commit)
-        parts, memory = parts_for(counted), settings.memory_mb << 20
-        if tasks.Task.of(settings).packs_pairs:
+        parts, memory = parts_for(counted), settings.memory_bytes
+        if settings.packs_pairs:
             packed = results.packed_in(good, parts, memory)
         else:
             packed = results.packed_of(pairs, parts, memory)
@@ -324,7 +323,7 @@ class Extraction:
             packed = results.packed_of(
                 self._read("amod_counts"),
                 parts,
-                self.settings.memory_mb << 20,
+                self.settings.memory_bytes,
             )
             summed = results.rows_of(packed, parts, "amod_pairs", corpus=corpus)
         self._replace("amod_pairs", summed, commit)

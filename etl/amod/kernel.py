@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import importlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from itertools import accumulate, pairwise
 from operator import itemgetter
 from types import ModuleType
@@ -38,6 +39,22 @@ BUCKETS = 256
 def bucket_of(noun: str) -> int:
     """The bucket, below `BUCKETS`, of the pairs with `noun`."""
     return crc32(noun.encode()) % BUCKETS
+
+
+def pairs_in(count: int, buffers: Sequence[bytes]) -> pa.RecordBatch:
+    """`count` pairs (schema `PAIRS`) in the buffers that a compiled counter fills.
+
+    These are offsets and letters of the adjectives, the same of the nouns, and the counts.
+    """
+    adjective, letters, noun, noun_letters, counts = (pa.py_buffer(buffer) for buffer in buffers)
+    return pa.RecordBatch.from_arrays(
+        [
+            pa.Array.from_buffers(pa.string(), count, [None, adjective, letters]),
+            pa.Array.from_buffers(pa.string(), count, [None, noun, noun_letters]),
+            pa.Array.from_buffers(pa.int64(), count, [None, counts]),
+        ],
+        schema=PAIRS,
+    )
 
 
 def _load() -> ModuleType | None:
@@ -142,17 +159,8 @@ class _Compiled:
         return int(self._counter.nbytes)
 
     def drain(self) -> tuple[pa.RecordBatch, list[int]]:
-        n, *drained = self._counter.drain()
-        buffers = [pa.py_buffer(buffer) for buffer in drained]
-        pairs = pa.RecordBatch.from_arrays(
-            [
-                pa.Array.from_buffers(pa.string(), n, [None, buffers[0], buffers[1]]),
-                pa.Array.from_buffers(pa.string(), n, [None, buffers[2], buffers[3]]),
-                pa.Array.from_buffers(pa.int64(), n, [None, buffers[4]]),
-            ],
-            schema=PAIRS,
-        )
-        return pairs, memoryview(buffers[5]).cast("i").tolist()
+        count, *buffers, ends = self._counter.drain()
+        return pairs_in(count, buffers), memoryview(ends).cast("i").tolist()
 
     def stats(self) -> Stats:
         counts = self._counter.stats()
@@ -195,6 +203,4 @@ class _Reference:
         return pa.RecordBatch.from_arrays(arrays, schema=PAIRS), list(accumulate(sizes))
 
     def stats(self) -> Stats:
-        copy = Stats()
-        copy.merge(self._stats)
-        return copy
+        return deepcopy(self._stats)

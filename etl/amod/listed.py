@@ -31,7 +31,7 @@ from etl.amod.outcomes import grouped_by_file, outcome_of
 from etl.amod.plan import FAILED, Entry
 from etl.amod.settings import PARSED, Settings, decisive
 from etl.amod.sums import unpack
-from etl.amod.tasks import STAGED, Rows, Task
+from etl.amod.tasks import STAGED, Rows
 from etl.amod.units import error_text, units_of
 from etl.amod.wave_tasks import dealt_out, shares_of, staged_rows
 from etl.corpora.blocks import NoBoundary, blocks
@@ -100,11 +100,7 @@ def _from_table(settings: Settings, name: str) -> list[tuple[str, str]]:
         raise UserError(f"pairs={name}: the table has no columns adjective and noun")
     condition = f" WHERE {settings.where}" if settings.where else ""
     sql = f"SELECT DISTINCT adjective, noun FROM {name}{condition}"
-    return [
-        (row["adjective"], row["noun"])
-        for batch in arrow.query(settings.lake, name, sql)
-        for row in batch.to_pylist()
-    ]
+    return [(row["adjective"], row["noun"]) for row in arrow.records(settings.lake, name, sql)]
 
 
 def _from_file(path: Path) -> list[tuple[str, str]]:
@@ -160,20 +156,20 @@ def only_listed(batches: Iterable[pa.RecordBatch], pairs: Pairs) -> Iterator[pa.
 
 
 def count_neighbours(
-    batches: Iterable[pa.RecordBatch], task: Task, pairs: Pairs
+    batches: Iterable[pa.RecordBatch], settings: Settings, pairs: Pairs
 ) -> Iterator[pa.RecordBatch]:
     """Units to staged rows: the pairs of the list that are neighbours in the text, statistics."""
     for file, unit in units_of(batches):
-        counter = adjacent.AdjacentCounter(pairs, task.rules.lowercase)
+        counter = adjacent.AdjacentCounter(pairs, settings.rules.lowercase)
         rows = Rows()
         numbers: Counter[str] = Counter()
         try:
-            if task.source in PARSED:
-                for sentence in _sentence_texts(unit, task):
+            if settings.source in PARSED:
+                for sentence in _sentence_texts(unit, settings):
                     counter.feed(sentence)
                     numbers["lines"] += 1
             else:
-                _count_documents(file, unit, task, (counter, rows, numbers))
+                _count_documents(file, unit, settings, (counter, rows, numbers))
         except (Unreadable, UnknownDialect, NoBoundary) as error:
             rows.add("failed", file, reason=error_text(error))
         for (adjective, noun), count in zip(pairs, counter.counts(), strict=True):
@@ -188,22 +184,22 @@ def count_neighbours(
 def _count_documents(
     file: int,
     unit: Unit,
-    task: Task,
+    settings: Settings,
     gathered: tuple[adjacent.AdjacentCounter, Rows, Counter[str]],
 ) -> None:
     counter, rows, numbers = gathered
-    is_filtered = task.language is not None or task.min_characters > 0
-    for rows_or_event in reading.events(unit, task):
+    is_filtered = settings.language is not None or settings.min_characters > 0
+    for rows_or_event in reading.events(unit, settings):
         if (
             isinstance(rows_or_event, Texts)
             and not is_filtered
-            and not _holds_nul(rows_or_event.names)
+            and not pc.any(pc.match_substring(rows_or_event.names, "\0")).as_py()
         ):
             uncounted = counter.feed_texts(rows_or_event.texts)
             numbers["lines"] += len(rows_or_event.texts) - len(uncounted)
             rows_or_event = rows_or_event.take(uncounted)
         for event in (
-            reading.text_rows(rows_or_event, task)
+            reading.text_rows(rows_or_event, settings)
             if isinstance(rows_or_event, Texts)
             else (rows_or_event,)
         ):
@@ -215,14 +211,10 @@ def _count_documents(
                 rows.add(kind, file, reason=event.reason, count=1, text=event.sample)
 
 
-def _holds_nul(names: pa.Array) -> bool:
-    return bool(pc.any(pc.match_substring(names, "\0")).as_py())
-
-
-def _sentence_texts(unit: Unit, task: Task) -> Iterator[str]:
+def _sentence_texts(unit: Unit, settings: Settings) -> Iterator[str]:
     """What stands behind ``# text =`` (in the flat layout ``>>>>>``): the sentences as written."""
     with cast("BufferedReader", open_input(unit.path)) as stream:
-        tasks.dialect_of(stream.peek(tasks.HEAD_BYTES)[: tasks.HEAD_BYTES], task.source)
+        tasks.dialect_of(stream.peek(tasks.HEAD_BYTES)[: tasks.HEAD_BYTES], settings.source)
         end = None if unit.end >= unit.bytes else unit.end
         for block in blocks(stream, start=unit.start, end=end):
             for line in _TEXT_LINE.finditer(block):
@@ -293,8 +285,8 @@ class Listing(Extraction):
         shares, numbers = dealt_out(self.engine, self.settings, entries)
         run = shares_of(
             shares,
-            lambda batches, task: count_neighbours(batches, task, pairs),
-            Task.of(self.settings),
+            lambda batches, settings: count_neighbours(batches, settings, pairs),
+            self.settings,
         )
         return map_arrow(numbers, run, schema)
 

@@ -20,7 +20,6 @@ from etl.amod.tasks import (
     ROWS_AT_ONCE,
     STAGED,
     Rows,
-    Task,
     add_pairs,
     add_stats,
 )
@@ -37,7 +36,7 @@ from etl.parsing.fast.counting import TextCounter
 RAW_ROW = "raw"  # the kind of a staged row of a Parquet or Arrow file
 
 
-def read_units(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+def read_units(batches: Iterable[pa.RecordBatch], settings: Settings) -> Iterator[pa.RecordBatch]:
     """Units of a corpus of plain text to staged rows: documents, and what was not read.
 
     Documents come in batches, of which one begins with its shortest and the next with its longest:
@@ -48,7 +47,7 @@ def read_units(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[pa.Rec
     for file, unit in units_of(batches):
         staged = _Staged(file)
         try:
-            for event in events(unit, task):
+            for event in events(unit, settings):
                 if isinstance(event, Texts):
                     yield _raw(file, event)
                 else:
@@ -70,19 +69,21 @@ def _by_length(
         yield batch.take(order)
 
 
-def count_text_units(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+def count_text_units(
+    batches: Iterable[pa.RecordBatch], settings: Settings
+) -> Iterator[pa.RecordBatch]:
     """Units of a corpus of plain text to staged rows, counted by the compiled extractor as they
     are read: pairs, statistics, and what was not read."""
     for file, unit in units_of(batches):
         staged = _Staged(file)
-        counter = TextCounter(task.rules, task.parser_model)
+        counter = TextCounter(settings.rules, settings.parser_model)
         try:
-            for event in events(unit, task):
-                for one in text_rows(event, task) if isinstance(event, Texts) else (event,):
+            for event in events(unit, settings):
+                for one in text_rows(event, settings) if isinstance(event, Texts) else (event,):
                     staged.note(one)
                     if isinstance(one, Document):
                         counter.feed(one.text)
-                if counter.nbytes > task.memory_bytes:
+                if counter.nbytes > settings.memory_bytes:
                     add_pairs(staged.rows, file, counter)
                 yield from staged.full()
         except Unreadable as error:
@@ -118,38 +119,40 @@ def check_input(files: Sequence[InputFile], settings: Settings) -> None:
             return
 
 
-def events(unit: Unit, task: Task) -> Iterator[Event | Texts]:
+def events(unit: Unit, settings: Settings) -> Iterator[Event | Texts]:
     """What a unit holds: documents, what is left out, what is malformed, or rows as they stand.
 
     Raises:
         Unreadable: the file is damaged, or not what its name says.
     """
-    if task.source == "wikipedia":
-        return filtered(wikipedia.read_unit(unit), task)
+    if settings.source == "wikipedia":
+        return filtered(wikipedia.read_unit(unit), settings)
     if is_wet(unit.path):
         from etl.corpora import wet  # warcio, an extra, is wanted for these files alone
 
-        return filtered(wet.read_unit(unit, task.language), task, by_language=False)
+        return filtered(wet.read_unit(unit, settings.language), settings, by_language=False)
     with open_stored(unit.path) as stored:
         kind = columnar.format_of(unit.path, stored.read(8))
     if kind:
-        return columnar.read_unit(unit, task.text_field, task.id_field)
-    return filtered(text.read_unit(unit, task.text_field, task.id_field), task)
+        return columnar.read_unit(unit, settings.text_field, settings.id_field)
+    return filtered(text.read_unit(unit, settings.text_field, settings.id_field), settings)
 
 
-def filtered(events: Iterable[Event], task: Task, by_language: bool = True) -> Iterator[Event]:
+def filtered(
+    events: Iterable[Event], settings: Settings, by_language: bool = True
+) -> Iterator[Event]:
     """`events` with documents in other languages, or too short, as `LeftOut`."""
-    language = task.language if by_language else None
+    language = settings.language if by_language else None
     for event in events:
         if isinstance(event, Document):
-            if len(event.text) < task.min_characters:
+            if len(event.text) < settings.min_characters:
                 event = LeftOut("too_short", event.id)
             elif language and identify(event.text) != language:
                 event = LeftOut("language", event.id)
         yield event
 
 
-def prepared(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+def prepared(batches: Iterable[pa.RecordBatch], settings: Settings) -> Iterator[pa.RecordBatch]:
     """Staged rows with documents, and what was left out, in the place of rows as they stood."""
     for batch in batches:
         is_raw = pc.equal(batch.column("kind"), RAW_ROW)
@@ -160,15 +163,17 @@ def prepared(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[pa.Recor
         for file in pc.unique(raw.column("file")).to_pylist():
             rows = raw.filter(pc.equal(raw.column("file"), file))
             staged = _Staged(file)
-            for event in text_rows(Texts(rows.column("document"), rows.column("text"), 0), task):
+            for event in text_rows(
+                Texts(rows.column("document"), rows.column("text"), 0), settings
+            ):
                 staged.add(event)
                 yield from staged.full()
             yield from staged.rest()
 
 
-def text_rows(rows: Texts, task: Task) -> Iterator[Event]:
+def text_rows(rows: Texts, settings: Settings) -> Iterator[Event]:
     """The documents that rows of a Parquet or Arrow file make, filtered."""
-    return filtered(columnar.documents_of(rows.names, rows.texts), task)
+    return filtered(columnar.documents_of(rows.names, rows.texts), settings)
 
 
 def _raw(file: int, texts: Texts) -> pa.RecordBatch:

@@ -91,25 +91,6 @@ class Stats:
         """Malformed rows of all reasons."""
         return sum(tally.lines for tally in self.rejected.values())
 
-    def merge(self, other: Stats) -> None:
-        """Add the counts of `other`; of samples, those here stay."""
-        self.lines += other.lines
-        self.bytes += other.bytes
-        self.sentences += other.sentences
-        self.tokens += other.tokens
-        self.amod += other.amod
-        self.pairs += other.pairs
-        for mine, theirs in ((self.rejected, other.rejected), (self.left_out, other.left_out)):
-            for reason, tally in theirs.items():
-                earlier = mine.get(reason)
-                mine[reason] = (
-                    tally
-                    if earlier is None
-                    else earlier._replace(lines=earlier.lines + tally.lines)
-                )
-        for note, count in other.notes.items():
-            self.notes[note] = self.notes.get(note, 0) + count
-
 
 def tally(tallies: dict[str, Tally], reason: str, line: int, row: bytes, count: int = 1) -> None:
     """Count `count` lines, the first of which is `row`; keep the sample of the lowest line."""

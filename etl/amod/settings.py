@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from conf import UserError, setting, to_dict
+from conf.checks import check_least
 from etl.amod.rules import ReadingRules
 from etl.engine import EngineSettings
 from etl.parsing.fast.counting import check_rules
@@ -158,14 +159,8 @@ class Settings(EngineSettings):
     def __post_init__(self) -> None:
         if not 0 <= self.max_rejected <= 1:
             raise UserError(f"max_rejected={self.max_rejected}: expected a share from 0 to 1")
-        for name in ("wave_bytes", "unit_bytes", "memory_mb"):
-            if getattr(self, name) < 1:
-                raise UserError(f"{name}={getattr(self, name)}: expected 1 or more")
-        if self.partitions is not None and self.partitions < 1:
-            raise UserError(f"partitions={self.partitions}: expected 1 or more")
-        for name in ("examples", "min_characters", "novel"):
-            if getattr(self, name) < 0:
-                raise UserError(f"{name}={getattr(self, name)}: expected 0 or more")
+        check_least(self, 1, "wave_bytes", "unit_bytes", "memory_mb", "partitions")
+        check_least(self, 0, "examples", "min_characters", "novel")
         self._check_relations()
         if self.pairs is None and (self.adjacent or self.where or self.list_name):
             raise UserError("adjacent=, where= and list_name= go with pairs=, which is not given")
@@ -219,6 +214,21 @@ class Settings(EngineSettings):
             name.lower().endswith(WEB_SCALE) for name in self.input
         )
         return "fast" if is_web_scale and self.dependent == "adjective" else "spacy"
+
+    @property
+    def by_sentence(self) -> bool:
+        """Whether sentences are looked at one by one, rather than counted in blocks."""
+        return self.deduplicate != "none" or self.examples > 0 or self.keep_text
+
+    @property
+    def packs_pairs(self) -> bool:
+        """Whether tasks count in compiled code and stage pairs by the thousand."""
+        return not self.by_sentence and (self.source in PARSED or self.text_parser == "fast")
+
+    @property
+    def memory_bytes(self) -> int:
+        """The memory of a task for pairs."""
+        return self.memory_mb << 20
 
     @property
     def rules(self) -> ReadingRules:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from hashlib import blake2b, sha256
 from io import BufferedReader
 from itertools import groupby
@@ -25,8 +24,7 @@ from etl.amod.columns import occurrences
 from etl.amod.kernel import PairCounter
 from etl.amod.reference import Sentence, Stats, Tally, sentences
 from etl.amod.relations import RelationCounter
-from etl.amod.rules import ReadingRules
-from etl.amod.settings import PARSED, Settings
+from etl.amod.settings import Settings
 from etl.amod.sums import pack
 from etl.amod.units import error_text, units_of
 from etl.corpora.blocks import NoBoundary, blocks
@@ -59,58 +57,6 @@ CHARACTERS_AT_ONCE = 1 << 20  # of text handed to the parser together
 ROWS_AT_ONCE = 4096
 
 log = logging.getLogger("adnominal")
-
-
-@dataclass(frozen=True)
-class Task:
-    """What a worker needs to know of the job's settings."""
-
-    source: str
-    rules: ReadingRules
-    kernel: str
-    parser: str
-    parser_model: str | None
-    text_field: str
-    id_field: str | None
-    language: str | None
-    min_characters: int
-    deduplicate: str
-    examples: int
-    keep_text: bool
-    memory_bytes: int
-    seed: int
-    relations: tuple[str, ...] = ()  # beside amod
-
-    @classmethod
-    def of(cls, settings: Settings) -> Task:
-        """The part of the job's settings that its tasks need."""
-        return cls(
-            source=settings.source,
-            rules=settings.rules,
-            kernel=settings.kernel,
-            parser=settings.text_parser,
-            parser_model=settings.parser_model,
-            text_field=settings.text_field,
-            id_field=settings.id_field,
-            language=settings.language,
-            min_characters=settings.min_characters,
-            deduplicate=settings.deduplicate,
-            examples=settings.examples,
-            keep_text=settings.keep_text,
-            memory_bytes=settings.memory_mb << 20,
-            seed=settings.seed,
-            relations=settings.further_relations,
-        )
-
-    @property
-    def by_sentence(self) -> bool:
-        """Whether sentences are looked at one by one, rather than counted in blocks."""
-        return self.deduplicate != "none" or self.examples > 0 or self.keep_text
-
-    @property
-    def packs_pairs(self) -> bool:
-        """Whether tasks count in compiled code and stage pairs by the thousand (`add_pairs`)."""
-        return not self.by_sentence and (self.source in PARSED or self.parser == "fast")
 
 
 class Rows:
@@ -167,12 +113,12 @@ def add_stats(rows: Rows, file: int, stats: Stats, start: int = 0) -> None:
 class Gathered:
     """Pairs, examples and sentences of sentences that are looked at one by one.
 
-    Memory is bounded by `Task.memory_bytes`: when `full`, what was gathered is to be handed on, as
-    partial sums and as more example candidates than needed.
+    Memory is bounded by `Settings.memory_bytes`: when `full`, what was gathered is to be handed on,
+    as partial sums and as more example candidates than needed.
     """
 
-    def __init__(self, task: Task) -> None:
-        self._task = task
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
         self._rows = Rows()
         self._counts: Counter[tuple[int, bytes | None, str, str]] = Counter()
         # (file, adjective, noun) -> rank -> (document, sentence)
@@ -190,13 +136,13 @@ class Gathered:
         `begins` says that the sentence is the first of that text. All of a text is to be added
         before `take`, so that its pairs are handed on together.
         """
-        task = self._task
+        settings = self._settings
         if digest is not None and begins:
             self._rows.add("digest", file, digest=digest, count=1)
             self._repeated = (file, digest) in self._noted
             self._noted.add((file, digest))
             self._held += 400
-        if task.keep_text:
+        if settings.keep_text:
             self._rows.add(
                 "sentence",
                 file,
@@ -211,20 +157,20 @@ class Gathered:
             if key not in self._counts:
                 self._held += 300
             self._counts[key] += 1
-            if task.examples:
+            if settings.examples:
                 self._example(file, adjective, noun, sentence)
 
     def _example(self, file: int, adjective: str, noun: str, sentence: Sentence) -> None:
         # The lowest of a hash of the content: the same choice whatever the order of reading.
         # `etl.amod.results.examples_of` ranks by the same hash; of documents that share a sentence
         # both keep the first by name.
-        content = "\u0001".join((str(self._task.seed), adjective, noun, sentence.text))
+        content = "\u0001".join((str(self._settings.seed), adjective, noun, sentence.text))
         rank = sha256(content.encode()).digest()
         by_rank = self._examples.setdefault((file, adjective, noun), {})
         if rank in by_rank:
             by_rank[rank] = min(by_rank[rank], (sentence.document, sentence.text))
             return
-        if len(by_rank) == self._task.examples:
+        if len(by_rank) == self._settings.examples:
             last = max(by_rank)
             if rank > last:
                 return
@@ -235,7 +181,7 @@ class Gathered:
     @property
     def full(self) -> bool:
         """Whether the memory set aside is used up."""
-        return self._held >= self._task.memory_bytes
+        return self._held >= self._settings.memory_bytes
 
     def take(self) -> Iterator[pa.RecordBatch]:
         """What was gathered, as staged rows; the gathering starts anew."""
@@ -244,14 +190,8 @@ class Gathered:
             rows.add("pair", file, adjective=adjective, noun=noun, count=count, digest=digest)
         for (file, adjective, noun), examples in self._examples.items():
             for document, sentence in examples.values():
-                rows.add(
-                    "example",
-                    file,
-                    adjective=adjective,
-                    noun=noun,
-                    text=sentence,
-                    document=document,
-                )
+                pair = {"adjective": adjective, "noun": noun}
+                rows.add("example", file, **pair, text=sentence, document=document)
         yield from rows.take()
         self._counts, self._examples, self._noted = Counter(), {}, set()
         self._repeated, self._held = False, 0
@@ -265,7 +205,7 @@ def digest_of(content: bytes) -> bytes:
 # ------------------------------------------------------------------- corpora that come parsed
 
 
-def count_units(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+def count_units(batches: Iterable[pa.RecordBatch], settings: Settings) -> Iterator[pa.RecordBatch]:
     """Units of a parsed corpus (`UNITS` rows) to staged rows: pairs, statistics, rejected lines.
 
     A file that cannot be read, or whose layout is not that of the source, makes a ``failed`` row.
@@ -273,8 +213,8 @@ def count_units(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[pa.Re
     for file, unit in units_of(batches):
         rows = Rows()
         try:
-            further = RelationCounter(task.rules, task.relations)
-            yield from _count_unit(file, unit, task, rows, further)
+            further = RelationCounter(settings.rules, settings.further_relations)
+            yield from _count_unit(file, unit, settings, rows, further)
             for relations in further.staged():
                 for row in relations:
                     rows.add("relation", file, **row)
@@ -286,20 +226,20 @@ def count_units(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[pa.Re
 
 
 def _count_unit(
-    file: int, unit: Unit, task: Task, rows: Rows, further: RelationCounter
+    file: int, unit: Unit, settings: Settings, rows: Rows, further: RelationCounter
 ) -> Iterator[pa.RecordBatch]:
     with cast("BufferedReader", open_input(unit.path)) as stream:
-        dialect = dialect_of(stream.peek(HEAD_BYTES)[:HEAD_BYTES], task.source)
+        dialect = dialect_of(stream.peek(HEAD_BYTES)[:HEAD_BYTES], settings.source)
         end = None if unit.end >= unit.bytes else unit.end
         pieces = further.watch(blocks(stream, start=unit.start, end=end), dialect)
-        if task.by_sentence:
-            yield from _gather_sentences(file, unit, pieces, dialect, task, rows)
+        if settings.by_sentence:
+            yield from _gather_sentences(file, unit, pieces, dialect, settings, rows)
             return
-        counter = PairCounter(dialect.name, task.rules, task.kernel)
+        counter = PairCounter(dialect.name, settings.rules, settings.kernel)
         log.info("%s: %s kernel", unit.path, counter.implementation)
         for block in pieces:
             counter.feed(block)
-            if counter.nbytes > task.memory_bytes:
+            if counter.nbytes > settings.memory_bytes:
                 add_pairs(rows, file, counter)
                 yield from rows.take()
         add_pairs(rows, file, counter)
@@ -323,16 +263,16 @@ def _gather_sentences(
     unit: Unit,
     pieces: Iterable[memoryview],
     dialect: Dialect,
-    task: Task,
+    settings: Settings,
     rows: Rows,
 ) -> Iterator[pa.RecordBatch]:
     stats = Stats()
-    gathered = Gathered(task)
-    for document in _documents(sentences(pieces, dialect, task.rules, stats)):
-        by_document = task.deduplicate == "document"
+    gathered = Gathered(settings)
+    for document in _documents(sentences(pieces, dialect, settings.rules, stats)):
+        by_document = settings.deduplicate == "document"
         digest = digest_of(b"\n\n".join(s.rows for s in document)) if by_document else None
         for place, sentence in enumerate(document):
-            if task.deduplicate == "sentence":
+            if settings.deduplicate == "sentence":
                 digest = digest_of(sentence.rows)
             gathered.add(file, sentence, place, digest, not by_document or place == 0)
         if gathered.full:
@@ -354,9 +294,11 @@ def _documents(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
 # ---------------------------------------------------------------------- corpora of plain text
 
 
-def parse_documents(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+def parse_documents(
+    batches: Iterable[pa.RecordBatch], settings: Settings
+) -> Iterator[pa.RecordBatch]:
     """Staged documents to staged pairs and statistics; other staged rows pass as they are."""
-    texts = _Texts(task)
+    texts = _Texts(settings)
     waiting: list[_Text] = []
     characters = 0
     for batch in batches:
@@ -374,13 +316,15 @@ def parse_documents(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[p
     yield from texts.rest()
 
 
-def take_annotated(batches: Iterable[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
+def take_annotated(
+    batches: Iterable[pa.RecordBatch], settings: Settings
+) -> Iterator[pa.RecordBatch]:
     """Documents that Spark NLP has parsed to staged pairs and statistics.
 
     `batches` have the columns of `STAGED` and those of `sparknlp_parser.with_tokens`; a document
     whose annotations could not be told apart is rejected.
     """
-    texts = _Texts(task)
+    texts = _Texts(settings)
     for batch in batches:
         is_parsed = pc.is_valid(batch.column("tokens"))
         good = batch.filter(is_parsed)
@@ -405,16 +349,16 @@ def _texts_of(batch: pa.RecordBatch) -> list[_Text]:
 class _Texts:
     """Documents of plain text, parsed and taken in; results are handed on when memory is full."""
 
-    def __init__(self, task: Task) -> None:
-        self._task = task
-        self._gathered = Gathered(task)
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._gathered = Gathered(settings)
         self._stats: dict[int, Stats] = {}
 
     def parse(self, documents: list[_Text]) -> Iterator[pa.RecordBatch]:
         """Parse `documents` with the task's parser and take them in."""
         if not documents:
             return
-        parser = load_parser(self._task.parser, self._task.parser_model)
+        parser = load_parser(self._settings.text_parser, self._settings.parser_model)
         # A document has one paragraph a line; to a parser a blank line parts paragraphs.
         for parsed in parser.parse(entry.text.replace("\n", "\n\n") for entry in documents):
             self.add(parsed, documents)
@@ -427,7 +371,7 @@ class _Texts:
                 stats = self._of(file)
                 setattr(stats, name, getattr(stats, name) + size)
         by_sentence: dict[tuple[int, int], list[tuple[str, str]]] = {}
-        for row in occurrences(parsed.tokens, self._task.rules).to_pylist():
+        for row in occurrences(parsed.tokens, self._settings.rules).to_pylist():
             stats = self._of(documents[row["document"]].file)
             stats.amod += 1
             if row["left_out"] is None:
@@ -441,7 +385,7 @@ class _Texts:
         rows = parsed.sentences.to_pydict().values()
         for document, place, sentence in zip(*rows, strict=True):
             pairs = by_sentence.get((document, place), [])
-            if pairs or self._task.by_sentence:
+            if pairs or self._settings.by_sentence:
                 self._add(documents[document], place, sentence, pairs)
 
     def full(self) -> Iterator[pa.RecordBatch]:
@@ -470,11 +414,11 @@ class _Texts:
         self, document: _Text, place: int, sentence: str, pairs: list[tuple[str, str]]
     ) -> None:
         digest = None
-        if self._task.deduplicate == "sentence":
+        if self._settings.deduplicate == "sentence":
             digest = digest_of(sentence.encode())
-        elif self._task.deduplicate == "document":
+        elif self._settings.deduplicate == "document":
             digest = digest_of(document.text.encode())
-        begins = self._task.deduplicate == "sentence" or place == 0
+        begins = self._settings.deduplicate == "sentence" or place == 0
         read = Sentence(document.id, sentence, b"", pairs)
         self._gathered.add(document.file, read, place, digest, begins)
 

@@ -34,29 +34,29 @@ _TASK_BYTES = 8 << 20  # the least worth a task of its own
 def staged_rows(engine: Engine, settings: Settings, entries: Sequence[Entry]) -> DataFrame:
     """The distributed part: the files of a wave to staged rows (computed when written)."""
     shares, numbers = dealt_out(engine, settings, entries)
-    task, schema = tasks.Task.of(settings), from_arrow_schema(tasks.STAGED)
+    schema = from_arrow_schema(tasks.STAGED)
     if settings.source in PARSED:
-        compiled = not task.by_sentence and "compiled" in available()
+        compiled = not settings.by_sentence and "compiled" in available()
         if engine.is_cluster and settings.kernel == "auto":
             # Where an executor cannot load the kernel that it was sent, the job is to fail.
-            task = replace(task, kernel="compiled")
-        counts = shares_of(shares, tasks.count_units, task)
+            settings = replace(settings, kernel="compiled")
+        counts = shares_of(shares, tasks.count_units, settings)
         return map_arrow(
             numbers, counts, schema, compiled=compiled and settings.kernel != "reference"
         )
-    if task.packs_pairs:
+    if settings.packs_pairs:
         # Counting costs no more than reading: there is nothing to deal out.
-        return map_arrow(numbers, shares_of(shares, reading.count_text_units, task), schema)
-    read = map_arrow(numbers, shares_of(shares, reading.read_units, task), schema)
+        return map_arrow(numbers, shares_of(shares, reading.count_text_units, settings), schema)
+    read = map_arrow(numbers, shares_of(shares, reading.read_units, settings), schema)
     # Parsing costs a hundred times what reading does, and files come in any number and size.
     dealt = read.repartition(settings.partitions or engine.partitions(4 * len(shares), 0))
     if settings.text_parser != "sparknlp":
         return map_arrow(
             dealt,
-            lambda batches: tasks.parse_documents(reading.prepared(batches, task), task),
+            lambda batches: tasks.parse_documents(reading.prepared(batches, settings), settings),
             schema,
         )
-    dealt = map_arrow(dealt, lambda batches: reading.prepared(batches, task), schema)
+    dealt = map_arrow(dealt, lambda batches: reading.prepared(batches, settings), schema)
     # A document has one paragraph a line; to a parser a blank line parts paragraphs.
     apart = F.regexp_replace("text", "\n", "\n\n")
     documents = dealt.where("kind = 'document'").withColumn("text", apart)
@@ -64,7 +64,7 @@ def staged_rows(engine: Engine, settings: Settings, entries: Sequence[Entry]) ->
         sparknlp_parser.annotate(documents, settings.parser_model)
     )
     return dealt.where("kind <> 'document'").unionByName(
-        map_arrow(annotated, lambda batches: tasks.take_annotated(batches, task), schema)
+        map_arrow(annotated, lambda batches: tasks.take_annotated(batches, settings), schema)
     )
 
 
@@ -96,8 +96,8 @@ def _shares(work: Sequence[dict[str, Any]], count: int) -> list[list[dict[str, A
 
 def shares_of(
     shares: Sequence[Sequence[dict[str, Any]]],
-    function: Callable[[Iterable[pa.RecordBatch], tasks.Task], Iterator[pa.RecordBatch]],
-    task: tasks.Task,
+    function: Callable[[Iterable[pa.RecordBatch], Settings], Iterator[pa.RecordBatch]],
+    settings: Settings,
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """A function of the numbers of shares that runs `function` on their units of work."""
 
@@ -105,7 +105,7 @@ def shares_of(
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 work = pa.RecordBatch.from_pylist(list(shares[number]), schema=UNITS)
-                yield from function([work], task)
+                yield from function([work], settings)
 
     return run
 

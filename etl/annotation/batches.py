@@ -118,9 +118,9 @@ def compose(
     Raises:
         UserError: no items; checks that leave no place for items; gold asked for without any.
     """
-    rest = sorted(items, key=lambda i: (rank(batch.seed, "order", i.item_id), i))
+    unplaced = sorted(items, key=lambda i: (rank(batch.seed, "order", i.item_id), i))
     pool = sorted(gold, key=lambda i: (rank(batch.seed, "gold", batch.name, i.item_id), i))
-    if not rest:
+    if not unplaced:
         raise UserError(f"batch {batch.name}: no items; expected one or more")
     if batch.gold + batch.attention >= batch.per_page:
         raise UserError(
@@ -134,7 +134,7 @@ def compose(
         )
     questions: list[Question] = []
     golds = number = 0
-    while rest:
+    while unplaced:
         page: list[tuple[str, ShownItem]] = []
         for _ in range(_on_page(batch, "gold", batch.gold, number)):
             page.append(("gold", pool[golds % len(pool)]))
@@ -144,8 +144,8 @@ def compose(
             for at in range(_on_page(batch, "attention", batch.attention, number))
         ]
         room = batch.per_page - len(page)
-        page += [("item", item) for item in rest[:room]]
-        rest = rest[room:]
+        page += [("item", item) for item in unplaced[:room]]
+        unplaced = unplaced[room:]
         page += [
             ("attention", _attention(batch, number, at)) for at in range(len(page), batch.per_page)
         ]
@@ -173,18 +173,16 @@ def _attention(batch: Batch, page: int, at: int) -> ShownItem:
 
 
 def _question(batch: Batch, page: str, place: int, kind: str, item: ShownItem) -> Question:
+    key = ("question", batch.name, batch.seed, page, place, item.item_id)
+    shared = ("round", "condition", "platform", "edition")
     return Question(
-        content_hash("question", batch.name, batch.seed, page, place, item.item_id)[:16],
-        batch.name,
-        page,
-        place,
-        kind,
-        item.item_id,
-        item.expected,
-        item.sentence1,
-        item.sentence2,
-        batch.round,
-        batch.condition,
-        batch.platform,
-        batch.edition,
+        question_id=content_hash("question", batch.name, batch.seed, page, place, item.item_id)[
+            :16
+        ],
+        batch=batch.name,
+        page=page,
+        place=place,
+        kind=kind,
+        **item._asdict(),
+        **{name: getattr(batch, name) for name in shared},
     )

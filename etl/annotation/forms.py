@@ -21,7 +21,7 @@ import csv
 import html
 import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ from etl.annotation.batches import Question, options
 
 _TEMPLATES = ROOT / "conf" / "adept"
 _SCRIPT = '<script src="https://assets.crowd.aws/crowd-html-elements.js"></script>\n'
+_LABEL_LINE = '<p class="statement"><span>Label</span> <b>{}</b></p>\n'
 CSV_COLUMNS = (
     "batch",
     "page",
@@ -71,7 +72,7 @@ def batch_files(path: Path, questions: Sequence[Question]) -> dict[Path, str]:
         files[path] = f"[\n{lines}\n]\n"
         files[path.with_suffix(".xml")] = _label_studio(pages[0])
     else:
-        files[path] = _csv(CSV_COLUMNS, (_row(question) for question in questions))
+        files[path] = csv_text(CSV_COLUMNS, (_row(question) for question in questions))
     return files
 
 
@@ -88,7 +89,7 @@ def page_html(page: Sequence[Question], *, layout: bool = False) -> str:
             count=str(len(page)),
             sentence1=f"${{sentence1_{at}}}" if layout else html.escape(question.sentence1),
             sentence2=f"${{sentence2_{at}}}" if layout else html.escape(question.sentence2),
-            given=_label_line(f"${{given_{at}}}" if layout else _label(question))
+            given=_LABEL_LINE.format(f"${{given_{at}}}" if layout else _label(question))
             if first.round == "audit"
             else "",
             options="".join(
@@ -110,10 +111,6 @@ def page_html(page: Sequence[Question], *, layout: bool = False) -> str:
         submit="" if layout else '<button type="button">Submit</button>\n',
         questions="".join(blocks),
     )
-
-
-def _label_line(label: str) -> str:
-    return f'<p class="statement"><span>Label</span> <b>{label}</b></p>\n'
 
 
 def _template(name: str) -> str:
@@ -175,10 +172,11 @@ def _mturk(pages: Sequence[Sequence[Question]]) -> str:
         {key: html.escape(value, quote=False) for key, value in _page_fields(page).items()}
         for page in pages
     ]
-    return _csv(list(rows[0]), rows)
+    return csv_text(list(rows[0]), rows)
 
 
-def _csv(columns: Sequence[str], rows: Iterable[dict[str, str]]) -> str:
+def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    """Rows as CSV under a line with the columns."""
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()
@@ -190,12 +188,12 @@ def _label_studio(page: Sequence[Question]) -> str:
     """The labelling configuration: the page's statements, and a choice under each pair."""
     view = ET.Element("View")
     for at, question in enumerate(page, 1):
-        _add(view, "Header", value=f"Question {at} of {len(page)}")
-        _add(view, "Text", name=f"original_{at}", value=f"$sentence1_{at}")
-        _add(view, "Text", name=f"modified_{at}", value=f"$sentence2_{at}")
+        ET.SubElement(view, "Header", value=f"Question {at} of {len(page)}")
+        ET.SubElement(view, "Text", name=f"original_{at}", value=f"$sentence1_{at}")
+        ET.SubElement(view, "Text", name=f"modified_{at}", value=f"$sentence2_{at}")
         if question.round == "audit":
-            _add(view, "Text", name=f"given_{at}", value=f"$given_{at}")
-        choices = _add(
+            ET.SubElement(view, "Text", name=f"given_{at}", value=f"$given_{at}")
+        choices = ET.SubElement(
             view,
             "Choices",
             name=f"label_{at}",
@@ -205,10 +203,6 @@ def _label_studio(page: Sequence[Question]) -> str:
             showInline="true",
         )
         for code, name in enumerate(options(question.round)):
-            _add(choices, "Choice", value=name, alias=str(code))
+            ET.SubElement(choices, "Choice", value=name, alias=str(code))
     ET.indent(view)
     return ET.tostring(view, encoding="unicode") + "\n"
-
-
-def _add(parent: ET.Element, tag: str, **attributes: Any) -> ET.Element:
-    return ET.SubElement(parent, tag, attributes)

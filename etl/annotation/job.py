@@ -42,7 +42,7 @@ from etl.annotation.settings import (
     SimulateSettings,
 )
 from etl.draws import rank
-from etl.dropped import Dropped, dropped_rows
+from etl.dropped import Dropped, write_dropped
 from etl.lake import arrow
 from etl.lake.tables import table
 
@@ -209,13 +209,8 @@ def finish(settings: FinishSettings) -> None:
         lake, "adept", _rows("adept", rows), {"edition": edition}, job=JOB, metadata=metadata
     )
     drops = [Dropped("adept", reason, *value) for reason, value in sorted(result.dropped.items())]
-    _write_dropped(lake, f"{JOB}/{edition}", drops)
+    write_dropped(lake, f"{JOB}/{edition}", drops)
     log.info("adept: %d rows of edition %s", len(rows), edition)
-
-
-def _write_dropped(lake: str, job: str, drops: Sequence[Dropped]) -> None:
-    rows = dropped_rows(job, drops)
-    arrow.replace(lake, "dropped", rows, {"job": job}, job=JOB, allow_empty=True)
 
 
 def simulate_answers(settings: SimulateSettings) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ from conf import UserError
 from etl.adept import LABELS
 from etl.annotation.answers import SIMULATED
 from etl.annotation.batches import Question
-from etl.annotation.forms import CSV_COLUMNS
+from etl.annotation.forms import CSV_COLUMNS, csv_text
 from etl.draws import fraction, rank
 
 # Shares of the published labels, 0 to 4 (table 4).
@@ -56,13 +56,9 @@ def annotators(careful: int, noisy: int, spammers: int) -> list[Annotator]:
     ]
 
 
-def _chance(seed: int, *key: object) -> float:
-    return fraction(seed, *key)
-
-
 def true_label(seed: int, item_id: str) -> int:
     """The label that an item has in the simulation."""
-    at = _chance(seed, "truth", item_id)
+    at = fraction(seed, "truth", item_id)
     for label, share in enumerate(_SHARES):
         at -= share
         if at < 0:
@@ -76,15 +72,15 @@ def answer(seed: int, person: Annotator, question: Question) -> int:
         return person.always
     key = (person.name, question.question_id)
     if question.kind == "attention":
-        right = _chance(seed, "reads", *key) < person.attention
+        right = fraction(seed, "reads", *key) < person.attention
         return int(question.expected or 0) if right else _other(seed, key, question.expected or 0)
     truth = true_label(seed, question.item_id)
     if question.kind == "gold" and question.expected is not None:
         truth = question.expected
-    if _chance(seed, "right", *key) < person.accuracy:
+    if fraction(seed, "right", *key) < person.accuracy:
         return truth
     near = [label for label in (truth - 1, truth + 1) if 0 <= label < len(LABELS)]
-    if _chance(seed, "near", *key) < person.near:
+    if fraction(seed, "near", *key) < person.near:
         return near[rank(seed, "which", *key) % len(near)]
     return _other(seed, key, truth)
 
@@ -128,20 +124,8 @@ def page_names(platform: str, text: str) -> list[str]:
 
 def filled(platform: str, text: str, simulated: _Simulated) -> str:
     """The text of a batch's file with the answers, as the platform would give it back."""
-    writers: dict[str, Callable[[str, _Simulated], str]] = {
-        "mturk": _mturk,
-        "label_studio": _label_studio,
-        "csv": _plain,
-    }
+    writers = {"mturk": _mturk, "label_studio": _label_studio, "csv": _plain}
     return writers[platform](text, simulated)
-
-
-def _written(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    out = io.StringIO()
-    writer = csv.DictWriter(out, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return out.getvalue()
 
 
 def _mturk(text: str, simulated: _Simulated) -> str:
@@ -163,7 +147,7 @@ def _mturk(text: str, simulated: _Simulated) -> str:
                     for code in range(len(LABELS))
                 }
             rows.append(row)
-    return _written(list(rows[0]), rows)
+    return csv_text(list(rows[0]), rows)
 
 
 def _label_studio(text: str, simulated: _Simulated) -> str:
@@ -203,4 +187,4 @@ def _plain(text: str, simulated: _Simulated) -> str:
                 "seconds": "15",
             }
             rows.append({**row, **filled_in})
-    return _written(CSV_COLUMNS, rows)
+    return csv_text(CSV_COLUMNS, rows)

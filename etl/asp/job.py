@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -28,6 +28,7 @@ from etl.building import begin
 from etl.dropped import Dropped
 from etl.engine import map_arrow, running
 from etl.lake.frames import spark_schema
+from etl.lake.schema import batch_of
 from etl.lake.scratch import Scratch, scratch
 from etl.lake.spark import Lake
 from etl.lake.tables import table
@@ -175,11 +176,7 @@ def _pairs(lake: Lake, corpus: str, min_count: int) -> frozenset[tuple[str, str]
 
 
 def _batch(name: str, rows: Sequence[Sequence[Any]], edition: str) -> pa.RecordBatch:
-    schema = table(name).schema
-    columns: Iterable[Sequence[Any]] = zip(*rows, strict=True) if rows else [[]] * (len(schema) - 1)
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=False)]
-    arrays.append(pa.array([edition] * len(rows), pa.string()))
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    return batch_of([(*row, edition) for row in rows], table(name).schema)
 
 
 def entailment_rows(spark: SparkSession, recipe: Recipe) -> DataFrame:
@@ -248,8 +245,7 @@ def drawn_rounds(recipe: Recipe) -> dict[str, pa.Table]:
             places.append((*place, row.item_id, edition))
         tables[name] = pa.Table.from_batches([_batch(name, list(rows.values()), edition)])
     schema = table("asp_splits").schema
-    columns = zip(*dict.fromkeys(places), strict=True)
-    tables["asp_splits"] = pa.Table.from_arrays([pa.array(c) for c in columns], schema=schema)
+    tables["asp_splits"] = pa.Table.from_batches([batch_of([*dict.fromkeys(places)], schema)])
     return tables
 
 
@@ -330,9 +326,4 @@ def _assigned(
             for row in batch.to_pylist()
             for place in places(row)
         ]
-        columns: Iterable[Sequence[Any]] = (
-            zip(*rows, strict=True) if rows else [[]] * len(_ASSIGNED)
-        )
-        yield pa.RecordBatch.from_arrays(
-            [pa.array(column, pa.string()) for column in columns], schema=_ASSIGNED
-        )
+        yield batch_of(rows, _ASSIGNED)

@@ -81,7 +81,7 @@ def read_unit(unit: Unit, text_field: str = "text", id_field: str | None = None)
 @dataclass(slots=True)
 class _Line:
     data: bytes  # without the line end; only the first bytes if the line is too long
-    start: int  # offset in the stream
+    start: int  # offset in the stream, which begins at the unit's: only plain files have ranges
     number: int | None  # from 1, if the stream begins with the file
     too_long: bool = False
 
@@ -134,11 +134,6 @@ def _lines(stream: UnitStream) -> Iterator[_Line]:
         yield _Line(rest[:-1] if rest[-1:] == b"\r" else rest, base, numbered)
 
 
-def _file_offset(unit: Unit, start: int) -> int:
-    """An offset in the stream as one in the decompressed file: only plain files have ranges."""
-    return unit.start + start
-
-
 # ------------------------------------------------------------------------------------- plain text
 
 
@@ -174,7 +169,7 @@ def _plain_documents(unit: Unit, stream: UnitStream) -> Iterator[Event]:
 def _documents_of_block(unit: Unit, block: list[_Line]) -> Iterator[Event]:
     texts = []
     for line in block:
-        offset = _file_offset(unit, line.start)
+        offset = unit.start + line.start
         if line.too_long:
             yield Rejected("line_too_long", sample_of(line.data), line.number, offset)
             return
@@ -186,7 +181,7 @@ def _documents_of_block(unit: Unit, block: list[_Line]) -> Iterator[Event]:
         if fault:
             yield Rejected(fault, sample_of(line.data), line.number, offset)
             return
-    offset = _file_offset(unit, block[0].start)
+    offset = unit.start + block[0].start
     text = normal_form("\n".join(_paragraphs(texts)))
     for event in pieces(Document(f"{unit.path}#byte={offset}", text), offset=offset):
         if isinstance(event, Rejected):
@@ -229,7 +224,7 @@ def _json_documents(
     for line in _lines(stream):
         if stream.limit is not None and line.start > stream.limit:
             return
-        offset = _file_offset(unit, line.start)
+        offset = unit.start + line.start
         if line.too_long:
             yield Rejected("line_too_long", sample_of(line.data), line.number, offset)
         elif line.data.strip():
@@ -243,26 +238,18 @@ def _json_document(
     data: bytes, default_name: str, text_field: str, id_fields: Sequence[str]
 ) -> Iterator[Event]:
     sample = sample_of(data)
-    if b"\0" in data:
-        yield Rejected("nul", sample)
-        return
     try:
         record = json.loads(data.decode())
     except UnicodeDecodeError:
-        yield Rejected("invalid_utf8", sample)
-        return
+        record, fault = {}, "invalid_utf8"
     except (ValueError, RecursionError):
-        yield Rejected("bad_json", sample)
-        return
-    if not isinstance(record, dict):
-        yield Rejected("bad_json", sample)
-        return
-    if text_field not in record:
-        yield Rejected("no_field", sample)
-        return
-    text = record[text_field]
-    if not isinstance(text, str):
-        yield Rejected("not_text", sample)
+        record, fault = {}, "bad_json"
+    else:
+        fault = _fault_of_record(record, text_field)
+    if b"\0" in data:
+        fault = "nul"
+    if fault:
+        yield Rejected(fault, sample)
         return
     name = default_name
     for field in id_fields:
@@ -270,7 +257,16 @@ def _json_document(
         if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip():
             name = str(value)
             break
-    yield from text_events(name, text, sample)
+    yield from text_events(name, record[text_field], sample)
+
+
+def _fault_of_record(record: object, text_field: str) -> str:
+    """Why a JSON value is no document; empty where it is one."""
+    if not isinstance(record, dict):
+        return "bad_json"
+    if text_field not in record:
+        return "no_field"
+    return "" if isinstance(record[text_field], str) else "not_text"
 
 
 # ------------------------------------------------------------------------------------- records

@@ -77,24 +77,9 @@ def _checked_events(records: _Records, record: Any, language: str | None) -> Ite
 def _events(record: Any, language: str | None) -> Iterator[Event]:
     headers = record.rec_headers
     name = (headers.get_header("WARC-Target-URI") or "").strip()
-    length = headers.get_header("Content-Length") or ""
-    if not name or not length.isdecimal():
-        yield Rejected("bad_header", sample_of(name or str(headers.to_str())))
-        return
-    if int(length) > MAX_LINE_BYTES:
-        yield Rejected("line_too_long", sample_of(f"{length} bytes: {name}"))
-        return
-    data = record.raw_stream.read(int(length))
-    if len(data) < int(length):
-        yield Rejected("truncated_record", sample_of(f"{len(data)} of {length} bytes: {name}"))
-        return
-    if headers.get_header("WARC-Truncated"):
-        yield LeftOut("cut_by_crawler", name)
-        return
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        yield Rejected("invalid_utf8", sample_of(data))
+    text = _text_of(record, name)
+    if not isinstance(text, str):
+        yield text
         return
     if language:
         stated = header_languages(headers.get_header("WARC-Identified-Content-Language"))
@@ -102,3 +87,22 @@ def _events(record: Any, language: str | None) -> Iterator[Event]:
             yield LeftOut("language", name)
             return
     yield from text_events(name, text, sample_of(text[:400]))
+
+
+def _text_of(record: Any, name: str) -> str | Event:
+    """The text of a record called `name`, or why it has none."""
+    headers = record.rec_headers
+    length = headers.get_header("Content-Length") or ""
+    if not name or not length.isdecimal():
+        return Rejected("bad_header", sample_of(name or str(headers.to_str())))
+    if int(length) > MAX_LINE_BYTES:
+        return Rejected("line_too_long", sample_of(f"{length} bytes: {name}"))
+    data = record.raw_stream.read(int(length))
+    if len(data) < int(length):
+        return Rejected("truncated_record", sample_of(f"{len(data)} of {length} bytes: {name}"))
+    if headers.get_header("WARC-Truncated"):
+        return LeftOut("cut_by_crawler", name)
+    try:
+        return str(data.decode())
+    except UnicodeDecodeError:
+        return Rejected("invalid_utf8", sample_of(data))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from etl.corpora.documents import Document, Event, LeftOut, Rejected, pieces, sample_of
 from etl.corpora.files import Unit, UnitStream, Unreadable
@@ -127,53 +128,48 @@ def _label(page: bytes) -> str:
 
 
 def _events_of_page(page: bytes, offset: int) -> Iterator[Event]:
+    """The documents of a page, or why it has none."""
+    event = _event_of_page(page)
+    if isinstance(event, Document):
+        yield from pieces(event, offset=offset)
+    else:
+        yield replace(event, offset=offset) if isinstance(event, Rejected) else event
+
+
+def _event_of_page(page: bytes) -> Event:
     revision = page.find(b"<revision")
     head = page[:revision] if revision >= 0 else page
     title = _TITLE.search(head)
     if title is None or not title[1].strip():
-        yield Rejected("no_title", _label(page), offset=offset)
-        return
+        return Rejected("no_title", _label(page))
     namespace = _NAMESPACE.search(head)
     if namespace is None:
-        yield Rejected("no_namespace", _label(page), offset=offset)
-        return
+        return Rejected("no_namespace", _label(page))
     if int(namespace[1]) != 0:
-        yield LeftOut("namespace", _label(page))
-        return
+        return LeftOut("namespace", _label(page))
     if b"<redirect" in head:
-        yield LeftOut("redirect", _label(page))
-        return
+        return LeftOut("redirect", _label(page))
     opening = page.rfind(b"<text", len(head))
     begin = page.find(b">", opening) + 1
     if opening < 0 or not begin:
-        yield Rejected("no_text", _label(page), offset=offset)
-        return
+        return Rejected("no_text", _label(page))
     if page[begin - 2 : begin] == b"/>":
-        yield LeftOut("empty", _label(page))
-        return
+        return LeftOut("empty", _label(page))
     end = page.find(b"</text>", begin)
     if end < 0:
-        yield Rejected("no_text", _label(page), offset=offset)
-        return
+        return Rejected("no_text", _label(page))
     model = _MODEL.search(page, len(head), opening)
     if model is not None and model[1] != b"wikitext":
-        yield LeftOut("model", _label(page))
-        return
+        return LeftOut("model", _label(page))
     raw = page[begin:end]
     if b"\0" in raw or b"\0" in title[1]:
-        yield Rejected("nul", _label(page), offset=offset)
-        return
+        return Rejected("nul", _label(page))
     try:
         name = _unescaped(title[1]).decode().strip()
         wikitext = _unescaped(raw).decode()
     except UnicodeDecodeError:
-        yield Rejected("invalid_utf8", _label(page), offset=offset)
-        return
+        return Rejected("invalid_utf8", _label(page))
     if _REDIRECT.match(wikitext):
-        yield LeftOut("redirect", name)
-        return
+        return LeftOut("redirect", name)
     text = running_text(wikitext)
-    if not text:
-        yield LeftOut("empty", name)
-        return
-    yield from pieces(Document(name, text), offset=offset)
+    return Document(name, text) if text else LeftOut("empty", name)

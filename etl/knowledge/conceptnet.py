@@ -26,6 +26,7 @@ from conf import UserError
 from etl.corpora.files import InputFile, Unit, UnitStream, Unreadable, open_input
 from etl.engine import map_arrow, progress
 from etl.lake.frames import spark_schema
+from etl.lake.schema import batch_of
 from etl.lake.tables import table
 
 HEADER_4 = "relation\thead\ttail\tscore\tfreq"
@@ -275,23 +276,17 @@ def _parse_units(
                     sample = (line[:_SAMPLE_LENGTH], name)
                     samples[reason] = min(samples.get(reason, sample), sample)
             if unit_edges:
-                columns = [list(column) for column in zip(*unit_edges, strict=True)]
-                empty = [None] * len(unit_edges)
-                yield _batch([*columns, empty, empty, empty])
+                yield batch_of([(*edge, None, None, None) for edge in unit_edges], _PARSED)
         progress.advance(unit.end - unit.start)
     if counts:
-        nulls = [None] * len(counts)
-        # Joined by the smallest character, the texts have the order of the pairs.
-        texts = [
-            f"{line.decode('utf-8', 'replace')}\0{name}"
-            for line, name in (samples[reason] for reason in counts)
-        ]
-        yield _batch([*[nulls] * len(Edge._fields), list(counts), list(counts.values()), texts])
-
-
-def _batch(columns: Sequence[Sequence[object]]) -> pa.RecordBatch:
-    arrays = [pa.array(values, field.type) for values, field in zip(columns, _PARSED, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=_PARSED)
+        no_edge = [None] * len(Edge._fields)
+        rows = []
+        for reason, count in counts.items():
+            line, name = samples[reason]
+            # Joined by the smallest character, the texts have the order of the pairs.
+            text = f"{line.decode('utf-8', 'replace')}\0{name}"
+            rows.append((*no_edge, reason, count, text))
+        yield batch_of(rows, _PARSED)
 
 
 def tally(rows: DataFrame) -> DataFrame:

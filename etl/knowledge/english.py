@@ -18,7 +18,8 @@ ArticleRule = Literal["sound", "letter"]
 ARTICLE_RULES: tuple[ArticleRule, ...] = ("sound", "letter")
 
 
-def _words(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
+    """The words of a text."""
     return frozenset(text.split())
 
 
@@ -55,7 +56,7 @@ _SILENT_H = re.compile(
 _VOCALIC = re.compile(r"y[bcdfghjklmnpqrstvwxz] | x(?![aeiouyh])", re.X)
 
 # Abbreviations read as words although the name of their first letter begins with a vowel.
-_READ_AS_WORDS = _words(
+_READ_AS_WORDS = word_set(
     """
     fafsa fema fica fico fifa flac foss fubar hazmat hepa hipaa hud lan lasek laser lasik libor
     lidar mash mensa midi mimo mooc mosfet nafta nand nasa nascar nasdaq nato nerf nimby nist noaa
@@ -64,7 +65,7 @@ _READ_AS_WORDS = _words(
     """
 )
 # Abbreviations that are spelt out although they could be read as words.
-_SPELT_OUT = _words(
+_SPELT_OUT = word_set(
     """
     faq fbi fcc fda fpga fha hiv hoa hvac mba mfa mia mri mvp nba nbc ncaa nea ngo nhl nih nra nsa
     rca rfid rna roi rotc sba seo sla slr sms sos spca suv usa
@@ -73,7 +74,7 @@ _SPELT_OUT = _words(
 # In capitals only: an LED, but a led march.
 _SPELT_OUT_IN_CAPITALS = frozenset({"led", "mot", "rip", "sat"})
 # Abbreviations without a vowel letter that are read as the full words.
-_SHORT_FORMS = _words("ft hmm hz lb lbs lt ltd mhz ml mm mr mrs ms msgr mt nd rd sgt shh sq st")
+_SHORT_FORMS = word_set("ft hmm hz lb lbs lt ltd mhz ml mm mr mrs ms msgr mt nd rd sgt shh sq st")
 
 
 def article(phrase: str, rule: ArticleRule = "sound") -> str:
@@ -167,14 +168,14 @@ _IRREGULAR_THIRD_PERSON = {
     "has": "has",
     "does": "does",
 }
-_ADVERBS = _words(
+_ADVERBS = word_set(
     """
     actually almost also always even ever finally first frequently just mostly never normally not
     occasionally often once only rarely really seldom simply sometimes soon still then typically
     usually
     """
 )
-_VERBS_IN_LY = _words(
+_VERBS_IN_LY = word_set(
     "ally apply belly bully comply dally fly imply multiply ply rally rely reply sally supply "
     "sully tally underlie"
 )
@@ -199,7 +200,7 @@ def third_person(phrase: str) -> str:
     words[verb] = _third_person_of_verb(words[verb])
     if words[verb + 1 : verb + 2] in (["and"], ["or"]) and len(words) > verb + 2:
         second_verb = words[verb + 2]
-        if _lemmas(second_verb.lower(), "VERB")[:1] == (second_verb.lower(),):
+        if lemmas(second_verb.lower(), "VERB")[:1] == (second_verb.lower(),):
             words[verb + 2] = _third_person_of_verb(second_verb)
     return " ".join(words)
 
@@ -257,16 +258,16 @@ _SINGULARS = {
     "selfies": "selfie",
 }
 # Plurals without -s whose singular is another word or does not exist.
-_ALWAYS_PLURAL = _words(
+_ALWAYS_PLURAL = word_set(
     "bacteria cattle clergy dice folk gentry kinfolk media paparazzi people police townsfolk vermin"
 )
 # The same in both numbers.
-_INVARIABLE = _words(
+_INVARIABLE = word_set(
     "aircraft barracks bison cod corps crossroads deer elk fish headquarters hovercraft means "
     "moose offspring salmon series sheep shrimp spacecraft species swine trout watercraft"
 )
 # Singulars in -s beyond those in -ss, -us, -is and -ics.
-_SINGULAR_IN_S = _words(
+_SINGULAR_IN_S = word_set(
     """
     alias aries asbestos atlas bathos bias billiards biceps bolas caries canvas chaos checkers
     chess christmas contretemps corps cosmos cyclops diabetes draughts ethos fracas gas herpes
@@ -295,11 +296,11 @@ def is_plural(noun: str) -> bool:
         return True
     if word in _SINGULAR_IN_S:
         return False
-    lemmas = _lemmas(word, "NOUN")
-    if lemmas and word not in lemmas:
+    bases = lemmas(word, "NOUN")
+    if bases and word not in bases:
         return True
     if not word.endswith("s"):
-        return not lemmas and _INFLECTED_PEOPLE.search(word) is not None
+        return not bases and _INFLECTED_PEOPLE.search(word) is not None
     # The remaining words are not in the dictionary or are plural in their base form (scissors,
     # clothes).
     return _REGULAR_S.search(word) is not None
@@ -322,9 +323,9 @@ def _singular(word: str) -> str:
         return _SINGULARS[word]
     if compound := _HEAD_FIRST.fullmatch(word):
         return _singular(compound[1]) + compound[2]
-    lemmas = _lemmas(word, "NOUN")
-    if lemmas:
-        return next((lemma for lemma in lemmas if lemma != word), word)
+    bases = lemmas(word, "NOUN")
+    if bases:
+        return next((base for base in bases if base != word), word)
     front, hyphen, last = word.rpartition("-")
     if hyphen and last and is_plural(last):
         return front + hyphen + _singular(last)
@@ -387,8 +388,11 @@ def _head(words: list[str]) -> tuple[int, str]:
 
 
 @lru_cache(maxsize=1 << 16)
-def _lemmas(word: str, pos: str) -> tuple[str, ...]:
-    """The dictionary's lemmas of a lower-cased word, best first; empty for an unknown word."""
+def lemmas(word: str, pos: str) -> tuple[str, ...]:
+    """The dictionary's lemmas of a lower-cased word, best first; none for an unknown word.
+
+    `pos` is VERB, NOUN or ADJ.
+    """
     from etl.knowledge.inflection import getAllLemmas
 
     return tuple(getAllLemmas(word, pos).get(pos, ()))

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from conf import JobFailed, UserError, setting, settings_hash
 from etl.corpora.files import InputFile, list_inputs, units
-from etl.dropped import Dropped, dropped_rows
+from etl.dropped import Dropped, write_dropped
 from etl.engine import EngineSettings, running, start
 from etl.knowledge import conceptnet, wordnet
 from etl.knowledge.lexicons import class_list, class_rows
@@ -140,7 +140,7 @@ def _conceptnet(
     if repeated := edge_count - commit.rows:
         sample = conceptnet.repeated(conceptnet.edges(rows))
         drops.append(Dropped("conceptnet_edges", conceptnet.REPEATED, repeated, str(sample)))
-    lake.replace("dropped", dropped_rows(job, drops), {"job": job}, job=job, allow_empty=True)
+    write_dropped(lake.root, job, drops)
     _report(lake, release, commit.rows, total, time.monotonic() - started)
 
 

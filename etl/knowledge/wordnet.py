@@ -20,6 +20,7 @@ from typing import Literal
 import pyarrow as pa
 
 from conf import UserError
+from etl.lake.schema import batch_of
 from etl.lake.tables import table
 
 VERSION = "3.0"
@@ -385,8 +386,4 @@ def _ancestors(start: str, synsets: _Synsets, distance: int) -> list[tuple[int, 
 
 
 def _table(schema: pa.Schema, rows: Sequence[tuple[object, ...]]) -> pa.Table:
-    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
-    return pa.table(
-        [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)],
-        schema=schema,
-    )
+    return pa.Table.from_batches([batch_of(rows, schema)])

@@ -20,6 +20,7 @@ from typing import Any
 
 import conf
 from conf import JobFailed, UserError, setting
+from conf.checks import check_least
 from conf.help import nearest
 
 _LAKE: dict[str, Any] = {"help": "root of the lake, a folder or URI", "example": "lake=./lake"}
@@ -28,11 +29,6 @@ _WHERE: dict[str, Any] = {
     "help": 'condition in SQL over the table\'s columns; "end" and "group" want double quotes',
     "example": "where=\"noun = 'key' AND count > 5\"",
 }
-
-
-def _positive(limit: int) -> None:
-    if limit < 1:
-        raise UserError(f"limit={limit}: expected 1 or more")
 
 
 @dataclass(frozen=True)
@@ -48,7 +44,7 @@ class ShowSettings:
     where: str | None = setting(None, **_WHERE)
 
     def __post_init__(self) -> None:
-        _positive(self.limit)
+        check_least(self, 1, "limit")
 
 
 @dataclass(frozen=True)
@@ -57,7 +53,7 @@ class HistorySettings:
     limit: int = setting(50, help="commits shown, newest first")
 
     def __post_init__(self) -> None:
-        _positive(self.limit)
+        check_least(self, 1, "limit")
 
 
 @dataclass(frozen=True)
@@ -81,7 +77,7 @@ class WhySettings:
     limit: int = setting(5, help="example sentences shown")
 
     def __post_init__(self) -> None:
-        _positive(self.limit)
+        check_least(self, 1, "limit")
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,7 @@ __all__ = [
     "history",
     "query",
     "read",
+    "records",
     "replace",
     "tables",
     "version",
@@ -205,6 +206,11 @@ def query(
     except Exception as error:  # DataFusion's errors come as several unrelated types
         text = " ".join(str(error).split())
         raise LakeError(f"{table}: the query failed: {text}") from error
+
+
+def records(root: str, table: str, sql: str, *, version: int | None = None) -> list[dict[str, Any]]:
+    """The rows that `query` yields, each by the names of its columns."""
+    return [row for batch in query(root, table, sql, version=version) for row in batch.to_pylist()]
 
 
 def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -24,6 +24,7 @@ from etl.engine import group_arrow, map_arrow
 from etl.lake.columns import Table
 from etl.lake.errors import LakeError
 from etl.lake.frames import spark_schema
+from etl.lake.lookup import as_dictionary
 from etl.lake.partitions import parts
 from etl.lake.schema import data_schema, differences, named_types
 from etl.lake.staging import DATA, Staged
@@ -220,15 +221,6 @@ class _File:
             self._writer.close()
         self._stream.close()
         return self._rows
-
-
-def as_dictionary(words: pa.ChunkedArray) -> pa.DictionaryArray:
-    """The words, whether or not they are dictionaries, as one array with one dictionary."""
-    if not pa.types.is_dictionary(words.type):
-        # In one piece: encoded piece by piece, each one would get a dictionary of all before it.
-        words = pa.chunked_array([words.combine_chunks()], pa.string()).dictionary_encode()
-    one = words.unify_dictionaries().combine_chunks()
-    return one if isinstance(one, pa.DictionaryArray) else one.chunk(0)
 
 
 def needed_words(rows: pa.Table) -> pa.Table:

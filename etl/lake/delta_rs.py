@@ -7,7 +7,8 @@ It needs no jar. What tasks wrote is checked file by file before the log names i
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import reduce
 from typing import Any
 from urllib.parse import quote
 
@@ -69,7 +70,10 @@ def read(
     # One relation a partition: a filter on the partition column then leaves the others unread.
     for partition, files in sorted(groups.items(), key=lambda item: str(item[0])):
         names = sorted(file.path for file in files)
-        _check_files(uri, declared, handle.version(), names)
+        # The embedded engine takes a path for a pattern: one that is not there gives no rows.
+        for info in filesystem(uri).get_file_info(names):
+            if info.type == pa_fs.FileType.NotFound:
+                raise _gone(declared, handle.version(), info.path)
         paths = [locate(f"{uri}/{quote(name)}" if local else f"{uri}/{name}") for name in names]
         try:
             part = (
@@ -94,17 +98,7 @@ def read(
         )
     if not parts:
         return spark.createDataFrame([], spark_schema(declared.schema))
-    rows = parts[0]
-    for part in parts[1:]:
-        rows = rows.unionAll(part)
-    return rows
-
-
-def _check_files(uri: str, declared: Table, version: int, names: Sequence[str]) -> None:
-    # The embedded engine takes a path for a pattern: one that is not there gives no rows.
-    for info in filesystem(uri).get_file_info(list(names)):
-        if info.type == pa_fs.FileType.NotFound:
-            raise _gone(declared, version, info.path)
+    return reduce(DataFrame.unionAll, parts)
 
 
 def _gone(declared: Table, version: int, cause: str) -> LakeFailed:

@@ -37,6 +37,7 @@ from etl.lake.tables import TABLES
 _READABLE = {"timestampNtz"}
 _WRITABLE = _READABLE | {"appendOnly", "invariants"}
 _ATTEMPTS = 50
+_FILE_COLUMNS = ("path", "size_bytes", "num_records", "partition")
 _OURS = ("job", "code_version", "write", "mode", "partition", "rows", "files", "bytes")
 
 
@@ -123,9 +124,7 @@ class Record:
     metadata: Mapping[str, str] = field(default_factory=dict)
 
 
-@cache
-def _code_version() -> str:
-    return conf.code_version()
+_code_version = cache(conf.code_version)
 
 
 def declaration(name: str) -> Table:
@@ -221,25 +220,16 @@ def _refuse_features(handle: DeltaTable, declared: Table, writing: bool) -> None
 def active_files(handle: DeltaTable, partition: Mapping[str, str] | None = None) -> list[File]:
     """The files that make up the table, those of `partition` if given."""
     listed = pa.table(handle.get_add_actions())
-    partitions = (
-        listed.column("partition").to_pylist()
-        if "partition" in listed.column_names
-        else [{}] * listed.num_rows
-    )
-    rows = (
-        listed.column("num_records").to_pylist()
-        if "num_records" in listed.column_names
-        else [None] * listed.num_rows
-    )
     files = [
-        File(inside(unquote(path)), size, count, tuple((values or {}).items()))
-        for path, size, count, values in zip(
-            listed.column("path").to_pylist(),
-            listed.column("size_bytes").to_pylist(),
-            rows,
-            partitions,
-            strict=True,
+        File(
+            inside(unquote(add["path"])),
+            add["size_bytes"],
+            add.get("num_records"),
+            tuple((add.get("partition") or {}).items()),
         )
+        for add in listed.select(
+            [name for name in _FILE_COLUMNS if name in listed.column_names]
+        ).to_pylist()
     ]
     return [file for file in files if file.lies_in(partition or {})]
 

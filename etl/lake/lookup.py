@@ -86,7 +86,7 @@ class SortedFiles:
         with self._open(path)[0] as file:
             for group in range(file.metadata.num_row_groups):
                 rows = file.read_row_group(group, [self._column, count], use_threads=False)
-                column = coded(rows.column(self._column))
+                column = as_dictionary(rows.column(self._column))
                 codes = column.indices.to_numpy()
                 first = np.flatnonzero(np.diff(codes, prepend=-1))
                 yield (
@@ -135,15 +135,18 @@ def _bounds(metadata: pq.FileMetaData, column: str) -> list[tuple[bytes, bytes]]
     return bounds_of_groups
 
 
-def coded(words: pa.ChunkedArray) -> pa.DictionaryArray:
-    """A column of dictionary arrays as one array."""
+def as_dictionary(words: pa.ChunkedArray) -> pa.DictionaryArray:
+    """The words, whether or not they are dictionaries, as one array with one dictionary."""
+    if not pa.types.is_dictionary(words.type):
+        # In one piece: encoded piece by piece, each one would get a dictionary of all before it.
+        words = pa.chunked_array([words.combine_chunks()], pa.string()).dictionary_encode()
     one = words.unify_dictionaries().combine_chunks()
     return one if isinstance(one, pa.DictionaryArray) else one.chunk(0)
 
 
 def _range(words: pa.ChunkedArray, word: str) -> tuple[int, int]:
     """Where the rows of `word` begin and end among sorted words."""
-    column = coded(words)
+    column = as_dictionary(words)
     code = pc.index(column.dictionary, word).as_py()
     if code < 0:
         return 0, 0

@@ -7,10 +7,13 @@ same values.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import pyarrow as pa
 from pyarrow import types
 
 from etl.lake.columns import Table
+from etl.lake.errors import LakeError
 
 
 def type_name(kind: pa.DataType) -> str:
@@ -70,6 +73,13 @@ def data_schema(declared: pa.Schema, partition_by: tuple[str, ...]) -> pa.Schema
     return pa.schema([field for field in declared if field.name not in partition_by])
 
 
+def batch_of(rows: Sequence[Sequence[object]], schema: pa.Schema) -> pa.RecordBatch:
+    """Rows, each with its values in the order of the schema, as a batch."""
+    columns = zip(*rows, strict=True) if rows else [()] * len(schema)
+    arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
 def partition_text(value: object) -> str | None:
     """A partition value as the Delta log spells it; None for null."""
     if value is None:
@@ -97,3 +107,17 @@ def check_partition_types(declared: Table) -> None:
         kind = declared.schema.field(name).type
         if not (types.is_string(kind) or types.is_integer(kind) or types.is_boolean(kind)):
             raise TypeError(f"{declared.name}: partition column {name} cannot be a {kind}")
+
+
+def check_partition(declared: Table, partition: Mapping[str, str]) -> None:
+    """Raise `LakeError` where `partition` is no value, or none of a partition column."""
+    for name, value in partition.items():
+        if name not in declared.partition_by:
+            raise LakeError(
+                f"{declared.name} is not partitioned by {name!r}; its partition columns: "
+                f"{', '.join(declared.partition_by) or 'none'}"
+            )
+        if not isinstance(value, str) or not value:
+            raise LakeError(
+                f"{declared.name}: {name}={value!r}: expected a text of one or more characters"
+            )

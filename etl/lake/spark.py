@@ -8,7 +8,6 @@ and store job, code version and the caller's metadata with every commit.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import Unpack
 
 import pyarrow as pa
@@ -16,12 +15,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from etl.engine import running
 from etl.engine.spark import DELTA_EXTENSION
-from etl.lake import arrow, delta_rs, delta_spark, handles, log, staging, writing
+from etl.lake import arrow, delta_rs, delta_spark, handles, log
 from etl.lake.blocks import Blocks
-from etl.lake.columns import Table
 from etl.lake.errors import LakeConflict, LakeError, LakeFailed
 from etl.lake.log import Change, Commit, CommitOptions, Record
-from etl.lake.schema import check_partition_types
+from etl.lake.schema import check_partition, check_partition_types
 from etl.lake.storage import table_uri
 
 __all__ = ["Blocks", "Commit", "Lake", "LakeConflict", "LakeError", "LakeFailed", "Record"]
@@ -73,8 +71,7 @@ class Lake:
 
     def version(self, table: str) -> int | None:
         """The table's newest version, from 0; None where there is no table."""
-        handle = log.open_table(self.path(table), log.declaration(table))
-        return None if handle is None else handle.version()
+        return arrow.version(self.root, table)
 
     def read(
         self, table: str, *, version: int | None = None, where: Mapping[str, str] | None = None
@@ -89,7 +86,7 @@ class Lake:
             LakeFailed: a file that the log names is gone.
         """
         declared = log.declaration(table)
-        _check_partition(declared, where or {})
+        check_partition(declared, where or {})
         return self._engine.read(
             self.spark, declared, self.root, version=version, where=where or {}
         )
@@ -100,7 +97,7 @@ class Lake:
         Columns: table (its address) and file (a path within it).
         """
         declared = log.declaration(table)
-        _check_partition(declared, where)
+        check_partition(declared, where)
         uri = table_uri(self.root, table)
         paths = [file.path for file in arrow.files(self.root, table) if file.lies_in(where)]
         rows = [(uri, path) for path in sorted(paths)]
@@ -163,38 +160,13 @@ class Lake:
 
     def history(self, table: str, limit: int | None = None) -> list[Record]:
         """The table's commits, newest first; a `LakeError` where there is no table."""
-        declared = log.declaration(table)
-        handle = log.open_table(self.path(table), declared)
-        if handle is None:
-            raise log.missing_table(self.root, declared)
-        return log.history(handle, limit)
-
-    def clean_staging(self, table: str, older_than: timedelta = staging.LEFTOVER_AGE) -> list[str]:
-        """Delete what killed writes of the delta-rs engine left; the names of those writes.
-
-        A write of which anything was touched within `older_than` is taken to be alive. Every write
-        to the table cleans first, at the default age.
-        """
-        return writing.clean(self.path(table), log.declaration(table), older_than)
+        return arrow.history(self.root, table, limit)
 
     def _write(self, table: str, frame: DataFrame | Blocks | pa.Table, change: Change) -> Commit:
         if isinstance(frame, pa.Table):
             return arrow.write(self.root, table, frame, change)
         declared = log.declaration(table)
         check_partition_types(declared)
-        _check_partition(declared, change.partition)
+        check_partition(declared, change.partition)
         commit: Commit = self._engine.write(frame, declared, self.root, change)
         return commit
-
-
-def _check_partition(declared: Table, partition: Mapping[str, str]) -> None:
-    for name, value in partition.items():
-        if name not in declared.partition_by:
-            raise LakeError(
-                f"{declared.name} is not partitioned by {name!r}; its partition columns: "
-                f"{', '.join(declared.partition_by) or 'none'}"
-            )
-        if not isinstance(value, str) or not value:
-            raise LakeError(
-                f"{declared.name}: {name}={value!r}: expected a text of one or more characters"
-            )

@@ -111,10 +111,8 @@ def _groups(files: Sequence[File]) -> list[list[File]]:
     for members in partitions.values():
         members_so_far: list[File] = []
         for file in members:
-            size, rows = (
-                sum(f.size for f in members_so_far),
-                sum(f.rows or 0 for f in members_so_far),
-            )
+            size = sum(f.size for f in members_so_far)
+            rows = sum(f.rows or 0 for f in members_so_far)
             if size + file.size > MERGED_BYTES or rows + (file.rows or 0) > MERGED_ROWS:
                 groups.append(members_so_far)
                 members_so_far = []
@@ -242,7 +240,7 @@ def vacuum(root: str, declared: Table, older_than: timedelta, *, dry_run: bool =
         for info in stored
         if info.mtime <= limit
         and info.path not in named
-        and not (info.path.startswith(f"{DATA}/") and info.path.split("/")[1] in writing)
+        and not staging.written_by([info.path]) & writing
     ]
     logs = _old_logs(handle, files, oldest, dry_run)
     for info in () if dry_run else (*doomed, *logs):
@@ -319,7 +317,7 @@ def _remove_empty_folders(files: pa_fs.FileSystem) -> None:
     # has ended before its marker was looked for has its files there.
     folders = files.get_file_info(pa_fs.FileSelector(DATA, allow_not_found=True))
     live = {info.base_name for info in listing(files, MARKERS)}
-    live |= {info.path.split("/")[1] for info in listing(files, DATA)}
+    live |= staging.written_by([info.path for info in listing(files, DATA)])
     for info in folders:
         if info.type == pa_fs.FileType.Directory and info.base_name not in live:
             staging.remove(files, info.path)

@@ -16,14 +16,13 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.fs as pa_fs
 import pyarrow.parquet as pq
-from deltalake import DeltaTable
 
 from etl.lake import actions, log
 from etl.lake.actions import LOG, LOG_FILE
 from etl.lake.columns import Table
 from etl.lake.errors import LakeError
 from etl.lake.schema import data_schema, differences, named_types
-from etl.lake.staging import DATA, MARKERS, listing
+from etl.lake.staging import MARKERS, listing, written_by
 from etl.lake.storage import filesystem, table_uri
 from etl.lake.tables import TABLES
 from etl.lake.upkeep import data_files
@@ -66,7 +65,7 @@ def verify(root: str, declared: Table) -> Verified:
         ):
             faults += file_faults
     named = {unquote(add["path"]) for add in listed}
-    staged = [path for path in stored if path not in named and _is_staged(path, writing)]
+    staged = [path for path in stored if path not in named and written_by([path]) & writing]
     unnamed = len(stored.keys() - named) - len(staged)
     notes = []
     if unnamed:
@@ -82,10 +81,6 @@ def undeclared(root: str) -> list[str]:
     entries = files.get_file_info(pa_fs.FileSelector("", allow_not_found=True))
     names = {info.path.strip("/").split("/")[0] for info in entries}
     return sorted(name for name in names if name not in TABLES and not name.startswith("_"))
-
-
-def _is_staged(path: str, writing: set[str]) -> bool:
-    return path.startswith(f"{DATA}/") and path.split("/")[1] in writing
 
 
 def _log_faults(files: pa_fs.FileSystem) -> tuple[list[str], int]:
@@ -167,8 +162,3 @@ def _bound_faults(
             yield f"{path}: {name} has values below {low!r}, which the log says is the least"
         if valued and high is not None and max(part.max for part in valued) > high:
             yield f"{path}: {name} has values above {high!r}, which the log says is the greatest"
-
-
-def tables_there(root: str) -> list[str]:
-    """The declared tables that have a log, whether or not it can be read."""
-    return [name for name in TABLES if DeltaTable.is_deltatable(table_uri(root, name))]

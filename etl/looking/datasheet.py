@@ -92,8 +92,7 @@ class _Edition:
         version = arrow.version(self.lake, table)
         edition = self.edition.replace("'", "''")
         sql = f"SELECT {select} FROM {table} WHERE edition = '{edition}' {tail}".strip()
-        batches = arrow.query(self.lake, table, sql, version=version)
-        rows = [row for batch in batches for row in batch.to_pylist()]
+        rows = arrow.records(self.lake, table, sql, version=version)
         return rows, self.sources.note(f"`{sql}`, version {version}")
 
     def figures(self) -> dict[str, str]:
@@ -120,8 +119,7 @@ class _Edition:
         if rows and rows[0]["rows"]:
             return f"{rows[0]['rows']:,} {source}"
         sql = f"SELECT DISTINCT edition FROM {self.table}"
-        batches = arrow.query(self.lake, self.table, sql)
-        editions = sorted(str(row["edition"]) for batch in batches for row in batch.to_pylist())
+        editions = sorted(str(row["edition"]) for row in arrow.records(self.lake, self.table, sql))
         raise UserError(
             f"edition={self.edition}: no rows in {self.table}, which has {', '.join(editions)}"
         )
@@ -173,21 +171,21 @@ def _table(keys: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
 
 def _commits(lake: str, table: str, edition: str, sources: _Sources) -> str:
     """The commits that made the edition: the newest that replaced it, and what was added since."""
-    own: list[Record] = []
+    commits: list[Record] = []
     for record in arrow.history(lake, table):
         if record.partition.get("edition", edition) != edition or record.job is None:
             continue
-        own.append(record)
+        commits.append(record)
         if record.mode == "replace":
             break
-    if not own:
+    if not commits:
         raise UserError(
             f"no commit in the log of {table} made edition={edition}: its figures have no source; "
             f"build it again: spark-submit {declared_table(table).built_by} lake={lake}"
         )
     source = sources.note(f"log of the table {table}, version {arrow.version(lake, table)}")
     lines = []
-    for record in reversed(own):
+    for record in reversed(commits):
         stated = ", ".join(f"{name} {value}" for name, value in sorted(record.metadata.items()))
         lines.append(
             f"- {record.when:%Y-%m-%d %H:%M} UTC, job {record.job}, code {record.code_version}"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from conf import JobFailed
-from etl.lake import log, upkeep, verify
+from etl.lake import arrow, log, upkeep, verify
 from etl.lake.errors import LakeError
 from etl.looking.layout import aligned, size
 
@@ -18,7 +18,7 @@ def run(command: str, settings: Any, table: str | None) -> str:
         LakeError: no such table, or no table at all.
         JobFailed: `verify` found a fault; the report is printed before.
     """
-    names = [log.declaration(table).name] if table else verify.tables_there(settings.lake)
+    names = [log.declaration(table).name] if table else arrow.tables(settings.lake)
     if not names:
         raise LakeError(f"lake={settings.lake}: no table there; expected the folder of a lake")
     if command == "compact":

@@ -6,8 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-import pyarrow as pa
-
 from conf import JobFailed
 from etl.lake import arrow
 from etl.lake.columns import Table
@@ -110,11 +108,7 @@ def show(root: str, table: str, *, version: int | None, limit: int, where: str |
         tie_breakers = [f'"{name}"' for name in declared.schema.names if name != "count"]
         order = f' ORDER BY "count" DESC NULLS LAST, {", ".join(tie_breakers)}'
     sql = f"SELECT {sql_columns(declared)} FROM {table}{sql_where(where)}{order} LIMIT {limit}"
-    rows = [
-        list(row.values())
-        for batch in arrow.query(root, table, sql, version=version)
-        for row in pa.RecordBatch.to_pylist(batch)
-    ]
+    rows = [list(row.values()) for row in arrow.records(root, table, sql, version=version)]
     title = "highest counts" if counted else "first rows"
     if where:
         title += f" where {where}"

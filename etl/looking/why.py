@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from typing import Any
 
 from conf import JobFailed
 from etl.lake import arrow
@@ -14,10 +13,6 @@ _PARTNERS = 20_000  # of a word, most frequent first, searched for near spelling
 
 def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
-
-
-def _records(root: str, table: str, sql: str) -> list[dict[str, Any]]:
-    return [row for batch in arrow.query(root, table, sql) for row in batch.to_pylist()]
 
 
 def why(root: str, adjective: str, noun: str, limit: int) -> str:
@@ -31,7 +26,7 @@ def why(root: str, adjective: str, noun: str, limit: int) -> str:
         JobFailed: the pair is not in the table; near spellings are named.
     """
     pair = f"adjective = {_quoted(adjective)} AND noun = {_quoted(noun)}"
-    pair_counts = _records(
+    pair_counts = arrow.records(
         root,
         "amod_pairs",
         f'SELECT corpus, "count" FROM amod_pairs WHERE {pair} ORDER BY "count" DESC, corpus',
@@ -43,7 +38,7 @@ def why(root: str, adjective: str, noun: str, limit: int) -> str:
     measures = {}
     if "amod_association" in there:
         sql = f"SELECT * FROM amod_association WHERE {pair}"
-        measures = {row["corpus"]: row for row in _records(root, "amod_association", sql)}
+        measures = {row["corpus"]: row for row in arrow.records(root, "amod_association", sql)}
     names = ("adjective_count", "noun_count", "pmi", "npmi", "log_dice")
     lines = []
     for row in pair_counts:
@@ -63,7 +58,7 @@ def why(root: str, adjective: str, noun: str, limit: int) -> str:
         blocks.append("no table amod_association: no marginals, no measures")
     examples = []
     if "amod_examples" in there:
-        examples = _records(
+        examples = arrow.records(
             root,
             "amod_examples",
             f"SELECT sentence, document, corpus FROM amod_examples WHERE {pair} "
@@ -84,7 +79,7 @@ def why(root: str, adjective: str, noun: str, limit: int) -> str:
 def _ranks(root: str, noun: str, counts: dict[str, int]) -> dict[str, tuple[int, int]]:
     cases = " ".join(f"WHEN {_quoted(name)} THEN {count}" for name, count in counts.items())
     corpora = ", ".join(_quoted(name) for name in counts)
-    rows = _records(
+    rows = arrow.records(
         root,
         "amod_pairs",
         f'SELECT corpus, sum(CASE WHEN "count" > CASE corpus {cases} END THEN 1 ELSE 0 END) AS '
@@ -104,7 +99,7 @@ def _absent(root: str, adjective: str, noun: str) -> str:
             f'SELECT {partner}, sum("count") AS n FROM amod_pairs WHERE {column} = {_quoted(word)} '
             f"GROUP BY {partner} ORDER BY n DESC LIMIT {_PARTNERS}"
         )
-        partners = [row[partner] for row in _records(root, "amod_pairs", sql)]
+        partners = [row[partner] for row in arrow.records(root, "amod_pairs", sql)]
         if not partners:
             parts.append(f"the {column} {word!r} is in no pair")
             continue

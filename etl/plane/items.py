@@ -18,6 +18,7 @@ from etl.engine import map_arrow
 from etl.knowledge.english import is_plural
 from etl.knowledge.wordnet import base_forms
 from etl.lake.frames import spark_schema
+from etl.lake.schema import batch_of
 from etl.plane import CLASSES
 from etl.plane.blocks import WORDS as BLOCK_WORDS
 from etl.plane.settings import Settings
@@ -27,6 +28,7 @@ NO_SYNSET = "noun not in WordNet"
 PLURAL = "plural noun"
 NO_HYPERNYM = "no one-word hypernym within reach"
 
+_FORMS = pa.schema([("noun", pa.string()), ("rank", pa.int32()), ("base", pa.string())])
 _WORDS = pa.schema(
     [
         ("noun", pa.string()),
@@ -123,16 +125,11 @@ def nouns_of(
                 for noun in batch.column(0).to_pylist()
                 for rank, base in enumerate(base_forms(noun, "n", exceptions))
             ]
-            columns = zip(*forms_of_nouns, strict=True) if forms_of_nouns else ((), (), ())
-            kinds = (pa.string(), pa.int32(), pa.string())
-            yield pa.RecordBatch.from_arrays(
-                [pa.array(c, k) for c, k in zip(columns, kinds, strict=True)],
-                names=["noun", "rank", "base"],
-            )
+            yield batch_of(forms_of_nouns, _FORMS)
 
     known = lemmas.where(F.col("pos") == "n").select(F.col("lemma").alias("base")).distinct()
     based = (
-        map_arrow(nouns.select("noun"), forms, "noun string, rank int, base string")
+        map_arrow(nouns.select("noun"), forms, spark_schema(_FORMS))
         .join(F.broadcast(known), "base")
         .groupBy("noun")
         .agg(F.min_by("base", "rank").alias("base"))

@@ -12,11 +12,12 @@ import pyarrow.compute as pc
 
 from conf import UserError, setting
 from etl.declaration import Release
+from etl.dropped import write_dropped
 from etl.lake import arrow
 from etl.lake.tables import table
 from etl.published import nli
 from etl.published.adept import DUPLICATES
-from etl.published.reading import Reading, write_dropped
+from etl.published.reading import Reading
 from etl.registry import DATASETS
 
 log = logging.getLogger("adnominal")
@@ -108,7 +109,7 @@ def import_published(settings: ImportSettings) -> None:
                 edition_rows = rows.filter(pc.equal(rows[column], value))
                 arrow.replace(settings.lake, name, edition_rows, {column: value}, job=job)
                 log.info("%s: %d rows of %s", name, edition_rows.num_rows, value)
-        write_dropped(settings.lake, job, reading)
+        write_dropped(settings.lake, job, reading.drops())
     for dataset, reading in readings.items():
         for line in reading.account():
             log.info("%s: %s", dataset, line)

@@ -21,10 +21,11 @@ import pyarrow.parquet as pq
 
 from conf import UserError, setting
 from etl.draws import content_hash
+from etl.dropped import write_dropped
 from etl.lake import arrow
 from etl.lake.tables import table
 from etl.published.nli import LABELS, NOT_ENTAILMENT, item_id
-from etl.published.reading import Reading, write_dropped
+from etl.published.reading import Reading
 
 log = logging.getLogger("adnominal")
 
@@ -267,6 +268,6 @@ def import_pairs(settings: Settings) -> None:
     for name, rows in reading.tables.items():
         arrow.replace(settings.lake, name, rows, {"source": settings.source}, job=job)
         log.info("%s: %d rows of %s", name, rows.num_rows, settings.source)
-    write_dropped(settings.lake, job, reading)
+    write_dropped(settings.lake, job, reading.drops())
     for line in [*reading.notes, *reading.account()]:
         log.info("%s: %s", settings.source, line)

@@ -12,8 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from conf import UserError
-from etl.dropped import Dropped, dropped_rows
-from etl.lake import arrow
+from etl.dropped import Dropped
 
 log = logging.getLogger("adnominal")
 
@@ -57,6 +56,10 @@ class Reading:
         if file is not None:
             self.rows_of(file).not_read += 1
 
+    def drops(self) -> list[Dropped]:
+        """The dropped rows, for the table dropped."""
+        return [Dropped(*key, *value) for key, value in sorted(self.dropped.items())]
+
     def pass_over(self, file: Path, root: Path, reason: str) -> None:
         """Count the lines of a file that is not read, with the reason."""
         counts = self.rows_of(relative(file, root))
@@ -97,14 +100,6 @@ class Reading:
             f"{len(unread_files)} other files not read"
         )
         return lines
-
-
-def write_dropped(lake: str, job: str, reading: Reading) -> None:
-    """Replace the rows of `job` in the table ``dropped`` by those of the reading."""
-    drops = [Dropped(*key, *value) for key, value in sorted(reading.dropped.items())]
-    arrow.replace(
-        lake, "dropped", dropped_rows(job, drops), {"job": job}, job=job, allow_empty=True
-    )
 
 
 def tsv_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:

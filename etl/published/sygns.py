@@ -14,7 +14,7 @@ from __future__ import annotations
 import ast
 import csv
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +78,12 @@ def read(path: Path, seed: int = 0) -> Reading:
         reading.pass_over_others(path, used)
     reading.tables["sygns"] = pa.Table.from_pylist(list(rows.values()), table("sygns").schema)
     reading.tables["sygns_splits"] = pa.Table.from_pylist(
-        list(_splits(rows.values(), seed)), table("sygns_splits").schema
+        [
+            split
+            for row in rows.values()
+            for split in splits.rows_of(row, splits.SCHEMES, seed, EDITION)
+        ],
+        table("sygns_splits").schema,
     )
     return reading
 
@@ -149,22 +154,3 @@ def _vf_polarity(text: str) -> list[dict[str, str]]:
         {"word": word, "direction": "up" if sign == "pos" else "down"}
         for word, sign in _VF_WORD.findall(text)
     ]
-
-
-def _splits(rows: Any, seed: int) -> Iterator[dict[str, str]]:
-    for row in rows:
-        for scheme, primitive, part in splits.assign(
-            splits.SCHEMES,
-            seed,
-            row["sentence_id"],
-            row["depth"],
-            row["sentence"],
-            row["phenomena"],
-        ):
-            yield {
-                "scheme": scheme,
-                "primitive": primitive,
-                "part": part,
-                "sentence_id": row["sentence_id"],
-                "edition": EDITION,
-            }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
 from itertools import accumulate
@@ -23,6 +23,7 @@ from conf import UserError
 from etl.building import Build, begin
 from etl.engine import map_arrow, running
 from etl.lake.frames import ordered, spark_schema
+from etl.lake.schema import batch_of
 from etl.lake.scratch import Scratch, scratch
 from etl.lake.tables import table
 from etl.sygns import splits
@@ -193,11 +194,11 @@ def _first_draws(
 ) -> DataFrame:
     """For each stream and sentence, the number of the first of its `draws` with that sentence."""
     starts = list(accumulate(draws, initial=0))
+    schema = pa.schema(
+        [("sentence_id", pa.string()), ("stream", pa.int32()), ("number", pa.int64())]
+    )
 
     def ids(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        schema = pa.schema(
-            [("sentence_id", pa.string()), ("stream", pa.int32()), ("number", pa.int64())]
-        )
         for batch in batches:
             rows: list[tuple[str, int, int]] = []
             for position in batch.column(0).to_pylist():
@@ -205,15 +206,12 @@ def _first_draws(
                 number = position - starts[i]
                 tree = sampler_of(settings, streams[i]).tree(number)
                 rows.append((sentence_id(surface(tree), streams[i].depth), i, number))
-            columns = zip(*rows, strict=True)
-            yield pa.RecordBatch.from_arrays(
-                [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)], schema=schema
-            )
+            yield batch_of(rows, schema)
 
     tasks = math.ceil(starts[-1] / settings.task_size)
     numbers = spark.range(0, starts[-1], 1, running().partitions(tasks, tasks))
     return (
-        map_arrow(numbers, ids, "sentence_id string, stream int, number long")
+        map_arrow(numbers, ids, spark_schema(schema))
         .groupBy("stream", "sentence_id")
         .agg(F.min("number").alias("number"))
     )
@@ -261,21 +259,16 @@ def record_batch(records: Sequence[Record], edition: str) -> pa.RecordBatch:
     def polarity(pairs: Sequence[tuple[str, str]]) -> list[dict[str, str]]:
         return [{"word": word, "direction": direction} for word, direction in pairs]
 
-    values: Mapping[str, list[Any]] = {
-        "sentence_id": [r.sentence_id for r in records],
-        "depth": [r.depth for r in records],
-        "sentence": [r.sentence for r in records],
-        "fol": [r.fol for r in records],
-        "drs": [r.drs for r in records],
-        "vf": [r.vf for r in records],
-        "polarity_fol": [polarity(r.polarity_fol) for r in records],
-        "polarity_vf": [polarity(r.polarity_vf) for r in records],
-        "phenomena": [list(r.phenomena) for r in records],
-        "edition": [edition] * len(records),
-    }
-    return pa.RecordBatch.from_pydict(
-        {name: pa.array(values[name], schema.field(name).type) for name in schema.names}
-    )
+    rows = [
+        {
+            **{name: getattr(record, name) for name in schema.names if name != "edition"},
+            "polarity_fol": polarity(record.polarity_fol),
+            "polarity_vf": polarity(record.polarity_vf),
+            "edition": edition,
+        }
+        for record in records
+    ]
+    return pa.RecordBatch.from_pylist(rows, schema)
 
 
 def with_meanings(draws: DataFrame, settings: Settings) -> DataFrame:
@@ -319,23 +312,7 @@ def split_rows(sentences: DataFrame, schemes: Sequence[str], seed: int, edition:
             assigned = []
             for row in batch.to_pylist():
                 schemes_of_row = [s for s in schemes if row[s if s not in FROM_ALL else "all"]]
-                assigned += [
-                    {
-                        "scheme": scheme,
-                        "primitive": primitive,
-                        "part": part,
-                        "sentence_id": row["sentence_id"],
-                        "edition": edition,
-                    }
-                    for scheme, primitive, part in splits.assign(
-                        schemes_of_row,
-                        seed,
-                        row["sentence_id"],
-                        row["depth"],
-                        row["sentence"],
-                        row["phenomena"],
-                    )
-                ]
+                assigned += splits.rows_of(row, schemes_of_row, seed, edition)
             yield pa.RecordBatch.from_pylist(assigned, schema=schema)
 
     renamed = sentences.select(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from conf import UserError, setting
+from conf.checks import check_least
 from etl.engine import EngineSettings
 from etl.sygns.splits import SCHEMES
 
@@ -62,11 +63,8 @@ class Settings(EngineSettings):
         for name in ("adjectives", "adverbs"):
             if not 1 <= getattr(self, name) <= 10:
                 raise UserError(f"{name}={getattr(self, name)}: expected 1 to 10")
-        for name in ("sentences", "per_depth", "task_size"):
-            if getattr(self, name) < 1:
-                raise UserError(f"{name}={getattr(self, name)}: expected 1 or more")
-        if self.embedded < 0:
-            raise UserError(f"embedded={self.embedded}: expected 0 or more")
+        check_least(self, 1, "sentences", "per_depth", "task_size")
+        check_least(self, 0, "embedded")
         if not 0 <= self.max_depth <= MAX_DEPTH:
             raise UserError(f"max_depth={self.max_depth}: expected 0 to {MAX_DEPTH}")
 

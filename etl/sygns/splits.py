@@ -12,8 +12,8 @@ A tenth of the training sentences is used for validation, chosen by (seed, schem
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
-from typing import Literal, TypeAlias
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, Literal, TypeAlias
 
 from etl.draws import fraction
 
@@ -48,8 +48,7 @@ def quantifiers(sentence: str) -> tuple[str, ...]:
 
 def quantifier_class(sentence: str) -> str:
     """EXI, NUM or UNI; NON without quantifier; MIX where they differ (below depth 0)."""
-    classes = {QUANTIFIER_CLASSES[word] for word in quantifiers(sentence)}
-    return _only_class(classes)
+    return _only_class({QUANTIFIER_CLASSES[word] for word in quantifiers(sentence)})
 
 
 def modifier_class(phenomena: Collection[str]) -> str:
@@ -97,6 +96,23 @@ def part(
                 "test" if quantifiers_used and not quantifiers_used & TRAINED_QUANTIFIERS else None
             )
     raise ValueError(f"scheme {scheme!r}; expected one of {', '.join(SCHEMES)}")
+
+
+def rows_of(
+    row: Mapping[str, Any], schemes: Iterable[str], seed: int, edition: str
+) -> list[dict[str, str]]:
+    """Rows of the table ``sygns_splits`` of a row of ``sygns``."""
+    keys = (row["sentence_id"], row["depth"], row["sentence"], row["phenomena"])
+    return [
+        {
+            "scheme": scheme,
+            "primitive": primitive,
+            "part": part,
+            "sentence_id": row["sentence_id"],
+            "edition": edition,
+        }
+        for scheme, primitive, part in assign(schemes, seed, *keys)
+    ]
 
 
 def assign(

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from conf import UserError
-from etl.amod.kernel import PAIRS, bucket_of
+from etl.amod.kernel import bucket_of, pairs_in
 from etl.amod.reference import Stats, Tally
 from etl.amod.rules import ReadingRules
 from etl.parsing.fast.extractor import new_extractor
@@ -59,15 +59,7 @@ class TextCounter:
     def drain(self) -> pa.RecordBatch:
         """The distinct pairs counted since the last drain (schema `PAIRS`), in arbitrary order."""
         count, *buffers = self._extractor.drain()
-        buffers = [pa.py_buffer(buffer) for buffer in buffers]
-        return pa.RecordBatch.from_arrays(
-            [
-                pa.Array.from_buffers(pa.string(), count, [None, buffers[0], buffers[1]]),
-                pa.Array.from_buffers(pa.string(), count, [None, buffers[2], buffers[3]]),
-                pa.Array.from_buffers(pa.int64(), count, [None, buffers[4]]),
-            ],
-            schema=PAIRS,
-        )
+        return pairs_in(count, buffers)
 
     def drain_buckets(self) -> Iterator[tuple[int, pa.RecordBatch]]:
         """As `drain`, but by bucket (`etl.amod.kernel.bucket_of`); empty buckets are skipped."""

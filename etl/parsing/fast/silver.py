@@ -30,7 +30,8 @@ from html import unescape
 from pathlib import Path
 
 import conf
-from conf import UserError, setting
+from conf import setting
+from conf.checks import check_least
 from etl.corpora.files import list_inputs, units
 from etl.parsing.spacy_parser import SpacyParser
 from etl.parsing.tokens import Parsed
@@ -306,9 +307,7 @@ class Settings:
     )
 
     def __post_init__(self) -> None:
-        for name in ("words", "parts"):
-            if getattr(self, name) < 1:
-                raise UserError(f"{name}={getattr(self, name)}: expected 1 or more")
+        check_least(self, 1, "words", "parts")
 
 
 def build(settings: Settings) -> None:

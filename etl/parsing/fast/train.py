@@ -30,6 +30,7 @@ import numpy.typing as npt
 
 import conf
 from conf import UserError, setting, to_dict
+from conf.checks import check_least
 from etl.parsing.fast import clusters, model
 from etl.parsing.fast.model import CLASS_OF, quantised
 
@@ -73,9 +74,7 @@ class Settings:
     def __post_init__(self) -> None:
         if not self.gold and not self.silver:
             raise UserError("gold= and silver= are both empty: give at least one CoNLL-U file")
-        for name in ("epochs", "gold_readings", "head_epochs"):
-            if getattr(self, name) < 1:
-                raise UserError(f"{name}={getattr(self, name)}: expected 1 or more")
+        check_least(self, 1, "epochs", "gold_readings", "head_epochs")
 
 
 # ----------------------------------------------------------------------------------- reading

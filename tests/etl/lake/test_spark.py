@@ -19,6 +19,7 @@ from etl.lake.spark import Lake, LakeConflict, LakeError, LakeFailed
 from etl.lake.staging import begin
 from etl.lake.storage import filesystem
 from etl.lake.tables import TABLES
+from etl.lake.writing import clean
 from tests.etl.lake.compare import assert_same_rows
 
 PAIRS = [("uk", "false", "key", 3), ("uk", "red", "moon", 1), ("de", "new", "key", 2)]
@@ -344,8 +345,9 @@ def test_a_killed_write_is_cleaned_and_the_job_runs_again(plain_lake, frame):
     plain_lake.append("amod_pairs", frame("amod_pairs", PAIRS), job="test")
     assert_same_rows(plain_lake.read("amod_pairs"), pairs(PAIRS))
     assert len(data_files(plain_lake, "amod_pairs")) == 4
-    assert plain_lake.clean_staging("amod_pairs") == []
-    assert len(plain_lake.clean_staging("amod_pairs", datetime.timedelta(0))) == 1
+    killed = (plain_lake.path("amod_pairs"), TABLES["amod_pairs"])
+    assert clean(*killed) == []
+    assert len(clean(*killed, datetime.timedelta(0))) == 1
     assert len(data_files(plain_lake, "amod_pairs")) == 2
 
 
