@@ -24,10 +24,10 @@ from benchmarks import harness
 from benchmarks.harness import Bound, Case
 from benchmarks.inputs import MULTIPLES, Dump, documents_of, make_dumps
 from benchmarks.parse_sides import measure_side
+from benchmarks.residual_markup import residual_markup
 from benchmarks.results import Figures
 from benchmarks.sides import Reading, check_identical, numbered, spread, take_turns
 from conf import ROOT, setting
-from etl.corpora.residual_markup import residual_markup
 
 NAMES = {
     "pipe": "`nlp.pipe`, lean (tagger and parser), by paragraph",

@@ -128,8 +128,10 @@ def collected(drops: Sequence[DataFrame]) -> list[Dropped]:
         .agg(F.sum("count").alias("count"), F.min("sample").alias("sample"))
         .collect()
     )
-    found = [Dropped(row["table"], row["reason"], row["count"], row["sample"]) for row in rows]
-    return sorted(found, key=lambda drop: (drop.table, -drop.count, drop.reason))
+    drops_found = [
+        Dropped(row["table"], row["reason"], row["count"], row["sample"]) for row in rows
+    ]
+    return sorted(drops_found, key=lambda drop: (drop.table, -drop.count, drop.reason))
 
 
 def pairs_of(lake: Lake, corpora: Sequence[str], key: str) -> DataFrame:

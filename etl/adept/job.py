@@ -231,12 +231,12 @@ def candidates(edges: DataFrame, words: Words, settings: Settings, folder: Scrat
 
 
 def predicates_of(
-    found: DataFrame, pairs: DataFrame, settings: Settings, drops: Drops, folder: Scratch
+    sentences: DataFrame, pairs: DataFrame, settings: Settings, drops: Drops, folder: Scratch
 ) -> DataFrame:
     """(noun, said): for each noun of the pairs its predicates of lowest rank, at most three."""
-    drops.append(drops_by_reason(found, ITEMS, F.col("sample")))
+    drops.append(drops_by_reason(sentences, ITEMS, F.col("sample")))
     nouns = pairs.select("noun", F.lit(True).alias("entered")).distinct()
-    entered = found.where("reason IS NULL").join(nouns, "noun", "left")
+    entered = sentences.where("reason IS NULL").join(nouns, "noun", "left")
     lost = entered.where("entered IS NULL").withColumn("reason", F.lit("noun has no entry"))
     drops.append(drops_by_reason(lost, ITEMS, F.col("sentence")))
     once = (

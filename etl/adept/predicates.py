@@ -230,8 +230,7 @@ def _clean_frame(
         middle = " ".join(f"{be} {match[1]}{match[2]}".split())
     elif match := _DO.fullmatch(middle):
         _want_base_verb(predicate, words)
-        if first == "be":
-            raise Unfit("predicate does not fit its frame")
+        _check_fit(first != "be")
         middle = match[1].strip()
         predicate = predicate if subject.plural else third_person(predicate)
         return before, start, middle, predicate
@@ -245,13 +244,13 @@ def _clean_frame(
     if last == "to":
         _want_base_verb(predicate, words)
     elif last in _BEFORE_GERUND:
-        _want_noun_or_gerund(predicate, words)
+        _check_fit(phrases.is_gerund(first) or _opens_noun(predicate, words))
     elif last == "is" and relation in ("Causes", "HasSubevent") and first in _CLAUSE:
         middle = f"{middle} that"
     elif last in ("has", "have", "a", "an"):
-        _want_noun(predicate, words)
+        _check_fit(_opens_noun(predicate, words))
     elif last in ("is", "are") and relation in ("HasProperty", "ReceivesAction"):
-        _want_property(predicate, words, relation)
+        _check_fit(_is_property(predicate, words, relation))
     elif not middle:
         raise Unfit("no verb")
     return before, start, middle, predicate
@@ -264,16 +263,13 @@ def _with_article(subject: _Subject) -> str:
     if subject.determiner in ("a", "an", ""):
         if subject.determiner and is_plural(subject.form):
             raise Unfit("article before a plural")
-        bare = subject.plural or phrases.is_mass(subject.form) or _is_activity(subject.form)
+        # *sleeping*, *training*; not *building*, which has a plural.
+        is_activity = phrases.is_gerund(subject.form) and not forms(subject.form, "NNS")
+        bare = subject.plural or phrases.is_mass(subject.form) or is_activity
         if not subject.determiner and bare:
             return subject.form
         return f"{article(subject.form)} {subject.form}"
     return f"{subject.determiner} {subject.form}"
-
-
-def _is_activity(noun: str) -> bool:
-    """*sleeping*, *training*; not *building*, which has a plural."""
-    return phrases.is_gerund(noun) and not forms(noun, "NNS")
 
 
 def _agreeing(middle: str, subject: _Subject) -> str:
@@ -297,14 +293,8 @@ def _is_adverb(word: str, words: Words) -> bool:
     return word.endswith("ly") and not words.has(word, "v")
 
 
-def _want_noun_or_gerund(predicate: str, words: Words) -> None:
-    first = predicate.lower().split()[0]
-    if not (phrases.is_gerund(first) or _opens_noun(predicate, words)):
-        raise Unfit("predicate does not fit its frame")
-
-
-def _want_noun(predicate: str, words: Words) -> None:
-    if not _opens_noun(predicate, words):
+def _check_fit(fits: bool) -> None:
+    if not fits:
         raise Unfit("predicate does not fit its frame")
 
 
@@ -319,15 +309,14 @@ def _opens_noun(predicate: str, words: Words) -> bool:
     return words.has(first, "a") or phrases.is_noun(first, words) or words.has(first, "n")
 
 
-def _want_property(predicate: str, words: Words, relation: str) -> None:
+def _is_property(predicate: str, words: Words, relation: str) -> bool:
+    """Whether the predicate may follow *is* under a relation of properties."""
     first = predicate.lower().split()[0]
-    alone = predicate.split() == [predicate]
     if first in ("is", "are", "has", "have", "be", "can", "do", "does"):
-        raise Unfit("predicate does not fit its frame")
-    if alone and not words.has(first, "a") and not _is_participle(first):
-        raise Unfit("predicate does not fit its frame")
-    if relation == "ReceivesAction" and not (_is_participle(first) or first.endswith("ly")):
-        raise Unfit("predicate does not fit its frame")
+        return False
+    if predicate.split() == [predicate] and not words.has(first, "a") and not _is_participle(first):
+        return False
+    return relation != "ReceivesAction" or _is_participle(first) or first.endswith("ly")
 
 
 def _is_participle(word: str) -> bool:

@@ -52,9 +52,9 @@ def insert(sentence: str, adjective: str, noun: str, rule: ArticleRule = "sound"
     before, rest = sentence[: place[0]], sentence[place[0] :]
     match = _ARTICLE.search(before)
     if match:
-        own = article(adjective, rule)
-        own = own.capitalize() if match[1][0] == "A" else own
-        before = before[: match.start()] + own + match[2]
+        fitting = article(adjective, rule)
+        fitting = fitting.capitalize() if match[1][0] == "A" else fitting
+        before = before[: match.start()] + fitting + match[2]
     elif not before.strip("\"'“‘ "):
         adjective = adjective[:1].upper() + adjective[1:]
         rest = rest[:1].lower() + rest[1:]

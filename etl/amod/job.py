@@ -185,7 +185,7 @@ class Extraction:
             "%s: %s pairs from %d files in %s%s",
             label,
             f"{counted:_}",
-            len(entries) - len(failed),
+            sum(entry.status == DONE for entry in outcomes),
             duration(time.monotonic() - started),
             f" ({' and '.join(sorted(kernels))} kernel)" if kernels else "",
         )
@@ -198,8 +198,10 @@ class Extraction:
             log.info("%s: going on from what was read before the job was stopped", label)
             return staged
         with self.engine.watch(label, sum(entry.bytes for entry in entries)):
-            rows = staged_rows(self.engine, self.settings, entries)
-            return self.corpus.staging.write(number, rows)
+            return self.corpus.staging.write(number, self._staged_rows(entries))
+
+    def _staged_rows(self, entries: Sequence[Entry]) -> DataFrame:
+        return staged_rows(self.engine, self.settings, entries)
 
     def _commit_wave(
         self, good: DataFrame, counted: int, number: int, commit: Mapping[str, Any]
@@ -387,12 +389,7 @@ class Extraction:
                 f"{tokens / seconds / cores:_.0f} tokens/s on each of {cores} cores"
             )
         print("\n".join(lines), flush=True)
-        if failed:
-            reasons = "; ".join(f"{entry.path}: {entry.reason}" for entry in failed[:5])
-            more = f"; and {len(failed) - 5} more (table amod_files)" if len(failed) > 5 else ""
-            raise JobFailed(
-                f"{len(failed)} of {len(ledger)} files failed and count nowhere: {reasons}{more}"
-            )
+        plan.refuse_failed(ledger, "table amod_files")
         if not distinct:
             sentences = sum(entry.sentences for entry in complete)
             raise JobFailed(

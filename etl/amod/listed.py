@@ -22,7 +22,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from conf import JobFailed, UserError, settings_hash
+from conf import UserError, settings_hash
 from conf.progress import duration
 from etl.amod import adjacent, plan, reading, results, tasks
 from etl.amod.job import Extraction, checked_engine
@@ -259,11 +259,8 @@ class Listing(Extraction):
     def _count_wave(
         self, number: int, entries: Sequence[Entry], waves: int
     ) -> tuple[list[Entry], Counter[tuple[str, str]]]:
-        staged = self.corpus.staging.complete(number)
-        if staged is None:
-            size = sum(entry.bytes for entry in entries)
-            with self.engine.watch(f"wave {number + 1} of {waves}", size):
-                staged = self.corpus.staging.write(number, self._of_list(entries))
+        label = f"wave {number + 1} of {waves}"
+        staged = self._staged(number, entries, label)
         statements = grouped_by_file(results.statements(staged).collect())
         outcomes = [
             outcome_of(entry, statements.get(file, []), self.settings)
@@ -274,7 +271,7 @@ class Listing(Extraction):
         summed = pairs.groupBy("adjective", "noun").agg(F.sum("count").alias("count")).collect()
         return outcomes, Counter({(row["adjective"], row["noun"]): row["count"] for row in summed})
 
-    def _of_list(self, entries: Sequence[Entry]) -> DataFrame:
+    def _staged_rows(self, entries: Sequence[Entry]) -> DataFrame:
         pairs, schema = self.pairs, from_arrow_schema(STAGED)
         if not self.settings.adjacent:
             return map_arrow(
@@ -333,8 +330,4 @@ class Listing(Extraction):
             f"  this run: {megabytes:_.2f} MB (stored) in {duration(seconds)}",
         ]
         print("\n".join(lines), flush=True)
-        if failed:
-            stated = "; ".join(f"{entry.path}: {entry.reason}" for entry in failed[:5])
-            raise JobFailed(
-                f"{len(failed)} of {len(ledger)} files failed and count nowhere: {stated}"
-            )
+        plan.refuse_failed(ledger, "not listed here")

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from conf import UserError
+from conf import JobFailed, UserError
 from etl.corpora.files import InputFile
 
 PLANNED, DONE, FAILED = "planned", "done", "failed"
@@ -100,6 +100,17 @@ def read_in(ledger: Iterable[Entry], wave: int) -> list[Entry]:
     """The files of a wave with their outcomes; none while one of them is not yet read."""
     entries = [entry for entry in ledger if entry.wave == wave]
     return [] if any(entry.status == PLANNED for entry in entries) else entries
+
+
+def refuse_failed(ledger: Sequence[Entry], where: str) -> None:
+    """Raise `JobFailed` where files of the ledger failed; `where` has those that are not named."""
+    failures = [entry for entry in ledger if entry.status == FAILED]
+    if failures:
+        reasons = "; ".join(f"{entry.path}: {entry.reason}" for entry in failures[:5])
+        more = f"; and {len(failures) - 5} more ({where})" if len(failures) > 5 else ""
+        raise JobFailed(
+            f"{len(failures)} of {len(ledger)} files failed and count nowhere: {reasons}{more}"
+        )
 
 
 def failed(entry: Entry, reason: str) -> Entry:

@@ -14,26 +14,19 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from etl.amod.measures import measures
-from etl.lake.blocks import Blocks
+from etl.lake.blocks import Blocks, joined
 from etl.lake.frames import ordered
 from etl.lake.tables import table as declaration
 
 TABLE = "relation_association"
-_ROWS = 1 << 18  # of a row group: some 20 MB
 
 
 def rows_of(pairs: DataFrame, corpus: str) -> Blocks:
     """Rows of ``relation_association`` from those of ``relation_pairs`` of one corpus."""
 
     def make(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-        rows_of_group: list[pa.RecordBatch] = []
-        for batch in batches:
-            rows_of_group.append(batch)
-            if sum(part.num_rows for part in rows_of_group) >= _ROWS:
-                yield measured(pa.Table.from_batches(rows_of_group), corpus)
-                rows_of_group = []
-        if rows_of_group:
-            yield measured(pa.Table.from_batches(rows_of_group), corpus)
+        for rows in joined(batches):
+            yield measured(rows, corpus)
 
     return Blocks(ordered(with_marginals(pairs), "relation", "head", "dependent"), make)
 

@@ -43,13 +43,11 @@ class RelationCounter:
         self._relations = frozenset(relations)
         self.counts: Counter[Triple] = Counter()
 
-    def watch(self, pieces: Iterable[memoryview], dialect: Dialect) -> Iterable[memoryview]:
+    def watch(self, pieces: Iterable[memoryview], dialect: Dialect) -> Iterator[memoryview]:
         """`pieces` as they are; each is counted before it is handed on."""
-        return self._watched(pieces, dialect) if self._relations else pieces
-
-    def _watched(self, pieces: Iterable[memoryview], dialect: Dialect) -> Iterator[memoryview]:
         for block in pieces:
-            self.feed(block, dialect)
+            if self._relations:
+                self.feed(block, dialect)
             yield block
 
     def feed(self, block: bytes | memoryview, dialect: Dialect) -> None:
@@ -114,7 +112,8 @@ class RelationCounter:
     def _verb(self, row: list[str]) -> str | None:
         tag = self._tag(row)
         if tag.startswith("VB") or tag in ("MD", "VERB", "AUX"):
-            return self._cased(row[LEMMA] if row[LEMMA] not in ("", "_") else row[FORM])
+            verb = row[LEMMA] if row[LEMMA] not in ("", "_") else row[FORM]
+            return verb.lower() if self._rules.lowercase else verb
         return None
 
     def _adverb(self, row: list[str]) -> str | None:
@@ -127,9 +126,6 @@ class RelationCounter:
         """The tag that decides: Penn's where the fifth column has one, else the fourth's."""
         fifth = self._rules.tag_column == "fifth" and row[XPOS] in PENN_TAGS
         return row[XPOS] if fifth else row[UPOS]
-
-    def _cased(self, word: str) -> str:
-        return word.lower() if self._rules.lowercase else word
 
 
 def _token(row: list[str]) -> Token:

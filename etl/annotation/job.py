@@ -225,18 +225,16 @@ def simulate_answers(settings: SimulateSettings) -> None:
     text = path.read_text(encoding="utf-8")
     names = set(simulate.page_names(platform, text))
     known, _ = _questions(settings.lake)
-    pages = [
-        list(own)
-        for name, own in groupby((q for q in known if q.page in names), key=lambda q: q.page)
-    ]
+    of_batch = (question for question in known if question.page in names)
+    pages = [list(page) for _, page in groupby(of_batch, key=lambda question: question.page)]
     if len(pages) != len(names):
         raise UserError(
             f"batch={path}: {len(names) - len(pages)} of its {len(names)} pages were not exported "
             f"from lake={settings.lake}; expected the lake of the export"
         )
     people = simulate.annotators(settings.careful, settings.noisy, settings.spammers)
-    taken = simulate.simulated(pages, people, settings.answers, settings.seed)
-    _write({out: simulate.filled(platform, text, taken)})
+    answers = simulate.simulated(pages, people, settings.answers, settings.seed)
+    _write({out: simulate.filled(platform, text, answers)})
     log.info("%s: %d pages, %d answers each", out, len(pages), settings.answers)
 
 
@@ -244,7 +242,7 @@ def _items(settings: ExportSettings, known: Sequence[Question]) -> list[ShownIte
     """The items to be asked: of those that there are, as many as wanted, drawn by the seed."""
     labelling = settings.round in LABELLING
     rounds = LABELLING if labelling else (settings.round,)
-    asked = {q.item_id for q in known if q.kind == "item" and q.round in rounds}
+    asked_ids = {q.item_id for q in known if q.kind == "item" and q.round in rounds}
     if labelling:
         names = ["item_id", "sentence", "modified_sentence", "adjective", "noun", "chosen"]
         rows = _edition(settings.lake, "adept_items", settings.edition, names)
@@ -252,7 +250,7 @@ def _items(settings: ExportSettings, known: Sequence[Question]) -> list[ShownIte
         if settings.lacking is not None:
             lacking = _lacking(settings.lake, settings.lacking, known)
             rows = [row for row in rows if row["item_id"] in lacking]
-            asked = set()
+            asked_ids = set()
     else:
         names = ["item_id", "sentence1", "sentence2", "modifier", "noun", "label", "split_random"]
         rows = _edition(settings.lake, "adept", settings.edition, names)
@@ -273,7 +271,7 @@ def _items(settings: ExportSettings, known: Sequence[Question]) -> list[ShownIte
             fitting,
             settings.round,
         )
-    left = [row for row in rows if row["item_id"] not in asked]
+    left = [row for row in rows if row["item_id"] not in asked_ids]
     if wanted_ids is not None:
         left.sort(key=lambda row: wanted_ids[row["item_id"]])
     else:
@@ -282,16 +280,16 @@ def _items(settings: ExportSettings, known: Sequence[Question]) -> list[ShownIte
         # Both ends by turns, as the labels are far from equally frequent.
         ends = [[row for row in left if row["label"] == end] for end in (0, len(LABELS) - 1)]
         left = [row for pair in zip_longest(*ends) for row in pair if row is not None]
-    wanted = settings.items or (len(left) if settings.round == "main" else SMALL_ROUND)
-    if not left or (settings.items is not None and len(left) < wanted):
+    size = settings.items or (len(left) if settings.round == "main" else SMALL_ROUND)
+    if not left or (settings.items is not None and len(left) < size):
         raise UserError(
             f"round={settings.round} edition={settings.edition}: {len(left)} items fit and are "
             f"left of {len(rows)}, the others are in batches already; expected "
             f"{settings.items or 'one or more'}"
         )
-    if len(left) < wanted and settings.round != "main":
-        log.info("only %d items are left, not %d", len(left), wanted)
-    return [_as_shown(row, settings) for row in left[:wanted]]
+    if len(left) < size and settings.round != "main":
+        log.info("only %d items are left, not %d", len(left), size)
+    return [_as_shown(row, settings) for row in left[:size]]
 
 
 def _ids(path: Path, edition: str) -> dict[str, int]:
@@ -328,11 +326,11 @@ def _lacking(lake: str, count: int, known: Sequence[Question]) -> set[str]:
     """
     answers = [a for a in stored_answers(lake) if a.round in LABELLING]
     answered = {a.batch for a in answers}
-    asked = {q.item_id for q in known if q.kind == "item" and q.round in LABELLING}
+    asked_ids = {q.item_id for q in known if q.kind == "item" and q.round in LABELLING}
     waiting = {q.item_id for q in known if q.batch not in answered}
     counting = filtered(answers, Rules(answers=1)).items
-    wanted = Rules().answers
-    return {i for i in asked - waiting if wanted - len(counting.get(i, ())) == count}
+    needed = Rules().answers
+    return {i for i in asked_ids - waiting if needed - len(counting.get(i, ())) == count}
 
 
 def _as_shown(row: dict[str, Any], settings: ExportSettings) -> ShownItem:
@@ -364,8 +362,8 @@ def _questions(lake: str) -> tuple[list[Question], int | None]:
         return [], None
     names = [field.name for field in dataclasses.fields(Question)]
     rows = arrow.read(lake, "adept_batches", version=version, columns=names)
-    found = [Question(**row) for row in rows.to_pylist()]
-    return sorted(found, key=lambda q: (q.batch, q.page, q.place)), version
+    questions = [Question(**row) for row in rows.to_pylist()]
+    return sorted(questions, key=lambda q: (q.batch, q.page, q.place)), version
 
 
 def _stored(lake: str) -> dict[tuple[str, str, str, str], int]:
@@ -375,15 +373,15 @@ def _stored(lake: str) -> dict[tuple[str, str, str, str], int]:
 
 def _edition(lake: str, name: str, edition: str, columns: list[str]) -> list[dict[str, Any]]:
     """The rows of an edition, in the order of their ids; a `UserError` if it has none."""
-    found = arrow.read(lake, name, where=[("edition", "=", edition)], columns=columns)
-    if not found.num_rows:
-        there = {str(dict(file.partition)["edition"]) for file in arrow.files(lake, name)}
+    edition_rows = arrow.read(lake, name, where=[("edition", "=", edition)], columns=columns)
+    if not edition_rows.num_rows:
+        editions = {str(dict(file.partition)["edition"]) for file in arrow.files(lake, name)}
         raise UserError(
             f"edition={edition}: not in {name} of lake={lake}; expected one of "
-            f"{', '.join(sorted(there)) or 'none'}"
+            f"{', '.join(sorted(editions)) or 'none'}"
         )
-    order = pc.sort_indices(found, [("item_id", "ascending")])
-    rows: list[dict[str, Any]] = found.take(order).to_pylist()
+    order = pc.sort_indices(edition_rows, [("item_id", "ascending")])
+    rows: list[dict[str, Any]] = edition_rows.take(order).to_pylist()
     return rows
 
 

@@ -122,7 +122,7 @@ def _fold(
     alike: Sequence[str],
 ) -> Fold:
     parts, values = [], []
-    for own_name, members in _by_value(rows, "part"):
+    for part_name, members in _by_value(rows, "part"):
         sets: dict[str, pa.Array] = {column: pc.unique(members[column]) for column in columns}
         # Separators that no text has, so that ("a b", "c") is not ("a", "b c").
         texts = [pc.cast(members[column], pa.string()) for column in identity]
@@ -131,11 +131,11 @@ def _fold(
         if alike:
             chunks = [chunk for column in alike for chunk in members[column].chunks]
             sets["/".join(alike)] = pc.unique(pa.chunked_array(chunks))
-        values.append((str(own_name), sets))
+        values.append((str(part_name), sets))
         counted = pc.value_counts(members[label])
         parts.append(
             Part(
-                str(own_name),
+                str(part_name),
                 members.num_rows,
                 {str(c["values"]): c["counts"] for c in counted.to_pylist()},
                 members.num_rows - len(sets["rows"]),
@@ -192,7 +192,7 @@ def read_rows(path: Path) -> pa.Table:
     Raises:
         UserError: no such file, a pickle, or lines that do not fit the header.
     """
-    if _is_pickle(path):
+    if any(suffix in (".pkl", ".pickle", ".p") for suffix in path.suffixes):
         raise UserError(
             f"{path}: a pickle, which could run any code when it is read; expected it converted "
             "to tab-separated text where it comes from"
@@ -210,7 +210,3 @@ def read_rows(path: Path) -> pa.Table:
     except (OSError, pa.ArrowInvalid, UnicodeDecodeError) as error:
         raise UserError(f"{path}: not readable as rows under a header: {error}") from error
     return rows
-
-
-def _is_pickle(path: Path) -> bool:
-    return any(suffix in (".pkl", ".pickle", ".p") for suffix in path.suffixes)

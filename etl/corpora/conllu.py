@@ -22,14 +22,11 @@ class Dialect:
         name: its name in settings and tables.
         first_id: the smallest id of a token (0 or 1).
         ranges: whether rows with ids ``3-4`` and ``3.1`` are allowed (they are not tokens).
-        sentence_mark: the beginning of the line that opens a sentence, in a layout that does not
-            separate sentences by blank lines.
     """
 
     name: str
     first_id: int
     ranges: bool
-    sentence_mark: bytes = b""
 
 
 CONLLU = Dialect("conllu", first_id=1, ranges=True)

@@ -18,4 +18,4 @@ from etl.corpora.conllu import Dialect
 SENTENCE_MARK = b">>>>>"
 
 DEPCC = Dialect("depcc", first_id=0, ranges=False)
-DEPCC_FLAT = Dialect("depcc-flat", first_id=0, ranges=False, sentence_mark=SENTENCE_MARK)
+DEPCC_FLAT = Dialect("depcc-flat", first_id=0, ranges=False)

@@ -118,11 +118,8 @@ def read_words(path: Path, columns: tuple[str, str], kinds: Sequence[str]) -> Wo
     if not words and not faults:
         faults.append(f"{path}: no words; expected lines of {' and '.join(columns)}")
     if faults:
-        more = (
-            f"; and {len(faults) - _MAX_REPORTED_FAULTS} more"
-            if len(faults) > _MAX_REPORTED_FAULTS
-            else ""
-        )
+        surplus = len(faults) - _MAX_REPORTED_FAULTS
+        more = f"; and {surplus} more" if surplus > 0 else ""
         raise UserError("; ".join(faults[:_MAX_REPORTED_FAULTS]) + more)
     return WordList(path.stem, version, MappingProxyType(words))
 

@@ -138,13 +138,8 @@ def _text(command: str, words: list[str], settings: Any) -> str:
     if command == "list":
         return show.list_tables(settings.lake)
     if command == "show":
-        return show.show(
-            settings.lake,
-            words[0],
-            version=settings.version,
-            limit=settings.limit,
-            where=settings.where,
-        )
+        options = {name: getattr(settings, name) for name in ("version", "limit", "where")}
+        return show.show(settings.lake, words[0], **options)
     if command == "history":
         return show.history(settings.lake, words[0], settings.limit)
     if command in ("compact", "vacuum", "verify"):

@@ -174,10 +174,10 @@ def batches(
 
     Memory holds a few batches, whatever the table's size. Batches without rows are left out.
     """
-    chosen = _check_columns(table, columns)
+    columns_read = _check_columns(table, columns)
     source = dataset(root, table, version=version)
     stream = source.to_batches(
-        columns=chosen,
+        columns=columns_read,
         filter=_expression(where),
         batch_size=batch_size,
         batch_readahead=4,

@@ -69,18 +69,24 @@ def blocks_of(frame: DataFrame, declared: Table) -> Blocks:
     schema = declared.schema.remove_metadata()
 
     def make(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-        pending: list[pa.RecordBatch] = []
-        size = 0
-        for batch in batches:
-            pending.append(batch)
-            size += batch.nbytes
-            if size >= _GROUP_BYTES:
-                yield pa.Table.from_batches(pending).cast(schema)
-                pending, size = [], 0
-        if pending:
-            yield pa.Table.from_batches(pending).cast(schema)
+        for rows in joined(batches):
+            yield rows.cast(schema)
 
     return Blocks(frame, make, compiled=True)
+
+
+def joined(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Batches as tables, each of the size of a row group."""
+    pending: list[pa.RecordBatch] = []
+    size = 0
+    for batch in batches:
+        pending.append(batch)
+        size += batch.nbytes
+        if size >= _GROUP_BYTES:
+            yield pa.Table.from_batches(pending)
+            pending, size = [], 0
+    if pending:
+        yield pa.Table.from_batches(pending)
 
 
 def read_files(files: pa.Table, columns: list[str]) -> pa.Table:

@@ -296,17 +296,19 @@ def _old_logs(
     """
     if oldest == handle.version() and not dry_run:
         handle.create_checkpoint()
-    found, unnamed = [], []
+    versions_of_files, unnamed = [], []
     killed_before = datetime.now(UTC) - staging.LEFTOVER_AGE
     for info in listing(files, LOG):
         match = LOG_FILE.search(info.path)
         if match:
-            found.append((int(match[1]), "checkpoint" in match[2], info))
+            versions_of_files.append((int(match[1]), "checkpoint" in match[2], info))
         elif UNNAMED.search(info.base_name) and info.mtime <= killed_before:
             unnamed.append(info)
-    start = max((v for v, checkpoint, _ in found if checkpoint and v <= oldest), default=0)
+    start = max(
+        (v for v, checkpoint, _ in versions_of_files if checkpoint and v <= oldest), default=0
+    )
     # The oldest first: killed in between, the log is one that begins later, without a gap.
-    old = sorted((v, info.path, info) for v, _, info in found if v < start)
+    old = sorted((v, info.path, info) for v, _, info in versions_of_files if v < start)
     return [*(info for *_, info in old), *unnamed]
 
 

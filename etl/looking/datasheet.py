@@ -58,7 +58,7 @@ def datasheet(lake: str, table: str, edition: str, template: Path = TEMPLATE) ->
         raise UserError(
             f"{template}: no figure {', '.join(unknown)}; known: {', '.join([*figures, 'sources'])}"
         )
-    text = _FIGURE.sub(lambda found: figures.get(found[1], found[0]), text)
+    text = _FIGURE.sub(lambda match: figures.get(match[1], match[0]), text)
     numbered = [f"{at}. {line}" for at, line in enumerate(sources.lines, 1)]
     return re.sub(r"\{\{\s*sources\s*\}\}", "\n".join(numbered).replace("\\", r"\\"), text)
 
@@ -202,7 +202,7 @@ def _drops(lake: str, table: str, edition: str, sources: _Sources) -> str:
         return "Nothing is noted (no table dropped)."
     dropped: pa.Table = arrow.read(lake, "dropped", version=version)
     dataset = DATASET_OF[table].name
-    found = [
+    drops = [
         row
         for row in dropped.to_pylist()
         if str(row["table"]).split("_")[0] == dataset
@@ -211,7 +211,7 @@ def _drops(lake: str, table: str, edition: str, sources: _Sources) -> str:
             or (edition == "published" and row["job"].startswith("import_published/"))
         )
     ]
-    if not found:
+    if not drops:
         return "Nothing."
     source = sources.note(f"table dropped, version {version}")
     lines = [
@@ -220,7 +220,7 @@ def _drops(lake: str, table: str, edition: str, sources: _Sources) -> str:
         "| table | reason | count | sample |",
         "| --- | --- | ---: | --- |",
     ]
-    for row in sorted(found, key=lambda row: (row["table"], -row["count"], row["reason"])):
+    for row in sorted(drops, key=lambda row: (row["table"], -row["count"], row["reason"])):
         sample = str(row["sample"]).replace("|", "\\|")
         lines.append(f"| {row['table']} | {row['reason']} | {row['count']:,} | {sample} |")
     return "\n".join(lines)

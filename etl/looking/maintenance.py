@@ -50,7 +50,7 @@ def _vacuum(settings: Any, names: Sequence[str]) -> str:
 
 def _verify(settings: Any, names: Sequence[str], *, everything: bool) -> str:
     results = [verify.verify(settings.lake, log.declaration(name)) for name in names]
-    rows = [(found.table, found.files, found.commits, len(found.faults)) for found in results]
+    rows = [(result.table, result.files, result.commits, len(result.faults)) for result in results]
     lines = [aligned(["table", "files", "commits", "faults"], rows)]
     for result in results:
         lines += [f"{result.table}: {fault}" for fault in result.faults]

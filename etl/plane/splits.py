@@ -13,8 +13,9 @@ files, which they fit row by row; the paper gives none.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -304,14 +305,6 @@ def _out_of_domain(pool: Pool, sizes: Sizes, salt: np.uint64, strict: bool) -> d
     return parts
 
 
-def _published(pool: Pool, sizes: Sizes, salt: np.uint64) -> dict[str, Ids]:
-    return _out_of_domain(pool, sizes, salt, strict=False)
-
-
-def _strict(pool: Pool, sizes: Sizes, salt: np.uint64) -> dict[str, Ids]:
-    return _out_of_domain(pool, sizes, salt, strict=True)
-
-
 def _one_inference_type(pool: Pool, sizes: Sizes, salt: np.uint64) -> dict[str, Ids]:
     withheld = _withheld(pool, _WITHHELD_ONE_IT, salt)
     rows = pool.chains if sizes.chains else pool.pairs[pool.pairs[:, 2] <= sizes.reach]
@@ -400,9 +393,9 @@ def _two_shot(pool: Pool, sizes: Sizes, salt: np.uint64) -> dict[str, Ids]:
     return {"test": _groups(draws, pairs)}
 
 
-_RECIPES = {
-    "published": _published,
-    "strict": _strict,
+_RECIPES: Mapping[str, Callable[[Pool, Sizes, np.uint64], dict[str, Ids]]] = {
+    "published": partial(_out_of_domain, strict=False),
+    "strict": partial(_out_of_domain, strict=True),
     "one_it": _one_inference_type,
     "in_distribution": _in_distribution,
     "two_shot": _two_shot,
@@ -414,9 +407,7 @@ def _table(pool: Pool, scheme: str, fold: str, part: str, groups: Ids) -> pa.Tab
     adjectives, words = pa.array(pool.adjectives), pa.array(pool.words)
     kinds = pa.array([CLASSES[kind] for kind in pool.classes])
     columns = [
-        pa.array([scheme] * size, pa.string()),
-        pa.array([fold] * size, pa.string()),
-        pa.array([part] * size, pa.string()),
+        *(pa.repeat(value, size) for value in (scheme, fold, part)),
         adjectives.take(pa.array(groups[:, 0])),
         kinds.take(pa.array(groups[:, 0])),
         words.take(pa.array(groups[:, 1])),

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -254,51 +254,58 @@ class _Files:
         self, path: Path, test: str, words: Lexicon, edition: str
     ) -> Iterator[dict[str, Any]]:
         """The rows of a test of entailment inference."""
-        occurrences: Counter[tuple[str, str]] = Counter()
-        for line, row in self.lines(path, (*_PAIR, "label")):
-            texts = (row["premise"], row["hypothesis"])
-            try:
-                if row["label"] not in (ENTAILMENT, NOT_ENTAILMENT):
-                    raise ValueError(f"label {row['label']!r}" if row["label"] else "no label")
-                parsed_row = _entailment_row(test, texts, row["label"], words)
-            except ValueError as error:
-                self.drop("asp_entailment", error, path, line, texts)
-            else:
-                self.take(path)
-                yield _with_id(parsed_row, occurrences[texts], edition)
-            occurrences[texts] += 1
+
+        def parse(_: int, texts: tuple[str, str], row: Mapping[str, str]) -> dict[str, Any]:
+            if row["label"] not in (ENTAILMENT, NOT_ENTAILMENT):
+                raise ValueError(f"label {row['label']!r}" if row["label"] else "no label")
+            return _entailment_row(test, texts, row["label"], words)
+
+        return self.parsed(path, (*_PAIR, "label"), "asp_entailment", edition, parse)
 
     def degree(
         self, path: Path, test: str, gold: Gold, edition: str, dimension: int = 0
     ) -> Iterator[dict[str, Any]]:
         """The rows of a test of degree estimation; each dimension has its own group numbers."""
         size = _WIDER_NUMBERS if edition == WIDER else _NUMBERS
-        occurrences: Counter[tuple[str, str]] = Counter()
-        for number, (line, row) in enumerate(self.lines(path, _PAIR)):
-            texts = (row["premise"], row["hypothesis"])
+
+        def parse(number: int, texts: tuple[str, str], row: Mapping[str, str]) -> dict[str, Any]:
             group = 1000 * dimension + number // size
-            try:
-                parsed_row = _degree_row(test, texts, row.get("label"), gold)
-            except ValueError as error:
-                self.drop("asp_degree", error, path, line, texts)
-            else:
-                self.take(path)
-                yield {**_with_id(parsed_row, occurrences[texts], edition), "group": group}
-            occurrences[texts] += 1
+            return {**_degree_row(test, texts, row.get("label"), gold), "group": group}
+
+        return self.parsed(path, _PAIR, "asp_degree", edition, parse)
 
     def training(self, path: Path, words: Lexicon, gold: Gold) -> Iterator[dict[str, Any]]:
         """The rows of a training or validation file."""
         name = "asp_entailment" if path.stem == "leave_ei" else "asp_degree"
+
+        def parse(_: int, texts: tuple[str, str], row: Mapping[str, str]) -> dict[str, Any]:
+            return _tuning_row(name, texts, row["gold_label"], words, gold)
+
+        return self.parsed(path, _TRAINING, name, TUNING, parse)
+
+    def parsed(
+        self,
+        path: Path,
+        columns: Sequence[str],
+        name: str,
+        edition: str,
+        parse: Callable[[int, tuple[str, str], Mapping[str, str]], dict[str, Any]],
+    ) -> Iterator[dict[str, Any]]:
+        """The rows of a file for the table `name`, with their ids.
+
+        The first two columns are the texts. `parse` gets the number of a row, its texts and its
+        fields; a row for which it raises a `ValueError` is dropped with the message as its reason.
+        """
         occurrences: Counter[tuple[str, str]] = Counter()
-        for line, row in self.lines(path, _TRAINING):
-            texts, label = (row["sentence1"], row["sentence2"]), row["gold_label"]
+        for number, (line, row) in enumerate(self.lines(path, columns)):
+            texts = (row[columns[0]], row[columns[1]])
             try:
-                parsed_row = _tuning_row(name, texts, label, words, gold)
+                parsed_row = parse(number, texts, row)
             except ValueError as error:
                 self.drop(name, error, path, line, texts)
             else:
                 self.take(path)
-                yield _with_id(parsed_row, occurrences[texts], TUNING)
+                yield _with_id(parsed_row, occurrences[texts], edition)
             occurrences[texts] += 1
 
 

@@ -21,7 +21,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -245,27 +244,15 @@ def gold_pairs(path: Path) -> tuple[list[str], Counter[tuple[str, str]]]:
 
 def extracted_pairs(tables: dict[str, bytes], texts: Sequence[str]) -> Counter[tuple[str, str]]:
     """The pairs that the extractor finds in texts, which are read separately."""
+    from etl.amod.kernel import pairs_in
     from etl.parsing.fast._fast import Extractor
 
     extractor = Extractor(tables)
     extractor.feed("\n".join(texts).encode(), True)
-    _, adjective_offsets, adjectives, noun_offsets, nouns, counts = extractor.drain()
-    return Counter(
-        dict(
-            zip(
-                zip(
-                    _texts(adjective_offsets, adjectives), _texts(noun_offsets, nouns), strict=True
-                ),
-                np.frombuffer(counts, dtype=np.int64).tolist(),
-                strict=True,
-            )
-        )
-    )
-
-
-def _texts(offsets: bytes, content: bytes) -> list[str]:
-    borders = np.frombuffer(offsets, dtype=np.int32).tolist()
-    return [content[start:end].decode("utf-8", "replace") for start, end in pairwise(borders)]
+    count, *buffers = extractor.drain()
+    pairs = pairs_in(count, buffers).to_pydict()
+    words = zip(pairs["adjective"], pairs["noun"], strict=True)
+    return Counter(dict(zip(words, pairs["count"], strict=True)))
 
 
 def score(tables: dict[str, bytes], path: Path) -> dict[str, float]:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from etl.corpora.residual_markup import residual_markup
+from benchmarks.residual_markup import residual_markup
 from etl.corpora.wikitext import running_text
 
 
