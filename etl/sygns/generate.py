@@ -2,7 +2,7 @@
 
 Draw k of a stream depends on (seed, stream, depth, k) alone, so any partitioning of the numbers
 over machines gives the same sentences. Draws may repeat a sentence; a sample of n different
-sentences is that of the first n different draws (`sample`, and in Spark `etl.sygns.job`).
+sentences is that of the first n different draws (`etl.sygns.job`).
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from etl.amod import results, tasks
 from etl.amod.kernel import BUCKETS
 from etl.amod.sums import sums
 from tests.etl.amod.corpus import depcc_part
-from tests.etl.amod.test_tasks import TASK, whole
+from tests.etl.amod.test_tasks import SETTINGS, whole
 
 PAIRS = [("false", "key"), ("old", "key"), ("old", "coin"), ("old", "key"), ("red", "ключ")]
 
@@ -23,7 +23,7 @@ PAIRS = [("false", "key"), ("old", "key"), ("old", "coin"), ("old", "key"), ("re
 def test_packed_pairs_are_dealt_out_by_their_noun(tmp_path: Path, spark: Any, parts: int) -> None:
     path = tmp_path / "part.conll"
     path.write_bytes(depcc_part(PAIRS))
-    staged = [batch.to_pylist() for batch in tasks.count_units(whole(path), TASK)] * 2
+    staged = [batch.to_pylist() for batch in tasks.count_units(whole(path), SETTINGS)] * 2
     frame = spark.createDataFrame(
         [row for rows in staged for row in rows], from_arrow_schema(tasks.STAGED)
     )
