@@ -38,9 +38,12 @@ def fraction(*parts: object) -> float:
     return rank(*parts) / 2**63
 
 
-def content_hash(*parts: object, size: int = 16) -> str:
-    """The id of a record that consists of the parts: two hexadecimal digits for each of `size`."""
-    return _digest(parts, size).hex()
+def content_hash(*parts: object, size: int = 16, occurrence: int = 0) -> str:
+    """The id of a record that consists of the parts: two hexadecimal digits for each of `size`.
+
+    `occurrence` counts from 0 and tells equal records apart.
+    """
+    return _digest((*parts, occurrence) if occurrence else parts, size).hex()
 
 
 def choose(seed: int, size: int, wanted: int, *key: object) -> list[int]:

@@ -24,8 +24,7 @@ _ARTICLE = re.compile(r"\b(an?)(\s+)$", re.IGNORECASE)
 
 def item_id(sentence: str, adjective: str, noun: str, occurrence: int = 0) -> str:
     """The content hash that names an item; `occurrence` tells equal rows of a release apart."""
-    parts = (sentence, adjective, noun)
-    return content_hash(*parts, occurrence) if occurrence else content_hash(*parts)
+    return content_hash(sentence, adjective, noun, occurrence=occurrence)
 
 
 def place_of(sentence: str, noun: str) -> tuple[int, int] | None:

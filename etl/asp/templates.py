@@ -60,8 +60,7 @@ class Pair:
 
 def item_id(test: str, premise: str, hypothesis: str, occurrence: int = 0) -> str:
     """16 hex digits that identify the row; `occurrence` counts its repetitions in a release."""
-    repetition = (occurrence,) if occurrence else ()
-    return content_hash("asp", test, premise, hypothesis, *repetition, size=8)
+    return content_hash("asp", test, premise, hypothesis, size=8, occurrence=occurrence)
 
 
 def _is(noun: str, adjective: str, mark: str = "") -> str:

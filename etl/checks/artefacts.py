@@ -99,7 +99,7 @@ def audit(
     for (token, side), counts in present.items():
         if least <= counts.total() < size:
             label, right = _best(counts)
-            other_label, other_right = _best(_rest(total, counts))
+            other_label, other_right = _best(total - counts)
             rule = f"{label} where there, else {other_label}"
             accuracy = (right + other_right) / size
             rules.append(Rule(f"{token!r} in {side}", accuracy, majority, rule))
@@ -108,10 +108,6 @@ def audit(
 
 def _best(counts: Mapping[str, int]) -> tuple[str, int]:
     return max(sorted(counts.items()), key=lambda item: item[1], default=("", 0))
-
-
-def _rest(total: Mapping[str, int], counts: Mapping[str, int]) -> dict[str, int]:
-    return {label: count - counts.get(label, 0) for label, count in total.items()}
 
 
 def _threshold(
@@ -123,7 +119,7 @@ def _threshold(
     for value in sorted(values)[:-1]:
         below += values[value]
         label_below, right_below = _best(below)
-        label_above, right_above = _best(_rest(total, below))
+        label_above, right_above = _best(total - below)
         if right_below + right_above > most_right:
             most_right = right_below + right_above
             rule = f"{label_below} up to {value:g}, {label_above} above"

@@ -61,7 +61,7 @@ def find_model(model: str | None) -> str:
     if missing:
         raise UserError(
             f"parser=spacy: model {name!r} lacks {' and '.join(sorted(missing))}; "
-            f"take one that has both, such as {DEFAULT_MODEL}"
+            f"use one that has both, such as {DEFAULT_MODEL}"
         )
     return loadable_name
 
@@ -87,7 +87,7 @@ def _components(folder: Path) -> set[str]:
     try:
         meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise UserError(f"parser=spacy: {folder} is no spaCy model: {error}") from error
+        raise UserError(f"parser=spacy: {folder} is not a spaCy model: {error}") from error
     return set(meta.get("components") or meta.get("pipeline") or ())
 
 

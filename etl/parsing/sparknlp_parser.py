@@ -78,7 +78,7 @@ def check(model: str | None) -> None:
         configuration = SparkContext._active_spark_context._jsc.hadoopConfiguration()
         if not path.getFileSystem(configuration).exists(path):
             raise UserError(
-                f"parser=sparknlp: {model} is no folder; expected a pipeline saved with "
+                f"parser=sparknlp: {model} is not a folder; expected a pipeline saved with "
                 "PipelineModel.save, or no model setting for Spark NLP's pretrained ones"
             )
 

@@ -47,8 +47,7 @@ _TAG = re.compile(r"<[^<>]*>")
 
 def item_id(source: str, premise: str, hypothesis: str, occurrence: int = 0) -> str:
     """16 hex digits that identify a row; repeated rows have different ones."""
-    repetition = (occurrence,) if occurrence else ()
-    return content_hash("nli", source, premise, hypothesis, *repetition, size=8)
+    return content_hash("nli", source, premise, hypothesis, size=8, occurrence=occurrence)
 
 
 class _Columns:

@@ -227,9 +227,8 @@ def _graded_row(
     source: str, adjective: str, noun: str, score: str, occurrence: int
 ) -> dict[str, Any]:
     """A row of the table graded_pairs, without its split."""
-    repetition = (occurrence,) if occurrence else ()
     return {
-        "pair_id": content_hash("graded", source, adjective, noun, *repetition, size=8),
+        "pair_id": content_hash("graded", source, adjective, noun, size=8, occurrence=occurrence),
         "source": source,
         "adjective": adjective.lower(),
         "noun": noun.lower(),

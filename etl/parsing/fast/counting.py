@@ -24,8 +24,8 @@ def check_rules(rules: ReadingRules) -> None:
     """Raise `UserError` for a reading rule that the extractor cannot follow."""
     if rules.dependent != "adjective":
         raise UserError(
-            f"parser=fast with dependent={rules.dependent}: it looks for the nouns of adjectives "
-            "alone; write dependent=adjective, or parser=spacy"
+            f"parser=fast with dependent={rules.dependent}: it finds only the nouns of "
+            "adjectives; give dependent=adjective, or use parser=spacy"
         )
 
 

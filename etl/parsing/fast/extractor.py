@@ -26,9 +26,9 @@ def compiled() -> ModuleType:
         raise UserError(
             f"parser=fast: its compiled extension was not built here ({error}); install a C "
             f"compiler (Debian: apt-get install gcc python3-dev) and run `{BUILD_COMMAND}`, or "
-            "take parser=spacy"
+            "use parser=spacy"
         ) from error
-    # An older one would compute other features from the same tables, and so wrong pairs.
+    # An older build computes other features from the same tables and would find wrong pairs.
     built = getattr(module, "FORMAT", "an earlier one")
     if built != FORMAT:
         raise UserError(

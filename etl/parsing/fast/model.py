@@ -90,8 +90,8 @@ def load(path: Path = MODEL) -> dict[str, bytes]:
                 raise UserError(f"parser=fast: table {name} of {path} is damaged; get it again")
     except (OSError, ValueError, KeyError, TypeError, AttributeError, zlib.error) as error:
         raise UserError(
-            f"parser=fast: {path} is no model of this parser ({error}); give parser_model= a file "
-            "that `python -m etl.parsing.fast.train` wrote, or leave it out"
+            f"parser=fast: {path} is not a model of this parser ({error}); give parser_model= a "
+            "file that `python -m etl.parsing.fast.train` wrote, or leave it out"
         ) from error
     if head.get("format") != FORMAT:
         raise UserError(

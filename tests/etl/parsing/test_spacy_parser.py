@@ -238,7 +238,7 @@ def test_the_default_model_is_installed_by_pip(monkeypatch):
 
 
 def test_a_folder_is_a_model_if_it_has_tagger_and_parser(tmp_path: Path):
-    with pytest.raises(UserError, match="is no spaCy model"):
+    with pytest.raises(UserError, match="is not a spaCy model"):
         spacy_parser.find_model(str(tmp_path))
     (tmp_path / "meta.json").write_text(json.dumps({"components": ["tagger", "ner"]}))
     with pytest.raises(UserError, match="lacks parser"):

@@ -268,9 +268,9 @@ def test_unsupported_rules_are_rejected(tmp_path):
         TextCounter(PAPER)
     damaged = tmp_path / "x.model"
     damaged.write_bytes(b"no model")
-    with pytest.raises(UserError, match="is no model of this parser"):
+    with pytest.raises(UserError, match="is not a model of this parser"):
         check_parser("fast", str(damaged))
-    with pytest.raises(UserError, match="is no model of this parser"):
+    with pytest.raises(UserError, match="is not a model of this parser"):
         check_parser("fast", str(tmp_path / "missing"))
     check_parser("fast")
 
