@@ -129,7 +129,7 @@ def test_lists_stand_side_by_side_and_a_table_is_a_list(count: Count, parts: Pat
 def test_a_killed_count_goes_on_with_the_same_result(
     count: Count, parts: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write = listed.Listing._of_list
+    write = listed.Listing._staged_rows
     calls: list[int] = []
 
     def dies_at_the_second(self: Listing, entries: Any) -> Any:
@@ -138,7 +138,7 @@ def test_a_killed_count_goes_on_with_the_same_result(
             raise KeyboardInterrupt
         return write(self, entries)
 
-    monkeypatch.setattr(listed.Listing, "_of_list", dies_at_the_second)
+    monkeypatch.setattr(listed.Listing, "_staged_rows", dies_at_the_second)
     with pytest.raises(KeyboardInterrupt):
         count(parts, "wave_bytes=1")
     killed = count(parts, "wave_bytes=1")
