@@ -180,10 +180,8 @@ def _from_surface(edge: Edge, text: str, words: Words, rules: str) -> Statement:
     elif rules == "paper":
         parts = _paper_frame(before, one, middle, predicate, after)
     else:
-        before, start, middle, predicate = _clean_frame(
-            edge.relation, (before, middle, predicate), subject, words
-        )
-        parts = [before, start, middle, predicate, after]
+        frame = (before, middle, predicate)
+        parts = [*_clean_frame(edge.relation, frame, subject, words), after]
     sentence = " ".join(part for part in parts if part)
     sentence = re.sub(r"\s+([,;])", r"\1", sentence).strip(" .,;")
     sentence = sentence[:1].upper() + sentence[1:] + "."

@@ -34,6 +34,13 @@ def said(relation, start, frame, end, **options):
     return statement(Edge(relation, start, end, text), WORDS, **options).sentence
 
 
+@pytest.mark.parametrize("rules", ["paper", "clean"])
+def test_the_predicate_is_the_edges_own(rules):
+    edge = Edge("CapableOf", "dog", "bark", "[[a dog]] can [[bark]]")
+    made = statement(edge, WORDS, rules=rules)
+    assert (made.predicate, made.sentence) == ("bark", "A dog barks.")
+
+
 # Frame of the facts of the release; what paper and clean make of it.
 @pytest.mark.parametrize(
     ("relation", "start", "frame", "end", "paper", "clean"),
