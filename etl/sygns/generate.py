@@ -2,7 +2,8 @@
 
 Draw k of a stream depends on (seed, stream, depth, k) alone, so any partitioning of the numbers
 over machines gives the same sentences. Draws may repeat a sentence; a sample of n different
-sentences is that of the first n different draws (`etl.sygns.job`).
+sentences is that of the first n different draws (`sample`, and in Spark
+`etl.sygns.job`).
 """
 
 from __future__ import annotations
@@ -212,3 +213,24 @@ def sentences(grammar: Grammar, depth: int) -> Iterator[Node]:
                 return next(words[leaf]) if leaf in words else leaf
 
             yield _filled(pattern, word_of)
+
+
+def sample(sampler: Sampler, size: int, numbering: drs.Numbering = "unique") -> list[Record]:
+    """The first `size` different sentences of the sampler's draws.
+
+    Raises:
+        ValueError: a hundred draws for each requested sentence gave too few different ones.
+    """
+    rows: dict[str, Record] = {}
+    for number in range(100 * size):
+        tree = sampler.tree(number)
+        sentence = surface(tree)
+        if sentence not in rows:
+            rows[sentence] = record(sampler.grammar, sampler.depth, tree, numbering)
+            if len(rows) == size:
+                break
+    if len(rows) < size:
+        raise ValueError(
+            f"{size} different sentences of depth {sampler.depth} asked for, {len(rows)} found"
+        )
+    return list(rows.values())

@@ -5,9 +5,8 @@ from collections import Counter
 import pytest
 
 from etl.sygns import drs, fol, vf
-from etl.sygns.generate import Sampler, arrangements, sentence_id, sentences, surface
+from etl.sygns.generate import Sampler, arrangements, sample, sentence_id, sentences, surface
 from etl.sygns.grammar import grammar
-from tests.etl.sygns.samples import sample
 
 
 def test_draws_depend_on_their_number_alone():

@@ -9,10 +9,10 @@ import conf
 from conf import UserError
 from etl.lake.scratch import scratch
 from etl.lake.spark import Lake
+from etl.sygns.generate import sample
 from etl.sygns.job import build, sampler_of, selected_draws, streams_of
 from etl.sygns.settings import Settings
 from etl.sygns.splits import part, quantifiers
-from tests.etl.sygns.samples import sample
 
 SMALL = Settings(
     edition="small", sentences=60, per_depth=20, embedded=8, max_depth=1, task_size=100, seed=4

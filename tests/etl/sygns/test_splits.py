@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from etl.sygns.generate import Sampler
+from etl.sygns.generate import Sampler, sample
 from etl.sygns.grammar import grammar
 from etl.sygns.splits import (
     SCHEMES,
@@ -14,7 +14,6 @@ from etl.sygns.splits import (
     part,
     quantifier_class,
 )
-from tests.etl.sygns.samples import sample
 
 
 @pytest.mark.parametrize(
