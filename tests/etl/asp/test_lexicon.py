@@ -10,6 +10,7 @@ from conf import UserError
 from etl.asp.labels import entails, origin
 from etl.asp.lexicon import PATH, load_lexicon, parse_lexicon, plural
 from etl.asp.templates import Pair
+from etl.knowledge import english
 
 SMALL: dict[str, Any] = {
     "version": 1,
@@ -123,6 +124,17 @@ def test_a_corpus_restricts_the_combinations():
 )
 def test_plurals(noun, expected):
     assert plural(noun, {"man": "men"}) == expected
+
+
+def test_the_plurals_of_the_shipped_nouns_are_those_of_the_dictionary():
+    lexicon = load_lexicon()
+    nouns = {noun for measure in lexicon.measures for noun in measure.nouns} - lexicon.mass
+    wrong = {
+        noun: plural(noun, lexicon.plurals)
+        for noun in nouns
+        if plural(noun, lexicon.plurals) != english.plural(noun)
+    }
+    assert not wrong
 
 
 def test_no_such_file(tmp_path):
