@@ -57,7 +57,8 @@ class Job:
                 contents[name] = sha256("\n".join(texts).encode()).hexdigest()
         for name in self.files:
             path = folder / name
-            contents[name] = path.read_text() if path.exists() else "missing"
+            text = path.read_text() if path.exists() else "missing"
+            contents[name] = text.replace(str(folder), "FOLDER")
         return contents
 
 
