@@ -30,7 +30,7 @@ from tests.etl.amod.corpus import depcc_part, depcc_sentence
 class SizedSettings(Settings):
     """Settings whose memory can be less than a megabyte."""
 
-    memory_bytes: int = 256 << 20  # type: ignore[misc]
+    memory_bytes: int = 256 << 20
 
 
 SETTINGS = load(SizedSettings, ["source=depcc", "input=x"])
