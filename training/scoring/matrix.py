@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 import pyarrow as pa
 
+from conf.numbers import percent
 from training import metrics
 from training.scoring import label_map
 from training.scoring.label_map import HOLDS, OTHERWISE
@@ -149,7 +150,8 @@ def grid(
 
 
 def _percent(share: float | None) -> str | None:
-    return None if share is None else f"{100 * share:.1f}"
+    """`percent`, with null instead of its sign for what is absent."""
+    return None if share is None else percent(share)
 
 
 def accuracy_by_group(predictions: pa.Table, groups: Mapping[str, str]) -> pa.Table:
