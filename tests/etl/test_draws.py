@@ -17,10 +17,10 @@ def test_draws_depend_on_seed_and_key():
 
 
 @given(st.integers(0, 50), st.integers(0, 60), st.integers())
-def test_choices_are_different_numbers_below_the_size(size, wanted, seed):
-    found = choose(seed, size, wanted, "key")
-    assert len(found) == min(size, wanted) == len(set(found))
-    assert all(0 <= one < size for one in found)
+def test_choices_are_different_numbers_below_the_size(size, count, seed):
+    choices = choose(seed, size, count, "key")
+    assert len(choices) == min(size, count) == len(set(choices))
+    assert all(0 <= one < size for one in choices)
 
 
 def test_choices_are_even():

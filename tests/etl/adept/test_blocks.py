@@ -13,7 +13,7 @@ from etl.adept.blocks import entries, items, whole_nouns
 from etl.adept.settings import Settings
 from etl.lake.tables import table
 
-SAID = pa.list_(
+STATEMENTS = pa.list_(
     pa.struct([(name, pa.string()) for name in ("path", "sentence", "form", "relation",
                                                 "predicate", "edge")])
 )  # fmt: skip
@@ -22,7 +22,7 @@ ROWS = pa.schema(
         ("noun", pa.string()),
         ("adjective", pa.string()),
         ("nonsubsective", pa.bool_()),
-        ("said", SAID),
+        ("said", STATEMENTS),
     ]
 )
 BARKS = {
@@ -47,14 +47,14 @@ def batches(rows: pa.Table, sizes: list[int]) -> Iterator[pa.RecordBatch]:
 @given(
     nouns=st.lists(st.sampled_from("abcd"), min_size=1, max_size=30).map(sorted),
     sizes=st.lists(st.integers(0, 5), max_size=12),
-    least=st.integers(1, 10),
+    min_rows=st.integers(1, 10),
 )
-def test_no_noun_is_cut_off_and_no_row_is_lost(nouns, sizes, least):
+def test_no_noun_is_cut_off_and_no_row_is_lost(nouns, sizes, min_rows):
     rows = pa.table({"noun": nouns, "place": range(len(nouns))})
-    found = list(whole_nouns(batches(rows, sizes), least))
-    assert pa.concat_tables(found).to_pydict() == rows.to_pydict()
-    own = [set(part["noun"].to_pylist()) for part in found]
-    assert sum(map(len, own)) == len(set().union(*own))
+    parts = list(whole_nouns(batches(rows, sizes), min_rows))
+    assert pa.concat_tables(parts).to_pydict() == rows.to_pydict()
+    nouns_of_parts = [set(part["noun"].to_pylist()) for part in parts]
+    assert sum(map(len, nouns_of_parts)) == len(set().union(*nouns_of_parts))
 
 
 def test_tables_are_not_much_larger_than_asked_for():
@@ -79,39 +79,43 @@ def test_entries_are_the_nouns_with_their_adjectives_in_order(pairs):
             ("nonsubsective", pa.bool_()),
         ]
     )
-    given_ = [
+    pair_rows = [
         {"noun": noun, "adjective": word, "count": place, "nonsubsective": "x" in word}
         for place, (noun, word) in enumerate(pairs)
     ]
-    found = entries(pa.Table.from_pylist(given_, schema=schema), "mine")
-    assert found.schema == table("adept_entries").schema
-    assert found.to_pylist() == [
+    entry_table = entries(pa.Table.from_pylist(pair_rows, schema=schema), "mine")
+    assert entry_table.schema == table("adept_entries").schema
+    assert entry_table.to_pylist() == [
         {
             "noun": noun,
-            "adjectives": [{k: v for k, v in row.items() if k != "noun"} for row in own],
+            "adjectives": [{k: v for k, v in row.items() if k != "noun"} for row in rows_of_noun],
             "edition": "mine",
         }
-        for noun, own in groupby(given_, lambda row: row["noun"])
+        for noun, rows_of_noun in groupby(pair_rows, lambda row: row["noun"])
     ]
 
 
 def test_items_are_of_the_nouns_of_which_something_is_said():
-    def told(noun: str, said: list[dict[str, str]] | None) -> dict[str, object]:
-        return {"noun": noun, "adjective": None, "nonsubsective": None, "said": said}
+    def statement_row(noun: str, statements: list[dict[str, str]] | None) -> dict[str, object]:
+        return {"noun": noun, "adjective": None, "nonsubsective": None, "said": statements}
 
-    def met(noun: str, word: str) -> dict[str, object]:
+    def pair_row(noun: str, word: str) -> dict[str, object]:
         flag = word in ("fake", "former", "dead")
         return {"noun": noun, "adjective": word, "nonsubsective": flag, "said": None}
 
     words = ("old", "fake", "big", "former", "dead", "wet", "young")
-    rows = [met("cat", "old"), told("dog", [BARKS]), *(met("dog", word) for word in words)]
-    made = items(pa.Table.from_pylist(rows, schema=ROWS), Settings(lake="", seed=3))
-    assert made.schema == table("adept_items").schema
-    found = made.to_pylist()
-    assert [row["variant"] for row in found] == [0, 1, 2, 3]
-    assert sum(row["nonsubsective"] for row in found) == 2
-    assert sum(row["chosen"] for row in found) == 1
-    for row in found:
+    rows = [
+        pair_row("cat", "old"),
+        statement_row("dog", [BARKS]),
+        *(pair_row("dog", word) for word in words),
+    ]
+    item_table = items(pa.Table.from_pylist(rows, schema=ROWS), Settings(lake="", seed=3))
+    assert item_table.schema == table("adept_items").schema
+    item_rows = item_table.to_pylist()
+    assert [row["variant"] for row in item_rows] == [0, 1, 2, 3]
+    assert sum(row["nonsubsective"] for row in item_rows) == 2
+    assert sum(row["chosen"] for row in item_rows) == 1
+    for row in item_rows:
         assert (row["noun"], row["sentence"], row["edge"]) == ("dog", "A dog barks.", "/a/1")
         assert row["adjective"] in words and row["adjective"] in row["modified_sentence"]
 

@@ -94,14 +94,14 @@ def read(root: str, name: str, edition: str = "clean") -> list[dict[str, Any]]:
 
 
 def test_entries(root):
-    found = {row["noun"]: row["adjectives"] for row in read(root, "adept_entries")}
-    assert set(found) == {"dog", "door", "gun"}
+    adjectives = {row["noun"]: row["adjectives"] for row in read(root, "adept_entries")}
+    assert set(adjectives) == {"dog", "door", "gun"}
     # The most frequent first; counts of the corpora are added, each above the floor in its own.
-    assert found["dog"][0] == {"adjective": "old", "count": 40, "nonsubsective": False}
-    assert [one["adjective"] for one in found["dog"]] == [
+    assert adjectives["dog"][0] == {"adjective": "old", "count": 40, "nonsubsective": False}
+    assert [one["adjective"] for one in adjectives["dog"]] == [
         "old", "young", "big", "fake", "former", "american", "dead", "wet"
     ]  # fmt: skip
-    assert {one["adjective"] for one in found["dog"] if one["nonsubsective"]} == {
+    assert {one["adjective"] for one in adjectives["dog"] if one["nonsubsective"]} == {
         "fake", "former", "dead"
     }  # fmt: skip
 
@@ -113,10 +113,10 @@ def test_items(root):
     assert ("door", "A door has a key.", "surface_text") in sentences
     assert ("gun", "A gun is used for a door.", "template") in sentences
     for sentence in {row["sentence"] for row in rows}:
-        own = [row for row in rows if row["sentence"] == sentence]
-        assert sum(row["chosen"] for row in own) == 1
-        assert len(own) == (3 if own[0]["noun"] == "gun" else 4)
-        assert sum(row["nonsubsective"] for row in own) <= 2
+        variants = [row for row in rows if row["sentence"] == sentence]
+        assert sum(row["chosen"] for row in variants) == 1
+        assert len(variants) == (3 if variants[0]["noun"] == "gun" else 4)
+        assert sum(row["nonsubsective"] for row in variants) <= 2
     assert len({row["item_id"] for row in rows}) == len(rows)
     iron = next(row for row in rows if row["adjective"] == "iron")
     assert (iron["modified_sentence"], iron["edge"]) == ("An iron door has a key.", "/a/6")
@@ -125,8 +125,8 @@ def test_items(root):
 def test_every_pair_and_edge_is_kept_or_dropped_with_a_reason(root):
     rows = arrow.read(root, "dropped").to_pylist()
     assert {row["job"] for row in rows} == {"build_adept/clean"}
-    found = {(row["table"], row["reason"]): (row["count"], row["sample"]) for row in rows}
-    assert found == {
+    drops = {(row["table"], row["reason"]): (row["count"], row["sample"]) for row in rows}
+    assert drops == {
         ("adept_entries", "count below 10"): (3, "dirty door"),
         ("adept_entries", "noun is no word"): (1, "dogx"),
         ("adept_entries", "noun is offensive"): (1, "ass"),
@@ -139,30 +139,30 @@ def test_every_pair_and_edge_is_kept_or_dropped_with_a_reason(root):
         ("adept_items", "subject is not one word"): (
             1, "HasA /a/9 [[a wet dog]] has [[a tail]]"),
     }  # fmt: skip
-    kept = sum(len(row["adjectives"]) for row in read(root, "adept_entries"))
+    adjectives = sum(len(row["adjectives"]) for row in read(root, "adept_entries"))
     # Of two corpora's rows for one pair, one adjective is made.
     pairs = sum(map(len, PAIRS.values())) + 2
-    dropped = sum(count for (name, _), (count, _) in found.items() if name == "adept_entries")
-    assert kept + 1 + dropped == pairs
+    dropped = sum(count for (name, _), (count, _) in drops.items() if name == "adept_entries")
+    assert adjectives + 1 + dropped == pairs
     sentences = {row["sentence"] for row in read(root, "adept_items")}
-    dropped = sum(count for (name, _), (count, _) in found.items() if name == "adept_items")
+    dropped = sum(count for (name, _), (count, _) in drops.items() if name == "adept_items")
     assert len(sentences) + dropped == len(EDGES) - 1  # Causes is not asked for
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("parts", ["1", "7"])
 def test_same_seed_same_rows_on_any_partitioning(spark, root, parts):
-    wanted = read(root, "adept_items"), read(root, "adept_entries")
+    expected = read(root, "adept_items"), read(root, "adept_entries")
     dropped = arrow.read(root, "dropped").to_pylist()
-    before = spark.conf.get("spark.sql.shuffle.partitions")
+    old_partitions = spark.conf.get("spark.sql.shuffle.partitions")
     try:
         spark.conf.set("spark.sql.shuffle.partitions", parts)
         spark.conf.set("spark.sql.adaptive.coalescePartitions.enabled", "false")
         build(Settings(lake=root, seed=1))
     finally:
-        spark.conf.set("spark.sql.shuffle.partitions", before)
+        spark.conf.set("spark.sql.shuffle.partitions", old_partitions)
         spark.conf.unset("spark.sql.adaptive.coalescePartitions.enabled")
-    assert (read(root, "adept_items"), read(root, "adept_entries")) == wanted
+    assert (read(root, "adept_items"), read(root, "adept_entries")) == expected
     assert arrow.read(root, "dropped").to_pylist() == dropped
 
 
@@ -170,8 +170,8 @@ def test_paper_rules_other_relations_and_identity(root):
     relations = ",".join([*DEFAULT_RELATIONS, "Causes"])
     paper = ["preset=paper", "seed=2", "corpora=one", "predicates=9", "identity=leave_out"]
     build(conf.load(Settings, [*paper, f"relations={relations}", f"lake={root}"]))
-    found = {row["noun"]: row["adjectives"] for row in read(root, "adept_entries", "paper")}
-    names = {one["adjective"] for one in found["dog"]}
+    adjectives = {row["noun"]: row["adjectives"] for row in read(root, "adept_entries", "paper")}
+    names = {one["adjective"] for one in adjectives["dog"]}
     assert "such" in names and not names & {"old", "american", "young"}
     rows = read(root, "adept_items", "paper")
     assert {row["path"] for row in rows} == {"surface_text"}

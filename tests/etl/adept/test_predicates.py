@@ -28,7 +28,7 @@ WORDS = Words(
 )
 
 
-def said(relation, start, frame, end, **options):
+def sentence_of(relation, start, frame, end, **options):
     text = re.sub(r"\bX\b", f"[[{start}]]", frame)
     text = re.sub(r"\bY\b", f"[[{end}]]", text)
     return statement(Edge(relation, start, end, text), WORDS, **options).sentence
@@ -37,8 +37,8 @@ def said(relation, start, frame, end, **options):
 @pytest.mark.parametrize("rules", ["paper", "clean"])
 def test_the_predicate_is_the_edges_own(rules):
     edge = Edge("CapableOf", "dog", "bark", "[[a dog]] can [[bark]]")
-    made = statement(edge, WORDS, rules=rules)
-    assert (made.predicate, made.sentence) == ("bark", "A dog barks.")
+    dog_barks = statement(edge, WORDS, rules=rules)
+    assert (dog_barks.predicate, dog_barks.sentence) == ("bark", "A dog barks.")
 
 
 # Frame of the facts of the release; what paper and clean make of it.
@@ -93,8 +93,8 @@ def test_the_predicate_is_the_edges_own(rules):
     ],
 )  # fmt: skip
 def test_frames(relation, start, frame, end, paper, clean):
-    assert said(relation, start, frame, end, rules="paper", templates=False) == paper
-    assert said(relation, start, frame, end) == clean
+    assert sentence_of(relation, start, frame, end, rules="paper", templates=False) == paper
+    assert sentence_of(relation, start, frame, end) == clean
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_frames(relation, start, frame, end, paper, clean):
 )  # fmt: skip
 def test_reasons_to_drop(relation, start, frame, end, reason):
     with pytest.raises(Unfit, match=f"^{reason}$"):
-        said(relation, start, frame, end)
+        sentence_of(relation, start, frame, end)
 
 
 def test_negated_and_textless_edges():
@@ -138,19 +138,19 @@ def test_negated_and_textless_edges():
 
 def test_the_second_argument_may_be_the_subject():
     edge = Edge("HasA", "a story", "a heart", "*[[a heart]] is in [[a story]]")
-    found = statement(edge, WORDS)
-    assert (found.sentence, found.noun) == ("A heart is in a story.", "story")
+    heart = statement(edge, WORDS)
+    assert (heart.sentence, heart.noun) == ("A heart is in a story.", "story")
 
 
 def test_nouns_are_lemmas_and_forms_those_of_the_sentence():
-    found = statement(Edge("HasA", "Dogs", "a heart", "[[Dogs]] have [[a heart]]"), WORDS)
-    assert (found.noun, found.form, found.path) == ("dog", "dogs", "surface_text")
-    found = statement(Edge("HasA", "jeans", "a heart", "[[jeans]] have [[a heart]]"), WORDS)
-    assert (found.noun, found.form) == ("jeans", "jeans")
+    has_heart = statement(Edge("HasA", "Dogs", "a heart", "[[Dogs]] have [[a heart]]"), WORDS)
+    assert (has_heart.noun, has_heart.form, has_heart.path) == ("dog", "dogs", "surface_text")
+    has_heart = statement(Edge("HasA", "jeans", "a heart", "[[jeans]] have [[a heart]]"), WORDS)
+    assert (has_heart.noun, has_heart.form) == ("jeans", "jeans")
 
 
 @pytest.mark.parametrize(
-    ("relation", "start", "end", "wanted"),
+    ("relation", "start", "end", "sentence"),
     [
         ("CapableOf", "candidate", "win election", "A candidate wins an election."),
         ("CapableOf", "dog", "bark", "A dog barks."),
@@ -178,15 +178,15 @@ def test_nouns_are_lemmas_and_forms_those_of_the_sentence():
          "Something that might happen as a consequence of war is winning an election."),
     ],
 )  # fmt: skip
-def test_labels_without_surface_text(relation, start, end, wanted):
+def test_labels_without_surface_text(relation, start, end, sentence):
     edge = Edge(relation, start, end)
-    if wanted is None:
+    if sentence is None:
         with pytest.raises(Unfit, match="labels give no sentence"):
             statement(edge, WORDS)
         return
-    found = statement(edge, WORDS)
-    assert (found.sentence, found.path) == (wanted, "template")
-    assert found.predicate == end.replace("_", " ")
+    from_labels = statement(edge, WORDS)
+    assert (from_labels.sentence, from_labels.path) == (sentence, "template")
+    assert from_labels.predicate == end.replace("_", " ")
 
 
 def test_one_gist_for_all_frames():

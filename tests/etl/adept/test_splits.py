@@ -10,9 +10,9 @@ from etl.adept.splits import merged, part, repetitions, split_columns
 
 
 def test_parts_are_80_10_10():
-    found = Counter(part(0, "random", str(n)) for n in range(20_000))
-    assert 15_700 < found["train"] < 16_300
-    assert 1_850 < found["val"] < 2_150
+    sizes = Counter(part(0, "random", str(n)) for n in range(20_000))
+    assert 15_700 < sizes["train"] < 16_300
+    assert 1_850 < sizes["val"] < 2_150
     with pytest.raises(ValueError, match="expected one of random, noun_disjoint"):
         part(0, "by_noun", "dog")
 
@@ -50,21 +50,21 @@ ROWS = [
 
 
 def test_repetitions_are_counted():
-    found = repetitions(ROWS)
-    assert (found.repeated, found.conflicting, found.leaking) == (3, 2, 1)
-    assert (found.sentences, found.pairs) == (1, 1)
-    assert found.nouns_seen == {"val": (1, 1), "test": (1, 0)}
+    counts = repetitions(ROWS)
+    assert (counts.repeated, counts.conflicting, counts.leaking) == (3, 2, 1)
+    assert (counts.sentences, counts.pairs) == (1, 1)
+    assert counts.nouns_seen == {"val": (1, 1), "test": (1, 0)}
 
 
 def test_merged_rows_have_the_label_of_most():
-    found = merged(ROWS)
-    assert [(r["sentence1"], r["modifier"], r["label"]) for r in found.rows] == [
+    merge = merged(ROWS)
+    assert [(r["sentence1"], r["modifier"], r["label"]) for r in merge.rows] == [
         ("a", "dead", 0),
         ("c", "new", 2),
         ("a", "red", 2),
     ]
-    assert {reason: len(rows) for reason, rows in found.dropped.items()} == {
+    assert {reason: len(rows) for reason, rows in merge.dropped.items()} == {
         "repeated sentence pair": 3,
         "conflicting labels": 2,
     }
-    assert repetitions(found.rows).repeated == 0
+    assert repetitions(merge.rows).repeated == 0

@@ -10,7 +10,7 @@ from etl.adept.variants import VariantRules, insert, item_id, place_of, variants
 
 
 @pytest.mark.parametrize(
-    ("sentence", "adjective", "noun", "rule", "wanted"),
+    ("sentence", "adjective", "noun", "rule", "modified"),
     [
         ("A leg has one foot.", "dead", "leg", "sound", "A dead leg has one foot."),
         ("A can is for oil.", "useful", "can", "sound", "A useful can is for oil."),
@@ -30,8 +30,8 @@ from etl.adept.variants import VariantRules, insert, item_id, place_of, variants
          "An old letter replies to a letter."),
     ],
 )  # fmt: skip
-def test_insertion(sentence, adjective, noun, rule, wanted):
-    assert insert(sentence, adjective, noun, rule) == wanted
+def test_insertion(sentence, adjective, noun, rule, modified):
+    assert insert(sentence, adjective, noun, rule) == modified
 
 
 def test_no_token_no_sentence():
@@ -52,19 +52,19 @@ NONSUBSECTIVE = ["dead", "fake", "former"]
 @given(st.integers(), st.integers(0, 30), st.integers(0, 3))
 def test_four_variants_two_of_them_non_subsective(seed, size, special):
     subsective, nonsubsective = SUBSECTIVE[:size], NONSUBSECTIVE[:special]
-    found = variants("A dog barks.", "dog", "dog", subsective, nonsubsective, VariantRules(seed))
+    items = variants("A dog barks.", "dog", "dog", subsective, nonsubsective, VariantRules(seed))
     few = min(2, special)
-    assert len(found) == min(4, size + few)
-    assert sum(one.nonsubsective for one in found) == few
-    assert [one.number for one in found] == list(range(len(found)))
-    assert sum(one.chosen for one in found) == (1 if found else 0)
-    assert len({one.adjective for one in found}) == len(found)
+    assert len(items) == min(4, size + few)
+    assert sum(one.nonsubsective for one in items) == few
+    assert [one.number for one in items] == list(range(len(items)))
+    assert sum(one.chosen for one in items) == (1 if items else 0)
+    assert len({one.adjective for one in items}) == len(items)
 
 
 def test_the_choice_depends_on_seed_and_sentence_and_is_even():
     def adjectives(seed, sentence="A dog barks."):
-        found = variants(sentence, "dog", "dog", SUBSECTIVE, NONSUBSECTIVE, VariantRules(seed))
-        return [one.adjective for one in found], next(o.number for o in found if o.chosen)
+        items = variants(sentence, "dog", "dog", SUBSECTIVE, NONSUBSECTIVE, VariantRules(seed))
+        return [one.adjective for one in items], next(o.number for o in items if o.chosen)
 
     assert adjectives(0) == adjectives(0)
     assert adjectives(0) != adjectives(1)
@@ -74,7 +74,7 @@ def test_the_choice_depends_on_seed_and_sentence_and_is_even():
 
 
 def test_names_have_capitals():
-    found = variants("A dog barks.", "dog", "dog", ["american", "german-born"], [], VariantRules(0))
-    assert {one.sentence for one in found} == {"An American dog barks.", "A German-born dog barks."}
-    found = variants("A dog barks.", "dog", "dog", ["american"], [], VariantRules(0, names=False))
-    assert [one.sentence for one in found] == ["An american dog barks."]
+    items = variants("A dog barks.", "dog", "dog", ["american", "german-born"], [], VariantRules(0))
+    assert {one.sentence for one in items} == {"An American dog barks.", "A German-born dog barks."}
+    items = variants("A dog barks.", "dog", "dog", ["american"], [], VariantRules(0, names=False))
+    assert [one.sentence for one in items] == ["An american dog barks."]

@@ -56,9 +56,9 @@ def write_part(path: Path, pairs: Iterable[tuple[str, ...]], document: str = "")
 
 def contents(lake: Path | str, tables: Sequence[str] = TABLES) -> dict[str, list[Any]]:
     """The rows of each table of the lake that exists, sorted, whatever files they lie in."""
-    found = {}
+    by_table = {}
     for name in arrow.tables(str(lake)):
         if name in tables:
             table = arrow.read(str(lake), name)
-            found[name] = sorted(map(repr, table.select(sorted(table.column_names)).to_pylist()))
-    return found
+            by_table[name] = sorted(map(repr, table.select(sorted(table.column_names)).to_pylist()))
+    return by_table

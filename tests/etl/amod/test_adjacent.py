@@ -99,10 +99,10 @@ def test_the_compiled_counter_gives_the_counts_of_the_reference(texts, lowercase
 @given(st.data())
 def test_every_pair_of_words_of_a_text_is_counted(data):
     text = data.draw(TEXTS).encode("utf-8", "replace").decode()
-    found = list(words(text))
+    words_of_text = list(words(text))
     pairs = {
         (one[0], two[0])
-        for one, two in pairwise(found)
+        for one, two in pairwise(words_of_text)
         if two[1] and len(one[0].encode()) < 250 and len(two[0].encode()) < 250
     }
     counter = AdjacentCounter(sorted(pairs))
@@ -155,10 +155,10 @@ def test_texts_that_count_as_they_stand_count_as_their_documents(
 ) -> None:
     texts = pa.array(["x", "\n".join(lines), "\n".join(lines[::-1]), "a false key"])[skipped:]
     counter, expected = AdjacentCounter(PAIRS), AdjacentCounter(PAIRS, implementation="reference")
-    others = counter.feed_texts(texts)
+    uncounted_rows = counter.feed_texts(texts)
     for row, text in enumerate(texts.to_pylist()):
         events = list(text_events("name", text, text))
-        if row in others:
+        if row in uncounted_rows:
             continue
         (document,) = events
         assert isinstance(document, Document)

@@ -22,29 +22,29 @@ def measured(rows: pa.Table, adjectives: dict[str, int]) -> dict[tuple[str, str]
     counts = pa.table(
         [list(adjectives), list(adjectives.values()), [1] * len(adjectives)], schema=ADJECTIVES
     )
-    found = association_of(rows, Adjectives.of(counts), "a")
-    found = found.cast(table("amod_association").schema)
-    return {(row["adjective"], row["noun"]): row for row in found.to_pylist()}
+    association = association_of(rows, Adjectives.of(counts), "a")
+    association = association.cast(table("amod_association").schema)
+    return {(row["adjective"], row["noun"]): row for row in association.to_pylist()}
 
 
 def test_measures_by_hand() -> None:
     rows = pairs(("false", "key", 4), ("small", "key", 2), ("small", "coin", 2))
-    found = measured(rows, {"small": 4, "false": 4})
-    key = found["false", "key"]
+    measures = measured(rows, {"small": 4, "false": 4})
+    key = measures["false", "key"]
     assert (key["count"], key["adjective_count"], key["noun_count"]) == (4, 4, 6)
     assert key["pmi"] == pytest.approx(math.log2(4 * 8 / (4 * 6)))
     assert key["npmi"] == pytest.approx(math.log2(4 / 3) / math.log2(8 / 4))
     assert key["log_dice"] == pytest.approx(14 + math.log2(2 * 4 / (4 + 6)))
-    assert found["small", "key"]["pmi"] == pytest.approx(math.log2(2 * 8 / (4 * 6)))
-    assert len(found) == 3
+    assert measures["small", "key"]["pmi"] == pytest.approx(math.log2(2 * 8 / (4 * 6)))
+    assert len(measures) == 3
 
 
 def test_adjectives_of_other_nouns_count_and_only_theirs_are_taken() -> None:
     rows = pairs(("old", "key", 1), ("red", "key", 3))
-    found = measured(rows, {"blue": 7, "red": 10, "old": 2, "new": 1})
-    assert found["red", "key"]["adjective_count"] == 10
-    assert found["old", "key"]["adjective_count"] == 2
-    assert found["old", "key"]["pmi"] == pytest.approx(math.log2(1 * 20 / (2 * 4)))
+    measures = measured(rows, {"blue": 7, "red": 10, "old": 2, "new": 1})
+    assert measures["red", "key"]["adjective_count"] == 10
+    assert measures["old", "key"]["adjective_count"] == 2
+    assert measures["old", "key"]["pmi"] == pytest.approx(math.log2(1 * 20 / (2 * 4)))
 
 
 def test_a_pair_that_is_the_whole_corpus_is_bound_as_firmly_as_can_be() -> None:
@@ -59,6 +59,8 @@ def test_no_pairs() -> None:
 
 def test_counts_of_adjectives(spark: Any) -> None:
     rows = pairs(("old", "key", 1), ("red", "key", 3), ("old", "coin", 5))
-    found = adjectives_of(spark.createDataFrame(rows)).toArrow()
-    rows_by_word = {row["adjective"]: (row["count"], row["nouns"]) for row in found.to_pylist()}
+    adjective_counts = adjectives_of(spark.createDataFrame(rows)).toArrow()
+    rows_by_word = {
+        row["adjective"]: (row["count"], row["nouns"]) for row in adjective_counts.to_pylist()
+    }
     assert rows_by_word == {"old": (6, 2), "red": (3, 1)}

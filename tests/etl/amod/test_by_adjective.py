@@ -50,12 +50,14 @@ def test_rows_are_those_of_the_association_sorted_by_adjective() -> None:
     rows, adjectives = measured_pairs()
     ranges = by_adjective.ranges_of(adjectives, part_pairs=2)
     packed = by_adjective.dealt(PAIRS_COUNTED, ranges)
-    made = []
+    tables_of_parts = []
     for number in (0, 1):
         part = packed.filter(pa.compute.equal(packed.column("part"), number))
-        made.append(by_adjective.measured(part, ranges, "c").cast(rows.schema))
-    found = pa.concat_tables(made)
-    assert found.equals(rows.sort_by([("adjective", "ascending"), ("noun", "ascending")]))
+        tables_of_parts.append(by_adjective.measured(part, ranges, "c").cast(rows.schema))
+    by_adjective_table = pa.concat_tables(tables_of_parts)
+    assert by_adjective_table.equals(
+        rows.sort_by([("adjective", "ascending"), ("noun", "ascending")])
+    )
 
 
 def test_values_hold_so_many_pairs_that_engines_carry_them_lightly() -> None:

@@ -23,8 +23,8 @@ from etl.amod.rules import (
 from etl.parsing import TOKENS
 
 
-def left_out(found: pa.RecordBatch) -> dict[str, int]:
-    return dict(Counter(found.column("left_out").drop_null().to_pylist()))
+def left_out(batch: pa.RecordBatch) -> dict[str, int]:
+    return dict(Counter(batch.column("left_out").drop_null().to_pylist()))
 
 
 def tokens(*rows: tuple[Any, ...]) -> pa.RecordBatch:
@@ -33,7 +33,7 @@ def tokens(*rows: tuple[Any, ...]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist(named, schema=TOKENS)
 
 
-def found(batch: pa.RecordBatch, rules: ReadingRules = CLEAN) -> list[tuple[Any, ...]]:
+def pairs_in(batch: pa.RecordBatch, rules: ReadingRules = CLEAN) -> list[tuple[Any, ...]]:
     return [tuple(row.values()) for row in occurrences(batch, rules).to_pylist()]
 
 
@@ -52,7 +52,7 @@ DOGS = tokens(
 
 
 def test_pairs_and_what_is_left_out():
-    assert found(DOGS) == [
+    assert pairs_in(DOGS) == [
         (0, 0, "old", "dog", None),
         (0, 0, "big", "dog", None),
         (2, 0, "old", "dog", None),
@@ -72,13 +72,13 @@ def test_pairs_and_what_is_left_out():
 
 
 def test_rules_are_obeyed():
-    paper = [row[2:] for row in found(DOGS, PAPER)]
+    paper = [row[2:] for row in pairs_in(DOGS, PAPER)]
     assert paper[0] == ("old", "Dogs", HEAD_NOT_NOUN)
     assert paper[3] == ("running", "water", None)
     proper = ReadingRules(proper_nouns=True, noun_by="form", lowercase=False)
-    assert found(DOGS, proper)[-1] == (2, 2, "French", "Guiana", None)
-    assert found(DOGS, proper)[0] == (0, 0, "Old", "Dogs", None)
-    assert found(DOGS, ReadingRules(adjective_by="lemma"))[1] == (0, 0, "big", "dog", None)
+    assert pairs_in(DOGS, proper)[-1] == (2, 2, "French", "Guiana", None)
+    assert pairs_in(DOGS, proper)[0] == (0, 0, "Old", "Dogs", None)
+    assert pairs_in(DOGS, ReadingRules(adjective_by="lemma"))[1] == (0, 0, "big", "dog", None)
 
 
 def test_a_head_is_looked_for_in_its_own_sentence():
@@ -89,7 +89,7 @@ def test_a_head_is_looked_for_in_its_own_sentence():
         (1, 1, 2, "new", "new", "JJ", 0, "amod", True),
         (1, 1, 3, "red", "red", "JJ", 4, "amod", True),
     )
-    assert found(batch) == [
+    assert pairs_in(batch) == [
         (0, 1, "old", None, HEAD_NOT_NOUN),
         (1, 1, "new", None, HEAD_NOT_NOUN),
         (1, 1, "red", None, HEAD_NOT_NOUN),
@@ -102,7 +102,7 @@ def test_an_adjective_has_a_letter_or_digit():
         (0, 0, 2, "3rd", None, "JJ", 3, "amod", True),
         (0, 0, 3, "try", "try", "NN", 0, "ROOT", True),
     )
-    assert [row[4] for row in found(batch)] == [NO_LETTER_OR_DIGIT, None]
+    assert [row[4] for row in pairs_in(batch)] == [NO_LETTER_OR_DIGIT, None]
 
 
 @pytest.mark.parametrize("hyphen", HYPHENS)
@@ -120,7 +120,7 @@ def test_fragments_of_hyphenated_words_make_no_pair(hyphen):
         (0, 0, 10, hyphen, hyphen, "HYPH", 4, "punct", False),
         (0, 0, 11, "boat", "boat", "NN", 0, "ROOT", True),
     )
-    assert [row[4] for row in found(batch)] == [
+    assert [row[4] for row in pairs_in(batch)] == [
         HYPHEN_FRAGMENT,
         HYPHEN_FRAGMENT,
         None,
@@ -137,7 +137,7 @@ def test_a_dash_parts_words():
         (0, 0, 4, "young", "young", "JJ", 5, "amod", True),
         (0, 0, 5, "cats", "cat", "NNS", 2, "appos", True),
     )
-    assert [row[4] for row in found(batch)] == [None, None]
+    assert [row[4] for row in pairs_in(batch)] == [None, None]
 
 
 def test_hyphens_of_another_document_do_not_matter():
@@ -147,7 +147,7 @@ def test_hyphens_of_another_document_do_not_matter():
         (1, 0, 2, "dogs", "dog", "NNS", 0, "ROOT", False),
         (2, 0, 1, "-", "-", "HYPH", 0, "ROOT", False),
     )
-    assert [row[4] for row in found(batch)] == [None]
+    assert [row[4] for row in pairs_in(batch)] == [None]
 
 
 @pytest.mark.parametrize("batch", [tokens(), DOGS.slice(3, 1)])
@@ -219,7 +219,7 @@ def test_as_the_naive_loop(sentences, rules):
         document, sentence = (document + 1, 0) if new_document else (document, sentence + 1)
         rows += [(document, sentence, i, *words[i]) for i in sorted(words)]
     batch = tokens(*rows)
-    result = found(batch, rules)
+    result = pairs_in(batch, rules)
     expected = naive(batch, rules)
     assert [(d, s, *((a, n) if r is None else ()), r) for d, s, a, n, r in result] == expected
     counted = columns.count_pairs(occurrences(batch, rules)).to_pylist()

@@ -61,13 +61,13 @@ def start(spark: SparkSession, lake: Path, *words: str) -> None:
     Extraction(running(), settings).run(list_inputs(settings.input))
 
 
-class Whole(NamedTuple):
+class Extracted(NamedTuple):
     """Parts, and lakes with the tables of one run over all of them; for reading only."""
 
     parts: Path
     plain: Path
-    kept: Path  # with examples and sentences
-    said: str  # by the plain run
+    with_sentences: Path  # with examples and sentences
+    output: str  # by the plain run
 
     def derived(self, parts: Path) -> dict[str, list[Any]]:
         """The plain run's tables, as one over `parts` would have named its samples."""
@@ -79,14 +79,14 @@ class Whole(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def whole(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Whole:
+def extracted(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Extracted:
     folder = tmp_path_factory.mktemp("whole")
     parts = write_parts(folder / "parts")
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said):
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
         start(spark, folder / "plain", "source=depcc", f"input={parts}")
     start(spark, folder / "kept", "source=depcc", f"input={parts}", "examples=1", "keep_text=true")
-    return Whole(parts, folder / "plain", folder / "kept", said.getvalue())
+    return Extracted(parts, folder / "plain", folder / "kept", output.getvalue())
 
 
 @pytest.fixture
@@ -114,8 +114,8 @@ def derived(lake: Path) -> dict[str, list[Any]]:
     )
 
 
-def test_pairs_ledger_association_and_what_was_left_out(whole: Whole) -> None:
-    lake = whole.plain
+def test_pairs_ledger_association_and_what_was_left_out(extracted: Extracted) -> None:
+    lake = extracted.plain
     assert pairs_of(lake) == PAIRS
     ledger = ledger_of(lake)
     assert {name: (row["wave"], row["status"]) for name, row in ledger.items()} == dict.fromkeys(
@@ -132,27 +132,29 @@ def test_pairs_ledger_association_and_what_was_left_out(whole: Whole) -> None:
         "no_letter_or_digit": 1,
     }
     assert "a.gz, line 24: 1\tquickly" in dropped["dependent_not_adjective"]["sample"]
-    assert "distinct pairs" in whole.said
-    assert "dependent_not_adjective" in whole.said
+    assert "distinct pairs" in extracted.output
+    assert "dependent_not_adjective" in extracted.output
 
 
-def test_same_tables_on_any_number_of_partitions(run: Run, tmp_path: Path, whole: Whole) -> None:
+def test_same_tables_on_any_number_of_partitions(
+    run: Run, tmp_path: Path, extracted: Extracted
+) -> None:
     for partitions in (1, 7):
         lake = tmp_path / str(partitions)
         words = (f"partitions={partitions}", "examples=1", "keep_text=true")
-        run(lake, *words, input=str(whole.parts))
-        assert contents(lake) == contents(whole.kept)
+        run(lake, *words, input=str(extracted.parts))
+        assert contents(lake) == contents(extracted.with_sentences)
     assert set(contents(tmp_path / "7")) >= {"amod_examples", "sentences"}
 
 
 def test_files_added_later_give_the_tables_of_one_run_over_all(
-    run: Run, tmp_path: Path, whole: Whole
+    run: Run, tmp_path: Path, extracted: Extracted
 ) -> None:
-    parts, lake = str(whole.parts), tmp_path / "lake"
+    parts, lake = str(extracted.parts), tmp_path / "lake"
     run(lake, "examples=1", input=f"{parts}/b.gz")
     assert pairs_of(lake) == {("old", "coin"): 1, ("false", "key"): 1}
     run(lake, "examples=1", input=parts)
-    assert derived(lake) == derived(whole.kept)
+    assert derived(lake) == derived(extracted.with_sentences)
     assert {row["wave"] for row in ledger_of(lake).values()} == {0, 1}
     versions = arrow.version(str(lake), "amod_pairs")
     run(lake, "examples=1", input=parts)
@@ -187,7 +189,7 @@ def test_documents_read_twice_are_counted_once_if_asked(
 
 
 def test_a_truncated_file_fails_alone_and_is_read_once_it_is_whole(
-    run: Run, tmp_path: Path, parts: Path, whole: Whole
+    run: Run, tmp_path: Path, parts: Path, extracted: Extracted
 ) -> None:
     sound = (parts / "b.gz").read_bytes()
     (parts / "b.gz").write_bytes(sound[:-20])
@@ -200,7 +202,7 @@ def test_a_truncated_file_fails_alone_and_is_read_once_it_is_whole(
     assert ledger_of(tmp_path / "lake")["b.gz"]["status"] == "failed"
     (parts / "b.gz").write_bytes(sound)
     run(tmp_path / "lake")
-    assert derived(tmp_path / "lake") == whole.derived(parts)
+    assert derived(tmp_path / "lake") == extracted.derived(parts)
 
 
 def test_too_many_malformed_lines_fail_the_file_with_the_first_of_them(
@@ -229,10 +231,10 @@ def test_a_file_of_another_layout_fails_with_the_source_to_write(run: Run, tmp_p
 
 @pytest.mark.slow
 def test_changed_settings_are_refused_with_what_changed(
-    run: Run, tmp_path: Path, whole: Whole
+    run: Run, tmp_path: Path, extracted: Extracted
 ) -> None:
-    lake, parts = tmp_path / "lake", str(whole.parts)
-    shutil.copytree(whole.plain, lake)
+    lake, parts = tmp_path / "lake", str(extracted.parts)
+    shutil.copytree(extracted.plain, lake)
     with pytest.raises(UserError, match=r"heads: common then, singular now.*restart=true"):
         run(lake, "heads=singular", input=parts)
     run(lake, "heads=singular", "corpus=other", input=parts)
@@ -244,16 +246,16 @@ def test_changed_settings_are_refused_with_what_changed(
     assert pairs_of(lake) == PAIRS
 
 
-def test_a_changed_file_is_refused(run: Run, tmp_path: Path, whole: Whole) -> None:
-    shutil.copytree(whole.plain, tmp_path / "lake")
-    part = whole.parts / "a.gz"
-    before = part.stat()
+def test_a_changed_file_is_refused(run: Run, tmp_path: Path, extracted: Extracted) -> None:
+    shutil.copytree(extracted.plain, tmp_path / "lake")
+    part = extracted.parts / "a.gz"
+    old_stat = part.stat()
     try:
         os.utime(part, (1_800_000_000, 1_800_000_000))
         with pytest.raises(UserError, match=r"a\.gz has changed since it was done"):
-            run(tmp_path / "lake", input=str(whole.parts))
+            run(tmp_path / "lake", input=str(extracted.parts))
     finally:
-        os.utime(part, ns=(before.st_atime_ns, before.st_mtime_ns))
+        os.utime(part, ns=(old_stat.st_atime_ns, old_stat.st_mtime_ns))
 
 
 def test_no_pair_at_all_is_an_error(run: Run, tmp_path: Path, parts: Path) -> None:
@@ -266,20 +268,20 @@ class Killed(BaseException):
     """What a test throws in place of a kill: nothing in the job may catch it."""
 
 
-def interrupt(monkeypatch: pytest.MonkeyPatch, at: int, after: bool) -> list[str]:
+def interrupt(monkeypatch: pytest.MonkeyPatch, stop_at: int, after_write: bool) -> list[str]:
     """Throw `Killed` at the `at`-th write, before it or after it is done; the writes begun."""
-    seen: list[str] = []
+    writes: list[str] = []
 
     def wrap(owner: Any, name: str) -> None:
         original = getattr(owner, name)
 
         def wrapped(*args: Any, **kwargs: Any) -> Any:
-            here = len(seen)
-            seen.append(f"{name} {args[1] if len(args) > 1 else ''}")
-            if here == at and not after:
+            number = len(writes)
+            writes.append(f"{name} {args[1] if len(args) > 1 else ''}")
+            if number == stop_at and not after_write:
                 raise Killed
             result = original(*args, **kwargs)
-            if here == at:
+            if number == stop_at:
                 raise Killed
             return result
 
@@ -292,7 +294,7 @@ def interrupt(monkeypatch: pytest.MonkeyPatch, at: int, after: bool) -> list[str
     ):
         for name in names:
             wrap(owner, name)
-    return seen
+    return writes
 
 
 WAVES = ("source=depcc", "wave_bytes=1", "examples=1", "deduplicate=sentence")
@@ -307,18 +309,18 @@ def uninterrupted(
     for name in ("a.gz", "b.gz"):
         write_part(folder / name, PARTS[name])
     with pytest.MonkeyPatch.context() as patch:
-        steps = interrupt(patch, at=-1, after=False)
+        steps = interrupt(patch, stop_at=-1, after_write=False)
         start(spark, folder / "lake", *WAVES, f"input={folder}/*.gz")
     return folder, steps, contents(folder / "lake")
 
 
-@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("after_write", [False, True])
 def test_stopped_at_any_write_and_run_again_the_tables_are_the_same(
     spark: SparkSession,
     uninterrupted: tuple[Path, list[str], dict[str, list[Any]]],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    after: bool,
+    after_write: bool,
 ) -> None:
     folder, steps, expected = uninterrupted
     assert len(steps) == 18, steps
@@ -327,7 +329,7 @@ def test_stopped_at_any_write_and_run_again_the_tables_are_the_same(
     # they stop at every kind of write, in both waves.
     for at in range(0, len(steps), 2):
         with monkeypatch.context() as patch:
-            interrupt(patch, at=at % 5, after=after)
+            interrupt(patch, stop_at=at % 5, after_write=after_write)
             with contextlib.suppress(Killed):
                 start(spark, lake, *words)
     start(spark, lake, *words)
@@ -344,7 +346,7 @@ def test_what_a_job_killed_after_its_last_wave_has_staged_is_deleted_by_the_next
     lake, words = tmp_path / "lake", (*WAVES, f"input={folder}/*.gz")
     last = max(place for place, step in enumerate(steps) if step.startswith("forget"))
     with monkeypatch.context() as patch, pytest.raises(Killed):
-        interrupt(patch, at=last, after=False)
+        interrupt(patch, stop_at=last, after_write=False)
         start(spark, lake, *words)
     assert list(lake.joinpath("_staging").rglob("*.parquet"))
     start(spark, lake, *words)

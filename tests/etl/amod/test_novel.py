@@ -30,19 +30,19 @@ def lake(tmp_path):
 
 
 def test_what_is_proposed_never_occurs_and_has_frequent_members(lake):
-    found = novel.propose(lake, "uk", 9, 100, seed=1)
-    assert found == [("big", "emu"), ("new", "dog"), ("new", "emu"), ("old", "cat")]
+    proposals = novel.propose(lake, "uk", 9, 100, seed=1)
+    assert proposals == [("big", "emu"), ("new", "dog"), ("new", "emu"), ("old", "cat")]
 
 
 def test_strata_share_and_the_seed_decides(lake):
-    three = novel.propose(lake, "uk", 3, 100, seed=1)
-    assert three == novel.propose(lake, "uk", 3, 100, seed=1)
+    three_pairs = novel.propose(lake, "uk", 3, 100, seed=1)
+    assert three_pairs == novel.propose(lake, "uk", 3, 100, seed=1)
     # One of the strata has two such pairs, two have one, and one has none.
-    assert {("big", "emu"), ("new", "emu")} < set(three)
-    others = {
+    assert {("big", "emu"), ("new", "emu")} < set(three_pairs)
+    further_pairs = {
         pair for seed in range(20) for pair in novel.propose(lake, "uk", 3, 100, seed=seed)
-    } - set(three)
-    assert len(others) == 1
+    } - set(three_pairs)
+    assert len(further_pairs) == 1
 
 
 def test_no_such_pair_is_an_error(lake):

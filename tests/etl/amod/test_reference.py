@@ -17,8 +17,8 @@ BARK = "2\tbark\tbark\tVBP\tVBP\t\t2\tROOT\t2:ROOT\tO"
 def read(*lines, dialect=DEPCC):
     stats = Stats()
     data = "\n".join(lines).encode("utf-8", "surrogateescape") + b"\n"
-    found = list(sentences([data], dialect, CLEAN, stats))
-    return found, stats
+    parsed = list(sentences([data], dialect, CLEAN, stats))
+    return parsed, stats
 
 
 def pairs(*lines, dialect=DEPCC):
@@ -26,10 +26,10 @@ def pairs(*lines, dialect=DEPCC):
 
 
 def test_a_sentence():
-    found, stats = read("# text = Big dogs bark", BIG, DOGS, BARK)
-    assert [s.pairs for s in found] == [[("big", "dog")]]
-    assert found[0].text == "Big dogs bark"
-    assert found[0].rows.decode() == f"{BIG}\n{DOGS}\n{BARK}"
+    parsed, stats = read("# text = Big dogs bark", BIG, DOGS, BARK)
+    assert [s.pairs for s in parsed] == [[("big", "dog")]]
+    assert parsed[0].text == "Big dogs bark"
+    assert parsed[0].rows.decode() == f"{BIG}\n{DOGS}\n{BARK}"
     assert stats == Stats(lines=4, bytes=131, sentences=1, tokens=3, amod=1, pairs=1)
 
 
@@ -43,8 +43,8 @@ def test_rows_may_stand_in_any_order():
 
 @pytest.mark.parametrize("between", ["", "\r", "# text = x", "#", ">>>>>\tx", ">>>>>"])
 def test_what_ends_a_sentence(between):
-    found, stats = read(BIG, between, DOGS, BARK)
-    assert [len(s.rows.splitlines()) for s in found] == [2]
+    parsed, stats = read(BIG, between, DOGS, BARK)
+    assert [len(s.rows.splitlines()) for s in parsed] == [2]
     assert stats.sentences == 1  # the first has no token: its only row lost its head
     assert stats.rejected["head_missing"] == Tally(1, 1, BIG)
 
@@ -56,8 +56,8 @@ def test_a_relation_only_like_amod_is_none():
 
 def test_a_self_headed_amod_row_is_rejected_but_can_be_a_head():
     noun = DOGS.replace("\t2\tnsubj", "\t1\tamod")
-    found, stats = read(BIG, noun, BARK)
-    assert found[0].pairs == [("big", "dog")]
+    parsed, stats = read(BIG, noun, BARK)
+    assert parsed[0].pairs == [("big", "dog")]
     assert stats.rejected == {"self_head": Tally(1, 2, noun)}
     assert stats.tokens == 2
 
@@ -89,8 +89,8 @@ def test_other_heads_may_be_missing():
     ],
 )
 def test_malformed_rows(row, reason):
-    found, stats = read(BIG, row, BARK)
-    assert found[0].pairs == []
+    parsed, stats = read(BIG, row, BARK)
+    assert parsed[0].pairs == []
     sample = row.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     assert stats.rejected == {reason: Tally(1, 2, sample), "head_missing": Tally(1, 1, BIG)}
     assert stats.tokens == 1
@@ -98,8 +98,8 @@ def test_malformed_rows(row, reason):
 
 
 def test_an_id_that_stands_twice_rejects_the_sentence():
-    found, stats = read(BIG, DOGS, DOGS.replace("dog", "cat"), "", BIG, DOGS)
-    assert [s.pairs for s in found] == [[("big", "dog")]]
+    parsed, stats = read(BIG, DOGS, DOGS.replace("dog", "cat"), "", BIG, DOGS)
+    assert [s.pairs for s in parsed] == [[("big", "dog")]]
     assert stats.rejected == {"duplicate_id": Tally(3, 1, BIG)}
     assert stats.sentences == 1
 
@@ -110,11 +110,11 @@ def test_samples_are_the_first_200_bytes():
 
 
 def test_crlf_is_noted():
-    found, stats = read(BIG + "\r", DOGS + "\r", "\r", "# x")
-    assert found[0].pairs == [("big", "dog")]
+    parsed, stats = read(BIG + "\r", DOGS + "\r", "\r", "# x")
+    assert parsed[0].pairs == [("big", "dog")]
     assert stats.notes == {"crlf": 3}
     assert stats.rejected == {}
-    assert b"\r" not in found[0].rows
+    assert b"\r" not in parsed[0].rows
 
 
 def test_amod_rows_left_out():
@@ -139,9 +139,9 @@ def test_conllu_ranges_and_empty_nodes_are_no_tokens():
         "2\tdogs\tdog\tNOUN\tNNS\t_\t0\troot\t_\t_",
         "2.1\tbark\tbark\tVERB\t_\t_\t_\t_\t_\t_",
     ]
-    found, stats = read(*lines, dialect=CONLLU)
-    assert found[0].pairs == [("big", "dog")]
-    assert (found[0].document, found[0].text) == ("d1", "big dogs")
+    parsed, stats = read(*lines, dialect=CONLLU)
+    assert parsed[0].pairs == [("big", "dog")]
+    assert (parsed[0].document, parsed[0].text) == ("d1", "big dogs")
     assert (stats.tokens, stats.rejected) == (2, {})
 
 
@@ -158,19 +158,19 @@ def test_conllu_root_is_no_row():
 
 def test_the_document_is_carried_from_block_to_block():
     block = f"# newdoc\turl = http://a.b/?c=d\ts3 = s3://x\n\n{BIG}\n{DOGS}\n\n".encode()
-    found = list(sentences([block, f"{BARK}\n".encode()], DEPCC, CLEAN, Stats()))
-    assert [s.document for s in found] == ["http://a.b/?c=d"] * 2
-    assert [s.text for s in found] == ["Big dogs", "bark"]
+    parsed = list(sentences([block, f"{BARK}\n".encode()], DEPCC, CLEAN, Stats()))
+    assert [s.document for s in parsed] == ["http://a.b/?c=d"] * 2
+    assert [s.text for s in parsed] == ["Big dogs", "bark"]
 
 
 def test_a_text_belongs_to_the_rows_right_after_it():
-    found, _ = read("# text = not parsed", "", BARK, "# text = parsed", BARK)
-    assert [s.text for s in found] == ["bark", "parsed"]
+    parsed, _ = read("# text = not parsed", "", BARK, "# text = parsed", BARK)
+    assert [s.text for s in parsed] == ["bark", "parsed"]
 
 
 def test_flat_layout():
-    found, stats = read(">>>>>\tBig dogs.", BIG, DOGS, ">>>>>\tBark!", BARK, dialect=DEPCC_FLAT)
-    assert [(s.text, s.pairs, s.document) for s in found] == [
+    parsed, stats = read(">>>>>\tBig dogs.", BIG, DOGS, ">>>>>\tBark!", BARK, dialect=DEPCC_FLAT)
+    assert [(s.text, s.pairs, s.document) for s in parsed] == [
         ("Big dogs.", [("big", "dog")], ""),
         ("Bark!", [], ""),
     ]

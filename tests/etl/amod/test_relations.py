@@ -99,7 +99,7 @@ def test_relations_of_depcc_have_stanfords_names():
 
 def naive(text):
     """The relations of a CoNLL-U file, read as plainly as can be."""
-    found: Counter[tuple[str, str, str]] = Counter()
+    counts: Counter[tuple[str, str, str]] = Counter()
     noun, adverb = ("NN", "NNS"), ("RB", "RBR", "RBS")
     for block in text.split("\n\n"):
         rows = [line.split("\t") for line in block.splitlines() if line[:1].isdigit()]
@@ -114,17 +114,17 @@ def naive(text):
         has_copula = {row[6] for row in rows if row[7] == "cop"}
         for i, head, relation in ((row[0], row[6], row[7]) for row in rows):
             if relation == "compound" and i in is_noun and head in is_noun:
-                found["compound", lemma[i], lemma[head]] += 1
+                counts["compound", lemma[i], lemma[head]] += 1
             if relation == "obj" and i in is_noun and head in is_verb:
-                found["obj", lemma[i], lemma[head]] += 1
+                counts["obj", lemma[i], lemma[head]] += 1
             if relation == "advmod" and i in is_adverb and any(map(str.isalnum, form[i])):
                 if head in is_verb:
-                    found["advmod", form[i], lemma[head]] += 1
+                    counts["advmod", form[i], lemma[head]] += 1
                 elif head in is_adjective | is_adverb and any(map(str.isalnum, form[head])):
-                    found["advmod", form[i], form[head]] += 1
+                    counts["advmod", form[i], form[head]] += 1
             if relation == "nsubj" and head in has_copula & is_adjective and i in is_noun:
-                found["predicative", form[head], lemma[i]] += 1
-    return dict(found)
+                counts["predicative", form[head], lemma[i]] += 1
+    return dict(counts)
 
 
 def test_counts_on_ud_ewt_are_those_of_a_naive_reading(shared_data: Path) -> None:
@@ -170,27 +170,27 @@ def test_association_within_each_relation_on_request(spark: SparkSession, tmp_pa
     first.write_text(SENTENCE, encoding="utf-8")
     second.write_text(SENTENCE.replace("car\tcar", "cat\tcat"), encoding="utf-8")
     lake = tmp_path / "lake"
-    every = f"relations=amod,{','.join(FURTHER)}"
-    extract(lake, first, every)
+    all_relations = f"relations=amod,{','.join(FURTHER)}"
+    extract(lake, first, all_relations)
     assert "relation_association" not in arrow.tables(str(lake))
-    extract(lake, first, every, "relation_association=true")
+    extract(lake, first, all_relations, "relation_association=true")
     # Kept up to date from then on.
-    extract(lake, parts, every)
-    found = {
+    extract(lake, parts, all_relations)
+    association = {
         (row["relation"], row["dependent"], row["head"]): row
         for row in arrow.read(str(lake), "relation_association").to_pylist()
     }
     pairs = arrow.read(str(lake), "relation_pairs").to_pylist()
-    assert {key: row["count"] for key, row in found.items()} == {
+    assert {key: row["count"] for key, row in association.items()} == {
         (row["relation"], row["dependent"], row["head"]): row["count"] for row in pairs
     }
-    car = found["compound", "car", "door"]
+    car = association["compound", "car", "door"]
     assert (car["count"], car["dependent_count"], car["head_count"]) == (1, 1, 2)
     # Half of the relation's two pairs: log2(1 * 2 / (1 * 2)), 14 + log2(2 / 3).
     assert (car["pmi"], car["npmi"]) == (0.0, 0.0)
     assert car["log_dice"] == pytest.approx(14 + math.log2(2 / 3))
-    assert found["advmod", "really", "false"]["pmi"] == 1.0
-    assert found["predicative", "false", "key"]["npmi"] == 1.0
+    assert association["advmod", "really", "false"]["pmi"] == 1.0
+    assert association["predicative", "false", "key"]["npmi"] == 1.0
 
 
 @pytest.mark.parametrize(

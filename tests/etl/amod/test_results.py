@@ -14,7 +14,7 @@ from etl.amod import results, tasks
 from etl.amod.kernel import BUCKETS
 from etl.amod.sums import sums
 from tests.etl.amod.corpus import depcc_part
-from tests.etl.amod.test_tasks import SETTINGS, whole
+from tests.etl.amod.test_tasks import SETTINGS, whole_file
 
 PAIRS = [("false", "key"), ("old", "key"), ("old", "coin"), ("old", "key"), ("red", "ключ")]
 
@@ -23,17 +23,17 @@ PAIRS = [("false", "key"), ("old", "key"), ("old", "coin"), ("old", "key"), ("re
 def test_packed_pairs_are_dealt_out_by_their_noun(tmp_path: Path, spark: Any, parts: int) -> None:
     path = tmp_path / "part.conll"
     path.write_bytes(depcc_part(PAIRS))
-    staged = [batch.to_pylist() for batch in tasks.count_units(whole(path), SETTINGS)] * 2
+    staged = [batch.to_pylist() for batch in tasks.count_units(whole_file(path), SETTINGS)] * 2
     frame = spark.createDataFrame(
         [row for rows in staged for row in rows], from_arrow_schema(tasks.STAGED)
     )
     dealt = results.packed_in(frame, parts, 1 << 20).toArrow()
-    found: Counter[tuple[str, str]] = Counter()
+    pair_counts: Counter[tuple[str, str]] = Counter()
     nouns: list[set[str]] = []
     for part in sorted(set(dealt["part"].to_pylist())):
         assert part in range(parts)
         rows = sums(dealt.filter(pc.equal(dealt["part"], part))).to_pylist()
-        found.update({(row["adjective"], row["noun"]): row["count"] for row in rows})
+        pair_counts.update({(row["adjective"], row["noun"]): row["count"] for row in rows})
         nouns.append({row["noun"] for row in rows})
-    assert found == Counter(PAIRS * 2)
+    assert pair_counts == Counter(PAIRS * 2)
     assert sum(map(len, nouns)) == len(set.union(*nouns))

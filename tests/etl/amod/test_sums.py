@@ -26,10 +26,10 @@ def batch_of(rows: Iterable[tuple[str, str, int]]) -> pa.RecordBatch:
 
 
 def counter(batches: Iterable[pa.RecordBatch]) -> Sums:
-    found: Sums = Counter()
+    counts: Sums = Counter()
     for row in (row for batch in batches for row in batch.to_pylist()):
-        found[row["adjective"], row["noun"]] += row["count"]
-    return found
+        counts[row["adjective"], row["noun"]] += row["count"]
+    return counts
 
 
 @pytest.mark.parametrize("size", [0, 1, sums.PACKED_PAIRS, 2 * sums.PACKED_PAIRS + 1])
@@ -49,10 +49,10 @@ def test_the_sums_of_all_parts_are_the_sums_of_all_pairs(
     expected: Sums = Counter()
     for adjective, noun, count in (row for rows in lists for row in rows):
         expected[adjective, noun] += count
-    handed = list(sums.partial_sums(map(batch_of, lists), parts, memory))
-    assert all(batch.schema.equals(sums.PARTS) for batch in handed)
-    table = pa.Table.from_batches(handed, schema=sums.PARTS)
-    found: Sums = Counter()
+    part_batches = list(sums.partial_sums(map(batch_of, lists), parts, memory))
+    assert all(batch.schema.equals(sums.PARTS) for batch in part_batches)
+    table = pa.Table.from_batches(part_batches, schema=sums.PARTS)
+    counts_of_parts: Sums = Counter()
     for part in range(parts):
         total = sums.sums(table.filter(pa.compute.equal(table["part"], part)))
         assert total.cast(PAIRS).schema.equals(PAIRS)
@@ -60,9 +60,9 @@ def test_the_sums_of_all_parts_are_the_sums_of_all_pairs(
         assert words == sorted(words, key=lambda pair: [word.encode() for word in pair])
         pairs = counter(total.to_batches())
         assert len(pairs) == total.num_rows  # each once
-        assert not pairs.keys() & found.keys()  # and in one part
-        found |= pairs
-    assert found == expected
+        assert not pairs.keys() & counts_of_parts.keys()  # and in one part
+        counts_of_parts |= pairs
+    assert counts_of_parts == expected
 
 
 def test_sums_are_handed_on_when_memory_is_used_up_and_not_before() -> None:

@@ -45,24 +45,24 @@ def units(*ranges: tuple[Path, int, int]) -> list[pa.RecordBatch]:
     return [pa.RecordBatch.from_pylist(rows, schema=UNITS)]
 
 
-def whole(path: Path) -> list[pa.RecordBatch]:
+def whole_file(path: Path) -> list[pa.RecordBatch]:
     return units((path, 0, path.stat().st_size))
 
 
 def rows_of(batches: Iterable[pa.RecordBatch], kind: str) -> list[dict[str, Any]]:
-    found = []
+    rows = []
     for batch in batches:
         assert batch.schema.equals(STAGED)
-        found += [row for row in batch.to_pylist() if row["kind"] == kind]
-    return found
+        rows += [row for row in batch.to_pylist() if row["kind"] == kind]
+    return rows
 
 
 def pairs_of(batches: Iterable[pa.RecordBatch]) -> Counter[tuple[str, str]]:
     sums: Counter[tuple[str, str]] = Counter()
-    held = list(batches)
-    packed = [row["packed"] for row in rows_of(held, "pairs")]
+    batch_list = list(batches)
+    packed = [row["packed"] for row in rows_of(batch_list, "pairs")]
     unpacked = [row for batch in unpack(pa.array(packed, pa.binary())) for row in batch.to_pylist()]
-    for row in rows_of(held, "pair") + unpacked:
+    for row in rows_of(batch_list, "pair") + unpacked:
         sums[row["adjective"], row["noun"]] += row["count"]
     return sums
 
@@ -79,8 +79,8 @@ def part(tmp_path: Path) -> Path:
 
 
 def test_blocks_and_single_sentences_give_the_same_sums(part: Path) -> None:
-    by_block = list(tasks.count_units(whole(part), SETTINGS))
-    by_sentence = list(tasks.count_units(whole(part), replace(SETTINGS, keep_text=True)))
+    by_block = list(tasks.count_units(whole_file(part), SETTINGS))
+    by_sentence = list(tasks.count_units(whole_file(part), replace(SETTINGS, keep_text=True)))
     assert pairs_of(by_block) == pairs_of(by_sentence) == Counter(PAIRS)
     one, other = stats_of(by_block), stats_of(by_sentence)
     assert {k: one[k] for k in other} == other
@@ -94,7 +94,7 @@ def test_blocks_and_single_sentences_give_the_same_sums(part: Path) -> None:
 
 def test_memory_that_is_full_makes_partial_sums(part: Path) -> None:
     for task in (SETTINGS, replace(SETTINGS, examples=2), replace(SETTINGS, keep_text=True)):
-        tight = list(tasks.count_units(whole(part), replace(task, memory_bytes=1)))
+        tight = list(tasks.count_units(whole_file(part), replace(task, memory_bytes=1)))
         assert pairs_of(tight) == Counter(PAIRS)
 
 
@@ -132,7 +132,7 @@ def test_a_damaged_line_behind_the_first_range_is_placed_by_its_byte(part: Path)
 def test_a_file_that_cannot_be_read_says_why(tmp_path: Path, content: bytes, says: str) -> None:
     path = tmp_path / "part"
     path.write_bytes(content)
-    failed = rows_of(tasks.count_units(whole(path), SETTINGS), "failed")
+    failed = rows_of(tasks.count_units(whole_file(path), SETTINGS), "failed")
     assert len(failed) == 1
     assert says in failed[0]["reason"]
 
@@ -147,11 +147,11 @@ def test_one_bad_file_does_not_stop_the_next(tmp_path: Path, part: Path) -> None
 
 
 def test_equal_sentences_have_equal_digests(part: Path) -> None:
-    staged = list(tasks.count_units(whole(part), replace(SETTINGS, deduplicate="sentence")))
+    staged = list(tasks.count_units(whole_file(part), replace(SETTINGS, deduplicate="sentence")))
     digests = [row["digest"] for row in rows_of(staged, "digest")]
     assert len(digests) == 4
     assert len(set(digests)) == 3
-    documents = list(tasks.count_units(whole(part), replace(SETTINGS, deduplicate="document")))
+    documents = list(tasks.count_units(whole_file(part), replace(SETTINGS, deduplicate="document")))
     assert len(rows_of(documents, "digest")) == 1
 
 
@@ -165,10 +165,10 @@ def test_a_text_read_twice_in_one_file_hands_on_its_pairs_once_or_twice_alike(
     task = replace(SETTINGS, deduplicate=deduplicate, memory_bytes=memory)
     by_digest: dict[bytes, set[tuple[str, str, int]]] = {}
     sums: Counter[tuple[str, str]] = Counter()
-    for row in rows_of(tasks.count_units(whole(path), task), "pair"):
-        found = (row["adjective"], row["noun"], row["count"])
-        if found not in by_digest.setdefault(row["digest"], set()):
-            by_digest[row["digest"]].add(found)
+    for row in rows_of(tasks.count_units(whole_file(path), task), "pair"):
+        counted_pair = (row["adjective"], row["noun"], row["count"])
+        if counted_pair not in by_digest.setdefault(row["digest"], set()):
+            by_digest[row["digest"]].add(counted_pair)
             sums[row["adjective"], row["noun"]] += row["count"]
     once = Counter(PAIRS) if deduplicate == "document" else Counter(set(PAIRS))
     assert sums == once
@@ -180,14 +180,14 @@ def test_the_choice_of_examples_does_not_depend_on_order_or_memory(
 ) -> None:
     task = replace(SETTINGS, examples=per_pair)
 
-    def chosen(numbers: Iterable[int]) -> set[str]:
+    def example_texts(numbers: Iterable[int]) -> set[str]:
         gathered = Gathered(task)
         for i in numbers:
             gathered.add(0, Sentence("d", f"sentence {i}", b"", [("old", "key")]), i, None, False)
         return {row["text"] for row in rows_of(gathered.take(), "example")}
 
-    assert chosen(order) == chosen(range(6))
-    assert len(chosen(order)) == per_pair
+    assert example_texts(order) == example_texts(range(6))
+    assert len(example_texts(order)) == per_pair
 
 
 def test_a_failed_files_sentences_take_no_example_from_another() -> None:
@@ -203,7 +203,7 @@ def raw(tmp_path: Path, lines: str, **changes: Any) -> list[pa.RecordBatch]:
     path = tmp_path / "text.jsonl"
     path.write_text(lines)
     task = replace(SETTINGS, source="text", **changes)
-    return list(reading.read_units(whole(path), task))
+    return list(reading.read_units(whole_file(path), task))
 
 
 def test_documents_and_what_was_no_document(tmp_path: Path) -> None:
@@ -254,7 +254,7 @@ def test_documents_annotated_in_the_jvm_become_pairs() -> None:
 def test_a_sentence_of_the_test_corpus_is_one(tmp_path: Path) -> None:
     path = tmp_path / "one"
     path.write_text(depcc_sentence("Red", "Key"))
-    assert pairs_of(tasks.count_units(whole(path), SETTINGS)) == Counter([("red", "key")])
+    assert pairs_of(tasks.count_units(whole_file(path), SETTINGS)) == Counter([("red", "key")])
 
 
 def test_batches_of_documents_begin_with_the_shortest_and_the_longest_in_turn(
@@ -264,5 +264,5 @@ def test_batches_of_documents_begin_with_the_shortest_and_the_longest_in_turn(
     texts = ["aa", "b", "cccc", "ddd", "e", "ff"]
     lines = "".join(f'{{"id": "{i}", "text": "{text}"}}\n' for i, text in enumerate(texts))
     read = raw(tmp_path, lines)
-    found = [[row["text"] for row in rows_of([batch], "document")] for batch in read]
-    assert found[:2] == [["b", "aa", "cccc"], ["ddd", "ff", "e"]]
+    texts_of_batches = [[row["text"] for row in rows_of([batch], "document")] for batch in read]
+    assert texts_of_batches[:2] == [["b", "aa", "cccc"], ["ddd", "ff", "e"]]

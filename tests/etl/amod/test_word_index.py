@@ -26,10 +26,10 @@ def test_nothing_known_and_nothing_asked_for() -> None:
 
 def test_words_are_hashed_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     words = pa.array([f"w{number}" for number in range(1000)])
-    whole = word_index.hashes_of(words)
+    hashes = word_index.hashes_of(words)
     monkeypatch.setattr(word_index, "_AT_ONCE", 7)
-    assert np.array_equal(word_index.hashes_of(words), whole)
-    assert len(set(whole.tolist())) == 1000
+    assert np.array_equal(word_index.hashes_of(words), hashes)
+    assert len(set(hashes.tolist())) == 1000
 
 
 def test_words_that_share_a_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,31 +13,33 @@ from etl.annotation.quality import Answer, majority
 def answers(items=40, seed=0):
     """Two who are right, and three who answer anything."""
     chance = random.Random(seed)
-    found, truth = [], {}
-    for at in range(items):
-        item = f"i{at:02d}"
+    all_answers, truth = [], {}
+    for number in range(items):
+        item = f"i{number:02d}"
         truth[item] = chance.randrange(5)
-        for who in "abcde":
-            label = truth[item] if who in "ab" else chance.randrange(5)
-            found.append(Answer(item, who, label, None, "item", "main", "context", "b", "b-1"))
-    return found, truth
+        for annotator in "abcde":
+            label = truth[item] if annotator in "ab" else chance.randrange(5)
+            all_answers.append(
+                Answer(item, annotator, label, None, "item", "main", "context", "b", "b-1")
+            )
+    return all_answers, truth
 
 
 @pytest.mark.parametrize("model", aggregation.MODELS)
 def test_models_find_whom_to_trust(model):
     pytest.importorskip("crowdkit")
-    given, truth = answers()
-    found = aggregate(model, given)
-    right = sum(found[item] == label for item, label in truth.items())
-    assert right >= 34 and all(type(label) is int for label in found.values())
-    votes = {item: majority(a.label for a in given if a.item_id == item) for item in truth}
-    assert right > sum(own is not None and own.label == truth[i] for i, own in votes.items())
+    all_answers, truth = answers()
+    labels = aggregate(model, all_answers)
+    right = sum(labels[item] == label for item, label in truth.items())
+    assert right >= 34 and all(type(label) is int for label in labels.values())
+    votes = {item: majority(a.label for a in all_answers if a.item_id == item) for item in truth}
+    assert right > sum(vote is not None and vote.label == truth[i] for i, vote in votes.items())
 
 
 def test_the_order_of_answers_does_not_matter():
     pytest.importorskip("crowdkit")
-    given, _ = answers()
-    assert aggregate("dawid_skene", given[::-1]) == aggregate("dawid_skene", given)
+    all_answers, _ = answers()
+    assert aggregate("dawid_skene", all_answers[::-1]) == aggregate("dawid_skene", all_answers)
 
 
 def test_mistakes(monkeypatch):

@@ -96,7 +96,7 @@ def test_interval_as_scipy_draws_it():
     counts = diagnoses()
     theirs = bootstrap(
         (np.arange(len(counts)),),
-        lambda drawn: krippendorff_alpha(counts[drawn], "nominal"),
+        lambda resample: krippendorff_alpha(counts[resample], "nominal"),
         n_resamples=500,
         vectorized=False,
         method="percentile",
@@ -120,10 +120,10 @@ def test_alpha_knows_no_order_of_items_or_raters(items):
 @given(st.lists(st.integers(0, 4), min_size=2, max_size=12))
 def test_full_agreement_is_one(labels):
     counts = count_labels([[label] * 3 for label in labels], 5)
-    wanted = math.nan if len(set(labels)) == 1 else 1
-    assert krippendorff_alpha(counts) == pytest.approx(wanted, nan_ok=True)
-    assert fleiss_kappa(counts) == pytest.approx(wanted, nan_ok=True)
-    assert cohen_kappa(labels, labels) == pytest.approx(wanted, nan_ok=True)
+    expected = math.nan if len(set(labels)) == 1 else 1
+    assert krippendorff_alpha(counts) == pytest.approx(expected, nan_ok=True)
+    assert fleiss_kappa(counts) == pytest.approx(expected, nan_ok=True)
+    assert cohen_kappa(labels, labels) == pytest.approx(expected, nan_ok=True)
 
 
 def test_what_cannot_be_measured():

@@ -38,12 +38,12 @@ def matched(path, stored=None, **settings):
 
 def test_mturk_with_a_column_for_each_option(tmp_path):
     columns = [f"Answer.label_{at}.{code}" for at in (1, 2) for code in range(5)]
-    chosen = ["true" if at == 3 else "false" for at in range(5)] + ["false"] * 5
+    option_cells = ["true" if at == 3 else "false" for at in range(5)] + ["false"] * 5
     path = write(
         tmp_path,
         f"{MTURK},{','.join(columns)}\n"
-        f'h1,W1,Approved,30,b-1,q1,"two\nlines",q2,{",".join(chosen)}\n'
-        f"h1,W2,Rejected,30,b-1,q1,s,q2,{','.join(chosen)}\n",
+        f'h1,W1,Approved,30,b-1,q1,"two\nlines",q2,{",".join(option_cells)}\n'
+        f"h1,W2,Rejected,30,b-1,q1,s,q2,{','.join(option_cells)}\n",
     )
     assert detect(path) == "mturk"
     read = read_sent(path)
@@ -75,17 +75,22 @@ def test_mturk_with_one_column(tmp_path):
     assert [(r["label"], r["seconds"]) for r in matched(path).rows] == [(0, None), (3, None)]
 
 
-def annotation(labels, who=7, **others):
+def annotation(labels, who=7, **fields):
     result = [
-        {"from_name": name, "to_name": "modified_1", "type": "choices", "value": {"choices": own}}
-        for name, own in labels.items()
+        {
+            "from_name": name,
+            "to_name": "modified_1",
+            "type": "choices",
+            "value": {"choices": options},
+        }
+        for name, options in labels.items()
     ]
     return {
         "completed_by": who,
         "lead_time": 8.0,
         "was_cancelled": False,
         "result": result,
-    } | others
+    } | fields
 
 
 def test_label_studio(tmp_path):

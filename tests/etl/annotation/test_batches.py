@@ -33,12 +33,12 @@ def golds(count):
     return [item._replace(expected=at % 5) for at, item in enumerate(items(count, "g"))]
 
 
-def batch(**others):
-    return Batch("b", "main", "mturk", "clean", **others)
+def batch(**options):
+    return Batch("b", "main", "mturk", "clean", **options)
 
 
 def pages(questions):
-    return [list(own) for _, own in groupby(questions, key=lambda q: q.page)]
+    return [list(page) for _, page in groupby(questions, key=lambda q: q.page)]
 
 
 @given(
@@ -49,35 +49,35 @@ def pages(questions):
     st.integers(0, 5),
 )
 def test_every_item_once_and_checks_as_asked(count, per_page, gold, attention, seed):
-    own = batch(per_page=per_page, gold=gold, attention=attention, seed=seed)
+    settings = batch(per_page=per_page, gold=gold, attention=attention, seed=seed)
     if gold + attention >= per_page:
         with pytest.raises(UserError, match="no place for items"):
-            compose(own, items(count), golds(3))
+            compose(settings, items(count), golds(3))
         return
-    questions = compose(own, items(count), golds(3))
+    questions = compose(settings, items(count), golds(3))
     assert sorted(q.item_id for q in questions if q.kind == "item") == [
         item.item_id for item in items(count)
     ]
     assert len({q.question_id for q in questions}) == len(questions)
-    made = pages(questions)
-    assert all([q.place for q in page] == list(range(1, per_page + 1)) for page in made)
-    assert len({q.page for q in questions}) == len(made)
+    page_list = pages(questions)
+    assert all([q.place for q in page] == list(range(1, per_page + 1)) for page in page_list)
+    assert len({q.page for q in questions}) == len(page_list)
     kinds = Counter(q.kind for q in questions)
-    assert abs(kinds["gold"] - gold * len(made)) <= 1
+    assert abs(kinds["gold"] - gold * len(page_list)) <= 1
     # The last page is filled up with attention checks.
-    filled = sum(q.kind == "attention" for page in made[:-1] for q in page)
-    assert abs(filled - attention * (len(made) - 1)) <= 1
-    for page in made:
+    filled = sum(q.kind == "attention" for page in page_list[:-1] for q in page)
+    assert abs(filled - attention * (len(page_list) - 1)) <= 1
+    for page in page_list:
         assert sum(q.kind == "gold" for q in page) <= 1
 
 
 def test_it_depends_on_the_seed_alone():
-    own = batch(gold=0.5, attention=0.5, seed=1)
-    one = compose(own, items(30), golds(4))
+    settings = batch(gold=0.5, attention=0.5, seed=1)
+    first_batch = compose(settings, items(30), golds(4))
     shuffled = random.Random(0).sample(items(30), 30)
-    assert compose(own, shuffled, golds(4)[::-1]) == one
-    other = compose(batch(gold=0.5, attention=0.5, seed=2), items(30), golds(4))
-    assert [q.item_id for q in other] != [q.item_id for q in one]
+    assert compose(settings, shuffled, golds(4)[::-1]) == first_batch
+    other_seed = compose(batch(gold=0.5, attention=0.5, seed=2), items(30), golds(4))
+    assert [q.item_id for q in other_seed] != [q.item_id for q in first_batch]
     # Checks stand anywhere on a page, and name any label.
     assert {
         q.place for q in compose(batch(attention=1.0), items(60)) if q.expected is not None
@@ -109,9 +109,9 @@ def test_mistakes():
 
 
 def test_what_is_shown_without_context():
-    given = ("x", "A key opens doors.", "A false key opens doors.", "false", "key")
-    assert shown_item(*given, "context") == ShownItem("x", given[1], given[2])
-    assert shown_item(*given, "no_context") == ShownItem("x", "key", "false key")
+    item = ("x", "A key opens doors.", "A false key opens doors.", "false", "key")
+    assert shown_item(*item, "context") == ShownItem("x", item[1], item[2])
+    assert shown_item(*item, "no_context") == ShownItem("x", "key", "false key")
 
 
 def test_gold_is_what_four_of_a_pilot_agree_on():

@@ -21,77 +21,85 @@ ANSWERS = [
 ]
 
 
-def figures(others=(), answers=ANSWERS):
+def figures(other_answers=(), answers=ANSWERS):
     rules = Rules()
-    return report(answers, filtered(answers, rules), rules, list(others), samples=20)
+    return report(answers, filtered(answers, rules), rules, list(other_answers), samples=20)
 
 
 def test_table_4():
-    own = figures()["labels"]
-    assert (own["items"], own["unanimous"], own["majority"], own["no agreement"]) == (4, 1, 2, 1)
-    assert own["by label"]["equally likely"] == {
+    table = figures()["labels"]
+    assert (table["items"], table["unanimous"], table["majority"], table["no agreement"]) == (
+        4,
+        1,
+        2,
+        1,
+    )
+    assert table["by label"]["equally likely"] == {
         "items": 2,
         "share": pytest.approx(2 / 3),
         "unanimous": 0.5,
     }
-    assert own["by label"]["more likely"] == {"items": 0, "share": 0, "unanimous": None}
+    assert table["by label"]["more likely"] == {"items": 0, "share": 0, "unanimous": None}
 
 
 def test_experts_are_compared_with_each_other_and_the_crowd():
-    given = {"x": {"i1": 2, "i2": 0, "i3": 2, "i4": 2}, "y": {"i1": 2, "i2": 0, "i3": 3, "i4": 1}}
-    others = [
-        answer(who, item, label, round="expert")
-        for who, own in given.items()
-        for item, label in own.items()
+    expert_labels = {
+        "x": {"i1": 2, "i2": 0, "i3": 2, "i4": 2},
+        "y": {"i1": 2, "i2": 0, "i3": 3, "i4": 1},
+    }
+    expert_answers = [
+        answer(expert, item, label, round="expert")
+        for expert, labels in expert_labels.items()
+        for item, label in labels.items()
     ]
-    found = figures(others)["experts"]
-    (pair,) = found["pairs"]
+    experts = figures(expert_answers)["experts"]
+    (pair,) = experts["pairs"]
     assert (pair["items"], pair["alike"]) == (4, 0.5)
     assert pair["where alike, items with a label"] == 2
     assert pair["where alike, kappa with labels"] == 1
-    assert found["kappa with labels"]["x"] == 1
+    assert experts["kappa with labels"]["x"] == 1
     # Two of three, with shares .67 .33 and .33 .33 .33: (2/3 - 1/3) / (1 - 1/3).
-    assert found["kappa with labels"]["y"] == pytest.approx(0.5)
+    assert experts["kappa with labels"]["y"] == pytest.approx(0.5)
 
 
 def test_human_baselines_of_five_and_of_three():
-    others = [
+    human_answers = [
         answer("h", "i1", 2, round="human"),
         answer("h", "i2", 1, round="human"),
         answer("h", "i3", 4, round="human", condition="no_context"),
         answer("h", "i4", 4, round="human"),
         answer("h", "check", 4, "attention", 4, round="human"),
     ]
-    found = figures(others)["human"]
+    human = figures(human_answers)["human"]
     # i2 is impossible and was called less likely: right of three; i4 has no label.
-    assert (found["context"]["accuracy 5"], found["context"]["accuracy 3"]) == (0.5, 1)
-    assert found["context"]["answers"] == 2
-    assert found["no_context"]["accuracy 3"] == 0
+    assert (human["context"]["accuracy 5"], human["context"]["accuracy 3"]) == (0.5, 1)
+    assert human["context"]["answers"] == 2
+    assert human["no_context"]["accuracy 3"] == 0
 
 
 def test_the_audit_by_label():
-    others = [
+    audit_answers = [
         answer("h", "i2", 0, expected=0, round="audit"),
         answer("h", "i9", 4, expected=0, round="audit"),
         answer("h", "i8", 1, expected=4, round="audit"),
     ]
-    found = figures(others)["audit"]
-    assert found.keys() == {"impossible", "necessarily true"}
-    assert found["impossible"]["clear case"]["share"] == 0.5
-    assert found["impossible"]["not so"]["count"] == 1
-    assert found["necessarily true"]["already so"]["share"] == 1
+    audit = figures(audit_answers)["audit"]
+    assert audit.keys() == {"impossible", "necessarily true"}
+    assert audit["impossible"]["clear case"]["share"] == 0.5
+    assert audit["impossible"]["not so"]["count"] == 1
+    assert audit["necessarily true"]["already so"]["share"] == 1
 
 
 def test_the_report_as_text_and_as_json():
-    others = [
+    other_answers = [
         answer("x", "i1", 2, round="expert"),
         answer("y", "i1", 2, round="expert"),
         answer("h", "i1", 2, round="human"),
         answer("h", "i2", 0, expected=0, round="audit"),
     ]
-    own = figures(others)
-    assert json.loads(json.dumps(own, allow_nan=False))["labels"]["majority"] == 2
-    text = report_text(own)
+    report_figures = figures(other_answers)
+    assert json.loads(json.dumps(report_figures, allow_nan=False))["labels"]["majority"] == 2
+    text = report_text(report_figures)
     assert "4 items with enough answers: 1 unanimous, 2 by majority, 1 without agreement" in text
     assert "dropped: 1, no_agreement (items)" in text
     assert "expert x: kappa not defined with the labels" in text
@@ -99,7 +107,9 @@ def test_the_report_as_text_and_as_json():
     assert "audit of impossible: clear case 100.0 %, already so 0.0 %" in text
     assert text.count("(chosen)") == 1
     # Four readings, with three answers and with two.
-    assert len(own["readings"]) == 8 and text.count(" an item: 0 annotators excluded") == 8
+    assert (
+        len(report_figures["readings"]) == 8 and text.count(" an item: 0 annotators excluded") == 8
+    )
 
 
 def test_checks_belong_to_the_pages_of_the_items():
@@ -128,7 +138,7 @@ def test_rows_in_the_order_of_ids():
 
 
 def test_no_answers_at_all_is_no_error_of_arithmetic():
-    own = figures(answers=[answer("a", "g", 2, "gold", 2)])
-    assert own["agreement"]["all answers"] == {"items": 0}
-    assert own["labels"]["by label"]["impossible"]["share"] is None
-    assert "none of the items" in report_text(own)
+    report_figures = figures(answers=[answer("a", "g", 2, "gold", 2)])
+    assert report_figures["agreement"]["all answers"] == {"items": 0}
+    assert report_figures["labels"]["by label"]["impossible"]["share"] is None
+    assert "none of the items" in report_text(report_figures)

@@ -27,9 +27,9 @@ QUIET = (
 )
 
 
-def questions(platform="mturk", round="main", items=ITEMS, **others):
-    own = Batch("b", round, platform, "clean", attention=others.pop("attention", 1.0), **others)
-    return compose(own, items)
+def questions(platform="mturk", round="main", items=ITEMS, **options):
+    batch = Batch("b", round, platform, "clean", attention=options.pop("attention", 1.0), **options)
+    return compose(batch, items)
 
 
 class Page(HTMLParser):
@@ -43,11 +43,11 @@ class Page(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
-        own = dict(attrs)
+        attributes = dict(attrs)
         self.tags.append(tag)
-        if own.get("type") == "radio":
-            assert "required" in own
-            self.radios.append((own["name"], own["value"]))
+        if attributes.get("type") == "radio":
+            assert "required" in attributes
+            self.radios.append((attributes["name"], attributes["value"]))
 
     def handle_data(self, data):
         if data.strip():
@@ -72,9 +72,9 @@ def test_the_layout_has_the_variables_of_the_csv(tmp_path):
     assert {path.name for path in files} == {"b.csv", "b.html", "b.preview.html"}
     layout = files[tmp_path / "b.html"]
     rows = list(csv.DictReader(io.StringIO(files[tmp_path / "b.csv"])))
-    shown = [key for key in rows[0] if key.startswith("sentence")]
-    assert len(rows) == 1 and len(shown) == 8
-    assert all(f"${{{key}}}" in layout for key in shown)
+    sentence_columns = [key for key in rows[0] if key.startswith("sentence")]
+    assert len(rows) == 1 and len(sentence_columns) == 8
+    assert all(f"${{{key}}}" in layout for key in sentence_columns)
     assert Page(layout).radios == RADIOS and "crowd-form" in Page(layout).tags
     # The platform puts values into the page as they are.
     assert "R&amp;D &lt;b&gt;pays&lt;/b&gt;." in rows[0].values()
@@ -106,13 +106,13 @@ def test_plain_csv_has_a_line_a_question(tmp_path):
 @pytest.mark.parametrize("platform", ["mturk", "label_studio", "csv"])
 def test_auditors_see_the_label_and_other_options(tmp_path, platform):
     items = [item._replace(expected=4) for item in ITEMS]
-    made = questions(platform, "audit", items, attention=0.0)
-    page = Page(page_html(made))
+    audit_questions = questions(platform, "audit", items, attention=0.0)
+    page = Page(page_html(audit_questions))
     assert page.texts.count("not well formed") == 4
     assert page.texts.count("necessarily true") == 3
-    assert Page(page_html(made, layout=True)).texts.count("${given_4}") == 1
+    assert Page(page_html(audit_questions, layout=True)).texts.count("${given_4}") == 1
     name = tmp_path / ("b.json" if platform == "label_studio" else "b.csv")
-    files = batch_files(name, made)
+    files = batch_files(name, audit_questions)
     assert files[name].count("necessarily true") == 3
     if platform == "label_studio":
         view = ET.fromstring(files[tmp_path / "b.xml"])
@@ -140,7 +140,7 @@ def test_a_browser_renders_the_page(tmp_path):
         "(document.querySelector('dl').offsetHeight > 50);</script></body>"
     )
     page.write_text(page.read_text(encoding="utf-8").replace("</body>", script), encoding="utf-8")
-    shown = subprocess.run(
+    rendered = subprocess.run(
         [
             browser,
             *QUIET.split(),
@@ -153,5 +153,5 @@ def test_a_browser_renders_the_page(tmp_path):
         timeout=60,
         check=True,
     ).stdout
-    assert 'data-answers="label_1,0 label_2,0 label_3,0 label_4,0 true true"' in shown
-    assert Page(shown).radios == RADIOS
+    assert 'data-answers="label_1,0 label_2,0 label_3,0 label_4,0 true true"' in rendered
+    assert Page(rendered).radios == RADIOS

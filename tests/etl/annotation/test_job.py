@@ -33,7 +33,7 @@ NOUNS = ("dog", "key", "moon", "clock", "parrot", "knife", "baker", "engine", "r
 ADJECTIVES = ("old", "false", "blue", "dead", "former", "sharp")
 
 
-def items(edition="clean", chosen=True):
+def items(edition="clean", is_chosen=True):
     rows = []
     for noun in NOUNS:
         for place, adjective in enumerate(ADJECTIVES):
@@ -47,7 +47,7 @@ def items(edition="clean", chosen=True):
                     "adjective": adjective,
                     "nonsubsective": adjective in ("false", "former"),
                     "variant": 0,
-                    "chosen": chosen,
+                    "chosen": is_chosen,
                     "sentence": sentence,
                     "modified_sentence": f"The {adjective} {noun} moves {place}.",
                     "edition": edition,
@@ -74,33 +74,33 @@ class House:
         self.key = f"key={folder / 'key'}"
         build(self.lake, items())
 
-    def export(self, name, *given, format="mturk"):
+    def export(self, name, *options, format="mturk"):
         path = self.folder / f"{name}.{'json' if format == 'label_studio' else 'csv'}"
-        own = [f"batch={path}", f"format={format}", f"lake={self.lake}", *given]
-        export_batch(conf.load(ExportSettings, own))
+        arguments = [f"batch={path}", f"format={format}", f"lake={self.lake}", *options]
+        export_batch(conf.load(ExportSettings, arguments))
         return path
 
-    def simulate(self, batch, *given):
+    def simulate(self, batch, *options):
         out = batch.with_name(f"answers_{batch.name}")
-        own = [f"batch={batch}", f"out={out}", f"lake={self.lake}", *given]
-        simulate_answers(conf.load(SimulateSettings, own))
+        arguments = [f"batch={batch}", f"out={out}", f"lake={self.lake}", *options]
+        simulate_answers(conf.load(SimulateSettings, arguments))
         return out
 
-    def take(self, path, *given):
-        own = [f"batch={path}", f"lake={self.lake}", self.key, *given]
-        import_answers(conf.load(ImportSettings, own))
+    def take(self, path, *options):
+        arguments = [f"batch={path}", f"lake={self.lake}", self.key, *options]
+        import_answers(conf.load(ImportSettings, arguments))
 
-    def finish(self, *given):
+    def finish(self, *options):
         report = self.folder / "report.json"
-        own = [f"lake={self.lake}", f"report={report}", "models=[]", "samples=50", *given]
-        finish(conf.load(FinishSettings, own))
+        arguments = [f"lake={self.lake}", f"report={report}", "models=[]", "samples=50", *options]
+        finish(conf.load(FinishSettings, arguments))
         return json.loads(report.read_text(encoding="utf-8"))
 
     def rows(self, name):
         return arrow.read(self.lake, name).to_pylist()
 
-    def annotate(self, name, *given, people=(), format="mturk"):
-        path = self.export(name, *given, format=format)
+    def annotate(self, name, *options, people=(), format="mturk"):
+        path = self.export(name, *options, format=format)
         answers = self.simulate(path, *people)
         self.take(answers)
         return answers
@@ -152,33 +152,33 @@ def test_every_round_by_the_same_export_and_import(house):
     two = ["careful=2", "noisy=0", "answers=2"]
     house.annotate("expert", "round=expert", "items=20", people=two, format="csv")
     one = ["careful=1", "noisy=0", "answers=1"]
-    shown = max(1, len(val) // 2)
-    house.annotate("h1", "round=human", f"items={shown}", people=one, format="csv")
-    blind = ["round=human", "condition=no_context", f"items={len(val) - shown}"]
-    house.annotate("h2", *blind, people=one, format="csv")
+    with_context = max(1, len(val) // 2)
+    house.annotate("h1", "round=human", f"items={with_context}", people=one, format="csv")
+    no_context = ["round=human", "condition=no_context", f"items={len(val) - with_context}"]
+    house.annotate("h2", *no_context, people=one, format="csv")
     house.annotate("audit", "round=audit", people=one, format="label_studio")
-    asked: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    batch_rows: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in house.rows("adept_batches"):
         if row["kind"] == "item":
-            asked.setdefault((row["round"], row["condition"]), []).append(row)
-    assert len(asked["expert", "context"]) == 20
-    people = [{row["item_id"] for row in asked["human", c]} for c in ("context", "no_context")]
+            batch_rows.setdefault((row["round"], row["condition"]), []).append(row)
+    assert len(batch_rows["expert", "context"]) == 20
+    people = [{row["item_id"] for row in batch_rows["human", c]} for c in ("context", "no_context")]
     assert people[0] | people[1] == val and not people[0] & people[1]
-    for row in asked["human", "no_context"]:
-        own = dataset[row["item_id"]]
-        assert row["sentence1"] == own["noun"]
-        assert row["sentence2"] == f"{own['modifier']} {own['noun']}"
-    audited = {row["item_id"]: row["expected"] for row in asked["audit", "context"]}
+    for row in batch_rows["human", "no_context"]:
+        labelled = dataset[row["item_id"]]
+        assert row["sentence1"] == labelled["noun"]
+        assert row["sentence2"] == f"{labelled['modifier']} {labelled['noun']}"
+    audited = {row["item_id"]: row["expected"] for row in batch_rows["audit", "context"]}
     assert audited == {row["item_id"]: row["label"] for row in ends}
-    before = house.rows("adept")
+    old_rows = house.rows("adept")
     report = house.finish()
-    assert house.rows("adept") == before
+    assert house.rows("adept") == old_rows
     (pair,) = report["experts"]["pairs"]
     assert pair["items"] == 20 and 0.3 < pair["kappa"] <= 1
     assert len(report["experts"]["kappa with labels"]) == 2
     assert report["human"].keys() == {"context", "no_context"}
-    assert report["human"]["context"]["answers"] == shown
-    shares = [own["share"] for own in report["audit"]["impossible"].values()]
+    assert report["human"]["context"]["answers"] == with_context
+    shares = [labelled["share"] for labelled in report["audit"]["impossible"].values()]
     assert sum(shares) == pytest.approx(1)
     with pytest.raises(UserError, match="0 items fit and are left"):
         house.export("audit2", "round=audit")
@@ -197,8 +197,8 @@ def test_readings_of_the_rules_and_models_are_compared(house):
         <= readings["gold", "answers"]["annotators excluded"]
     )
     assert report["models"]["dawid_skene"]["answers that count"]["same label"] > 0.7
-    kept, everything = (report["agreement"][k] for k in ("answers that count", "all answers"))
-    assert kept["alpha ordinal"]["value"] > everything["alpha ordinal"]["value"]
+    counted, all_answers = (report["agreement"][k] for k in ("answers that count", "all answers"))
+    assert counted["alpha ordinal"]["value"] > all_answers["alpha ordinal"]["value"]
 
 
 def test_one_answer_an_item_has_no_agreement(house):
@@ -225,13 +225,13 @@ def test_what_lacks_answers_is_asked_again(house):
 
 def test_a_batch_is_written_once_and_again_on_request(house):
     path = house.export("main", "gold=0", "items=20")
-    asked = house.rows("adept_batches")
+    batch_rows = house.rows("adept_batches")
     text = path.read_text(encoding="utf-8")
     with pytest.raises(UserError, match=r"'main' was exported already \(round main, .*again=true"):
         house.export("main", "gold=0")
     path.unlink()
     house.export("main", "again=true")
-    assert path.read_text(encoding="utf-8") == text and house.rows("adept_batches") == asked
+    assert path.read_text(encoding="utf-8") == text and house.rows("adept_batches") == batch_rows
     with pytest.raises(UserError, match="no batch 'other'"):
         house.export("other", "again=true")
     (house.folder / "next.csv").write_text("mine")
@@ -247,8 +247,8 @@ def test_a_batch_is_written_once_and_again_on_request(house):
 def test_the_same_seed_the_same_batch(tmp_path):
     texts = []
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        own = House(tmp_path / name)
-        texts.append(own.export("main", "gold=0", "items=20", f"seed={seed}").read_text())
+        seeded = House(tmp_path / name)
+        texts.append(seeded.export("main", "gold=0", "items=20", f"seed={seed}").read_text())
     assert texts[0] == texts[1] != texts[2]
 
 
@@ -261,12 +261,12 @@ def test_other_items_than_those_that_were_asked(house):
     # An edition that shares items shares their answers.
     build(house.lake, [row for row in items("mine") if row["noun"] == "key"])
     house.finish("edition=mine")
-    own = [row for row in house.rows("adept") if row["edition"] == "mine"]
-    assert own and {row["noun"] for row in own} == {"key"}
+    my_rows = [row for row in house.rows("adept") if row["edition"] == "mine"]
+    assert my_rows and {row["noun"] for row in my_rows} == {"key"}
 
 
 def test_only_chosen_variants_are_asked(house):
-    build(house.lake, items("other", chosen=False))
+    build(house.lake, items("other", is_chosen=False))
     with pytest.raises(UserError, match="edition=other: 0 items fit and are left of 0"):
         house.export("main", "gold=0", "edition=other")
     with pytest.raises(UserError, match=r"round=pilot .*: 60 items fit .*; expected 61"):
@@ -283,19 +283,19 @@ def test_items_of_a_file_in_its_order(house):
     path.write_text("\n".join(["item_id\tedition\tentropy", *lines, lines[3]]) + "\n")
     house.export("pilot", "round=pilot", "items=2", "attention=0", f"ids={path}")
 
-    def asked() -> set[str]:
+    def batch_items() -> set[str]:
         return {r["item_id"] for r in house.rows("adept_batches") if r["kind"] == "item"}
 
-    assert asked() == {row["item_id"] for row in rows[39:41]}
+    assert batch_items() == {row["item_id"] for row in rows[39:41]}
     # Those that were asked are not asked again.
     house.export("main", "gold=0", "attention=0", f"ids={path}")
-    assert asked() == {row["item_id"] for row in rows[11:41]}
+    assert batch_items() == {row["item_id"] for row in rows[11:41]}
     with pytest.raises(UserError, match="0 items fit and are left of 30"):
         house.export("again", "gold=0", f"ids={path}")
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (None, "no such file"),
         ("", "line 1 has no column item_id, it has nothing"),
@@ -304,11 +304,11 @@ def test_items_of_a_file_in_its_order(house):
         ("item_id,edition\na,other\n", "no item of edition=clean"),
     ],
 )
-def test_files_of_items_that_are_none(house, text, said):
+def test_files_of_items_that_are_none(house, text, message):
     path = house.folder / "ids.csv"
     if text is not None:
         path.write_text(text)
-    with pytest.raises(UserError, match=rf"ids={path}: {said}"):
+    with pytest.raises(UserError, match=rf"ids={path}: {message}"):
         house.export("main", "gold=0", f"ids={path}")
 
 
@@ -386,7 +386,7 @@ def test_rules_that_leave_nothing(house):
 
 
 @pytest.mark.parametrize(
-    ("cls", "given", "message"),
+    ("cls", "arguments", "message"),
     [
         (ExportSettings, ["batch=b.txt"], "expected a name in .csv"),
         (ExportSettings, ["batch=b.csv", "items=0"], "items=0: expected 1 or more"),
@@ -402,9 +402,9 @@ def test_rules_that_leave_nothing(house):
         (SimulateSettings, ["batch=b.csv", "out=o.csv", "noisy=-1"], "noisy=-1: expected 0"),
     ],
 )
-def test_mistakes_of_the_user(cls, given, message):
+def test_mistakes_of_the_user(cls, arguments, message):
     with pytest.raises(UserError, match=message):
-        conf.load(cls, given)
+        conf.load(cls, arguments)
 
 
 def test_verbs(capsys):

@@ -48,8 +48,8 @@ def test_labels_and_agreement():
     [([2, 2, 3], 2), ([1, 1], 1), ([1, 1, 3, 3], None), ([0, 1, 2], None), ([], None), ([4], None)],
 )
 def test_majority(labels, label):
-    found = majority(labels)
-    assert (found and found.label) == label
+    vote = majority(labels)
+    assert (vote and vote.label) == label
 
 
 def test_a_failed_attention_check_drops_the_answers():
@@ -104,7 +104,7 @@ def test_nobody_counts_more_than_the_limit():
     assert len(beyond_limit(answers, Rules(per_person=10))) == 6
     result = filtered(answers, Rules(per_person=10, seed=1))
     assert result.dropped["beyond_limit (answers)"][0] == 6
-    assert sum(len(own) == 3 for own in result.items.values()) == len(result.items) <= 10
+    assert sum(len(group) == 3 for group in result.items.values()) == len(result.items) <= 10
     assert beyond_limit(answers, Rules(per_person=12)) == []
     other = {a.item_id for a in beyond_limit(answers, Rules(per_person=10, seed=2))}
     assert other != {a.item_id for a in beyond_limit(answers, Rules(per_person=10, seed=1))}
@@ -137,8 +137,8 @@ def test_order_does_not_matter_and_everything_is_accounted_for(answers, gold_of,
     result = filtered(answers, rules)
     assert filtered(random.Random(0).sample(answers, len(answers)), rules) == result
     out = {who for group in result.excluded.values() for who in group}
-    assert not {a.annotator for own in result.items.values() for a in own} & out
-    assert all(len(own) >= 3 for own in result.items.values())
+    assert not {a.annotator for item_answers in result.items.values() for a in item_answers} & out
+    assert all(len(item_answers) >= 3 for item_answers in result.items.values())
     lost = result.dropped.get("no_agreement (items)", (0, ""))[0]
     assert len(result.labels) + lost == len(result.items)
     if drop == "instances":

@@ -16,16 +16,20 @@ SEED = 4
 
 def campaign(answers=3, careful=9, noisy=3, spammers=8, items=300):
     """A main round: items, gold and attention checks, as many answers each."""
-    shown = [ShownItem(f"i{at:04d}", "A dog barks.", "An old dog barks.") for at in range(items)]
+    unlabelled = [
+        ShownItem(f"i{at:04d}", "A dog barks.", "An old dog barks.") for at in range(items)
+    ]
     gold = [ShownItem(f"g{at}", "s", "t", true_label(SEED, f"g{at}")) for at in range(20)]
-    own = Batch("b", "main", "mturk", "clean", gold=0.5, attention=0.5, seed=SEED)
-    pages = [list(page) for _, page in groupby(compose(own, shown, gold), key=lambda q: q.page)]
+    batch = Batch("b", "main", "mturk", "clean", gold=0.5, attention=0.5, seed=SEED)
+    pages = [
+        list(page) for _, page in groupby(compose(batch, unlabelled, gold), key=lambda q: q.page)
+    ]
     people = annotators(careful, noisy, spammers)
-    taken = simulated(pages, people, answers, SEED)
+    labels_of_page = simulated(pages, people, answers, SEED)
     return [
         Answer(q.item_id, p.name, label, q.expected, q.kind, "main", "context", "b", q.page)
         for page in pages
-        for p, labels in taken[page[0].page]
+        for p, labels in labels_of_page[page[0].page]
         for q, label in zip(page, labels, strict=True)
     ]
 
@@ -35,12 +39,12 @@ def right(labels):
 
 
 def raw(answers):
-    given: dict[str, list[int]] = {}
+    labels_by_item: dict[str, list[int]] = {}
     for answer in answers:
         if answer.kind == "item":
-            given.setdefault(answer.item_id, []).append(answer.label)
-    found = {item: majority(labels) for item, labels in given.items()}
-    return {item: own.label for item, own in found.items() if own}
+            labels_by_item.setdefault(answer.item_id, []).append(answer.label)
+    majorities = {item: majority(labels) for item, labels in labels_by_item.items()}
+    return {item: vote.label for item, vote in majorities.items() if vote}
 
 
 def test_spammers_are_dropped_and_labels_recovered():
@@ -49,11 +53,11 @@ def test_spammers_are_dropped_and_labels_recovered():
     out = {who for group in result.excluded.values() for who in group}
     assert out >= {f"spammer{at}" for at in range(8)}
     assert sum(who.startswith("careful") for who in out) <= 1
-    kept = {item: own.label for item, own in result.labels.items()}
+    by_rules = {item: result_label.label for item, result_label in result.labels.items()}
     vote = raw(answers)
     # More items are right, though fewer have a label, than by a majority of everybody.
-    assert right(kept) > right(vote) and len(kept) < len(vote)
-    assert right(kept) / len(kept) > 0.97 > right(vote) / len(vote)
+    assert right(by_rules) > right(vote) and len(by_rules) < len(vote)
+    assert right(by_rules) / len(by_rules) > 0.97 > right(vote) / len(vote)
 
 
 def test_models_recover_more_than_a_majority():

@@ -50,10 +50,10 @@ def test_findings():
 
 
 def test_rows_are_compared_cell_by_cell():
-    own = pa.table(
+    rows = pa.table(
         {"part": ["train", "test"], "label": [1, 0], "a": ["x y", "x"], "b": ["z", "y z"]}
     )
-    (fold,) = check(own, ["a"], label="label", identity=["a", "b"])
+    (fold,) = check(rows, ["a"], label="label", identity=["a", "b"])
     assert fold.name == "-" and fold.shared["train", "test", "rows"] == 0
 
 
@@ -67,26 +67,26 @@ def test_what_cannot_be_checked():
 
 
 def write(path, lines: str, part: str):
-    own = [line.split()[2:] for line in lines.strip().splitlines() if line.split()[1] == part]
-    content = "\n".join("\t".join(line) for line in [NAMES[2:], *own]) + "\n"
+    cells = [line.split()[2:] for line in lines.strip().splitlines() if line.split()[1] == part]
+    content = "\n".join("\t".join(line) for line in [NAMES[2:], *cells]) + "\n"
     data = content.encode()
     path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
     return str(path)
 
 
 def test_files(tmp_path, capsys):
-    given = {
+    files = {
         part: write(tmp_path / f"{part}.tsv{end}", ROWS[:-1], part)
         for part, end in (("train", ""), ("test", ".gz"))
     }
-    run(conf.load(Settings, [*(f"{part}={path}" for part, path in given.items())]))
+    run(conf.load(Settings, [*(f"{part}={path}" for part, path in files.items())]))
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert lines[1][:8] == ["-", "train", "3", "0:", "1,", "1:", "2", "1"]
     assert ["-", "train", "and", "test", "noun", "1", "shared"] in lines
     other = tmp_path / "other.tsv"
     other.write_text("label\tnoun\n1\tdog\n", encoding="utf-8")
     with pytest.raises(UserError, match="the files have different columns"):
-        run(conf.load(Settings, [f"train={given['train']}", f"test={other}"]))
+        run(conf.load(Settings, [f"train={files['train']}", f"test={other}"]))
 
 
 def test_files_that_are_not_rows(tmp_path):
@@ -116,36 +116,36 @@ def test_tables(tmp_path, capsys):
         {"scheme": "strict", "fold": "1", "part": part, "item_id": f"{n}", "edition": "mine"}
         for n, part in enumerate(("train", "train", "test"))
     ]
-    for name, own in (("plane_items", items), ("plane_splits", parts)):
-        arrow.append(root, name, pa.Table.from_pylist(own, table(name).schema), job="test")
-    given = ["items=plane_items", "splits=plane_splits", "edition=mine", f"lake={root}"]
-    run(conf.load(Settings, [*given, "scheme=strict"]))
+    for name, rows in (("plane_items", items), ("plane_splits", parts)):
+        arrow.append(root, name, pa.Table.from_pylist(rows, table(name).schema), job="test")
+    arguments = ["items=plane_items", "splits=plane_splits", "edition=mine", f"lake={root}"]
+    run(conf.load(Settings, [*arguments, "scheme=strict"]))
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["1", "train", "and", "test", "adjective", "1", "shared"] in lines
     assert ["1", "train", "and", "test", "rows", "0", "disjoint"] in lines
     with pytest.raises(UserError, match="plane_splits: no scheme one_it of edition mine"):
-        run(conf.load(Settings, [*given, "scheme=one_it"]))
+        run(conf.load(Settings, [*arguments, "scheme=one_it"]))
     lost = [{**parts[0], "item_id": "9"}]
     arrow.append(
         root, "plane_splits", pa.Table.from_pylist(lost, table("plane_splits").schema), job="test"
     )
     with pytest.raises(UserError, match="plane_items: 3 of the 4 items of plane_splits"):
-        run(conf.load(Settings, [*given, "scheme=strict"]))
+        run(conf.load(Settings, [*arguments, "scheme=strict"]))
 
 
-@pytest.mark.parametrize("given", [["items=plane_items"], [], ["train=a.tsv", "edition=x"]])
-def test_mistakes_of_the_user(given):
+@pytest.mark.parametrize("arguments", [["items=plane_items"], [], ["train=a.tsv", "edition=x"]])
+def test_mistakes_of_the_user(arguments):
     with pytest.raises(UserError, match=r"expected .*items="):
-        conf.load(Settings, given)
+        conf.load(Settings, arguments)
 
 
 def test_the_published_splits(shared_data):
     """The figures of the published files: what is disjoint, balanced and repeated."""
-    wanted = {
+    expected = {
         "ood": ((60_012, 215, 2065, 0), (2016, 85, 91, 0), (0, 0, 59)),
         "one_it": ((61_296, 231, 917, 5973), (2016, 73, 123, 36), (0, 0, 0)),
     }
-    for kind, (train, test, shared) in wanted.items():
+    for kind, (train, test, shared) in expected.items():
         parts = []
         for part in ("train", "test"):
             rows = read_rows(shared_data / "plane" / f"{kind}_{part}_1.tsv.gz")
@@ -153,9 +153,9 @@ def test_the_published_splits(shared_data):
         identity = ["sentence", "label"]
         (fold,) = check(pa.concat_tables(parts), WORDS, label="label", identity=identity)
         for figures, name in ((train, "train"), (test, "test")):
-            own = fold.part(name)
-            distinct = (own.distinct["adjective"], own.distinct["noun"])
-            assert (own.rows, *distinct, own.repeated) == figures
-            assert own.labels == {"0": own.rows // 2, "1": own.rows // 2}
-            assert own.told["noun"] == own.told["hypernym"] == 0.5
+            part_check = fold.part(name)
+            distinct = (part_check.distinct["adjective"], part_check.distinct["noun"])
+            assert (part_check.rows, *distinct, part_check.repeated) == figures
+            assert part_check.labels == {"0": part_check.rows // 2, "1": part_check.rows // 2}
+            assert part_check.told["noun"] == part_check.told["hypernym"] == 0.5
         assert tuple(fold.shared["train", "test", word] for word in WORDS) == shared

@@ -91,10 +91,10 @@ def test_functions_in_processes_and_in_place_give_the_same(spark):
             yield pa.RecordBatch.from_pydict({"n": values})
 
     numbers = spark.range(0, 100, 1, 3)
-    wanted = [n * n for n in range(100)]
+    squares_below_100 = [n * n for n in range(100)]
     for compiled in (True, False):
         rows = map_arrow(numbers, squares, "n long", compiled=compiled).collect()
-        assert sorted(row["n"] for row in rows) == wanted
+        assert sorted(row["n"] for row in rows) == squares_below_100
 
 
 def test_a_failure_of_a_task_is_a_line(spark):

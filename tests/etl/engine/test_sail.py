@@ -21,8 +21,8 @@ def test_groups_are_the_same_wherever_batches_end(keys: list[int], size: int) ->
         pa.RecordBatch.from_pylist([], schema=rows.schema)
     ]
     batches = [*empty, *rows.to_batches(max_chunksize=size), *empty]
-    found = [group.column("key").to_pylist() for group in groups_of(iter(batches), "key")]
-    assert found == [list(group) for _, group in groupby(keys)]
+    keys_of_groups = [group.column("key").to_pylist() for group in groups_of(iter(batches), "key")]
+    assert keys_of_groups == [list(group) for _, group in groupby(keys)]
 
 
 def test_every_group_is_handed_over_whole(spark: SparkSession) -> None:
@@ -33,11 +33,11 @@ def test_every_group_is_handed_over_whole(spark: SparkSession) -> None:
         return pa.table([group["word"][:1], [sum(group["n"].to_pylist())]], names=["word", "n"])
 
     frame = spark.createDataFrame(rows).repartition(5)
-    found = group_arrow(frame, "word", total, "word string, n long").collect()
-    assert {row["word"]: row["n"] for row in found} == {
+    totals = group_arrow(frame, "word", total, "word string, n long").collect()
+    assert {row["word"]: row["n"] for row in totals} == {
         f"w{n}": sum(range(n, 20_000, 50)) for n in range(50)
     }
-    assert len(found) == 50
+    assert len(totals) == 50
 
 
 def test_groups_of_large_values_travel_in_files_that_go_with_the_frame(
@@ -57,8 +57,8 @@ def test_groups_of_large_values_travel_in_files_that_go_with_the_frame(
 
     frame = spark.createDataFrame(rows).repartition(5)
     grouped = group_arrow(frame, "key", total, "key int, value binary", large=True)
-    found = {row["key"]: bytes(row["value"]) for row in grouped.collect()}
-    assert found == {
+    value_by_key = {row["key"]: bytes(row["value"]) for row in grouped.collect()}
+    assert value_by_key == {
         key: b"".join(sorted(v for k, v in zip(keys, values, strict=True) if k == key))
         for key in range(7)
     }

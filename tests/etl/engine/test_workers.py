@@ -29,8 +29,8 @@ def pool() -> Iterator[Pool]:
 
 def run(pool: Pool, function, *batches: pa.RecordBatch) -> list[dict[str, list[int]]]:
     name = f"{id(function)}-{time.monotonic()}"
-    found = pool.run(name, cloudpickle.dumps(function), iter(batches))
-    return [out.to_pydict() for out in found]
+    results = pool.run(name, cloudpickle.dumps(function), iter(batches))
+    return [out.to_pydict() for out in results]
 
 
 def doubled(batches):
@@ -60,35 +60,35 @@ def test_batches_go_in_and_out_one_by_one(pool):
 
 
 def test_input_is_taken_only_as_it_is_asked_for(pool):
-    taken = []
+    numbers_read = []
 
     def batches():
         for number in range(5):
-            taken.append(number)
+            numbers_read.append(number)
             yield batch(number)
 
     def first(batches):
         yield next(batches)
 
-    found = list(pool.run("first", cloudpickle.dumps(first), batches()))
-    assert [out.to_pydict() for out in found] == [{"n": [0]}]
-    assert taken == [0]
+    results = list(pool.run("first", cloudpickle.dumps(first), batches()))
+    assert [out.to_pydict() for out in results] == [{"n": [0]}]
+    assert numbers_read == [0]
 
 
 def test_functions_run_in_as_many_other_processes_as_the_pool_has(pool):
-    found: list[int] = []
+    process_ids: list[int] = []
 
     def task():
-        found.extend(row["n"][0] for row in run(pool, process_of, batch(1)))
+        process_ids.extend(row["n"][0] for row in run(pool, process_of, batch(1)))
 
     threads = [threading.Thread(target=task) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(found) == 8
-    assert os.getpid() not in found
-    assert len(set(found)) <= 2
+    assert len(process_ids) == 8
+    assert os.getpid() not in process_ids
+    assert len(set(process_ids)) <= 2
 
 
 def test_a_task_may_wait_for_another_one_of_the_same_worker():
@@ -138,14 +138,14 @@ def test_workers_end_with_the_pool_and_a_closed_pool_starts_new_ones():
 
 
 def test_progress_of_workers_is_counted_here(pool):
-    def tells(batches):
+    def advancing(batches):
         for one in batches:
             progress.advance(one.num_rows)
             yield one
 
-    before = progress.bytes_read()
-    run(pool, tells, batch(1, 2, 3), batch(4))
-    assert progress.bytes_read() - before == 4
+    old_progress = progress.bytes_read()
+    run(pool, advancing, batch(1, 2, 3), batch(4))
+    assert progress.bytes_read() - old_progress == 4
 
 
 def test_a_local_function_is_pickled_as_a_name():
@@ -162,20 +162,20 @@ def test_a_local_function_is_pickled_as_a_name():
 
 def test_progress_of_a_task_that_another_one_overtook_is_counted():
     pool = Pool(1)
-    before = progress.bytes_read()
+    old_progress = progress.bytes_read()
 
-    def tells(batches):
+    def advancing(batches):
         for one in batches:
             progress.advance(one.num_rows)
             yield one
 
     def batches():
         yield batch(1)
-        run(pool, tells, batch(1, 2))  # begins and ends in the same worker meanwhile
+        run(pool, advancing, batch(1, 2))  # begins and ends in the same worker meanwhile
         yield batch(1, 2, 3)
 
     try:
-        assert len(list(pool.run("slow", cloudpickle.dumps(tells), batches()))) == 2
-        assert progress.bytes_read() - before == 6
+        assert len(list(pool.run("slow", cloudpickle.dumps(advancing), batches()))) == 2
+        assert progress.bytes_read() - old_progress == 6
     finally:
         pool.close()

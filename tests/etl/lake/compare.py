@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-_SHOWN = 10
+_MAX_ROWS = 10
 
 
 def rows_of(data: Any) -> tuple[tuple[str, ...], Counter[str]]:
@@ -26,12 +26,12 @@ def assert_same_rows(actual: Any, expected: Any) -> None:
 
     The message shows the rows that only one of them has.
     """
-    names, got = rows_of(actual)
-    wanted_names, wanted = rows_of(expected)
-    assert names == wanted_names, f"columns {names}, expected {wanted_names}"
-    missing, extra = wanted - got, got - wanted
+    names, actual_rows = rows_of(actual)
+    expected_names, expected_rows = rows_of(expected)
+    assert names == expected_names, f"columns {names}, expected {expected_names}"
+    missing, extra = expected_rows - actual_rows, actual_rows - expected_rows
     if missing or extra:
         lines = [f"{sum(missing.values())} rows missing, {sum(extra.values())} not expected"]
-        lines += [f"  missing  x{n}  {row}" for row, n in sorted(missing.items())[:_SHOWN]]
-        lines += [f"  extra    x{n}  {row}" for row, n in sorted(extra.items())[:_SHOWN]]
+        lines += [f"  missing  x{n}  {row}" for row, n in sorted(missing.items())[:_MAX_ROWS]]
+        lines += [f"  extra    x{n}  {row}" for row, n in sorted(extra.items())[:_MAX_ROWS]]
         raise AssertionError("\n".join(lines))

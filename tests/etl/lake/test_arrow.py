@@ -73,7 +73,7 @@ def test_replace_leaves_other_partitions_alone(root):
 
 
 @pytest.mark.parametrize(
-    ("where", "found"),
+    ("where", "item_ids"),
     [
         ([("extrapolated", "=", True)], ["a"]),
         ([("alpha", ">", 1.5)], ["b"]),
@@ -88,7 +88,7 @@ def test_replace_leaves_other_partitions_alone(root):
         (pc.field("test") != "negation", ["a", "b"]),
     ],
 )
-def test_filters_on_columns_of_every_type(root, where, found):
+def test_filters_on_columns_of_every_type(root, where, item_ids):
     """Truth values and numbers have no bounds in the log; other columns have some, and nulls."""
     schema = TABLES["asp_degree"].schema
     none: dict[str, object] = dict.fromkeys(schema.names) | {"edition": "mine", "test": "ordering"}
@@ -99,8 +99,8 @@ def test_filters_on_columns_of_every_type(root, where, found):
     ]
     table = pa.Table.from_pylist([none | row for row in rows], schema)
     arrow.append(root, "asp_degree", table, job="test")
-    got = arrow.read(root, "asp_degree", where=where, columns=["item_id"])
-    assert sorted(got.column("item_id").to_pylist()) == found
+    filtered = arrow.read(root, "asp_degree", where=where, columns=["item_id"])
+    assert sorted(filtered.column("item_id").to_pylist()) == item_ids
 
 
 def test_a_filter_skips_files_by_their_statistics(root):
@@ -163,9 +163,9 @@ def test_query(root):
 
 def test_odd_partition_values_and_nulls(root):
     corpora = ["a/b", "100%", "a b", "k=v", "ü", "o'brien", "_", "..", '"[*]', "~+&#", " ", None]
-    given = pairs(*[(corpus, None, "", place) for place, corpus in enumerate(corpora)])
-    arrow.append(root, "amod_pairs", given, job="test")
-    assert_same_rows(arrow.read(root, "amod_pairs"), given)
+    odd_rows = pairs(*[(corpus, None, "", place) for place, corpus in enumerate(corpora)])
+    arrow.append(root, "amod_pairs", odd_rows, job="test")
+    assert_same_rows(arrow.read(root, "amod_pairs"), odd_rows)
     for place, corpus in enumerate(corpora[:-1]):
         got = arrow.read(root, "amod_pairs", where=[("corpus", "=", corpus)])
         assert got.column("count").to_pylist() == [place]
@@ -192,7 +192,7 @@ def test_every_kind_of_column(root, monkeypatch):
     )
     monkeypatch.setitem(tables.TABLES, "kinds", declared)
     moment = datetime.datetime(2024, 2, 29, 23, 59, 59, 123456, tzinfo=datetime.UTC)
-    given = rows(
+    kinds = rows(
         "kinds",
         [
             (1, moment, [1.0, None], [{"adjective": "red"}], b"\x00\xff"),
@@ -200,11 +200,11 @@ def test_every_kind_of_column(root, monkeypatch):
             (None, moment, [], [], b""),
         ],
     )
-    arrow.append(root, "kinds", given, job="test")
-    assert_same_rows(arrow.read(root, "kinds"), given)
+    arrow.append(root, "kinds", kinds, job="test")
+    assert_same_rows(arrow.read(root, "kinds"), kinds)
     assert arrow.read(root, "kinds", where=[("when", "=", moment)]).num_rows == 2
     assert arrow.read(root, "kinds", where=[("depth", "=", -2)]).num_rows == 1
-    large = given.cast(given.schema.set(4, pa.field("digest", pa.large_binary())))
+    large = kinds.cast(kinds.schema.set(4, pa.field("digest", pa.large_binary())))
     arrow.append(root, "kinds", large, job="test")
 
 
@@ -279,11 +279,11 @@ def test_a_table_of_another_writer_with_escaped_folders(root):
     actions = [json.loads(line) for line in log_file.read_text().splitlines()]
     for action in actions:
         if "add" in action:
-            there = folder / action["add"]["path"]
-            moved = folder / "corpus=a b%25%2F" / there.name
+            data_file = folder / action["add"]["path"]
+            moved = folder / "corpus=a b%25%2F" / data_file.name
             moved.parent.mkdir()
-            shutil.move(there, moved)
-            action["add"]["path"] = f"corpus=a%20b%2525%252F/{there.name}"
+            shutil.move(data_file, moved)
+            action["add"]["path"] = f"corpus=a%20b%2525%252F/{data_file.name}"
     log_file.write_text("\n".join(json.dumps(action) for action in actions))
     assert_same_rows(arrow.read(root, "amod_pairs"), pairs(("a b%/", "x", "y", 1)))
     assert arrow.files(root, "amod_pairs")[0].path == "corpus=a b%25%2F/part-0.parquet"

@@ -32,7 +32,7 @@ def rows(batches):
             )
 
 
-def wanted(numbers):
+def expected_rows(numbers):
     return pa.Table.from_pylist(
         [
             {"corpus": corpus, "adjective": f"a{n % 3}", "noun": f"n{n}", "count": n}
@@ -47,13 +47,13 @@ def wanted(numbers):
 def test_tasks_write_what_they_make(lake, spark, parts):
     commit = lake.append("amod_pairs", Blocks(spark.range(0, 50, 1, parts), rows), job="test")
     assert commit.rows == 100
-    assert_same_rows(arrow.read(lake.root, "amod_pairs"), wanted(range(50)))
-    assert_same_rows(lake.read("amod_pairs").toArrow(), wanted(range(50)))
+    assert_same_rows(arrow.read(lake.root, "amod_pairs"), expected_rows(range(50)))
+    assert_same_rows(lake.read("amod_pairs").toArrow(), expected_rows(range(50)))
 
 
 def test_an_engine_that_writes_frames_gets_the_same_rows(spark):
     frame = frame_of(Blocks(spark.range(0, 50, 1, 3), rows), TABLES["amod_pairs"])
-    assert_same_rows(frame.toArrow(), wanted(range(50)))
+    assert_same_rows(frame.toArrow(), expected_rows(range(50)))
 
 
 def test_a_partition_is_replaced(lake, spark):
@@ -64,8 +64,8 @@ def test_a_partition_is_replaced(lake, spark):
 
     lake.append("amod_pairs", Blocks(spark.range(9), rows), job="test")
     lake.replace("amod_pairs", Blocks(spark.range(3), one), {"corpus": "de"}, job="test")
-    found = arrow.read(lake.root, "amod_pairs", where=[("corpus", "=", "de")])
-    assert sorted(found["count"].to_pylist()) == [0, 1, 2]
+    german = arrow.read(lake.root, "amod_pairs", where=[("corpus", "=", "de")])
+    assert sorted(german["count"].to_pylist()) == [0, 1, 2]
     assert arrow.read(lake.root, "amod_pairs").num_rows == 12
 
 
@@ -100,9 +100,9 @@ def test_a_slice_keeps_the_words_that_occur_in_it_in_their_order():
     words = pa.array(["a", "b", "c", "d"])
     coded = pa.DictionaryArray.from_arrays(pa.array([0, 3, 1, 1, 2], pa.int32()), words)
     rows = pa.table({"word": coded, "count": [1, 2, 3, 4, 5]}).slice(1, 3)
-    found = blocks.needed_words(rows)
-    assert found["word"].chunk(0).dictionary.to_pylist() == ["b", "d"]
-    assert found.to_pylist() == rows.to_pylist()
+    sliced = blocks.needed_words(rows)
+    assert sliced["word"].chunk(0).dictionary.to_pylist() == ["b", "d"]
+    assert sliced.to_pylist() == rows.to_pylist()
 
 
 def test_what_a_failed_attempt_wrote_is_not_in_the_table(plain_lake, spark, monkeypatch):
@@ -110,15 +110,15 @@ def test_what_a_failed_attempt_wrote_is_not_in_the_table(plain_lake, spark, monk
     collect = staging.collect
 
     def with_a_stray_file(filesystem, declared, staged):
-        (some, *_) = staged.paths
-        folder = some.rpartition("/")[0]
+        (file_path, *_) = staged.paths
+        folder = file_path.rpartition("/")[0]
         with filesystem.open_output_stream(f"{folder}/part-of-another-attempt.parquet") as stream:
             pq.write_table(pa.table({"adjective": ["x"], "noun": ["y"], "count": [1]}), stream)
         return collect(filesystem, declared, staged)
 
     monkeypatch.setattr(staging, "collect", with_a_stray_file)
     plain_lake.append("amod_pairs", Blocks(spark.range(5), rows), job="test")
-    assert_same_rows(arrow.read(plain_lake.root, "amod_pairs"), wanted(range(5)))
+    assert_same_rows(arrow.read(plain_lake.root, "amod_pairs"), expected_rows(range(5)))
     assert not list(Path(plain_lake.root).rglob("part-of-another-attempt.parquet"))
 
 

@@ -30,7 +30,7 @@ def files(tmp_path: Path) -> SortedFiles:
 
 @pytest.mark.parametrize("noun", [*sorted(set(NOUNS)), "aaa", "bat", "zoo", ""])
 def test_rows_of_a_word(files: SortedFiles, noun: str) -> None:
-    expected = [place for place, own in enumerate(NOUNS) if own == noun]
+    expected = [place for place, row_noun in enumerate(NOUNS) if row_noun == noun]
     assert files.rows("f.parquet", noun, ["count"]).column("count").to_pylist() == expected
 
 
@@ -50,5 +50,5 @@ def test_only_groups_that_may_have_the_word_are_read(
 
 
 def test_different_words_with_their_counts(files: SortedFiles) -> None:
-    found = [words.to_pylist() for words, _ in files.words("f.parquet", "noun_count")]
-    assert found == [["ash"], ["bee"], ["bee", "cat"], ["été"]]
+    word_lists = [words.to_pylist() for words, _ in files.words("f.parquet", "noun_count")]
+    assert word_lists == [["ash"], ["bee"], ["bee", "cat"], ["été"]]

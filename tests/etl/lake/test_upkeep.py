@@ -70,8 +70,8 @@ def stored(root, table="amod_pairs"):
 
 
 def test_compaction_keeps_rows_partitions_order_and_transactions(root, small):
-    done = upkeep.compact(root, DECLARED)
-    assert (done.merged, done.into) == (8, 2)
+    compacted = upkeep.compact(root, DECLARED)
+    assert (compacted.merged, compacted.into) == (8, 2)
     assert_same_rows(arrow.read(root, "amod_pairs"), small)
     files = arrow.files(root, "amod_pairs")
     assert sorted(dict(file.partition)["corpus"] for file in files) == ["d e%/ü", "uk"]
@@ -89,8 +89,8 @@ def test_compaction_keeps_rows_partitions_order_and_transactions(root, small):
         "compact",
     )
     # Filters by the statistics of the log work on what was merged.
-    found = arrow.read(root, "amod_pairs", where=[("noun", "=", "n5")])
-    assert found.num_rows == 1
+    filtered = arrow.read(root, "amod_pairs", where=[("noun", "=", "n5")])
+    assert filtered.num_rows == 1
 
 
 def test_what_is_compact_is_left_alone(root, small):
@@ -101,10 +101,10 @@ def test_what_is_compact_is_left_alone(root, small):
 
 
 def test_a_dry_run_changes_nothing(root, small):
-    before = sorted(Path(root).rglob("*"))
+    old_files = sorted(Path(root).rglob("*"))
     assert upkeep.compact(root, DECLARED, dry_run=True) == upkeep.Compacted(8, 2)
     assert upkeep.vacuum(root, DECLARED, NOW, dry_run=True).files == 0
-    assert sorted(Path(root).rglob("*")) == before
+    assert sorted(Path(root).rglob("*")) == old_files
 
 
 def test_large_files_and_groups_are_bounded(root, small, monkeypatch):
@@ -136,8 +136,8 @@ def test_a_replacement_planned_before_a_compaction_lands(root, small):
     arrow.replace(
         root, "amod_pairs", pairs(("new", "row", 1)), {"corpus": "uk"}, job="t", base=base
     )
-    found = arrow.read(root, "amod_pairs", where=[("corpus", "=", "uk")])
-    assert found["adjective"].to_pylist() == ["new"]
+    uk_rows = arrow.read(root, "amod_pairs", where=[("corpus", "=", "uk")])
+    assert uk_rows["adjective"].to_pylist() == ["new"]
 
 
 def meanwhile(monkeypatch, act):
@@ -161,14 +161,14 @@ def test_a_compaction_loses_against_no_append(root, small, monkeypatch):
 
 
 def test_a_partition_replaced_meanwhile_stays_as_its_writer_made_it(root, small, monkeypatch):
-    new = pairs(("new", "row", 1))
+    new_rows = pairs(("new", "row", 1))
     meanwhile(
         monkeypatch,
-        lambda: arrow.replace(root, "amod_pairs", new, {"corpus": "uk"}, job="other"),
+        lambda: arrow.replace(root, "amod_pairs", new_rows, {"corpus": "uk"}, job="other"),
     )
     assert upkeep.compact(root, DECLARED) == upkeep.Compacted(3, 1)
-    found = arrow.read(root, "amod_pairs", where=[("corpus", "=", "uk")])
-    assert found["adjective"].to_pylist() == ["new"]
+    uk_rows = arrow.read(root, "amod_pairs", where=[("corpus", "=", "uk")])
+    assert uk_rows["adjective"].to_pylist() == ["new"]
 
 
 def test_vacuum_deletes_what_no_version_names(root, small):
@@ -176,8 +176,8 @@ def test_vacuum_deletes_what_no_version_names(root, small):
     assert len(stored(root)) == 10
     assert upkeep.vacuum(root, DECLARED, WEEK).files == 0
     assert arrow.read(root, "amod_pairs", version=7).num_rows == small.num_rows
-    done = upkeep.vacuum(root, DECLARED, NOW)
-    assert (done.files, len(stored(root))) == (8, 2)
+    vacuumed = upkeep.vacuum(root, DECLARED, NOW)
+    assert (vacuumed.files, len(stored(root))) == (8, 2)
     assert_same_rows(arrow.read(root, "amod_pairs"), small)
     assert len(arrow.history(root, "amod_pairs")) == 1
     append(root, ("x", "y", 1))
@@ -195,7 +195,7 @@ def test_versions_within_the_retention_stay_readable(root, small):
 
 
 def test_what_a_live_write_has_staged_is_left(root, small):
-    uri, seen = table_uri(root, "amod_pairs"), []
+    uri, deleted_counts = table_uri(root, "amod_pairs"), []
 
     def stage(files, write):
         folder = f"data/{write}/corpus=uk"
@@ -203,11 +203,11 @@ def test_what_a_live_write_has_staged_is_left(root, small):
         with files.open_output_stream(f"{folder}/p.parquet") as stream:
             pq.write_table(pairs(("new", "row", 1)).drop_columns(["corpus"]), stream)
         os.utime(Path(root, "amod_pairs", folder, "p.parquet"), (1, 1))
-        seen.append(upkeep.vacuum(root, DECLARED, NOW).files)
+        deleted_counts.append(upkeep.vacuum(root, DECLARED, NOW).files)
         return Staged(write, 1)
 
     publish(uri, DECLARED, stage, Change("append", "test"))
-    assert seen == [0]
+    assert deleted_counts == [0]
     assert arrow.read(root, "amod_pairs").num_rows == small.num_rows + 1
 
 
@@ -249,14 +249,14 @@ STEPS = {
 }
 
 
-@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("after_step", [False, True])
 @pytest.mark.parametrize("step", STEPS)
-def test_a_killed_compaction_is_run_again(root, small, monkeypatch, step, after):
+def test_a_killed_compaction_is_run_again(root, small, monkeypatch, step, after_step):
     module, name = STEPS[step]
     real = getattr(module, name)
 
     def dying(*arguments):
-        if after:
+        if after_step:
             real(*arguments)
         raise Killed
 
@@ -351,7 +351,7 @@ def test_files_of_another_name_are_read_by_their_path(root, small):
     assert actions.put(URI(root), version + 1, commit)
     assert not actions.put(URI(root), version + 1, commit)
     assert moved in {
-        found.path for found in log.active_files(arrow._open(root, "amod_pairs", None))
+        active.path for active in log.active_files(arrow._open(root, "amod_pairs", None))
     }
     upkeep.compact(root, DECLARED)
     assert arrow.read(root, "amod_pairs").num_rows == small.num_rows + 2

@@ -29,12 +29,12 @@ def faults(root):
 
 
 def test_a_sound_table(root):
-    found = verify(root, DECLARED)
-    assert (found.files, found.commits, found.faults, found.notes) == (3, 3, (), ())
+    report = verify(root, DECLARED)
+    assert (report.files, report.commits, report.faults, report.notes) == (3, 3, (), ())
     upkeep.compact(root, DECLARED)
-    found = verify(root, DECLARED)
-    assert (found.files, found.commits, found.faults) == (1, 4, ())
-    assert found.notes == ("3 files of earlier versions, or of none (vacuum removes them)",)
+    report = verify(root, DECLARED)
+    assert (report.files, report.commits, report.faults) == (1, 4, ())
+    assert report.notes == ("3 files of earlier versions, or of none (vacuum removes them)",)
     upkeep.vacuum(root, DECLARED, NOW)
     assert verify(root, DECLARED).faults == ()
 
@@ -49,8 +49,8 @@ def test_missing_and_changed_files(root):
     one, two, _ = stored(root)
     one.unlink()
     two.write_bytes(two.read_bytes()[:-1])
-    found = faults(root)
-    assert sorted(" ".join(fault.split()[1:3]) for fault in found) == [
+    messages = faults(root)
+    assert sorted(" ".join(fault.split()[1:3]) for fault in messages) == [
         "has " + str(two.stat().st_size),
         "is missing",
     ]

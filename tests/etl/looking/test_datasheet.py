@@ -54,15 +54,15 @@ def test_facts_with_their_sources(lake):
 
 
 def test_what_has_no_source_is_refused(lake, tmp_path):
-    own = tmp_path / "own.md"
-    own.write_text("# {{name}}\n\nThere are 16,115 rows.\n")
+    sheet = tmp_path / "own.md"
+    sheet.write_text("# {{name}}\n\nThere are 16,115 rows.\n")
     with pytest.raises(UserError, match=r"own\.md:3: a number without source: 'There are 16,115"):
-        datasheet(lake, "adept", "mine", own)
-    own.write_text("{{rows}} of 16,115 (source: table 4 of the paper); {{people}}")
+        datasheet(lake, "adept", "mine", sheet)
+    sheet.write_text("{{rows}} of 16,115 (source: table 4 of the paper); {{people}}")
     with pytest.raises(UserError, match=r"no figure people; known: name, meaning, rows, .*sources"):
-        datasheet(lake, "adept", "mine", own)
-    own.write_text("{{ rows }} of 16,115 (source: table 4 of the paper)")
-    assert datasheet(lake, "adept", "mine", own).startswith("2 [1] of 16,115")
+        datasheet(lake, "adept", "mine", sheet)
+    sheet.write_text("{{ rows }} of 16,115 (source: table 4 of the paper)")
+    assert datasheet(lake, "adept", "mine", sheet).startswith("2 [1] of 16,115")
 
 
 def test_mistakes(lake, tmp_path):

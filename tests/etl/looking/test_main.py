@@ -281,15 +281,15 @@ def test_a_reader_that_has_seen_enough(lake):
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "w") as closed:
-        done = subprocess.run(
+        show = subprocess.run(
             [sys.executable, "-m", "etl.lake", "show", "amod_pairs", f"lake={lake}"],
             stdout=closed,
             stderr=subprocess.PIPE,
             cwd=ROOT,
             check=False,
         )
-    assert done.returncode == 0
-    assert done.stderr == b""
+    assert show.returncode == 0
+    assert show.stderr == b""
 
 
 def test_columns_align_whatever_the_script():

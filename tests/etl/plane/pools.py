@@ -59,8 +59,8 @@ def zipf_pool(nouns: int, draws: int, seed: int = 0) -> Pool:
     shares = draw.permutation(1 / np.arange(1, len(LEXICON) + 1) ** 0.8)
     of_adjectives = draw.choice(len(LEXICON), draws, p=shares / shares.sum())
     met = np.unique(of_nouns * len(LEXICON) + of_adjectives)
-    there, sizes = np.unique(met // len(LEXICON), return_counts=True)
-    low = draw.zipf(1.3, nouns)[there] % 1600
+    met_nouns, sizes = np.unique(met // len(LEXICON), return_counts=True)
+    low = draw.zipf(1.3, nouns)[met_nouns] % 1600
     above = [
         f"{level}{h % top}" for h in low for level, top in (("x", 1600), ("y", 400), ("z", 40))
     ]
@@ -68,14 +68,14 @@ def zipf_pool(nouns: int, draws: int, seed: int = 0) -> Pool:
     def lists(starts: np.ndarray, values: pa.Array) -> pa.Array:
         return pa.ListArray.from_arrays(pa.array(starts, pa.int32()), values)
 
-    threes = np.arange(len(there) + 1) * 3
+    threes = np.arange(len(met_nouns) + 1) * 3
     up = lists(threes, pa.array(above))
     members = pa.array(met % len(LEXICON), pa.int32())
     rows = {
-        "noun": pa.array([f"n{n}" for n in there]),
+        "noun": pa.array([f"n{n}" for n in met_nouns]),
         "adjectives": lists(np.concatenate([[0], np.cumsum(sizes)]), members),
         "hypernyms": up,
-        "distances": lists(threes, pa.array([1, 2, 3] * len(there), pa.int32())),
+        "distances": lists(threes, pa.array([1, 2, 3] * len(met_nouns), pa.int32())),
         "chain": up,
     }
     return Pool.of(LEXICON, pa.table(rows))

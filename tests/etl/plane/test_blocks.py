@@ -54,8 +54,8 @@ def one_by_one(rows, vocabulary):
                 )
 
 
-def rows_of(found: pa.Table) -> list[tuple[object, ...]]:
-    return sorted(tuple(row.values()) for row in found.to_pylist())
+def rows_of(item_table: pa.Table) -> list[tuple[object, ...]]:
+    return sorted(tuple(row.values()) for row in item_table.to_pylist())
 
 
 met = st.tuples(st.sampled_from(ADJECTIVES), st.sampled_from(CLASSES), st.sampled_from(list(ABOVE)))
@@ -72,14 +72,14 @@ chained = st.tuples(met, st.sampled_from([("thing", 2), ("unit", 1)])).map(lambd
 )
 def test_blocks_are_the_rules(rows, text, edition, direct, size):
     vocabulary = Vocabulary(KNOWN, 3, direct, text, edition)
-    wanted = sorted(one_by_one(rows, vocabulary))
-    given = phrases(rows)
-    assert rows_of(items(given, vocabulary)) == wanted
+    expected = sorted(one_by_one(rows, vocabulary))
+    phrase_rows = phrases(rows)
+    assert rows_of(items(phrase_rows, vocabulary)) == expected
     # However the phrases come in batches.
     make = blocks.maker(lambda: vocabulary)
-    found = list(make(iter(given.to_batches(max_chunksize=size))))
-    assert sorted(row for part in found for row in rows_of(part)) == wanted
-    for part in found:
+    parts = list(make(iter(phrase_rows.to_batches(max_chunksize=size))))
+    assert sorted(row for part in parts for row in rows_of(part)) == expected
+    for part in parts:
         assert part.schema.names == table("plane_items").schema.names
         assert len(set(part.column("class").to_pylist())) == 1
 
@@ -88,9 +88,9 @@ def test_large_batches_come_in_blocks(monkeypatch):
     monkeypatch.setattr(blocks, "_GROUPS", 4)
     rows = [("red", "I", "dog")] * 5 + [("red", "I", "cow"), ("red", "I", "hour")]
     vocabulary = Vocabulary(KNOWN, 3, 1, "clean", "mine")
-    found = list(blocks.maker(lambda: vocabulary)(iter(phrases(rows).to_batches())))
-    assert len(found) > 3
-    assert sorted(r for part in found for r in rows_of(part)) == sorted(
+    parts = list(blocks.maker(lambda: vocabulary)(iter(phrases(rows).to_batches())))
+    assert len(parts) > 3
+    assert sorted(r for part in parts for r in rows_of(part)) == sorted(
         one_by_one(rows, vocabulary)
     )
 
@@ -101,7 +101,7 @@ def test_a_noun_that_nobody_knows():
 
 
 def test_split_rows_name_items():
-    chosen = pa.Table.from_pylist(
+    groups = pa.Table.from_pylist(
         [
             {"scheme": "strict", "fold": "2", "part": part, "adjective": "red", "class": "I"}
             | {"noun": "dog", "hypernym": up, "distance": 1}
@@ -109,7 +109,7 @@ def test_split_rows_name_items():
         ],
         GROUPS,
     )
-    rows = split_items(chosen, "mine", (1, 3)).to_pylist()
+    rows = split_items(groups, "mine", (1, 3)).to_pylist()
     assert [(row["part"], row["item_id"]) for row in rows] == [
         (part, item_id("mine", inference, "red", "dog", up))
         for part, up in (("train", "canine"), ("test", "beast"))

@@ -99,8 +99,8 @@ def test_items_are_those_of_the_rules(built):
         assert row["sentence"] == sentence("clean", inference, *words)
         assert row["item_id"] == item_id("small", inference, *words)
         assert row["group_id"] == group_id(*words)
-        said = conclusion(inference, *words)
-        assert row["conclusion"] == said.replace("russian", "Russian")
+        expected = conclusion(inference, *words)
+        assert row["conclusion"] == expected.replace("russian", "Russian")
         assert row["sentence"].lower().split(maxsplit=1)[1].startswith(row["premise"].lower())
 
 
@@ -122,13 +122,13 @@ def test_splits_name_items_and_phrases_have_their_pmi(built):
     split = built.read("plane_splits").collect()
     parts = Counter((row["scheme"], row["fold"], row["part"]) for row in split)
     assert parts == {("two_shot", "1", "test"): 9}
-    own = {row["item_id"]: row for row in built.read("plane_items").collect()}
-    classes = Counter(own[row["item_id"]]["class"] for row in split)
+    items_by_id = {row["item_id"]: row for row in built.read("plane_items").collect()}
+    classes = Counter(items_by_id[row["item_id"]]["class"] for row in split)
     assert classes == dict.fromkeys("ISO", 3)
     measured = built.read("plane_association").collect()
-    found = {(row["adjective"], row["noun"], row["class"], row["pmi"]) for row in measured}
-    assert ("red", "dogs", "I", 1.5) in found and ("fake", "men", "O", 1.5) in found
-    assert len(found) == 9 and {row["edition"] for row in measured} == {"small"}
+    phrases = {(row["adjective"], row["noun"], row["class"], row["pmi"]) for row in measured}
+    assert ("red", "dogs", "I", 1.5) in phrases and ("fake", "men", "O", 1.5) in phrases
+    assert len(phrases) == 9 and {row["edition"] for row in measured} == {"small"}
 
 
 @pytest.mark.slow
@@ -154,7 +154,7 @@ def test_chains_bring_their_own_items(spark, root):
     assert chain["chain"] == ["canine", "carnivore", "beast"]
     steps = [("dog", "canine", 1), ("dog", "carnivore", 2), ("canine", "carnivore", 1)]
     names = ["noun", "hypernym", "distance"]
-    chosen = pa.Table.from_pylist(
+    groups = pa.Table.from_pylist(
         [
             {"scheme": scheme, "fold": "1", "part": "test", "adjective": "fake", "class": "O"}
             | dict(zip(names, step, strict=True))
@@ -174,7 +174,7 @@ def test_chains_bring_their_own_items(spark, root):
         ),
         None,
     )
-    missing = job.chains_missing(spark, chosen, met, words, settings).toArrow()
+    missing = job.chains_missing(spark, groups, met, words, settings).toArrow()
     rows = blocks.items(missing, blocks.Vocabulary(known, 3, 1, "paper", "mine")).to_pylist()
     # The phrase goes up to canine itself: of intensional adjectives only direct hypernyms.
     assert {row["sentence"]: row["label"] for row in rows} == {
@@ -182,7 +182,7 @@ def test_chains_bring_their_own_items(spark, root):
         "A fake canine is a fake carnivore": 1,
     }
     assert {row["inference_type"] for row in rows} == {3}
-    split = job.split_rows(chosen, settings).to_pylist()
+    split = job.split_rows(groups, settings).to_pylist()
     ids = {row["item_id"] for row in split if row["scheme"] == "one_it"}
     assert ids == {item_id("mine", 3, "fake", *step[:2]) for step in steps}
     assert len(split) == 3 + 9
@@ -199,8 +199,8 @@ def test_a_file_of_classes_adds_to_the_lexicon(tmp_path):
 
 
 def test_nothing_is_written_where_something_lacks(spark, built, root):
-    before = built.version("plane_items")
-    for wanted, message in (
+    old_version = built.version("plane_items")
+    for changes, message in (
         ({"corpus": ["other"]}, "corpus=other: not in amod_pairs, which has mine"),
         ({"min_count": 9}, r"no item to build from the pairs of all corpora .*min_count="),
         (
@@ -209,12 +209,12 @@ def test_nothing_is_written_where_something_lacks(spark, built, root):
         ),
     ):
         with pytest.raises(UserError, match=message):
-            build(replace(SMALL, lake=root, **wanted))
-    assert built.version("plane_items") == before
+            build(replace(SMALL, lake=root, **changes))
+    assert built.version("plane_items") == old_version
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("argument", "message"),
     [
         ("distance=4", "expected 1, 2 or 3"),
         ("intensional_distance=4", "expected 1, 2 or 3"),
@@ -223,9 +223,9 @@ def test_nothing_is_written_where_something_lacks(spark, built, root):
         ("schemes=random", "expected one of published, strict"),
     ],
 )
-def test_mistakes_of_the_user(given, message):
+def test_mistakes_of_the_user(argument, message):
     with pytest.raises(UserError, match=message):
-        conf.load(Settings, [given])
+        conf.load(Settings, [argument])
     with pytest.raises(UserError, match="at most distance=1"):
         conf.load(Settings, ["distance=1", "intensional_distance=2"])
     with pytest.raises(UserError, match="chains=true distance=2"):

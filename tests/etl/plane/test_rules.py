@@ -45,10 +45,10 @@ def test_sentences():
 @given(adjective=WORD, noun=WORD, hypernym=WORD, inference=st.sampled_from(TYPES))
 def test_a_sentence_tells_its_inference_type(adjective, noun, hypernym, inference):
     text = sentence("paper", inference, adjective, noun, hypernym)
-    found = inference_type(text, adjective, noun, hypernym)
-    assert found is not None
-    said = conclusion(found, adjective, noun, hypernym)
-    assert said == conclusion(inference, adjective, noun, hypernym)
+    parsed_type = inference_type(text, adjective, noun, hypernym)
+    assert parsed_type is not None
+    parsed_conclusion = conclusion(parsed_type, adjective, noun, hypernym)
+    assert parsed_conclusion == conclusion(inference, adjective, noun, hypernym)
     assert inference_type(text + ".", adjective, noun, hypernym) is None
 
 

@@ -32,13 +32,13 @@ def full():
     return zipf_pool(5000, 500_000)
 
 
-def folds(chosen: pa.Table) -> dict[tuple[str, str], dict[str, list[dict[str, str]]]]:
+def folds(groups: pa.Table) -> dict[tuple[str, str], dict[str, list[dict[str, str]]]]:
     """The groups of each part, by scheme and fold."""
-    found: dict[tuple[str, str], dict[str, list[dict[str, str]]]] = {}
-    for row in chosen.to_pylist():
-        own = found.setdefault((row["scheme"], row["fold"]), {"train": [], "test": []})
-        own[row["part"]].append(row)
-    return found
+    parts_by_fold: dict[tuple[str, str], dict[str, list[dict[str, str]]]] = {}
+    for row in groups.to_pylist():
+        parts = parts_by_fold.setdefault((row["scheme"], row["fold"]), {"train": [], "test": []})
+        parts[row["part"]].append(row)
+    return parts_by_fold
 
 
 def labels(scheme: str, groups) -> Counter[int]:
@@ -60,11 +60,11 @@ def test_the_assertion_fails():
 
 
 def test_full_sizes(full):
-    chosen = plan(full, SCHEMES, Sizes(folds=1), seed=3)
-    assert chosen.schema == GROUPS
-    found = folds(chosen)
-    assert [scheme for scheme, _ in found] == list(SCHEMES)
-    for (scheme, _), parts in found.items():
+    groups = plan(full, SCHEMES, Sizes(folds=1), seed=3)
+    assert groups.schema == GROUPS
+    parts_by_fold = folds(groups)
+    assert [scheme for scheme, _ in parts_by_fold] == list(SCHEMES)
+    for (scheme, _), parts in parts_by_fold.items():
         assert_balanced(scheme, parts)
         if scheme == "two_shot":
             assert Counter(row["class"] for row in parts["test"]) == dict.fromkeys("ISO", 500)
@@ -94,8 +94,11 @@ def assert_balanced(scheme, parts) -> None:
         nouns: dict[Any, Counter[str]] = defaultdict(Counter)
         for row in rows:
             nouns[row["noun"], row["hypernym"]][row["class"]] += 1
-        for own in nouns.values():
-            assert own["I"] * unit[1] == own["S"] and own["I"] * unit[2] == own["O"]
+        for by_class in nouns.values():
+            assert (
+                by_class["I"] * unit[1] == by_class["S"]
+                and by_class["I"] * unit[2] == by_class["O"]
+            )
 
 
 def assert_parted(scheme, parts) -> None:
@@ -124,8 +127,8 @@ def test_the_other_assertions_fail():
 
 
 def test_chains_repeat_rows(full):
-    chosen = plan(full, ["one_it"], Sizes(folds=1, chains=True), seed=0)
-    ((key, parts),) = folds(chosen).items()
+    groups = plan(full, ["one_it"], Sizes(folds=1, chains=True), seed=0)
+    ((key, parts),) = folds(groups).items()
     assert_balanced(key[0], parts)
     assert_parted(key[0], parts)
     repeated = Counter(tuple(row[c] for c in WORDS) for row in parts["train"])
@@ -142,14 +145,14 @@ def test_any_pool_gives_balanced_parts(seed, data):
     words = [word for word, _ in LEXICON]
     met = {f"n{n}": words[(n + shift) % step :: step] for n in range(400)}
     above = {noun: [f"x{n}", f"y{n % 90}", f"z{n % 45}"] for n, noun in enumerate(met)}
-    own = pool(met, above)
+    drawn_pool = pool(met, above)
     for scheme in SCHEMES:
         try:
-            chosen = plan(own, [scheme], replace(SMALL, chains=bool(shift % 2)), seed)
+            groups = plan(drawn_pool, [scheme], replace(SMALL, chains=bool(shift % 2)), seed)
         except UserError as error:
             assert scheme in str(error)
             continue
-        for (name, _), parts in folds(chosen).items():
+        for (name, _), parts in folds(groups).items():
             assert_balanced(name, parts)
             if name != "two_shot":
                 assert_parted(name, parts)
@@ -159,16 +162,16 @@ def test_folds_depend_on_the_seed_not_on_the_order():
     words = [word for word, _ in LEXICON]
     met = {f"n{n}": words[n % 2 :: 6] for n in range(200)}
     above = {f"n{n}": [f"x{n}", f"y{n}"] for n in range(200)}
-    backwards = dict(reversed([(noun, own[::-1]) for noun, own in met.items()]))
-    one = plan(pool(met, above), SCHEMES, SMALL, seed=5)
-    assert one == plan(pool(backwards, above), SCHEMES, SMALL, seed=5)
-    assert one != plan(pool(met, above), SCHEMES, SMALL, seed=6)
-    parts = folds(one)
+    backwards = dict(reversed([(noun, adjectives[::-1]) for noun, adjectives in met.items()]))
+    seed_5 = plan(pool(met, above), SCHEMES, SMALL, seed=5)
+    assert seed_5 == plan(pool(backwards, above), SCHEMES, SMALL, seed=5)
+    assert seed_5 != plan(pool(met, above), SCHEMES, SMALL, seed=6)
+    parts = folds(seed_5)
     assert parts["strict", "1"] != parts["strict", "2"]
 
 
 @pytest.mark.parametrize(
-    ("scheme", "wanted", "message"),
+    ("scheme", "changes", "message"),
     [
         (
             "published",
@@ -181,11 +184,11 @@ def test_folds_depend_on_the_seed_not_on_the_order():
         ("two_shot", {}, "needs 20 nouns .* the pairs give 9; expected two_shot=9"),
     ],
 )
-def test_too_little_is_refused(scheme, wanted, message):
+def test_too_little_is_refused(scheme, changes, message):
     words = [word for word, _ in LEXICON]
     small = pool({f"n{n}": words[::3] for n in range(9)}, {f"n{n}": [f"x{n}"] for n in range(9)})
     with pytest.raises(UserError, match=message):
-        plan(small, [scheme], replace(SMALL, **wanted), seed=0)
+        plan(small, [scheme], replace(SMALL, **changes), seed=0)
 
 
 @pytest.mark.parametrize("name", ["train_rows", "test_rows", "one_it_train_rows", "two_shot"])
