@@ -21,6 +21,19 @@ from etl.lake.tables import table
 
 # Of flat pairs some tens of MB.
 ROWS = 200_000
+# In the order that decides: sentences of people's own words come before those of templates.
+PREDICATE = ("path", "rank", "sentence", "form", "relation", "predicate", "edge")
+_PREDICATE_TYPE = pa.struct(
+    [(name, pa.int64() if name == "rank" else pa.string()) for name in PREDICATE]
+)
+PREDICATES = pa.schema(
+    [
+        ("noun", pa.string()),
+        ("said", pa.list_(_PREDICATE_TYPE)),
+        ("different", pa.int64()),
+        ("edges", pa.int64()),
+    ]
+)
 
 
 def whole_nouns(batches: Iterator[pa.RecordBatch], least: int = ROWS) -> Iterator[pa.Table]:
@@ -37,6 +50,36 @@ def whole_nouns(batches: Iterator[pa.RecordBatch], least: int = ROWS) -> Iterato
             pending.append(batch)
     if pending:
         yield pa.Table.from_batches(pending)
+
+
+def predicates(rows: pa.Table, most: int) -> pa.Table:
+    """What is said of each noun: `PREDICATES`, one row for each noun.
+
+    Args:
+        rows: noun, gist and the columns of `PREDICATE`, sorted by noun and gist and these; of the
+            sentences of a gist the first stands for all.
+        most: how many predicates of a noun are listed, those first in the order of `PREDICATE`.
+            ``different`` counts all of them, ``edges`` the rows.
+    """
+    rows = rows.select(["noun", "gist", *PREDICATE]).combine_chunks()
+    noun, gist = (rows.column(name).combine_chunks() for name in ("noun", "gist"))
+    starts = _starts(noun)
+    firsts = np.union1d(starts, _starts(gist))
+    number = np.searchsorted(starts, firsts, side="right") - 1  # of the noun of each first row
+    chosen = rows.take(pa.array(firsts)).append_column("number", pa.array(number))
+    order = [(name, "ascending") for name in ("number", *PREDICATE)]
+    chosen = chosen.take(pc.sort_indices(chosen, order))
+    different = np.bincount(number, minlength=len(starts))
+    place = np.arange(len(chosen)) - np.repeat(np.cumsum(different) - different, different)
+    listed = chosen.filter(pa.array(place < most))
+    ends = np.cumsum(np.minimum(different, most))
+    texts = [listed.column(name).combine_chunks() for name in PREDICATE]
+    said = pa.ListArray.from_arrays(
+        pa.array(np.concatenate([[0], ends]), pa.int32()),
+        pa.StructArray.from_arrays(texts, fields=list(_PREDICATE_TYPE)),
+    )
+    edges = np.diff(np.append(starts, len(noun)))
+    return pa.table([noun.take(pa.array(starts)), said, different, edges], schema=PREDICATES)
 
 
 def entries(pairs: pa.Table, edition: str) -> pa.Table:

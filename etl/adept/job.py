@@ -47,8 +47,6 @@ _CANDIDATE = pa.schema(
         )
     ]
 )
-# In the order that decides: sentences of people's own words come before those of templates.
-_PREDICATE = ("path", "rank", "sentence", "form", "relation", "predicate", "edge")
 # Frames of (table, reason, count, sample), to be summed.
 Drops = list[DataFrame]
 
@@ -239,22 +237,25 @@ def predicates_of(
     entered = sentences.where("reason IS NULL").join(nouns, "noun", "left")
     lost = entered.where("entered IS NULL").withColumn("reason", F.lit("noun has no entry"))
     drops.append(drops_by_reason(lost, ITEMS, F.col("sentence")))
-    once = (
-        entered.where("entered")
-        .groupBy("noun", "gist")
-        .agg(F.min(F.struct(*_PREDICATE)).alias("said"), F.count("*").alias("edges"))
-    )
-    ranked = once.groupBy("noun").agg(
-        F.sort_array(F.collect_list("said")).alias("said"), F.sum("edges").alias("edges")
-    )
-    ranked = folder.keep(ranked)
     most = settings.predicates
-    size = F.size("said")
+
+    def make(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for nouns in blocks.whole_nouns(batches):
+            yield from blocks.predicates(nouns, most + 1).to_batches()
+
+    # Sorted, not aggregated: an aggregate keeps a row of texts for each sentence in memory.
+    rows = entered.where("entered").select("noun", "gist", *blocks.PREDICATE)
+    sentences_in_order = ordered(rows, "noun", "gist", *blocks.PREDICATE)
+    ranked = folder.keep(map_arrow(sentences_in_order, make, spark_schema(blocks.PREDICATES)))
     for reason, count, sample in (
-        ("predicate said before", F.col("edges") - size, F.col("said")[0]["sentence"]),
+        (
+            "predicate said before",
+            F.col("edges") - F.col("different"),
+            F.col("said")[0]["sentence"],
+        ),
         (
             f"more than {most} predicates of the noun",
-            size - most,
+            F.col("different") - most,
             F.get(F.col("said"), F.lit(most))["sentence"],
         ),
     ):

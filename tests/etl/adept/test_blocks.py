@@ -9,7 +9,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from etl.adept.blocks import entries, items, whole_nouns
+from etl.adept.blocks import PREDICATE, PREDICATES, entries, items, predicates, whole_nouns
 from etl.adept.settings import Settings
 from etl.lake.tables import table
 
@@ -121,3 +121,40 @@ def test_items_are_of_the_nouns_of_which_something_is_said():
 
     none = items(pa.Table.from_pylist(rows[:1], schema=ROWS), Settings(lake="", seed=3))
     assert none.num_rows == 0
+
+
+SENTENCES = st.tuples(
+    st.sampled_from("ab"),
+    st.sampled_from("gh"),
+    st.sampled_from(["template", "surface"]),
+    st.integers(-2, 2),
+    st.sampled_from(["A dog barks.", "Ä", ""]),
+    st.sampled_from(["/a/1", "/a/2"]),
+)
+
+
+@given(rows=st.lists(SENTENCES, min_size=1, max_size=25), most=st.integers(1, 4))
+def test_predicates_of_a_noun_are_the_first_of_each_gist_in_order(rows, most):
+    made = [
+        {"noun": noun, "gist": gist, "path": path, "rank": rank, "sentence": sentence}
+        | {"form": "dog", "relation": "IsA", "predicate": "bark", "edge": edge}
+        for noun, gist, path, rank, sentence, edge in rows
+    ]
+
+    def order(row):
+        return [row[name] for name in PREDICATE]
+
+    made.sort(key=lambda row: (row["noun"], row["gist"], order(row)))
+    schema = pa.schema(
+        [("noun", pa.string()), ("gist", pa.string()), *PREDICATES.field("said").type.value_type]
+    )
+    found = predicates(pa.Table.from_pylist(made, schema=schema), most)
+    expected = []
+    for noun, group in groupby(made, key=lambda row: row["noun"]):
+        members = list(group)
+        firsts = [next(same) for _, same in groupby(members, key=lambda row: row["gist"])]
+        said = [{name: row[name] for name in PREDICATE} for row in sorted(firsts, key=order)]
+        expected.append(
+            {"noun": noun, "said": said[:most], "different": len(said), "edges": len(members)}
+        )
+    assert found.to_pylist() == expected
