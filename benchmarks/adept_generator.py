@@ -11,6 +11,9 @@ from typing import Any
 from etl import draws
 from etl.adept.predicates import DEFAULT_RELATIONS
 
+# Rows that one commit writes: what an append sorts fits in memory then, whatever the size.
+ROWS = 20_000_000
+
 
 class Words:
     """WordNet's nouns, adjectives and verbs, in an order that hashes give."""
@@ -97,8 +100,12 @@ def generate(size: int, lake: str) -> None:
     if not tables.exists("wordnet_lemmas"):
         tables.replace("wordnet_lemmas", lemmas, {}, job="benchmark")
     words = Words(spark, lemmas)
-    triples = words.joined(spark.range(size), noun=("n", 1), first=("a", 2), second=("a", 3))
-    tables.append("amod_pairs", pairs(triples), job="benchmark")
-    triples = words.joined(spark.range(size // 5), noun=("n", 5), verb=("v", 6), object=("n", 7))
-    tables.append("conceptnet_edges", edges(triples), job="benchmark")
+    for start in range(0, size, ROWS):
+        rows = spark.range(start, min(start + ROWS, size))
+        triples = words.joined(rows, noun=("n", 1), first=("a", 2), second=("a", 3))
+        tables.append("amod_pairs", pairs(triples), job="benchmark")
+    for start in range(0, size // 5, ROWS):
+        rows = spark.range(start, min(start + ROWS, size // 5))
+        triples = words.joined(rows, noun=("n", 5), verb=("v", 6), object=("n", 7))
+        tables.append("conceptnet_edges", edges(triples), job="benchmark")
     engine.stop()
