@@ -1,16 +1,12 @@
 """Entry point: ``python -m analysis.explore lake=…`` (``--help`` lists all)."""
 
 import sys
-from collections.abc import Sequence
+from functools import partial
 
 import conf
 from analysis.exploring.job import Settings, explore
 
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit code."""
-    return conf.run(Settings, explore, argv)
-
+main = partial(conf.run, Settings, explore)
 
 if __name__ == "__main__":
     sys.exit(main())

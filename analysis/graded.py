@@ -13,6 +13,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -36,8 +37,6 @@ LEAST_PAIRS = 3  # fewer have no rank correlation worth the name
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of ``python -m analysis.graded``."""
-
     lake: str = setting(help="root of the lake")
     source: str = setting(help="source of the ratings, as import_pairs has named it")
     corpus: str = setting(help="corpus whose counts and measures are correlated")
@@ -199,9 +198,7 @@ def report(settings: Settings) -> None:
         )
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit code."""
-    return conf.run(Settings, report, argv)
+main = partial(conf.run, Settings, report)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,8 +50,6 @@ _KIND = "adnominal report"
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of ``python -m analysis.report``."""
-
     lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
     tracking: str | None = setting(
         "sqlite:///mlflow.db",
@@ -203,9 +202,7 @@ def _write(out: Path, document: Report) -> int:
     return len(texts) - 1
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit code."""
-    return conf.run(Settings, report, argv)
+main = partial(conf.run, Settings, report)
 
 
 if __name__ == "__main__":

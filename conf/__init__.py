@@ -37,25 +37,8 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import MappingNode, SequenceNode, YAMLError
 
-from conf.help import fields_of, help_text, hints, nearest, type_name
-
-__all__ = [
-    "JobFailed",
-    "UserError",
-    "as_yaml",
-    "complain",
-    "from_dict",
-    "help_text",
-    "identity",
-    "load",
-    "missing_package",
-    "package_version",
-    "replaced",
-    "run",
-    "setting",
-    "settings_hash",
-    "to_dict",
-]
+from conf.help import fields_of, hints, nearest, type_name
+from conf.help import help_text as help_text
 
 MOST_VALUES = 10_000
 """Values of a settings file, aliases written out: a few lines could stand for billions."""

@@ -16,8 +16,6 @@ from etl.registry import ITEM_TABLES
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of ``etl/datasheet.py``."""
-
     table: str = setting(
         help="table of the dataset", choices=tuple(ITEM_TABLES), example="table=adept"
     )

@@ -62,8 +62,6 @@ JOBS: Mapping[str, Job] = {
 
 @dataclass(frozen=True)
 class Settings(EngineSettings):
-    """Settings of ``etl/pipeline.py``."""
-
     steps: list[dict[str, Any]] = setting(
         help="jobs in their order, each with its settings; in a YAML file: - build_asp: {seed: 1}",
         example="conf/demo/pipeline.yaml (a file with a list of steps: in it)",

@@ -176,7 +176,9 @@ def _read(uri: str) -> tuple[Run, ...]:
     runs = [
         Run(
             id=entry.info.run_id,
-            job=_job(entry.data.tags),
+            # Runs that are older than the tag have the name of their script.
+            job=entry.data.tags.get("job")
+            or Path(entry.data.tags.get("mlflow.source.name", "")).stem,
             ended=entry.info.end_time or 0,
             params=dict(entry.data.params),
             metrics=dict(entry.data.metrics),
@@ -197,8 +199,3 @@ def _every(search: Callable[..., Any]) -> list[Any]:
         return search(max_results=size, page_token=token)
 
     return list(get_results_from_paginated_fn(page, _PAGE))
-
-
-def _job(tags: Mapping[str, str]) -> str:
-    """The tag `job`; of runs that are older than the tag, the name of their script."""
-    return tags.get("job") or Path(tags.get("mlflow.source.name", "")).stem

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from etl.lake.schema import filled
 from etl.lake.tables import table
 from training.evaluation import Evaluation
 from training.tasks import Dataset
@@ -17,20 +18,7 @@ def rows(size: int, **columns: Any) -> pa.Table:
 
     Scores are an array [rows, classes]. Columns that are missing are null.
     """
-    schema = table("predictions").schema
-    arrays = []
-    for field in schema:
-        value = columns.get(field.name)
-        if isinstance(value, np.ndarray) and value.ndim == 2:
-            offsets = pa.array(np.arange(size + 1, dtype=np.int32) * value.shape[1])
-            value = pa.ListArray.from_arrays(offsets, pa.array(value.reshape(-1)))
-        if isinstance(value, pa.Array | pa.ChunkedArray):
-            arrays.append(value.cast(field.type))
-        elif isinstance(value, list):
-            arrays.append(pa.array(value, field.type))
-        else:
-            arrays.append(pa.repeat(pa.scalar(value, field.type), size))
-    return pa.table(arrays, schema=schema)
+    return filled(table("predictions").schema, size, columns)
 
 
 def of_part(

@@ -47,8 +47,6 @@ class _Model:
 # Fields come in the reverse order of the bases: what is trained stands first in --help.
 @dataclass(frozen=True)
 class Settings(Training, _Model):
-    """Settings of ``training/pretrain_mlm.py``."""
-
     FIRST: ClassVar[tuple[str, ...]] = (
         "corpora",
         "lake",

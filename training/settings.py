@@ -290,8 +290,6 @@ class Training(Recorded):
 # Fields come in the reverse order of the bases: what is trained stands first in --help.
 @dataclass(frozen=True)
 class Settings(Training, _Model):
-    """Settings of ``training/finetune.py``."""
-
     FIRST: ClassVar[tuple[str, ...]] = (
         "task",
         "model",

@@ -90,23 +90,15 @@ def overlap(lake: str, edition: str, form: str = "fol", seed: int = 0) -> pa.Tab
             texts = pattern(sentence, categories), pattern(meaning, categories)
             rows_by_id[item] = (meaning, *texts, len(sentence.split()))
     rows = []
-    for (scheme, primitive), ids in sorted(parts.items(), key=_order):
+    for (scheme, primitive), ids in sorted(
+        parts.items(), key=lambda item: (SCHEMES.index(item[0][0]), item[0][1])
+    ):
         trained = [rows_by_id[item] for item in ids.get("train", ()) if item in rows_by_id]
-        scored = [
-            rows_by_id[item] for item in _sampled(ids.get("test", ()), seed) if item in rows_by_id
-        ]
+        tested = sorted(ids.get("test", ()), key=lambda item: content_hash(seed, item, size=64))
+        scored = [rows_by_id[item] for item in tested[:SAMPLED] if item in rows_by_id]
         if trained and scored:
             rows.append({"scheme": scheme, "primitive": primitive, **_shares(trained, scored)})
     return pa.Table.from_pylist(rows, _OVERLAP)
-
-
-def _order(item: tuple[tuple[str, str], object]) -> tuple[int, str]:
-    (scheme, primitive), _ = item
-    return SCHEMES.index(scheme), primitive
-
-
-def _sampled(ids: Sequence[str], seed: int) -> list[str]:
-    return sorted(ids, key=lambda item: content_hash(seed, item, size=64))[:SAMPLED]
 
 
 def _shares(

@@ -20,8 +20,6 @@ log = logging.getLogger("adnominal")
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of ``python -m analysis.explore``."""
-
     FIRST: ClassVar[Sequence[str]] = (
         "lake",
         "port",

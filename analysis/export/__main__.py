@@ -1,16 +1,12 @@
 """Entry point: ``python -m analysis.export dataset=… edition=… out=… format=…`` (``--help``)."""
 
 import sys
-from collections.abc import Sequence
+from functools import partial
 
 import conf
 from analysis.export.job import Settings, export
 
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit code."""
-    return conf.run(Settings, export, argv)
-
+main = partial(conf.run, Settings, export)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -21,8 +21,6 @@ FORMATS = ("huggingface", "lm_eval", "croissant", "tsv")
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of ``python -m analysis.export``."""
-
     dataset: str = setting(help="the dataset", choices=tuple(DATASETS), example="dataset=adept")
     edition: str = setting(help="edition of its tables", example="edition=clean")
     format: str = setting(

@@ -58,7 +58,8 @@ def encode(*labels: Labels) -> tuple[list[_Ints], int]:
         raise ValueError(f"labels of {' and '.join(str(len(column)) for column in labels)} items")
     if lengths == {0}:
         raise ValueError("no items")
-    encoded = [pa.array(column, pa.string()).dictionary_encode() for column in map(_texts, labels)]
+    texts = [[None if value is None else str(value) for value in column] for column in labels]
+    encoded = [pa.array(column, pa.string()).dictionary_encode() for column in texts]
     if any(column.null_count for column in encoded):
         raise ValueError("an item without label")
     names = sorted({name for column in encoded for name in column.dictionary.to_pylist()})
@@ -67,10 +68,6 @@ def encode(*labels: Labels) -> tuple[list[_Ints], int]:
         np.array([ids[name] for name in column.dictionary.to_pylist()])[column.indices.to_numpy()]
         for column in encoded
     ], len(names)
-
-
-def _texts(labels: Labels) -> list[str | None]:
-    return [None if value is None else str(value) for value in labels]
 
 
 @dataclass(frozen=True)

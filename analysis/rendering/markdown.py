@@ -52,7 +52,8 @@ def _block(block: Block, anchor: str) -> str:
         case Text(text):
             return _escaped(text)
         case Table():
-            return _table(block)
+            caption = f"**{_escaped(block.caption)}**\n\n" if block.caption else ""
+            return caption + table_text(*cells(block))
         case FigureBlock(caption):
             return f"![{_escaped(caption)}](figures/{anchor}.svg)\n\n*{_escaped(caption)}*"
         case NotRun(caption, command, reason):
@@ -60,11 +61,6 @@ def _block(block: Block, anchor: str) -> str:
             return f"> **Not run:** {_escaped(caption)}.{because}\n>\n>     {command}"
         case Unavailable(caption, reason):
             return f"> **Unavailable:** {_escaped(caption)}. {_escaped(reason)}"
-
-
-def _table(table: Table) -> str:
-    caption = f"**{_escaped(table.caption)}**\n\n" if table.caption else ""
-    return caption + table_text(*cells(table))
 
 
 def table_text(names: Sequence[str], numeric: Sequence[bool], rows: Iterable[Sequence[str]]) -> str:

@@ -1,16 +1,12 @@
 """Entry point: ``python -m analysis.semantics gold=… predicted=… form=…`` (``--help``)."""
 
 import sys
-from collections.abc import Sequence
+from functools import partial
 
 import conf
 from analysis.semantics.job import Settings, score
 
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit code."""
-    return conf.run(Settings, score, argv)
-
+main = partial(conf.run, Settings, score)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -25,8 +25,6 @@ from etl.sygns.fol import ParseError
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of ``python -m analysis.semantics``."""
-
     form: str | None = setting(
         None,
         help="form of the meanings in files; of a run it is known",

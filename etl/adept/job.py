@@ -65,7 +65,8 @@ def build(settings: Settings) -> None:
 def _build(run: Build, folder: Scratch, settings: Settings) -> None:
     lake = run.lake
     pairs = building.pairs_of(lake, settings.corpora, "corpora")
-    edges = _edges(lake, settings)
+    relations = dict.fromkeys(settings.relations)
+    edges = [lake.read("conceptnet_edges", where={"relation": name}) for name in relations]
     words = lexicons_of(lake, settings)
     drops: Drops = []
     pairs = pairs_of(pairs, words, settings, drops, folder)
@@ -74,7 +75,7 @@ def _build(run: Build, folder: Scratch, settings: Settings) -> None:
             f"no noun has {settings.min_adjectives} adjectives with counts of {settings.min_count} "
             "or more; read more text, or lower min_count= or min_adjectives="
         )
-    sentences = candidates(edges, words, settings, folder)
+    sentences = candidates(reduce(DataFrame.unionAll, edges), words, settings, folder)
     predicates = predicates_of(sentences, pairs, settings, drops, folder)
     run.write_dropped(collected(drops))
     if predicates.isEmpty():
@@ -87,12 +88,6 @@ def _build(run: Build, folder: Scratch, settings: Settings) -> None:
 
 
 # ------------------------------------------------------------------------------------------- input
-
-
-def _edges(lake: Lake, settings: Settings) -> DataFrame:
-    relations = dict.fromkeys(settings.relations)
-    edges = [lake.read("conceptnet_edges", where={"relation": name}) for name in relations]
-    return reduce(DataFrame.unionAll, edges)
 
 
 def lexicons_of(lake: Lake, settings: Settings) -> Words:

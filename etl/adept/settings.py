@@ -16,8 +16,6 @@ from etl.knowledge.english import ARTICLE_RULES
 
 @dataclass(frozen=True)
 class Settings(EngineSettings):
-    """Settings of ``etl/build_adept.py``."""
-
     PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "clean": {},
         "paper": {"rules": "paper", "article": "letter", "templates": False},

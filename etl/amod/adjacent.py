@@ -12,14 +12,13 @@ lower-case letters, one for one (`str.lower`, its first character).
 
 from __future__ import annotations
 
-import importlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from types import ModuleType
 
 import pyarrow as pa
 
 from conf import UserError
+from etl.amod.kernel import compiled
 
 MAX_WORD_BYTES = 255
 _HYPHENS = "-\u2010\u2011"
@@ -71,13 +70,6 @@ def check_words(pairs: Sequence[tuple[str, str]], lowercase: bool) -> None:
                 )
 
 
-def _load() -> ModuleType | None:
-    try:
-        return importlib.import_module("etl.amod._adjacent")
-    except ImportError:
-        return None
-
-
 class AdjacentCounter:
     """Counts `pairs` in the texts fed, in memory that depends on the list alone."""
 
@@ -90,7 +82,7 @@ class AdjacentCounter:
         """`implementation`: compiled, reference, or auto: compiled where it was built."""
         self._pairs = list(pairs)
         self._lowercase = lowercase
-        module = None if implementation == "reference" else _load()
+        module = None if implementation == "reference" else compiled("_adjacent")
         self.implementation = "reference" if module is None else "compiled"
         self._counts: Counter[tuple[str, str]] = Counter()
         self._compiled = None

@@ -57,16 +57,17 @@ def pairs_in(count: int, buffers: Sequence[bytes]) -> pa.RecordBatch:
     )
 
 
-def _load() -> ModuleType | None:
+def compiled(name: str) -> ModuleType | None:
+    """A compiled module of this package; None where it was not built."""
     try:
-        return importlib.import_module("etl.amod._kernel")
+        return importlib.import_module(f"etl.amod.{name}")
     except ImportError:
         return None
 
 
 def available() -> tuple[str, ...]:
     """The implementations that work here, the faster first."""
-    return ("compiled", "reference") if _load() is not None else ("reference",)
+    return ("compiled", "reference") if compiled("_kernel") is not None else ("reference",)
 
 
 class _Implementation(Protocol):
@@ -95,7 +96,7 @@ class PairCounter:
             expected = ", ".join(IMPLEMENTATIONS)
             raise UserError(f"kernel={implementation}: expected one of {expected}")
         self._counter: _Implementation
-        module = None if implementation == "reference" else _load()
+        module = None if implementation == "reference" else compiled("_kernel")
         if module is not None:
             self.implementation = "compiled"
             self._counter = _Compiled(module, DIALECTS[dialect], rules)

@@ -31,6 +31,7 @@ from etl.corpora.files import InputFile, Unit, Unreadable, open_stored
 from etl.corpora.languages import check_language, identify
 from etl.corpora.text import is_wet
 from etl.engine import progress
+from etl.lake.schema import filled
 from etl.parsing.fast.counting import TextCounter
 
 RAW_ROW = "raw"  # the kind of a staged row of a Parquet or Arrow file
@@ -177,17 +178,9 @@ def text_rows(rows: Texts, settings: Settings) -> Iterator[Event]:
 
 
 def _raw(file: int, texts: Texts) -> pa.RecordBatch:
-    columns = {"kind": RAW_ROW, "file": file}
-    count = len(texts.texts)
-    arrays = [
-        pa.repeat(pa.scalar(columns.get(field.name), field.type), count)
-        if field.name in columns
-        else pa.nulls(count, field.type)
-        for field in STAGED
-    ]
-    arrays[STAGED.get_field_index("document")] = texts.names
-    arrays[STAGED.get_field_index("text")] = texts.texts
-    return pa.RecordBatch.from_arrays(arrays, schema=STAGED)
+    columns = {"kind": RAW_ROW, "file": file, "document": texts.names, "text": texts.texts}
+    (batch,) = filled(STAGED, len(texts.texts), columns).combine_chunks().to_batches()
+    return batch
 
 
 class _Staged:

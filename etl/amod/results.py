@@ -18,6 +18,7 @@ from etl.amod.kernel import BUCKETS, PAIRS
 from etl.engine import map_arrow
 from etl.lake.blocks import Blocks, read_files
 from etl.lake.frames import ordered
+from etl.lake.schema import filled
 from etl.lake.tables import table as declaration
 
 NO_PLACE = 2**62  # comes after every line, so that of two samples the one with a line is first
@@ -83,7 +84,7 @@ def rows_of(packed: DataFrame, parts: int, table: str, **constants: object) -> B
     """
 
     def make(part: pa.Table) -> pa.Table:
-        return _with_constants(sums.sums(part), table, constants)
+        return _rows(sums.sums(part), table, constants)
 
     return Blocks(packed, make, group_by="part", large=parts >= sums.LARGE_PARTS)
 
@@ -95,20 +96,14 @@ def copied_from(counts: DataFrame, table: str, **constants: object) -> Blocks:
     """
 
     def make(file: pa.Table) -> pa.Table:
-        return _with_constants(read_files(file, PAIRS.names), table, constants)
+        return _rows(read_files(file, PAIRS.names), table, constants)
 
     return Blocks(counts, make, group_by="file")
 
 
-def _with_constants(pairs: pa.Table, table: str, constants: Mapping[str, object]) -> pa.Table:
-    schema = declaration(table).schema
-    columns = [
-        pa.repeat(pa.scalar(constants[field.name], field.type), pairs.num_rows)
-        if field.name in constants
-        else pairs.column(field.name)
-        for field in schema
-    ]
-    return pa.table(columns, names=schema.names)
+def _rows(pairs: pa.Table, table: str, constants: Mapping[str, object]) -> pa.Table:
+    columns = dict(zip(pairs.column_names, pairs.columns, strict=True))
+    return filled(declaration(table).schema, pairs.num_rows, {**columns, **constants})
 
 
 def new_digests(staged: DataFrame, earlier: DataFrame | None) -> DataFrame:

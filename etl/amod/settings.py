@@ -21,8 +21,6 @@ WEB_SCALE = (".parquet", ".arrow", ".feather", ".wet", ".wet.gz")
 
 @dataclass(frozen=True)
 class Settings(EngineSettings):
-    """Settings of ``etl/extract_amod.py``."""
-
     PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "clean": {},
         "paper": {"dependent": "any", "heads": "singular", "tag_column": "fourth"},

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection
-from contextlib import suppress
 
 import pyarrow.fs as pa_fs
 from pyspark.sql import DataFrame
@@ -17,6 +16,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from etl.amod.tasks import STAGED
 from etl.engine import running
+from etl.lake.staging import remove
 from etl.lake.storage import escape, filesystem, table_uri
 
 _COMPLETE = ".written"
@@ -53,7 +53,7 @@ class Staging:
         """Delete every attempt at `wave`."""
         # The marks first: an attempt of which a part is deleted must not look complete.
         for name in sorted(self._names(wave), key=lambda name: not name.endswith(_COMPLETE)):
-            self._delete(f"{self._folder}/{name}")
+            remove(self._files, f"{self._folder}/{name}")
 
     def forget_all_but(self, waves: Collection[int]) -> None:
         """Delete every attempt at a wave that is not among `waves`."""
@@ -63,16 +63,7 @@ class Staging:
 
     def forget_all(self) -> None:
         """Delete whatever the job has staged."""
-        self._delete(self._folder)
-
-    def _delete(self, path: str) -> None:
-        while (kind := self._files.get_file_info(path).type) != pa_fs.FileType.NotFound:
-            # Another run of the same job may be deleting it too.
-            with suppress(FileNotFoundError):
-                if kind == pa_fs.FileType.Directory:
-                    self._files.delete_dir(path)
-                else:
-                    self._files.delete_file(path)
+        remove(self._files, self._folder)
 
     def _names(self, wave: int | None = None) -> list[str]:
         """The attempts at `wave`, or at any, and their marks."""

@@ -44,6 +44,7 @@ from etl.annotation.settings import (
 from etl.draws import rank
 from etl.dropped import Dropped, write_dropped
 from etl.lake import arrow
+from etl.lake.log import Commit
 from etl.lake.tables import table
 
 JOB = "annotate_adept"
@@ -398,7 +399,7 @@ def _next(base: int | None) -> int:
     return 0 if base is None else base + 1
 
 
-def _refuse_skipped(commit: arrow.Commit, verb: str) -> None:
+def _refuse_skipped(commit: Commit, verb: str) -> None:
     if commit.skipped:
         raise JobFailed(f"another {verb} ran at the same time; nothing was changed, run it again")
 

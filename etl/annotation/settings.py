@@ -33,8 +33,6 @@ def _shares(settings: Any, *names: str) -> None:
 
 @dataclass(frozen=True)
 class ExportSettings:
-    """Settings of ``etl/annotate_adept.py export``."""
-
     batch: str = setting(help="file to write; its name is the batch's", example="batch=main1.csv")
     format: str = setting("mturk", help="platform that the file is for", choices=PLATFORMS)
     round: str = setting(
@@ -112,8 +110,6 @@ class ExportSettings:
 
 @dataclass(frozen=True)
 class ImportSettings:
-    """Settings of ``etl/annotate_adept.py import``."""
-
     batch: str = setting(help="file of answers, as the platform gives it", example="batch=in.csv")
     format: str = setting(
         "auto", help="platform it comes from; auto looks into it", choices=("auto", *PLATFORMS)
@@ -139,8 +135,6 @@ class ImportSettings:
 
 @dataclass(frozen=True)
 class FinishSettings:
-    """Settings of ``etl/annotate_adept.py finish``."""
-
     edition: str = setting("clean", help="edition of adept_items that was annotated")
     rounds: list[str] = setting(
         ["pilot", "main"], help="rounds whose answers make the dataset", choices=LABELLING
@@ -189,8 +183,6 @@ class FinishSettings:
 
 @dataclass(frozen=True)
 class SimulateSettings:
-    """Settings of ``etl/annotate_adept.py simulate``."""
-
     batch: str = setting(help="file of a batch, as exported", example="batch=main1.csv")
     out: str = setting(help="file of answers to write", example="out=answers.csv")
     careful: int = setting(8, help="careful annotators")

@@ -21,8 +21,6 @@ log = logging.getLogger("adnominal")
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of ``etl/judge_asp.py``."""
-
     sheet: str | None = setting(
         None, help="CSV to write, with questions to be answered", example="sheet=questions.csv"
     )

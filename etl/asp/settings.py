@@ -15,8 +15,6 @@ from etl.engine import EngineSettings
 
 @dataclass(frozen=True)
 class Settings(EngineSettings):
-    """Settings of ``etl/build_asp.py``."""
-
     PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "clean": {},
         "paper": {

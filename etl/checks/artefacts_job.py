@@ -16,8 +16,6 @@ from etl.looking.layout import aligned
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of ``etl/audit_pairs.py``."""
-
     file: str | None = setting(
         None, help="TSV (or CSV, by its first line) with a header", example="file=pairs.tsv"
     )
@@ -50,7 +48,12 @@ def run(settings: Settings) -> None:
     columns = [settings.premise, settings.hypothesis, settings.label]
     columns += [settings.by] if settings.by else []
     groups: dict[str, list[tuple[str, str, str]]] = {}
-    for row in _rows_of_file(Path(settings.file)) if settings.file else _rows_of_table(settings):
+    where = [("edition", "=", settings.edition)] if settings.edition else None
+    for row in (
+        _rows_of_file(Path(settings.file))
+        if settings.file
+        else arrow.read(settings.lake, str(settings.table), where=where).to_pylist()
+    ):
         missing = [name for name in columns if row.get(name) is None]
         if missing:
             raise UserError(
@@ -83,8 +86,3 @@ def _rows_of_file(path: Path) -> Iterator[Mapping[str, Any]]:
         tabs = "\t" in lines.readline()
         lines.seek(0)
         yield from csv.DictReader(lines, delimiter="\t" if tabs else ",")
-
-
-def _rows_of_table(settings: Settings) -> Iterator[Mapping[str, Any]]:
-    where = [("edition", "=", settings.edition)] if settings.edition else None
-    yield from arrow.read(settings.lake, str(settings.table), where=where).to_pylist()

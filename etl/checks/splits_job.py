@@ -15,8 +15,6 @@ from etl.lake import arrow
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of ``etl/check_splits.py``."""
-
     train: str | None = setting(None, help="file of training rows", example="train=train.tsv.gz")
     val: str | None = setting(None, help="file of validation rows")
     test: str | None = setting(None, help="file of test rows", example="test=test.tsv.gz")

@@ -30,8 +30,6 @@ log = logging.getLogger("adnominal")
 
 @dataclass(frozen=True)
 class Settings(EngineSettings):
-    """Settings of ``etl/import_knowledge.py``."""
-
     conceptnet: list[str] = setting(
         [],
         help="assertions of ConceptNet 5 or tables of ConceptNet 4, .gz or not; none by default",

@@ -32,28 +32,24 @@ _WHERE: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
-class ListSettings:
+class _Lake:
     lake: str = setting("./lake", **_LAKE)
+
+    def __post_init__(self) -> None:
+        if hasattr(self, "limit"):  # some of the commands have it
+            check_least(self, 1, "limit")
 
 
 @dataclass(frozen=True)
-class ShowSettings:
-    lake: str = setting("./lake", **_LAKE)
+class ShowSettings(_Lake):
     version: int | None = setting(None, **_VERSION)
     limit: int = setting(10, help="rows shown")
     where: str | None = setting(None, **_WHERE)
 
-    def __post_init__(self) -> None:
-        check_least(self, 1, "limit")
-
 
 @dataclass(frozen=True)
-class HistorySettings:
-    lake: str = setting("./lake", **_LAKE)
+class HistorySettings(_Lake):
     limit: int = setting(50, help="commits shown, newest first")
-
-    def __post_init__(self) -> None:
-        check_least(self, 1, "limit")
 
 
 @dataclass(frozen=True)
@@ -72,44 +68,33 @@ class ExportSettings:
 
 
 @dataclass(frozen=True)
-class WhySettings:
-    lake: str = setting("./lake", **_LAKE)
+class WhySettings(_Lake):
     limit: int = setting(5, help="example sentences shown")
-
-    def __post_init__(self) -> None:
-        check_least(self, 1, "limit")
 
 
 @dataclass(frozen=True)
-class CompactSettings:
-    lake: str = setting("./lake", **_LAKE)
+class CompactSettings(_Lake):
     dry_run: bool = setting(False, help="say what would be done, and do nothing")
 
 
 @dataclass(frozen=True)
-class VacuumSettings:
-    lake: str = setting("./lake", **_LAKE)
+class VacuumSettings(_Lake):
     older_than: str = setting(
         "7d", help="versions younger than this stay readable: a number and s, m, h, d or w"
     )
     dry_run: bool = setting(False, help="say what would be deleted, and delete nothing")
 
 
-@dataclass(frozen=True)
-class VerifySettings:
-    lake: str = setting("./lake", **_LAKE)
-
-
 # command -> (its words, those in brackets not needed; its settings)
 COMMANDS: dict[str, tuple[tuple[str, ...], type]] = {
-    "list": ((), ListSettings),
+    "list": ((), _Lake),
     "show": (("TABLE",), ShowSettings),
     "history": (("TABLE",), HistorySettings),
     "export": (("TABLE",), ExportSettings),
     "why": (("ADJECTIVE", "NOUN"), WhySettings),
     "compact": (("[TABLE]",), CompactSettings),
     "vacuum": (("[TABLE]",), VacuumSettings),
-    "verify": (("[TABLE]",), VerifySettings),
+    "verify": (("[TABLE]",), _Lake),
 }
 
 

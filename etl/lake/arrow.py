@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable, QueryBuilder
 
 from etl.lake import log
-from etl.lake.errors import LakeConflict, LakeError, LakeFailed
+from etl.lake.errors import LakeError
 from etl.lake.guarantees import guarantees
 from etl.lake.log import Change, Commit, CommitOptions, File, Record
 from etl.lake.partitions import parts
@@ -31,26 +31,6 @@ from etl.lake.staging import DATA, Staged
 from etl.lake.storage import filesystem, table_uri
 from etl.lake.tables import TABLES
 from etl.lake.writing import publish
-
-__all__ = [
-    "Commit",
-    "LakeConflict",
-    "LakeError",
-    "LakeFailed",
-    "Record",
-    "append",
-    "batches",
-    "committed",
-    "dataset",
-    "files",
-    "history",
-    "query",
-    "read",
-    "records",
-    "replace",
-    "tables",
-    "version",
-]
 
 # (column, operator, value) triples that must all hold; or groups of them of which one must; or an
 # Arrow expression.

@@ -71,11 +71,7 @@ def checked(frame: DataFrame, declared: Table) -> DataFrame:
     ]
     if lines:
         raise LakeError(f"a frame for {declared.name} is not as declared: {'; '.join(lines)}")
-    return frame.select(*[_column(name) for name, _ in declared_columns])
-
-
-def _column(name: str) -> Column:
-    return F.col(f"`{name}`")
+    return frame.select(*[F.col(f"`{name}`") for name, _ in declared_columns])
 
 
 def ordered(frame: DataFrame, key: str | Sequence[str], *order: Column | str) -> DataFrame:

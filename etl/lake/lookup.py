@@ -6,10 +6,8 @@ For tables whose files are sorted by the word that is looked up (`amod_associati
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -20,11 +18,6 @@ from etl.lake import log
 from etl.lake.storage import filesystem, table_uri
 
 _FOOTERS = 8  # of files of a million pairs some 300 kB each
-
-
-class _Footer(NamedTuple):
-    metadata: pq.FileMetaData
-    bounds: list[tuple[bytes, bytes]]
 
 
 class SortedFiles:
@@ -48,8 +41,7 @@ class SortedFiles:
             [f.with_type(coded_text) if f.name in texts else f for f in fields]
         )
         self._texts = [column, *texts]
-        self._footers: OrderedDict[str, _Footer] = OrderedDict()
-        self._lock = threading.Lock()
+        self._footer = lru_cache(_FOOTERS)(self._read_footer)
 
     @property
     def schema(self) -> pa.Schema:
@@ -96,20 +88,14 @@ class SortedFiles:
 
     def _open(self, path: str) -> tuple[pq.ParquetFile, list[tuple[bytes, bytes]]]:
         """The file, and the least and greatest word of each of its row groups."""
-        with self._lock:
-            footer = self._footers.get(path)
-            if footer is not None:
-                self._footers.move_to_end(path)
+        metadata, bounds = self._footer(path)
         source = self._files.open_input_file(path)
-        known = None if footer is None else footer.metadata
-        file = pq.ParquetFile(source, metadata=known, read_dictionary=self._texts)
-        if footer is None:
-            footer = _Footer(file.metadata, _bounds(file.metadata, self._column))
-            with self._lock:
-                self._footers[path] = footer
-                while len(self._footers) > _FOOTERS:
-                    self._footers.popitem(last=False)
-        return file, footer.bounds
+        return pq.ParquetFile(source, metadata=metadata, read_dictionary=self._texts), bounds
+
+    def _read_footer(self, path: str) -> tuple[pq.FileMetaData, list[tuple[bytes, bytes]]]:
+        with self._files.open_input_file(path) as source:
+            metadata = pq.read_metadata(source)
+        return metadata, _bounds(metadata, self._column)
 
 
 def _copied(rows: pa.Table, start: int, end: int) -> pa.Table:

@@ -8,7 +8,9 @@ same values.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from pyarrow import types
 
@@ -78,6 +80,26 @@ def batch_of(rows: Sequence[Sequence[object]], schema: pa.Schema) -> pa.RecordBa
     columns = zip(*rows, strict=True) if rows else [()] * len(schema)
     arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def filled(schema: pa.Schema, size: int, columns: Mapping[str, Any]) -> pa.Table:
+    """`size` rows: a column is an array, a list, or one value that all rows have, by default null.
+
+    An array of two axes makes lists.
+    """
+    arrays = []
+    for field in schema:
+        value = columns.get(field.name)
+        if isinstance(value, np.ndarray) and value.ndim == 2:
+            offsets = pa.array(np.arange(size + 1, dtype=np.int32) * value.shape[1])
+            value = pa.ListArray.from_arrays(offsets, pa.array(value.reshape(-1)))
+        if isinstance(value, pa.Array | pa.ChunkedArray):
+            arrays.append(value.cast(field.type))
+        elif isinstance(value, list):
+            arrays.append(pa.array(value, field.type))
+        else:
+            arrays.append(pa.repeat(pa.scalar(value, field.type), size))
+    return pa.table(arrays, schema=schema)
 
 
 def partition_text(value: object) -> str | None:

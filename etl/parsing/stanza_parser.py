@@ -36,7 +36,9 @@ def find_model(model: str | None) -> str:
     """
     if importlib.util.find_spec("stanza") is None:
         raise UserError("parser=stanza: Stanza is not installed; pip install stanza")
-    folder = Path(model) if model else _default_folder()
+    from stanza.resources.common import DEFAULT_MODEL_DIR
+
+    folder = Path(model or DEFAULT_MODEL_DIR)
     required = ["resources.json", *(f"en/{processor}" for processor in PROCESSORS)]
     missing = [name for name in required if not (folder / name).exists()]
     if missing:
@@ -46,12 +48,6 @@ def find_model(model: str | None) -> str:
             f'''python -c "import stanza; stanza.download('en'{where})"'''
         )
     return os.fspath(folder)
-
-
-def _default_folder() -> Path:
-    from stanza.resources.common import DEFAULT_MODEL_DIR
-
-    return Path(DEFAULT_MODEL_DIR)
 
 
 class StanzaParser:

@@ -81,7 +81,9 @@ def build(settings: Settings) -> None:
 def _build(run: Build, folder: Scratch, settings: Settings, classes: list[tuple[str, str]]) -> None:
     lake = run.lake
     pairs = pairs_of(lake, settings.corpus, "corpus")
-    association = _association(lake, settings) if settings.association else None
+    association = lake.read("amod_association") if settings.association else None
+    if association is not None and settings.corpus:
+        association = association.where(F.col("corpus").isin(settings.corpus))
     words = known_words(lake, settings, pairs, classes, folder)
     judged = items.judged(pairs, words.adjectives, words.nouns)
     all_phrases = folder.keep(items.phrases_of(judged, settings))
@@ -129,11 +131,6 @@ def classes_of(path: str | None) -> dict[str, str]:
                 "lexicon does not have, or the same class"
             )
     return classes
-
-
-def _association(lake: Lake, settings: Settings) -> DataFrame:
-    measured = lake.read("amod_association")
-    return measured.where(F.col("corpus").isin(settings.corpus)) if settings.corpus else measured
 
 
 def known_words(

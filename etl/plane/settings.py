@@ -16,8 +16,6 @@ from etl.plane.splits import Sizes
 
 @dataclass(frozen=True)
 class Settings(EngineSettings):
-    """Settings of ``etl/build_plane.py``."""
-
     PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "clean": {},
         "paper": {"text": "paper", "chains": True},

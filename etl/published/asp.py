@@ -305,7 +305,13 @@ class _Files:
                 self.drop(name, error, path, line, texts)
             else:
                 self.take(path)
-                yield _with_id(parsed_row, occurrences[texts], edition)
+                identifier = item_id(
+                    parsed_row["test"],
+                    parsed_row["premise"],
+                    parsed_row["hypothesis"],
+                    occurrences[texts],
+                )
+                yield {**parsed_row, "item_id": identifier, "edition": edition}
             occurrences[texts] += 1
 
 
@@ -351,12 +357,6 @@ def _shares(file: Path) -> list[float]:
             f"{values.max():g}; expected shares from 0 to 1, one for each number of the scale"
         )
     return [float(value) for value in values]
-
-
-def _with_id(row: dict[str, Any], occurrence: int, edition: str) -> dict[str, Any]:
-    """A row with its id, which counts the occurrences of its texts in the file, and its edition."""
-    identifier = item_id(row["test"], row["premise"], row["hypothesis"], occurrence)
-    return {**row, "item_id": identifier, "edition": edition}
 
 
 def _entailment_row(

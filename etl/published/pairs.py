@@ -44,8 +44,6 @@ _RESERVED_SOURCES = ("mnli", "snli", "addone")
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of ``etl/import_pairs.py``."""
-
     file: str = setting(
         help="CSV (with quotes), TSV (without), JSON lines or Parquet, by the suffix of its name",
         example="file=sick.tsv",

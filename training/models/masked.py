@@ -24,6 +24,7 @@ import transformers
 from torch import Tensor
 from transformers import BertConfig
 
+from etl.draws import Keys, finalised
 from training.batching import Ids, seed_of
 from training.models import wordpiece
 from training.models.encoders import TokenLearner, padded
@@ -31,8 +32,6 @@ from training.models.pretrained import quiet
 from training.models.tokens import chunks, encode
 from training.pretraining import Settings
 from training.tasks import Dataset
-
-Keys = npt.NDArray[np.uint64]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 # Of the tokens chosen (Devlin et al. 2019, section 3.1): become the mask; become another token.
@@ -44,20 +43,13 @@ def keys(item_ids: list[str]) -> Keys:
     return np.array([seed_of(item) for item in item_ids], dtype=np.uint64)
 
 
-def _mixed(values: Keys) -> Keys:
-    """Each value's bits mixed, one to one (the finaliser of SplitMix64, Steele et al. 2014)."""
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))
-
-
 def draws(rows: Keys, width: int, stream: int) -> npt.NDArray[np.float64]:
     """Numbers even in [0, 1), shape [rows, width]; each `stream` has its own.
 
     Number (i, j) depends on key i, j and the stream alone.
     """
     places = np.arange(1, width + 1, dtype=np.uint64) + np.uint64(stream << 32)
-    mixed = _mixed(_mixed(rows)[:, None] + _GOLDEN * places[None, :])
+    mixed = finalised(finalised(rows)[:, None] + _GOLDEN * places[None, :])
     return (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 

@@ -13,8 +13,6 @@ from training.settings import Answering
 
 @dataclass(frozen=True)
 class Settings(Answering):
-    """Settings of ``training/predict.py``."""
-
     FIRST: ClassVar[tuple[str, ...]] = (
         "model",
         "table",

@@ -15,8 +15,6 @@ PROMPTS = {name: dataset.prompts for name, dataset in DATASETS.items() if datase
 
 @dataclass(frozen=True)
 class Settings(Recorded):
-    """Settings of ``training/prompt.py``."""
-
     model: str = setting(
         help="language model, masked, causal or encoder-decoder: a name on the hub, or a folder",
         example="model=bert-base-cased",

@@ -129,7 +129,11 @@ def _cell(model: ScoredModel, target: Target, settings: Settings, content: str) 
     dataset = target.dataset(model.form)
     reading = None
     if model.form == "text":
-        _check_meaning(model, dataset)
+        trained = model.source.trained
+        if trained is not None and trained.dataset != dataset.task:
+            raise Undefined(
+                f"A model of {trained.dataset} does not write meanings of {dataset.task}."
+            )
     else:
         reading = label_map.reading(model.labels, dataset.outcomes)
     identity = {
@@ -148,13 +152,6 @@ def _cell(model: ScoredModel, target: Target, settings: Settings, content: str) 
     }
     folder = Path(settings.out) / folder_name(identity)
     return Cell(model, target, task, dataset, reading, folder)
-
-
-def _check_meaning(model: ScoredModel, dataset: Dataset) -> None:
-    """Raise `Undefined` where a model writes meanings in another form than is asked for."""
-    trained = model.source.trained
-    if trained is not None and trained.dataset != dataset.task:
-        raise Undefined(f"A model of {trained.dataset} does not write meanings of {dataset.task}.")
 
 
 def _run(

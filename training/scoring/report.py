@@ -47,7 +47,8 @@ def matrix_text(
 
 def details(title: str, rows: pa.Table, examples: Examples, task: str) -> str:
     """Tables of one cell: scores, and accuracy and the model's own answers by group."""
-    parts = [f"## {title}", markdown(_scores(rows), 4)]
+    names = ["answers", "rows", "accuracy", "low", "high", "macro_f1", "majority"]
+    parts = [f"## {title}", markdown(matrix.matrix(rows).select(names), 4)]
     dataset = DATASETS.get(task)
     if dataset is None or dataset.labels is None:
         return "\n\n".join(parts) + "\n"
@@ -71,11 +72,6 @@ def details(title: str, rows: pa.Table, examples: Examples, task: str) -> str:
                 _in_percent(matrix.answers_by_group(rows, groups)),
             ]
     return "\n\n".join(parts) + "\n"
-
-
-def _scores(rows: pa.Table) -> pa.Table:
-    names = ["answers", "rows", "accuracy", "low", "high", "macro_f1", "majority"]
-    return matrix.matrix(rows).select(names)
 
 
 def _groups(examples: Examples, name: str) -> dict[str, str]:

@@ -12,8 +12,6 @@ from training.settings import Answering
 
 @dataclass(frozen=True)
 class Settings(Answering):
-    """Settings of ``training/score.py``."""
-
     FIRST: ClassVar[tuple[str, ...]] = (
         "model",
         "models",

@@ -16,17 +16,7 @@ from etl.registry import DATASETS
 from training.tasks.dataset import Dataset, Examples, Form, Source, Task, nested_subset
 from training.tasks.pairs import Pairs
 
-__all__ = [
-    "TASKS",
-    "Dataset",
-    "Examples",
-    "Form",
-    "Source",
-    "Task",
-    "help_text",
-    "nested_subset",
-    "task",
-]
+__all__ = ["Dataset", "Examples", "Form", "Source", "Task", "nested_subset"]
 
 
 def _task_of(name: str) -> type[Task]:

@@ -28,8 +28,6 @@ _OUTCOMES = {5: LABELS, 4: LABELS[1:], 3: LABELS[1:4]}
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings ``task.*`` of ADEPT."""
-
     name: str = setting("adept", help="the task", choices=("adept",))
     edition: str = setting("published", help="edition of the table adept")
     split: str = setting(

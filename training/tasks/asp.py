@@ -56,8 +56,6 @@ _COLUMNS = ("item_id", "premise", "hypothesis", "label", "label3", "test")
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings ``task.*`` of ASP."""
-
     name: str = setting("asp", help="the task", choices=("asp",))
     edition: str = setting("clean", help="edition that is tested on")
     train_edition: str | None = setting(

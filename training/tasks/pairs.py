@@ -19,8 +19,6 @@ from training.tasks.dataset import Dataset, Examples, Task, strings
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings ``task.*`` of any table of pairs."""
-
     name: str = setting("pairs", help="the task", choices=("pairs",))
     table: str = setting("nli", help="table of the lake", example="task.table=asp_entailment")
     edition: str = setting("mnli", help="edition of the table; of nli its source: mnli, snli, …")

@@ -35,8 +35,6 @@ log = logging.getLogger("adnominal")
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings ``task.*`` of PLANE."""
-
     name: str = setting("plane", help="the task", choices=("plane",))
     edition: str = setting("published", help="edition of plane_items and plane_splits")
     scheme: str = setting(

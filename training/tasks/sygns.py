@@ -23,8 +23,6 @@ _WITH_PRIMITIVE = SCHEMES[:2]
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings ``task.*`` of SyGNS."""
-
     name: str = setting("sygns", help="the task", choices=("sygns",))
     edition: str = setting("paper", help="edition of the tables sygns and sygns_splits")
     scheme: str = setting("systematicity", help="test of generalisation", choices=SCHEMES)

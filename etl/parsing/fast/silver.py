@@ -295,8 +295,6 @@ def conllu(parsed: Parsed) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of ``python -m etl.parsing.fast.silver``."""
-
     folder: str = setting(help="folder of the unpacked packages", example="folder=/data/silver")
     wikipedia: str | None = setting(None, help="a MediaWiki export whose articles are parsed too")
     words: int = setting(450_000, help="maximum number of words of one source that are parsed")

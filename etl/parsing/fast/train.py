@@ -45,8 +45,6 @@ log = logging.getLogger("adnominal")
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of ``python -m etl.parsing.fast.train``."""
-
     out: str = setting(help="file of the model", example="out=english.model")
     gold: list[str] = setting([], help="treebanks in CoNLL-U (plain or gz)")
     silver: list[str] = setting(

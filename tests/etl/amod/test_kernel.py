@@ -27,7 +27,7 @@ from etl.corpora.depcc import DEPCC
 from etl.corpora.dialects import DIALECTS, detect
 from tests.etl.amod import parsed
 
-compiled = kernel._load()
+compiled = kernel.compiled("_kernel")
 # Every way to count: the compiled kernel with each instruction set, and the reference.
 WAYS = [f"compiled {name}" for name in (compiled.instructions() if compiled else [])]
 WAYS += ["reference"]
@@ -287,7 +287,7 @@ def test_auto_takes_the_compiled_kernel():
 
 
 def test_auto_takes_the_reference_where_nothing_was_built(monkeypatch):
-    monkeypatch.setattr(kernel, "_load", lambda: None)
+    monkeypatch.setattr(kernel, "compiled", lambda name: None)
     assert PairCounter("depcc", CLEAN).implementation == "reference"
     assert available() == ("reference",)
     with pytest.raises(
