@@ -17,7 +17,9 @@ from typing import Any, TypeAlias, cast
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -101,9 +103,6 @@ class Channels:
     high: str | None = None
 
 
-Row: TypeAlias = Mapping[str, Any]
-
-
 def _values(data: pa.Table, column: str) -> list[Any]:
     if column not in data.column_names:
         raise ValueError(f"no column {column!r} to draw; there is {', '.join(data.column_names)}")
@@ -117,21 +116,17 @@ def _distinct(data: pa.Table, column: str | None) -> list[Any]:
     return list(dict.fromkeys(_values(data, column))) if column else [None]
 
 
-def _series(data: pa.Table, channels: Channels, panel: Any) -> Iterator[tuple[int, Any, list[Row]]]:
+def _series(
+    data: pa.Table, channels: Channels, panel: Any
+) -> Iterator[tuple[int, Any, pd.DataFrame]]:
     """(number, name, rows) of each series in a panel; rows without a value to draw are left out."""
+    rows = data.filter(
+        pc.field(channels.x).is_valid() & pc.field(channels.y).is_valid()
+    ).to_pandas()
+    if channels.panel is not None:
+        rows = rows[rows[channels.panel] == panel]
     for number, name in enumerate(_distinct(data, channels.series)):
-        yield (
-            number,
-            name,
-            [
-                row
-                for row in data.to_pylist()
-                if (channels.series is None or row[channels.series] == name)
-                and (channels.panel is None or row[channels.panel] == panel)
-                and row[channels.x] is not None
-                and row[channels.y] is not None
-            ],
-        )
+        yield number, name, rows if channels.series is None else rows[rows[channels.series] == name]
 
 
 def _look(number: int, name: Any) -> dict[str, Any]:
@@ -143,13 +138,11 @@ def _look(number: int, name: Any) -> dict[str, Any]:
     }
 
 
-def _whiskers(rows: Sequence[Row], channels: Channels) -> list[list[float]] | None:
+def _whiskers(rows: pd.DataFrame, channels: Channels) -> list[pd.Series] | None:
     if channels.low is None or channels.high is None:
         return None
-    return [
-        [row[channels.y] - row[channels.low] for row in rows],
-        [row[channels.high] - row[channels.y] for row in rows],
-    ]
+    values = rows[channels.y]
+    return [values - rows[channels.low], rows[channels.high] - values]
 
 
 def _panels(number: int, columns: int, height: float) -> tuple[Figure, list[Axes]]:
@@ -213,25 +206,18 @@ def curves(
         figure, drawings = _panels(len(panels), columns, 2.1 if channels.panel else 2.8)
         for axes, panel in zip(drawings, panels, strict=True):
             for number, name, rows in _series(data, channels, panel):
-                points = sorted(rows, key=lambda row: row[x])
-                x_values = [row[x] for row in points]
+                points = rows.sort_values(x, kind="stable")
                 look = _look(number, name) | ({"marker": ""} if name in smooth else {})
                 axes.plot(
-                    x_values,
-                    [row[y] for row in points],
+                    points[x],
+                    points[y],
                     linestyle=_DASHES[number % len(_DASHES)],
                     markevery=max(1, len(points) // 12),
                     **look,
                 )
-                if low is not None and high is not None and points:
-                    axes.fill_between(
-                        x_values,
-                        [row[low] for row in points],
-                        [row[high] for row in points],
-                        color=look["color"],
-                        alpha=0.15,
-                        linewidth=0,
-                    )
+                if low is not None and high is not None and len(points):
+                    band = points[x], points[low], points[high]
+                    axes.fill_between(*band, color=look["color"], alpha=0.15, linewidth=0)
             if panel is not None:
                 axes.set_title(str(panel))
             if ylim:
@@ -249,8 +235,8 @@ def bars(data: pa.Table, channels: Channels, log: bool = False) -> Plot:
         figure, axes = _single()
         for number, name, rows in _series(data, channels, None):
             axes.bar(
-                [places.index(row[channels.x]) + (number + 0.5) * width - 0.4 for row in rows],
-                [row[channels.y] for row in rows],
+                [places.index(x) + (number + 0.5) * width - 0.4 for x in rows[channels.x]],
+                rows[channels.y],
                 width * 0.92,
                 label=None if name is None else str(name),
                 color=COLOURS[number % len(COLOURS)],
@@ -368,18 +354,13 @@ def scatter(
     with _styled():
         figure, axes = _single()
         for number, name, rows in _series(data, channels, None):
-            x_values = [row[channels.x] for row in rows]
             look = _look(number, name)
-            axes.plot(x_values, [row[channels.y] for row in rows], linestyle="", **look)
-            if rows and lines and name in lines:
+            axes.plot(rows[channels.x], rows[channels.y], linestyle="", **look)
+            if len(rows) and lines and name in lines:
                 intercept, slope = lines[name]
-                ends = [min(x_values), max(x_values)]
-                axes.plot(
-                    ends,
-                    [intercept + slope * end for end in ends],
-                    color=look["color"],
-                    linestyle=_DASHES[number % len(_DASHES)],
-                )
+                ends = rows[channels.x].agg(["min", "max"])
+                dashes = _DASHES[number % len(_DASHES)]
+                axes.plot(ends, intercept + slope * ends, color=look["color"], linestyle=dashes)
         _label(figure, axes, channels.xlabel, channels.ylabel)
     return figure, data
 
@@ -398,8 +379,8 @@ def intervals(
         for axes, panel in zip(drawings, panels, strict=True):
             for number, name, rows in _series(data, channels, panel):
                 axes.errorbar(
-                    [places.index(row[channels.x]) + (number + 0.5) * step - 0.35 for row in rows],
-                    [row[channels.y] for row in rows],
+                    [places.index(x) + (number + 0.5) * step - 0.35 for x in rows[channels.x]],
+                    rows[channels.y],
                     yerr=_whiskers(rows, channels),
                     linestyle="",
                     elinewidth=1.0,
