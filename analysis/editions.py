@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from analysis.rows import schema
 from conf import UserError
@@ -104,19 +103,6 @@ def read_edition(
             f"{text}: no rows in the table {table} of {root}; {TABLES[table].built_by} makes it"
         )
     return rows
-
-
-def read_items(
-    root: str, table: str, ids: pa.Array, columns: Sequence[str], edition: str
-) -> pa.Table:
-    """The rows of an edition whose id, the first of `columns`, is among `ids`.
-
-    The table is streamed: only the rows with these ids stay in memory.
-    """
-    stream = arrow.batches(root, table, where=[("edition", "=", edition)], columns=columns)
-    batches = [batch.filter(pc.is_in(batch.column(columns[0]), value_set=ids)) for batch in stream]
-    fields = TABLES[table].schema
-    return pa.Table.from_batches(batches, pa.schema([fields.field(name) for name in columns]))
 
 
 def open_lake(root: str, edition: str | None = None, seed: int = 0) -> Lake:

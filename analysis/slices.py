@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.editions import read_items
 from analysis.rows import tuples
 from conf import UserError
 from etl.lake import arrow
@@ -37,7 +36,7 @@ def words(lake: str, table: str, edition: str, item_ids: Sequence[str]) -> pa.Ta
         raise UserError(f"table={table}: expected one of {', '.join(ITEM_TABLES)}")
     key, names = ITEM_TABLES[table].item, ITEM_TABLES[table].words
     ids = pa.array(item_ids, pa.string())
-    rows = read_items(lake, table, pc.unique(ids), [key, *names.values()], edition)
+    rows = arrow.read_items(lake, table, pc.unique(ids), [key, *names.values()], edition)
     places = pc.index_in(ids, value_set=rows.column(key).combine_chunks())
     if places.null_count:
         absent = ids.filter(pc.is_null(places))

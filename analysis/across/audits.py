@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from analysis.across.artefacts import TESTED, TRAINED, Rows, audit, audit_figure, token_table
 from analysis.across.fine_tuned import Across
-from analysis.editions import read_edition, read_items, rows_by_edition
+from analysis.editions import read_edition, rows_by_edition
 from analysis.papers.page import Exhibit, exhibit
 from analysis.rendering.blocks import Block, FigureBlock, Table, Text
 from analysis.rendering.numbers import p_value, percent, signed
@@ -90,7 +90,7 @@ def _looked_up(
 ) -> pa.Table:
     """The rows of `ids`, in their order; ids that are not in the table are left out."""
     keys = pa.array(ids, pa.string())
-    rows = read_items(lake, table, pc.unique(keys), ["item_id", *columns], edition)
+    rows = arrow.read_items(lake, table, pc.unique(keys), ["item_id", *columns], edition)
     places = pc.index_in(keys, value_set=rows.column("item_id").combine_chunks())
     return rows.take(places.drop_null())
 

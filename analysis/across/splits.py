@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis.across.fine_tuned import Across
-from analysis.editions import read_edition, read_items
+from analysis.editions import read_edition
 from analysis.inference.intervals import clustered, difference
 from analysis.papers.page import exhibit
 from analysis.predictions import labelled
@@ -327,7 +327,7 @@ def _tests(page: Across, rows: pa.Table) -> dict[str, tuple[str, str]]:
         item: (test, f"{edition} {test} {group}")
         for edition in distinct(rows, "edition")
         for item, test, group in tuples(
-            read_items(page.lake.root, "asp_degree", ids, columns, edition)
+            arrow.read_items(page.lake.root, "asp_degree", ids, columns, edition)
         )
     }
 

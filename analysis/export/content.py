@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from analysis.editions import read_items, rows_by_edition
+from analysis.editions import rows_by_edition
 from conf import UserError
 from etl.declaration import Dataset, ItemTable, Scheme, Whole
 from etl.lake import arrow
@@ -211,7 +211,7 @@ class _Rows:
         key, fold = table.item, self.dataset.splits.fold
         names = declared_table(table.name).schema.names
         columns = [key, *(name for name in names if name != key)]
-        rows = read_items(
+        rows = arrow.read_items(
             self.lake, table.name, pc.unique(assigned.column(key)), columns, self.edition
         )
         ids = rows.column(key).combine_chunks()

@@ -166,6 +166,26 @@ def batches(
     return (batch for batch in stream if batch.num_rows)
 
 
+def read_items(
+    root: str,
+    table: str,
+    ids: pa.Array,
+    columns: Sequence[str],
+    edition: str,
+    *,
+    version: int | None = None,
+) -> pa.Table:
+    """The rows of an edition whose id, the first of `columns`, is among `ids`.
+
+    The table is streamed: only the rows with these ids stay in memory.
+    """
+    where = [("edition", "=", edition)]
+    stream = batches(root, table, version=version, where=where, columns=columns)
+    filtered = [batch.filter(pc.is_in(batch.column(columns[0]), value_set=ids)) for batch in stream]
+    fields = log.declaration(table).schema
+    return pa.Table.from_batches(filtered, pa.schema([fields.field(name) for name in columns]))
+
+
 def query(
     root: str, table: str, sql: str, *, version: int | None = None
 ) -> Iterator[pa.RecordBatch]:

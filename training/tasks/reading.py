@@ -90,27 +90,15 @@ def lookup(
     Raises:
         UserError: a key that the table does not have; `who` says what asked for it.
     """
-    keys = pc.unique(ids)
-    batches = arrow.batches(
-        lake,
-        of.table,
-        version=of.version,
-        where=[("edition", "=", of.edition)],
-        columns=[key, *(name for name in columns if name != key)],
-    )
-    with_ids = [batch.filter(pc.is_in(batch.column(key), value_set=keys)) for batch in batches]
-    with_ids = [batch for batch in with_ids if batch.num_rows]
-    missing, places = len(ids), pa.nulls(len(ids), pa.int32())
-    if with_ids:
-        table = pa.Table.from_batches(with_ids)
-        # index_in gives the first of equal keys.
-        places = pc.index_in(ids, value_set=table.column(key).combine_chunks())
-        missing = places.null_count
-    if missing:
+    names = [key, *(name for name in columns if name != key)]
+    table = arrow.read_items(lake, of.table, pc.unique(ids), names, of.edition, version=of.version)
+    # index_in gives the first of equal keys.
+    places = pc.index_in(ids, value_set=table.column(key).combine_chunks())
+    if places.null_count:
         first = ids.filter(pc.is_null(places))[0].as_py()
         raise UserError(
-            f"{missing} of {len(ids)} {who}, as {first}, are not in the table {of.table}, "
-            f"edition {of.edition}; build or import both again"
+            f"{places.null_count} of {len(ids)} {who}, as {first}, are not in the table "
+            f"{of.table}, edition {of.edition}; build or import both again"
         )
     return table.take(places)
 
