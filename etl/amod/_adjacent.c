@@ -1,9 +1,9 @@
 /* Counting a list of word pairs in running text: `etl.amod.adjacent` defines what is counted.
  *
  * One pass over the UTF-8 bytes. A word of up to 15 ASCII letters is found, lower-cased and hashed in
- * one step where the processor has SSE2; any other is read byte by byte. A filter of 64 Ki bits
- * tells nearly every word that no pair has, so that the table of words is looked at for the few
- * others. A pair is looked up where a word follows a listed first word.
+ * one step where the processor has SSE2; any other is read byte by byte. A Bloom filter of the hashes
+ * of two neighbours rejects nearly all that are not of the list, so that their words are looked up
+ * for the few others alone.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -15,15 +15,14 @@
 #endif
 
 #define LONGEST 255         /* bytes of a word; of a longer one the first are kept, and no match */
-#define FILTER_BITS 16
+#define FILTER_BITS_A_PAIR 32
 #define PRIME 1099511628211ull
 
 typedef struct {
     uint64_t hash;
     uint32_t at;            /* in `bytes` */
     uint16_t size;
-    uint8_t first;          /* whether a pair begins with the word */
-    uint8_t used;
+    uint16_t used;
 } Word;
 
 typedef struct {
@@ -37,10 +36,11 @@ typedef struct {
     Word *words;
     Pair *pairs;
     Py_ssize_t *order;      /* place in `pairs` of each pair of the list */
+    uint64_t *filter;
     size_t word_mask, pair_mask;
+    int filter_shift;       /* from 64 bits of a hash to those of a place in the filter */
     Py_ssize_t size;        /* pairs of the list */
     int lowercase;
-    uint64_t filter[1 << (FILTER_BITS - 6)];
 } Counter;
 
 static unsigned char lower[256], same[256];  /* the letter or digit of an ASCII byte, else 0 */
@@ -50,11 +50,9 @@ static inline uint64_t mixed(uint64_t hash) {
     return hash * 0x9e3779b97f4a7c15ull;
 }
 
-static inline size_t filter_bit(uint64_t hash) { return mixed(hash) >> (64 - FILTER_BITS); }
-
-static inline int in_filter(const Counter *self, uint64_t hash) {
-    size_t bit = filter_bit(hash);
-    return self->filter[bit >> 6] >> (bit & 63) & 1;
+/* The bit of the filter for two neighbours, by the hashes of their words. */
+static inline size_t filter_bit(const Counter *self, uint64_t first, uint64_t second) {
+    return mixed(first * PRIME + second) >> self->filter_shift;
 }
 
 /* A character of more than one byte; its size, 0 where the bytes are no UTF-8. */
@@ -159,6 +157,9 @@ static inline __m128i between(__m128i bytes, char least, char most) {
                          _mm_cmplt_epi8(bytes, _mm_set1_epi8((char)(most + 1))));
 }
 
+static const unsigned char ones_then_zeros[32] = {
+    255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255};
+
 /* A word of up to 15 ASCII letters and digits that no hyphen and no other character goes on. */
 static inline size_t short_word(const Counter *self, const unsigned char *at, Current *word) {
     __m128i bytes = _mm_loadu_si128((const __m128i *)at);
@@ -169,15 +170,12 @@ static inline size_t short_word(const Counter *self, const unsigned char *at, Cu
     if (!other) return 0;
     size_t size = (size_t)__builtin_ctz(other);
     if (!size || at[size] >= 0x80 || at[size] == '-') return 0;
-    _mm_storeu_si128((__m128i *)word->bytes, self->lowercase ? lowered : bytes);
-    uint64_t half[2];
-    memcpy(half, word->bytes, 16);
-    if (size < 8) {
-        half[0] &= ((uint64_t)1 << (8 * size)) - 1;
-        half[1] = 0;
-    } else {
-        half[1] &= ((uint64_t)1 << (8 * (size - 8))) - 1;
-    }
+    /* Zeros behind the word, by a mask: lengths change too often for a branch to be foreseen. */
+    __m128i mask = _mm_loadu_si128((const __m128i *)(ones_then_zeros + 16 - size));
+    __m128i kept = _mm_and_si128(self->lowercase ? lowered : bytes, mask);
+    _mm_storeu_si128((__m128i *)word->bytes, kept);
+    uint64_t half[2] = {(uint64_t)_mm_cvtsi128_si64(kept),
+                        (uint64_t)_mm_cvtsi128_si64(_mm_unpackhi_epi64(kept, kept))};
     word->size = size;
     word->hash = hash_of(half[0], half[1]);
     return size;
@@ -217,25 +215,33 @@ static inline Pair *pair_of(const Counter *self, size_t first, size_t second) {
     return &self->pairs[at];
 }
 
+/* Counts two neighbours if the list has them; the first stands at `at`, and is read again. */
+static void count_pair(
+    Counter *self, const unsigned char *at, const unsigned char *end, const Current *second
+) {
+    Current first;
+    read_word(self, at, end, &first);
+    if (first.size > LONGEST || second->size > LONGEST) return;
+    size_t places[2] = {place_of(self, &first), place_of(self, second)};
+    if (!self->words[places[0]].used || !self->words[places[1]].used) return;
+    Pair *pair = pair_of(self, places[0], places[1]);
+    pair->count += pair->key != 0;
+}
+
 static void scan(Counter *self, const unsigned char *at, const unsigned char *end) {
-    Py_ssize_t previous = -1;  /* place of the listed first word that stands right before */
+    const unsigned char *previous = NULL;  /* where the word begins that stands right before */
+    uint64_t hash = 0;                     /* of that word */
     Current word;
     while (at < end) {
         const unsigned char *behind = *at == '-' ? at : read_word(self, at, end, &word);
         if (behind > at) {
-            at = behind;
-            Py_ssize_t first = -1;
-            if (in_filter(self, word.hash) && word.size <= LONGEST) {
-                size_t place = place_of(self, &word);
-                if (self->words[place].used) {
-                    if (previous >= 0) {
-                        Pair *pair = pair_of(self, (size_t)previous, place);
-                        pair->count += pair->key != 0;
-                    }
-                    if (self->words[place].first) first = (Py_ssize_t)place;
-                }
+            if (previous) {
+                size_t bit = filter_bit(self, hash, word.hash);
+                if (self->filter[bit >> 6] >> (bit & 63) & 1) count_pair(self, previous, end, &word);
             }
-            previous = first;
+            previous = at;
+            hash = word.hash;
+            at = behind;
             if (at < end && *at == ' ') at++;
             continue;
         }
@@ -243,7 +249,7 @@ static void scan(Counter *self, const unsigned char *at, const unsigned char *en
         Py_UCS4 character = *at;
         int size = *at < 0x80 ? 1 : decoded(at, end, &character);
         if (!size || !Py_UNICODE_ISSPACE(character) || Py_UNICODE_ISLINEBREAK(character))
-            previous = -1;
+            previous = NULL;
         at += size ? size : 1;
     }
 }
@@ -354,11 +360,12 @@ static void dealloc(PyObject *object) {
     PyMem_Free(self->words);
     PyMem_Free(self->pairs);
     PyMem_Free(self->order);
+    PyMem_Free(self->filter);
     Py_TYPE(object)->tp_free(object);
 }
 
 /* The place of a listed word, put into the table if it is new; -1 with an error set. */
-static Py_ssize_t listed(Counter *self, PyObject *text, int first, size_t *used) {
+static Py_ssize_t listed(Counter *self, PyObject *text, size_t *used) {
     Py_ssize_t size;
     const unsigned char *bytes = (const unsigned char *)PyUnicode_AsUTF8AndSize(text, &size);
     if (!bytes) return -1;
@@ -372,12 +379,9 @@ static Py_ssize_t listed(Counter *self, PyObject *text, int first, size_t *used)
     Word *entry = &self->words[place];
     if (!entry->used) {
         memcpy(self->bytes + *used, word.bytes, word.size);
-        *entry = (Word){word.hash, (uint32_t)*used, (uint16_t)word.size, 0, 1};
+        *entry = (Word){word.hash, (uint32_t)*used, (uint16_t)word.size, 1};
         *used += word.size;
-        size_t bit = filter_bit(word.hash);
-        self->filter[bit >> 6] |= (uint64_t)1 << (bit & 63);
     }
-    entry->first |= (uint8_t)first;
     return (Py_ssize_t)place;
 }
 
@@ -399,7 +403,12 @@ static int init(PyObject *object, PyObject *args, PyObject *kwargs) {
         PyErr_SetString(PyExc_ValueError, "expected two lists of one length, once");
         return -1;
     }
-    size_t words = table_size(2 * size), pairs = table_size(size);
+    size_t words = table_size(2 * size), pairs = table_size(size), bits = 1 << 16;
+    self->filter_shift = 64 - 16;
+    while (bits < FILTER_BITS_A_PAIR * (size_t)size) {
+        bits *= 2;
+        self->filter_shift--;
+    }
     self->lowercase = lowercase;
     self->word_mask = words - 1;
     self->pair_mask = pairs - 1;
@@ -407,15 +416,18 @@ static int init(PyObject *object, PyObject *args, PyObject *kwargs) {
     self->words = PyMem_Calloc(words, sizeof(Word));
     self->pairs = PyMem_Calloc(pairs, sizeof(Pair));
     self->order = PyMem_Calloc((size_t)size + 1, sizeof(Py_ssize_t));
-    if (!self->bytes || !self->words || !self->pairs || !self->order) {
+    self->filter = PyMem_Calloc(bits / 64, sizeof(uint64_t));
+    if (!self->bytes || !self->words || !self->pairs || !self->order || !self->filter) {
         PyErr_NoMemory();
         return -1;
     }
     size_t used = 0;
     for (Py_ssize_t i = 0; i < size; i++) {
-        Py_ssize_t first = listed(self, PyList_GET_ITEM(firsts, i), 1, &used);
-        Py_ssize_t second = first < 0 ? -1 : listed(self, PyList_GET_ITEM(seconds, i), 0, &used);
+        Py_ssize_t first = listed(self, PyList_GET_ITEM(firsts, i), &used);
+        Py_ssize_t second = first < 0 ? -1 : listed(self, PyList_GET_ITEM(seconds, i), &used);
         if (second < 0) return -1;
+        size_t bit = filter_bit(self, self->words[first].hash, self->words[second].hash);
+        self->filter[bit >> 6] |= (uint64_t)1 << (bit & 63);
         Pair *pair = pair_of(self, (size_t)first, (size_t)second);
         pair->key = ((uint64_t)first << 32 | (uint64_t)second) + 1;
         self->order[i] = pair - self->pairs;
