@@ -69,7 +69,7 @@ def published(settings: Settings) -> Figures:
         ]
         identity = ["sentence", "label"]
         (fold,) = check(
-            pa.concat_tables(parts), WORDS, label="label", identity=identity, alike=WORDS[1:]
+            pa.concat_tables(parts), WORDS, label="label", identity=identity, same_kind=WORDS[1:]
         )
         figures["splits"][kind] = _findings(fold)
     for part in ("train", "test"):
@@ -102,8 +102,8 @@ def _findings(fold: Fold) -> dict[str, Any]:
                 "rows": part.rows,
                 "labels": dict(part.labels),
                 "repeated": part.repeated,
-                "distinct": dict(part.distinct),
-                "told": dict(part.told),
+                "distinct": dict(part.distinct_values),
+                "told": dict(part.guess_accuracy),
             }
             for part in fold.parts
         },
@@ -228,7 +228,11 @@ def _checked(planned: pa.Table, scheme: str) -> list[dict[str, Any]]:
         for t in types
     ]
     folds = check(
-        pa.concat_tables(holds), WORDS, label="label", identity=[*WORDS, "type"], alike=WORDS[1:]
+        pa.concat_tables(holds),
+        WORDS,
+        label="label",
+        identity=[*WORDS, "type"],
+        same_kind=WORDS[1:],
     )
     checked = []
     for fold in folds:

@@ -96,7 +96,7 @@ class Build:
         write_dropped(self.settings.lake, f"{self.job}/{self.settings.name}", drops)
 
 
-def begin(job: str, settings: BuildSettings, rows: int = 0) -> Build:
+def begin_build(job: str, settings: BuildSettings, rows: int = 0) -> Build:
     """Start the engine of a build, for about `rows` rows of input, and the build's clock."""
     assert isinstance(settings, EngineSettings)
     session = engine.start(f"{job} {settings.name}", settings, rows=rows)
@@ -118,7 +118,7 @@ def drops_by_reason(
     )
 
 
-def collected(drops: Sequence[DataFrame]) -> list[Dropped]:
+def collect_drops(drops: Sequence[DataFrame]) -> list[Dropped]:
     """The sums of frames of drops by table and reason, the largest first; the least sample."""
     if not drops:
         return []

@@ -46,19 +46,19 @@ def content_hash(*parts: object, size: int = 16, occurrence: int = 0) -> str:
     return _digest((*parts, occurrence) if occurrence else parts, size).hex()
 
 
-def choose(seed: int, size: int, wanted: int, *key: object) -> list[int]:
-    """`wanted` different numbers below `size` (all of them where there are fewer), by the key.
+def choose(seed: int, size: int, count: int, *key: object) -> list[int]:
+    """`count` different numbers below `size` (all of them where there are fewer), by the key.
 
     The time does not grow with `size`, which may be tens of thousands of adjectives.
     """
-    moved: dict[int, int] = {}
-    chosen = []
-    for place in range(min(size, wanted)):
+    exchanged: dict[int, int] = {}
+    choices = []
+    for place in range(min(size, count)):
         # Fisher and Yates's shuffle, of which only the exchanged places are kept.
         other = place + rank(seed, *key, place) % (size - place)
-        chosen.append(moved.get(other, other))
-        moved[other] = moved.get(place, place)
-    return chosen
+        choices.append(exchanged.get(other, other))
+        exchanged[other] = exchanged.get(place, place)
+    return choices
 
 
 class Order:
@@ -77,8 +77,8 @@ class Order:
             step += 1
         self._step = step
 
-    def __getitem__(self, k: int) -> int:
-        return (self._start + k * self._step) % self.size
+    def __getitem__(self, number: int) -> int:
+        return (self._start + number * self._step) % self.size
 
 
 def keys_of(texts: Iterable[str]) -> Keys:

@@ -102,14 +102,14 @@ def planned(settings: Settings) -> list[Step]:
             the step. Steps before `first` are checked too.
     """
     steps = []
-    for number, written in enumerate(settings.steps, 1):
-        if len(written) != 1:
-            names = ", ".join(map(str, written)) or "nothing"
+    for number, step_text in enumerate(settings.steps, 1):
+        if len(step_text) != 1:
+            names = ", ".join(map(str, step_text)) or "nothing"
             raise UserError(
                 f"step {number}: got {names}; expected one job with its settings, as "
                 "- build_asp: {seed: 1}"
             )
-        ((name, options),) = written.items()
+        ((name, options),) = step_text.items()
         label = f"step {number} of {len(settings.steps)}, {name}"
         if name not in JOBS:
             raise UserError(f"{label}: no such job; expected one of {', '.join(JOBS)}")
@@ -139,19 +139,19 @@ def run_steps(settings: Settings) -> None:
     """
     steps = planned(settings)
     start("pipeline", settings)
-    started = time.monotonic()
+    job_start = time.monotonic()
     for steps_done, step in enumerate(steps, 1):
         log.info("== %s\n%s", step.label, conf.as_yaml(step.settings).rstrip())
         step_start = time.monotonic()
         _run(step)
-        now = time.monotonic()
+        started_at = time.monotonic()
         log.info(
             "== %s: done in %s; %d of %d in %s",
             step.label,
-            duration(now - step_start),
+            duration(started_at - step_start),
             steps_done,
             len(steps),
-            duration(now - started),
+            duration(started_at - job_start),
         )
 
 

@@ -36,11 +36,11 @@ PREDICATES = pa.schema(
 )
 
 
-def whole_nouns(batches: Iterator[pa.RecordBatch], least: int = ROWS) -> Iterator[pa.Table]:
-    """Batches, sorted by noun, as tables of `least` rows and more in which no noun is cut off."""
+def whole_nouns(batches: Iterator[pa.RecordBatch], min_rows: int = ROWS) -> Iterator[pa.Table]:
+    """Batches, sorted by noun, as tables of `min_rows` or more in which no noun is cut off."""
     pending: list[pa.RecordBatch] = []
     for batch in batches:
-        if sum(part.num_rows for part in pending) >= least and batch.num_rows:
+        if sum(part.num_rows for part in pending) >= min_rows and batch.num_rows:
             changed = pc.not_equal(batch.column("noun"), pending[-1].column("noun")[-1])
             place = pc.index(changed, True).as_py()
             if place >= 0:
@@ -115,11 +115,11 @@ def items(rows: pa.Table, settings: Settings) -> pa.Table:
     """
     schema = table("adept_items").schema
     names = ("noun", "said", "adjective", "nonsubsective")
-    noun, said, adjective, flag = (rows.column(name).combine_chunks() for name in names)
+    noun, statements, adjective, flag = (rows.column(name).combine_chunks() for name in names)
     rows_made: list[dict[str, Any]] = []
     bounds = [*_starts(noun).tolist(), len(noun)]
     for start, stop in pairwise(bounds):
-        predicates = said[start].as_py()
+        predicates = statements[start].as_py()
         if predicates is None:
             continue
         adjectives, flags = adjective[start + 1 : stop], flag[start + 1 : stop]
@@ -145,15 +145,15 @@ class _Texts(Sequence[str]):
         return len(self._values)
 
     @overload
-    def __getitem__(self, at: int) -> str: ...
+    def __getitem__(self, index: int) -> str: ...
 
     @overload
-    def __getitem__(self, at: slice) -> Sequence[str]: ...
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
 
-    def __getitem__(self, at: int | slice) -> str | Sequence[str]:
-        if isinstance(at, slice):
-            return _Texts(self._values[at])
-        return str(self._values[at].as_py())
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        if isinstance(index, slice):
+            return _Texts(self._values[index])
+        return str(self._values[index].as_py())
 
 
 def _variants(

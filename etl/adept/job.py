@@ -24,7 +24,7 @@ from etl.adept import blocks
 from etl.adept.predicates import Edge, Unfit, gist, statement
 from etl.adept.settings import Settings
 from etl.adept.words import Words, adjective_fault, noun_fault
-from etl.building import Build, begin, collected, drops_by_reason
+from etl.building import Build, begin_build, collect_drops, drops_by_reason
 from etl.draws import rank
 from etl.engine import map_arrow
 from etl.knowledge import lexicons
@@ -57,7 +57,7 @@ def build(settings: Settings) -> None:
     Reads amod_pairs, conceptnet_edges and wordnet_lemmas; writes adept_entries and adept_items as
     edition=NAME, which it replaces, and to the table dropped what was left out and why.
     """
-    run = begin(JOB, settings, arrow.row_count(settings.lake, "amod_pairs"))
+    run = begin_build(JOB, settings, arrow.row_count(settings.lake, "amod_pairs"))
     with scratch(settings.lake) as folder:
         _build(run, folder, settings)
 
@@ -77,7 +77,7 @@ def _build(run: Build, folder: Scratch, settings: Settings) -> None:
         )
     sentences = candidates(reduce(DataFrame.unionAll, edges), words, settings, folder)
     predicates = predicates_of(sentences, pairs, settings, drops, folder)
-    run.write_dropped(collected(drops))
+    run.write_dropped(collect_drops(drops))
     if predicates.isEmpty():
         raise JobFailed(
             "no edge of ConceptNet gives a sentence about a noun of the pairs; `python -m etl.lake "
@@ -113,34 +113,38 @@ def pairs_of(
     Of a pair that is left out for several reasons the first counts: its count, its noun, its
     adjective, the noun's number of adjectives.
     """
-    enough = F.col("count") >= settings.min_count
-    below = pairs.where(~enough).agg(
+    is_frequent = F.col("count") >= settings.min_count
+    rare_pairs = pairs.where(~is_frequent).agg(
         F.count("*").alias("count"), F.min(F.concat_ws(" ", "adjective", "noun")).alias("sample")
     )
-    rare = below.where("count > 0").withColumn("reason", F.lit(f"count below {settings.min_count}"))
+    rare = rare_pairs.where("count > 0").withColumn(
+        "reason", F.lit(f"count below {settings.min_count}")
+    )
     drops.append(drops_by_reason(rare, ENTRIES, F.col("sample"), F.col("count")))
-    left = pairs.where(enough)
-    judged = _judged(left, words, settings, "noun", folder)
+    frequent = pairs.where(is_frequent)
+    judged = _judged(frequent, words, settings, "noun", folder)
     drops.append(drops_by_reason(judged, ENTRIES, F.col("word"), F.col("pairs")))
     kept_nouns = judged.where("reason IS NULL").select(F.col("word").alias("noun"))
-    left = left.join(kept_nouns, "noun", "left_semi")
-    judged = _judged(left, words, settings, "adjective", folder)
+    frequent = frequent.join(kept_nouns, "noun", "left_semi")
+    judged = _judged(frequent, words, settings, "adjective", folder)
     drops.append(drops_by_reason(judged, ENTRIES, F.col("word"), F.col("pairs")))
     flags = judged.where("reason IS NULL").select(F.col("word").alias("adjective"), "nonsubsective")
-    met = folder.keep(
-        left.join(flags, "adjective")
+    noun_pairs = folder.keep(
+        frequent.join(flags, "adjective")
         .groupBy("noun", "adjective", "nonsubsective")
         .agg(F.sum("count").alias("count"), F.count("*").alias("rows"))
     )
     sizes = folder.keep(
-        met.groupBy("noun").agg(F.count("*").alias("adjectives"), F.sum("rows").alias("rows"))
+        noun_pairs.groupBy("noun").agg(
+            F.count("*").alias("adjectives"), F.sum("rows").alias("rows")
+        )
     )
-    few = F.col("adjectives") < settings.min_adjectives
+    is_poor = F.col("adjectives") < settings.min_adjectives
     reason = F.lit(f"noun has fewer than {settings.min_adjectives} adjectives")
-    lonely = sizes.where(few).withColumn("reason", reason)
+    lonely = sizes.where(is_poor).withColumn("reason", reason)
     drops.append(drops_by_reason(lonely, ENTRIES, F.col("noun"), F.col("rows")))
     return folder.keep(
-        met.join(sizes.where(~few).select("noun"), "noun", "left_semi").select(
+        noun_pairs.join(sizes.where(~is_poor).select("noun"), "noun", "left_semi").select(
             "noun", "adjective", "count", "nonsubsective"
         )
     )
@@ -161,7 +165,7 @@ def _judged(
     pairs: DataFrame, words: Words, settings: Settings, kind: str, folder: Scratch
 ) -> DataFrame:
     """The nouns or adjectives of the pairs, with the reason to leave one out, null for none."""
-    counted = pairs.groupBy(F.col(kind).alias("word")).agg(F.count("*").alias("pairs"))
+    pairs_by_word = pairs.groupBy(F.col(kind).alias("word")).agg(F.count("*").alias("pairs"))
     fault: Callable[[str, Words, str], str | None]
     fault = noun_fault if kind == "noun" else adjective_fault
     rules = settings.rules
@@ -180,7 +184,7 @@ def _judged(
                 ["word", "pairs", "nonsubsective", "reason"],
             )
 
-    return folder.keep(map_arrow(counted, judge, _VERDICT))
+    return folder.keep(map_arrow(pairs_by_word, judge, _VERDICT))
 
 
 # --------------------------------------------------------------------------------------- edge side
@@ -262,13 +266,13 @@ def predicates_of(
 # ------------------------------------------------------------------------------------------- items
 
 
-def items_of(said: DataFrame, pairs: DataFrame, settings: Settings) -> DataFrame:
+def items_of(statements: DataFrame, pairs: DataFrame, settings: Settings) -> DataFrame:
     """Rows of adept_items for nouns with what is said of them and their pairs."""
     schema = table(ITEMS).schema
-    adjectives = pairs.join(said.select("noun"), "noun", "left_semi").withColumn(
-        "said", F.lit(None).cast(said.schema["said"].dataType)
+    adjectives = pairs.join(statements.select("noun"), "noun", "left_semi").withColumn(
+        "said", F.lit(None).cast(statements.schema["said"].dataType)
     )
-    first = said.select(
+    first = statements.select(
         "noun",
         F.lit(None).cast("string").alias("adjective"),
         F.lit(None).cast("long").alias("count"),

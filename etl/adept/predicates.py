@@ -167,15 +167,15 @@ def _from_surface(edge: Edge, text: str, words: Words, rules: str) -> Statement:
     if len(groups) != 2:
         raise Unfit("surface text without two arguments")
     one, two = (group[1].strip() for group in groups)
-    turned = _same(two, edge.start_label) and not _same(one, edge.start_label)
+    is_reversed = _same(two, edge.start_label) and not _same(one, edge.start_label)
     before = text[: groups[0].start()].strip()
     middle = text[groups[0].end() : groups[1].start()].strip()
     after = text[groups[1].end() :].strip(" .")
-    subject = _subject(two if turned else one, words)
-    predicate = (one if turned else two).strip(" .")
+    subject = _subject(two if is_reversed else one, words)
+    predicate = (one if is_reversed else two).strip(" .")
     if not predicate:
         raise Unfit("no predicate")
-    if turned:
+    if is_reversed:
         parts = [before, predicate, middle, two, after]
     elif rules == "paper":
         parts = _paper_frame(before, one, middle, predicate, after)
@@ -354,8 +354,8 @@ def _in_form(label: Sequence[str], form: str, relation: str, words: Words) -> st
             return None
         return f"{verb[0]} {verb[1]}".strip()
     if phrases.is_gerund(label[0]):
-        thing = phrases.noun_phrase(label[1:], words) if label[1:] else ""
-        return None if thing is None else f"{label[0]} {thing}".strip()
+        object_phrase = phrases.noun_phrase(label[1:], words) if label[1:] else ""
+        return None if object_phrase is None else f"{label[0]} {object_phrase}".strip()
     if form == "any":
         gerund = verb and phrases.gerund(verb[0])
         return f"{gerund} {verb[1]}".strip() if verb and gerund else None

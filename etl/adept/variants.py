@@ -32,10 +32,10 @@ def place_of(sentence: str, noun: str) -> tuple[int, int] | None:
 
     A noun with a sign that ends words (the release has *ballerina`*) is looked for between spaces.
     """
-    wanted = noun.lower()
-    tokens = _TOKEN if _TOKEN.fullmatch(wanted) else _SPACED
+    noun_form = noun.lower()
+    tokens = _TOKEN if _TOKEN.fullmatch(noun_form) else _SPACED
     for match in tokens.finditer(sentence):
-        if match[0].lower() == wanted:
+        if match[0].lower() == noun_form:
             return match.span()
     return None
 
@@ -48,16 +48,16 @@ def insert(sentence: str, adjective: str, noun: str, rule: ArticleRule = "sound"
     place = place_of(sentence, noun)
     if place is None:
         return None
-    before, rest = sentence[: place[0]], sentence[place[0] :]
-    match = _ARTICLE.search(before)
+    start, end = sentence[: place[0]], sentence[place[0] :]
+    match = _ARTICLE.search(start)
     if match:
         fitting = article(adjective, rule)
         fitting = fitting.capitalize() if match[1][0] == "A" else fitting
-        before = before[: match.start()] + fitting + match[2]
-    elif not before.strip("\"'“‘ "):
+        start = start[: match.start()] + fitting + match[2]
+    elif not start.strip("\"'“‘ "):
         adjective = adjective[:1].upper() + adjective[1:]
-        rest = rest[:1].lower() + rest[1:]
-    return f"{before}{adjective} {rest}"
+        end = end[:1].lower() + end[1:]
+    return f"{start}{adjective} {end}"
 
 
 @dataclass(frozen=True)
@@ -113,16 +113,18 @@ def variants(
     """
     key = (noun, sentence)
     seed, most = rules.seed, min(rules.size, rules.most_nonsubsective)
-    few = choose(seed, len(nonsubsective), most, "non-subsective", *key)
-    others = choose(seed, len(subsective), rules.size - len(few), "subsective", *key)
-    adjectives = [(nonsubsective[i], True) for i in few] + [(subsective[i], False) for i in others]
-    chosen = rank(seed, "chosen", *key) % max(1, len(adjectives))
+    special = choose(seed, len(nonsubsective), most, "non-subsective", *key)
+    ordinary = choose(seed, len(subsective), rules.size - len(special), "subsective", *key)
+    adjectives = [(nonsubsective[i], True) for i in special] + [
+        (subsective[i], False) for i in ordinary
+    ]
+    chosen_number = rank(seed, "chosen", *key) % max(1, len(adjectives))
     result = []
-    for number, at in enumerate(choose(seed, len(adjectives), len(adjectives), "order", *key)):
-        adjective, flag = adjectives[at]
+    for number, index in enumerate(choose(seed, len(adjectives), len(adjectives), "order", *key)):
+        adjective, flag = adjectives[index]
         written = as_written(adjective) if rules.names else adjective
         modified = insert(sentence, written, form, rules.article)
         if modified is None:
             return []
-        result.append(Variant(number, adjective, flag, number == chosen, modified))
+        result.append(Variant(number, adjective, flag, number == chosen_number, modified))
     return result

@@ -27,21 +27,23 @@ _LINE_BREAKS = frozenset("\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")
 
 def words(text: str, lowercase: bool = True) -> Iterator[tuple[str, bool]]:
     """Each word, and whether it is the neighbour of the one before."""
-    at, near = 0, False
-    while at < len(text):
-        end = at
+    position, is_neighbour = 0, False
+    while position < len(text):
+        end = position
         while end < len(text) and (
             text[end].isalnum()
-            or (end > at and text[end] in _HYPHENS and text[end + 1 : end + 2].isalnum())
+            or (end > position and text[end] in _HYPHENS and text[end + 1 : end + 2].isalnum())
         ):
             end += 1
-        if end > at:
-            word = "".join("-" if c in _HYPHENS else c for c in text[at:end])
-            yield ("".join(c.lower()[0] for c in word) if lowercase else word), near
-            at, near = end, True
+        if end > position:
+            word = "".join("-" if c in _HYPHENS else c for c in text[position:end])
+            yield ("".join(c.lower()[0] for c in word) if lowercase else word), is_neighbour
+            position, is_neighbour = end, True
             continue
-        near = near and text[at].isspace() and text[at] not in _LINE_BREAKS
-        at += 1
+        is_neighbour = (
+            is_neighbour and text[position].isspace() and text[position] not in _LINE_BREAKS
+        )
+        position += 1
 
 
 def count_words(

@@ -66,7 +66,7 @@ def association_of(pairs: pa.Table, adjectives: Adjectives, corpus: str) -> pa.T
         adjectives: those of the whole corpus.
         corpus: its name.
     """
-    declared = declaration("amod_association").schema
+    schema = declaration("amod_association").schema
     total = int(adjectives.counts.sum())
     counts = pairs.column("count").to_numpy()
     noun, adjective = (as_dictionary(pairs.column(name)) for name in ("noun", "adjective"))
@@ -74,17 +74,17 @@ def association_of(pairs: pa.Table, adjectives: Adjectives, corpus: str) -> pa.T
     np.add.at(of_noun, noun.indices.to_numpy(), counts)
     of_adjective = adjectives.counts[adjectives.words.places(adjective.dictionary)]
     n = of_noun[noun.indices.to_numpy()]
-    a = of_adjective[adjective.indices.to_numpy()]
+    adjective_count = of_adjective[adjective.indices.to_numpy()]
     columns = {
         "corpus": pa.repeat(corpus, pairs.num_rows),
         "adjective": adjective,
         "noun": noun,
         "count": counts,
-        "adjective_count": a,
+        "adjective_count": adjective_count,
         "noun_count": n,
-        **measures(counts, a, n, total),
+        **measures(counts, adjective_count, n, total),
     }
-    return pa.table([columns[name] for name in declared.names], names=declared.names)
+    return pa.table([columns[name] for name in schema.names], names=schema.names)
 
 
 @lru_cache(maxsize=1)

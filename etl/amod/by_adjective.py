@@ -56,7 +56,7 @@ def ranges_of(adjectives: Adjectives, part_pairs: int = PART_PAIRS) -> Ranges:
     return Ranges(adjectives, starts // part_pairs)
 
 
-def dealt(pairs: pa.Table, ranges: Ranges) -> pa.Table:
+def packed_by_adjective(pairs: pa.Table, ranges: Ranges) -> pa.Table:
     """Pairs packed by the part of their adjective (schema `etl.amod.sums.PARTS`).
 
     Args:
@@ -90,13 +90,13 @@ def dealt(pairs: pa.Table, ranges: Ranges) -> pa.Table:
     )
     # A value begins with a part, and with each row that begins another `PACKED_PAIRS` of pairs.
     is_first = np.diff(part, prepend=-1) | np.diff(starts // PACKED_PAIRS, prepend=-1)
-    firsts = np.flatnonzero(is_first)
-    lengths = np.diff(firsts, append=len(part))
+    starts_of_values = np.flatnonzero(is_first)
+    lengths = np.diff(starts_of_values, append=len(part))
     packed = [
         rows.slice(first, length).serialize().to_pybytes()
-        for first, length in zip(firsts, lengths, strict=True)
+        for first, length in zip(starts_of_values, lengths, strict=True)
     ]
-    return pa.table([part[firsts].astype(np.int32), packed], schema=PARTS)
+    return pa.table([part[starts_of_values].astype(np.int32), packed], schema=PARTS)
 
 
 def measured(part: pa.Table, ranges: Ranges, corpus: str) -> pa.Table:
@@ -117,15 +117,15 @@ def measured(part: pa.Table, ranges: Ranges, corpus: str) -> pa.Table:
     adjective, noun, count = adjective[order], noun[order], count[order]
     noun_counts = np.zeros(len(nouns), np.int64)
     noun_counts[place] = rows.column("noun_count").to_numpy()
-    a, n = ranges.adjectives.counts[adjective], noun_counts[noun]
+    adjective_count, noun_count = ranges.adjectives.counts[adjective], noun_counts[noun]
     columns = {
         "corpus": pa.repeat(corpus, len(count)),
         "adjective": _coded(adjective - first, ranges.adjectives.words.words[first : last + 1]),
         "noun": _coded(noun, nouns),
         "count": count,
-        "adjective_count": a,
-        "noun_count": n,
-        **measures(count, a, n, int(ranges.adjectives.counts.sum())),
+        "adjective_count": adjective_count,
+        "noun_count": noun_count,
+        **measures(count, adjective_count, noun_count, int(ranges.adjectives.counts.sum())),
     }
     declared = declaration("amod_by_adjective").schema
     return pa.table([columns[name] for name in declared.names], names=declared.names)
@@ -152,11 +152,11 @@ def rows_of(pairs: DataFrame, parts: int, adjectives: str, corpus: str) -> Block
         corpus: its name.
     """
 
-    def deal(file: pa.Table) -> pa.Table:
-        return dealt(read_files(file, PAIRS.names), _stored_ranges(adjectives))
+    def pack(file: pa.Table) -> pa.Table:
+        return packed_by_adjective(read_files(file, PAIRS.names), _stored_ranges(adjectives))
 
     def make(part: pa.Table) -> pa.Table:
         return measured(part, _stored_ranges(adjectives), corpus)
 
-    packed = group_arrow(pairs, "file", deal, from_arrow_schema(PARTS))
+    packed = group_arrow(pairs, "file", pack, from_arrow_schema(PARTS))
     return Blocks(packed, make, group_by="part", large=parts >= LARGE_PARTS)

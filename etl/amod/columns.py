@@ -64,20 +64,20 @@ def occurrences(tokens: pa.RecordBatch, rules: ReadingRules) -> pa.RecordBatch:
         return pa.RecordBatch.from_pylist([], schema=OCCURRENCES)
 
     # Sentences are runs of rows, and ids ascend in them, so that these keys ascend.
-    opens = np.append(True, (np.diff(document) != 0) | (np.diff(sentence) != 0))
-    run = np.cumsum(opens, dtype=np.int64) << 32
-    keys = run + identifier
-    head_keys = run[row] + head[row]
-    at = np.minimum(np.searchsorted(keys, head_keys), len(keys) - 1)
-    has_head = keys[at] == head_keys
+    starts_sentence = np.append(True, (np.diff(document) != 0) | (np.diff(sentence) != 0))
+    sentence_key = np.cumsum(starts_sentence, dtype=np.int64) << 32
+    keys = sentence_key + identifier
+    head_keys = sentence_key[row] + head[row]
+    head_row = np.minimum(np.searchsorted(keys, head_keys), len(keys) - 1)
+    has_head = keys[head_row] == head_keys
 
     adjective = _read(tokens, row, rules.adjective)
-    noun = _read(tokens, at, rules.noun)
+    noun = _read(tokens, head_row, rules.noun)
     fragment = _fragments(tokens, document)
     reasons = np.select(
         [adjective.refused, noun.refused | ~has_head, adjective.empty | noun.empty],
         [0, 1, 2],
-        default=np.where(fragment[row] | fragment[at], 3, 4),
+        default=np.where(fragment[row] | fragment[head_row], 3, 4),
     )
     names = pa.array(
         [DEPENDENT_NOT_ADJECTIVE, HEAD_NOT_NOUN, NO_LETTER_OR_DIGIT, HYPHEN_FRAGMENT, None]

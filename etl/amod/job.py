@@ -166,14 +166,17 @@ class Extraction:
             outcome_of(entry, statements.get(file, []), self.settings)
             for file, entry in enumerate(entries)
         ]
-        failed = [file for file, entry in enumerate(outcomes) if entry.status == FAILED]
-        good = staged.where(~F.col("file").isin(failed)) if failed else staged
-        counted = sum(entry.pairs for entry in outcomes if entry.status == DONE)
+        failed_numbers = [file for file, entry in enumerate(outcomes) if entry.status == FAILED]
+        good_rows = staged.where(~F.col("file").isin(failed_numbers)) if failed_numbers else staged
+        pair_count = sum(entry.pairs for entry in outcomes if entry.status == DONE)
         commit = self.corpus.commit(entries, number)
-        repeats = self._commit_wave(good, counted, number, commit)
+        repeats = self._commit_wave(good_rows, pair_count, number, commit)
         left_out = left_out_of(outcomes, statements)
         if repeats:
-            left_out["amod_counts", f"duplicate_{self.settings.deduplicate}"] = (repeats, None)
+            left_out["amod_counts", f"duplicate_{self.settings.deduplicate}"] = (
+                repeats,
+                None,
+            )
         self._commit_left_out(left_out, commit)
         kernels = {
             row["reason"].removeprefix("kernel_")
@@ -184,7 +187,7 @@ class Extraction:
         log.info(
             "%s: %s pairs from %d files in %s%s",
             label,
-            f"{counted:_}",
+            f"{pair_count:_}",
             sum(entry.status == DONE for entry in outcomes),
             duration(time.monotonic() - started),
             f" ({' and '.join(sorted(kernels))} kernel)" if kernels else "",
@@ -204,29 +207,29 @@ class Extraction:
         return staged_rows(self.engine, self.settings, entries)
 
     def _commit_wave(
-        self, good: DataFrame, counted: int, number: int, commit: Mapping[str, Any]
+        self, rows: DataFrame, pair_count: int, number: int, commit: Mapping[str, Any]
     ) -> int:
-        """Write the `counted` pairs of a wave's good files, and what else they gave.
+        """Write the `pair_count` pairs of a wave's good files, and what else they gave.
 
         Returns how many repeated texts were left out.
         """
         settings, lake = self.settings, self.lake
-        pairs = results.kind(good, "pair")
+        pairs = results.kind(rows, "pair")
         new: DataFrame | None = None
         repeats = 0
         if settings.deduplicate != "none":
-            new = self._commit_digests(good, number, commit)
+            new = self._commit_digests(rows, number, commit)
             pairs = results.once(pairs, new)
-            repeats = results.kind(good, "digest").count() - new.count()
+            repeats = results.kind(rows, "digest").count() - new.count()
         if settings.keep_text:
-            lake.append("sentences", results.sentences_of(good, settings.name, new), **commit)
+            lake.append("sentences", results.sentences_of(rows, settings.name, new), **commit)
         if settings.examples:
-            self._commit_examples(good, commit)
+            self._commit_examples(rows, commit)
         if settings.further_relations:
-            self._commit_relations(good, number, commit)
-        parts, memory = parts_for(counted), settings.memory_bytes
+            self._commit_relations(rows, number, commit)
+        parts, memory = parts_for(pair_count), settings.memory_bytes
         if settings.packs_pairs:
-            packed = results.packed_in(good, parts, memory)
+            packed = results.packed_in(rows, parts, memory)
         else:
             packed = results.packed_of(pairs, parts, memory)
         counts = results.rows_of(packed, parts, "amod_counts", corpus=settings.name, wave=number)
@@ -234,35 +237,35 @@ class Extraction:
         lake.append("amod_counts", counts, base=self.base, **commit)
         return repeats
 
-    def _commit_digests(self, good: DataFrame, number: int, commit: Mapping[str, Any]) -> DataFrame:
+    def _commit_digests(self, rows: DataFrame, number: int, commit: Mapping[str, Any]) -> DataFrame:
         """Write the digests of texts that no earlier wave counted; they are returned."""
         wave = F.col("wave")
-        earlier = None
+        earlier_digests = None
         if self.lake.exists("amod_seen"):
-            earlier = self._read("amod_seen").where(wave < number)
-        digests = results.new_digests(good, earlier).withColumns(
+            earlier_digests = self._read("amod_seen").where(wave < number)
+        digests = results.new_digests(rows, earlier_digests).withColumns(
             {"corpus": F.lit(self.settings.name), "wave": F.lit(number).cast("int")}
         )
         self.lake.append("amod_seen", digests, **commit)
         return self._read("amod_seen").where(wave == number)
 
-    def _commit_examples(self, good: DataFrame, commit: Mapping[str, Any]) -> None:
+    def _commit_examples(self, rows: DataFrame, commit: Mapping[str, Any]) -> None:
         """Draw the examples of each pair anew from those of earlier waves and of this one."""
-        candidates = results.kind(good, "example").select(
+        candidates = results.kind(rows, "example").select(
             "adjective", "noun", F.col("text").alias("sentence"), "document"
         )
         if self.lake.exists("amod_examples"):
             candidates = candidates.unionByName(self._read("amod_examples").drop("corpus"))
         settings = self.settings
-        drawn = results.examples_of(candidates, settings.name, settings.examples, settings.seed)
-        self._replace("amod_examples", drawn, commit, allow_empty=True)
+        examples = results.examples_of(candidates, settings.name, settings.examples, settings.seed)
+        self._replace("amod_examples", examples, commit, allow_empty=True)
 
-    def _commit_relations(self, good: DataFrame, number: int, commit: Mapping[str, Any]) -> None:
+    def _commit_relations(self, rows: DataFrame, number: int, commit: Mapping[str, Any]) -> None:
         """Add a wave's counts of further relations to those of the earlier waves."""
         earlier = None
         if number and self.lake.exists("relation_pairs"):
             earlier = self._read("relation_pairs")
-        summed = results.relations_of(good, earlier, self.settings.name)
+        summed = results.relations_of(rows, earlier, self.settings.name)
         self._replace("relation_pairs", summed, commit, allow_empty=True)
 
     def _commit_left_out(self, left_out: Tallies, commit: Mapping[str, Any]) -> None:
@@ -303,20 +306,20 @@ class Extraction:
 
     # ------------------------------------------------------------------------ what follows them
 
-    def _derive(self, ledger: Sequence[Entry], counted: Collection[int]) -> int:
+    def _derive(self, ledger: Sequence[Entry], counted_waves: Collection[int]) -> int:
         """Bring pairs and association up to date with the counts; how many distinct pairs.
 
-        `counted` are the numbers of the waves that this run has counted.
+        `counted_waves` are the numbers of the waves that this run has counted.
         """
         if not sum(entry.pairs for entry in ledger if entry.status == DONE):
             return 0
         # The ledger tells which waves are in the counts: its last commit numbers this state.
         state = self.lake.transaction_version("amod_files", self.corpus.app) or 0
-        read = [entry for entry in ledger if entry.status == DONE]
-        commit = self.corpus.commit(read, state)
+        read_files = [entry for entry in ledger if entry.status == DONE]
+        commit = self.corpus.commit(read_files, state)
         corpus = self.settings.name
-        waves = {entry.wave for entry in read if entry.pairs}
-        if len(waves) == 1 and waves <= set(counted):
+        waves = {entry.wave for entry in read_files if entry.pairs}
+        if len(waves) == 1 and waves <= set(counted_waves):
             # What one wave has counted are the pairs, noun by noun in one file each.
             counts = self.lake.files("amod_counts", self.corpus.partition)
             summed = results.copied_from(counts, "amod_pairs", corpus=corpus)
@@ -360,29 +363,29 @@ class Extraction:
         log.info("%d pairs that never occur are in listed_counts, as list novel", len(pairs))
 
     def _report(
-        self, ledger: Sequence[Entry], read: set[str], distinct: int, seconds: float
+        self, ledger: Sequence[Entry], read_paths: set[str], distinct_pairs: int, seconds: float
     ) -> None:
         """Print the summary of the corpus; raise for files that failed and for want of pairs."""
-        complete = [entry for entry in ledger if entry.status == DONE]
-        failed = [entry for entry in ledger if entry.status == FAILED]
-        fresh = [entry for entry in complete if entry.path in read]
+        read_files = [entry for entry in ledger if entry.status == DONE]
+        failed_files = [entry for entry in ledger if entry.status == FAILED]
+        newly_read = [entry for entry in read_files if entry.path in read_paths]
         cores = self.engine.cores
-        megabytes = sum(entry.bytes for entry in fresh) / 1e6
-        tokens = sum(entry.tokens for entry in fresh)
+        megabytes = sum(entry.bytes for entry in newly_read) / 1e6
+        tokens = sum(entry.tokens for entry in newly_read)
         lines = [
             f"corpus {self.settings.name} in {self.settings.lake}",
-            f"  {'files read':<28}{len(complete):>15_}",
-            f"  {'files failed':<28}{len(failed):>15_}",
-            f"  {'sentences':<28}{sum(entry.sentences for entry in complete):>15_}",
-            f"  {'tokens':<28}{sum(entry.tokens for entry in complete):>15_}",
-            f"  {'pairs':<28}{sum(entry.pairs for entry in complete):>15_}",
-            f"  {'distinct pairs':<28}{distinct:>15_}",
+            f"  {'files read':<28}{len(read_files):>15_}",
+            f"  {'files failed':<28}{len(failed_files):>15_}",
+            f"  {'sentences':<28}{sum(entry.sentences for entry in read_files):>15_}",
+            f"  {'tokens':<28}{sum(entry.tokens for entry in read_files):>15_}",
+            f"  {'pairs':<28}{sum(entry.pairs for entry in read_files):>15_}",
+            f"  {'distinct pairs':<28}{distinct_pairs:>15_}",
             *(
                 f"  {row['reason']:<28}{row['count']:>15_} left out"
                 for row in sorted(self._left_out(), key=lambda row: -row["count"])
             ),
         ]
-        if fresh:
+        if newly_read:
             lines.append(
                 f"  this run: {megabytes:_.2f} MB (stored) in {duration(seconds)}, "
                 f"{megabytes / seconds:.2f} MB/s, "
@@ -390,8 +393,8 @@ class Extraction:
             )
         print("\n".join(lines), flush=True)
         plan.refuse_failed(ledger, "table amod_files")
-        if not distinct:
-            sentences = sum(entry.sentences for entry in complete)
+        if not distinct_pairs:
+            sentences = sum(entry.sentences for entry in read_files)
             raise JobFailed(
                 f"no adjective–noun pair in {sentences} sentences; "
                 f"expected relations named amod: is the input of source={self.settings.source}?"

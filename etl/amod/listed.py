@@ -33,7 +33,7 @@ from etl.amod.settings import PARSED, Settings, decisive
 from etl.amod.sums import unpack
 from etl.amod.tasks import STAGED, Rows
 from etl.amod.units import error_text, units_of
-from etl.amod.wave_tasks import dealt_out, shares_of, staged_rows
+from etl.amod.wave_tasks import shares_of, staged_rows, task_shares
 from etl.corpora.blocks import NoBoundary, blocks
 from etl.corpora.columnar import Texts
 from etl.corpora.dialects import UnknownDialect
@@ -279,7 +279,7 @@ class Listing(Extraction):
                 lambda batches: only_listed(batches, pairs),
                 schema,
             )
-        shares, numbers = dealt_out(self.engine, self.settings, entries)
+        shares, numbers = task_shares(self.engine, self.settings, entries)
         run = shares_of(
             shares,
             lambda batches, settings: count_neighbours(batches, settings, pairs),
@@ -290,17 +290,17 @@ class Listing(Extraction):
     def _commit_counts(self, counts: Counter[tuple[str, str]], base: int | None) -> None:
         """Replace the list's rows; what was counted the other way of the same pairs stays."""
         schema = declaration(TABLE).schema.remove_metadata()
-        ours = "adjacent" if self.settings.adjacent else "amod"
-        rows, other = [], {}
+        count_column = "adjacent" if self.settings.adjacent else "amod"
+        rows, list_rows = [], {}
         for row in self.corpus.rows(TABLE, {"corpus": self.settings.name}):
             if row["list"] == self.list_name:
-                other[row["adjective"], row["noun"]] = row
+                list_rows[row["adjective"], row["noun"]] = row
             else:
                 rows.append(row)
         for pair in self.pairs:
-            row = dict(other.get(pair, {"amod": None, "adjacent": None}))
+            row = dict(list_rows.get(pair, {"amod": None, "adjacent": None}))
             row |= {"list": self.list_name, "corpus": self.settings.name}
-            row |= {"adjective": pair[0], "noun": pair[1], ours: counts[pair]}
+            row |= {"adjective": pair[0], "noun": pair[1], count_column: counts[pair]}
             rows.append(row)
         rows.sort(key=lambda row: (row["list"], row["adjective"], row["noun"]))
         table = pa.Table.from_pylist(rows, schema=schema)

@@ -30,44 +30,46 @@ _ROUNDS = 20  # of drawing anew where what was drawn occurs
 log = logging.getLogger("adnominal")
 
 
-def propose(root: str, corpus: str, count: int, least: int, seed: int) -> list[tuple[str, str]]:
+def propose(root: str, corpus: str, count: int, min_count: int, seed: int) -> list[tuple[str, str]]:
     """`count` pairs that ``amod_pairs`` of `corpus` does not have, or as many as there are.
 
     Raises:
         JobFailed: no pair of such members is missing.
     """
-    adjectives, nouns = (_decades(root, corpus, name, least) for name in ("adjective", "noun"))
+    adjectives, nouns = (_decades(root, corpus, name, min_count) for name in ("adjective", "noun"))
     pairs_by_stratum: dict[tuple[int, int], list[tuple[str, str]]] = {}
     strata = [(a, n) for a in sorted(adjectives) for n in sorted(nouns)]
     share = -(-count // max(1, len(strata)))
     # More than an even share, since small strata give less.
-    missing = dict.fromkeys(strata, 2 * share)
-    for turn in range(_ROUNDS):
+    missing_counts = dict.fromkeys(strata, 2 * share)
+    for round_number in range(_ROUNDS):
         candidates = {
-            stratum: _draw(adjectives[stratum[0]], nouns[stratum[1]], more, [seed, turn, *stratum])
-            for stratum, more in missing.items()
+            stratum: _draw(
+                adjectives[stratum[0]], nouns[stratum[1]], more, [seed, round_number, *stratum]
+            )
+            for stratum, more in missing_counts.items()
             if more > 0
         }
         occurring = _occurring(
             root, corpus, [pair for drawn_pairs in candidates.values() for pair in drawn_pairs]
         )
         for stratum, drawn_pairs in candidates.items():
-            known = pairs_by_stratum.setdefault(stratum, [])
-            fresh = dict.fromkeys(pair for pair in drawn_pairs if pair not in occurring)
-            known += [pair for pair in fresh if pair not in set(known)]
-            missing[stratum] = 2 * share - len(known)
-        if all(more <= 0 for more in missing.values()):
+            stratum_pairs = pairs_by_stratum.setdefault(stratum, [])
+            new_pairs = dict.fromkeys(pair for pair in drawn_pairs if pair not in occurring)
+            stratum_pairs += [pair for pair in new_pairs if pair not in set(stratum_pairs)]
+            missing_counts[stratum] = 2 * share - len(stratum_pairs)
+        if all(more <= 0 for more in missing_counts.values()):
             break
     rows = [
         pair
-        for turn in zip_longest(*pairs_by_stratum.values())
-        for pair in turn
+        for round_number in zip_longest(*pairs_by_stratum.values())
+        for pair in round_number
         if pair is not None
     ]
     if not rows:
         raise JobFailed(
-            f"novel={count}: corpus {corpus!r} has no pair of members with {least} pairs each that "
-            "does not occur; give a lower novel_least="
+            f"novel={count}: corpus {corpus!r} has no pair of members with {min_count} pairs each "
+            "that does not occur; give a lower novel_least="
         )
     if len(rows) < count:
         log.warning("novel=%d: only %d pairs of such members do not occur", count, len(rows))
@@ -92,22 +94,22 @@ def write(root: str, corpus: str, pairs: Sequence[tuple[str, str]], job: str) ->
     arrow.replace(root, table, data, {"corpus": corpus}, job=job, base=base)
 
 
-def _decades(root: str, corpus: str, column: str, least: int) -> dict[int, pa.StringArray]:
-    """The words of a column with `least` pairs or more, sorted, by the decade of their number."""
+def _decades(root: str, corpus: str, column: str, min_count: int) -> dict[int, pa.StringArray]:
+    """The words of a column with `min_count` pairs or more, by the decade of their number."""
     sums = pa.table({column: pa.array([], pa.string()), "count": pa.array([], pa.int64())})
     batches = arrow.batches(
         root, "amod_pairs", where=[("corpus", "=", corpus)], columns=[column, "count"]
     )
     for batch in batches:
-        both = pa.concat_tables([sums, pa.Table.from_batches([batch])])
-        sums = both.group_by(column).aggregate([("count", "sum")])
+        concatenated = pa.concat_tables([sums, pa.Table.from_batches([batch])])
+        sums = concatenated.group_by(column).aggregate([("count", "sum")])
         sums = sums.rename_columns([column, "count"])
-    frequent = sums.filter(pc.greater_equal(sums["count"], least)).sort_by(column)
-    decade = np.floor(np.log10(np.maximum(frequent["count"].to_numpy(), 1))).astype(int)
+    frequent = sums.filter(pc.greater_equal(sums["count"], min_count)).sort_by(column)
+    decades = np.floor(np.log10(np.maximum(frequent["count"].to_numpy(), 1))).astype(int)
     words = frequent[column].combine_chunks()
     return {
-        int(power): words.filter(pa.array(decade == power))
-        for power in sorted(set(decade.tolist()))
+        int(power): words.filter(pa.array(decades == power))
+        for power in sorted(set(decades.tolist()))
     }
 
 

@@ -65,10 +65,10 @@ def left_out_of(outcomes: Sequence[Entry], statements: Mapping[int, Sequence[Any
     return left_out
 
 
-def added(one: Tallies, two: Tallies) -> Tallies:
+def added(first: Tallies, second: Tallies) -> Tallies:
     """The sums of two; of samples the first by name, whatever was read first."""
-    total = dict(one)
-    for key, (count, sample) in two.items():
+    total = dict(first)
+    for key, (count, sample) in second.items():
         earlier_count, earlier_sample = total.get(key, (0, None))
         samples = [text for text in (sample, earlier_sample) if text is not None]
         total[key] = (earlier_count + count, min(samples, default=None))

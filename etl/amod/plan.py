@@ -66,14 +66,14 @@ def plan(ledger: Sequence[Entry], files: Sequence[InputFile], wave_bytes: int) -
                 f"{_stated(entry.bytes, entry.modified)}, now {_stated(file.bytes, file.modified)}"
                 "; give another corpus= name, or restart=true to read everything anew"
             )
-    fresh = [
+    new_files = [
         file
         for file in sorted(files, key=lambda file: file.path)
         if file.path not in entries or entries[file.path].status == FAILED
     ]
     wave = max((entry.wave for entry in ledger), default=-1) + 1
     wave_size = 0
-    for file in fresh:
+    for file in new_files:
         if wave_size and wave_size + file.bytes > wave_bytes:
             wave, wave_size = wave + 1, 0
         entries[file.path] = Entry(file.path, file.bytes, file.modified, wave)

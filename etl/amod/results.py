@@ -106,13 +106,13 @@ def _rows(pairs: pa.Table, table: str, constants: Mapping[str, object]) -> pa.Ta
     return filled(declaration(table).schema, pairs.num_rows, {**columns, **constants})
 
 
-def new_digests(staged: DataFrame, earlier: DataFrame | None) -> DataFrame:
+def new_digests(staged: DataFrame, earlier_digests: DataFrame | None) -> DataFrame:
     """The digests of a wave's sentences (or documents) that no earlier wave has counted."""
     digests = kind(staged, "digest").select("digest").distinct()
     return (
         digests
-        if earlier is None
-        else digests.join(earlier.select("digest"), "digest", "left_anti")
+        if earlier_digests is None
+        else digests.join(earlier_digests.select("digest"), "digest", "left_anti")
     )
 
 
@@ -150,16 +150,16 @@ def sentences_of(staged: DataFrame, corpus: str, new: DataFrame | None) -> DataF
     )
 
 
-def relations_of(staged: DataFrame, earlier: DataFrame | None, corpus: str) -> DataFrame:
-    """Rows of ``relation_pairs``: sums of staged counts and of `earlier` rows, sorted."""
+def relations_of(staged: DataFrame, earlier_rows: DataFrame | None, corpus: str) -> DataFrame:
+    """Rows of ``relation_pairs``: sums of staged counts and of `earlier_rows` rows, sorted."""
     counts = kind(staged, "relation").select(
         F.col("reason").alias("relation"),
         F.col("adjective").alias("dependent"),
         F.col("noun").alias("head"),
         "count",
     )
-    if earlier is not None:
-        counts = counts.unionByName(earlier.drop("corpus"))
+    if earlier_rows is not None:
+        counts = counts.unionByName(earlier_rows.drop("corpus"))
     summed = counts.groupBy("relation", "dependent", "head").agg(F.sum("count").alias("count"))
     sorted_rows = ordered(summed, "relation", "head", "dependent")
     return sorted_rows.where("place > 0").select(

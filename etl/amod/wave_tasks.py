@@ -33,7 +33,7 @@ _TASK_BYTES = 8 << 20  # the least worth a task of its own
 
 def staged_rows(engine: Engine, settings: Settings, entries: Sequence[Entry]) -> DataFrame:
     """The distributed part: the files of a wave to staged rows (computed when written)."""
-    shares, numbers = dealt_out(engine, settings, entries)
+    shares, numbers = task_shares(engine, settings, entries)
     schema = from_arrow_schema(tasks.STAGED)
     if settings.source in PARSED:
         compiled = not settings.by_sentence and "compiled" in available()
@@ -47,50 +47,54 @@ def staged_rows(engine: Engine, settings: Settings, entries: Sequence[Entry]) ->
     if settings.packs_pairs:
         # Counting costs no more than reading: there is nothing to deal out.
         return map_arrow(numbers, shares_of(shares, reading.count_text_units, settings), schema)
-    read = map_arrow(numbers, shares_of(shares, reading.read_units, settings), schema)
+    read_batches = map_arrow(numbers, shares_of(shares, reading.read_units, settings), schema)
     # Parsing costs a hundred times what reading does, and files come in any number and size.
-    dealt = read.repartition(settings.partitions or engine.partitions(4 * len(shares), 0))
+    spread_batches = read_batches.repartition(
+        settings.partitions or engine.partitions(4 * len(shares), 0)
+    )
     if settings.text_parser != "sparknlp":
         return map_arrow(
-            dealt,
+            spread_batches,
             lambda batches: tasks.parse_documents(reading.prepared(batches, settings), settings),
             schema,
         )
-    dealt = map_arrow(dealt, lambda batches: reading.prepared(batches, settings), schema)
+    spread_batches = map_arrow(
+        spread_batches, lambda batches: reading.prepared(batches, settings), schema
+    )
     # A document has one paragraph a line; to a parser a blank line parts paragraphs.
-    apart = F.regexp_replace("text", "\n", "\n\n")
-    documents = dealt.where("kind = 'document'").withColumn("text", apart)
+    paragraph_text = F.regexp_replace("text", "\n", "\n\n")
+    documents = spread_batches.where("kind = 'document'").withColumn("text", paragraph_text)
     annotated = sparknlp_parser.with_tokens(
         sparknlp_parser.annotate(documents, settings.parser_model)
     )
-    return dealt.where("kind <> 'document'").unionByName(
+    return spread_batches.where("kind <> 'document'").unionByName(
         map_arrow(annotated, lambda batches: tasks.take_annotated(batches, settings), schema)
     )
 
 
-def dealt_out(
+def task_shares(
     engine: Engine, settings: Settings, entries: Sequence[Entry]
 ) -> tuple[list[list[dict[str, Any]]], DataFrame]:
     """The units of a wave dealt out over tasks, and a frame with the number of each share."""
-    work = [
+    unit_rows = [
         {"file": file, **asdict(unit)}
         for file, entry in enumerate(entries)
         for unit in units_of(entry, settings)
     ]
     size = sum(entry.bytes for entry in entries)
-    count = settings.partitions or engine.partitions(len(work), size // _TASK_BYTES + 1)
-    shares = _shares(work, count)
+    count = settings.partitions or engine.partitions(len(unit_rows), size // _TASK_BYTES + 1)
+    shares = balanced_shares(unit_rows, count)
     return shares, engine.spark.range(0, len(shares), 1, len(shares))
 
 
-def _shares(work: Sequence[dict[str, Any]], count: int) -> list[list[dict[str, Any]]]:
+def balanced_shares(unit_rows: Sequence[dict[str, Any]], count: int) -> list[list[dict[str, Any]]]:
     """Units of work dealt out over `count` tasks, about as many stored bytes to each."""
-    shares: list[list[dict[str, Any]]] = [[] for _ in range(min(count, len(work)))]
-    load = [(0, number) for number in range(len(shares))]
-    for unit in sorted(work, key=lambda unit: unit["start"] - unit["end"]):
-        size, number = heappop(load)
+    shares: list[list[dict[str, Any]]] = [[] for _ in range(min(count, len(unit_rows)))]
+    loads = [(0, number) for number in range(len(shares))]
+    for unit in sorted(unit_rows, key=lambda unit: unit["start"] - unit["end"]):
+        size, number = heappop(loads)
         shares[number].append(unit)
-        heappush(load, (size + unit["end"] - unit["start"], number))
+        heappush(loads, (size + unit["end"] - unit["start"], number))
     return shares
 
 
@@ -104,8 +108,8 @@ def shares_of(
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                work = pa.RecordBatch.from_pylist(list(shares[number]), schema=UNITS)
-                yield from function([work], settings)
+                unit_rows = pa.RecordBatch.from_pylist(list(shares[number]), schema=UNITS)
+                yield from function([unit_rows], settings)
 
     return run
 

@@ -25,8 +25,8 @@ def count_labels(items: Sequence[Sequence[int]], labels: int) -> NDArray[np.int6
         ValueError: a label outside 0 to labels - 1.
     """
     counts = np.zeros((len(items), labels), dtype=np.int64)
-    for row, given in enumerate(items):
-        for label in given:
+    for row, item_labels in enumerate(items):
+        for label in item_labels:
             if not 0 <= label < labels:
                 raise ValueError(f"item {row}: label {label}; expected 0 to {labels - 1}")
             counts[row, label] += 1
@@ -146,15 +146,15 @@ def _alpha(coincidences: _Floats, level: Level) -> _Floats:
     return alphas
 
 
-def wilson(right: int, size: int) -> tuple[float, float]:
+def wilson(successes: int, size: int) -> tuple[float, float]:
     """The 95 % interval of the share right / size (Wilson 1927).
 
     Raises:
-        ValueError: a size below 1, or `right` outside 0 to size.
+        ValueError: a size below 1, or `successes` outside 0 to size.
     """
-    if not 0 <= right <= size or size < 1:
-        raise ValueError(f"{right} of {size}: expected a part of one or more")
-    z2, share = 1.959964**2, right / size
+    if not 0 <= successes <= size or size < 1:
+        raise ValueError(f"{successes} of {size}: expected a part of one or more")
+    z2, share = 1.959964**2, successes / size
     middle = (share + z2 / (2 * size)) / (1 + z2 / size)
     reach = (z2 * (share * (1 - share) / size + z2 / (4 * size**2))) ** 0.5 / (1 + z2 / size)
     return middle - reach, middle + reach

@@ -113,7 +113,7 @@ def fingerprint(secret: bytes) -> str:
     return hmac.new(secret, b"fingerprint", hashlib.sha256).hexdigest()[:16]
 
 
-def hashed(secret: bytes, platform: str, annotator: str) -> str:
+def hashed_annotator(secret: bytes, platform: str, annotator: str) -> str:
     """The name under which an annotator's answers are stored: 24 hexadecimal digits, after
     `SIMULATED` where the annotator is made up."""
     text = f"{platform}:{annotator}".encode()
@@ -163,27 +163,27 @@ def read_sent(path: Path, platform: str | None = None, annotator: str | None = N
     text = _text(path)
     faults: list[str] = []
     if platform == "label_studio":
-        read = _label_studio(path, text, faults)
+        answers_read = _label_studio(path, text, faults)
     elif platform == "mturk":
-        read = _mturk(path, text, faults)
+        answers_read = _mturk(path, text, faults)
     else:
-        read = _plain(path, text, annotator, faults)
+        answers_read = _plain(path, text, annotator, faults)
     _refuse(path, faults)
-    if not read.answers:
+    if not answers_read.answers:
         raise UserError(f"batch={path}: no answers in it; expected a file that annotators filled")
-    return read
+    return answers_read
 
 
 def match(
     path: Path,
-    read: Read,
+    read_answers: Read,
     questions: Mapping[str, Question],
-    stored: Mapping[tuple[str, str, str, str], int],
+    stored_labels: Mapping[tuple[str, str, str, str], int],
     secret: bytes,
 ) -> Matched:
     """The answers as rows of ``adept_annotations``.
 
-    `questions` are those of the lake, by id; `stored` the labels that the table has, by annotator,
+    `questions` are those of the lake, by id; `stored_labels` those of the table, by annotator,
     batch, page and item. An answer that is there already is not added again.
 
     Raises:
@@ -193,8 +193,8 @@ def match(
     faults: list[str] = []
     rows: list[dict[str, Any]] = []
     first_sent: dict[tuple[str, str], Sent] = {}
-    known = 0
-    for sent in read.answers:
+    known_answers = 0
+    for sent in read_answers.answers:
         question = questions.get(sent.question_id)
         if question is None:
             faults.append(
@@ -209,28 +209,30 @@ def match(
                 f"{', '.join(options(question.round))}"
             )
             continue
-        who = hashed(secret, read.platform, sent.annotator)
-        first = first_sent.setdefault((who, sent.question_id), sent)
+        annotator = hashed_annotator(secret, read_answers.platform, sent.annotator)
+        first = first_sent.setdefault((annotator, sent.question_id), sent)
         if first is not sent:
             faults.append(
                 f"line {sent.line}: a second answer to question {sent.question_id}, by the same "
                 f"annotator as on line {first.line}"
             )
             continue
-        earlier = stored.get((who, question.batch, question.page, question.item_id))
-        if earlier is not None:
-            known += 1
-            if earlier != label:
+        earlier_label = stored_labels.get(
+            (annotator, question.batch, question.page, question.item_id)
+        )
+        if earlier_label is not None:
+            known_answers += 1
+            if earlier_label != label:
                 faults.append(
-                    f"line {sent.line}: question {sent.question_id} was answered {earlier} by the "
-                    f"same annotator in an earlier import, {label} here"
+                    f"line {sent.line}: question {sent.question_id} was answered "
+                    f"{earlier_label} by the same annotator in an earlier import, {label} here"
                 )
             continue
-        answer = {"annotator": who, "label": label, "seconds": sent.seconds}
+        answer = {"annotator": annotator, "label": label, "seconds": sent.seconds}
         of_question = {name: getattr(question, name) for name in _OF_QUESTION}
-        rows.append({**answer, "platform": read.platform, **of_question})
+        rows.append({**answer, "platform": read_answers.platform, **of_question})
     _refuse(path, faults)
-    return Matched(rows, known)
+    return Matched(rows, known_answers)
 
 
 def _refuse(path: Path, faults: Sequence[str]) -> None:
@@ -294,15 +296,15 @@ def _mturk(path: Path, text: str, faults: list[str]) -> Read:
         places = [key for key in row if key.startswith("Input.question_") and row[key]]
         seconds = _seconds(row.get("WorkTimeInSeconds"))
         for key in places:
-            at = key.rsplit("_", 1)[1]
-            chosen = _mturk_label(row, f"Answer.label_{at}")
-            if len(chosen) > 1:
-                faults.append(f"line {line}: {len(chosen)} answers to question {at}")
-            elif not chosen:
+            number = key.rsplit("_", 1)[1]
+            labels = _mturk_label(row, f"Answer.label_{number}")
+            if len(labels) > 1:
+                faults.append(f"line {line}: {len(labels)} answers to question {number}")
+            elif not labels:
                 unanswered += 1
             else:
                 share = None if seconds is None else seconds / len(places)
-                answers.append(Sent(row[key], row["WorkerId"].strip(), chosen[0], share, line))
+                answers.append(Sent(row[key], row["WorkerId"].strip(), labels[0], share, line))
     return Read("mturk", answers, unanswered, rejected)
 
 
@@ -352,48 +354,52 @@ def _label_studio(path: Path, text: str, faults: list[str]) -> Read:
             if annotation.get("was_cancelled"):
                 rejected += 1
                 continue
-            who = annotation.get("completed_by")
-            if isinstance(who, dict):
+            annotator = annotation.get("completed_by")
+            if isinstance(annotator, dict):
                 # Some versions give the person, not only the number.
-                who = who.get("id") if who.get("id") is not None else who.get("email")
-            if who is None:
+                annotator = (
+                    annotator.get("id")
+                    if annotator.get("id") is not None
+                    else annotator.get("email")
+                )
+            if annotator is None:
                 faults.append(f"line {line}: an annotation without completed_by")
                 continue
-            chosen: dict[str, list[str]] = {}
+            labels_by_field: dict[str, list[str]] = {}
             for result in annotation.get("result") or []:
                 value = result.get("value") or {}
-                chosen.setdefault(str(result.get("from_name")), []).extend(
+                labels_by_field.setdefault(str(result.get("from_name")), []).extend(
                     str(choice) for choice in value.get("choices") or []
                 )
             seconds = _seconds(str(annotation.get("lead_time")))
             for key in places:
-                labels = chosen.get(f"label_{key.rsplit('_', 1)[1]}", [])
+                labels = labels_by_field.get(f"label_{key.rsplit('_', 1)[1]}", [])
                 if len(labels) > 1:
                     faults.append(f"line {line}: {len(labels)} answers to {key}")
                 elif not labels:
                     unanswered += 1
                 else:
                     share = None if seconds is None else seconds / len(places)
-                    answers.append(Sent(str(data[key]), str(who), labels[0], share, line))
+                    answers.append(Sent(str(data[key]), str(annotator), labels[0], share, line))
     return Read("label_studio", answers, unanswered, rejected)
 
 
 def _tasks(path: Path, text: str) -> Iterator[tuple[int, Any]]:
     """The members of a JSON list with the line each begins on."""
     decoder = json.JSONDecoder()
-    at = text.find("[") + 1
-    if not at or text[: at - 1].strip():
+    position = text.find("[") + 1
+    if not position or text[: position - 1].strip():
         raise UserError(f"batch={path}: expected a JSON list of tasks, as Label Studio exports it")
-    line, counted = 1, 0
+    line, line_position = 1, 0
     while True:
-        while at < len(text) and text[at] in " \t\r\n,":
-            at += 1
-        if text[at : at + 1] == "]":
+        while position < len(text) and text[position] in " \t\r\n,":
+            position += 1
+        if text[position : position + 1] == "]":
             return
-        line += text.count("\n", counted, at)
-        counted = at
+        line += text.count("\n", line_position, position)
+        line_position = position
         try:
-            task, at = decoder.raw_decode(text, at)
+            task, position = decoder.raw_decode(text, position)
         except json.JSONDecodeError as error:
             raise UserError(f"batch={path}: line {error.lineno}: no JSON ({error.msg})") from error
         except (ValueError, RecursionError) as error:

@@ -90,8 +90,8 @@ def shown_item(
     return ShownItem(item_id, sentence1, sentence2)
 
 
-def gold_labels(answers: Sequence[Answer], alike: int = 4) -> dict[str, int]:
-    """Items of pilots to which `alike` or more annotators gave one and the same label.
+def gold_labels(answers: Sequence[Answer], min_alike: int = 4) -> dict[str, int]:
+    """Items of pilots to which `min_alike` or more annotators gave one and the same label.
 
     People who failed an attention check do not count.
     """
@@ -101,7 +101,7 @@ def gold_labels(answers: Sequence[Answer], alike: int = 4) -> dict[str, int]:
         where = (answer.round, answer.kind, answer.condition)
         if where == ("pilot", "item", "context") and answer.annotator not in out:
             codes[answer.item_id].append(answer.label)
-    labels = {item: majority(codes_of_item, alike) for item, codes_of_item in codes.items()}
+    labels = {item: majority(codes_of_item, min_alike) for item, codes_of_item in codes.items()}
     return {
         item: decided.label for item, decided in labels.items() if decided and decided.unanimous
     }
@@ -162,10 +162,10 @@ def _on_page(batch: Batch, kind: str, share: float, page: int) -> int:
     return math.floor(start + (page + 1) * share) - math.floor(start + page * share)
 
 
-def _attention(batch: Batch, page: int, at: int) -> ShownItem:
-    expected = rank(batch.seed, "attention", batch.name, page, at) % len(LABELS)
+def _attention(batch: Batch, page: int, number: int) -> ShownItem:
+    expected = rank(batch.seed, "attention", batch.name, page, number) % len(LABELS)
     return ShownItem(
-        content_hash("attention", batch.name, page, at),
+        content_hash("attention", batch.name, page, number),
         "This question checks that the statements are read.",
         f"Please choose “{options(batch.round)[expected]}” here.",
         expected,

@@ -71,15 +71,15 @@ def report(
     answers: Sequence[Answer],
     result: Filtered,
     rules: Rules,
-    others: Sequence[Answer],
+    other_answers: Sequence[Answer],
     *,
     models: Sequence[str] = (),
     samples: int = 1000,
 ) -> dict[str, Any]:
     """Every figure, as JSON holds it; shares are fractions.
 
-    `answers` are those that the dataset is made of, `others` those of the rounds expert, human and
-    audit, which are compared with its labels.
+    `answers` are those that the dataset is made of, `other_answers` those of the rounds expert,
+    human and audit, which are compared with its labels.
     """
     labels = {item: decided.label for item, decided in result.labels.items()}
     return {
@@ -99,9 +99,9 @@ def report(
         },
         "readings": _readings(answers, labels, rules),
         "models": {model: _model(model, answers, result) for model in models},
-        "experts": expert_figures([a for a in others if a.round == "expert"], labels),
-        "human": human_figures([a for a in others if a.round == "human"], labels),
-        "audit": audit_figures([a for a in others if a.round == "audit"]),
+        "experts": expert_figures([a for a in other_answers if a.round == "expert"], labels),
+        "human": human_figures([a for a in other_answers if a.round == "human"], labels),
+        "audit": audit_figures([a for a in other_answers if a.round == "audit"]),
     }
 
 
@@ -169,23 +169,25 @@ def _readings(
     one of them is losing the item.
     """
     rows = []
-    needed = sorted({rules.answers, rules.agree}, reverse=True)
-    for gold_of, drop, least in product(DENOMINATORS, DROPS, needed):
-        reading = dataclasses.replace(rules, gold_of=gold_of, drop=drop, answers=least)
-        other = filtered(answers, reading)
-        shared = [item for item in other.labels if item in labels]
+    answer_counts = sorted({rules.answers, rules.agree}, reverse=True)
+    for gold_of, drop, min_answers in product(DENOMINATORS, DROPS, answer_counts):
+        reading = dataclasses.replace(rules, gold_of=gold_of, drop=drop, answers=min_answers)
+        reread = filtered(answers, reading)
+        shared = [item for item in reread.labels if item in labels]
         rows.append(
             {
                 "gold_of": gold_of,
                 "drop": drop,
-                "answers": least,
+                "answers": min_answers,
                 "chosen": reading == rules,
-                "annotators excluded": len({w for label in other.excluded.values() for w in label}),
-                "items with enough answers": len(other.items),
-                "items kept": len(other.labels),
-                "unanimous": sum(label.unanimous for label in other.labels.values()),
+                "annotators excluded": len(
+                    {w for label in reread.excluded.values() for w in label}
+                ),
+                "items with enough answers": len(reread.items),
+                "items kept": len(reread.labels),
+                "unanimous": sum(label.unanimous for label in reread.labels.values()),
                 "labels that differ": sum(
-                    other.labels[item].label != labels[item] for item in shared
+                    reread.labels[item].label != labels[item] for item in shared
                 ),
             }
         )
@@ -233,15 +235,15 @@ def expert_figures(answers: Sequence[Answer], labels: Mapping[str, int]) -> dict
     if not raters:
         return {}
     pairs = []
-    for (one, first), (two, second) in combinations(raters.items(), 2):
+    for (first_name, first), (second_name, second) in combinations(raters.items(), 2):
         shared = sorted(first.keys() & second.keys())
-        alike = [item for item in shared if first[item] == second[item]]
-        crowd = [item for item in alike if item in labels]
+        agreed = [item for item in shared if first[item] == second[item]]
+        crowd = [item for item in agreed if item in labels]
         pairs.append(
             {
-                "raters": [one, two],
+                "raters": [first_name, second_name],
                 "items": len(shared),
-                "alike": len(alike) / len(shared) if shared else None,
+                "alike": len(agreed) / len(shared) if shared else None,
                 "kappa": _kappa([(first[i], second[i]) for i in shared]),
                 "where alike, items with a label": len(crowd),
                 "where alike, kappa with labels": _kappa([(first[i], labels[i]) for i in crowd]),
@@ -267,15 +269,15 @@ def human_figures(answers: Sequence[Answer], labels: Mapping[str, int]) -> dict[
         ]
         if not pairs:
             continue
-        five = sum(answer == label for answer, label in pairs)
-        three = sum(_THREE[answer] == _THREE[label] for answer, label in pairs)
+        right_of_five = sum(answer == label for answer, label in pairs)
+        right_of_three = sum(_THREE[answer] == _THREE[label] for answer, label in pairs)
         figures[condition] = {
             "answers": len(pairs),
             "annotators": len({a.annotator for a in answers if a.condition == condition}),
-            "accuracy 5": five / len(pairs),
-            "interval 5": wilson(five, len(pairs)),
-            "accuracy 3": three / len(pairs),
-            "interval 3": wilson(three, len(pairs)),
+            "accuracy 5": right_of_five / len(pairs),
+            "interval 5": wilson(right_of_five, len(pairs)),
+            "accuracy 3": right_of_three / len(pairs),
+            "interval 3": wilson(right_of_three, len(pairs)),
         }
     return figures
 

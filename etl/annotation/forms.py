@@ -148,13 +148,14 @@ def _page_fields(page: Sequence[Question]) -> dict[str, str]:
 
 def _row(question: Question) -> dict[str, str]:
     """A line of the plain CSV; the audited label stands with the statement."""
-    given = _label(question) if question.round == "audit" else ""
+    given_label = _label(question) if question.round == "audit" else ""
     return {
         "batch": question.batch,
         "page": question.page,
         "question_id": question.question_id,
         "sentence1": _no_formula(question.sentence1),
-        "sentence2": _no_formula(question.sentence2) + (f" [label: {given}]" if given else ""),
+        "sentence2": _no_formula(question.sentence2)
+        + (f" [label: {given_label}]" if given_label else ""),
         "annotator": "",
         "label": "",
         "seconds": "",
@@ -187,17 +188,17 @@ def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
 def _label_studio(page: Sequence[Question]) -> str:
     """The labelling configuration: the page's statements, and a choice under each pair."""
     view = ET.Element("View")
-    for at, question in enumerate(page, 1):
-        ET.SubElement(view, "Header", value=f"Question {at} of {len(page)}")
-        ET.SubElement(view, "Text", name=f"original_{at}", value=f"$sentence1_{at}")
-        ET.SubElement(view, "Text", name=f"modified_{at}", value=f"$sentence2_{at}")
+    for number, question in enumerate(page, 1):
+        ET.SubElement(view, "Header", value=f"Question {number} of {len(page)}")
+        ET.SubElement(view, "Text", name=f"original_{number}", value=f"$sentence1_{number}")
+        ET.SubElement(view, "Text", name=f"modified_{number}", value=f"$sentence2_{number}")
         if question.round == "audit":
-            ET.SubElement(view, "Text", name=f"given_{at}", value=f"$given_{at}")
+            ET.SubElement(view, "Text", name=f"given_{number}", value=f"$given_{number}")
         choices = ET.SubElement(
             view,
             "Choices",
-            name=f"label_{at}",
-            toName=f"modified_{at}",
+            name=f"label_{number}",
+            toName=f"modified_{number}",
             choice="single-radio",
             required="true",
             showInline="true",

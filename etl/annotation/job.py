@@ -59,8 +59,8 @@ def export_batch(settings: ExportSettings) -> None:
     the finished dataset, human 100 of its validation part, audit 100 with the labels at the ends.
     """
     path = Path(settings.batch)
-    known, base = _questions(settings.lake)
-    previous = [question for question in known if question.batch == settings.name]
+    asked, base = _questions(settings.lake)
+    previous = [question for question in asked if question.batch == settings.name]
     if settings.again:
         if not previous:
             raise UserError(f"again=true: no batch {settings.name!r} in lake={settings.lake}")
@@ -75,8 +75,8 @@ def export_batch(settings: ExportSettings) -> None:
             "write its files once more"
         )
     batch = settings.laid_out()
-    items = _items(settings, known)
-    gold = _gold(settings, known) if batch.gold else []
+    items = _items(settings, asked)
+    gold = _gold(settings, asked) if batch.gold else []
     questions = compose(batch, items, gold)
     files = forms.batch_files(path, questions)
     existing = sorted(str(name) for name in files if name.exists())
@@ -88,7 +88,7 @@ def export_batch(settings: ExportSettings) -> None:
         _rows("adept_batches", map(dataclasses.asdict, questions)),
         job=f"{JOB} export",
         metadata={"settings": settings_hash(settings), "seed": str(settings.seed)},
-        transaction=(f"{JOB}/export", _next(base)),
+        transaction=(f"{JOB}/export", _transaction_number(base)),
     )
     _refuse_skipped(commit, "export")
     _write(files)
@@ -109,36 +109,38 @@ def import_answers(settings: ImportSettings) -> None:
     are not added again, so a file of results may be imported whenever it has grown.
     """
     path = Path(settings.batch)
-    read = read_sent(
+    answers_read = read_sent(
         path, None if settings.format == "auto" else settings.format, settings.annotator
     )
     key = Key(settings.key_path(), settings.lake)
-    known, _ = _questions(settings.lake)
-    if not known:
+    questions, _ = _questions(settings.lake)
+    if not questions:
         raise UserError(
             f"lake={settings.lake}: no batch was exported from it; expected the lake of the export"
         )
     base = arrow.version(settings.lake, "adept_annotations")
     secret = key.secret(make=base is None)
-    mark = fingerprint(secret)
+    key_fingerprint = fingerprint(secret)
     if base is not None:
         marks = {r.metadata.get("key") for r in arrow.history(settings.lake, "adept_annotations")}
-        if marks - {None, mark}:
+        if marks - {None, key_fingerprint}:
             raise UserError(
                 f"key={key.path}: not the key of the earlier imports; with it the same annotators "
                 "would count as new ones. Expected the earlier key file"
             )
-    matched = match(path, read, {q.question_id: q for q in known}, _stored(settings.lake), secret)
+    matched = match(
+        path, answers_read, {q.question_id: q for q in questions}, _stored(settings.lake), secret
+    )
     log.info(
         "%s, %s: %d answers of %d annotators are new, %d were there; %d questions unanswered, "
         "%d pages rejected or cancelled",
         path,
-        read.platform,
+        answers_read.platform,
         len(matched.rows),
         len({row["annotator"] for row in matched.rows}),
         matched.known,
-        read.unanswered,
-        read.rejected,
+        answers_read.unanswered,
+        answers_read.rejected,
     )
     if not matched.rows:
         return
@@ -147,8 +149,8 @@ def import_answers(settings: ImportSettings) -> None:
         "adept_annotations",
         _rows("adept_annotations", matched.rows),
         job=f"{JOB} import",
-        metadata={"key": mark},
-        transaction=(f"{JOB}/import", _next(base)),
+        metadata={"key": key_fingerprint},
+        transaction=(f"{JOB}/import", _transaction_number(base)),
     )
     _refuse_skipped(commit, "import")
 
@@ -169,9 +171,11 @@ def finish(settings: FinishSettings) -> None:
             ["item_id", "noun", "adjective", "sentence", "modified_sentence"],
         )
     }
-    everything = stored_answers(lake)
-    used = [a for a in everything if a.round in settings.rounds and a.condition == "context"]
-    answers = finishing.relevant(used, items)
+    all_answers = stored_answers(lake)
+    round_answers = [
+        a for a in all_answers if a.round in settings.rounds and a.condition == "context"
+    ]
+    answers = finishing.relevant(round_answers, items)
     if not answers:
         raise UserError(
             f"edition={edition}: no answers of round {' or '.join(settings.rounds)} to its items; "
@@ -181,13 +185,15 @@ def finish(settings: FinishSettings) -> None:
     result = filtered(answers, rules)
     known, _ = _questions(lake)
     ours = {question.batch for question in known if question.edition == edition}
-    gone = [a for a in used if a.batch in ours and a.kind == "item" and a.item_id not in items]
+    gone = [
+        a for a in round_answers if a.batch in ours and a.kind == "item" and a.item_id not in items
+    ]
     if gone:
         # The edition was built again, with other items.
         result.dropped["item_gone (answers)"] = (len(gone), f"item {min(gone).item_id}")
-    others = [a for a in everything if a.round not in LABELLING]
+    other_answers = [a for a in all_answers if a.round not in LABELLING]
     figures = finishing.report(
-        answers, result, rules, others, models=settings.models, samples=settings.samples
+        answers, result, rules, other_answers, models=settings.models, samples=settings.samples
     )
     log.info("edition %s\n%s", edition, finishing.report_text(figures))
     if settings.report is not None:
@@ -219,10 +225,10 @@ def simulate_answers(settings: SimulateSettings) -> None:
 
     For trying a round before paying for it: import them into a copy of the lake and finish.
     """
-    path, out = Path(settings.batch), Path(settings.out)
+    path, answers_path = Path(settings.batch), Path(settings.out)
     platform = detect(path)
-    if out.exists():
-        raise UserError(f"out={out}: there already; give another name")
+    if answers_path.exists():
+        raise UserError(f"out={answers_path}: there already; give another name")
     text = path.read_text(encoding="utf-8")
     names = set(simulate.page_names(platform, text))
     known, _ = _questions(settings.lake)
@@ -235,21 +241,21 @@ def simulate_answers(settings: SimulateSettings) -> None:
         )
     people = simulate.annotators(settings.careful, settings.noisy, settings.spammers)
     answers = simulate.simulated(pages, people, settings.answers, settings.seed)
-    _write({out: simulate.filled(platform, text, answers)})
-    log.info("%s: %d pages, %d answers each", out, len(pages), settings.answers)
+    _write({answers_path: simulate.filled(platform, text, answers)})
+    log.info("%s: %d pages, %d answers each", answers_path, len(pages), settings.answers)
 
 
-def _items(settings: ExportSettings, known: Sequence[Question]) -> list[ShownItem]:
+def _items(settings: ExportSettings, questions: Sequence[Question]) -> list[ShownItem]:
     """The items to be asked: of those that there are, as many as wanted, drawn by the seed."""
     labelling = settings.round in LABELLING
     rounds = LABELLING if labelling else (settings.round,)
-    asked_ids = {q.item_id for q in known if q.kind == "item" and q.round in rounds}
+    asked_ids = {q.item_id for q in questions if q.kind == "item" and q.round in rounds}
     if labelling:
         names = ["item_id", "sentence", "modified_sentence", "adjective", "noun", "chosen"]
         rows = _edition(settings.lake, "adept_items", settings.edition, names)
         rows = [row for row in rows if row["chosen"]]
         if settings.lacking is not None:
-            lacking = _lacking(settings.lake, settings.lacking, known)
+            lacking = _items_lacking(settings.lake, settings.lacking, questions)
             rows = [row for row in rows if row["item_id"] in lacking]
             asked_ids = set()
     else:
@@ -261,7 +267,7 @@ def _items(settings: ExportSettings, known: Sequence[Question]) -> list[ShownIte
             rows = [row for row in rows if row["label"] in (0, len(LABELS) - 1)]
     wanted_ids = None if settings.ids is None else _ids(Path(settings.ids), settings.edition)
     if wanted_ids is not None:
-        fitting = len(rows)
+        fitting_count = len(rows)
         rows = [row for row in rows if row["item_id"] in wanted_ids]
         log.info(
             "%s: %d items of edition %s; %d of them among the %d that fit round %s",
@@ -269,28 +275,28 @@ def _items(settings: ExportSettings, known: Sequence[Question]) -> list[ShownIte
             len(wanted_ids),
             settings.edition,
             len(rows),
-            fitting,
+            fitting_count,
             settings.round,
         )
-    left = [row for row in rows if row["item_id"] not in asked_ids]
+    unasked = [row for row in rows if row["item_id"] not in asked_ids]
     if wanted_ids is not None:
-        left.sort(key=lambda row: wanted_ids[row["item_id"]])
+        unasked.sort(key=lambda row: wanted_ids[row["item_id"]])
     else:
-        left.sort(key=lambda row: rank(settings.seed, "sample", settings.round, row["item_id"]))
+        unasked.sort(key=lambda row: rank(settings.seed, "sample", settings.round, row["item_id"]))
     if settings.round == "audit" and wanted_ids is None:
         # Both ends by turns, as the labels are far from equally frequent.
-        ends = [[row for row in left if row["label"] == end] for end in (0, len(LABELS) - 1)]
-        left = [row for pair in zip_longest(*ends) for row in pair if row is not None]
-    size = settings.items or (len(left) if settings.round == "main" else SMALL_ROUND)
-    if not left or (settings.items is not None and len(left) < size):
+        ends = [[row for row in unasked if row["label"] == end] for end in (0, len(LABELS) - 1)]
+        unasked = [row for pair in zip_longest(*ends) for row in pair if row is not None]
+    size = settings.items or (len(unasked) if settings.round == "main" else SMALL_ROUND)
+    if not unasked or (settings.items is not None and len(unasked) < size):
         raise UserError(
-            f"round={settings.round} edition={settings.edition}: {len(left)} items fit and are "
+            f"round={settings.round} edition={settings.edition}: {len(unasked)} items fit and are "
             f"left of {len(rows)}, the others are in batches already; expected "
             f"{settings.items or 'one or more'}"
         )
-    if len(left) < size and settings.round != "main":
-        log.info("only %d items are left, not %d", len(left), size)
-    return [_as_shown(row, settings) for row in left[:size]]
+    if len(unasked) < size and settings.round != "main":
+        log.info("only %d items are left, not %d", len(unasked), size)
+    return [_as_shown(row, settings) for row in unasked[:size]]
 
 
 def _ids(path: Path, edition: str) -> dict[str, int]:
@@ -320,18 +326,18 @@ def _ids(path: Path, edition: str) -> dict[str, int]:
     return places
 
 
-def _lacking(lake: str, count: int, known: Sequence[Question]) -> set[str]:
+def _items_lacking(lake: str, count: int, questions: Sequence[Question]) -> set[str]:
     """Items that lack `count` answers when the quality rules, as they are by default, are applied.
 
     Items of a batch that nobody has answered yet are left out: their answers may be on their way.
     """
     answers = [a for a in stored_answers(lake) if a.round in LABELLING]
     answered = {a.batch for a in answers}
-    asked_ids = {q.item_id for q in known if q.kind == "item" and q.round in LABELLING}
-    waiting = {q.item_id for q in known if q.batch not in answered}
+    asked_ids = {q.item_id for q in questions if q.kind == "item" and q.round in LABELLING}
+    unanswered_ids = {q.item_id for q in questions if q.batch not in answered}
     counting = filtered(answers, Rules(answers=1)).items
     needed = Rules().answers
-    return {i for i in asked_ids - waiting if needed - len(counting.get(i, ())) == count}
+    return {i for i in asked_ids - unanswered_ids if needed - len(counting.get(i, ())) == count}
 
 
 def _as_shown(row: dict[str, Any], settings: ExportSettings) -> ShownItem:
@@ -345,12 +351,12 @@ def _as_shown(row: dict[str, Any], settings: ExportSettings) -> ShownItem:
     return item._replace(expected=row["label"]) if settings.round == "audit" else item
 
 
-def _gold(settings: ExportSettings, known: Sequence[Question]) -> list[ShownItem]:
+def _gold(settings: ExportSettings, questions: Sequence[Question]) -> list[ShownItem]:
     """The gold items, with the sentences that the pilot showed."""
     labels = gold_labels(stored_answers(settings.lake), settings.gold_answers)
     texts = {
         q.item_id: ShownItem(q.item_id, q.sentence1, q.sentence2, labels[q.item_id])
-        for q in known
+        for q in questions
         if q.round == "pilot" and q.kind == "item" and q.item_id in labels
     }
     return [texts[item] for item in sorted(texts)]
@@ -390,7 +396,7 @@ def _rows(name: str, rows: Iterable[dict[str, Any]]) -> pa.Table:
     return pa.Table.from_pylist(list(rows), table(name).schema)
 
 
-def _next(base: int | None) -> int:
+def _transaction_number(base: int | None) -> int:
     """The number of a transaction that was planned from version `base`.
 
     Two runs that planned from the same version have the same number, so the later one is refused:

@@ -107,14 +107,14 @@ def failed_attention(answers: Iterable[Answer], rules: Rules) -> dict[str, str]:
     The filter ``attention_failed``.
     """
     checks: Counter[str] = Counter()
-    failed: Counter[str] = Counter()
+    failures: Counter[str] = Counter()
     for answer in answers:
         if answer.kind == "attention":
             checks[answer.annotator] += 1
-            failed[answer.annotator] += answer.label != answer.expected
+            failures[answer.annotator] += answer.label != answer.expected
     return {
         who: f"{count} of {checks[who]} attention checks failed"
-        for who, count in failed.items()
+        for who, count in failures.items()
         if count > rules.attention_failures
     }
 
@@ -181,62 +181,68 @@ def filtered(answers: Sequence[Answer], rules: Rules) -> Filtered:
         ("attention_failed", failed_attention),
         ("far_from_gold", far_from_gold),
     )
-    out: set[str] = set()
+    excluded: set[str] = set()
     for name, rule in checks:
-        caught = rule(answers, rules)
-        result.excluded[name] = sorted(caught)
-        fresh = {who: why for who, why in caught.items() if who not in out}
-        out |= set(fresh)
+        reasons = rule(answers, rules)
+        result.excluded[name] = sorted(reasons)
+        culprits = {who: why for who, why in reasons.items() if who not in excluded}
+        excluded |= set(culprits)
         if rules.drop == "instances":
-            spoilt = {a.item_id: a.annotator for a in counting if a.annotator in fresh}
-            lost = [a for a in counting if a.item_id in spoilt]
-            counting = [a for a in counting if a.item_id not in spoilt]
+            spoilt_items = {a.item_id: a.annotator for a in counting if a.annotator in culprits}
+            rejects = [a for a in counting if a.item_id in spoilt_items]
+            counting = [a for a in counting if a.item_id not in spoilt_items]
         else:
-            lost = [a for a in counting if a.annotator in fresh]
-            counting = [a for a in counting if a.annotator not in fresh]
-        if lost:
-            who = next(a.annotator for a in lost if a.annotator in fresh)
-            _note(result, name, lost, f"annotator {who}: {fresh[who]}", rules.drop)
+            rejects = [a for a in counting if a.annotator in culprits]
+            counting = [a for a in counting if a.annotator not in culprits]
+        if rejects:
+            who = next(a.annotator for a in rejects if a.annotator in culprits)
+            _note(result, name, rejects, f"annotator {who}: {culprits[who]}", rules.drop)
     for answer in counting:
         result.items.setdefault(answer.item_id, []).append(answer)
-    few = {
+    short_items = {
         item: answers_of_item
         for item, answers_of_item in result.items.items()
         if len(answers_of_item) < rules.answers
     }
-    for item in few:
+    for item in short_items:
         del result.items[item]
-    if few:
-        item, answers_of_item = min(few.items())
+    if short_items:
+        item, answers_of_item = min(short_items.items())
         text = f"item {item}: {len(answers_of_item)} of {rules.answers} answers"
-        _note(result, "few_answers", list(few), text, "items")
-    split = []
+        _note(result, "few_answers", list(short_items), text, "items")
+    disputed = []
     for item, answers_of_item in result.items.items():
         label = majority((a.label for a in answers_of_item), rules.agree)
         if label is None:
-            split.append(item)
+            disputed.append(item)
         else:
             result.labels[item] = label
-    if split:
-        item = min(split)
+    if disputed:
+        item = min(disputed)
         codes = ", ".join(str(a.label) for a in sorted(result.items[item], key=lambda a: a.label))
-        _note(result, "no_agreement", split, f"item {item}: labels {codes}", "items")
+        _note(result, "no_agreement", disputed, f"item {item}: labels {codes}", "items")
     return result
 
 
 def _without(
-    result: Filtered, name: str, answers: Sequence[Answer], lost: Sequence[Answer]
+    result: Filtered, name: str, answers: Sequence[Answer], rejects: Sequence[Answer]
 ) -> list[Answer]:
     """The answers but those that filter `name` takes, which are counted."""
-    if lost:
-        first = min(lost)
-        _note(result, name, lost, f"annotator {first.annotator}: item {first.item_id}", "answers")
-    out = set(lost)
-    return [answer for answer in answers if answer not in out]
+    if rejects:
+        first = min(rejects)
+        _note(
+            result,
+            name,
+            rejects,
+            f"annotator {first.annotator}: item {first.item_id}",
+            "answers",
+        )
+    lost_set = set(rejects)
+    return [answer for answer in answers if answer not in lost_set]
 
 
-def _note(result: Filtered, name: str, lost: Sequence[object], sample: str, unit: str) -> None:
+def _note(result: Filtered, name: str, dropped: Sequence[object], sample: str, unit: str) -> None:
     """Count what a filter left out; `unit` says what is counted."""
     if unit == "instances":
-        lost, unit = sorted({a.item_id for a in lost if isinstance(a, Answer)}), "items"
-    result.dropped[f"{name} ({unit})"] = (len(lost), sample)
+        dropped, unit = sorted({a.item_id for a in dropped if isinstance(a, Answer)}), "items"
+    result.dropped[f"{name} ({unit})"] = (len(dropped), sample)

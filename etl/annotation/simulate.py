@@ -47,21 +47,21 @@ class Annotator:
 def annotators(careful: int, noisy: int, spammers: int) -> list[Annotator]:
     """As many annotators of each kind; every second spammer always gives the same answer."""
     return [
-        *(Annotator(f"careful{at}", 0.90, 0.9, 0.995) for at in range(careful)),
-        *(Annotator(f"noisy{at}", 0.65, 0.7, 0.97) for at in range(noisy)),
+        *(Annotator(f"careful{number}", 0.90, 0.9, 0.995) for number in range(careful)),
+        *(Annotator(f"noisy{number}", 0.65, 0.7, 0.97) for number in range(noisy)),
         *(
-            Annotator(f"spammer{at}", 0.2, 0.4, 0.2, None if at % 2 else 2)
-            for at in range(spammers)
+            Annotator(f"spammer{number}", 0.2, 0.4, 0.2, None if number % 2 else 2)
+            for number in range(spammers)
         ),
     ]
 
 
 def true_label(seed: int, item_id: str) -> int:
     """The label that an item has in the simulation."""
-    at = fraction(seed, "truth", item_id)
+    remaining = fraction(seed, "truth", item_id)
     for label, share in enumerate(_SHARES):
-        at -= share
-        if at < 0:
+        remaining -= share
+        if remaining < 0:
             return label
     return len(_SHARES) - 1
 
@@ -73,7 +73,11 @@ def answer(seed: int, person: Annotator, question: Question) -> int:
     key = (person.name, question.question_id)
     if question.kind == "attention":
         right = fraction(seed, "reads", *key) < person.attention
-        return int(question.expected or 0) if right else _other(seed, key, question.expected or 0)
+        return (
+            int(question.expected or 0)
+            if right
+            else _other_label(seed, key, question.expected or 0)
+        )
     truth = true_label(seed, question.item_id)
     if question.kind == "gold" and question.expected is not None:
         truth = question.expected
@@ -82,10 +86,10 @@ def answer(seed: int, person: Annotator, question: Question) -> int:
     near = [label for label in (truth - 1, truth + 1) if 0 <= label < len(LABELS)]
     if fraction(seed, "near", *key) < person.near:
         return near[rank(seed, "which", *key) % len(near)]
-    return _other(seed, key, truth)
+    return _other_label(seed, key, truth)
 
 
-def _other(seed: int, key: tuple[str, str], label: int) -> int:
+def _other_label(seed: int, key: tuple[str, str], label: int) -> int:
     """One of the four other labels."""
     return (label + 1 + rank(seed, "other", *key) % (len(LABELS) - 1)) % len(LABELS)
 

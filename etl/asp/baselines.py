@@ -38,13 +38,13 @@ def baselines(labels: Iterable[str]) -> Baselines:
     Raises:
         ValueError: no labels other than discarded ones.
     """
-    counted = [label for label in labels if label != DISCARD]
-    if not counted:
+    counted_labels = [label for label in labels if label != DISCARD]
+    if not counted_labels:
         raise ValueError("no labels")
-    entailed = sum(label == ENTAILMENT for label in counted)
-    share = entailed / len(counted)
+    entailed = sum(label == ENTAILMENT for label in counted_labels)
+    share = entailed / len(counted_labels)
     return Baselines(
-        len(counted),
+        len(counted_labels),
         entailed,
         100 * (share / 3 + (1 - share) * 2 / 3),
         100 * max(share, 1 - share),

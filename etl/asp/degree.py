@@ -112,23 +112,24 @@ class _Rotation:
         turns = [visits * len(noun.premises) for noun in nouns]
         ends = sorted(set(turns))
         self._phases = [
-            (begin, [(i, nouns[i]) for i, end in enumerate(turns) if end > begin])
-            for begin in [0, *ends[:-1]]
+            (start, [(i, nouns[i]) for i, end in enumerate(turns) if end > start])
+            for start in [0, *ends[:-1]]
         ]
         lengths = [
-            (end - begin) * len(left) for end, (begin, left) in zip(ends, self._phases, strict=True)
+            (end - start) * len(active)
+            for end, (start, active) in zip(ends, self._phases, strict=True)
         ]
         self._starts = list(accumulate(lengths, initial=0))
 
     def __len__(self) -> int:
         return self._starts[-1]
 
-    def at(self, number: int) -> tuple[_MeasuredNoun, int, int]:
+    def noun_of_draw(self, number: int) -> tuple[_MeasuredNoun, int, int]:
         """The noun of a draw, its position in the list, and how often it was drawn before."""
         phase = bisect_right(self._starts, number) - 1
-        begin, left = self._phases[phase]
-        visit, turn = divmod(number - self._starts[phase], len(left))
-        position, noun = left[turn]
+        begin, active = self._phases[phase]
+        visit, turn = divmod(number - self._starts[phase], len(active))
+        position, noun = active[turn]
         return noun, position, begin + visit
 
 
@@ -194,34 +195,34 @@ class Degree:
 
     def group_of_dimension(self, test: str, dimension: str, number: int) -> Group:
         """A group of those that measure one dimension."""
-        premise, second = divmod(number, 2) if self._paper else (number, 0)
-        drawn = draw(self.seed, test, dimension, premise)
-        group = self._group(test, DIMENSIONS.index(dimension), premise, second, drawn)
+        premise, repeat = divmod(number, 2) if self._paper else (number, 0)
+        pick = draw(self.seed, test, dimension, premise)
+        group = self._group(test, DIMENSIONS.index(dimension), premise, repeat, pick)
         return replace(group, number=number)
 
-    def _group(self, test: str, dimension: int, nth: int, second: int, drawn: int) -> Group:
-        """The group of premise `nth` of a dimension; `second` is 1 if the premise has been used."""
-        measured, position, visit = self._rotation(test, DIMENSIONS[dimension]).at(nth)
+    def _group(self, test: str, dimension: int, number: int, repeat: int, pick: int) -> Group:
+        """The group of premise `number` of a dimension; `repeat` is 1 for a premise used before."""
+        measured, position, visit = self._rotation(test, DIMENSIONS[dimension]).noun_of_draw(number)
         size = len(measured.premises)
         # Polarities alternate; the second half of the visits has the other adjective.
-        turn = second if self._paper else dimension + position + visit % size + visit // size
+        turn = repeat if self._paper else dimension + position + visit % size + visit // size
         step, negative = measured.premises[measured.order[visit % size]]
         measure = measured.measure
         adjectives, other_noun, modifier = (measure.positive, measure.negative), None, ""
         if test == "dimension":
             contrasts = self._contrasts[measure, measured.noun]
-            adjectives = contrasts[drawn % len(contrasts)]
+            adjectives = contrasts[pick % len(contrasts)]
         elif test == "argument":
             nouns = self._comparable_nouns(measure, measured.noun)
-            other_noun = nouns[drawn % len(nouns)]
+            other_noun = nouns[pick % len(nouns)]
         elif test == "booster":
-            modifier = self._boosters[drawn % len(self._boosters)]
+            modifier = self._boosters[pick % len(self._boosters)]
         elif test == "diminisher":
-            modifier = self._diminishers[drawn % len(self._diminishers)]
+            modifier = self._diminishers[pick % len(self._diminishers)]
         elif test == "negation":
             modifier = "not"
         return Group(
-            number=nth,
+            number=number,
             test=test,
             measure=measure,
             noun=measured.noun,
@@ -240,7 +241,7 @@ class Degree:
         ``numbers`` exchanges its two numbers, ``both`` does both.
         """
         test, polarity = group.test, group.polarity
-        a, b = group.positive_value, group.negative_value
+        positive, negative = group.positive_value, group.negative_value
         adjective = group.adjectives[polarity == "negative"]
         other_adjective = group.adjectives[polarity == "positive"]
         subject = group.other_noun or group.noun
@@ -248,10 +249,10 @@ class Degree:
         unit = self._unit(group)
         predicate = f"{group.modifier} {adjective}" if group.modifier else adjective
         judged = test not in ("dimension", "argument")
-        premise_value = float(a if polarity == "positive" else b)
+        premise_value = float(positive if polarity == "positive" else negative)
         hypotheses = []
         for z in self.grid:
-            alpha = b + (z - 80) * (a - b) / 40
+            alpha = negative + (z - 80) * (positive - negative) / 40
             text = f"{self._amount(number(alpha), unit, bare)} {subject} is {predicate}."
             if judged:
                 label = labels.name(self.gold.entails(test, polarity, z))
@@ -276,8 +277,8 @@ class Degree:
                     group.noun,
                     group.other_noun,
                     polarity,
-                    float(a),
-                    float(b),
+                    float(positive),
+                    float(negative),
                     float(alpha),
                     float(z),
                     premise,

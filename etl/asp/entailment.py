@@ -302,18 +302,18 @@ def _matched(seed: int, *parts: Sequence[_KeyedPair]) -> list[list[Pair]]:
     # Next comes the match whose most frequent word has been used least. Counts only grow, so a
     # match that is still the least after its count has been updated is the least of all.
     uses: Counter[str] = Counter()
-    waiting = [
+    unmatched = [
         (0, draw(seed, *(word for pair in match for word in _words(pair))), match)
         for match in matches
     ]
-    heapify(waiting)
+    heapify(unmatched)
     ordered: list[tuple[Pair, ...]] = []
-    while waiting:
-        previous_count, place, match = heappop(waiting)
+    while unmatched:
+        previous_count, place, match = heappop(unmatched)
         words = {word for pair in match for word in (pair.adjective, pair.other_adjective) if word}
         count = max(uses[word] for word in words)
         if count > previous_count:
-            heappush(waiting, (count, place, match))
+            heappush(unmatched, (count, place, match))
             continue
         uses.update(words)
         ordered.append(match)

@@ -24,7 +24,7 @@ from etl.asp.entailment import Entailment, Row
 from etl.asp.gold import Gold, published_gold, scaled
 from etl.asp.lexicon import Lexicon, load_lexicon
 from etl.asp.settings import Settings
-from etl.building import begin
+from etl.building import begin_build
 from etl.dropped import Dropped
 from etl.engine import map_arrow, running
 from etl.lake.frames import spark_schema
@@ -103,7 +103,7 @@ def build(settings: Settings) -> None:
     asp_degree, and the rounds of fine-tuning to asp_splits, as edition=NAME, which it replaces.
     With rounds=drawn (as in the paper) the rounds have separate rows, as edition NAME_tuning.
     """
-    run = begin(JOB, settings)
+    run = begin_build(JOB, settings)
     recipe, dropped = _recipe(run.lake, settings)
     # Too few rows in the lexicon are reported before any row is generated.
     recipe.entailment().check(settings.entailment)
@@ -282,7 +282,7 @@ def split_rows(lake: Lake, recipe: Recipe, folder: Scratch) -> DataFrame:
     )
     # Small (ids alone), and read three times: for the counts, for the training rows, for the tests.
     assigned = folder.keep(entailment_places.unionAll(degree_places))
-    tested = assigned.where(F.col("part") == "test")
+    test_rows = assigned.where(F.col("part") == "test")
     trained = assigned.where(F.col("part") != "test")
     part = ["scheme", "round", "part"]
     sizes = (
@@ -296,7 +296,7 @@ def split_rows(lake: Lake, recipe: Recipe, folder: Scratch) -> DataFrame:
     )
     columns = [*part, "item_id"]
     return (
-        tested.select(*columns)
+        test_rows.select(*columns)
         .unionAll(balanced.select(*columns))
         .withColumn("edition", F.lit(edition))
     )

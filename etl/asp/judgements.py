@@ -68,7 +68,7 @@ def read_responses(
             their number and the first of them); no answer at all.
     """
     required = {"test", "polarity", "z", "answer"}
-    yes: Counter[tuple[str, str, float]] = Counter()
+    yes_counts: Counter[tuple[str, str, float]] = Counter()
     total: Counter[tuple[str, str, float]] = Counter()
     faults: list[str] = []
     try:
@@ -96,7 +96,7 @@ def read_responses(
                 faults.append(f"line {reader.line_num}: {key[0]}, {key[1]}, {answer!r}")
                 continue
             total[key] += 1
-            yes[key] += _ANSWERS[answer]
+            yes_counts[key] += _ANSWERS[answer]
     if faults:
         raise UserError(
             f"responses={path}: {len(faults)} rows not understood, first {faults[0]}; expected a "
@@ -106,7 +106,7 @@ def read_responses(
         raise UserError(f"responses={path}: no answers; expected yes or no in the column answer")
     shares: dict[tuple[str, str], dict[float, float]] = {}
     for (test, polarity, z), count in total.items():
-        shares.setdefault((test, polarity), {})[z] = yes[test, polarity, z] / count
+        shares.setdefault((test, polarity), {})[z] = yes_counts[test, polarity, z] / count
     return shares, total
 
 
@@ -122,7 +122,7 @@ def human_rows(
     """
     rows = []
     for (test, polarity), curve in sorted(curves.items()):
-        fitted = fit(test, polarity, curve)
+        sigmoid = fit(test, polarity, curve)
         for z, share in sorted(curve.items()):
             rows.append(
                 {
@@ -131,9 +131,9 @@ def human_rows(
                     "z": z,
                     "share": share,
                     "n": counts.get((test, polarity, z)),
-                    "fit": fitted.share(z),
-                    "threshold": fitted.threshold,
-                    "standard_error": fitted.standard_error,
+                    "fit": sigmoid.share(z),
+                    "threshold": sigmoid.threshold,
+                    "standard_error": sigmoid.standard_error,
                     "source": source,
                 }
             )

@@ -202,17 +202,17 @@ class _Reader:
         self.superlative_bases: dict[str, str] = {}
         self.origins: dict[tuple[str, str] | str, str] = {}
 
-    def fault(self, where: str, got: object, expected: str) -> None:
-        self.faults.append(f"{where}: got {got}, expected {expected}")
+    def fault(self, where: str, actual: object, expected: str) -> None:
+        self.faults.append(f"{where}: got {actual}, expected {expected}")
 
-    def fields(self, where: str, entry: Any, known: set[str]) -> dict[str, Any]:
+    def fields(self, where: str, entry: Any, field_names: set[str]) -> dict[str, Any]:
         """The fields of an entry of the file; empty where it is no mapping."""
         if not isinstance(entry, dict):
             self.fault(where, type(entry).__name__, "a mapping")
             return {}
         for name in entry:
-            if name not in known:
-                self.fault(where, f"the field {name!r}", f"one of {', '.join(sorted(known))}")
+            if name not in field_names:
+                self.fault(where, f"the field {name!r}", f"one of {', '.join(sorted(field_names))}")
         return entry
 
     def read(self, data: Any) -> Lexicon | None:
@@ -307,19 +307,19 @@ class _Reader:
             self.origins[weak, strong] = origin
         self.weaker.add((weak, strong))
 
-    def set(self, known: dict[Any, Any], key: Any, value: Any, where: str) -> None:
+    def set(self, entries: dict[Any, Any], key: Any, value: Any, where: str) -> None:
         """Enter the value, unless another entry contradicts it."""
-        if known.setdefault(key, value) != value:
-            self.fault(where, f"{key} as {value}", f"{known[key]}, as another entry says")
+        if entries.setdefault(key, value) != value:
+            self.fault(where, f"{key} as {value}", f"{entries[key]}, as another entry says")
 
     def nouns(self, names: Iterable[str], where: str) -> list[str]:
         """The nouns of class names and single nouns, each once."""
-        known = {noun for nouns in self.classes.values() for noun in nouns}
+        known_nouns = {noun for nouns in self.classes.values() for noun in nouns}
         result: dict[str, None] = {}
         for name in names:
             if name in self.classes:
                 result.update(dict.fromkeys(self.classes[name]))
-            elif name in known:
+            elif name in known_nouns:
                 result[name] = None
             else:
                 self.fault(where, f"the noun {name!r}", "a class or member of `nouns`")
@@ -337,8 +337,8 @@ class _Reader:
             self.fault(where, f"standards {standards}", f"two of {', '.join(STANDARDS)}")
             return
         nouns = self.nouns(fields["nouns"], where)
-        excepted = {w: self.nouns(n, where) for w, n in (fields.get("except") or {}).items()}
-        only = {w: self.nouns(n, where) for w, n in (fields.get("only") or {}).items()}
+        excepted_nouns = {w: self.nouns(n, where) for w, n in (fields.get("except") or {}).items()}
+        only_nouns = {w: self.nouns(n, where) for w, n in (fields.get("only") or {}).items()}
         ungraded = set(fields.get("ungraded") or ())
         poles: dict[str, str] = {}
         first_step: set[str] = set()
@@ -351,7 +351,7 @@ class _Reader:
             nouns_of_word = [
                 noun
                 for noun in nouns
-                if noun not in excepted.get(word, ()) and noun in only.get(word, nouns)
+                if noun not in excepted_nouns.get(word, ()) and noun in only_nouns.get(word, nouns)
             ]
             if not nouns_of_word:
                 self.fault(where, f"no noun for {word}", "at least one")
@@ -367,7 +367,7 @@ class _Reader:
                     nouns=tuple(nouns_of_word),
                 )
             )
-        for word in sorted((ungraded | excepted.keys() | only.keys()) - poles.keys()):
+        for word in sorted((ungraded | excepted_nouns.keys() | only_nouns.keys()) - poles.keys()):
             self.fault(where, f"{word} in ungraded, except or only", "an adjective of the scale")
         complementary = bool(fields.get("complementary"))
         for word, opposite in fields.get("opposites") or ():

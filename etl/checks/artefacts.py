@@ -69,24 +69,24 @@ def features(premise: str, hypothesis: str) -> dict[str, float]:
 
 
 def audit(
-    rows: Iterable[tuple[str, str, str]], *, least: int = 2, leave_out: Sequence[str] = ()
+    rows: Iterable[tuple[str, str, str]], *, min_rows: int = 2, leave_out: Sequence[str] = ()
 ) -> list[Rule]:
     """The best rule of each feature, best first, for (premise, hypothesis, label) rows.
 
-    Tokens in fewer than `least` rows are ignored; rows with a label of `leave_out` do not count.
+    Tokens in fewer than `min_rows` rows are ignored; rows with a label of `leave_out` do not count.
 
     Raises:
         ValueError: no rows.
     """
-    counted = [row for row in rows if row[2] not in leave_out]
-    if not counted:
+    counted_rows = [row for row in rows if row[2] not in leave_out]
+    if not counted_rows:
         raise ValueError("no rows to audit")
-    total: Counter[str] = Counter(label for _, _, label in counted)
-    size = len(counted)
+    total: Counter[str] = Counter(label for _, _, label in counted_rows)
+    size = len(counted_rows)
     majority = max(total.values()) / size
     values: dict[str, dict[float, Counter[str]]] = {}
-    present: dict[tuple[str, str], Counter[str]] = {}
-    for premise, hypothesis, label in counted:
+    label_counts: dict[tuple[str, str], Counter[str]] = {}
+    for premise, hypothesis, label in counted_rows:
         for name, value in features(premise, hypothesis).items():
             values.setdefault(name, {}).setdefault(float(value), Counter())[label] += 1
         sides = (set(tokens(premise)), set(tokens(hypothesis)))
@@ -94,10 +94,10 @@ def audit(
             (*_SIDES, "either"), (*sides, sides[0] | sides[1]), strict=True
         ):
             for token in vocabulary:
-                present.setdefault((token, side), Counter())[label] += 1
+                label_counts.setdefault((token, side), Counter())[label] += 1
     rules = [_threshold(name, by_value, total, majority) for name, by_value in values.items()]
-    for (token, side), counts in present.items():
-        if least <= counts.total() < size:
+    for (token, side), counts in label_counts.items():
+        if min_rows <= counts.total() < size:
             label, right = _best(counts)
             other_label, other_right = _best(total - counts)
             rule = f"{label} where there, else {other_label}"

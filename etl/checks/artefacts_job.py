@@ -67,7 +67,7 @@ def run(settings: Settings) -> None:
     lines = []
     for name, rows in sorted(groups.items()):
         try:
-            rules = audit(rows, least=settings.least, leave_out=settings.leave_out)
+            rules = audit(rows, min_rows=settings.least, leave_out=settings.leave_out)
         except ValueError as error:
             raise UserError(f"{name}: {error}") from error
         for rule in rules[: settings.top]:

@@ -29,17 +29,18 @@ class Part:
         rows: how many.
         labels: rows by label.
         repeated: rows that repeat an earlier one.
-        distinct: different values of each column.
-        told: for each column the accuracy of a guess that knows its value alone and says the label
-            that most rows with that value have: 0.5 where balanced labels cannot be told from it.
+        distinct_values: different values of each column.
+        guess_accuracy: for each column the accuracy of a guess that knows its value alone and says
+            the label that most rows with that value have: 0.5 where balanced labels cannot be told
+            from it.
     """
 
     name: str
     rows: int
     labels: Mapping[str, int]
     repeated: int
-    distinct: Mapping[str, int]
-    told: Mapping[str, float]
+    distinct_values: Mapping[str, int]
+    guess_accuracy: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ def check(
     *,
     label: str,
     identity: Sequence[str],
-    alike: Sequence[str] = (),
+    same_kind: Sequence[str] = (),
     fold: str = "fold",
 ) -> list[Fold]:
     """The findings for each fold.
@@ -82,14 +83,14 @@ def check(
         columns: whose values are compared between parts.
         label: column of labels.
         identity: columns that make two rows the same.
-        alike: columns that hold words of one kind (noun, hypernym): a test noun that is a hypernym
-            in training is found as well.
+        same_kind: columns that hold words of one kind (noun, hypernym): a test noun that is a
+            hypernym in training is found as well.
 
     Raises:
         UserError: no rows, or no such column; the columns that there are, are listed.
     """
     missing = [
-        c for c in ("part", label, *columns, *identity, *alike) if c not in rows.column_names
+        c for c in ("part", label, *columns, *identity, *same_kind) if c not in rows.column_names
     ]
     if missing:
         raise UserError(
@@ -101,7 +102,7 @@ def check(
     if fold not in rows.column_names:
         rows = rows.append_column(fold, pa.array(["-"] * rows.num_rows))
     return [
-        _fold(str(name), members, columns, label, identity, alike)
+        _fold(str(name), members, columns, label, identity, same_kind)
         for name, members in _by_value(rows, fold)
     ]
 
@@ -119,25 +120,25 @@ def _fold(
     columns: Sequence[str],
     label: str,
     identity: Sequence[str],
-    alike: Sequence[str],
+    same_kind: Sequence[str],
 ) -> Fold:
     parts, values = [], []
     for part_name, members in _by_value(rows, "part"):
         sets: dict[str, pa.Array] = {column: pc.unique(members[column]) for column in columns}
         # Separators that no text has, so that ("a b", "c") is not ("a", "b c").
         texts = [pc.cast(members[column], pa.string()) for column in identity]
-        joined = pc.binary_join_element_wise(*texts, "\x1f", null_handling="replace")
-        sets["rows"] = pc.unique(joined)
-        if alike:
-            chunks = [chunk for column in alike for chunk in members[column].chunks]
-            sets["/".join(alike)] = pc.unique(pa.chunked_array(chunks))
+        row_texts = pc.binary_join_element_wise(*texts, "\x1f", null_handling="replace")
+        sets["rows"] = pc.unique(row_texts)
+        if same_kind:
+            chunks = [chunk for column in same_kind for chunk in members[column].chunks]
+            sets["/".join(same_kind)] = pc.unique(pa.chunked_array(chunks))
         values.append((str(part_name), sets))
-        counted = pc.value_counts(members[label])
+        label_counts = pc.value_counts(members[label])
         parts.append(
             Part(
                 str(part_name),
                 members.num_rows,
-                {str(c["values"]): c["counts"] for c in counted.to_pylist()},
+                {str(c["values"]): c["counts"] for c in label_counts.to_pylist()},
                 members.num_rows - len(sets["rows"]),
                 {column: len(sets[column]) for column in columns},
                 {column: _accuracy_alone(members, column, label) for column in columns},
@@ -160,14 +161,17 @@ def _accuracy_alone(rows: pa.Table, column: str, label: str) -> float:
 
 def text(folds: Sequence[Fold]) -> str:
     """The findings as two tables for a terminal: parts, and what two parts share."""
-    columns = list(folds[0].parts[0].distinct)
+    columns = list(folds[0].parts[0].distinct_values)
     lines: list[Sequence[Any]] = []
     for fold in folds:
         for part in fold.parts:
             labels = ", ".join(f"{name}: {part.labels[name]}" for name in sorted(part.labels))
             cells: list[Any] = [fold.name, part.name, part.rows, labels, part.repeated]
             for column in columns:
-                cells += [part.distinct[column], percent(part.told[column], sign=" %")]
+                cells += [
+                    part.distinct_values[column],
+                    percent(part.guess_accuracy[column], sign=" %"),
+                ]
             lines.append(cells)
     header = ["fold", "part", "rows", "labels", "repeated"]
     for column in columns:

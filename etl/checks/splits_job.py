@@ -28,7 +28,7 @@ class Settings:
         ["adjective", "noun", "hypernym"], help="columns whose values are compared between parts"
     )
     alike: list[str] = setting(
-        [], help="columns of one kind of word, compared together", example="alike=noun,hypernym"
+        [], help="columns of one kind of word, compared together", example="same_kind=noun,hypernym"
     )
     label: str = setting("label", help="column of labels")
     lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
@@ -74,7 +74,7 @@ def run(settings: Settings) -> None:
         settings.columns,
         label=settings.label,
         identity=identity,
-        alike=settings.alike,
+        same_kind=settings.alike,
         fold=settings.fold,
     )
     print(text(folds))

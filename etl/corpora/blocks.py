@@ -56,20 +56,20 @@ def blocks(
         stop = None if end is None else _boundary_from(stream, end)
         start = _boundary_from(stream, start)
         stream.seek(start)
-    left = None if stop is None else max(0, stop - start)
+    remaining = None if stop is None else max(0, stop - start)
 
     buffer = bytearray(size)
     view = memoryview(buffer)
     filled = 0
     while True:
         while filled < len(view):
-            room = len(view) if left is None else min(len(view), filled + left)
-            got = stream.readinto(view[filled:room]) or 0
-            if not got:
+            read_end = len(view) if remaining is None else min(len(view), filled + remaining)
+            read_size = stream.readinto(view[filled:read_end]) or 0
+            if not read_size:
                 break
-            filled += got
-            if left is not None:
-                left -= got
+            filled += read_size
+            if remaining is not None:
+                remaining -= read_size
         else:
             boundary = _last_boundary(buffer, filled)
             if boundary:
@@ -130,13 +130,13 @@ def _boundary_from(stream: Stream, offset: int) -> int:
     window = bytearray(_WINDOW)
     data = b""
     while True:
-        got = stream.readinto(window) or 0
-        data += window[:got]
+        read_size = stream.readinto(window) or 0
+        data += window[:read_size]
         for match in _BOUNDARY.finditer(data):
             boundary = base + match.end() + len(match[1] or b"")
             if boundary >= offset:
                 return boundary
-        if not got:
+        if not read_size:
             return max(offset, base + len(data))
         overlap = min(len(data), len(_SENTENCE_MARK_LINE))
         base += len(data) - overlap

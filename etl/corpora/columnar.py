@@ -234,7 +234,7 @@ def _texts(
 
 
 def _invalid_utf8_rows(
-    column: pa.Array, known: dict[int, Rejected], first: int
+    column: pa.Array, known_faults: dict[int, Rejected], first: int
 ) -> dict[int, Rejected]:
     try:
         column.validate(full=True)
@@ -244,7 +244,7 @@ def _invalid_utf8_rows(
     kind = pa.binary() if column.type == pa.string() else pa.large_binary()
     faults = {}
     for row, value in enumerate(column.cast(kind).to_pylist()):
-        if row in known:
+        if row in known_faults:
             continue
         try:
             value.decode()

@@ -54,23 +54,23 @@ def max_expansion() -> int:
     return int(text)
 
 
-def _only_padding_follows(rest: bytes, stored: BinaryIO) -> bool:
+def _only_padding_follows(tail: bytes, source: BinaryIO) -> bool:
     """Whether nothing but zero bytes follows up to the end of the file."""
-    while not rest.strip(b"\0"):
-        rest = stored.read(BLOCK)
-        if not rest:
+    while not tail.strip(b"\0"):
+        tail = source.read(BLOCK)
+        if not tail:
             return True
     return False
 
 
 class Bz2Reader(io.RawIOBase):
-    """All bz2 streams from the position of `stored` on.
+    """All bz2 streams from the position of `source` on.
 
     `limit` is that of `etl.corpora.files.UnitStream`.
     """
 
-    def __init__(self, stored: BinaryIO, position: int, end: int | None) -> None:
-        self._stored = stored
+    def __init__(self, source: BinaryIO, position: int, end: int | None) -> None:
+        self._source = source
         self._end = end
         self._read_position = position  # stored offset after the bytes read so far
         self._decompressor: bz2.BZ2Decompressor | None = None
@@ -88,7 +88,7 @@ class Bz2Reader(io.RawIOBase):
                 return 0
             decompressor = cast("bz2.BZ2Decompressor", self._decompressor)
             if decompressor.needs_input and not self._unread:
-                self._unread = self._stored.read(BLOCK)
+                self._unread = self._source.read(BLOCK)
                 self._read_position += len(self._unread)
                 if not self._unread:
                     raise EOFError
@@ -110,7 +110,7 @@ class Bz2Reader(io.RawIOBase):
 
     def _begin_stream(self) -> bool:
         """Begin the next stream, if there is one."""
-        while len(self._unread) < 4 and (more := self._stored.read(BLOCK)):
+        while len(self._unread) < 4 and (more := self._source.read(BLOCK)):
             self._unread += more
             self._read_position += len(more)
         if not self._unread:
@@ -118,7 +118,7 @@ class Bz2Reader(io.RawIOBase):
         if compression_of(self._unread) != "bz2":
             if len(self._unread) < 4 and b"BZh".startswith(self._unread[:3]):
                 raise EOFError
-            if _only_padding_follows(self._unread, self._stored):
+            if _only_padding_follows(self._unread, self._source):
                 self._unread = b""
                 return False
             raise OSError("bytes that are not bz2 follow a complete stream")
@@ -127,10 +127,10 @@ class Bz2Reader(io.RawIOBase):
 
 
 class ZstdReader(io.RawIOBase):
-    """All zstd frames from the position of `stored` on; windows up to 2 GiB (``--long=31``)."""
+    """All zstd frames from the position of `source` on; windows up to 2 GiB (``--long=31``)."""
 
-    def __init__(self, stored: BinaryIO) -> None:
-        self._stored = stored
+    def __init__(self, source: BinaryIO) -> None:
+        self._source = source
         self._decompressor = zstandard.ZstdDecompressor(max_window_size=2**31)
         self._frame: Any = None
         self._unread = b""
@@ -142,10 +142,10 @@ class ZstdReader(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         view = memoryview(buffer).cast("B")
         while not self._decompressed:
-            data = self._unread or self._stored.read(_ZSTD_PORTION)
+            data = self._unread or self._source.read(_ZSTD_PORTION)
             self._unread = b""
             if self._frame is None:
-                if not data.strip(b"\0") and _only_padding_follows(data, self._stored):
+                if not data.strip(b"\0") and _only_padding_follows(data, self._source):
                     return 0
                 self._frame = self._decompressor.decompressobj()
             if not data:

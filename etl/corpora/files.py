@@ -276,14 +276,14 @@ def open_stored(path: str) -> BinaryIO:
         raise Unreadable(path, f"cannot be opened: {_error_text(error)}") from error
 
 
-def _head(path: str, stored: BinaryIO, size: int) -> bytes:
+def _head(path: str, source: BinaryIO, size: int) -> bytes:
     """Up to `size` first bytes; afterwards the file is positioned at its beginning."""
     try:
         parts = []
-        while size > 0 and (part := stored.read(size)):
+        while size > 0 and (part := source.read(size)):
             parts.append(part)
             size -= len(part)
-        stored.seek(0)
+        source.seek(0)
     except _error_types(path) as error:
         raise Unreadable(path, f"cannot be read: {_error_text(error)}") from error
     return b"".join(parts)
@@ -296,10 +296,10 @@ class _CheckedReader(io.RawIOBase):
     error too.
     """
 
-    def __init__(self, path: str, inner: Any, stored: BinaryIO, compression: Compression) -> None:
+    def __init__(self, path: str, inner: Any, source: BinaryIO, compression: Compression) -> None:
         self._path = path
         self._inner = inner
-        self._stored = stored
+        self._stored = source
         self._compression = compression
         # Looked up once, because it is called for every block.
         self._fill: Callable[[Any], int | None] = inner.readinto
@@ -373,22 +373,22 @@ def open_input(path: str, start: int = 0) -> BinaryIO:
 
 
 def _open(path: str, start: int, end: int | None) -> tuple[BinaryIO, Bz2Reader | None]:
-    stored = open_stored(path)
-    compression = compression_of(_head(path, stored, 4))
+    source = open_stored(path)
+    compression = compression_of(_head(path, source, 4))
     if start:
-        stored.seek(start)
+        source.seek(start)
     bz2_reader = None
     inner: Any
     if compression == "gzip":
-        inner = _GzipReader(stored, 4 * BLOCK)
+        inner = _GzipReader(source, 4 * BLOCK)
     elif compression == "zstd":
-        inner = ZstdReader(stored)
+        inner = ZstdReader(source)
     elif compression == "bz2":
-        inner = bz2_reader = Bz2Reader(stored, start, end)
+        inner = bz2_reader = Bz2Reader(source, start, end)
     else:
-        inner = stored if hasattr(stored, "readinto") else io.BufferedReader(cast("Any", stored))
-    checked = _CheckedReader(path, inner, stored, compression)
-    return cast("BinaryIO", io.BufferedReader(checked, BLOCK)), bz2_reader
+        inner = source if hasattr(source, "readinto") else io.BufferedReader(cast("Any", source))
+    checked_reader = _CheckedReader(path, inner, source, compression)
+    return cast("BinaryIO", io.BufferedReader(checked_reader, BLOCK)), bz2_reader
 
 
 # --------------------------------------------------------------------------------------- units
@@ -481,13 +481,13 @@ class UnitStream:
         self.close()
 
 
-def _first_stream_offset(unit: Unit, stored: BinaryIO) -> int:
+def _first_stream_offset(unit: Unit, source: BinaryIO) -> int:
     """Where the first bz2 stream at or after `unit.start` begins; `unit.end` if none does."""
     try:
-        stored.seek(unit.start)
+        source.seek(unit.start)
         position, overlap = unit.start, b""
         # The magic bytes of a stream that begins just before the end extend beyond it.
-        while position < unit.end + _STREAM_BYTES and (data := stored.read(8 * BLOCK)):
+        while position < unit.end + _STREAM_BYTES and (data := source.read(8 * BLOCK)):
             window = overlap + data
             match = _STREAM_MAGIC.search(window)
             if match:

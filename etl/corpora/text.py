@@ -98,7 +98,7 @@ def _lines(stream: UnitStream) -> Iterator[_Line]:
         if buffer.startswith(_BOM):
             buffer, base = buffer[len(_BOM) :], len(_BOM)
     while True:
-        *complete, rest = buffer.split(b"\n")
+        *complete, tail = buffer.split(b"\n")
         for data in complete:
             if not reached_line_start:
                 reached_line_start, long_line = True, None
@@ -110,16 +110,16 @@ def _lines(stream: UnitStream) -> Iterator[_Line]:
                 numbered = number if stream.from_start else None
                 yield _Line(data[:-1] if data[-1:] == b"\r" else data, base, numbered)
             base += len(data) + 1
-        if len(rest) > MAX_LINE_BYTES or long_line is not None:
+        if len(tail) > MAX_LINE_BYTES or long_line is not None:
             if long_line is None:
                 number += 1
                 numbered = number if stream.from_start else None
-                long_line = _Line(rest[:4096], base, numbered, too_long=True)
-            base += len(rest)
-            rest = b""
+                long_line = _Line(tail[:4096], base, numbered, too_long=True)
+            base += len(tail)
+            tail = b""
         # The parts of a long line are joined once per doubling, not once per block.
-        blocks = [rest]
-        missing_bytes = max(_BLOCK, len(rest))
+        blocks = [tail]
+        missing_bytes = max(_BLOCK, len(tail))
         while missing_bytes > 0 and (block := stream.read(min(missing_bytes, _BLOCK))):
             blocks.append(block)
             missing_bytes -= len(block)
@@ -129,9 +129,9 @@ def _lines(stream: UnitStream) -> Iterator[_Line]:
     if long_line is not None:
         if reached_line_start:
             yield long_line
-    elif rest and reached_line_start:
+    elif tail and reached_line_start:
         numbered = number + 1 if stream.from_start else None
-        yield _Line(rest[:-1] if rest[-1:] == b"\r" else rest, base, numbered)
+        yield _Line(tail[:-1] if tail[-1:] == b"\r" else tail, base, numbered)
 
 
 # ------------------------------------------------------------------------------------- plain text
@@ -140,15 +140,15 @@ def _lines(stream: UnitStream) -> Iterator[_Line]:
 def _plain_documents(unit: Unit, stream: UnitStream) -> Iterator[Event]:
     # Two units that meet at byte x are separated at the first line that begins after x and is
     # blank, or that begins more than _BLANK_WITHIN after x. Both find it from the file alone.
-    inside = stream.from_start
+    in_unit = stream.from_start
     block: list[_Line] = []
     size = 0
     for line in _lines(stream):
         blank = not line.data.strip() and not line.too_long
-        if not inside:
+        if not in_unit:
             if not blank and line.start <= _BLANK_WITHIN:
                 continue
-            inside = True
+            in_unit = True
         limit = stream.limit
         if (
             limit is not None

@@ -80,13 +80,13 @@ def _pages_of_unit(stream: UnitStream) -> Iterator[tuple[int, bytes, str]]:
         fault = ""
         beginning = b""  # of a page that is too long to be kept
         while True:
-            following = buffer.find(_OPEN, searched)
-            end = buffer.find(_CLOSE, searched, following if following >= 0 else len(buffer))
+            next_page = buffer.find(_OPEN, searched)
+            end = buffer.find(_CLOSE, searched, next_page if next_page >= 0 else len(buffer))
             if end >= 0:
                 end += len(_CLOSE)
                 break
-            if following >= 0:
-                fault, end = fault or "unterminated", following
+            if next_page >= 0:
+                fault, end = fault or "unterminated", next_page
                 break
             if len(buffer) > MAX_PAGE_BYTES:
                 fault = "page_too_long"

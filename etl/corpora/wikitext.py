@@ -118,7 +118,7 @@ def _closed_braces(text: str) -> list[tuple[int, int, str]]:
     A heading of the second level discards whatever is still open before it, so that one missing
     brace does not remove the rest of the article.
     """
-    closed = []
+    spans = []
     stack: list[list[int]] = []  # [start, number of braces; 0 for a table]
     braces = tables = 0  # how many of each kind are on the stack
     sections = [m.start() for m in _SECTION.finditer(text)]
@@ -140,7 +140,7 @@ def _closed_braces(text: str) -> list[tuple[int, int, str]]:
                     while stack[-1][1]:
                         stack.pop()
                         braces -= 1
-                    closed.append((stack.pop()[0], end, "|"))
+                    spans.append((stack.pop()[0], end, "|"))
                     tables -= 1
                 continue
             while run >= 2 and braces:
@@ -150,7 +150,7 @@ def _closed_braces(text: str) -> list[tuple[int, int, str]]:
                 opening = stack[-1]
                 matched = min(3, run, opening[1])
                 start += matched
-                closed.append((opening[0] + opening[1] - matched, start, "{"))
+                spans.append((opening[0] + opening[1] - matched, start, "{"))
                 run -= matched
                 opening[1] -= matched
                 if opening[1] < 2:
@@ -162,8 +162,8 @@ def _closed_braces(text: str) -> list[tuple[int, int, str]]:
         elif _begins_line(text, start):
             stack.append([start, 0])
             tables += 1
-    closed.sort()
-    return closed
+    spans.sort()
+    return spans
 
 
 def _begins_line(text: str, position: int) -> bool:
@@ -206,7 +206,7 @@ def _template(text: str, start: int, end: int, depth: int) -> str:
     if render is None:
         return ""
     arguments: list[str] = []
-    named: dict[str, str] = {}
+    named_arguments: dict[str, str] = {}
     if pipe >= 0:
         # The pipe of a link inside an argument separates parts of the link, not arguments.
         body = _without_templates(text[pipe + 1 : end], depth + 1)
@@ -218,15 +218,15 @@ def _template(text: str, start: int, end: int, depth: int) -> str:
             key, equals, value = argument.partition("=")
             # A URL or a tag may contain "="; names of parameters are short words.
             if equals and len(key) < 30 and not any(mark in key for mark in "<[/&"):
-                named[key.strip().lower()] = value.strip()
+                named_arguments[key.strip().lower()] = value.strip()
             else:
                 arguments.append(argument.strip())
     for number in range(1, 4):
-        if str(number) in named:
+        if str(number) in named_arguments:
             while len(arguments) < number:
                 arguments.append("")
-            arguments[number - 1] = named[str(number)]
-    return render(arguments, named)
+            arguments[number - 1] = named_arguments[str(number)]
+    return render(arguments, named_arguments)
 
 
 # ------------------------------------------------------------------- links

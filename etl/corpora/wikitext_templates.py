@@ -16,7 +16,7 @@ Renderer = Callable[[list[str], dict[str, str]], str]
 def _argument(number: int) -> Renderer:
     """A template that shows its argument of that number (-1: the last one)."""
 
-    def render(arguments: list[str], named: dict[str, str]) -> str:
+    def render(arguments: list[str], named_arguments: dict[str, str]) -> str:
         if number < 0:
             return arguments[-1] if arguments else ""
         return arguments[number - 1] if len(arguments) >= number else ""
@@ -28,28 +28,32 @@ _first = _argument(1)
 
 
 def _constant(text: str) -> Renderer:
-    return lambda arguments, named: text
+    return lambda arguments, named_arguments: text
 
 
-def _joined(separator: str, prefix: str = "") -> Renderer:
-    return lambda arguments, named: prefix + separator.join(a for a in arguments if a)
+def _joined_arguments(separator: str, prefix: str = "") -> Renderer:
+    return lambda arguments, named_arguments: prefix + separator.join(a for a in arguments if a)
 
 
 def _between(prefix: str, suffix: str) -> Renderer:
-    def render(arguments: list[str], named: dict[str, str]) -> str:
+    def render(arguments: list[str], named_arguments: dict[str, str]) -> str:
         return prefix + arguments[0] + suffix if arguments and arguments[0] else ""
 
     return render
 
 
-def _quotation(arguments: list[str], named: dict[str, str]) -> str:
+def _quotation(arguments: list[str], named_arguments: dict[str, str]) -> str:
     """A block quotation: only its text, as a separate paragraph."""
-    text = named.get("text") or named.get("quote") or (arguments[0] if arguments else "")
+    text = (
+        named_arguments.get("text")
+        or named_arguments.get("quote")
+        or (arguments[0] if arguments else "")
+    )
     return f"\n\n{text}\n\n"
 
 
 def _ship_of(prefix: str) -> Renderer:
-    return lambda arguments, named: f"{prefix} {arguments[0]}" if arguments else prefix
+    return lambda arguments, named_arguments: f"{prefix} {arguments[0]}" if arguments else prefix
 
 
 SUPERSCRIPTS = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
@@ -60,7 +64,7 @@ _MONTHS = [
 _MONTH_NUMBER = re.compile(r"0?[1-9]|1[0-2]", re.ASCII).fullmatch
 
 
-def _date(arguments: list[str], named: dict[str, str]) -> str:
+def _date(arguments: list[str], named_arguments: dict[str, str]) -> str:
     """``{{start date|2004|2|1}}``: 1 February 2004."""
     year, month, day = [*arguments, "", "", ""][:3]
     if _MONTH_NUMBER(month):
@@ -68,32 +72,33 @@ def _date(arguments: list[str], named: dict[str, str]) -> str:
     return " ".join(part for part in (day, month, year) if part)
 
 
-def _as_of(arguments: list[str], named: dict[str, str]) -> str:
-    if "alt" in named:
-        return named["alt"]
-    words = "since" if "since" in named else "as of"
-    return f"{words if 'lc' in named else words.capitalize()} {_date(arguments, named)}"
+def _as_of(arguments: list[str], named_arguments: dict[str, str]) -> str:
+    if "alt" in named_arguments:
+        return named_arguments["alt"]
+    words = "since" if "since" in named_arguments else "as of"
+    words = words if "lc" in named_arguments else words.capitalize()
+    return f"{words} {_date(arguments, named_arguments)}"
 
 
 def _power_of_ten(exponent: str) -> str:
     return f" × 10{exponent.translate(SUPERSCRIPTS)}"
 
 
-def _times_ten(arguments: list[str], named: dict[str, str]) -> str:
+def _times_ten(arguments: list[str], named_arguments: dict[str, str]) -> str:
     return _power_of_ten(arguments[0]) if arguments else ""
 
 
-def _fraction(arguments: list[str], named: dict[str, str]) -> str:
+def _fraction(arguments: list[str], named_arguments: dict[str, str]) -> str:
     if len(arguments) == 3:
         return f"{arguments[0]} {arguments[1]}/{arguments[2]}"
     return "/".join(arguments) if len(arguments) == 2 else f"1/{arguments[0]}" if arguments else ""
 
 
-def _value(arguments: list[str], named: dict[str, str]) -> str:
+def _value(arguments: list[str], named_arguments: dict[str, str]) -> str:
     """``{{val|9.81|u=m/s}}``: the number, its power of ten and its unit."""
     number = arguments[0] if arguments else ""
-    power = _power_of_ten(named["e"]) if named.get("e") else ""
-    unit = named.get("u") or named.get("ul") or ""
+    power = _power_of_ten(named_arguments["e"]) if named_arguments.get("e") else ""
+    unit = named_arguments.get("u") or named_arguments.get("ul") or ""
     return f"{number}{power} {unit}".strip()
 
 
@@ -173,7 +178,7 @@ _NUMBER = re.compile(r"[-+−±~]?[\d.,/+⁄½¼¾ ]+(?:e[-+]?\d+)?").fullmatch
 _COMPOUND_UNITS = {"ft", "in", "lb", "oz", "st", "mi", "yd"}
 
 
-def _convert(arguments: list[str], named: dict[str, str]) -> str:
+def _convert(arguments: list[str], named_arguments: dict[str, str]) -> str:
     """``{{convert|10|to|20|km|mi}}``: the number or range and its unit, not converted."""
     text, unit, position = "", "", 0
     numbers = 0
@@ -203,7 +208,7 @@ def _convert(arguments: list[str], named: dict[str, str]) -> str:
         return (
             f"{text} {_unit(unit, text)} {second_part[0]} {_unit(second_part[1], second_part[0])}"
         )
-    if named.get("adj") in ("on", "mid"):
+    if named_arguments.get("adj") in ("on", "mid"):
         singular = _UNITS.get(unit, (unit, unit))[0]
         return f"{text}-{singular}" if singular[0].isalpha() else f"{text} {singular}"
     return f"{text} {_unit(unit, text)}"
@@ -261,9 +266,9 @@ _TEMPLATES: dict[str, Renderer] = {
     **_aliases("frac; fraction; sfrac", _fraction),
     **_aliases("as of; asof", _as_of),
     **_aliases("dts; start date; end date; date", _date),
-    **_aliases("circa; c.; ca.; ca", _joined(" ", "c. ")),
-    **_aliases("floruit; fl.", _joined("–", "fl. ")),
-    **_aliases("reign; r.", _joined("–", "r. ")),
+    **_aliases("circa; c.; ca.; ca", _joined_arguments(" ", "c. ")),
+    **_aliases("floruit; fl.", _joined_arguments("–", "fl. ")),
+    **_aliases("reign; r.", _joined_arguments("–", "r. ")),
     **_aliases("bce", _between("", " BCE")),
     **_aliases("bc", _between("", " BC")),
     "ce": _between("", " CE"),
@@ -274,9 +279,9 @@ _TEMPLATES: dict[str, Renderer] = {
     **_aliases("inr; indian rupee", _between("₹", "")),
     **_aliases("jpy; ¥; yen", _between("¥", "")),
     "e": _times_ten,
-    **_aliases("chem; chem2", _joined("")),
+    **_aliases("chem; chem2", _joined_arguments("")),
     # names
-    **_aliases("sortname; ship", lambda arguments, named: " ".join(arguments[:2])),
+    **_aliases("sortname; ship", lambda arguments, named_arguments: " ".join(arguments[:2])),
     "uss": _ship_of("USS"),
     "hms": _ship_of("HMS"),
     "ss": _ship_of("SS"),

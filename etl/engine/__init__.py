@@ -78,8 +78,8 @@ class Engine(Protocol):
     def cores(self) -> int:
         """How many tasks run at the same time."""
 
-    def partitions(self, most: int, least: int) -> int:
-        """Into how many tasks work is cut that can be cut into `most`, and is worth `least`."""
+    def partitions(self, max_tasks: int, min_tasks: int) -> int:
+        """Into how many tasks work is cut: `max_tasks` at most, `min_tasks` if they can run."""
 
     def map_arrow(
         self, frame: DataFrame, function: MapFunction, schema: T.StructType | str, compiled: bool
@@ -190,22 +190,22 @@ def choose(setting_value: str, rows: int = 0, needs_jvm: str | None = None) -> s
             "server, as SPARK_REMOTE=sc://host:15002"
         )
     if setting_value != "auto":
-        name, why = setting_value, f"engine={setting_value}"
+        name, cause = setting_value, f"engine={setting_value}"
     elif submitted:
-        name, why = "spark", "started by spark-submit"
+        name, cause = "spark", "started by spark-submit"
     elif remote:
-        name, why = "connect", f"SPARK_REMOTE={remote}"
+        name, cause = "connect", f"SPARK_REMOTE={remote}"
     elif needs_jvm:
-        name, why = "spark", f"{needs_jvm} runs in a JVM"
+        name, cause = "spark", f"{needs_jvm} runs in a JVM"
     elif rows > EMBEDDED_ROWS:
         fault = java_fault()
         name = "sail" if fault else "spark"
-        why = f"{rows:_} rows, more than the {EMBEDDED_ROWS:_} up to which sail is taken"
+        cause = f"{rows:_} rows, more than the {EMBEDDED_ROWS:_} up to which sail is taken"
         if fault:
-            why += f"; spark would be taken, but {fault}"
+            cause += f"; spark would be taken, but {fault}"
     else:
-        name, why = "sail", "embedded; engine=spark takes Spark"
-    log.info("engine: %s (%s)", name, why)
+        name, cause = "sail", "embedded; engine=spark takes Spark"
+    log.info("engine: %s (%s)", name, cause)
     return name
 
 

@@ -41,13 +41,13 @@ class Exchange:
                 _, offsets_buffer, data = values.buffers()
                 offsets = np.frombuffer(offsets_buffer, np.int32)
                 offsets = offsets[values.offset : values.offset + len(values) + 1]
-                begin = file.tell()
+                start = file.tell()
                 if data is not None:
                     file.write(data[int(offsets[0]) : int(offsets[-1])])
                 columns = batch.drop_columns(self._column)
                 place = (
                     pa.repeat(str(path), len(values)),
-                    pa.array(begin + (offsets[:-1] - offsets[0]).astype(np.int64)),
+                    pa.array(start + (offsets[:-1] - offsets[0]).astype(np.int64)),
                     pa.array(np.diff(offsets)),
                 )
                 for name, column in zip(_PLACE, place, strict=True):

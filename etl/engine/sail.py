@@ -147,9 +147,9 @@ class Sail:
         self.spark.conf.set("spark.python.sql.dataFrameDebugging.enabled", "false")
         atexit.register(self.stop)
 
-    def partitions(self, most: int, least: int) -> int:
+    def partitions(self, max_tasks: int, min_tasks: int) -> int:
         # They all run at once, so more of them than cores would only hold more memory.
-        return max(1, min(most, self.cores))
+        return max(1, min(max_tasks, self.cores))
 
     def map_arrow(
         self, frame: DataFrame, function: MapFunction, schema: T.StructType | str, compiled: bool

@@ -209,10 +209,10 @@ class Spark:
     def cores(self) -> int:
         return int(self.spark.sparkContext.defaultParallelism)
 
-    def partitions(self, most: int, least: int) -> int:
+    def partitions(self, max_tasks: int, min_tasks: int) -> int:
         # By size too, not by cores alone: how many those are is not known where executors come on
         # demand.
-        return max(1, min(most, max(4 * self.cores, least)))
+        return max(1, min(max_tasks, max(4 * self.cores, min_tasks)))
 
     def map_arrow(
         self, frame: DataFrame, function: MapFunction, schema: T.StructType | str, compiled: bool

@@ -73,10 +73,10 @@ def serve(path: str) -> None:
     with Listener(path, "AF_UNIX", backlog=64) as listener:
         print("ready", flush=True)
         threading.Thread(target=_end_with_parent, daemon=True).start()
-        turn = threading.Lock()
+        turn_lock = threading.Lock()
         functions: OrderedDict[str, Any] = OrderedDict()
         while True:
-            task = (listener.accept(), turn, functions)
+            task = (listener.accept(), turn_lock, functions)
             threading.Thread(target=_run_task, args=task, daemon=True).start()
 
 
@@ -86,11 +86,11 @@ def _end_with_parent() -> None:
 
 
 def _run_task(
-    connection: Connection, turn: threading.Lock, functions: OrderedDict[str, Any]
+    connection: Connection, turn_lock: threading.Lock, functions: OrderedDict[str, Any]
 ) -> None:
     try:
-        with connection, turn:
-            _answer(connection, turn, functions)
+        with connection, turn_lock:
+            _answer(connection, turn_lock, functions)
     except (EOFError, OSError):
         pass  # the task was given up, by an interrupt or by a failure elsewhere
 
@@ -105,17 +105,19 @@ def _function(connection: Connection, functions: OrderedDict[str, Any]) -> Any:
     return functions[name]
 
 
-def _answer(connection: Connection, turn: threading.Lock, functions: OrderedDict[str, Any]) -> None:
+def _answer(
+    connection: Connection, turn_lock: threading.Lock, functions: OrderedDict[str, Any]
+) -> None:
     def report_here() -> None:
         progress.report_to(lambda size: connection.send_bytes(ADVANCED + str(size).encode()))
 
     @contextmanager
     def turn_given_up() -> Iterator[None]:
-        turn.release()
+        turn_lock.release()
         try:
             yield
         finally:
-            turn.acquire()
+            turn_lock.acquire()
             report_here()  # another task of the process may have run, and ended, in between
 
     def batches() -> Iterator[pa.RecordBatch]:
@@ -172,7 +174,7 @@ class _Worker:
             self._ready = True
         return Client(self._path, "AF_UNIX")
 
-    def fate(self) -> str:
+    def how_it_ended(self) -> str:
         """How the process ended."""
         try:
             code = self._process.wait(5)
@@ -232,7 +234,7 @@ class Pool:
                         log.error("a task failed in a worker process:\n%s", trace.rstrip())
                         raise WorkerFailed(line)
         except (EOFError, ConnectionError) as error:
-            raise WorkerFailed(worker.fate()) from error
+            raise WorkerFailed(worker.how_it_ended()) from error
         finally:
             with self._lock:
                 worker.tasks -= 1

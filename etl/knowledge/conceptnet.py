@@ -197,11 +197,11 @@ def release_of(file: InputFile) -> str:
 def _lines(unit: Unit) -> Iterator[list[bytes]]:
     """The lines that begin in a unit of a file, in lists of some thousands."""
     with UnitStream(unit) as stream:
-        rest = b""
+        tail = b""
         start = 0  # of the rest, in the stream
         partial = not stream.from_start
         while data := stream.read(_BLOCK):
-            *lines, rest = (rest + data).split(b"\n")
+            *lines, tail = (tail + data).split(b"\n")
             if partial and lines:  # the first line began in the previous unit
                 start += len(lines[0]) + 1
                 lines, partial = lines[1:], False
@@ -212,8 +212,8 @@ def _lines(unit: Unit) -> Iterator[list[bytes]]:
                 return
             yield lines
             start += size
-        if rest and not partial:
-            yield [rest]
+        if tail and not partial:
+            yield [tail]
 
 
 def _beginning_within(lines: Sequence[bytes], start: int, limit: int) -> Iterator[bytes]:
@@ -235,15 +235,15 @@ _PARSED = pa.schema(
 )
 
 
-def parsed(spark: SparkSession, work: Sequence[Unit], release: str, tasks: int) -> DataFrame:
+def parsed(spark: SparkSession, units: Sequence[Unit], release: str, tasks: int) -> DataFrame:
     """Edges, and counts of the lines that are no edges or lost their sentence.
 
     Columns: those of ``conceptnet_edges``, and reason, count and sample. A row is either an edge
     (reason, count and sample are null) or the count of the lines of one reason in a task. The files
     are read in at most `tasks` tasks.
     """
-    count = min(tasks, len(work))
-    shares = [list(work[number::count]) for number in range(count)]
+    count = min(tasks, len(units))
+    shares = [list(units[number::count]) for number in range(count)]
     parse = _PARSERS[release]
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -255,12 +255,12 @@ def parsed(spark: SparkSession, work: Sequence[Unit], release: str, tasks: int) 
 
 
 def _parse_units(
-    work: Sequence[Unit], parse: Callable[[bytes], Outcome]
+    units: Sequence[Unit], parse: Callable[[bytes], Outcome]
 ) -> Iterator[pa.RecordBatch]:
     counts: Counter[str] = Counter()
     # The smallest line of each reason with its file: samples do not depend on the order of lines.
     samples: dict[str, tuple[bytes, str]] = {}
-    for unit in work:
+    for unit in units:
         name = unit.path.rpartition("/")[2]
         for lines in _lines(unit):
             unit_edges: list[Edge] = []
@@ -309,14 +309,14 @@ def edges(rows: DataFrame) -> DataFrame:
     return rows.where(F.col("reason").isNull()).drop("reason", "count", "sample")
 
 
-def repeated(frame: DataFrame) -> str | None:
+def repeated_edge(frame: DataFrame) -> str | None:
     """The smallest URI of several edges; None if every URI has one edge."""
     twice = frame.groupBy("uri").count().where("count > 1").agg(F.min("uri").alias("uri"))
     uri: str | None = twice.collect()[0]["uri"]
     return uri
 
 
-def distinct(frame: DataFrame) -> DataFrame:
+def without_repeats(frame: DataFrame) -> DataFrame:
     """Each edge once, sorted by relation and URI; the strongest of several is kept.
 
     ConceptNet 4 has one edge for each frequency (*usually*, *always*); files may overlap. Ties are

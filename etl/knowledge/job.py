@@ -106,16 +106,16 @@ def _conceptnet(
     job = f"{JOB}/conceptnet{release}"
     size = sum(file.bytes for file in files)
     log.info("ConceptNet %s: %d files, %.1f MB", release, len(files), size / 1e6)
-    work = [unit for file in files for unit in units(file, "lines", _TASK_BYTES)]
-    if len(work) == len(files) and size > len(files) * _TASK_BYTES:
+    units_of_files = [unit for file in files for unit in units(file, "lines", _TASK_BYTES)]
+    if len(units_of_files) == len(files) and size > len(files) * _TASK_BYTES:
         log.info(
             "compressed files are not cut: one task reads each; decompress them for more tasks"
         )
     engine = running()
-    tasks = engine.partitions(len(work), len(work))
+    tasks = engine.partitions(len(units_of_files), len(units_of_files))
     try:
         with engine.watch(f"ConceptNet {release}", size):
-            rows = folder.keep(conceptnet.parsed(lake.spark, work, release, tasks))
+            rows = folder.keep(conceptnet.parsed(lake.spark, units_of_files, release, tasks))
     except PySparkException as error:
         if "Unreadable" in str(error):
             paths = ", ".join(file.path for file in files)
@@ -123,20 +123,20 @@ def _conceptnet(
         raise
     total, edge_count, reason_counts = _line_counts(rows, release, max_rejected)
     log.info("%d lines read after %.1f s", total, time.monotonic() - started)
-    stated = [(file.path, file.bytes, file.modified.isoformat()) for file in files]
+    file_facts = [(file.path, file.bytes, file.modified.isoformat()) for file in files]
     commit = lake.replace(
         "conceptnet_edges",
-        conceptnet.distinct(conceptnet.edges(rows)),
+        conceptnet.without_repeats(conceptnet.edges(rows)),
         {"release": release},
         job=job,
-        metadata={"input_fingerprint": settings_hash({"files": stated})},
+        metadata={"input_fingerprint": settings_hash({"files": file_facts})},
     )
     drops = [
         Dropped("conceptnet_edges", row["reason"], row["count"], row["sample"])
         for row in reason_counts
     ]
     if repeated := edge_count - commit.rows:
-        sample = conceptnet.repeated(conceptnet.edges(rows))
+        sample = conceptnet.repeated_edge(conceptnet.edges(rows))
         drops.append(Dropped("conceptnet_edges", conceptnet.REPEATED, repeated, str(sample)))
     write_dropped(lake.root, job, drops)
     _report(lake, release, commit.rows, total, time.monotonic() - started)

@@ -129,14 +129,14 @@ class WordNet:
 def _read(folder: str, archive: Path | None, name: str) -> bytes:
     if archive is None:
         return (Path(folder) / name).read_bytes()
-    with zipfile.ZipFile(archive) as opened:
+    with zipfile.ZipFile(archive) as archive_file:
         # No more than this is ever read of a member, whatever it would unpack to.
-        size = opened.getinfo(f"{folder}/{name}").file_size
+        size = archive_file.getinfo(f"{folder}/{name}").file_size
         if size > _MOST_BYTES:
             raise UserError(
                 f"wordnet={archive}: {name} unpacks to {size} bytes; expected at most {_MOST_BYTES}"
             )
-        return opened.read(f"{folder}/{name}")
+        return archive_file.read(f"{folder}/{name}")
 
 
 def find(location: str = "auto") -> WordNet:
@@ -288,7 +288,7 @@ def hypernyms(wordnet: WordNet, distance: int = MAX_DISTANCE) -> pa.Table:
         first = words[0].replace(" ", "_")
         names[offset] = f"{first}.n.{places.get((first, offset), 0):02d}"
     # The hypernyms of each synset are listed once; row numbers then assign them to the nouns.
-    above: list[tuple[int, str, str, str, bool]] = []
+    ancestors: list[tuple[int, str, str, str, bool]] = []
     spans: dict[str, range] = {}
     nouns: list[tuple[str, int]] = []
     noun_rows: list[int] = []
@@ -301,13 +301,13 @@ def hypernyms(wordnet: WordNet, distance: int = MAX_DISTANCE) -> pa.Table:
                     "synset; the files are not of one release"
                 )
             if offset not in spans:
-                start = len(above)
-                above += [
+                start = len(ancestors)
+                ancestors += [
                     (steps, word, names[offset], names[higher], place == 0)
                     for steps, higher in _ancestors(offset, synsets, distance)
                     for place, word in enumerate(synsets[higher][0])
                 ]
-                spans[offset] = range(start, len(above))
+                spans[offset] = range(start, len(ancestors))
             noun_rows += [len(nouns)] * len(spans[offset])
             hypernym_rows += spans[offset]
             nouns.append((_spaced(lemma), sense))
@@ -315,7 +315,7 @@ def hypernyms(wordnet: WordNet, distance: int = MAX_DISTANCE) -> pa.Table:
     noun_fields = [schema.field(name) for name in ("noun", "sense")]
     hypernym_fields = [field for field in schema if field not in noun_fields]
     noun_columns = _table(pa.schema(noun_fields), nouns).take(noun_rows)
-    hypernym_columns = _table(pa.schema(hypernym_fields), above).take(hypernym_rows)
+    hypernym_columns = _table(pa.schema(hypernym_fields), ancestors).take(hypernym_rows)
     columns = {
         name: part[name] for part in (noun_columns, hypernym_columns) for name in part.column_names
     }

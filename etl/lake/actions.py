@@ -63,10 +63,10 @@ def lies_in(file: Mapping[str, Any], partitions: Sequence[Mapping[str, str | Non
 def replaced_partition(action: Mapping[str, Any]) -> dict[str, str] | None:
     """The partition that a commit with this action replaced, as the lake itself noted it."""
     try:
-        ours = json.loads((action.get("commitInfo") or {}).get("userMetadata") or "{}")
-        if ours.get("mode") != "replace":
+        metadata = json.loads((action.get("commitInfo") or {}).get("userMetadata") or "{}")
+        if metadata.get("mode") != "replace":
             return None
-        return dict(json.loads(ours.get("partition", "{}")))
+        return dict(json.loads(metadata.get("partition", "{}")))
     except (ValueError, AttributeError):
         return None
 

@@ -40,10 +40,10 @@ Filter: TypeAlias = (
 
 
 def _open(root: str, table: str, version: int | None) -> DeltaTable:
-    declared = log.declaration(table)
-    handle = log.open_table(table_uri(root, table), declared, version=version)
+    table_spec = log.declaration(table)
+    handle = log.open_table(table_uri(root, table), table_spec, version=version)
     if handle is None:
-        raise log.missing_table(root, declared)
+        raise log.missing_table(root, table_spec)
     return handle
 
 
@@ -251,8 +251,8 @@ def replace(
         LakeFailed: rows outside the partition; no rows without `allow_empty`; the files or the log
             could not be written.
     """
-    declared = log.declaration(table)
-    known = declared.partition_by
+    table_spec = log.declaration(table)
+    known = table_spec.partition_by
     if bool(partition) != bool(known) or any(name not in known for name in partition):
         raise LakeError(
             f"{table}: replace wants a value of {' or '.join(known) or 'no column'}, got "
@@ -264,23 +264,23 @@ def replace(
 
 def write(root: str, table: str, data: pa.Table, change: Change) -> Commit:
     """Write rows held in memory; for `append`, `replace` and `etl.lake.spark.Lake`."""
-    declared = log.declaration(table)
-    check_partition_types(declared)
-    lines = differences(named_types(declared.schema), named_types(data.schema))
+    table_spec = log.declaration(table)
+    check_partition_types(table_spec)
+    lines = differences(named_types(table_spec.schema), named_types(data.schema))
     lines = [line for line in lines if not line.startswith("order:")]
     if lines:
         raise LakeError(f"a table for {table} is not as declared: {'; '.join(lines)}")
-    rows = data.select(declared.schema.names).cast(declared.schema)
-    stored = data_schema(declared.schema, declared.partition_by)
+    rows = data.select(table_spec.schema.names).cast(table_spec.schema)
+    stored_schema = data_schema(table_spec.schema, table_spec.partition_by)
 
     def stage(target: pa_fs.FileSystem, write: str) -> Staged:
-        for folder, part in parts(rows, declared.partition_by):
+        for folder, part in parts(rows, table_spec.partition_by):
             path = "/".join([DATA, write, *folder])
             target.create_dir(path, recursive=True)
             with target.open_output_stream(f"{path}/part-0.parquet") as stream:
                 pq.write_table(
-                    part.select(stored.names), stream, row_group_size=declared.group_rows
+                    part.select(stored_schema.names), stream, row_group_size=table_spec.group_rows
                 )
         return Staged(write, rows.num_rows)
 
-    return publish(table_uri(root, table), declared, stage, change)
+    return publish(table_uri(root, table), table_spec, stage, change)

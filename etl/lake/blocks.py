@@ -64,9 +64,9 @@ class Blocks(NamedTuple):
     large: bool = False
 
 
-def blocks_of(frame: DataFrame, declared: Table) -> Blocks:
+def blocks_of(frame: DataFrame, table_spec: Table) -> Blocks:
     """The rows of a frame with the declared columns, in the order of its partitions."""
-    schema = declared.schema.remove_metadata()
+    schema = table_spec.schema.remove_metadata()
 
     def make(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
         for rows in joined(batches):
@@ -94,26 +94,26 @@ def read_files(files: pa.Table, columns: list[str]) -> pa.Table:
 
     Texts come as dictionaries, as `Blocks.make` may return them.
     """
-    read = []
+    tables = []
     for uri, path in zip(files["table"].to_pylist(), files["file"].to_pylist(), strict=True):
         with filesystem(uri).open_input_file(path) as stream:
             file = pq.ParquetFile(stream)
             texts = [field.name for field in file.schema_arrow if pa.types.is_string(field.type)]
             file = pq.ParquetFile(stream, read_dictionary=texts, metadata=file.metadata)
-            read.append(file.read(columns=columns, use_threads=False))
-    return pa.concat_tables(read).select(columns)
+            tables.append(file.read(columns=columns, use_threads=False))
+    return pa.concat_tables(tables).select(columns)
 
 
-def frame_of(blocks: Blocks, declared: Table) -> DataFrame:
+def frame_of(blocks: Blocks, table_spec: Table) -> DataFrame:
     """The rows as a frame, for an engine that writes only those."""
-    make, schema = blocks.make, declared.schema
+    make, schema = blocks.make, table_spec.schema
 
     def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for table in make(batches):
-            yield from _pieces(_checked(table, declared).cast(schema))
+            yield from _pieces(_checked(table, table_spec).cast(schema))
 
     def group(table: pa.Table) -> pa.Table:
-        return _checked(make(table), declared).cast(schema)
+        return _checked(make(table), table_spec).cast(schema)
 
     if blocks.group_by:
         return group_arrow(blocks.frame, blocks.group_by, group, spark_schema(schema), blocks.large)
@@ -126,29 +126,29 @@ def _pieces(table: pa.Table) -> list[pa.RecordBatch]:
     return list(table.to_batches(max_chunksize=max(1, min(_BATCH_ROWS, most))))
 
 
-def _checked(table: pa.Table, declared: Table) -> pa.Table:
+def _checked(table: pa.Table, table_spec: Table) -> pa.Table:
     plain = [
         (field.name, field.type.value_type if pa.types.is_dictionary(field.type) else field.type)
         for field in table.schema
     ]
-    lines = differences(named_types(declared.schema), named_types(pa.schema(plain)))
+    lines = differences(named_types(table_spec.schema), named_types(pa.schema(plain)))
     if lines:
-        raise LakeError(f"rows made for {declared.name} are not as declared: {'; '.join(lines)}")
+        raise LakeError(f"rows made for {table_spec.name} are not as declared: {'; '.join(lines)}")
     return table
 
 
-def stage(blocks: Blocks, declared: Table, root: str, write: str) -> Staged:
+def stage(blocks: Blocks, table_spec: Table, root: str, write: str) -> Staged:
     """Have tasks make and write their rows as files of write `write`.
 
     Every attempt of a task has files of its own; those that count are named by the attempt whose
     result the engine took.
     """
-    uri, make = table_uri(root, declared.name), blocks.make
+    uri, make = table_uri(root, table_spec.name), blocks.make
 
     def save(tables: Iterator[pa.Table]) -> pa.Table:
-        files = _Files(uri, declared, write)
+        files = _Files(uri, table_spec, write)
         for table in tables:
-            files.add(_checked(table, declared))
+            files.add(_checked(table, table_spec))
         rows = files.close()
         return pa.table([list(rows), list(rows.values())], schema=_WRITTEN)
 
@@ -174,12 +174,12 @@ def stage(blocks: Blocks, declared: Table, root: str, write: str) -> Staged:
 class _Files:
     """The files of one attempt of a task: one for each of the table's partitions."""
 
-    def __init__(self, uri: str, declared: Table, write: str) -> None:
+    def __init__(self, uri: str, table_spec: Table, write: str) -> None:
         self._target = filesystem(uri)
-        self._declared = declared
+        self._declared = table_spec
         self._folder = f"{DATA}/{write}"
         self._name = f"part-{uuid.uuid4().hex}.parquet"
-        self._schema = data_schema(declared.schema, declared.partition_by)
+        self._schema = data_schema(table_spec.schema, table_spec.partition_by)
         self._open: dict[str, _File] = {}
 
     def add(self, table: pa.Table) -> None:

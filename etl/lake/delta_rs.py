@@ -31,41 +31,43 @@ from etl.lake.writing import publish
 
 def write(
     frame: DataFrame | Blocks,
-    declared: Table,
+    table_spec: Table,
     root: str,
     change: Change,
 ) -> Commit:
     """Have tasks stage the rows, then check and commit (`etl.lake.writing.publish`)."""
     rows = (
-        frame if isinstance(frame, Blocks) else blocks.blocks_of(checked(frame, declared), declared)
+        frame
+        if isinstance(frame, Blocks)
+        else blocks.blocks_of(checked(frame, table_spec), table_spec)
     )
     return publish(
-        table_uri(root, declared.name),
-        declared,
-        lambda _, write: blocks.stage(rows, declared, root, write),
+        table_uri(root, table_spec.name),
+        table_spec,
+        lambda _, write: blocks.stage(rows, table_spec, root, write),
         change,
     )
 
 
 def read(
     spark: SparkSession,
-    declared: Table,
+    table_spec: Table,
     root: str,
     *,
     version: int | None,
     where: Mapping[str, str],
 ) -> DataFrame:
     """The rows of the active files, partition columns as the log has them."""
-    handle = log.open_table(table_uri(root, declared.name), declared, version=version)
+    handle = log.open_table(table_uri(root, table_spec.name), table_spec, version=version)
     if handle is None:
-        raise log.missing_table(root, declared)
+        raise log.missing_table(root, table_spec)
     groups: dict[tuple[tuple[str, Any], ...], list[File]] = defaultdict(list)
     for file in log.active_files(handle, where):
         groups[file.partition].append(file)
-    uri = table_uri(root, declared.name)
+    uri = table_uri(root, table_spec.name)
     locate = running().location
-    local = uri.startswith("file:")
-    stored = spark_schema(data_schema(declared.schema, declared.partition_by))
+    is_local = uri.startswith("file:")
+    stored_schema = spark_schema(data_schema(table_spec.schema, table_spec.partition_by))
     parts = []
     # One relation a partition: a filter on the partition column then leaves the others unread.
     for partition, files in sorted(groups.items(), key=lambda item: str(item[0])):
@@ -73,18 +75,18 @@ def read(
         # The embedded engine takes a path for a pattern: one that is not there gives no rows.
         for info in filesystem(uri).get_file_info(names):
             if info.type == pa_fs.FileType.NotFound:
-                raise _gone(declared, handle.version(), info.path)
-        paths = [locate(f"{uri}/{quote(name)}" if local else f"{uri}/{name}") for name in names]
+                raise _missing_version(table_spec, handle.version(), info.path)
+        paths = [locate(f"{uri}/{quote(name)}" if is_local else f"{uri}/{name}") for name in names]
         try:
             part = (
-                spark.read.schema(stored)
+                spark.read.schema(stored_schema)
                 # The paths are names, not patterns: "[" in a folder's name means itself.
                 .option("__globPaths__", "false")
                 .parquet(*paths)
             )
         except AnalysisException as error:
             reason = str(error).splitlines()[0]
-            raise _gone(declared, handle.version(), reason) from error
+            raise _missing_version(table_spec, handle.version(), reason) from error
         values = dict(partition)
         parts.append(
             part.select(
@@ -92,17 +94,17 @@ def read(
                     F.lit(values[field.name]).cast(spark_type(field.type)).alias(field.name)
                     if field.name in values
                     else F.col(f"`{field.name}`")
-                    for field in declared.schema
+                    for field in table_spec.schema
                 ]
             )
         )
     if not parts:
-        return spark.createDataFrame([], spark_schema(declared.schema))
+        return spark.createDataFrame([], spark_schema(table_spec.schema))
     return reduce(DataFrame.unionAll, parts)
 
 
-def _gone(declared: Table, version: int, cause: str) -> LakeFailed:
+def _missing_version(table_spec: Table, version: int, cause: str) -> LakeFailed:
     return LakeFailed(
-        f"{declared.name} version {version}: a file that the log names is gone ({cause}); read "
+        f"{table_spec.name} version {version}: a file that the log names is gone ({cause}); read "
         "another version or build the table again"
     )

@@ -34,7 +34,7 @@ def condition(partition: Mapping[str, str]) -> str:
 
 def write(
     frame: DataFrame | Blocks,
-    declared: Table,
+    table_spec: Table,
     root: str,
     change: Change,
 ) -> Commit:
@@ -44,20 +44,20 @@ def write(
         LakeConflict: the partition was changed after the base, before this write began.
         LakeFailed: no rows to replace a partition with.
     """
-    rows = checked(frame_of(frame, declared) if isinstance(frame, Blocks) else frame, declared)
-    uri = table_uri(root, declared.name)
-    handle = log.open_table(uri, declared)
+    rows = checked(frame_of(frame, table_spec) if isinstance(frame, Blocks) else frame, table_spec)
+    uri = table_uri(root, table_spec.name)
+    handle = log.open_table(uri, table_spec)
     if handle is not None and log.done_already(handle, change.transaction):
-        return Commit(declared.name, handle.version(), 0, 0, 0, skipped=True)
+        return Commit(table_spec.name, handle.version(), 0, 0, 0, skipped=True)
     if handle is not None and change.partition and change.base is not None:
-        log.refuse_stale(handle, declared, change, [change.partition])
+        log.refuse_stale(handle, table_spec, change, [change.partition])
     if not change.allow_empty and rows.isEmpty():
-        raise LakeFailed(f"{declared.name}: no rows to {change.mode} with; nothing was changed")
+        raise LakeFailed(f"{table_spec.name}: no rows to {change.mode} with; nothing was changed")
     name = uuid.uuid4().hex
     columns = []
-    for field in declared.schema:
+    for field in table_spec.schema:
         column = F.col(f"`{field.name}`")
-        if field.name in declared.partition_by:
+        if field.name in table_spec.partition_by:
             column = F.when(
                 column.cast("string") == "",
                 F.raise_error(F.lit(f"{field.name} is empty, which Delta stores as null")).cast(
@@ -72,52 +72,52 @@ def write(
         .option("delta.enableDeletionVectors", "false")
         .option("userMetadata", log.user_metadata(change, name, {}))
     )
-    if declared.partition_by:
-        writer = writer.partitionBy(*declared.partition_by)
+    if table_spec.partition_by:
+        writer = writer.partitionBy(*table_spec.partition_by)
     if change.mode == "replace" and change.partition and handle is not None:
         writer = writer.option("replaceWhere", condition(change.partition))
     if change.transaction is not None:
         application, number = change.transaction
         writer = writer.option("txnAppId", application).option("txnVersion", number)
-    writer.save(hadoop_location(table_uri(root, declared.name)))
-    return _outcome(uri, declared, name)
+    writer.save(hadoop_location(table_uri(root, table_spec.name)))
+    return _outcome(uri, table_spec, name)
 
 
-def _outcome(uri: str, declared: Table, write: str) -> Commit:
-    handle = log.open_table(uri, declared)
+def _outcome(uri: str, table_spec: Table, write: str) -> Commit:
+    handle = log.open_table(uri, table_spec)
     if handle is None:
-        raise LakeFailed(f"{declared.name}: the write left no table at {uri}")
+        raise LakeFailed(f"{table_spec.name}: the write left no table at {uri}")
     for entry in handle.history():
         if write in str(entry.get("userMetadata")):
             metrics = entry.get("operationMetrics") or {}
             return Commit(
-                declared.name,
+                table_spec.name,
                 int(entry["version"]),
                 int(metrics.get("numOutputRows", 0)),
                 int(metrics.get("numFiles", metrics.get("numAddedFiles", 0))),
                 int(metrics.get("numOutputBytes", 0)),
             )
-    return Commit(declared.name, handle.version(), 0, 0, 0, skipped=True)
+    return Commit(table_spec.name, handle.version(), 0, 0, 0, skipped=True)
 
 
 def read(
     spark: SparkSession,
-    declared: Table,
+    table_spec: Table,
     root: str,
     *,
     version: int | None,
     where: Mapping[str, str],
 ) -> DataFrame:
     """The rows of the table by the connector's own reader."""
-    uri = table_uri(root, declared.name)
-    if log.open_table(uri, declared, version=version) is None:
-        raise log.missing_table(root, declared)
+    uri = table_uri(root, table_spec.name)
+    if log.open_table(uri, table_spec, version=version) is None:
+        raise log.missing_table(root, table_spec)
     reader = spark.read.format("delta")
     if version is not None:
         reader = reader.option("versionAsOf", version)
-    rows = checked(reader.load(hadoop_location(table_uri(root, declared.name))), declared)
+    rows = checked(reader.load(hadoop_location(table_uri(root, table_spec.name))), table_spec)
     for name, value in where.items():
         rows = rows.where(
-            F.col(f"`{name}`") == F.lit(value).cast(spark_type(declared.schema.field(name).type))
+            F.col(f"`{name}`") == F.lit(value).cast(spark_type(table_spec.schema.field(name).type))
         )
     return rows

@@ -58,19 +58,19 @@ def _named(schema: T.StructType) -> list[tuple[str, str]]:
     return [(field.name, field.dataType.simpleString()) for field in schema.fields]
 
 
-def checked(frame: DataFrame, declared: Table) -> DataFrame:
+def checked(frame: DataFrame, table_spec: Table) -> DataFrame:
     """`frame` with its columns in the declared order; nothing is cast.
 
     Raises:
         LakeError: columns missing, not declared, of another type or given twice; all are listed.
     """
-    declared_columns = _named(spark_schema(declared.schema))
+    declared_columns = _named(spark_schema(table_spec.schema))
     columns = _named(frame.schema)
     lines = [
         line for line in differences(declared_columns, columns) if not line.startswith("order:")
     ]
     if lines:
-        raise LakeError(f"a frame for {declared.name} is not as declared: {'; '.join(lines)}")
+        raise LakeError(f"a frame for {table_spec.name} is not as declared: {'; '.join(lines)}")
     return frame.select(*[F.col(f"`{name}`") for name, _ in declared_columns])
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
 
-from etl.lake.handles import inside
+from etl.lake.handles import safe_path
 
 
 def guarantees(handle: DeltaTable, schema: pa.Schema) -> Iterator[tuple[str, pc.Expression]]:
@@ -40,4 +40,4 @@ def guarantees(handle: DeltaTable, schema: pa.Schema) -> Iterator[tuple[str, pc.
                 limit = pa.scalar(value, field_.type)
                 condition = column >= limit if low else column <= limit
                 guarantee &= condition if nulls == 0 else condition | column.is_null()
-        yield inside(unquote(action["path"])), guarantee
+        yield safe_path(unquote(action["path"])), guarantee

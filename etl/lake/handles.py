@@ -43,7 +43,7 @@ def transaction_version(handle: DeltaTable, app_id: str) -> int | None:
     return consistently(read)
 
 
-def inside(path: str) -> str:
+def safe_path(path: str) -> str:
     """`path`, which the log names, once it is known to lie within the table's folder.
 
     Raises:

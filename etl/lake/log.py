@@ -28,7 +28,7 @@ from conf.help import nearest
 from etl.lake import actions
 from etl.lake.columns import Table
 from etl.lake.errors import LakeConflict, LakeError, LakeFailed, storage_failure
-from etl.lake.handles import consistently, inside, transaction_version
+from etl.lake.handles import consistently, safe_path, transaction_version
 from etl.lake.schema import differences, named_types, partition_text
 from etl.lake.storage import filesystem
 from etl.lake.tables import TABLES
@@ -137,16 +137,16 @@ def declaration(name: str) -> Table:
     return TABLES[name]
 
 
-def missing_table(root: str, declared: Table) -> LakeError:
+def missing_table(root: str, table_spec: Table) -> LakeError:
     """The error for a table that is not there, with the command that builds it."""
     return LakeError(
-        f"no table {declared.name} in lake={root}; build it with: "
-        f"spark-submit {declared.built_by} lake={root}"
+        f"no table {table_spec.name} in lake={root}; build it with: "
+        f"spark-submit {table_spec.built_by} lake={root}"
     )
 
 
 def open_table(
-    uri: str, declared: Table, *, version: int | None = None, writing: bool = False
+    uri: str, table_spec: Table, *, version: int | None = None, writing: bool = False
 ) -> DeltaTable | None:
     """The table at `uri`, checked against its declaration; None where there is none.
 
@@ -156,50 +156,50 @@ def open_table(
         LakeFailed: the storage failed.
     """
     if version is not None and version < 0:
-        raise LakeError(f"version={version} of {declared.name}: expected 0 or more")
+        raise LakeError(f"version={version} of {table_spec.name}: expected 0 or more")
     try:
         handle = consistently(lambda: DeltaTable(uri, version=version))
     except TableNotFoundError:
         if version is not None and DeltaTable.is_deltatable(uri):
-            raise _no_version(uri, declared, version) from None
+            raise _no_version(uri, table_spec, version) from None
         return None
     except DeltaError as error:
         if (reason := storage_failure(error)) is not None:
-            raise LakeFailed(f"{declared.name}: {reason}") from error
+            raise LakeFailed(f"{table_spec.name}: {reason}") from error
         if version is not None:
-            newest = open_table(uri, declared)
+            newest = open_table(uri, table_spec)
             if newest is not None and version > newest.version():
-                raise _no_version(uri, declared, version) from None
+                raise _no_version(uri, table_spec, version) from None
         text = " ".join(str(error).split())
         mapping = "olumn mapping" in text
         raise LakeError(
-            f"{declared.name} at {uri}: the table's log cannot be read"
+            f"{table_spec.name} at {uri}: the table's log cannot be read"
             + (" (tables with column mapping are not supported)" if mapping else "")
             + f": {text}"
         ) from error
-    _refuse_features(handle, declared, writing)
+    _refuse_features(handle, table_spec, writing)
     stored_schema = pa.schema(handle.schema().to_arrow())
-    lines = differences(named_types(declared.schema), named_types(stored_schema))
+    lines = differences(named_types(table_spec.schema), named_types(stored_schema))
     partition_by = tuple(handle.metadata().partition_columns)
-    if partition_by != declared.partition_by:
+    if partition_by != table_spec.partition_by:
         lines.append(
             f"partitioned by ({', '.join(partition_by)}), "
-            f"declared ({', '.join(declared.partition_by)})"
+            f"declared ({', '.join(table_spec.partition_by)})"
         )
     if lines:
         raise LakeError(
-            f"{declared.name} version {handle.version()} at {uri} is not as declared: "
+            f"{table_spec.name} version {handle.version()} at {uri} is not as declared: "
             f"{'; '.join(lines)}; build it again in a new lake"
         )
     return handle
 
 
-def _no_version(uri: str, declared: Table, version: int) -> LakeError:
+def _no_version(uri: str, table_spec: Table, version: int) -> LakeError:
     newest = DeltaTable(uri).version()
-    return LakeError(f"{declared.name} has no version {version}; expected 0 to {newest}")
+    return LakeError(f"{table_spec.name} has no version {version}; expected 0 to {newest}")
 
 
-def _refuse_features(handle: DeltaTable, declared: Table, writing: bool) -> None:
+def _refuse_features(handle: DeltaTable, table_spec: Table, writing: bool) -> None:
     protocol = handle.protocol()
     properties = handle.metadata().configuration
     refused = set(protocol.reader_features or ()) - _READABLE
@@ -211,7 +211,7 @@ def _refuse_features(handle: DeltaTable, declared: Table, writing: bool) -> None
         refused.add("columnMapping")
     if refused:
         raise LakeError(
-            f"{declared.name}: the table uses {', '.join(sorted(refused))}, which the delta-rs "
+            f"{table_spec.name}: the table uses {', '.join(sorted(refused))}, which the delta-rs "
             f"engine does not {'write' if writing else 'read'}; use the delta-spark engine, or "
             "drop the feature (ALTER TABLE … DROP FEATURE) or rewrite the table without it"
         )
@@ -222,7 +222,7 @@ def active_files(handle: DeltaTable, partition: Mapping[str, str] | None = None)
     listed = pa.table(handle.get_add_actions())
     files = [
         File(
-            inside(unquote(add["path"])),
+            safe_path(unquote(add["path"])),
             add["size_bytes"],
             add.get("num_records"),
             tuple((add.get("partition") or {}).items()),
@@ -241,23 +241,23 @@ def history(handle: DeltaTable, limit: int | None = None) -> list[Record]:
 
 def _record(entry: Mapping[str, Any]) -> Record:
     try:
-        ours = json.loads(entry.get("userMetadata") or "{}")
+        metadata = json.loads(entry.get("userMetadata") or "{}")
     except json.JSONDecodeError:
-        ours = {}
-    if not isinstance(ours, dict):
-        ours = {}
-    rows = ours.get("rows", (entry.get("operationMetrics") or {}).get("numOutputRows"))
+        metadata = {}
+    if not isinstance(metadata, dict):
+        metadata = {}
+    rows = metadata.get("rows", (entry.get("operationMetrics") or {}).get("numOutputRows"))
     return Record(
         version=int(entry["version"]),
         when=datetime.fromtimestamp(entry.get("timestamp", 0) / 1000, UTC),
         operation=str(entry.get("operation", "")),
-        job=ours.get("job"),
-        mode=ours.get("mode"),
+        job=metadata.get("job"),
+        mode=metadata.get("mode"),
         rows=None if rows is None else int(rows),
-        code_version=ours.get("code_version"),
-        partition=json.loads(ours.get("partition", "{}")),
-        write=ours.get("write"),
-        metadata={key: str(value) for key, value in ours.items() if key not in _OURS},
+        code_version=metadata.get("code_version"),
+        partition=json.loads(metadata.get("partition", "{}")),
+        write=metadata.get("write"),
+        metadata={key: str(value) for key, value in metadata.items() if key not in _OURS},
     )
 
 
@@ -271,7 +271,7 @@ def check_metadata(metadata: Mapping[str, str]) -> None:
 def user_metadata(change: Change, write: str, counts: Mapping[str, int]) -> str:
     """The JSON that both engines store as a commit's ``userMetadata``; every value is text."""
     check_metadata(change.metadata)
-    ours = {
+    metadata = {
         "job": change.job,
         "code_version": _code_version(),
         "write": write,
@@ -280,7 +280,7 @@ def user_metadata(change: Change, write: str, counts: Mapping[str, int]) -> str:
         **{key: str(value) for key, value in counts.items()},
     }
     rest = {key: str(value) for key, value in change.metadata.items()}
-    return json.dumps({**ours, **rest}, ensure_ascii=False)
+    return json.dumps({**metadata, **rest}, ensure_ascii=False)
 
 
 def done_already(handle: DeltaTable, transaction: tuple[str, int] | None) -> bool:
@@ -308,15 +308,15 @@ def committed_version(uri: str, write: str, since: int | None) -> int | None:
 
 def refuse_stale(
     handle: DeltaTable,
-    declared: Table,
+    table_spec: Table,
     change: Change,
-    touched: Sequence[Mapping[str, str | None]],
+    partitions: Sequence[Mapping[str, str | None]],
 ) -> None:
     """Raise `LakeConflict` where the partition was changed after the base (None: no table).
 
-    A replacement wants the partition's files exactly as they were; an append (into the partitions
-    `touched`) wants none of them removed and no replacement of the partition since: its rows belong
-    to what was there before.
+    A replacement wants the partition's files exactly as they were; an append (into
+    `partitions`) wants none of them removed and no replacement of the partition since: its rows
+    belong to what was there before.
     """
     base, partition = change.base, change.partition
     if base == handle.version():
@@ -325,7 +325,9 @@ def refuse_stale(
     files = filesystem(handle.table_uri)
     versions = range(since + 1, handle.version() + 1)
     changed = [
-        version for version in versions if _disturbs(actions.read(files, version), change, touched)
+        version
+        for version in versions
+        if _disturbs(actions.read(files, version), change, partitions)
     ]
     if changed:
         records = [
@@ -337,15 +339,15 @@ def refuse_stale(
         by = "; ".join(f"version {r.version} by {r.job or 'another program'}" for r in records[:3])
         by = by or f"version {changed[-1]}"
         raise LakeConflict(
-            f"{declared.name}: {place} was changed by another writer while this {change.mode} ran "
-            f"({by}); a partition has one writer at a time: run the job again"
+            f"{table_spec.name}: {place} was changed by another writer while this {change.mode} "
+            f"ran ({by}); a partition has one writer at a time: run the job again"
         )
 
 
 def _disturbs(
     commit: Sequence[Mapping[str, Any]] | None,
     change: Change,
-    touched: Sequence[Mapping[str, str | None]],
+    committed_partitions: Sequence[Mapping[str, str | None]],
 ) -> bool:
     """Whether a commit changed what `change` was planned from; one that cannot be read may have.
 
@@ -354,7 +356,7 @@ def _disturbs(
     if commit is None:
         return True
     replacing = change.mode == "replace"
-    partitions = [change.partition] if replacing else touched
+    partitions = [change.partition] if replacing else committed_partitions
     for action in commit:
         for kind in ("add", "remove") if replacing else ("remove",):
             file = action.get(kind)
@@ -364,14 +366,14 @@ def _disturbs(
         if replaced is not None and not replacing:
             return any(
                 all(values.get(name) == value for name, value in replaced.items())
-                for values in touched
+                for values in committed_partitions
             )
     return False
 
 
 def commit_files(
     uri: str,
-    declared: Table,
+    table_spec: Table,
     adds: Sequence[AddAction],
     write: str,
     change: Change,
@@ -385,7 +387,7 @@ def commit_files(
         LakeConflict: the partition was changed after the base.
         LakeFailed: the log could not be written.
     """
-    _check_partition(declared, adds, change)
+    _check_partition(table_spec, adds, change)
     counts = {
         "rows": sum(json.loads(add.stats)["numRecords"] for add in adds),
         "files": len(adds),
@@ -396,43 +398,43 @@ def commit_files(
         max_commit_retries=0,
         app_transactions=[Transaction(*change.transaction)] if change.transaction else None,
     )
-    touched = list(
+    partitions = list(
         {json.dumps(add.partition_values): add.partition_values for add in adds}.values()
     )
     failure: Exception | None = None
     for attempt in range(_ATTEMPTS):
-        handle = open_table(uri, declared, writing=True)
+        handle = open_table(uri, table_spec, writing=True)
         if handle is not None:
             if done_already(handle, change.transaction):
-                return Commit(declared.name, handle.version(), 0, 0, 0, skipped=True)
-            refuse_stale(handle, declared, change, touched)
+                return Commit(table_spec.name, handle.version(), 0, 0, 0, skipped=True)
+            refuse_stale(handle, table_spec, change, partitions)
         try:
-            version = _commit(handle, uri, declared, adds, change, properties)
-            return Commit(declared.name, version, **counts)
+            version = _commit(handle, uri, table_spec, adds, change, properties)
+            return Commit(table_spec.name, version, **counts)
         except (DeltaError, OSError) as error:
             # The commit may have come about all the same: an answer lost on the way, or a
             # checkpoint after it that failed. Trying again would add the rows twice.
-            landed = committed_version(uri, write, change.base)
-            if landed is not None:
-                return Commit(declared.name, landed, **counts)
-            raced = isinstance(error, CommitFailedError) or "already exists" in str(error)
-            if not raced:
-                raise LakeFailed(f"{declared.name}: commit failed: {error}") from error
+            committed = committed_version(uri, write, change.base)
+            if committed is not None:
+                return Commit(table_spec.name, committed, **counts)
+            is_conflict = isinstance(error, CommitFailedError) or "already exists" in str(error)
+            if not is_conflict:
+                raise LakeFailed(f"{table_spec.name}: commit failed: {error}") from error
             failure = error
             time.sleep(random.uniform(0, 0.02 * (attempt + 1)))
     raise LakeFailed(
-        f"{declared.name}: other writers took every version in {_ATTEMPTS} attempts; run the job "
+        f"{table_spec.name}: other writers took every version in {_ATTEMPTS} attempts; run the job "
         f"again ({failure})"
     )
 
 
-def _check_partition(declared: Table, adds: Sequence[AddAction], change: Change) -> None:
+def _check_partition(table_spec: Table, adds: Sequence[AddAction], change: Change) -> None:
     """Raise `LakeFailed` for a file that lies outside the partition that the change replaces."""
     for add in adds:
         for name, value in change.partition.items():
             if add.partition_values.get(name) != value:
                 raise LakeFailed(
-                    f"{declared.name}: {add.path} holds {name}={add.partition_values.get(name)}; "
+                    f"{table_spec.name}: {add.path} holds {name}={add.partition_values.get(name)}; "
                     f"this write replaces {name}={value} alone"
                 )
 
@@ -440,7 +442,7 @@ def _check_partition(declared: Table, adds: Sequence[AddAction], change: Change)
 def _commit(
     handle: DeltaTable | None,
     uri: str,
-    declared: Table,
+    table_spec: Table,
     adds: Sequence[AddAction],
     change: Change,
     properties: CommitProperties,
@@ -449,8 +451,8 @@ def _commit(
 
     Returns the version made: without retries it is the one after what was read.
     """
-    schema = Schema.from_arrow(declared.schema)
-    partition_by = list(declared.partition_by)
+    schema = Schema.from_arrow(table_spec.schema)
+    partition_by = list(table_spec.partition_by)
     if handle is None:
         create_table_with_add_actions(
             uri,
@@ -458,8 +460,8 @@ def _commit(
             list(adds),
             mode="error",
             partition_by=partition_by,
-            name=declared.name,
-            description=declared.meaning,
+            name=table_spec.name,
+            description=table_spec.meaning,
             configuration={"delta.enableDeletionVectors": "false"},
             commit_properties=properties,
         )

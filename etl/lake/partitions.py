@@ -23,12 +23,12 @@ def parts(rows: pa.Table, partition_by: tuple[str, ...]) -> Iterator[tuple[list[
         mask = None
         for name in partition_by if len(partitions) > 1 else ():
             column, value = rows.column(name), values[name]
-            same = (
+            matches = (
                 pc.is_null(column)
                 if value is None
                 else pc.equal(column, pa.scalar(value, column.type))
             )
-            same = pc.fill_null(same, False)
-            mask = same if mask is None else pc.and_(mask, same)
+            matches = pc.fill_null(matches, False)
+            mask = matches if mask is None else pc.and_(mask, matches)
         folders = [f"{name}={escape(partition_text(values[name]))}" for name in partition_by]
         yield folders, rows if mask is None else rows.filter(mask)

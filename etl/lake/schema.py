@@ -39,17 +39,17 @@ def named_types(schema: pa.Schema) -> list[tuple[str, str]]:
     return [(field.name, type_name(field.type)) for field in schema]
 
 
-def differences(expected: list[tuple[str, str]], got: list[tuple[str, str]]) -> list[str]:
-    """What sets the columns `got` apart from those `expected`; empty where they agree.
+def differences(expected: list[tuple[str, str]], actual: list[tuple[str, str]]) -> list[str]:
+    """What sets the columns `actual` apart from those `expected`; empty where they agree.
 
     Each entry names the kind of difference and every column that shows it: missing, not declared,
     of another type, given twice, in another order.
     """
-    declared_types, actual_types = dict(expected), dict(got)
-    names = [name for name, _ in got]
-    twice = sorted({name for name in names if names.count(name) > 1})
+    declared_types, actual_types = dict(expected), dict(actual)
+    names = [name for name, _ in actual]
+    duplicates = sorted({name for name in names if names.count(name) > 1})
     missing = [f"{name} ({kind})" for name, kind in expected if name not in actual_types]
-    extra = [f"{name} ({kind})" for name, kind in got if name not in declared_types]
+    extra = [f"{name} ({kind})" for name, kind in actual if name not in declared_types]
     mistyped = [
         f"{name} is {actual_types[name]}, declared {kind}"
         for name, kind in expected
@@ -61,7 +61,7 @@ def differences(expected: list[tuple[str, str]], got: list[tuple[str, str]]) -> 
             ("missing", missing),
             ("not declared", extra),
             ("of another type", mistyped),
-            ("given twice", twice),
+            ("given twice", duplicates),
         )
         if names_concerned
     ]
@@ -70,9 +70,9 @@ def differences(expected: list[tuple[str, str]], got: list[tuple[str, str]]) -> 
     return lines
 
 
-def data_schema(declared: pa.Schema, partition_by: tuple[str, ...]) -> pa.Schema:
+def data_schema(schema: pa.Schema, partition_by: tuple[str, ...]) -> pa.Schema:
     """The columns that stand in the files: all but those of the partitioning."""
-    return pa.schema([field for field in declared if field.name not in partition_by])
+    return pa.schema([field for field in schema if field.name not in partition_by])
 
 
 def batch_of(rows: Sequence[Sequence[object]], schema: pa.Schema) -> pa.RecordBatch:
@@ -120,26 +120,26 @@ def partition_value(text: str | None, kind: pa.DataType) -> object:
     return int(text)
 
 
-def check_partition_types(declared: Table) -> None:
-    """Raise `TypeError` where `declared` is partitioned by anything but text, integers, booleans.
+def check_partition_types(table_spec: Table) -> None:
+    """Raise `TypeError` where `table_spec` is partitioned by anything but text, integers, booleans.
 
     Only their spelling in the Delta log is the same for every reader.
     """
-    for name in declared.partition_by:
-        kind = declared.schema.field(name).type
+    for name in table_spec.partition_by:
+        kind = table_spec.schema.field(name).type
         if not (types.is_string(kind) or types.is_integer(kind) or types.is_boolean(kind)):
-            raise TypeError(f"{declared.name}: partition column {name} cannot be a {kind}")
+            raise TypeError(f"{table_spec.name}: partition column {name} cannot be a {kind}")
 
 
-def check_partition(declared: Table, partition: Mapping[str, str]) -> None:
+def check_partition(table_spec: Table, partition: Mapping[str, str]) -> None:
     """Raise `LakeError` where `partition` is no value, or none of a partition column."""
     for name, value in partition.items():
-        if name not in declared.partition_by:
+        if name not in table_spec.partition_by:
             raise LakeError(
-                f"{declared.name} is not partitioned by {name!r}; its partition columns: "
-                f"{', '.join(declared.partition_by) or 'none'}"
+                f"{table_spec.name} is not partitioned by {name!r}; its partition columns: "
+                f"{', '.join(table_spec.partition_by) or 'none'}"
             )
         if not isinstance(value, str) or not value:
             raise LakeError(
-                f"{declared.name}: {name}={value!r}: expected a text of one or more characters"
+                f"{table_spec.name}: {name}={value!r}: expected a text of one or more characters"
             )

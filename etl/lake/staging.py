@@ -157,7 +157,7 @@ def _not_by_links(
         yield info
 
 
-def collect(filesystem: pa_fs.FileSystem, declared: Table, staged: Staged) -> list[AddAction]:
+def collect(filesystem: pa_fs.FileSystem, table_spec: Table, staged: Staged) -> list[AddAction]:
     """The add-actions of a staged write, every file of it checked from its footer.
 
     Files without rows are left out, those of attempts that failed deleted. Statistics are those
@@ -181,11 +181,11 @@ def collect(filesystem: pa_fs.FileSystem, declared: Table, staged: Staged) -> li
                 filesystem.delete_file(_within(staged, info))
         files = [info for info in files if info.path not in failed]
     with ThreadPoolExecutor(_THREADS) as pool:
-        adds = list(pool.map(lambda info: _add_action(filesystem, declared, staged, info), files))
+        adds = list(pool.map(lambda info: _add_action(filesystem, table_spec, staged, info), files))
     counted = sum(rows for _, rows in adds)
     if counted != staged.rows:
         raise LakeFailed(
-            f"{declared.name}: {counted} rows in the {len(files)} files of {staged.folder}, "
+            f"{table_spec.name}: {counted} rows in the {len(files)} files of {staged.folder}, "
             f"{staged.rows} were written: files are missing, or another write is mixed in; run the "
             "job again"
         )
@@ -198,7 +198,7 @@ def _within(staged: Staged, info: pa_fs.FileInfo) -> str:
 
 
 def _add_action(
-    filesystem: pa_fs.FileSystem, declared: Table, staged: Staged, info: pa_fs.FileInfo
+    filesystem: pa_fs.FileSystem, table_spec: Table, staged: Staged, info: pa_fs.FileInfo
 ) -> tuple[AddAction, int]:
     path = _within(staged, info)
     try:
@@ -206,16 +206,16 @@ def _add_action(
             footer = pq.read_metadata(stream)
     except (OSError, pa.ArrowException) as error:
         raise LakeFailed(
-            f"{declared.name}: staged file {path} is missing or no readable Parquet ({error}); "
+            f"{table_spec.name}: staged file {path} is missing or no readable Parquet ({error}); "
             "nothing was committed, run the job again"
         ) from error
-    expected = data_schema(declared.schema, declared.partition_by)
+    expected = data_schema(table_spec.schema, table_spec.partition_by)
     lines = differences(named_types(expected), named_types(footer.schema.to_arrow_schema()))
     if lines:
         raise LakeError(
-            f"{declared.name}: staged file {path} is not as declared: {'; '.join(lines)}"
+            f"{table_spec.name}: staged file {path} is not as declared: {'; '.join(lines)}"
         )
-    values = _partition_values(declared, path)
+    values = _partition_values(table_spec, path)
     action = AddAction(
         path=path,
         size=info.size,
@@ -227,22 +227,22 @@ def _add_action(
     return action, footer.num_rows
 
 
-def _partition_values(declared: Table, path: str) -> dict[str, str | None]:
+def _partition_values(table_spec: Table, path: str) -> dict[str, str | None]:
     folders = path.split("/")[2:-1]
     pairs = [folder.partition("=") for folder in folders]
-    if tuple(name for name, _, _ in pairs) != declared.partition_by:
+    if tuple(name for name, _, _ in pairs) != table_spec.partition_by:
         raise LakeError(
-            f"{declared.name}: staged file {path} lies in partitions "
+            f"{table_spec.name}: staged file {path} lies in partitions "
             f"({', '.join(name for name, _, _ in pairs)}), declared "
-            f"({', '.join(declared.partition_by)})"
+            f"({', '.join(table_spec.partition_by)})"
         )
     values: dict[str, str | None] = {}
     for name, _, escaped in pairs:
-        kind = declared.schema.field(name).type
+        kind = table_spec.schema.field(name).type
         try:
             values[name] = partition_text(partition_value(unescape(escaped), kind))
         except ValueError as error:
-            raise LakeError(f"{declared.name}: column {name}: {error}") from error
+            raise LakeError(f"{table_spec.name}: column {name}: {error}") from error
     return values
 
 

@@ -23,7 +23,7 @@ _NULL = "__HIVE_DEFAULT_PARTITION__"
 _EMPTY = "_"  # no value is escaped to this: an underscore is always followed by two digits
 
 
-def _local(root: str) -> Path | None:
+def _local_path(root: str) -> Path | None:
     """The absolute local path of `root`, or None where it lies elsewhere."""
     parts = urlsplit(root)
     if parts.scheme == "file":
@@ -39,13 +39,13 @@ def table_uri(root: str, name: str) -> str:
     Raises:
         LakeError: a local root with a percent sign, which delta-rs decodes once too often.
     """
-    local = _local(root)
-    if local is None:
-        scheme, rest = root.split("://", 1)
-        return f"{_SCHEMES.get(scheme, scheme)}://{rest.rstrip('/')}/{name}"
-    if "%" in str(local):
+    path = _local_path(root)
+    if path is None:
+        scheme, address = root.split("://", 1)
+        return f"{_SCHEMES.get(scheme, scheme)}://{address.rstrip('/')}/{name}"
+    if "%" in str(path):
         raise LakeError(f"lake={root}: a path with a percent sign; choose another folder")
-    return (local / name).as_uri()
+    return (path / name).as_uri()
 
 
 class _Output:
@@ -72,7 +72,7 @@ class Store(DeltaStorageHandler):  # type: ignore[misc]
 
 def filesystem(uri: str) -> pa_fs.FileSystem:
     """A file system whose paths are relative to the table at `uri` (from `table_uri`)."""
-    local = _local(uri)
+    local = _local_path(uri)
     if local is None:
         return pa_fs.PyFileSystem(Store(uri))
     return pa_fs.SubTreeFileSystem(str(local), pa_fs.LocalFileSystem())

@@ -59,10 +59,10 @@ class Compacted:
     """How many files were (or would be) merged, into how many."""
 
     merged: int
-    into: int
+    merged_into: int
 
 
-def compact(root: str, declared: Table, *, dry_run: bool = False) -> Compacted:
+def compact(root: str, table_spec: Table, *, dry_run: bool = False) -> Compacted:
     """Merge the small files of each partition.
 
     Rows keep the table's order (`Table.sort_by`), else that in which they were written; partition
@@ -73,10 +73,10 @@ def compact(root: str, declared: Table, *, dry_run: bool = False) -> Compacted:
         LakeError: no such table, or not as declared.
         LakeFailed: a file cannot be read; other writers took every version.
     """
-    uri = table_uri(root, declared.name)
-    handle = log.open_table(uri, declared, writing=True)
+    uri = table_uri(root, table_spec.name)
+    handle = log.open_table(uri, table_spec, writing=True)
     if handle is None:
-        raise log.missing_table(root, declared)
+        raise log.missing_table(root, table_spec)
     groups = _groups(log.active_files(handle))
     plan = Compacted(sum(map(len, groups)), len(groups))
     if dry_run or not groups:
@@ -85,10 +85,10 @@ def compact(root: str, declared: Table, *, dry_run: bool = False) -> Compacted:
     write = staging.begin(files)
     try:
         rows = sum(
-            _merge(files, declared, group, f"{write}/{number}")
+            _merge(files, table_spec, group, f"{write}/{number}")
             for number, group in enumerate(groups)
         )
-        compacted = _commit_merged(uri, declared, groups, write, rows)
+        compacted = _commit_merged(uri, table_spec, groups, write, rows)
     except Exception:
         if log.committed_version(uri, write, handle.version()) is None:
             staging.discard(files, write)
@@ -121,73 +121,85 @@ def _groups(files: Sequence[File]) -> list[list[File]]:
     return [group for group in groups if len(group) > 1]
 
 
-def _merge(files: pa_fs.FileSystem, declared: Table, group: Sequence[File], name: str) -> int:
+def _merge(files: pa_fs.FileSystem, table_spec: Table, group: Sequence[File], name: str) -> int:
     """Write the rows of a group as one file; how many they are. `name` is WRITE/NUMBER."""
-    columns = data_schema(declared.schema, declared.partition_by).remove_metadata()
+    columns = data_schema(table_spec.schema, table_spec.partition_by).remove_metadata()
     tables = []
     for file in group:
         try:
             with files.open_input_file(file.path) as stream:
                 tables.append(pq.ParquetFile(stream).read(columns=columns.names).cast(columns))
         except (OSError, pa.ArrowException) as error:
-            raise LakeFailed(f"{declared.name}: {file.path} cannot be read: {error}") from error
+            raise LakeFailed(f"{table_spec.name}: {file.path} cannot be read: {error}") from error
     rows = pa.concat_tables(tables)
-    if declared.sort_by:
-        rows = rows.sort_by([(column, "ascending") for column in declared.sort_by])
+    if table_spec.sort_by:
+        rows = rows.sort_by([(column, "ascending") for column in table_spec.sort_by])
     values = dict(group[0].partition)
     folders = [f"{column}={escape(partition_text(values[column]))}" for column in values]
     write, _, number = name.partition("/")
     folder = "/".join([DATA, write, *folders])
     files.create_dir(folder, recursive=True)
     with files.open_output_stream(f"{folder}/part-{number}.parquet") as stream:
-        pq.write_table(rows, stream, row_group_size=declared.group_rows, store_schema=False)
+        pq.write_table(rows, stream, row_group_size=table_spec.group_rows, store_schema=False)
     return int(rows.num_rows)
 
 
 def _commit_merged(
-    uri: str, declared: Table, groups: Sequence[Sequence[File]], write: str, rows: int
+    uri: str, table_spec: Table, groups: Sequence[Sequence[File]], write: str, rows: int
 ) -> Compacted:
     files = filesystem(uri)
-    adds = staging.collect(files, declared, Staged(write, rows))
+    adds = staging.collect(files, table_spec, Staged(write, rows))
     by_number = {int(add.path.rsplit("-", 1)[1].split(".")[0]): add for add in adds}
     for _ in range(_ATTEMPTS):
-        handle = log.open_table(uri, declared, writing=True)
+        handle = log.open_table(uri, table_spec, writing=True)
         active = set() if handle is None else {file.path for file in log.active_files(handle)}
         # A group of which a file is gone was replaced by a writer: its rows are no more.
-        left = [n for n, group in enumerate(groups) if all(f.path in active for f in group)]
-        if handle is None or not left:
+        current = [n for n, group in enumerate(groups) if all(f.path in active for f in group)]
+        if handle is None or not current:
             return Compacted(0, 0)
-        merged = [file for number in left for file in groups[number]]
-        made = [by_number[number] for number in left]
+        merged = [file for number in current for file in groups[number]]
+        written_adds = [by_number[number] for number in current]
         change = Change("compact", "etl.lake compact")
-        counts = {"rows": 0, "files": len(made), "bytes": sum(add.size for add in made)}
+        counts = {
+            "rows": 0,
+            "files": len(written_adds),
+            "bytes": sum(add.size for add in written_adds),
+        }
         info = log.user_metadata(change, write, counts)
-        if actions.put(uri, handle.version() + 1, _swap(merged, made, info)):
-            return Compacted(len(merged), len(made))
+        if actions.put(uri, handle.version() + 1, _swap(merged, written_adds, info)):
+            return Compacted(len(merged), len(written_adds))
     raise LakeFailed(
-        f"{declared.name}: other writers took every version in {_ATTEMPTS} attempts; run "
+        f"{table_spec.name}: other writers took every version in {_ATTEMPTS} attempts; run "
         "compact again"
     )
 
 
-def _swap(old: Sequence[File], new: Sequence[Any], user_metadata: str) -> list[dict[str, Any]]:
+def _swap(
+    old_files: Sequence[File], new_files: Sequence[Any], user_metadata: str
+) -> list[dict[str, Any]]:
     """The actions of a commit that puts files in the place of others, changing no row."""
-    now = int(datetime.now(UTC).timestamp() * 1000)
+    timestamp = int(datetime.now(UTC).timestamp() * 1000)
     commit: list[dict[str, Any]] = [
-        {"commitInfo": {"timestamp": now, "operation": "OPTIMIZE", "userMetadata": user_metadata}}
+        {
+            "commitInfo": {
+                "timestamp": timestamp,
+                "operation": "OPTIMIZE",
+                "userMetadata": user_metadata,
+            }
+        }
     ]
-    for file in old:
-        remove = {
+    for file in old_files:
+        remove_action = {
             "path": actions.encoded(file.path),
-            "deletionTimestamp": now,
+            "deletionTimestamp": timestamp,
             "dataChange": False,
             "extendedFileMetadata": True,
             "partitionValues": {name: partition_text(value) for name, value in file.partition},
             "size": file.size,
         }
-        commit.append({"remove": remove})
-    for add in new:
-        put = {
+        commit.append({"remove": remove_action})
+    for add in new_files:
+        add_action = {
             "path": actions.encoded(add.path),
             "partitionValues": add.partition_values,
             "size": add.size,
@@ -195,7 +207,7 @@ def _swap(old: Sequence[File], new: Sequence[Any], user_metadata: str) -> list[d
             "dataChange": False,
             "stats": add.stats,
         }
-        commit.append({"add": put})
+        commit.append({"add": add_action})
     return commit
 
 
@@ -211,7 +223,9 @@ class Vacuumed:
     bytes: int
 
 
-def vacuum(root: str, declared: Table, older_than: timedelta, *, dry_run: bool = False) -> Vacuumed:
+def vacuum(
+    root: str, table_spec: Table, older_than: timedelta, *, dry_run: bool = False
+) -> Vacuumed:
     """Delete the files that no version of the last `older_than` names, and older logs.
 
     A version belongs to them if it was the newest at any time since. Files that a write under way
@@ -221,33 +235,33 @@ def vacuum(root: str, declared: Table, older_than: timedelta, *, dry_run: bool =
     Raises:
         LakeError: no such table; the log does not reach back so far.
     """
-    uri = table_uri(root, declared.name)
-    if log.open_table(uri, declared) is None:
-        raise log.missing_table(root, declared)
+    uri = table_uri(root, table_spec.name)
+    if log.open_table(uri, table_spec) is None:
+        raise log.missing_table(root, table_spec)
     if not dry_run:
-        clean(uri, declared)
+        clean(uri, table_spec)
     files = filesystem(uri)
     limit = datetime.now(UTC) - older_than
     # In this order: a write that commits meanwhile is in the log, another has its marker.
-    stored = data_files(files)
+    stored_files = data_files(files)
     writing = {info.base_name for info in listing(files, MARKERS)}
-    handle = log.open_table(uri, declared)
+    handle = log.open_table(uri, table_spec)
     assert handle is not None
     oldest = _oldest_kept(handle, limit)
-    named = _named_since(handle, files, oldest)
-    doomed = [
+    named_paths = _named_since(handle, files, oldest)
+    deletable = [
         info
-        for info in stored
+        for info in stored_files
         if info.mtime <= limit
-        and info.path not in named
+        and info.path not in named_paths
         and not staging.written_by([info.path]) & writing
     ]
     logs = _old_logs(handle, files, oldest, dry_run)
-    for info in () if dry_run else (*doomed, *logs):
+    for info in () if dry_run else (*deletable, *logs):
         staging.remove(files, info.path)
     if not dry_run:
         _remove_empty_folders(files)
-    return Vacuumed(len(doomed), len(logs), sum(info.size for info in (*doomed, *logs)))
+    return Vacuumed(len(deletable), len(logs), sum(info.size for info in (*deletable, *logs)))
 
 
 def data_files(files: pa_fs.FileSystem) -> list[pa_fs.FileInfo]:
@@ -262,9 +276,9 @@ def data_files(files: pa_fs.FileSystem) -> list[pa_fs.FileInfo]:
 def _oldest_kept(handle: DeltaTable, limit: datetime) -> int:
     """The version that was the newest at `limit`; the first where all are younger."""
     records = log.history(handle)
-    before = [record.version for record in records if record.when <= limit]
-    if before:
-        return max(before)
+    old_versions = [record.version for record in records if record.when <= limit]
+    if old_versions:
+        return max(old_versions)
     first = min(record.version for record in records)
     if first > 0:
         raise LakeError(
@@ -276,15 +290,15 @@ def _oldest_kept(handle: DeltaTable, limit: datetime) -> int:
 
 def _named_since(handle: DeltaTable, files: pa_fs.FileSystem, version: int) -> set[str]:
     """Files that the newest version or any since `version` names."""
-    named = {file.path for file in log.active_files(handle)}
+    named_paths = {file.path for file in log.active_files(handle)}
     for later in range(version + 1, handle.version() + 1):
         commit = actions.read(files, later)
         if commit is None:
             raise LakeFailed(
                 f"commit {later} of {handle.table_uri} cannot be read; nothing was deleted"
             )
-        named |= actions.paths_of(commit)
-    return named
+        named_paths |= actions.paths_of(commit)
+    return named_paths
 
 
 def _old_logs(

@@ -41,38 +41,40 @@ class Verified:
     notes: tuple[str, ...] = ()
 
 
-def verify(root: str, declared: Table) -> Verified:
+def verify(root: str, table_spec: Table) -> Verified:
     """Look at one table.
 
     Raises:
         LakeError: no such table.
     """
-    uri = table_uri(root, declared.name)
+    uri = table_uri(root, table_spec.name)
     files = filesystem(uri)
     faults, commits = _log_faults(files)
     try:
-        handle = log.open_table(uri, declared)
+        handle = log.open_table(uri, table_spec)
     except LakeError as error:
-        return Verified(declared.name, 0, commits, (*faults, str(error)))
+        return Verified(table_spec.name, 0, commits, (*faults, str(error)))
     if handle is None:
-        raise log.missing_table(root, declared)
-    stored = {info.path: info for info in data_files(files)}
+        raise log.missing_table(root, table_spec)
+    stored_files = {info.path: info for info in data_files(files)}
     writing = {info.base_name for info in listing(files, MARKERS)}
     listed = pa.table(handle.get_add_actions(flatten=True)).to_pylist()
     with ThreadPoolExecutor(_THREADS) as pool:
         for file_faults in pool.map(
-            lambda add: list(_file_faults(files, declared, add, stored)), listed
+            lambda add: list(_file_faults(files, table_spec, add, stored_files)), listed
         ):
             faults += file_faults
-    named = {unquote(add["path"]) for add in listed}
-    staged = [path for path in stored if path not in named and written_by([path]) & writing]
-    unnamed = len(stored.keys() - named) - len(staged)
+    named_paths = {unquote(add["path"]) for add in listed}
+    staged_files = [
+        path for path in stored_files if path not in named_paths and written_by([path]) & writing
+    ]
+    unnamed = len(stored_files.keys() - named_paths) - len(staged_files)
     notes = []
     if unnamed:
         notes.append(f"{unnamed} files of earlier versions, or of none (vacuum removes them)")
     if writing:
-        notes.append(f"{len(writing)} writes under way or killed, with {len(staged)} files")
-    return Verified(declared.name, len(listed), commits, tuple(faults), tuple(notes))
+        notes.append(f"{len(writing)} writes under way or killed, with {len(staged_files)} files")
+    return Verified(table_spec.name, len(listed), commits, tuple(faults), tuple(notes))
 
 
 def undeclared(root: str) -> list[str]:
@@ -108,12 +110,12 @@ def _log_faults(files: pa_fs.FileSystem) -> tuple[list[str], int]:
 
 def _file_faults(
     files: pa_fs.FileSystem,
-    declared: Table,
+    table_spec: Table,
     add: Mapping[str, Any],
-    stored: Mapping[str, pa_fs.FileInfo],
+    stored_files: Mapping[str, pa_fs.FileInfo],
 ) -> Iterator[str]:
     path = unquote(add["path"])
-    info = stored.get(path)
+    info = stored_files.get(path)
     if info is None:
         yield f"{path} is missing"
         return
@@ -129,7 +131,7 @@ def _file_faults(
     rows = add.get("num_records")
     if rows is not None and rows != footer.num_rows:
         yield f"{path} has {footer.num_rows} rows, the log says {rows}"
-    expected = data_schema(declared.schema, declared.partition_by)
+    expected = data_schema(table_spec.schema, table_spec.partition_by)
     lines = differences(named_types(expected), named_types(footer.schema.to_arrow_schema()))
     if lines:
         yield f"{path} is not as declared: {'; '.join(lines)}"

@@ -18,7 +18,7 @@ from etl.lake.storage import filesystem
 
 def publish(
     uri: str,
-    declared: Table,
+    table_spec: Table,
     stage: Callable[[pa_fs.FileSystem, str], Staged],
     change: Change,
 ) -> Commit:
@@ -32,25 +32,25 @@ def publish(
             `log.commit_files` raise.
     """
     log.check_metadata(change.metadata)
-    handle = log.open_table(uri, declared, writing=True)
+    handle = log.open_table(uri, table_spec, writing=True)
     if handle is not None:
         if log.done_already(handle, change.transaction):
-            return Commit(declared.name, handle.version(), 0, 0, 0, skipped=True)
+            return Commit(table_spec.name, handle.version(), 0, 0, 0, skipped=True)
         if change.base is None:
             change = replace(change, base=handle.version())
-    clean(uri, declared)
+    clean(uri, table_spec)
     files = filesystem(uri)
     write = staging.begin(files)
     try:
         staged = stage(files, write)
-        adds = staging.collect(files, declared, staged)
+        adds = staging.collect(files, table_spec, staged)
         if not adds and not change.allow_empty:
             where = ", ".join(f"{name}={value}" for name, value in change.partition.items())
             raise LakeFailed(
-                f"{declared.name}: no rows to replace {where or 'the table'} with; nothing was "
+                f"{table_spec.name}: no rows to replace {where or 'the table'} with; nothing was "
                 "changed"
             )
-        commit = log.commit_files(uri, declared, adds, write, change)
+        commit = log.commit_files(uri, table_spec, adds, write, change)
     except Exception:
         # An interrupt is let through: tasks may still be writing, `clean` comes later.
         if log.committed_version(uri, write, change.base) is None:
@@ -63,7 +63,7 @@ def publish(
     return commit
 
 
-def clean(uri: str, declared: Table, older_than: timedelta = staging.LEFTOVER_AGE) -> list[str]:
+def clean(uri: str, table_spec: Table, older_than: timedelta = staging.LEFTOVER_AGE) -> list[str]:
     """Delete what killed writes left in the table's folder; the names of those writes.
 
     Files that any version still in the log names are never touched.
@@ -73,7 +73,7 @@ def clean(uri: str, declared: Table, older_than: timedelta = staging.LEFTOVER_AG
         return []
 
     def committed() -> set[str]:
-        handle = log.open_table(uri, declared)
+        handle = log.open_table(uri, table_spec)
         if handle is None:
             return set()
         writes = staging.written_by([file.path for file in log.active_files(handle)])

@@ -97,14 +97,14 @@ class _Edition:
 
     def figures(self) -> dict[str, str]:
         """What the template's names stand for, in Markdown."""
-        declared = declared_table(self.table)
+        table_spec = declared_table(self.table)
         columns = [
             f"- `{field.name}`: {(field.metadata or {}).get(b'comment', b'').decode()}"
-            for field in declared.schema
+            for field in table_spec.schema
         ]
         return {
             "name": f"{self.table}, edition {self.edition}",
-            "meaning": declared.meaning,
+            "meaning": table_spec.meaning,
             "rows": self._rows(),
             "columns": "\n".join(columns),
             "counts": self._counts(),

@@ -37,13 +37,13 @@ FORMATS = ("tsv", "csv", "jsonl", "parquet")
 def _stream(
     root: str, table: str, version: int | None, where: str | None
 ) -> Iterator[pa.RecordBatch]:
-    declared = log.declaration(table)
+    table_spec = log.declaration(table)
     if where is None:
         yield from arrow.batches(root, table, version=version)
         return
-    sql = f"SELECT {sql_columns(declared)} FROM {table}{sql_where(where)}"
+    sql = f"SELECT {sql_columns(table_spec)} FROM {table}{sql_where(where)}"
     for batch in arrow.query(root, table, sql, version=version):
-        yield batch.cast(declared.schema)
+        yield batch.cast(table_spec.schema)
 
 
 def _plain(value: Any) -> Any:
@@ -103,7 +103,7 @@ def _harmless(column: pa.Array) -> pa.Array:
 
 
 def _write_lines(
-    out: BinaryIO,
+    sink: BinaryIO,
     schema: pa.Schema,
     batches: Iterator[pa.RecordBatch],
     field: Callable[[pa.Array], pa.Array],
@@ -111,28 +111,28 @@ def _write_lines(
     text_of: Callable[[pa.Array], pa.Array] = _as_text,
 ) -> int:
     rows = 0
-    out.write((separator.join(schema.names) + "\n").encode())
+    sink.write((separator.join(schema.names) + "\n").encode())
     for batch in batches:
         columns = [field(text_of(column)) for column in batch.columns]
         lines = pc.binary_join_element_wise(*columns, separator)
         all_lines = pa.ListArray.from_arrays(pa.array([0, len(lines)], pa.int32()), lines)
-        out.write(pc.binary_join(all_lines, "\n")[0].as_buffer())
-        out.write(b"\n")
+        sink.write(pc.binary_join(all_lines, "\n")[0].as_buffer())
+        sink.write(b"\n")
         rows += batch.num_rows
     return rows
 
 
-def _write_jsonl(out: BinaryIO, batches: Iterator[pa.RecordBatch]) -> int:
+def _write_jsonl(sink: BinaryIO, batches: Iterator[pa.RecordBatch]) -> int:
     rows = 0
     for batch in batches:
-        out.write("".join(f"{_json(row)}\n" for row in batch.to_pylist()).encode())
+        sink.write("".join(f"{_json(row)}\n" for row in batch.to_pylist()).encode())
         rows += batch.num_rows
     return rows
 
 
-def _write_parquet(out: BinaryIO, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> int:
+def _write_parquet(sink: BinaryIO, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> int:
     rows = 0
-    with pq.ParquetWriter(out, schema) as writer:
+    with pq.ParquetWriter(sink, schema) as writer:
         for batch in batches:
             writer.write_batch(batch)
             rows += batch.num_rows

@@ -32,7 +32,7 @@ def _compact(settings: Any, names: Sequence[str]) -> str:
     rows = []
     for name in names:
         compacted = upkeep.compact(settings.lake, log.declaration(name), dry_run=settings.dry_run)
-        rows.append((name, compacted.merged, compacted.into))
+        rows.append((name, compacted.merged, compacted.merged_into))
     verb = "would be merged" if settings.dry_run else "merged"
     return aligned(["table", f"files {verb}", "into"], rows)
 

@@ -61,9 +61,9 @@ def list_tables(root: str) -> str:
     return aligned(header, lines, widest=500)
 
 
-def sql_columns(declared: Table) -> str:
+def sql_columns(table_spec: Table) -> str:
     """The table's columns as SQL names them (``end`` and ``group`` are words of SQL)."""
-    return ", ".join(f'"{name}"' for name in declared.schema.names)
+    return ", ".join(f'"{name}"' for name in table_spec.schema.names)
 
 
 def sql_where(where: str | None) -> str:
@@ -78,11 +78,11 @@ def show(root: str, table: str, *, version: int | None, limit: int, where: str |
     first rows.
     """
     files = arrow.files(root, table, version=version)
-    declared = TABLES[table]
+    table_spec = TABLES[table]
     newest = arrow.version(root, table)
     version_shown = newest if version is None else version
     blocks = [
-        f"{table}: {declared.meaning}\n"
+        f"{table}: {table_spec.meaning}\n"
         f"version {version_shown}"
         + ("" if version_shown == newest else f" (newest: {newest})")
         + f", {number(_rows(files))} rows in {len(files)} files, "
@@ -91,34 +91,34 @@ def show(root: str, table: str, *, version: int | None, limit: int, where: str |
             ("column", "type", "meaning"),
             [
                 [
-                    field.name + (" (partition)" if field.name in declared.partition_by else ""),
+                    field.name + (" (partition)" if field.name in table_spec.partition_by else ""),
                     type_name(field.type),
                     (field.metadata or {}).get(b"comment", b"").decode(),
                 ]
-                for field in declared.schema
+                for field in table_spec.schema
             ],
             widest=100,
         ),
     ]
-    if declared.partition_by and files:
-        blocks.append(_partitions(declared, files))
-    counted = "count" in declared.schema.names
+    if table_spec.partition_by and files:
+        blocks.append(_partitions(table_spec, files))
+    has_counts = "count" in table_spec.schema.names
     order = ""
-    if counted:
-        tie_breakers = [f'"{name}"' for name in declared.schema.names if name != "count"]
+    if has_counts:
+        tie_breakers = [f'"{name}"' for name in table_spec.schema.names if name != "count"]
         order = f' ORDER BY "count" DESC NULLS LAST, {", ".join(tie_breakers)}'
-    sql = f"SELECT {sql_columns(declared)} FROM {table}{sql_where(where)}{order} LIMIT {limit}"
+    sql = f"SELECT {sql_columns(table_spec)} FROM {table}{sql_where(where)}{order} LIMIT {limit}"
     rows = [list(row.values()) for row in arrow.records(root, table, sql, version=version)]
-    title = "highest counts" if counted else "first rows"
+    title = "highest counts" if has_counts else "first rows"
     if where:
         title += f" where {where}"
     blocks.append(
-        f"{title}\n{aligned(declared.schema.names, rows)}" if rows else f"{title}: no rows"
+        f"{title}\n{aligned(table_spec.schema.names, rows)}" if rows else f"{title}: no rows"
     )
     return "\n\n".join(blocks)
 
 
-def _partitions(declared: Table, files: list[File]) -> str:
+def _partitions(table_spec: Table, files: list[File]) -> str:
     groups: dict[tuple[tuple[str, Any], ...], list[File]] = defaultdict(list)
     for file in files:
         groups[file.partition].append(file)
@@ -126,9 +126,9 @@ def _partitions(declared: Table, files: list[File]) -> str:
         [*(value for _, value in partition), _rows(members), len(members)]
         for partition, members in groups.items()
     ]
-    places = len(declared.partition_by)
+    places = len(table_spec.partition_by)
     lines.sort(key=lambda line: (-(line[places] or 0), str(line[:places])))
-    text = aligned((*declared.partition_by, "rows", "files"), lines[:_PARTITIONS])
+    text = aligned((*table_spec.partition_by, "rows", "files"), lines[:_PARTITIONS])
     more = len(lines) - _PARTITIONS
     return f"{text}\n… and {more} partitions more" if more > 0 else text
 

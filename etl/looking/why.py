@@ -32,11 +32,11 @@ def why(root: str, adjective: str, noun: str, limit: int) -> str:
         f'SELECT corpus, "count" FROM amod_pairs WHERE {pair} ORDER BY "count" DESC, corpus',
     )
     if not pair_counts:
-        raise JobFailed(_absent(root, adjective, noun))
-    there = arrow.tables(root)
+        raise JobFailed(_missing_pair_message(root, adjective, noun))
+    table_names = arrow.tables(root)
     ranks = _ranks(root, noun, {row["corpus"]: row["count"] for row in pair_counts})
     measures = {}
-    if "amod_association" in there:
+    if "amod_association" in table_names:
         sql = f"SELECT * FROM amod_association WHERE {pair}"
         measures = {row["corpus"]: row for row in arrow.records(root, "amod_association", sql)}
     names = ("adjective_count", "noun_count", "pmi", "npmi", "log_dice")
@@ -54,10 +54,10 @@ def why(root: str, adjective: str, noun: str, limit: int) -> str:
         )
     header = ("corpus", "count", f'rank with "{noun}"', *names)
     blocks = [f"{adjective} {noun}", aligned(header, lines)]
-    if "amod_association" not in there:
+    if "amod_association" not in table_names:
         blocks.append("no table amod_association: no marginals, no measures")
     examples = []
-    if "amod_examples" in there:
+    if "amod_examples" in table_names:
         examples = arrow.records(
             root,
             "amod_examples",
@@ -89,7 +89,7 @@ def _ranks(root: str, noun: str, counts: dict[str, int]) -> dict[str, tuple[int,
     return {row["corpus"]: (int(row["above"]) + 1, int(row["adjectives"])) for row in rows}
 
 
-def _absent(root: str, adjective: str, noun: str) -> str:
+def _missing_pair_message(root: str, adjective: str, noun: str) -> str:
     parts = [f"no pair {adjective!r} {noun!r} in amod_pairs of lake={root}"]
     for word, column, other_word, partner in (
         (adjective, "adjective", noun, "noun"),
@@ -103,8 +103,8 @@ def _absent(root: str, adjective: str, noun: str) -> str:
         if not partners:
             parts.append(f"the {column} {word!r} is in no pair")
             continue
-        near = difflib.get_close_matches(other_word, partners, n=3, cutoff=0.6)
-        most = near or partners[:3]
-        kind = "near" if near else "most often"
-        parts.append(f"{partner}s seen with {word!r}, {kind}: {', '.join(most)}")
+        close_matches = difflib.get_close_matches(other_word, partners, n=3, cutoff=0.6)
+        suggestions = close_matches or partners[:3]
+        kind = "near" if close_matches else "most often"
+        parts.append(f"{partner}s seen with {word!r}, {kind}: {', '.join(suggestions)}")
     return "; ".join(parts)

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from conf import UserError
-from etl.building import Build, begin, collected, drops_by_reason, pairs_of
+from etl.building import Build, begin_build, collect_drops, drops_by_reason, pairs_of
 from etl.dropped import Dropped
 from etl.engine import running
 from etl.knowledge.lexicons import adjective_classes
@@ -73,7 +73,7 @@ def build(settings: Settings) -> None:
     counted by reason in the table dropped.
     """
     classes = sorted(classes_of(settings.classes).items())
-    run = begin(JOB, settings, arrow.row_count(settings.lake, "amod_pairs"))
+    run = begin_build(JOB, settings, arrow.row_count(settings.lake, "amod_pairs"))
     with scratch(settings.lake) as folder:
         _build(run, folder, settings, classes)
 
@@ -88,7 +88,7 @@ def _build(run: Build, folder: Scratch, settings: Settings, classes: list[tuple[
     judged = items.judged(pairs, words.adjectives, words.nouns)
     all_phrases = folder.keep(items.phrases_of(judged, settings))
     sample = F.concat("adjective", F.lit(" "), "noun")
-    dropped = collected(
+    dropped = collect_drops(
         [drops_by_reason(frame, "plane_items", sample) for frame in (judged, all_phrases)]
     )
     phrases = all_phrases.where(F.col("reason").isNull()).drop("reason")

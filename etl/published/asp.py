@@ -182,21 +182,21 @@ def _part(row: Mapping[str, Any], training_adjectives: set[str]) -> str:
 
 def _notes(folders: Folders, reader: _Files) -> None:
     """A line for each part of the layout that the folder lacks."""
-    lacking = [f"{name}/" for name, folder in folders.tasks.items() if folder is None]
+    missing_folders = [f"{name}/" for name, folder in folders.tasks.items() if folder is None]
     if folders.tuning is None:
-        lacking.append(f"{_TUNING_FOLDERS[0]}/ (no training rows)")
+        missing_folders.append(f"{_TUNING_FOLDERS[0]}/ (no training rows)")
     else:
         names = ["train (no training rows)", "validation", "test", "wider"]
-        lacking += [
+        missing_folders += [
             f"{folders.tuning.name}/{name}"
             for name in names
             if not (folders.tuning / name.split()[0]).is_dir()
         ]
     if not reader.curves:
-        lacking.append("human/ (labels by the published thresholds)")
-    lacking += sorted(reader.absent)
-    if lacking:
-        reader.reading.notes.append(f"not in this folder: {', '.join(lacking)}")
+        missing_folders.append("human/ (labels by the published thresholds)")
+    missing_folders += sorted(reader.absent)
+    if missing_folders:
+        reader.reading.notes.append(f"not in this folder: {', '.join(missing_folders)}")
 
 
 def _training_adjectives(tuning: Path | None) -> set[str]:
@@ -363,7 +363,7 @@ def _entailment_row(
     test: str, texts: tuple[str, str], label: str, words: Lexicon
 ) -> dict[str, Any]:
     pair = parse(test, *texts, words)
-    marked = test in ("booster", "diminisher")
+    has_modifier = test in ("booster", "diminisher")
     return {
         "test": test,
         "premise": texts[0],
@@ -374,7 +374,7 @@ def _entailment_row(
         "other_adjective": pair.other_adjective,
         "noun": pair.noun,
         "other_noun": pair.other_noun,
-        "modifier": (pair.premise_mark or pair.hypothesis_mark) if marked else None,
+        "modifier": (pair.premise_mark or pair.hypothesis_mark) if has_modifier else None,
         "adjective_type": words.standards.get(pair.adjective),
     }
 
@@ -390,21 +390,23 @@ def _degree_row(test: str, texts: tuple[str, str], label: str | None, gold: Gold
     alpha = float(question["price"] or question["size"])
     unit = "$" if question["price"] else question["unit"].replace("°c", "°C")
     # Superlative has superlative forms: the adjective of the hypothesis is matched by its letters.
-    polarity, other = _polarity(test, adjective, sentences)
-    a, b = numbers
-    if a == b:
+    polarity, opposite = _polarity(test, adjective, sentences)
+    larger, smaller = numbers
+    if larger == smaller:
         raise ValueError("the premise has one number twice")
     if test == "superlative":
         # The premise has z = 138 and 60, in the wider range as well.
-        step = (a - b) / 39
-        a, b = b + 30 * step, b + 10 * step
-    z = round(80 + 40 * (alpha - b) / (a - b), 6)
+        step = (larger - smaller) / 39
+        larger, smaller = smaller + 30 * step, smaller + 10 * step
+    z = round(80 + 40 * (alpha - smaller) / (larger - smaller), 6)
     judged = (test, polarity) in gold.thresholds
     if not label and judged:
         label = labels.name(gold.entails(test, polarity, z))
     elif not label:
         # The number of the premise itself: the test does not ask whether it carries over.
-        label = DISCARD if alpha == (a if polarity == "positive" else b) else NOT_ENTAILMENT
+        label = (
+            DISCARD if alpha == (larger if polarity == "positive" else smaller) else NOT_ENTAILMENT
+        )
     elif label not in (ENTAILMENT, NOT_ENTAILMENT, DISCARD):
         raise ValueError(f"label {label!r}")
     noun = _PREMISE.fullmatch(sentences[0])
@@ -415,12 +417,12 @@ def _degree_row(test: str, texts: tuple[str, str], label: str | None, gold: Gold
         "dimension": "price" if unit == "$" else _UNITS[unit],
         "unit": unit,
         "adjective": adjective,
-        "other_adjective": other,
+        "other_adjective": opposite,
         "noun": premise_noun,
         "other_noun": question["noun"] if question["noun"] != premise_noun else None,
         "polarity": polarity,
-        "positive_value": a,
-        "negative_value": b,
+        "positive_value": larger,
+        "negative_value": smaller,
         "alpha": alpha,
         "z": z,
         "premise": premise,

@@ -77,7 +77,9 @@ def read(path: Path) -> Reading:
     reading.tables["plane_splits"] = rows.select(splits.names).cast(splits)
     for scheme in pc.unique(rows["scheme"]).to_pylist():
         scheme_rows = rows.filter(pc.equal(rows["scheme"], scheme))
-        folds = check(scheme_rows, _WORDS, label="label", identity=["item_id"], alike=_WORDS[1:])
+        folds = check(
+            scheme_rows, _WORDS, label="label", identity=["item_id"], same_kind=_WORDS[1:]
+        )
         log.info("what scheme %s shares\n%s", scheme, text(folds))
     return reading
 

@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from conf import UserError
-from etl.building import Build, begin
+from etl.building import Build, begin_build
 from etl.engine import map_arrow, running
 from etl.lake.frames import ordered, spark_schema
 from etl.lake.schema import batch_of
@@ -85,7 +85,7 @@ def build(settings: Settings) -> None:
     Draws sentences=N of depth 0 and per_depth=N of each further depth, writes them to the table
     sygns and their splits to sygns_splits, as edition=NAME, which it replaces.
     """
-    run = begin(JOB, settings)
+    run = begin_build(JOB, settings)
     with scratch(settings.lake) as folder:
         _build(run, folder, settings)
 

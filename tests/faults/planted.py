@@ -18,7 +18,7 @@ def _lost_transaction_check() -> None:
 def _cleanup_of_live_staging() -> None:
     """A write cleans what others are still writing."""
     clean = writing.clean
-    writing.clean = lambda uri, declared, older_than=None: clean(uri, declared, timedelta(0))
+    writing.clean = lambda uri, table_spec, older_than=None: clean(uri, table_spec, timedelta(0))
 
 
 def _commit_before_its_files() -> None:

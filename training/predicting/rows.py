@@ -77,7 +77,7 @@ def columns(
     """
     if table not in tables.TABLES:
         raise UserError(f"table={table}: expected one of {', '.join(tables.TABLES)}")
-    declared = tables.table(table)
+    table_spec = tables.table(table)
     known = ITEM_TABLES.get(table) or _FURTHER_TABLES.get(table)
     item = item or (known.item if known is not None else "item_id")
     task = source.trained.task if source.trained is not None else {}
@@ -90,7 +90,7 @@ def columns(
             f"{'second= too' if source.pair else 'first= alone'}"
         )
     for name, column in (("item", item), ("first", first), ("second", second)):
-        _check(table, declared.schema, name, column)
+        _check(table, table_spec.schema, name, column)
     full_stops = task.get("full_stops") == "normalised"
     return Columns(item, reading.partition(table), first, second, full_stops)
 

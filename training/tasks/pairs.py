@@ -69,13 +69,13 @@ class Pairs(Task):
         settings = self.settings
         if settings.table not in tables.TABLES:
             raise UserError(f"table={settings.table}: expected one of {', '.join(tables.TABLES)}")
-        declared = tables.table(settings.table)
+        table_spec = tables.table(settings.table)
         for key in ("premise", "hypothesis", "label", "split", "item"):
             column = getattr(settings, key)
-            if column is not None and column not in declared.schema.names:
+            if column is not None and column not in table_spec.schema.names:
                 raise UserError(
                     f"{key}={column}: not a column of the table {settings.table}; it has "
-                    f"{', '.join(declared.schema.names)}"
+                    f"{', '.join(table_spec.schema.names)}"
                 )
         partition = reading.partition(settings.table)
         if partition is None:

@@ -35,13 +35,13 @@ class Options:
 
 
 def clusters(
-    words: Sequence[str], opens: npt.NDArray[np.uint32], options: Options
+    words: Sequence[str], sentence_starts: npt.NDArray[np.uint32], options: Options
 ) -> dict[str, int]:
     """The cluster, from 1, of each word that occurs at least `min_count` times.
 
     Args:
         words: lower-cased tokens in the order of the text.
-        opens: places of the first tokens of sentences.
+        sentence_starts: places of the first tokens of sentences.
     """
     counts = sorted(Counter(words).items(), key=lambda entry: (-entry[1], entry[0]))
     frequent = [word for word, count in counts if count >= options.min_count]
@@ -50,24 +50,24 @@ def clusters(
         return {}
     number = {word: place for place, word in enumerate(frequent)}
     tokens = np.array([number.get(word, -1) for word in words], dtype=np.int64)
-    vectors = _vectors(tokens, opens, len(frequent))
+    vectors = _vectors(tokens, sentence_starts, len(frequent))
     labels = _k_means(vectors, min(options.clusters, len(frequent)), options.seed)
     return {word: label + 1 for word, label in zip(frequent, labels.tolist(), strict=True)}
 
 
-def _vectors(tokens: Numbers, opens: npt.NDArray[np.uint32], size: int) -> Matrix:
+def _vectors(tokens: Numbers, sentence_starts: npt.NDArray[np.uint32], size: int) -> Matrix:
     """One row of unit length per word."""
     from scipy.sparse import coo_array
     from scipy.sparse.linalg import svds
 
     contexts = min(NEIGHBOURS, size)
-    follows = np.ones(len(tokens), dtype=np.bool_)
-    follows[opens] = False
+    is_inner = np.ones(len(tokens), dtype=np.bool_)
+    is_inner[sentence_starts] = False
     rows, columns = [], []
     for side, (word, neighbour) in enumerate(
         ((tokens[1:], tokens[:-1]), (tokens[:-1], tokens[1:]))
     ):
-        counted = follows[1:] & (word >= 0) & (neighbour >= 0) & (neighbour < contexts)
+        counted = is_inner[1:] & (word >= 0) & (neighbour >= 0) & (neighbour < contexts)
         rows.append(word[counted])
         columns.append(neighbour[counted] + side * contexts)
     row, column = np.concatenate(rows), np.concatenate(columns)

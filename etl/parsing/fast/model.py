@@ -59,13 +59,13 @@ def checksum(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def save(path: Path, tables: dict[str, bytes], about: dict[str, Any]) -> None:
-    """Write the tables of a model, with information `about` it."""
+def save(path: Path, tables: dict[str, bytes], metadata: dict[str, Any]) -> None:
+    """Write the tables of a model, and its `metadata`."""
     tables = dict(sorted(tables.items()))
     head = {
         "format": FORMAT,
         "tables": {name: [len(table), checksum(table)] for name, table in tables.items()},
-        **about,
+        **metadata,
     }
     body = json.dumps(head, sort_keys=True).encode() + b"\n" + b"".join(tables.values())
     path.write_bytes(zlib.compress(body, 9))

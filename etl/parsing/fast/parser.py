@@ -56,7 +56,7 @@ class FastParser:
             columns = _Columns(self._extractor, content)
             tokens.append(columns.tokens(document))
             sentences.append(columns.sentences(document))
-        return Parsed(_joined(tokens, TOKENS), _joined(sentences, SENTENCES))
+        return Parsed(_one_batch(tokens, TOKENS), _one_batch(sentences, SENTENCES))
 
 
 def encoded(text: str) -> bytes:
@@ -67,7 +67,7 @@ def encoded(text: str) -> bytes:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
 
 
-def _joined(batches: list[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:
+def _one_batch(batches: list[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:
     table = pa.Table.from_batches(batches, schema).unify_dictionaries().combine_chunks()
     batch = table.to_batches()
     return batch[0] if batch else pa.RecordBatch.from_pylist([], schema=schema)
@@ -77,29 +77,31 @@ class _Columns:
     """The tokens of one text as arrays."""
 
     def __init__(self, extractor: Any, content: bytes) -> None:
-        begin, end, tag, head, space, opens = extractor.tokens()
+        starts, end, tag, head, space, sentence_starts = extractor.tokens()
         self.content = content
-        self.begin = np.frombuffer(begin, dtype=np.int32)
+        self.starts = np.frombuffer(starts, dtype=np.int32)
         self.end = np.frombuffer(end, dtype=np.int32)
         self.tag = np.frombuffer(tag, dtype=np.int8)
         self.head = np.frombuffer(head, dtype=np.int32)
         self.space = np.frombuffer(space, dtype=np.bool_)
-        self.opens = np.frombuffer(opens, dtype=np.int32)
-        self.sentence = np.zeros(len(self.begin), dtype=np.int32)
-        self.sentence[self.opens[1:]] = 1
+        self.sentence_starts = np.frombuffer(sentence_starts, dtype=np.int32)
+        self.sentence = np.zeros(len(self.starts), dtype=np.int32)
+        self.sentence[self.sentence_starts[1:]] = 1
         self.sentence = np.cumsum(self.sentence, dtype=np.int32)
-        self.first = self.opens[self.sentence] if len(self.begin) else self.opens
+        self.first = (
+            self.sentence_starts[self.sentence] if len(self.starts) else self.sentence_starts
+        )
         self.lemma = extractor.lemma
 
     def tokens(self, document: int) -> pa.RecordBatch:
-        count = len(self.begin)
+        count = len(self.starts)
         number = np.arange(count, dtype=np.int32)
         modifies = self.head >= 0
         noun = self.first[modifies] + self.head[modifies]
         lemmas: list[str | None] = [None] * count
         for place in [*np.flatnonzero(modifies).tolist(), *noun.tolist()]:
             lemmas[place] = self.lemma(place)
-        forms = [self._text(b, e) for b, e in zip(self.begin, self.end, strict=True)]
+        forms = [self._text(b, e) for b, e in zip(self.starts, self.end, strict=True)]
         head = np.where(modifies, self.head + 1, 0).astype(np.int32)
         return pa.RecordBatch.from_arrays(
             [
@@ -117,10 +119,10 @@ class _Columns:
         )
 
     def sentences(self, document: int) -> pa.RecordBatch:
-        count = len(self.opens)
-        last = np.append(self.opens[1:], len(self.end))[:count] - 1
-        begin: npt.NDArray[np.int32] = self.begin[self.opens]
-        texts = [self._text(b, e) for b, e in zip(begin, self.end[last], strict=True)]
+        count = len(self.sentence_starts)
+        last = np.append(self.sentence_starts[1:], len(self.end))[:count] - 1
+        starts: npt.NDArray[np.int32] = self.starts[self.sentence_starts]
+        texts = [self._text(b, e) for b, e in zip(starts, self.end[last], strict=True)]
         return pa.RecordBatch.from_arrays(
             [
                 pa.array(np.full(count, document, dtype=np.int32)),
@@ -130,5 +132,5 @@ class _Columns:
             schema=SENTENCES,
         )
 
-    def _text(self, begin: int, end: int) -> str:
-        return self.content[begin:end].decode("utf-8", "replace")
+    def _text(self, starts: int, end: int) -> str:
+        return self.content[starts:end].decode("utf-8", "replace")

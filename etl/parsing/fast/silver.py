@@ -112,16 +112,16 @@ def _docbook(content: bytes) -> Iterator[str]:
 
 def _deflated(content: bytes) -> Iterator[bytes]:
     """The zlib streams in a file, whatever stands between them."""
-    at = 0
-    while match := re.compile(rb"x[\x9c\xda]").search(content, at):
+    position = 0
+    while match := re.compile(rb"x[\x9c\xda]").search(content, position):
         stream = zlib.decompressobj()
-        at = match.start() + 1
+        position = match.start() + 1
         try:
             text = stream.decompress(content[match.start() :])
         except zlib.error:
             continue
         if stream.eof:
-            at = len(content) - len(stream.unused_data)
+            position = len(content) - len(stream.unused_data)
             yield text
 
 
@@ -254,8 +254,8 @@ def gather(settings: Settings) -> Iterator[tuple[str, str, Use]]:
     folder = Path(settings.folder)
     documents_by_source = {"wikipedia": _articles(settings.wikipedia)} if settings.wikipedia else {}
     documents_by_source |= {source.package: _documents(folder, source) for source in SOURCES}
-    known: set[bytes] = set()
-    known_plain: set[bytes] = set()
+    parsed_digests: set[bytes] = set()
+    plain_digests: set[bytes] = set()
     for name, documents in documents_by_source.items():
         words = 0
         for document, paragraphs in documents:
@@ -266,9 +266,9 @@ def gather(settings: Settings) -> Iterator[tuple[str, str, Use]]:
                     break
                 text = running_text(paragraph)
                 digest = hashlib.sha256((text or "").encode()).digest()[:12]
-                if not text or digest in known or (not parsed and digest in known_plain):
+                if not text or digest in parsed_digests or (not parsed and digest in plain_digests):
                     continue
-                (known if parsed else known_plain).add(digest)
+                (parsed_digests if parsed else plain_digests).add(digest)
                 words += len(text.split())
                 yield name, text, Use.HELD_OUT if held_out else Use.PARSED if parsed else Use.PLAIN
         log.info("%s: %s words", name, f"{words:_}")
@@ -314,7 +314,7 @@ def build(settings: Settings) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     parser = SpacyParser()
     held_out: list[str] = []
-    plain: list[str] = []
+    plain_texts: list[str] = []
     paragraphs: list[str] = []
     words, part = 0, 0
 
@@ -334,7 +334,7 @@ def build(settings: Settings) -> None:
             held_out.append(text)
             continue
         if use is Use.PLAIN or part >= settings.parts:
-            plain.append(text)
+            plain_texts.append(text)
             continue
         paragraphs.append(text)
         words += len(text.split())
@@ -343,7 +343,7 @@ def build(settings: Settings) -> None:
             paragraphs, words, part = [], 0, part + 1
     parse()
     (folder / "heldout.txt").write_text("\n\n".join(held_out) + "\n", encoding="utf-8")
-    (folder / "plain.txt").write_text("\n".join(plain) + "\n", encoding="utf-8")
+    (folder / "plain.txt").write_text("\n".join(plain_texts) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

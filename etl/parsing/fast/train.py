@@ -89,7 +89,7 @@ class Treebank:
     """
 
     text: bytes
-    begin: npt.NDArray[np.int64]
+    starts: npt.NDArray[np.int64]
     end: npt.NDArray[np.int64]
     tag: npt.NDArray[np.uint8]
     head: npt.NDArray[np.int64]
@@ -123,7 +123,7 @@ def sentences(path: Path) -> Iterator[tuple[str, list[Row]]]:
 def read_treebank(paths: Sequence[Path]) -> Treebank:
     """The sentences of CoNLL-U files whose tokens all occur in their text."""
     lines: list[str] = []
-    begin: list[int] = []
+    starts: list[int] = []
     end: list[int] = []
     tags: list[int] = []
     heads: list[int] = []
@@ -133,8 +133,8 @@ def read_treebank(paths: Sequence[Path]) -> Treebank:
             places = _places(text, rows)
             if places is None:
                 continue
-            first = len(begin)
-            begin += [offset + start for start, _ in places]
+            first = len(starts)
+            starts += [offset + start for start, _ in places]
             end += [offset + stop for _, stop in places]
             tags += [CLASS_OF.get(row[1], UNKNOWN_TAG) for row in rows]
             heads += [_head(row, rows, first) for row in rows]
@@ -142,7 +142,7 @@ def read_treebank(paths: Sequence[Path]) -> Treebank:
             offset += len(text.encode()) + 1
     return Treebank(
         "\n".join(lines).encode(),
-        np.array(begin, dtype=np.int64),
+        np.array(starts, dtype=np.int64),
         np.array(end, dtype=np.int64),
         np.array(tags, dtype=np.uint8),
         np.array(heads, dtype=np.int64),
@@ -186,24 +186,24 @@ class Labels:
 
     tags: npt.NDArray[np.uint8]
     heads: npt.NDArray[np.int32]
-    opens: npt.NDArray[np.uint32]
-    begin: npt.NDArray[np.int64]
+    sentence_starts: npt.NDArray[np.uint32]
+    starts: npt.NDArray[np.int64]
     aligned: float
 
 
 def align(extractor: Any, treebank: Treebank) -> Labels:
     """Tags and heads of the extractor's tokens that the treebank has with the same ends."""
     extractor.split_lines(treebank.text, True)
-    begin, end, _, _, _, opens = extractor.tokens()
-    begin = np.frombuffer(begin, dtype=np.uint32).astype(np.int64)
+    starts, end, _, _, _, sentence_starts = extractor.tokens()
+    starts = np.frombuffer(starts, dtype=np.uint32).astype(np.int64)
     end = np.frombuffer(end, dtype=np.uint32)
-    place = np.searchsorted(treebank.begin, begin)
-    place = np.minimum(place, len(treebank.begin) - 1)
-    same = (treebank.begin[place] == begin) & (treebank.end[place] == end)
-    tags = np.where(same, treebank.tag[place], UNKNOWN_TAG).astype(np.uint8)
+    place = np.searchsorted(treebank.starts, starts)
+    place = np.minimum(place, len(treebank.starts) - 1)
+    aligned = (treebank.starts[place] == starts) & (treebank.end[place] == end)
+    tags = np.where(aligned, treebank.tag[place], UNKNOWN_TAG).astype(np.uint8)
     # The inverse: the number in the extractor of each token of the treebank.
-    number = np.full(len(treebank.begin), -1, dtype=np.int64)
-    number[place[same]] = np.flatnonzero(same)
+    number = np.full(len(treebank.starts), -1, dtype=np.int64)
+    number[place[aligned]] = np.flatnonzero(aligned)
     gold = treebank.head[place]
     is_name = gold >= NAME_FLAG
     noun = np.where(is_name, gold - NAME_FLAG, gold)
@@ -211,13 +211,13 @@ def align(extractor: Any, treebank: Treebank) -> Labels:
     heads = np.where(
         noun < 0, gold, np.where(mapped < 0, UNKNOWN_HEAD, mapped + is_name * NAME_FLAG)
     )
-    heads[~same] = UNKNOWN_HEAD
+    heads[~aligned] = UNKNOWN_HEAD
     return Labels(
         tags,
         heads.astype(np.int32),
-        np.frombuffer(opens, dtype=np.uint32),
-        begin,
-        float(same.mean()),
+        np.frombuffer(sentence_starts, dtype=np.uint32),
+        starts,
+        float(aligned.mean()),
     )
 
 
@@ -290,13 +290,13 @@ def train(settings: Settings) -> None:
     started = time.monotonic()
     fixed = {**model.characters(), **model.lexicon(), **model.lemma_exceptions()}
     gold, silver = read_treebank(gold_files), read_treebank(silver_files)
-    corpus = _joined(gold, silver)
+    corpus = _concatenated(gold, silver)
     texts = [corpus.text, *(path.read_bytes() for path in _files(settings.plain))]
     fixed |= word_clusters(fixed, texts, settings)
     log.info("clusters of words after %.0f s", time.monotonic() - started)
     extractor = Extractor(fixed)
     labels = align(extractor, corpus)
-    is_gold = labels.begin[labels.opens] < len(gold.text)
+    is_gold = labels.starts[labels.sentence_starts] < len(gold.text)
     log.info(
         "%s tokens, %.1f %% as the treebanks have them, in %.0f s",
         f"{len(labels.tags):_}",
@@ -338,28 +338,28 @@ def word_clusters(
         return model.cluster_tables({})
     extractor = Extractor({**fixed, **model.cluster_tables({})})
     words: list[str] = []
-    opens: list[npt.NDArray[np.uint32]] = []
+    sentence_starts: list[npt.NDArray[np.uint32]] = []
     for text in texts:
         extractor.split(text, True)
-        begin, end, _, _, _, first = extractor.tokens()
+        starts, end, _, _, _, first = extractor.tokens()
         places = zip(
-            np.frombuffer(begin, dtype=np.uint32).tolist(),
+            np.frombuffer(starts, dtype=np.uint32).tolist(),
             np.frombuffer(end, dtype=np.uint32).tolist(),
             strict=True,
         )
-        opens.append(np.frombuffer(first, dtype=np.uint32) + len(words))
+        sentence_starts.append(np.frombuffer(first, dtype=np.uint32) + len(words))
         words += [text[start:stop].decode("utf-8", "replace").lower() for start, stop in places]
     options = clusters.Options(settings.clusters, settings.cluster_min_count, settings.seed)
-    return model.cluster_tables(clusters.clusters(words, np.concatenate(opens), options))
+    return model.cluster_tables(clusters.clusters(words, np.concatenate(sentence_starts), options))
 
 
-def _joined(first: Treebank, second: Treebank) -> Treebank:
-    if not len(first.begin) or not len(second.begin):
-        return first if len(first.begin) else second
-    offset, number = len(first.text) + 1, len(first.begin)
+def _concatenated(first: Treebank, second: Treebank) -> Treebank:
+    if not len(first.starts) or not len(second.starts):
+        return first if len(first.starts) else second
+    offset, number = len(first.text) + 1, len(first.starts)
     return Treebank(
         first.text + b"\n" + second.text,
-        np.concatenate([first.begin, second.begin + offset]),
+        np.concatenate([first.starts, second.starts + offset]),
         np.concatenate([first.end, second.end + offset]),
         np.concatenate([first.tag, second.tag]),
         np.concatenate([first.head, np.where(second.head < 0, second.head, second.head + number)]),

@@ -49,7 +49,7 @@ def test_an_adjective_is_in_one_part_and_parts_follow_each_other() -> None:
 def test_rows_are_those_of_the_association_sorted_by_adjective() -> None:
     rows, adjectives = measured_pairs()
     ranges = by_adjective.ranges_of(adjectives, part_pairs=2)
-    packed = by_adjective.dealt(PAIRS_COUNTED, ranges)
+    packed = by_adjective.packed_by_adjective(PAIRS_COUNTED, ranges)
     tables_of_parts = []
     for number in (0, 1):
         part = packed.filter(pa.compute.equal(packed.column("part"), number))
@@ -67,7 +67,7 @@ def test_values_hold_so_many_pairs_that_engines_carry_them_lightly() -> None:
     )
     adjectives = Adjectives.of(pa.table([["old"], [count], [count]], schema=ADJECTIVES))
     ranges = by_adjective.ranges_of(adjectives)
-    packed = by_adjective.dealt(pairs, ranges)
+    packed = by_adjective.packed_by_adjective(pairs, ranges)
     assert packed.num_rows == 3
     expected = association_of(pairs, adjectives, "c").cast(table("amod_by_adjective").schema)
     assert by_adjective.measured(packed, ranges, "c").cast(expected.schema).equals(expected)
@@ -76,7 +76,7 @@ def test_values_hold_so_many_pairs_that_engines_carry_them_lightly() -> None:
 def test_no_rows() -> None:
     _, adjectives = measured_pairs()
     ranges = by_adjective.ranges_of(adjectives)
-    assert by_adjective.dealt(PAIRS_COUNTED.slice(0, 0), ranges).num_rows == 0
+    assert by_adjective.packed_by_adjective(PAIRS_COUNTED.slice(0, 0), ranges).num_rows == 0
 
 
 def test_the_job_writes_it_and_makes_it_up_where_it_is_missing(tmp_path: Path) -> None:

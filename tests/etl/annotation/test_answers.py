@@ -6,7 +6,7 @@ import stat
 import pytest
 
 from conf import UserError
-from etl.annotation.answers import Key, detect, fingerprint, hashed, match, read_sent
+from etl.annotation.answers import Key, detect, fingerprint, hashed_annotator, match, read_sent
 from etl.annotation.batches import Question
 
 SECRET = b"0123456789abcdef"
@@ -54,7 +54,7 @@ def test_mturk_with_a_column_for_each_option(tmp_path):
     (row,) = matched(path).rows
     assert row == {
         "item_id": "item-q1",
-        "annotator": hashed(SECRET, "mturk", "W1"),
+        "annotator": hashed_annotator(SECRET, "mturk", "W1"),
         "label": 3,
         "expected": None,
         "seconds": 15.0,
@@ -124,7 +124,7 @@ def test_plain_csv_and_names_of_labels(tmp_path):
     assert detect(path) == "csv"
     rows = matched(path, annotator="bob").rows
     assert [(row["label"], row["seconds"]) for row in rows] == [(4, 4.5), (1, None), (4, None)]
-    assert rows[1]["annotator"] == rows[2]["annotator"] == hashed(SECRET, "csv", "bob")
+    assert rows[1]["annotator"] == rows[2]["annotator"] == hashed_annotator(SECRET, "csv", "bob")
     with pytest.raises(UserError, match=r"line 3: no annotator; .*give annotator=NAME"):
         read_sent(path)
 
@@ -152,7 +152,7 @@ def test_what_is_refused_by_line(tmp_path, text, message):
 
 def test_what_was_there_is_not_added_again(tmp_path):
     path = write(tmp_path, f"{HEADER}q1,ann,1\nq2,ann,2\n")
-    stored = {(hashed(SECRET, "csv", "ann"), "b", "b-1", "item-q1"): 1}
+    stored = {(hashed_annotator(SECRET, "csv", "ann"), "b", "b-1", "item-q1"): 1}
     result = matched(path, stored)
     assert ([row["item_id"] for row in result.rows], result.known) == (["item-q2"], 1)
     other = dict.fromkeys(stored, 3)
@@ -219,8 +219,8 @@ def test_the_key(tmp_path):
     assert [path.name for path in key.path.parent.iterdir()] == ["key"]
     other = Key(tmp_path / "other", lake).secret(make=True)
     assert fingerprint(other) != fingerprint(secret)
-    assert hashed(secret, "mturk", "W1") != hashed(other, "mturk", "W1")
-    assert hashed(secret, "mturk", "W1") != hashed(secret, "csv", "W1")
+    assert hashed_annotator(secret, "mturk", "W1") != hashed_annotator(other, "mturk", "W1")
+    assert hashed_annotator(secret, "mturk", "W1") != hashed_annotator(secret, "csv", "W1")
     key.path.write_text("short")
     with pytest.raises(UserError, match="5 bytes; expected 16 or more"):
         key.secret(make=False)

@@ -30,12 +30,12 @@ def rows(lines: str = ROWS) -> pa.Table:
 
 
 def test_findings():
-    one, two = check(rows(), WORDS, label="label", identity=WORDS, alike=WORDS[1:])
+    one, two = check(rows(), WORDS, label="label", identity=WORDS, same_kind=WORDS[1:])
     train, test = one.part("train"), one.part("test")
     assert (one.name, train.rows, train.repeated, train.labels) == ("1", 3, 1, {"0": 1, "1": 2})
-    assert train.distinct == {"adjective": 2, "noun": 2, "hypernym": 1}
-    assert train.told == {"adjective": 1, "noun": 1, "hypernym": 2 / 3}
-    assert test.told == {"adjective": 1, "noun": 0.5, "hypernym": 1}
+    assert train.distinct_values == {"adjective": 2, "noun": 2, "hypernym": 1}
+    assert train.guess_accuracy == {"adjective": 1, "noun": 1, "hypernym": 2 / 3}
+    assert test.guess_accuracy == {"adjective": 1, "noun": 0.5, "hypernym": 1}
     assert one.shared == {
         ("train", "test", "adjective"): 1,
         ("train", "test", "noun"): 0,
@@ -154,8 +154,8 @@ def test_the_published_splits(shared_data):
         (fold,) = check(pa.concat_tables(parts), WORDS, label="label", identity=identity)
         for figures, name in ((train, "train"), (test, "test")):
             part_check = fold.part(name)
-            distinct = (part_check.distinct["adjective"], part_check.distinct["noun"])
+            distinct = (part_check.distinct_values["adjective"], part_check.distinct_values["noun"])
             assert (part_check.rows, *distinct, part_check.repeated) == figures
             assert part_check.labels == {"0": part_check.rows // 2, "1": part_check.rows // 2}
-            assert part_check.told["noun"] == part_check.told["hypernym"] == 0.5
+            assert part_check.guess_accuracy["noun"] == part_check.guess_accuracy["hypernym"] == 0.5
         assert tuple(fold.shared["train", "test", word] for word in WORDS) == shared

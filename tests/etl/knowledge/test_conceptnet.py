@@ -164,16 +164,16 @@ def test_each_edge_is_kept_once_for_any_order_and_partitions(spark, tmp_path):
     lines = [weak, GOOD["without"], strong, equal, GOOD["negative"]]
     one = read(spark, write(tmp_path / "a.csv", lines))
     two = read(spark, write(tmp_path / "b.csv", lines[::-1]))
-    assert conceptnet.repeated(conceptnet.edges(one)) == strong.split("\t")[0]
-    assert conceptnet.repeated(conceptnet.edges(one).where("relation = 'UsedFor'")) is None
+    assert conceptnet.repeated_edge(conceptnet.edges(one)) == strong.split("\t")[0]
+    assert conceptnet.repeated_edge(conceptnet.edges(one).where("relation = 'UsedFor'")) is None
     tables = []
     for parts, frame in ((1, one), (2, one), (7, two)):
         spread = conceptnet.edges(frame).repartition(parts)
-        tables.append(sorted(map(tuple, conceptnet.distinct(spread).collect())))
+        tables.append(sorted(map(tuple, conceptnet.without_repeats(spread).collect())))
     assert tables[0] == tables[1] == tables[2] and len(tables[0]) == 3
-    assert {row["license"] for row in conceptnet.distinct(conceptnet.edges(one)).collect()} == {
-        "cc:by/4.0"
-    }
+    assert {
+        row["license"] for row in conceptnet.without_repeats(conceptnet.edges(one)).collect()
+    } == {"cc:by/4.0"}
 
 
 def test_layouts_and_archives(tmp_path):

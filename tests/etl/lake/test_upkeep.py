@@ -71,7 +71,7 @@ def stored(root, table="amod_pairs"):
 
 def test_compaction_keeps_rows_partitions_order_and_transactions(root, small):
     compacted = upkeep.compact(root, DECLARED)
-    assert (compacted.merged, compacted.into) == (8, 2)
+    assert (compacted.merged, compacted.merged_into) == (8, 2)
     assert_same_rows(arrow.read(root, "amod_pairs"), small)
     files = arrow.files(root, "amod_pairs")
     assert sorted(dict(file.partition)["corpus"] for file in files) == ["d e%/ü", "uk"]
