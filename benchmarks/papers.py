@@ -24,8 +24,8 @@ from benchmarks.harness import Case
 from benchmarks.papers_runs import do, experiments, states
 from benchmarks.results import Figures
 from conf import JobFailed, setting
+from conf.markdown import markdown
 from training.finished_runs import Run, Runs, find_runs, groups
-from training.markdown_table import markdown
 from training.prompting import scores as prompting
 from training.scoring import matrix
 

@@ -22,6 +22,8 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from conf.markdown import table_text
+
 Figures = dict[str, Any]
 
 FOLDER = Path(__file__).resolve().parent
@@ -145,11 +147,11 @@ def table(rows: Sequence[Sequence[object]]) -> str:
     texts = [[str(cell) for cell in row] for row in rows]
     if len({len(row) for row in texts}) != 1:
         raise ValueError(f"rows of {sorted({len(row) for row in texts})} cells in one table")
-    rule = [
+    rules = [
         "--:" if all(re.match(r"[-+<>=≥≤ ]*\d|-$|$", cell) for cell in column[1:]) else "---"
         for column in zip(*texts, strict=True)
     ]
-    return "\n".join(f"| {' | '.join(row)} |" for row in [texts[0], rule, *texts[1:]])
+    return table_text(texts[0], rules, texts[1:])
 
 
 def verdict(value: float, target: float, *, at_least: bool = True) -> str:

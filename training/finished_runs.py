@@ -19,7 +19,9 @@ from typing import Any
 
 log = logging.getLogger("adnominal")
 
-# Parameters that say where a run went and how it was told, not what it is.
+# Parameters that say where a run went and how it was tracked, not what it is. Kept beside the
+# settings' `identity=False`: runs of older versions have no group, and `axes` regroup newer ones,
+# by the parameters in the store alone, where no settings class is at hand.
 BOOKKEEPING = frozenset(
     (
         "cache",

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 import conf
 from conf import UserError
-from training.markdown_table import markdown
+from conf.markdown import markdown
 from training.models.tokens import chunks
 from training.settings import Training
 from training.tasks import Dataset

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 
@@ -19,6 +19,7 @@ from analysis.rendering.blocks import (
     anchored,
     cells,
 )
+from conf.markdown import table_text
 
 
 def markdown(report: Report) -> str:
@@ -53,7 +54,10 @@ def _block(block: Block, anchor: str) -> str:
             return _escaped(text)
         case Table():
             caption = f"**{_escaped(block.caption)}**\n\n" if block.caption else ""
-            return caption + table_text(*cells(block))
+            names, numeric, rows = cells(block)
+            rules = ["---:" if number else "---" for number in numeric]
+            escaped_rows = [list(map(_cell, row)) for row in rows]
+            return caption + table_text(list(map(_cell, names)), rules, escaped_rows)
         case FigureBlock(caption):
             return f"![{_escaped(caption)}](figures/{anchor}.svg)\n\n*{_escaped(caption)}*"
         case NotRun(caption, command, reason):
@@ -61,13 +65,6 @@ def _block(block: Block, anchor: str) -> str:
             return f"> **Not run:** {_escaped(caption)}.{because}\n>\n>     {command}"
         case Unavailable(caption, reason):
             return f"> **Unavailable:** {_escaped(caption)}. {_escaped(reason)}"
-
-
-def table_text(names: Sequence[str], numeric: Sequence[bool], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown; columns of numbers are aligned to the right."""
-    lines = [[_cell(name) for name in names], ["---:" if number else "---" for number in numeric]]
-    lines += [[_cell(cell) for cell in row] for row in rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _cell(text: str) -> str:

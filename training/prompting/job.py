@@ -14,11 +14,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from conf import UserError
+from conf.markdown import markdown
 from conf.progress import Progress, duration
 from training import launch, predictions
 from training.batching import evaluation_batches
 from training.files import replace_text
-from training.markdown_table import markdown
 from training.models.loading import ModelSource, resolve
 from training.models.pretrained import find
 from training.prompting import items as asking

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
+from conf.markdown import markdown
 from etl.registry import DATASETS
-from training.markdown_table import markdown
 from training.scoring import matrix
 from training.scoring.sources import ScoredModel
 from training.tasks import Examples

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 from analysis.inference.intervals import wilson
+from conf.markdown import markdown
 from etl.lake.tables import table
-from training.markdown_table import markdown
 from training.scoring import matrix
 from training.scoring.matrix import TASK_LABELS, TWO_WAY
 
