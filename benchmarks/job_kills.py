@@ -165,16 +165,14 @@ def killed(
         return {"wall": job.command(place, engine, output).run(), "contents": job.contents(place)}
 
     def kill(number: int) -> Figures:
-        place = copied(prepared, folder / "case")
-        command = job.command(place, engine, output)
+        place = folder / "case"
         seed = f"{settings.seed}/{name}/{engine}/{number}"
         moment = moment_in(0, wall, (number, settings.kills), seed)
-        processes = command.killed_at(moment)
-        runs = command.until_it_ends_well()
+        command = job.command(place, engine, output)
+        figures = command.killed_and_run_again(moment, prepare=partial(copied, prepared, place))
         contents = job.contents(place)
         differing = sorted(key for key in expected if contents.get(key) != expected[key])
-        figures = {"job": name, "engine": engine, "moment": moment, "of": wall}
-        return figures | {"processes": processes, "runs": runs, "differing": differing}
+        return figures | {"job": name, "engine": engine, "of": wall, "differing": differing}
 
     wall, expected = stored(folder / "peace.json", in_peace).values()
     kills = []

@@ -180,29 +180,23 @@ def one_kill(
 ) -> Figures:
     """Kill one run and repeat the command.
 
-    moment     seconds after the start at which it was killed
+    Beside the figures of `Command.killed_and_run_again`:
+
     commits    commits to tables that it had made by then
-    killed     "tree" or "driver", and how many processes that were
-    runs       runs of the command until it ended well, the killed one not counted
+    killed     "tree" or "driver"
     differing  tables whose content is not that of the uninterrupted run
     left       files left in the staging folder
     """
     lake, driver_alone = place / "lake", bool(number % 2)
     words = dict(word.split("=", 1) for word in arguments)
     case = f"{words['engine']}/{words['partitions']}"
-    moment = moment_of(peace, number, case, settings)
-    command = command_in(emptied(place), arguments)
-    while not (processes := command.killed_at(moment, driver_alone=driver_alone)):
-        # This run was faster than the one in peace.
-        moment *= 0.8
-        emptied(place)
-    commits = commits_in(lake)
-    figures = {
-        "moment": moment,
-        "commits": commits,
+    figures = command_in(place, arguments).killed_and_run_again(
+        moment_of(peace, number, case, settings),
+        driver_alone=driver_alone,
+        prepare=partial(emptied, place),
+        inspect=lambda: {"commits": commits_in(lake)},
+    ) | {
         "killed": "driver" if driver_alone else "tree",
-        "processes": processes,
-        "runs": command.until_it_ends_well(),
         "differing": differing(digests(lake), peace["digests"]),
         "left": sum(path.is_file() for path in (lake / "_staging").rglob("*")),
     }

@@ -6,6 +6,7 @@ import json
 import os
 import random
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -44,7 +45,10 @@ class Command:
         words = [sys.executable, *self.words]
         if self.processes > 1:
             launcher = Path(sys.executable).with_name("deepspeed")
-            words = [str(launcher), "--num_gpus", str(self.processes), *self.words]
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", 0))
+                port = f"--master_port={probe.getsockname()[1]}"
+            words = [str(launcher), f"--num_gpus={self.processes}", port, *self.words]
             environment["DS_ACCELERATOR"] = "cpu"
         with self.output.open("ab") as file:
             return subprocess.Popen(
@@ -72,18 +76,49 @@ class Command:
             raise self.error("the uninterrupted run failed")
         return time.monotonic() - began
 
-    def killed_at(self, moment: float, *, driver_alone: bool = False) -> int:
-        """Run it and kill it after `moment` seconds; how many processes died, 0 if it had ended."""
+    def killed_when(self, ready: Callable[[], bool], *, driver_alone: bool = False) -> int:
+        """Run it and kill it when `ready` is true; how many processes died, 0 if it had ended."""
         process = self.start()
-        try:
-            process.wait(moment)
-        except subprocess.TimeoutExpired:
-            if not driver_alone:
+        while process.poll() is None:
+            if not ready():
+                time.sleep(0.01)
+            elif not driver_alone:
                 return kill_tree(process)
-            process.kill()
-            process.wait()
-            return 1
+            else:
+                process.kill()
+                process.wait()
+                return 1
         return 0
+
+    def killed_at(self, moment: float, *, driver_alone: bool = False) -> int:
+        """Run it and kill it after `moment` seconds; as `killed_when`."""
+        end = time.monotonic() + moment
+        return self.killed_when(lambda: time.monotonic() >= end, driver_alone=driver_alone)
+
+    def killed_and_run_again(
+        self,
+        moment: float,
+        *,
+        driver_alone: bool = False,
+        prepare: Callable[[], object] = lambda: None,
+        inspect: Callable[[], Figures] = dict,
+    ) -> Figures:
+        """Kill it `moment` seconds after its start, then run it until it ends well.
+
+        `prepare` is called before the run to be killed; again, with an earlier moment, where that
+        run has ended by then. `inspect` adds figures of what the killed run has left.
+
+        moment     seconds after the start at which it was killed
+        processes  how many processes died
+        runs       runs of the command until it ended well, the killed one not counted
+        """
+        processes = 0
+        while not processes:
+            prepare()
+            processes = self.killed_at(moment, driver_alone=driver_alone)
+            moment *= 1 if processes else 0.8
+        figures = {"moment": moment, "processes": processes, **inspect()}
+        return figures | {"runs": self.until_it_ends_well()}
 
     def until_it_ends_well(self) -> int:
         """Run it again and again until it ends well; how many runs that took.

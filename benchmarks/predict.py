@@ -15,13 +15,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import socket
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -31,6 +29,7 @@ import pyarrow as pa
 
 from benchmarks import harness
 from benchmarks.harness import Bound, Case, Exact
+from benchmarks.killing import Command
 from benchmarks.processes import caller, job, kill_tree, timed
 from benchmarks.results import Figures
 from benchmarks.train import MODEL, device_name, pairs
@@ -267,31 +266,16 @@ class Classified:
 
     def __init__(self, folder: Path, name: str, model: str, rows: int) -> None:
         self._folder, self._name = folder, name
-        self._output = folder / f"{name}.txt"
         # Each has a lake of its own: in one they would find each other's predictions.
         self._lake = os.fspath(folder / f"lake-{name}")
         fill(self._lake, rows)
-        self._command = command(self._lake, model, folder / name, max(1, rows // 16))
+        words = command(self._lake, model, folder / name, max(1, rows // 16))[1:]
+        self.command = Command(words, folder / f"{name}.txt")
 
-    def run(self, processes: int = 1, *, kill: bool = False) -> None:
-        """Run the job, by so many processes; with `kill` until its third commit."""
-        words = self._command
-        if processes > 1:
-            with socket.socket() as probe:
-                probe.bind(("127.0.0.1", 0))
-                port = probe.getsockname()[1]
-            launcher = os.fspath(Path(sys.executable).with_name("deepspeed"))
-            numbers = [f"--num_gpus={processes}", f"--master_port={port}"]
-            words = [sys.executable, launcher, *numbers, *words[1:]]
-        with self._output.open("ab") as out:
-            process = subprocess.Popen(words, stdout=out, stderr=out)
+    def kill(self) -> None:
+        """Run the job until its third commit."""
         log = Path(self._lake) / "predictions" / "_delta_log"
-        while kill and process.poll() is None and len(list(log.glob("*.json"))) < 3:
-            time.sleep(0.01)
-        if kill:
-            kill_tree(process)
-        elif process.wait():
-            raise JobFailed(f"{self._name} failed: {self._output.read_text()[-2000:]}")
+        self.command.killed_when(lambda: len(list(log.glob("*.json"))) >= 3)
 
     def rows(self) -> list[dict[str, Any]]:
         """The predictions of the run, in the order of their items."""
@@ -309,11 +293,11 @@ def same(settings: Settings) -> Figures:
         folder = Path(name)
         model = untrained(folder / "model")
         one, two, killed = (Classified(folder, n, model, count) for n in ("one", "two", "killed"))
-        one.run()
-        two.run(2)
-        killed.run(kill=True)
+        one.command.run()
+        replace(two.command, processes=2).run()
+        killed.kill()
         left = len(killed.rows())
-        killed.run()
+        killed.command.run()
         rows = one.rows()
         return {
             "rows": len(rows),
