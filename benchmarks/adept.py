@@ -1,9 +1,10 @@
-"""ADEPT: the release against the rules, a real build, the judged sample, and growth.
+"""ADEPT: the release against the rules, a real build, and the judged sample.
 
 published  the release: counts, baselines, label shares, surface forms by the insertion rule
 real       builds from the Wikipedia sample and UD EWT (`lake=`, which is made if it is empty)
 judged     the kept sheet of judged items; `sheet=SEED` prints a fresh one instead
-scale      builds of generated pairs at growing `sizes`
+
+Builds of generated pairs at growing sizes are measured by the cases `engines` and `scale`.
 """
 
 from __future__ import annotations
@@ -11,14 +12,13 @@ from __future__ import annotations
 import os
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks import harness, judging
 from benchmarks.harness import DATA, Bound, Case, Exact
-from benchmarks.processes import caller, job, measured, timed
+from benchmarks.processes import job, measured
 from benchmarks.results import Figures
 from conf import ROOT, setting
 from etl import draws
@@ -40,8 +40,6 @@ class Settings(harness.Settings):
         str(Path(tempfile.gettempdir()) / "lake_adept_benchmark"),
         help="lake of the part real and of the sheet",
     )
-    sizes: list[int] = setting([1_000_000, 10_000_000, 50_000_000], help="pairs of the part scale")
-    engine: str = setting("auto", help="engine of the part scale")
     sheet: int | None = setting(None, help="print a fresh sheet for judging, drawn by this seed")
 
 
@@ -198,70 +196,16 @@ def judged(settings: Settings) -> Figures:
     return strata
 
 
-# ------------------------------------------------------------------------------------------- scale
-
-
-def build_measured(lake: str, engine_name: str) -> Figures:
-    """Build from a generated lake in this process: seconds, CPU seconds, rows."""
-    from etl import engine
-    from etl.adept.job import build
-    from etl.adept.settings import Settings as BuildSettings
-
-    with timed(subject=True, tree=True) as timing:
-        build(BuildSettings(lake=lake, engine=engine_name))
-    name = engine.running().name
-    engine.stop()
-    rows = {
-        name: arrow.read(lake, f"adept_{name}", columns=["noun"]).num_rows
-        for name in ("items", "entries")
-    }
-    return {"seconds": timing.wall, "cpu": timing.cpu, "engine": name, **rows}
-
-
-def scale(settings: Settings) -> Figures:
-    """Builds of generated pairs, each in a process of its own with the same memory."""
-    figures: Figures = {}
-    for size in settings.sizes:
-        with tempfile.TemporaryDirectory(prefix="adept-scale-") as folder:
-            measured(caller("benchmarks.adept_generator:generate", size, folder)).checked()
-            build = caller("benchmarks.adept:build_measured", folder, settings.engine)
-            usage = measured(build).checked()
-        figures[str(size)] = {
-            **usage.result,
-            "peak_mib": usage.memory * 1e6 / 2**20,
-            "load": os.getloadavg()[0],
-        }
-    return figures
-
-
-# -------------------------------------------------------------------------------------------- page
-
-
-def growth(scaled: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The sizes in their order, each with how many times the seconds of the size before it took."""
-    rows: list[dict[str, Any]] = []
-    for size, figures in sorted((int(size), figures) for size, figures in scaled.items()):
-        row: dict[str, Any] = {"size": size, **figures, "limit": None}
-        if rows:
-            row["limit"] = 1.1 * size / rows[-1]["size"]
-            row |= {f"{name}_times": row[name] / rows[-1][name] for name in ("seconds", "cpu")}
-        rows.append(row)
-    return rows
-
-
 def context(figures: Figures) -> dict[str, Any]:
     """What the template needs beside the figures."""
     edges = figures.get("real", {}).get("edges", {})
-    return {
-        "related_edges": sum(edges.get(relation, 0) for relation in RELATIONS),
-        "growth": growth(figures.get("scale", {})),
-    }
+    return {"related_edges": sum(edges.get(relation, 0) for relation in RELATIONS)}
 
 
 CASE = Case(
     "adept",
     judging.measurements(
-        harness.parts(published=published, real=real, judged=judged, scale=scale),
+        harness.parts(published=published, real=real, judged=judged),
         lambda settings: sample(settings.lake, settings.sheet),
         ("grammar", "remark"),
     ),
@@ -273,5 +217,5 @@ CASE = Case(
     },
     exact={"rows of the release": Exact("published.rows", 14_503)},
     context=context,
-    variables={"ADEPT_LAKE": "lake", "ADEPT_PAIRS": "sizes", "ENGINE": "engine"},
+    variables={"ADEPT_LAKE": "lake"},
 )

@@ -3,7 +3,7 @@
 published  the release, its rows labelled by the rules, its curves fitted
 audit      the best rule with one feature on the default build, for several seeds
 draws      rows a second and core without an engine, and that none repeats
-spark      the whole job: the default build, its bytes on other partitionings, a build of `rows`
+spark      the whole job: the default build, its bytes on other partitionings
 judged     the kept sheet of judged rows; `sheet=SEED` prints a fresh one instead
 """
 
@@ -49,7 +49,6 @@ BY_DESIGN = {
 class Settings(harness.Settings):
     """Settings of the case asp."""
 
-    rows: int = setting(10_000_000, help="rows of the large build of the part spark")
     sheet: int | None = setting(None, help="print a fresh sheet for judging, drawn by this seed")
 
 
@@ -174,21 +173,15 @@ def draws(settings: Settings) -> Figures:
 
 
 def spark(settings: Settings) -> Figures:
-    """The whole job: the default build, its bytes on other partitionings, and a large build."""
+    """The whole job: the default build, and its bytes on other partitionings."""
     from etl import engine
     from etl.asp.job import Recipe, build, degree_rows, entailment_rows
 
     session = engine.start("benchmark").spark
-    # All variants, since the lexicon has some 700,000 rows of a test in each.
-    variants = ["base", "sentences", "numbers", "both"]
-    each = settings.rows // len(TESTS) // len(variants) // 40 * 40
-    large = {"entailment": 0, "degree": each, "variants": variants, "splits": False}
     with tempfile.TemporaryDirectory(prefix="asp-") as folder:
         build(BuildSettings(edition="warm", entailment=100, degree=80, lake=folder))
         with timed() as default:
             build(BuildSettings(edition="default", lake=folder))
-        with timed() as large_build:
-            build(BuildSettings(edition="large", lake=folder, **large))  # type: ignore[arg-type]
         digests = {}
         for parts in (1, 2, 7):
             # 24,000 rows in that many tasks a table.
@@ -201,8 +194,6 @@ def spark(settings: Settings) -> Figures:
     return {
         "default_seconds": default.wall,
         "digests": digests,
-        "large_rows": each * len(TESTS) * len(variants),
-        "large_seconds": large_build.wall,
         "load": os.getloadavg()[0],
     }
 
@@ -270,5 +261,4 @@ CASE = Case(
         "drawn rows that repeat": Exact("draws.rows - draws.different", 0),
     },
     context=context,
-    variables={"ASP_SPARK_ROWS": "rows"},
 )

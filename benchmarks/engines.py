@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -271,7 +272,8 @@ def attempted(case: Callable[[Run], Figures], run: Run) -> Figures:
 
 
 def context(figures: Figures) -> dict[str, Any]:
-    """What the template needs beside the figures: rows of the table, Sail's times over Spark's."""
+    """What the template needs beside the figures: rows of the table, Sail's times over Spark's, and
+    for each size how many times the size before it is and the CPU time of that on Sail."""
     rows = []
     for name in CASES:
         for key in figures:
@@ -279,17 +281,23 @@ def context(figures: Figures) -> dict[str, Any]:
             if parts[0] == name:
                 size = f" {parts[1]} M" if len(parts) == 3 else ""
                 rows.append((f"{name}{size}", parts[-1], figures[key]))
-    ratios = {}
+    ratios, growth = {}, {}
     for name in BY_SIZE:
         sizes = sorted({int(key.split("-")[1]) for key in figures if key.split("-")[0] == name})
         walls = {
             size: [figures.get(f"{name}-{size}-{engine}", {}).get("wall") for engine in ENGINES]
             for size in sizes
         }
+        runs = {size: figures.get(f"{name}-{size}-sail", {}) for size in sizes}
+        measured_sizes = [size for size in sizes if "cpu" in runs[size]]
+        growth[name] = [
+            (larger / size, runs[larger]["cpu"] / runs[size]["cpu"])
+            for size, larger in pairwise(measured_sizes)
+        ]
         both = {size: pair[0] / pair[1] for size, pair in walls.items() if None not in pair}
         if both:
             ratios[name] = both
-    return {"rows": rows, "ratios": ratios}
+    return {"rows": rows, "ratios": ratios, "growth": growth}
 
 
 def _wikipedia(name: str, value: str, least: float) -> dict[str, Bound]:

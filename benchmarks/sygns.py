@@ -1,18 +1,18 @@
 """SyGNS: generation, provers, clause matching, equivalence of the forms, splits.
 
 generation   sentences with all meanings in two processes, by depth and for all depths evenly
-spark        the whole job at growing `sizes`; `million` the same at a million sentences
 provers      one-way problems a second and core, and whether formulas are equivalent to themselves
 matching     exact matching of DRS clauses against hill climbing
 equivalence  FOL, DRS and VF of the same sentences, by translation and prover
 splits       training and test sizes of systematicity
+
+Builds of growing size are measured by the case `engines`.
 """
 
 from __future__ import annotations
 
 import os
 import random
-import tempfile
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -37,7 +37,6 @@ from etl.sygns import drs, fol
 from etl.sygns.drs import Clause
 from etl.sygns.generate import Sampler, sample
 from etl.sygns.grammar import grammar
-from etl.sygns.settings import Settings as BuildSettings
 from etl.sygns.splits import assign
 
 DEPTHS = range(5)
@@ -50,7 +49,6 @@ class Settings(harness.Settings):
     """Settings of the case sygns."""
 
     sentences: int = setting(50_000, help="sentences of the parts generation and splits")
-    sizes: list[int] = setting([50_000, 250_000], help="sentences of the part spark")
     problems: int = setting(600, help="problems a depth of the part provers")
     formulas: int = setting(200, help="formulas a depth that are compared with themselves")
     pairs: int = setting(10_000, help="pairs of the part matching")
@@ -89,34 +87,6 @@ def generation(settings: Settings) -> Figures:
         "seconds": timing.wall,
         "cpu_seconds": timing.cpu,
     }
-
-
-def spark(settings: Settings) -> Figures:
-    """The whole job, depths 0 to 4 evenly, at growing sizes in one session.
-
-    The first, smaller build warms the session up and is not reported. CPU seconds are those of the
-    engine and its workers, which other work on the machine does not lengthen.
-    """
-    from etl import engine
-    from etl.sygns.job import build
-
-    runs = []
-    with tempfile.TemporaryDirectory(prefix="sygns-") as folder:
-        for size in (5_000, *settings.sizes):
-            each = size // len(DEPTHS)
-            counts = {"sentences": each, "per_depth": each, "embedded": 0}
-            with timed(tree=True) as timing:
-                build(BuildSettings(edition=f"of-{size}", lake=folder, **counts))  # type: ignore[arg-type]
-            runs.append({"sentences": size, "seconds": timing.wall, "cpu_seconds": timing.cpu})
-        engine.stop()
-    return {"runs": runs[1:]}
-
-
-def million(settings: Settings) -> Figures:
-    """The whole job at a million sentences."""
-    from conf import replaced
-
-    return spark(replaced(settings, {"sizes": [1_000_000]}))
 
 
 def scrambled(formula: fol.Formula, rng: random.Random) -> fol.Formula:
@@ -295,18 +265,10 @@ def dated(part: Callable[[Settings], Figures]) -> Callable[[Settings], Figures]:
     return measure
 
 
-def context(figures: Figures) -> dict[str, Any]:
-    """What the template needs beside the figures: the runs of spark and million together."""
-    runs = [run for part in ("spark", "million") for run in figures.get(part, {}).get("runs", ())]
-    return {"runs": runs if "spark" in figures else []}
-
-
 CASE = Case(
     "sygns",
     harness.parts(
         generation=dated(generation),
-        spark=dated(spark),
-        million=dated(million),
         provers=dated(proofs),
         matching=dated(matched),
         equivalence=dated(equivalence),
@@ -336,5 +298,4 @@ CASE = Case(
             "equivalence.proofs - equivalence.outcomes.theorem", 0
         ),
     },
-    context=context,
 )

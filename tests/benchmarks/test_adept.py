@@ -35,19 +35,11 @@ def test_judged_shares(tmp_path, monkeypatch):
     assert strata["all"][2] == pytest.approx(30.06, abs=0.01)
 
 
-def test_page_states_ratios_and_verdicts():
-    one = {"engine": "sail", "peak_mib": 900.0, "load": 0.5,
-           "entries": 10, "items": 20}  # fmt: skip
+def test_page_states_shares_and_verdicts():
     text = page(
         adept.CASE,
         {
             "judged": {"all": [95, 100, 88.8, 97.8]},
-            "scale": {
-                "1000000": {"seconds": 10.0, "cpu": 15.0, **one},
-                "10000000": {"seconds": 120.0, "cpu": 150.0, **one},
-            },
         },
     )
     assert "95 of 100 items well formed, 88.8 to 97.8 % (Wilson, 95 %); met: at least 90 %" in text
-    assert "| 10,000,000 | 120 | 12.0 of 11.0 | 150 | 10.0 of 11.0 |" in text
-    assert "stretch: missed and met)" in text

@@ -14,7 +14,10 @@ def test_the_page_has_a_row_a_figure_and_says_what_was_missed():
         "treebank-sail": RUN,
         "counting-sail": RUN | {"kernel": 0.5, "polars": RUN | {"wall": 1.0}},
         "many-spark": RUN | {"gigabytes": 6.0, "start": 20.0, "kernel_a_gb": 1.0, "cpu_a_gb": 1.4},
+        "adept-1-sail": RUN | {"cpu": 0.2, "rows": 1234},
         "adept-10-sail": RUN | {"rows": 12345},
+        "sygns-1-sail": RUN | {"rows": 1000},
+        "sygns-5-sail": RUN | {"cpu": 20.0, "rows": 5000},
         "adept-10-spark": RUN | {"rows": 12345, "wall": 8.0},
         "plane-50-sail": {"failed": "no memory left"},
     }
@@ -26,6 +29,9 @@ def test_the_page_has_a_row_a_figure_and_says_what_was_missed():
     assert "2.0 s beside 1.0 of the polars script (missed: at most as long)" in text
     assert "6.0 GB, spark: 1.40 CPU s a GB, 1.40 times the kernel's 1.00 (met: at most 1.5)" in text
     assert "adept: Sail's seconds over Spark's 0.25 (10 M)" in text
+    assert "adept, growth on Sail: 10 times the size take 15.0 times the CPU time (missed:" in text
+    assert "5 times the size take 6.7 times the CPU time (missed: at most 5.5)" in text
+    assert "plane, growth" not in text
 
 
 def test_mistakes_are_told():
