@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,6 +14,7 @@ import pytest
 from conf import ROOT
 from etl.lake import arrow
 from etl.lake.tables import table
+from tests import fork_server
 from tests.training.conftest import make_encoder
 
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -100,7 +100,7 @@ def test_a_dataset_goes_from_its_build_to_the_report(
         program, *arguments = filled.split()
         assert program == "python"
         process = subprocess.run(
-            [sys.executable, *arguments],
+            [fork_server.python("libraries"), *arguments],
             cwd=repository,
             env=environment,
             capture_output=True,

@@ -33,6 +33,7 @@ class Settings:
     scenarios: list[str] = setting([], help="commands to disturb; all if none is named")
     faults: list[str] = setting(list(FAULTS), help="what happens at an operation")
     sample: int = setting(0, help="cases of each scenario, drawn; 0 for all")
+    first: bool = setting(False, help="stop at the first case that goes wrong")
     seed: int = setting(1, help="seed of the rows and of the draw")
     replay: str | None = setting(None, help="one case", example="replay=append:kill:17")
     plant: str | None = setting(None, help="a bug to put into the code first")
@@ -76,6 +77,8 @@ def disturb(settings: Settings) -> None:
                     file.write(json.dumps(asdict(outcome)) + "\n")
             for problem in outcome.problems:
                 print(f"seed={settings.seed} replay='{case}' ({outcome.operation}): {problem}")
+            if outcome.problems and settings.first:
+                break
         if settings.folder and not settings.replay:
             summary = {"operations": len(disturber.undisturbed["operations"]), "cases": len(cases)}
             disturber.folder.with_suffix(".json").write_text(json.dumps(summary))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import nbformat
 import pytest
@@ -10,6 +11,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
 from conf import ROOT
+from tests import fork_server
 from tests.notebooks import lake
 
 FOLDER = ROOT / "notebooks"
@@ -20,6 +22,8 @@ CLEAR = "%reset -f -s"
 
 def executed(parts, root, monkeypatch):
     """The code cells of several notebooks, run in turn by one kernel: it takes seconds to start."""
+    # The kernel is forked from a process that has the libraries.
+    monkeypatch.setattr(sys, "executable", fork_server.python())
     monkeypatch.setenv("LAKE", root)
     monkeypatch.setenv("PYTHONPATH", os.fspath(ROOT))
     notebook = nbformat.v4.new_notebook()

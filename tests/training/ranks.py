@@ -1,26 +1,24 @@
-"""Processes of a run that can be killed: forked from one that has imported everything already."""
+"""Processes of a run that can be killed, forked from one that has imported everything already."""
 
 from __future__ import annotations
 
-import importlib
-import multiprocessing
 import os
 import socket
-import sys
+import subprocess
 import time
 from collections.abc import Callable, Sequence
-from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
 
+from conf import ROOT
+from tests import fork_server
 from tests.training.conftest import losses_of
 
 PATIENCE = 240.0
-_SERVER = multiprocessing.get_context("forkserver")
-_SERVER.set_forkserver_preload(["tests.training.ranks", "tests.training.rank_imports"])
+_PLACE = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
 
 def free_port() -> int:
@@ -35,30 +33,25 @@ def group(size: int) -> list[dict[str, str]]:
     return [{**one, "RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(size)]
 
 
-def _rank(script: str, arguments: Sequence[str], place: dict[str, str], output: str) -> None:
-    for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"):
-        os.environ.pop(name, None)
-    os.environ.update(place, OMP_NUM_THREADS="1")
-    os.dup2(os.open(output, os.O_WRONLY | os.O_CREAT), 1)
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-    sys.exit(importlib.import_module(f"training.{script}").main(list(arguments)))
-
-
 def start(
     arguments: Sequence[str], size: int, script: str = "finetune", output: Path | None = None
-) -> list[ForkServerProcess]:
+) -> list[subprocess.Popen[bytes]]:
     """Begin a run of a script of training/ by `size` processes; one is no group.
 
     What they print goes to the files 0, 1, … of the folder `output`.
     """
-    places: list[dict[str, str]] = group(size) if size > 1 else [{}]
+    command = [fork_server.python(), os.fspath(ROOT / "training" / f"{script}.py"), *arguments]
+    environment = {name: value for name, value in os.environ.items() if name not in _PLACE}
     processes = []
-    for rank, place in enumerate(places):
-        file = os.devnull if output is None else os.fspath(output / str(rank))
-        process = _SERVER.Process(target=_rank, args=(script, arguments, place, file))
+    for rank, place in enumerate(group(size) if size > 1 else [{}]):
+        with Path(os.devnull if output is None else output / str(rank)).open("wb") as file:
+            process = subprocess.Popen(
+                command,
+                env={**environment, **place, "OMP_NUM_THREADS": "1"},
+                stdout=file,
+                stderr=subprocess.DEVNULL,
+            )
         processes.append(process)
-    for process in processes:
-        process.start()
     return processes
 
 
@@ -68,8 +61,8 @@ def finish(
     """Do a run to its end."""
     processes = start(arguments, size, script, output)
     for process in processes:
-        process.join(PATIENCE)
-    codes = [process.exitcode for process in processes]
+        process.wait(PATIENCE)
+    codes = [process.returncode for process in processes]
     if any(codes):
         raise AssertionError(f"exit codes {codes} of {' '.join(arguments)}")
 
@@ -82,7 +75,7 @@ def kill(
     deadline = time.monotonic() + PATIENCE
     try:
         while not ready():
-            if any(process.exitcode is not None for process in processes):
+            if any(process.poll() is not None for process in processes):
                 raise AssertionError(f"ended before it could be killed: {' '.join(arguments)}")
             if time.monotonic() > deadline:
                 raise AssertionError(f"nothing to see after minutes: {' '.join(arguments)}")
@@ -90,7 +83,8 @@ def kill(
     finally:
         for process in processes:
             process.kill()
-            process.join()
+            process.wait()
+        fork_server.settle()
 
 
 def reached(out: Path, updates: int, setting: str = "") -> bool:

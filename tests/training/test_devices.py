@@ -4,11 +4,13 @@ import json
 import logging
 import os
 import shutil
+import sys
 
 import pytest
 
 import conf
 from conf import JobFailed, UserError
+from tests import fork_server
 from training import devices
 from training.job import finetune
 from training.settings import Settings
@@ -80,7 +82,10 @@ sys.exit({"b": 1, "d": 3}.get(folder.name, 0))
 """
 
 
-def test_a_grid_on_two_devices(adept_lake, tiny_encoder, tmp_path, empty_store, caplog):
+def test_a_grid_on_two_devices(
+    adept_lake, tiny_encoder, tmp_path, empty_store, caplog, monkeypatch
+):
+    monkeypatch.setattr(sys, "executable", fork_server.python())
     shutil.copy(empty_store, tmp_path)
     out = tmp_path / "out"
     grid_settings = settings(

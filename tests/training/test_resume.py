@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import conf
+from tests import fork_server
 from tests.training import ranks
 from tests.training.conftest import losses, losses_of, without_dropout
 from training.checkpoints import Checkpoints
@@ -60,6 +61,7 @@ def killed(command: list[str], ready: Callable[[], bool]) -> None:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+        fork_server.settle()
 
 
 def figures_of(out: Path) -> dict[str, float]:
@@ -116,7 +118,7 @@ def test_two_processes_then_one_then_two(adept_lake, tiny_encoder, tmp_path):
     words = arguments(adept_lake, model, out, *more, "grid.deepspeed=[zero1,zero3]")
     launcher = os.fspath(Path(sys.executable).with_name("deepspeed"))
     port = f"--master_port={ranks.free_port()}"
-    command = [sys.executable, launcher, "--num_gpus=2", port, SCRIPT, *words]
+    command = [fork_server.python(), launcher, "--num_gpus=2", port, SCRIPT, *words]
     killed(command, lambda: ranks.reached(out, 4, "deepspeed: zero3"))
     ranks.kill(words, 1, lambda: ranks.reached(out, 7, "deepspeed: zero3"))
     ranks.finish(words, 2)
@@ -132,7 +134,7 @@ def test_two_processes_then_one_then_two(adept_lake, tiny_encoder, tmp_path):
 
 def test_a_run_that_was_stopped_goes_on(adept_lake, tiny_encoder, tmp_path, monkeypatch):
     # `benchmarks/resume.py` goes through every stage, number of processes and way of sampling.
-    more = ["epochs=2", "batch_size=40", "checkpoint_every=3", "log_every=1", "micro_batch_size=7"]
+    more = ["epochs=2", "batch_size=40", "checkpoint_every=3", "log_every=1", "micro_batch_size=14"]
     more += ["lora.rank=4", "deepspeed=zero3", "precision=bf16", "bucket=none"]
     uninterrupted, cut = tmp_path / "whole", tmp_path / "cut"
     finetune(conf.load(Settings, arguments(adept_lake, tiny_encoder, uninterrupted, *more)))

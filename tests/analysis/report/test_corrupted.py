@@ -186,17 +186,25 @@ class Lake:
 
     def __init__(self, root: str, runs: Runs, folder: Path) -> None:
         self.root, self.runs, self.folder = Path(root), runs, folder
-        self.intact: dict[str, dict[Cell, str]] = {}
+        self._intact: dict[str, list[Section]] = {}
 
-    def page(self, name: str, root: Path) -> dict[Cell, str]:
-        """The cells of a page, of the lake at `root`."""
-        return numbers(_PAGES[name].sections(open_lake(str(root)), self.runs))
+    def intact(self, name: str, table: str | None = None) -> dict[Cell, str]:
+        """The cells of a page where nothing is corrupted; of those exhibits that read `table`."""
+        page = _PAGES[name]
+        if name not in self._intact:
+            self._intact[name] = page.sections(open_lake(str(self.root)), self.runs)
+        sections = zip(page.exhibits, self._intact[name], strict=True)
+        return numbers(section for entry, section in sections if table in (None, *entry.tables))
 
-    def unchanged(self, name: str) -> dict[Cell, str]:
-        """The cells of a page where nothing is corrupted."""
-        if name not in self.intact:
-            self.intact[name] = self.page(name, self.root)
-        return self.intact[name]
+    def differing(self, name: str, table: str, root: Path) -> set[Cell]:
+        """The cells of a page that change where `table` is corrupted, in the lake at `root`.
+
+        Exhibits that do not declare the table do not read it (`test_declarations`).
+        """
+        exhibits = tuple(entry for entry in _PAGES[name].exhibits if table in entry.tables)
+        page = replace(_PAGES[name], exhibits=exhibits)
+        later = numbers(page.sections(open_lake(str(root)), self.runs))
+        return {key for key, text in self.intact(name, table).items() if later.get(key) != text}
 
     def corrupted(self, name: str, change: Callable[[list[Row]], list[Row]], root: Path) -> Path:
         root.mkdir()
@@ -266,21 +274,17 @@ SMALL: list[tuple[str, Callable[[list[Row]], list[Row]], tuple[str, ...], tuple[
 ]
 
 
-def changed(earlier: Mapping[Cell, str], later: Mapping[Cell, str]) -> set[Cell]:
-    return {key for key, text in earlier.items() if later.get(key) != text}
-
-
 @pytest.mark.parametrize("page", list(PAPERS))
 def test_every_cell_of_a_paper_reads_the_lake(page: str, papers: Lake) -> None:
-    cells = papers.unchanged(page)
     cases: list[Case] = [*PAPERS[page]]
     cases += [("predictions", all_right, ()), ("predictions", all_wrong, ())]
     touched: set[Cell] = set()
     for name, change, sections in cases:
-        differing = changed(cells, papers.page(page, _once(papers, name, change)))
+        differing = papers.differing(page, name, _once(papers, name, change))
         assert set(sections) <= {section for section, *_ in differing}, name
         touched |= differing
-    constant = {key: text for key, text in cells.items() if ours(text) and key not in touched}
+    cells = papers.intact(page).items()
+    constant = {key: text for key, text in cells if ours(text) and key not in touched}
     assert not constant, f"no table of the lake decides these cells: {constant}"
 
 
@@ -298,14 +302,10 @@ def test_every_section_changes_with_its_table(
     crossed: Lake,
 ) -> None:
     root = _once(crossed, name, change)
-    differing = {
-        cell
-        for page in pages
-        for cell in changed(crossed.unchanged(page), crossed.page(page, root))
-    }
+    differing = {cell for page in pages for cell in crossed.differing(page, name, root)}
     assert set(sections) <= {section for section, *_ in differing}
     if name == "plane_items":
         # A tenth of the labels turned is no 1 that rounding gives back.
-        own_cells = crossed.unchanged("plane").items()
+        own_cells = crossed.intact("plane").items()
         printed = {key for key, text in own_cells if key[0] == "plane-table-1" and ours(text)}
         assert len(printed) == 9 and printed <= differing

@@ -1,0 +1,41 @@
+"""Stands for a process that a fork server runs: passes on arguments, streams, signals, exit code.
+
+`tests/fork_server.py` writes a copy of it for each server. It imports little: it starts in
+milliseconds.
+"""
+
+import json
+import os
+import signal
+import socket
+import struct
+import sys
+
+NO_SERVER = 70
+
+
+def main(address: str) -> int:
+    """The exit code of the process; a signal that ended it ends this one too."""
+    request = {
+        "program": sys.argv[0],
+        "arguments": sys.argv[1:],
+        "folder": os.getcwd(),
+        "environment": dict(os.environ),
+        "parent": os.getppid(),
+    }
+    text = json.dumps(request).encode()
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(address)
+        socket.send_fds(connection, [struct.pack("!I", len(text))], [0, 1, 2])
+        connection.sendall(text)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda number, _: connection.sendall(bytes([number])))
+        status = connection.recv(4, socket.MSG_WAITALL)
+    if len(status) < 4:
+        print(f"no answer from the fork server at {address}", file=sys.stderr)
+        return NO_SERVER
+    (code,) = struct.unpack("!i", status)
+    if code < 0:
+        signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+    return int(code)
