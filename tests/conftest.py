@@ -33,9 +33,13 @@ SHARED = Path(os.environ.get("ADNOMINAL_DATA", Path(__file__).parents[2] / "shar
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with a slow test first: no process is left alone with them at the end."""
+    """Files with a slow test first: no process is left alone with them at the end.
+
+    Then those of `training`: the last ones, which any process takes, need fewer libraries.
+    """
     slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: item.path not in slow)
+    training = Path(__file__).parent / "training"
+    items.sort(key=lambda item: (item.path not in slow, training not in item.path.parents))
 
 
 @pytest.hookimpl(trylast=True)

@@ -21,6 +21,7 @@ from etl.lake.__main__ import main
 from etl.lake.tables import TABLES
 from tests.etl.amod.corpus import contents
 
+pytestmark = pytest.mark.slow
 DEMO = ROOT / "conf" / "demo"
 LAKE = "s3://bucket/some/lake"
 

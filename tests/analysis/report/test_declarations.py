@@ -55,12 +55,13 @@ def observed(report_inputs, tmp_path_factory) -> dict[tuple[str, str], tuple[Nam
     small = SmallLake(tmp_path_factory.mktemp("declared"))
     names_read: dict[tuple[str, str], tuple[Names, Names]] = defaultdict(lambda: (set(), set()))
     for root, runs in ((report_inputs[0], find_runs(report_inputs[1])), (small.root, small.all)):
+        lake = open_lake(root)
         for name in PAGES:
             page = page_of(name)
             for entry in page.exhibits:
                 # A context of its own: what another exhibit has read is read again.
                 with recorded() as (tables, printed):
-                    entry.section(page.name, page.context(open_lake(root), runs))
+                    entry.section(page.name, page.context(lake, runs))
                 names_read[name, entry.title][0].update(tables)
                 names_read[name, entry.title][1].update(printed)
     return names_read

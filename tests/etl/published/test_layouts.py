@@ -30,6 +30,8 @@ from tests.etl.published.test_sygns import write as write_sygns
 
 pytest.importorskip("scipy")
 
+# Of each test and dimension; the release has 50.
+GROUPS = 10
 UNITS = {"length": " cm", "mass": " kg", "temperature": "°C", "price": "$"}
 WORDS = {
     "length": ("tall", "short", "taller", "shorter", "tallest", "shortest", "hedge", "fence"),
@@ -91,7 +93,7 @@ def asp_tree(source, root):
         (tuning / "test" / "ei" / f"{test}.csv").write_text(text, encoding="utf-8")
         for dimension in DIMENSIONS:
             for folder, low, high in (("test", 60, 138), ("wider", 40, 158)):
-                rows = degree_rows(test, dimension, low, high, 50)
+                rows = degree_rows(test, dimension, low, high, GROUPS)
                 put(tuning / folder / dimension / f"{test}.csv", ("premise", "hypothesis"), rows)
     with (source / "human" / "human_scale_curves.tsv").open() as lines:
         table = list(csv.DictReader(lines, delimiter="\t"))
@@ -111,34 +113,41 @@ def test_asp(shared_data, tmp_path):
     asp_tree(shared_data / "asp", root)
     reading = asp.read(root)
     account = reading.account()
-    rows = 8 * 1000 + 8 * 2000 + 4 * 3600 + 1200 + 300 + 4 * 862 + 8001 + 32 * 2000 + 32 * 3000
-    rows += 12 * 500
+    rows = 8 * 1000 + 8 * 2000 + 4 * 3600 + 1200 + 300 + 4 * 862 + 8001
+    rows += 32 * 40 * GROUPS + 32 * 60 * GROUPS + 12 * 500
     files = 16 + 10 + 8 + 64 + 12
     assert account[-1] == (
         f"in all {rows} rows read and 0 not read, of {files} files; 1 other files not read"
     )
     assert account[-2].startswith("human/result.csv: not read, 2 lines (answers of the experiment")
     name = "data/ASP_fine-tuning/wider/price/superlative.csv"
-    assert f"{name}: 3000 rows read, 0 not read" in account
+    assert f"{name}: {60 * GROUPS} rows read, 0 not read" in account
     degree = reading.tables["asp_degree"].to_pylist()
     wider = [row for row in degree if row["edition"] == "published_wider"]
-    assert Counter(row["test"] for row in wider) == dict.fromkeys(TESTS, 12_000)
+    assert Counter(row["test"] for row in wider) == dict.fromkeys(TESTS, 4 * 60 * GROUPS)
     assert {row["z"] for row in wider} == {float(z) for z in range(40, 160, 2)}
     assert Counter(row["group"] for row in wider if row["test"] == "booster") == {
-        1000 * dimension + group: 60 for dimension in range(4) for group in range(50)
+        1000 * dimension + group: 60 for dimension in range(4) for group in range(GROUPS)
     }
     judged = [row for row in wider if row["test"] not in ("dimension", "argument")]
     assert {row["extrapolated"] for row in judged if 60 <= row["z"] <= 138} == {False}
     assert {row["extrapolated"] for row in judged if not 60 <= row["z"] <= 138} == {True}
     rule = [row for row in wider if row["test"] in ("dimension", "argument")]
-    assert Counter(row["label"] for row in rule) == {"discard": 400, "not_entailment": 23_600}
+    assert Counter(row["label"] for row in rule) == {
+        "discard": 8 * GROUPS,
+        "not_entailment": (8 * 60 - 8) * GROUPS,
+    }
     assert {row["z"] for row in rule if row["label"] == "discard"} == {80.0, 120.0}
     splits = reading.tables["asp_splits"].to_pylist()
     parts = Counter((s["edition"], s["scheme"], s["round"], s["part"]) for s in splits)
     for dimension in DIMENSIONS:
         key = ("published_tuning", "dimension", dimension)
-        assert [parts[*key, part] for part in ("train", "val", "test")] == [3600, 862, 16_000]
-        assert parts["published_wider", "dimension", dimension, "test"] == 24_000
+        assert [parts[*key, part] for part in ("train", "val", "test")] == [
+            3600,
+            862,
+            8 * 40 * GROUPS,
+        ]
+        assert parts["published_wider", "dimension", dimension, "test"] == 8 * 60 * GROUPS
     tuned = [parts["published_tuning", "adjectives", "published", p] for p in ("train", "val")]
     assert tuned == [1200, 300]
     published = [r for r in reading.tables["asp_entailment"].to_pylist()
