@@ -24,18 +24,19 @@ def main(address: str) -> int:
         "parent": os.getppid(),
     }
     text = json.dumps(request).encode()
-    with socket.socket(socket.AF_UNIX) as connection:
-        connection.connect(address)
-        socket.send_fds(connection, [struct.pack("!I", len(text))], [0, 1, 2])
-        connection.sendall(text)
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda number, _: connection.sendall(bytes([number])))
-        status = connection.recv(4, socket.MSG_WAITALL)
-    if len(status) < 4:
-        print(f"no answer from the fork server at {address}", file=sys.stderr)
+    try:
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(address)
+            socket.send_fds(connection, [struct.pack("!I", len(text))], [0, 1, 2])
+            connection.sendall(text)
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, lambda number, _: connection.sendall(bytes([number])))
+            (code,) = struct.unpack("!i", connection.recv(4, socket.MSG_WAITALL))
+    except (OSError, struct.error) as error:
+        print(f"no answer from the fork server at {address}: {error}", file=sys.stderr)
         return NO_SERVER
-    (code,) = struct.unpack("!i", status)
     if code < 0:
-        signal.signal(-code, signal.SIG_DFL)
+        if -code != signal.SIGKILL:
+            signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)
     return int(code)

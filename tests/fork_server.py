@@ -56,9 +56,9 @@ def python(level: str = "product") -> str:
         return start(folder, LEVELS, os.environ)[level]
 
 
-def settle() -> None:
+def settle(program: str | None = None) -> None:
     """Wait until the processes whose programs were killed are gone."""
-    subprocess.run([python(), "-c", ""], check=True)
+    subprocess.run([program or python(), "-c", ""], check=True)
 
 
 def start(
@@ -239,6 +239,9 @@ def _exit_code(request: dict[str, Any]) -> int:
             return end.code or 0
         print(end.code, file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
     except BaseException:
         traceback.print_exc()
         return 1

@@ -1,0 +1,77 @@
+"""A forked process behaves as one that `python` starts, and ends with its program."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests import fork_client, fork_server
+
+REPORT = """
+import os, sys
+print(__name__, sys.argv[1:], os.getcwd(), os.environ["MARK"], sys.stdin.read())
+print("error", file=sys.stderr)
+sys.exit(3)
+"""
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("server")
+    return fork_server.start(folder, {"few": ("json",)}, os.environ)["few"]
+
+
+@pytest.mark.parametrize("words", [["script.py"], ["-m", "script"], ["-u", "-c", REPORT]])
+def test_it_is_called_as_python_is(python: str, tmp_path: Path, words: list[str]) -> None:
+    (tmp_path / "script.py").write_text(REPORT)
+    process = subprocess.run(
+        [python, *words, "one", "two"],
+        cwd=tmp_path,
+        env={"MARK": "set"},
+        input="typed",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert process.stdout == f"__main__ ['one', 'two'] {tmp_path} set typed\n"
+    assert (process.stderr, process.returncode) == ("error\n", 3)
+
+
+@pytest.mark.parametrize(
+    ("code", "end"),
+    [
+        ("", 0),
+        ("raise SystemExit", 0),
+        ("raise SystemExit('no')", 1),
+        ("1 / 0", 1),
+        ("raise KeyboardInterrupt", -signal.SIGINT),
+        ("import os; os.kill(os.getpid(), 9)", -signal.SIGKILL),
+    ],
+)
+def test_exit_codes_are_those_of_python(python: str, code: str, end: int) -> None:
+    for program in (python, sys.executable):
+        assert subprocess.run([program, "-c", code], capture_output=True).returncode == end
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_the_process_ends_with_its_program(python: str, number: signal.Signals) -> None:
+    code = "import os, time; print(os.getpid(), flush=True); time.sleep(60)"
+    program = subprocess.Popen([python, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert program.stdout is not None
+    process = int(program.stdout.readline())
+    assert process != program.pid
+    program.send_signal(number)
+    assert program.wait() == -number
+    fork_server.settle(python)
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)
+
+
+def test_without_a_server_it_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert fork_client.main(str(tmp_path / "socket")) == fork_client.NO_SERVER
+    assert "no answer from the fork server" in capsys.readouterr().err
