@@ -120,6 +120,7 @@ def main(folder: Path, levels: Mapping[str, Sequence[str]]) -> None:
         listeners[level].bind(os.fspath(address))
         listeners[level].listen(64)
     last = list(levels)[-1]
+    gc.set_threshold(50_000, 20, 10)
     for level, modules in levels.items():
         for module in modules:
             importlib.import_module(module)
