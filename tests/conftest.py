@@ -6,16 +6,16 @@ import gc
 import os
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
-from pyspark.sql import SparkSession
 from xdist.scheduler import LoadFileScheduling
 from xdist.workermanage import WorkerController
 
-from etl import engine
-from etl.engine import EngineSettings
+# The process that the others run beside imports this too, and needs no engine.
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 # Reproducible examples on every machine; the two cores of a test machine make single examples slow.
 settings.register_profile(
@@ -97,6 +97,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> BySubject | 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """A session with the embedded engine, shared by the whole run."""
+    from etl import engine
+    from etl.engine import EngineSettings
+
     yield engine.start("tests", EngineSettings(engine="sail", memory="2GB")).spark
     engine.stop()
 
