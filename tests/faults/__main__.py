@@ -33,7 +33,7 @@ class Settings:
     scenarios: list[str] = setting([], help="commands to disturb; all if none is named")
     faults: list[str] = setting(list(FAULTS), help="what happens at an operation")
     sample: int = setting(0, help="cases of each scenario, drawn; 0 for all")
-    first: bool = setting(False, help="stop at the first case that goes wrong")
+    first: bool = setting(False, help="from the last case on, until one goes wrong")
     seed: int = setting(1, help="seed of the rows and of the draw")
     replay: str | None = setting(None, help="one case", example="replay=append:kill:17")
     plant: str | None = setting(None, help="a bug to put into the code first")
@@ -69,7 +69,7 @@ def disturb(settings: Settings) -> None:
         cases = cases_by_name[name] or enumeration.sample(
             disturber.cases(settings.faults), settings.sample, settings.seed
         )
-        for case in cases:
+        for case in reversed(cases) if settings.first else cases:
             outcome = finished.get(str(case)) or disturber.run(case)
             outcomes.append(outcome)
             if str(case) not in finished and settings.folder:
