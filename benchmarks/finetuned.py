@@ -44,7 +44,7 @@ class Run(NamedTuple):
 _LORA = ("batch_size=16", "learning_rate=3e-4", f"model={{folder}}/{SMOLLM2}")
 RUNS = {
     "adept_minilm": Run(
-        ("adept.yaml", "learning_rate=1e-4", "epochs=2", "evaluate_every=403", "precision=bf16"),
+        ("adept.yaml", "evaluate_every=200", "patience=5"),
         "val",
         0.70,
     ),
