@@ -32,6 +32,7 @@ from conf import UserError
 from conf.progress import reported
 from etl.engine import progress
 from etl.engine.exchange import Exchange
+from etl.engine.temporary import TemporaryFolder
 from etl.engine.workers import LocalFunction, Pool
 from etl.imports import hidden
 
@@ -122,7 +123,8 @@ class Sail:
         self.cores = len(os.sched_getaffinity(0))
         self.pool = Pool(self.cores)
         limit = memory_bytes(memory) if memory else machine_memory() // 2
-        self.spill = tempfile.mkdtemp(prefix="adnominal-spill-")
+        self._folder = TemporaryFolder("adnominal-spill-")
+        self.spill = os.fspath(self._folder.path)
         options = {
             "execution.default_parallelism": str(self.cores),
             "runtime.memory_pool.type": "fair",
@@ -203,4 +205,4 @@ class Sail:
         self.pool.close()
         self.spark.stop()
         self._server.stop()
-        shutil.rmtree(self.spill, ignore_errors=True)
+        self._folder.close()

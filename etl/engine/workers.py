@@ -15,11 +15,9 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import traceback
 import uuid
@@ -36,6 +34,7 @@ import cloudpickle
 import pyarrow as pa
 
 from etl.engine import progress
+from etl.engine.temporary import TemporaryFolder
 
 FUNCTION, NEXT, BATCH, FINISHED, FAILED, ADVANCED = (bytes([number]) for number in range(6))
 _KNOWN_FUNCTIONS = 8  # that a worker keeps
@@ -199,7 +198,7 @@ class Pool:
         self._size = size
         self._lock = threading.Lock()
         self._workers: list[_Worker] = []
-        self._folder: Path | None = None
+        self._folder: TemporaryFolder | None = None
 
     def run(
         self, name: str, function: bytes, batches: Iterator[pa.RecordBatch]
@@ -242,8 +241,8 @@ class Pool:
     def _free_worker(self) -> _Worker:
         with self._lock:
             if not self._workers:
-                self._folder = Path(tempfile.mkdtemp(prefix="adnominal-workers-"))
-                paths = [self._folder / str(number) for number in range(self._size)]
+                self._folder = TemporaryFolder("adnominal-workers-")
+                paths = [self._folder.path / str(number) for number in range(self._size)]
                 self._workers = [_Worker(path) for path in paths]
             worker = min(self._workers, key=lambda worker: worker.tasks)
             worker.tasks += 1
@@ -256,7 +255,7 @@ class Pool:
                 worker.end()
             self._workers = []
             if self._folder is not None:
-                shutil.rmtree(self._folder, ignore_errors=True)
+                self._folder.close()
                 self._folder = None
 
 
