@@ -107,31 +107,31 @@ def _hint(cls: type, key: str) -> Any:
 
     Raises `UserError` for an unknown key.
     """
-    hint: Any = cls
+    type_hint: Any = cls
     parts = key.split(".")
     for depth, part in enumerate(parts):
-        if not dataclasses.is_dataclass(hint):
-            if typing.get_origin(hint) is dict:
+        if not dataclasses.is_dataclass(type_hint):
+            if typing.get_origin(type_hint) is dict:
                 return Any
             raise UserError(f"{key}: {'.'.join(parts[:depth])} has no settings of its own")
-        types = hints(typing.cast(type, hint))
-        known = [f.name for f in dataclasses.fields(hint)]
+        types = hints(typing.cast(type, type_hint))
+        known = [f.name for f in dataclasses.fields(type_hint)]
         if part not in known:
             inside = "".join(f"{above}." for above in parts[:depth])
             raise _unknown(key, [inside + name for name in known])
-        hint = types[part]
-    return hint
+        type_hint = types[part]
+    return type_hint
 
 
-def _is_list(hint: Any) -> bool:
-    origin = typing.get_origin(hint)
+def _is_list(type_hint: Any) -> bool:
+    origin = typing.get_origin(type_hint)
     if origin in (list, tuple):
         return True
-    return origin is typing.Union and any(map(_is_list, typing.get_args(hint)))
+    return origin is typing.Union and any(map(_is_list, typing.get_args(type_hint)))
 
 
-def _unknown(key: str, known: Sequence[str]) -> UserError:
-    hint = nearest(key, known) or "; known: " + ", ".join(known)
+def _unknown(key: str, known_keys: Sequence[str]) -> UserError:
+    hint = nearest(key, known_keys) or "; known: " + ", ".join(known_keys)
     return UserError(f"unknown setting {key!r}{hint} (--help lists every setting)")
 
 
@@ -141,21 +141,21 @@ def _split_arguments(argv: Sequence[str], cls: type) -> tuple[list[str], list[tu
     files: list[str] = []
     pairs: list[tuple[str, str]] = []
     last_list: str | None = None
-    rest = list(argv)
-    while rest:
-        word = rest.pop(0)
+    arguments = list(argv)
+    while arguments:
+        word = arguments.pop(0)
         if word.startswith(("--local_rank", "--local-rank")):
             # The deepspeed launcher inserts it; the rank is read from the environment.
-            if "=" not in word and rest:
-                rest.pop(0)
+            if "=" not in word and arguments:
+                arguments.pop(0)
             continue
         if word.startswith("--"):
             key, equals, value = word[2:].partition("=")
             key = key.replace("-", "_")
             if not equals:
-                if not rest:
+                if not arguments:
                     raise UserError(f"--{key} has no value; write --{key} VALUE or {key}=VALUE")
-                value = rest.pop(0)
+                value = arguments.pop(0)
         elif "=" in word:
             key, _, value = word.partition("=")
         elif word.endswith((".yaml", ".yml")) and not pairs:
@@ -177,24 +177,24 @@ def _split_arguments(argv: Sequence[str], cls: type) -> tuple[list[str], list[tu
     return files, pairs
 
 
-def _list_items(key: str, raw: str) -> list[Any]:
-    if raw.startswith("["):
+def _list_items(key: str, text: str) -> list[Any]:
+    if text.startswith("["):
         try:
-            items = OmegaConf.to_container(OmegaConf.create(f"v: {raw}").v)
+            items = OmegaConf.to_container(OmegaConf.create(f"v: {text}").v)
             return list(typing.cast("list[Any]", items))
         except (YAMLError, OmegaConfBaseException, TypeError) as error:
-            raise UserError(f"{key}={raw}: not a list; write {key}=[a,b,c]") from error
-    return [part for part in raw.split(",") if part]
+            raise UserError(f"{key}={text}: not a list; write {key}=[a,b,c]") from error
+    return [part for part in text.split(",") if part]
 
 
-def _any_value(key: str, raw: str) -> Any:
+def _any_value(key: str, text: str) -> Any:
     """A value without a declared type, as YAML reads it."""
-    if raw.startswith("["):
-        return _list_items(key, raw)
+    if text.startswith("["):
+        return _list_items(key, text)
     try:
-        return OmegaConf.to_container(OmegaConf.create(f"v: {raw}"))["v"]  # type: ignore[index, call-overload]
+        return OmegaConf.to_container(OmegaConf.create(f"v: {text}"))["v"]  # type: ignore[index, call-overload]
     except (YAMLError, OmegaConfBaseException) as error:
-        raise UserError(f"{key}={raw}: not readable as a value") from error
+        raise UserError(f"{key}={text}: not readable as a value") from error
 
 
 def _expanded(node: Any, sizes: dict[int, int]) -> int:
@@ -252,14 +252,14 @@ def load(cls: type[SettingsType], argv: Sequence[str]) -> SettingsType:
         assigned.update(values)
     command_line_keys: set[str] = set()
     for key, raw in pairs:
-        hint = _hint(cls, key)
-        if _is_list(hint):
+        type_hint = _hint(cls, key)
+        if _is_list(type_hint):
             previous_items = assigned[key] if key in command_line_keys else []
             assigned[key] = [*previous_items, *_list_items(key, raw)]
-        elif hint is Any:
+        elif type_hint is Any:
             assigned[key] = _any_value(key, raw)
         else:
-            assigned[key] = None if raw in ("null", "none", "") and _optional(hint) else raw
+            assigned[key] = None if raw in ("null", "none", "") and _optional(type_hint) else raw
         command_line_keys.add(key)
     return _with_presets(cls, assigned)
 
@@ -313,13 +313,15 @@ def _with_values(cls: type[SettingsType], config: Any, values: Mapping[str, Any]
         try:
             OmegaConf.update(config, key, value, merge=True)
         except OmegaConfBaseException as error:
-            hint = _hint(cls, key)
-            expected = "group of settings" if dataclasses.is_dataclass(hint) else type_name(hint)
+            type_hint = _hint(cls, key)
+            expected = (
+                "group of settings" if dataclasses.is_dataclass(type_hint) else type_name(type_hint)
+            )
             raise UserError(f"{key}={value}: expected a {expected}") from error
-    for key, field, hint in fields_of(cls):
+    for key, field, type_hint in fields_of(cls):
         choices = field.metadata.get("choices") or ()
         value = OmegaConf.select(config, key)
-        members = value if _is_list(hint) else [value]
+        members = value if _is_list(type_hint) else [value]
         for member in members if choices and value is not None else []:
             if member not in choices:
                 raise UserError(
@@ -344,8 +346,8 @@ def _make_writable(config: Any) -> None:
             _make_writable(config[key])
 
 
-def _optional(hint: Any) -> bool:
-    return type(None) in typing.get_args(hint)
+def _optional(type_hint: Any) -> bool:
+    return type(None) in typing.get_args(type_hint)
 
 
 def to_dict(settings: Any) -> dict[str, Any]:
@@ -368,15 +370,15 @@ def as_yaml(settings: Any) -> str:
     return str(OmegaConf.to_yaml(OmegaConf.create(to_dict(settings))))
 
 
-def settings_hash(settings: Any, only: Sequence[str] | None = None) -> str:
+def settings_hash(settings: Any, names: Sequence[str] | None = None) -> str:
     """16 hex digits that change when a value changes, whatever the order of the keys.
 
-    For an instance of a settings class only its `identity` is used. `only` restricts the hash to
+    For an instance of a settings class only its `identity` is used. `names` restricts the hash to
     the settings that it names.
     """
     values = identity(settings) if dataclasses.is_dataclass(settings) else dict(settings)
-    if only is not None:
-        values = {key: values[key] for key in only}
+    if names is not None:
+        values = {key: values[key] for key in names}
     text = json.dumps(values, sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -385,13 +387,12 @@ def run(
     cls: type[SettingsType],
     job: Callable[[SettingsType], object],
     argv: Sequence[str] | None = None,
-    then: str = "",
+    next_step: str = "",
 ) -> int:
     """Parse, call, and turn the outcome into an exit code (0 done, 1 failed, 2 user's mistake).
 
-    The resolved settings are printed before `job` starts. `then` is printed when it is done: the
-    command of the next step, with settings of this one in braces (``adnominal explore
-    lake={lake}``).
+    The resolved settings are printed before `job` starts. `next_step` is printed when it is
+    done: a command, with settings of this one in braces (``adnominal explore lake={lake}``).
     """
     # At its end a process searches all imported objects for cycles, which takes a quarter of a
     # second; frozen objects are not searched.
@@ -408,8 +409,8 @@ def run(
         settings = load(cls, arguments)
         log.info("settings\n%s", as_yaml(settings).rstrip())
         job(settings)
-        if then:
-            log.info("next: %s", then.format(**vars(settings)))
+        if next_step:
+            log.info("next: %s", next_step.format(**vars(settings)))
     except UserError as error:
         return complain(error, 2)
     except ModuleNotFoundError as error:

@@ -7,12 +7,12 @@ from typing import Any
 from conf import UserError
 
 
-def check_least(settings: Any, least: int, *names: str) -> None:
-    """Raise `UserError` where one of the settings named is given and below `least`."""
+def check_minimum(settings: Any, minimum: int, *names: str) -> None:
+    """Raise `UserError` where one of the settings named is given and below `minimum`."""
     for name in names:
         value = getattr(settings, name)
-        if value is not None and value < least:
-            raise UserError(f"{name}={value}: expected {least} or more")
+        if value is not None and value < minimum:
+            raise UserError(f"{name}={value}: expected {minimum} or more")
 
 
 def check_distinct(settings: Any, *names: str) -> None:

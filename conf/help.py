@@ -23,34 +23,35 @@ def hints(cls: type) -> dict[str, Any]:
     return typing.get_type_hints(cls)
 
 
-def fields_of(cls: type, inside: str = "") -> list[Setting]:
+def fields_of(cls: type, prefix: str = "") -> list[Setting]:
     """(key, field, type) of every setting; a nested dataclass is replaced by its settings."""
     settings: list[Setting] = []
     types = hints(cls)
     for field in dataclasses.fields(cls):
         hint = types[field.name]
         if dataclasses.is_dataclass(hint):
-            settings += fields_of(typing.cast(type, hint), f"{inside}{field.name}.")
+            settings += fields_of(typing.cast(type, hint), f"{prefix}{field.name}.")
         else:
-            settings.append((inside + field.name, field, hint))
+            settings.append((prefix + field.name, field, hint))
     return settings
 
 
-def type_name(hint: Any) -> str:
+def type_name(type_hint: Any) -> str:
     """A type in words: ``whole number``, ``list of text``, …"""
-    if typing.get_origin(hint) is list:
-        return f"list of {type_name(typing.get_args(hint)[0])}"
-    arguments = [argument for argument in typing.get_args(hint) if argument is not type(None)]
-    if arguments and typing.get_origin(hint) is not dict:
+    if typing.get_origin(type_hint) is list:
+        return f"list of {type_name(typing.get_args(type_hint)[0])}"
+    arguments = [argument for argument in typing.get_args(type_hint) if argument is not type(None)]
+    if arguments and typing.get_origin(type_hint) is not dict:
         return " or ".join(type_name(argument) for argument in arguments)
     return {"str": "text", "int": "whole number", "float": "number", "bool": "true or false"}.get(
-        getattr(hint, "__name__", str(hint)), str(getattr(hint, "__name__", hint))
+        getattr(type_hint, "__name__", str(type_hint)),
+        str(getattr(type_hint, "__name__", type_hint)),
     )
 
 
-def nearest(word: object, known: Iterable[str]) -> str:
+def nearest(word: object, candidates: Iterable[str]) -> str:
     """``; did you mean 'x'?`` for a word that is close to a known one, else an empty text."""
-    near = difflib.get_close_matches(str(word), list(known), n=1)
+    near = difflib.get_close_matches(str(word), list(candidates), n=1)
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
@@ -91,7 +92,7 @@ def _by_group(cls: type) -> list[tuple[str, list[Setting]]]:
     return [(title, members) for title, members in groups.items() if members]
 
 
-def _lines_of(key: str, field: dataclasses.Field[Any], hint: Any) -> list[str]:
+def _lines_of(key: str, field: dataclasses.Field[Any], type_hint: Any) -> list[str]:
     if field.default is not dataclasses.MISSING:
         default = f"default {field.default!r}"
     elif field.default_factory is not dataclasses.MISSING:
@@ -99,7 +100,7 @@ def _lines_of(key: str, field: dataclasses.Field[Any], hint: Any) -> list[str]:
     else:
         default = "must be given"
     choices = field.metadata.get("choices") or ()
-    kind = "|".join(choices) if choices else type_name(hint)
+    kind = "|".join(choices) if choices else type_name(type_hint)
     lines = [f"  {key}  ({kind}; {default})", f"      {field.metadata.get('help', '')}"]
     if field.metadata.get("example"):
         lines.append(f"      example: {field.metadata['example']}")

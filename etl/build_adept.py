@@ -15,7 +15,7 @@ main = partial(
     conf.run,
     Settings,
     build,
-    then="adnominal annotate export batch=pilot.csv round=pilot lake={lake}",
+    next_step="adnominal annotate export batch=pilot.csv round=pilot lake={lake}",
 )
 
 

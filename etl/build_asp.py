@@ -11,7 +11,9 @@ import conf
 from etl.asp.job import build
 from etl.asp.settings import Settings
 
-main = partial(conf.run, Settings, build, then="adnominal train conf/training/asp.yaml lake={lake}")
+main = partial(
+    conf.run, Settings, build, next_step="adnominal train conf/training/asp.yaml lake={lake}"
+)
 
 
 if __name__ == "__main__":

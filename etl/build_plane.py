@@ -12,7 +12,7 @@ from etl.plane.job import build
 from etl.plane.settings import Settings
 
 main = partial(
-    conf.run, Settings, build, then="adnominal train conf/training/plane.yaml lake={lake}"
+    conf.run, Settings, build, next_step="adnominal train conf/training/plane.yaml lake={lake}"
 )
 
 

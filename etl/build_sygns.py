@@ -12,7 +12,7 @@ from etl.sygns.job import build
 from etl.sygns.settings import Settings
 
 main = partial(
-    conf.run, Settings, build, then="adnominal train conf/training/sygns.yaml lake={lake}"
+    conf.run, Settings, build, next_step="adnominal train conf/training/sygns.yaml lake={lake}"
 )
 
 

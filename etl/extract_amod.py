@@ -11,7 +11,7 @@ import conf
 from etl.amod.job import extract
 from etl.amod.settings import Settings
 
-main = partial(conf.run, Settings, extract, then="adnominal explore lake={lake}")
+main = partial(conf.run, Settings, extract, next_step="adnominal explore lake={lake}")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ if not __package__:
 import conf
 from etl.knowledge.job import Settings, import_knowledge
 
-main = partial(conf.run, Settings, import_knowledge, then="adnominal build plane lake={lake}")
+main = partial(conf.run, Settings, import_knowledge, next_step="adnominal build plane lake={lake}")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import conf
 from etl.published.pairs import Settings, import_pairs
 
 main = partial(
-    conf.run, Settings, import_pairs, then="adnominal lake show graded_pairs lake={lake}"
+    conf.run, Settings, import_pairs, next_step="adnominal lake show graded_pairs lake={lake}"
 )
 
 

@@ -10,7 +10,7 @@ if not __package__:
 import conf
 from etl.jobs import Settings, run_steps
 
-main = partial(conf.run, Settings, run_steps, then="adnominal explore lake={lake}")
+main = partial(conf.run, Settings, run_steps, next_step="adnominal explore lake={lake}")
 
 
 if __name__ == "__main__":

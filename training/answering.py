@@ -67,18 +67,18 @@ class Classifier:
         batch_size: int,
         advance: Callable[[int], None] = lambda rows: None,
         *,
-        together: bool = True,
+        shared: bool = True,
     ) -> Evaluation:
         """Class ids and the probability of each class (rows, classes), in the order of the rows.
 
-        Processes share the rows out `together`, and each gets all answers; else each asks about
+        With `shared` processes share the rows out, and each gets all answers; else each asks about
         rows of its own, which a sharded model cannot.
         """
-        together = together or self.sharded
+        shared = shared or self.sharded
         if not len(encoded.lengths(_PART)):
             empty = np.zeros((0, len(self.source.labels)))
             return Evaluation(np.zeros(0, dtype=np.int64), empty, None)
-        return evaluate(encoded, self.model, _PART, Batches(batch_size, together, advance))
+        return evaluate(encoded, self.model, _PART, Batches(batch_size, shared, advance))
 
 
 def classifier(

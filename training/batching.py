@@ -53,11 +53,11 @@ def epoch_steps(
     for part in _cut(order, bucket * batch_size):
         # Stable: examples of the same length stay shuffled.
         steps += _cut(part[np.argsort(lengths[part], kind="stable")], batch_size)
-    return [steps[at] for at in draw.permutation(len(steps))]
+    return [steps[number] for number in draw.permutation(len(steps))]
 
 
 def _cut(order: Ids, size: int) -> list[Ids]:
-    return [order[at : at + size] for at in range(0, len(order), size)]
+    return [order[start : start + size] for start in range(0, len(order), size)]
 
 
 def shares(step: Ids, lengths: Ids, rank: int, world: int, rounds: int) -> list[Ids]:
@@ -69,7 +69,7 @@ def shares(step: Ids, lengths: Ids, rank: int, world: int, rounds: int) -> list[
     """
     order = step[np.argsort(-lengths[step], kind="stable")]
     pieces = np.array_split(order, world * rounds)
-    return [pieces[at * world + rank] for at in range(rounds)]
+    return [pieces[number * world + rank] for number in range(rounds)]
 
 
 def evaluation_batches(lengths: Ids, batch_size: int, rank: int, world: int) -> list[Ids]:
@@ -83,31 +83,32 @@ def evaluation_batches(lengths: Ids, batch_size: int, rank: int, world: int) -> 
     rounds = -(-len(batches) // world)
     empty = np.zeros(0, dtype=np.int64)
     return [
-        batches[at] if at < len(batches) else empty for at in range(rank, rounds * world, world)
+        batches[number] if number < len(batches) else empty
+        for number in range(rank, rounds * world, world)
     ]
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the tokens of a batch stand in flat storage: `at`, valid where `mask` is true."""
+    """Where a batch's tokens stand in flat storage: `positions`, valid where `mask` is true."""
 
-    at: Ids
+    positions: Ids
     mask: npt.NDArray[np.bool_]
 
-    def fill(self, flat: npt.NDArray[np.integer], value: int) -> Ids:
-        """The batch's rows of `flat` side by side, `value` where they have no token."""
-        return np.where(self.mask, flat[self.at], value).astype(np.int64)
+    def fill(self, tokens: npt.NDArray[np.integer], value: int) -> Ids:
+        """The batch's rows of `tokens` side by side, `value` where they have no token."""
+        return np.where(self.mask, tokens[self.positions], value).astype(np.int64)
 
 
-def layout(offsets: Ids, rows: Ids, *, left: bool = False, multiple: int = 1) -> Layout:
+def layout(offsets: Ids, rows: Ids, *, pad_left: bool = False, multiple: int = 1) -> Layout:
     """The sequences of `rows` side by side, as wide as the longest of them.
 
     Sequence i stands in flat storage from offsets[i] to offsets[i + 1]. The width is rounded up to
-    a `multiple` (matrix units of a GPU work by eights); with `left` the filling stands before.
+    a `multiple` (matrix units of a GPU work by eights); with `pad_left` the filling stands before.
     """
     starts, lengths = offsets[rows], offsets[rows + 1] - offsets[rows]
     width = -(-max(1, int(lengths.max())) // multiple) * multiple
-    columns = np.arange(width)[None, :] - ((width - lengths)[:, None] if left else 0)
+    columns = np.arange(width)[None, :] - ((width - lengths)[:, None] if pad_left else 0)
     mask = (columns >= 0) & (columns < lengths[:, None])
     return Layout(np.where(mask, starts[:, None] + columns, 0), mask)
 
@@ -116,11 +117,11 @@ def padding_efficiency(
     lengths: Ids, steps: Sequence[Ids], world: int = 1, rounds: int = 1
 ) -> float:
     """Which share of what those steps compute are tokens, and not filling (0 to 1)."""
-    real = padded = 0
+    token_count = slot_count = 0
     for step in steps:
         for rank in range(world):
-            for piece in shares(step, lengths, rank, world, rounds):
-                if len(piece):
-                    real += int(lengths[piece].sum())
-                    padded += int(lengths[piece].max()) * len(piece)
-    return real / padded
+            for batch in shares(step, lengths, rank, world, rounds):
+                if len(batch):
+                    token_count += int(lengths[batch].sum())
+                    slot_count += int(lengths[batch].max()) * len(batch)
+    return token_count / slot_count

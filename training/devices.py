@@ -83,38 +83,38 @@ def _visible_gpus() -> list[str]:
 def spread(
     runs: Sequence[QueuedRun],
     devices: Sequence[Mapping[str, str]],
-    begin: Callable[[QueuedRun], Any] = lambda run: None,
+    on_start: Callable[[QueuedRun], Any] = lambda run: None,
 ) -> dict[Path, str]:
     """Execute every run, one at a time on each device; the reasons of failures by folder.
 
-    `begin` is called before a run starts. The output of a run is in ``log.txt`` of its folder.
+    `on_start` is called before a run starts. The output of a run is in ``log.txt`` of its folder.
     """
-    waiting, free = deque(runs), deque(range(len(devices)))
+    queue, free_devices = deque(runs), deque(range(len(devices)))
     running: dict[int, tuple[QueuedRun, subprocess.Popen[bytes]]] = {}
-    failed: dict[Path, str] = {}
+    failures: dict[Path, str] = {}
     try:
-        while waiting or running:
-            while waiting and free:
-                device, run = free.popleft(), waiting.popleft()
-                number = len(runs) - len(waiting)
+        while queue or running:
+            while queue and free_devices:
+                device, run = free_devices.popleft(), queue.popleft()
+                number = len(runs) - len(queue)
                 log.info("run %d of %d on device %d: %s", number, len(runs), device, run.label)
-                begin(run)
+                on_start(run)
                 running[device] = run, _start(run, devices[device])
             time.sleep(POLL_SECONDS)
             for device, (run, process) in list(running.items()):
                 if process.poll() is None:
                     continue
                 del running[device]
-                free.append(device)
+                free_devices.append(device)
                 if process.returncode:
-                    failed[run.folder] = _reason(run.folder, process.returncode)
-                log.info("%s: %s", run.label, failed.get(run.folder, "finished"))
+                    failures[run.folder] = _reason(run.folder, process.returncode)
+                log.info("%s: %s", run.label, failures.get(run.folder, "finished"))
     finally:
         for _, process in running.values():
             process.send_signal(signal.SIGINT)
         for _, process in running.values():
             process.wait()
-    return failed
+    return failures
 
 
 def _start(run: QueuedRun, device: Mapping[str, str]) -> subprocess.Popen[bytes]:

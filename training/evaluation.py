@@ -47,17 +47,17 @@ def loss_sum(logits: Any, labels: Any) -> Any:
 class Batches:
     """How the rows of a part are evaluated: `size` at a time in each process.
 
-    All processes share the rows out `together`, or each has a part of its own and answers all of
-    it. `advance` is called with the number of rows of each batch.
+    With `shared` all processes share the rows out; else each has a part of its own and answers all
+    of it. `advance` is called with the number of rows of each batch.
     """
 
     size: int
-    together: bool = True
+    shared: bool = True
     advance: Callable[[int], None] = lambda rows: None
 
 
 @dataclass
-class _Share:
+class _ProcessResults:
     """The results of one process; `sums` are of the terms of the loss, and has their number."""
 
     rows: list[Ids] = field(default_factory=list)
@@ -84,10 +84,10 @@ def evaluate(
     import torch
 
     kind = learner.dataset.kind if answers else "masked"
-    place = (launch.rank(), launch.world_size()) if batches.together else (0, 1)
+    place = (launch.rank(), launch.world_size()) if batches.shared else (0, 1)
     device = next(model.parameters()).device if not hasattr(model, "device") else model.device
     model.eval()
-    share, scored = _Share(), []
+    share, scored = _ProcessResults(), []
     with torch.no_grad():
         for rows in evaluation_batches(learner.lengths(part), batches.size, *place):
             batch = learner.collate(part, rows if len(rows) else np.zeros(1, dtype=np.int64))
@@ -111,10 +111,10 @@ def evaluate(
             batches.advance(len(rows))
     if scored:
         share.logits = torch.cat(scored).cpu().numpy()
-    return _joined(launch.gather(share) if batches.together else [share], kind)
+    return _evaluation(launch.gather(share) if batches.shared else [share], kind)
 
 
-def _joined(shares: Sequence[_Share], kind: str) -> Evaluation:
+def _evaluation(shares: Sequence[_ProcessResults], kind: str) -> Evaluation:
     place = np.argsort(
         np.concatenate([rows for share in shares for rows in share.rows]), kind="stable"
     )

@@ -13,16 +13,16 @@ from typing import Any
 from conf import UserError
 
 
-def check_space(folder: Path, needed: int) -> None:
-    """Raise `UserError` where the disk of `folder` has less than `needed` bytes free."""
+def check_space(folder: Path, needed_bytes: int) -> None:
+    """Raise `UserError` where the disk of `folder` has less than `needed_bytes` free."""
     existing = folder.absolute()
     while not existing.exists():
         existing = existing.parent
     free = shutil.disk_usage(existing).free
-    if free < needed:
+    if free < needed_bytes:
         raise UserError(
             f"out={folder}: {free / 1e9:.1f} GB free, but checkpoints and weights need "
-            f"{needed / 1e9:.1f} GB; make room or choose another folder with out="
+            f"{needed_bytes / 1e9:.1f} GB; make room or choose another folder with out="
         )
 
 

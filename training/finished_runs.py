@@ -174,7 +174,7 @@ def _read(uri: str) -> tuple[Run, ...]:
     client = MlflowClient(tracking_uri=uri)
     names = [experiment.experiment_id for experiment in _every(client.search_experiments)]
     entries = _every(partial(client.search_runs, names)) if names else []
-    above = {entry.data.tags.get("mlflow.parentRunId") for entry in entries}
+    parent_ids = {entry.data.tags.get("mlflow.parentRunId") for entry in entries}
     runs = [
         Run(
             id=entry.info.run_id,
@@ -187,7 +187,7 @@ def _read(uri: str) -> tuple[Run, ...]:
             group=entry.data.tags.get("group"),
         )
         for entry in entries
-        if entry.info.status == "FINISHED" and entry.info.run_id not in above
+        if entry.info.status == "FINISHED" and entry.info.run_id not in parent_ids
     ]
     # Ids break ties, so that the order is the same every time.
     return tuple(sorted(runs, key=lambda run: (-run.ended, run.id)))

@@ -84,11 +84,11 @@ def execute(settings: Training, work: Sequence[Work]) -> None:
         return
     launch.start()
     first = work[0]
-    out = first.folder.parent
+    grid_folder = first.folder.parent
     runs = Runs(first.job, settings, settings.experiment or first.name)
     name = settings.run_name or f"{first.dataset.task}: {len(work)} runs"
-    results, failed = [], []
-    with runs.group(name, out / "mlflow.json", len(work)) as parent:
+    results, failures = [], []
+    with runs.group(name, grid_folder / "mlflow.json", len(work)) as parent:
         reasons = _spread(settings, work, runs, parent)
         for number, run_work in enumerate(work, 1):
             if parent is not None and launch.rank() == 0:
@@ -102,13 +102,13 @@ def execute(settings: Training, work: Sequence[Work]) -> None:
                 if launch.rank() == 0 and not settings.keep_checkpoints:
                     shutil.rmtree(run_work.folder / "checkpoints", ignore_errors=True)
             except JobFailed as error:
-                failed.append(f"{run_work.point.label} ({error})")
-                log.error("failed: %s", failed[-1])
+                failures.append(f"{run_work.point.label} ({error})")
+                log.error("failed: %s", failures[-1])
             gc.collect()
         if launch.rank() == 0 and results:
-            _summarise(settings, out, results, parent)
-        if failed:
-            raise JobFailed(f"{len(failed)} of {len(work)} runs failed: {'; '.join(failed)}")
+            _summarise(settings, grid_folder, results, parent)
+        if failures:
+            raise JobFailed(f"{len(failures)} of {len(work)} runs failed: {'; '.join(failures)}")
 
 
 def _spread(
@@ -118,7 +118,7 @@ def _spread(
 
     Returns the reasons of failed runs by their folders.
     """
-    waiting = [
+    queue = [
         devices.QueuedRun(
             run_work.job, run_work.point.label, run_work.point.settings, run_work.folder
         )
@@ -126,12 +126,10 @@ def _spread(
         if not runs.is_finished(run_work.folder)
     ]
     environments = devices.environments(settings)
-    if min(len(environments), len(waiting)) < 2:
+    if min(len(environments), len(queue)) < 2:
         return {}
     plans = {run_work.folder: _plan(run_work) for run_work in work}
-    return devices.spread(
-        waiting, environments, lambda run: runs.announce(plans[run.folder], parent)
-    )
+    return devices.spread(queue, environments, lambda run: runs.announce(plans[run.folder], parent))
 
 
 def prepare(settings: Settings) -> list[Work]:
@@ -195,9 +193,9 @@ def check_room(work: Sequence[Work]) -> None:
     if work[0].point.settings.dry_run is not None:
         return
     # Most points of a grid write as much as the others.
-    distinct = {_size_key(run): run for run in work}.values()
+    sizes = {_size_key(run): run for run in work}.values()
     ranks = launch.world_size()
-    largest = max(estimate(run.point.settings, run.learner, ranks).disk for run in distinct)
+    largest = max(estimate(run.point.settings, run.learner, ranks).disk for run in sizes)
     check_space(work[0].folder.parent, largest)
 
 

@@ -56,7 +56,7 @@ def run(
     cls: type[_T],
     job: Callable[[_T], object],
     argv: Sequence[str] | None = None,
-    then: str = "",
+    next_step: str = "",
     more_help: Callable[[], str] = str,
 ) -> int:
     """`conf.run`, where several processes do the same: the first of all speaks for them.
@@ -69,7 +69,7 @@ def run(
     words = sys.argv[1:] if argv is None else argv
     words = [f"dry_run={world_size()}" if word == "--dry-run" else word for word in words]
     try:
-        code = conf.run(cls, job, words, then) if rank() == 0 else _silent_run(cls, job, words)
+        code = conf.run(cls, job, words, next_step) if rank() == 0 else _silent_run(cls, job, words)
     finally:
         stop()
     if "--help" in words and rank() == 0:
@@ -202,10 +202,10 @@ def silence() -> Iterator[None]:
     sys.stdout.flush()
     sys.stderr.flush()
     streams = {stream: os.dup(stream) for stream in (1, 2)}
-    nowhere = os.open(os.devnull, os.O_WRONLY)
+    devnull = os.open(os.devnull, os.O_WRONLY)
     try:
         for stream in streams:
-            os.dup2(nowhere, stream)
+            os.dup2(devnull, stream)
         yield
     finally:
         sys.stdout.flush()
@@ -213,7 +213,7 @@ def silence() -> Iterator[None]:
         for stream, copy in streams.items():
             os.dup2(copy, stream)
             os.close(copy)
-        os.close(nowhere)
+        os.close(devnull)
 
 
 def check_port() -> None:

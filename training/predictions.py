@@ -30,7 +30,7 @@ def of_part(
     three); `scores` has one number for each class of the model. Generated texts stand in `text`.
     """
     examples = dataset.parts[part]
-    read = [dataset.sources[at] for at in examples.origin]
+    row_sources = [dataset.sources[number] for number in examples.origin]
     columns: dict[str, Any] = {"gold": examples.targets, "text": evaluation.predicted}
     if dataset.kind != "seq2seq":
         names = np.array(dataset.outcomes, dtype=object)
@@ -48,7 +48,7 @@ def of_part(
         item_id=examples.item_ids,
         seed=seed,
         model=model,
-        edition=[source.edition for source in read],
-        table_version=[source.version for source in read],
+        edition=[source.edition for source in row_sources],
+        table_version=[source.version for source in row_sources],
         **columns,
     )

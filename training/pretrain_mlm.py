@@ -15,7 +15,7 @@ main = partial(
     launch.run,
     Settings,
     pretrain,
-    then="adnominal prompt conf/training/plane_prompt.yaml lake={lake} model=…",
+    next_step="adnominal prompt conf/training/plane_prompt.yaml lake={lake} model=…",
 )
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from conf import UserError, setting
-from conf.checks import check_distinct, check_least
+from conf.checks import check_distinct, check_minimum
 from training import launch, sentences
 from training.job import Work, execute, prepared
 from training.settings import Training
@@ -74,8 +74,8 @@ class Settings(Training, _Model):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_least(self, 1, "min_words", "layers", "hidden", "heads")
-        check_least(self, 8, "max_length")
+        check_minimum(self, 1, "min_words", "layers", "hidden", "heads")
+        check_minimum(self, 8, "max_length")
         check_distinct(self, "corpora")
         if self.hidden % self.heads:
             raise UserError(

@@ -12,7 +12,7 @@ from training.prompting.job import prompt
 from training.prompting.settings import Settings
 
 # Runs the command line `argv`, or this process's; gives the exit code.
-main = partial(launch.run, Settings, prompt, then="adnominal report lake={lake}")
+main = partial(launch.run, Settings, prompt, next_step="adnominal report lake={lake}")
 
 if __name__ == "__main__":
     sys.exit(main())

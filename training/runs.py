@@ -128,7 +128,7 @@ class Runs:
                 log.info("finished before (%s); not run again", folder)
                 if (folder / _PREDICTIONS).exists():
                     self._commit(pq.read_table(folder / _PREDICTIONS), result["run_id"])
-                self._register(self.tracker.earlier(result["run_id"]))
+                self._register(self.tracker.ended_run(result["run_id"]))
             else:
                 result = None
         return launch.broadcast(result)

@@ -16,7 +16,7 @@ main = partial(
     launch.run,
     Settings,
     score,
-    then="adnominal report lake={lake}",
+    next_step="adnominal report lake={lake}",
     more_help=lambda: f"{tasks.help_text()}\n",
 )
 

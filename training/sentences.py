@@ -94,7 +94,7 @@ def _read(
             columns=list(_COLUMNS),
         )
         for batch in stream:
-            rows = _long(batch, min_words)
+            rows = _long_sentences(batch, min_words)
             dropped["short"] += batch.num_rows - len(rows)
             digests = _digests(rows.column("text"))
             selected = np.flatnonzero(_unit(digests[:, 1]) < share)
@@ -109,7 +109,7 @@ def _read(
     return pa.concat_tables(tables), np.concatenate(hashes), dropped
 
 
-def _long(batch: pa.RecordBatch, min_words: int) -> pa.Table:
+def _long_sentences(batch: pa.RecordBatch, min_words: int) -> pa.Table:
     """The rows of `min_words` words or more; long strings, so that columns may pass 2 GB."""
     table = pa.Table.from_batches([batch])
     columns = [table.column(name).cast(pa.large_string()) for name in _COLUMNS]

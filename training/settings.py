@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from conf import UserError, setting
-from conf.checks import check_distinct, check_least
+from conf.checks import check_distinct, check_minimum
 
 ATTENTION = ("eager", "sdpa", "flash_attention_2", "flex_attention")
 
@@ -255,10 +255,10 @@ class Training(Recorded):
     )
 
     def __post_init__(self) -> None:
-        check_least(self, 1, "epochs", "batch_size", "micro_batch_size", "eval_batch_size")
-        check_least(self, 1, "max_length", "bucket", "evaluate_every", "checkpoint_every")
-        check_least(self, 1, "log_every", "dry_run", "devices")
-        check_least(self, 0, "weight_decay", "clip", "patience")
+        check_minimum(self, 1, "epochs", "batch_size", "micro_batch_size", "eval_batch_size")
+        check_minimum(self, 1, "max_length", "bucket", "evaluate_every", "checkpoint_every")
+        check_minimum(self, 1, "log_every", "dry_run", "devices")
+        check_minimum(self, 0, "weight_decay", "clip", "patience")
         check_distinct(self, "seeds", "train_size")
         if not self.learning_rate > 0:
             raise UserError(f"learning_rate={self.learning_rate:g}: expected more than 0")

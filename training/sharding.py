@@ -57,7 +57,7 @@ def read_deepspeed(name: str) -> dict[str, Any]:
         raise UserError(f"{path}: not JSON: {error}") from error
     if not isinstance(config, dict):
         raise UserError(f"{path}: expected a JSON object of DeepSpeed's settings")
-    ours = {
+    setting_of = {
         "train_batch_size": "batch_size",
         "train_micro_batch_size_per_gpu": "micro_batch_size",
         "gradient_accumulation_steps": "micro_batch_size",
@@ -67,7 +67,7 @@ def read_deepspeed(name: str) -> dict[str, Any]:
         "optimizer": "learning_rate and weight_decay",
         "scheduler": "schedule and warmup",
     }
-    for key, setting in ours.items():
+    for key, setting in setting_of.items():
         if key in config:
             raise UserError(f"{path}: has {key}, which is ours to set; remove it and use {setting}")
     return config

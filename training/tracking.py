@@ -41,11 +41,11 @@ _P = ParamSpec("_P")
 log = logging.getLogger("adnominal")
 
 
-def flat(values: Mapping[str, Any], inside: str = "") -> dict[str, str]:
+def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
     """Nested settings as MLflow's parameters: dotted names, values as text, within its limits."""
     flattened: dict[str, str] = {}
     for key, value in values.items():
-        name = f"{inside}{key}"
+        name = f"{prefix}{key}"
         if isinstance(value, Mapping):
             flattened |= flat(value, f"{name}.") if value else {}
             continue
@@ -107,7 +107,7 @@ def _guarded(method: Callable[_P, None]) -> Callable[_P, None]:
     return call
 
 
-def beside(uri: str) -> str | None:
+def artifact_folder(uri: str) -> str | None:
     """The folder of artifacts: beside a database file; None leaves it to the server."""
     if not uri.startswith("sqlite:///"):
         return None
@@ -156,11 +156,11 @@ class Tracker:
 
         client = MlflowClient(tracking_uri=self.uri)
         with contextlib.suppress(MlflowException):  # It exists already.
-            client.create_experiment(self._name, artifact_location=beside(str(self.uri)))
+            client.create_experiment(self._name, artifact_location=artifact_folder(str(self.uri)))
         self.experiment_id = client.get_experiment_by_name(self._name).experiment_id
         self.client = client
 
-    def earlier(self, run_id: str) -> Run:
+    def ended_run(self, run_id: str) -> Run:
         """A run that has ended, to add to."""
         run = Run(self, run_id)
         run.id = run_id
@@ -193,11 +193,11 @@ class Run:
     def begin(self, name: str, mlflow_file: Path, parent: str | None) -> None:
         """Create the run, or continue the one that was begun in this store."""
         client = self.tracker.client
-        earlier = (
+        previous = (
             json.loads(mlflow_file.read_text(encoding="utf-8")) if mlflow_file.exists() else {}
         )
-        if earlier.get("uri") == self.tracker.uri:
-            run_id = earlier["run_id"]
+        if previous.get("uri") == self.tracker.uri:
+            run_id = previous["run_id"]
             client.update_run(run_id, status="RUNNING")
             self.id = run_id
             for key in ("train/loss", "val/loss", "val/accuracy"):
@@ -241,10 +241,10 @@ class Run:
         """The lake's tables that were read, with their editions and Delta versions."""
         from mlflow.entities import Dataset, DatasetInput, InputTag
 
-        read = []
+        datasets_read = []
         for source in sources:
             where = {"uri": f"{lake.rstrip('/')}/{source.table}", "version": source.version}
-            read.append(
+            datasets_read.append(
                 DatasetInput(
                     Dataset(
                         name=f"{source.table}/{source.edition}"[:500],
@@ -255,7 +255,7 @@ class Run:
                     [InputTag("mlflow.data.context", "training")],
                 )
             )
-        self.tracker.client.log_inputs(self.id, datasets=read)
+        self.tracker.client.log_inputs(self.id, datasets=datasets_read)
 
     @_guarded
     def metrics(self, values: Mapping[str, float], step: int = 0) -> None:

@@ -188,9 +188,9 @@ class LearnerTrainer(transformers.Trainer):  # type: ignore[misc]
 
     def save_weights(self, folder: Path) -> None:
         """Write the model as others load it; every process has to call this."""
-        fresh = folder.with_name(folder.name + ".new")
+        new_folder = folder.with_name(folder.name + ".new")
         if launch.rank() == 0:
-            for leftover in (fresh, folder):
+            for leftover in (new_folder, folder):
                 shutil.rmtree(leftover, ignore_errors=True)
         launch.barrier()
         weights = None
@@ -202,11 +202,11 @@ class LearnerTrainer(transformers.Trainer):  # type: ignore[misc]
             parameters = self.model.named_parameters()
             weights = sharding.gathered((n, p) for n, p in parameters if p.requires_grad)
         elif self.run.zero3:
-            sharding.write_shards(self.model, fresh)
+            sharding.write_shards(self.model, new_folder)
             weights = {}
         if launch.rank() == 0:
-            self.run.learner.save(self.model, fresh, weights)
-            os.rename(fresh, folder)
+            self.run.learner.save(self.model, new_folder, weights)
+            os.rename(new_folder, folder)
         launch.barrier()
 
     def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:

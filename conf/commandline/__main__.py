@@ -52,15 +52,17 @@ def find(words: Sequence[str]) -> tuple[Command, list[str]]:
     inner = [name for name in COMMANDS if words and name.split()[0] == words[0]]
     if inner:
         seconds = [name.split()[1] for name in inner]
-        got = repr(words[1]) if len(words) > 1 else "nothing"
-        hint = nearest(words[1], seconds) if len(words) > 1 else ""
+        given_word = repr(words[1]) if len(words) > 1 else "nothing"
+        suggestion = nearest(words[1], seconds) if len(words) > 1 else ""
         raise UserError(
-            f"{words[0]}: got {got}; expected one of {', '.join(seconds)}{hint} "
+            f"{words[0]}: got {given_word}; expected one of {', '.join(seconds)}{suggestion} "
             "(adnominal --help lists the commands)"
         )
-    got = repr(words[0]) if words else "no command"
-    hint = nearest(words[0], first) if words else ""
-    raise UserError(f"got {got}; expected a command{hint} (adnominal --help lists them)")
+    given_word = repr(words[0]) if words else "no command"
+    suggestion = nearest(words[0], first) if words else ""
+    raise UserError(
+        f"got {given_word}; expected a command{suggestion} (adnominal --help lists them)"
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -79,7 +81,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if words and words[0] == "completion":
             print(script(" ".join(words[1:])), end="")
             return 0
-        command, rest = find(words)
+        command, arguments = find(words)
         module = importlib.import_module(command.module)
     except UserError as error:
         return conf.complain(error, 2)
@@ -89,8 +91,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         return conf.complain(message, 2)
     # Code that reads the command line itself (for the name of an application) sees the script's.
-    sys.argv = [str(module.__file__), *rest]
-    code: int = module.main(rest)
+    sys.argv = [str(module.__file__), *arguments]
+    code: int = module.main(arguments)
     return code
 
 

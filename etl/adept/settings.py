@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from conf import UserError, setting
-from conf.checks import check_least
+from conf.checks import check_minimum
 from etl.adept.predicates import DEFAULT_RELATIONS, RELATIONS
 from etl.adept.words import RULES
 from etl.engine import EngineSettings
@@ -57,8 +57,8 @@ class Settings(EngineSettings):
     lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
 
     def __post_init__(self) -> None:
-        check_least(self, 1, "min_count", "min_adjectives", "predicates", "variants")
-        check_least(self, 0, "nonsubsective")
+        check_minimum(self, 1, "min_count", "min_adjectives", "predicates", "variants")
+        check_minimum(self, 0, "nonsubsective")
         if not self.relations:
             raise UserError(f"relations= is empty; expected some of {', '.join(RELATIONS)}")
 

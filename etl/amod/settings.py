@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from conf import UserError, setting, to_dict
-from conf.checks import check_least
+from conf.checks import check_minimum
 from etl.amod.rules import ReadingRules
 from etl.engine import EngineSettings
 from etl.parsing.fast.counting import check_rules
@@ -157,8 +157,8 @@ class Settings(EngineSettings):
     def __post_init__(self) -> None:
         if not 0 <= self.max_rejected <= 1:
             raise UserError(f"max_rejected={self.max_rejected}: expected a share from 0 to 1")
-        check_least(self, 1, "wave_bytes", "unit_bytes", "memory_mb", "partitions")
-        check_least(self, 0, "examples", "min_characters", "novel")
+        check_minimum(self, 1, "wave_bytes", "unit_bytes", "memory_mb", "partitions")
+        check_minimum(self, 0, "examples", "min_characters", "novel")
         self._check_relations()
         if self.pairs is None and (self.adjacent or self.where or self.list_name):
             raise UserError("adjacent=, where= and list_name= go with pairs=, which is not given")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from conf import UserError, setting
-from conf.checks import check_least
+from conf.checks import check_minimum
 from etl.annotation import aggregation, forms
 from etl.annotation.batches import CONDITIONS, PLATFORMS, ROUNDS, Batch
 from etl.annotation.quality import DENOMINATORS, DROPS, Rules
@@ -70,7 +70,7 @@ class ExportSettings:
     lake: str = setting("lake", **_LAKE)
 
     def __post_init__(self) -> None:
-        check_least(self, 1, "items", "per_page", "gold_answers", "lacking")
+        check_minimum(self, 1, "items", "per_page", "gold_answers", "lacking")
         if self.lacking is not None and (self.round != "main" or self.lacking > Rules().answers):
             raise UserError(
                 f"lacking={self.lacking} round={self.round}: expected 1 to {Rules().answers} in "
@@ -168,8 +168,8 @@ class FinishSettings:
     lake: str = setting("lake", **_LAKE)
 
     def __post_init__(self) -> None:
-        check_least(self, 0, "attention_failures")
-        check_least(self, 1, "gold_degrees", "per_person", "answers", "agree", "samples")
+        check_minimum(self, 0, "attention_failures")
+        check_minimum(self, 1, "gold_degrees", "per_person", "answers", "agree", "samples")
         _shares(self, "gold_share")
         if self.agree > self.answers:
             raise UserError(f"agree={self.agree}: expected answers={self.answers} or fewer")
@@ -193,5 +193,5 @@ class SimulateSettings:
     lake: str = setting("lake", **_LAKE)
 
     def __post_init__(self) -> None:
-        check_least(self, 0, "careful", "noisy", "spammers")
-        check_least(self, 1, "answers")
+        check_minimum(self, 0, "careful", "noisy", "spammers")
+        check_minimum(self, 1, "answers")

@@ -20,7 +20,7 @@ from typing import Any
 
 import conf
 from conf import JobFailed, UserError, setting
-from conf.checks import check_least
+from conf.checks import check_minimum
 from conf.help import nearest
 
 _LAKE: dict[str, Any] = {"help": "root of the lake, a folder or URI", "example": "lake=./lake"}
@@ -37,7 +37,7 @@ class _Lake:
 
     def __post_init__(self) -> None:
         if hasattr(self, "limit"):  # some of the commands have it
-            check_least(self, 1, "limit")
+            check_minimum(self, 1, "limit")
 
 
 @dataclass(frozen=True)

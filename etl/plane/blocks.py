@@ -79,17 +79,17 @@ def maker(
     """
 
     def make(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-        known = _Known(vocabulary())
+        hypernym_index = _HypernymIndex(vocabulary())
         pending: dict[str, list[pa.RecordBatch]] = {kind: [] for kind in CLASSES}
         for batch in batches:
             for kind, parts in pending.items():
                 parts.append(batch.filter(pc.equal(batch.column("class"), kind)))
                 if sum(part.num_rows for part in parts) >= _PHRASES:
-                    yield from known.items(pa.concat_batches(parts), kind)
+                    yield from hypernym_index.items(pa.concat_batches(parts), kind)
                     parts.clear()
         for kind, parts in pending.items():
             if parts:
-                yield from known.items(pa.concat_batches(parts), kind)
+                yield from hypernym_index.items(pa.concat_batches(parts), kind)
 
     return make
 
@@ -110,41 +110,45 @@ def split_items(groups: pa.Table, edition: str, types: Sequence[int]) -> pa.Tabl
 
     `groups` has scheme, fold, part and the three words.
     """
-    words = [_one(groups.column(name)) for name in ("adjective", "noun", "hypernym")]
+    words = [_as_array(groups.column(name)) for name in ("adjective", "noun", "hypernym")]
     _, item = _ids(pc.binary_join_element_wise(*words, "\t"), edition, types)
     owner = pa.array(np.repeat(np.arange(groups.num_rows), len(types)))
-    columns = {name: _one(groups.column(name)).take(owner) for name in ("scheme", "fold", "part")}
+    columns = {
+        name: _as_array(groups.column(name)).take(owner) for name in ("scheme", "fold", "part")
+    }
     return pa.table({**columns, "item_id": item, "edition": pa.repeat(edition, len(item))})
 
 
-class _Known:
+class _HypernymIndex:
     """The vocabulary as arrays: `start` and, by class, `count` of a noun's hypernyms."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         words = vocabulary.words.combine_chunks()
-        above = _one(words.column("hypernyms"))
-        self._nouns = _one(words.column("noun"))
-        self._start = above.offsets.to_numpy()[:-1].astype(np.int64)
-        up = above.values.field("hypernym").dictionary_encode()
-        self._up = up.indices.to_numpy().astype(np.int64)
-        self._above = _Phrases.of(up.dictionary, vocabulary.text)
-        self._distance = above.values.field("distance").to_numpy()
-        self._count = {kind: self._within(above, _most(vocabulary, kind)) for kind in CLASSES}
+        hypernym_lists = _as_array(words.column("hypernyms"))
+        self._nouns = _as_array(words.column("noun"))
+        self._start = hypernym_lists.offsets.to_numpy()[:-1].astype(np.int64)
+        coded = hypernym_lists.values.field("hypernym").dictionary_encode()
+        self._hypernym_numbers = coded.indices.to_numpy().astype(np.int64)
+        self._hypernyms = _Phrases.of(coded.dictionary, vocabulary.text)
+        self._distance = hypernym_lists.values.field("distance").to_numpy()
+        self._count = {
+            kind: self._within(hypernym_lists, _max_distance(vocabulary, kind)) for kind in CLASSES
+        }
         self._vocabulary = vocabulary
 
-    def _within(self, above: Any, most: int) -> _Ids:
+    def _within(self, hypernym_lists: Any, max_distance: int) -> _Ids:
         """How many of each noun's hypernyms are at most so far; they come first."""
-        near = np.concatenate([[0], np.cumsum(self._distance <= most)])
-        bounds = above.offsets.to_numpy()
-        counts: _Ids = near[bounds[1:]] - near[bounds[:-1]]
+        near_counts = np.concatenate([[0], np.cumsum(self._distance <= max_distance)])
+        bounds = hypernym_lists.offsets.to_numpy()
+        counts: _Ids = near_counts[bounds[1:]] - near_counts[bounds[:-1]]
         return counts
 
     def items(self, phrases: pa.RecordBatch, kind: str) -> Iterator[pa.Table]:
         """Rows of phrases of class `kind`."""
         with_hypernym = pc.is_valid(phrases.column("hypernym"))
-        alone = phrases.filter(with_hypernym)
-        if alone.num_rows:
-            yield self._chained(alone, kind)
+        chained = phrases.filter(with_hypernym)
+        if chained.num_rows:
+            yield self._chained(chained, kind)
         phrases = phrases.filter(pc.invert(with_hypernym))
         owner = pc.index_in(phrases.column("noun"), value_set=self._nouns)
         if owner.null_count:
@@ -161,50 +165,50 @@ class _Known:
     def _block(self, phrases: pa.RecordBatch, nouns: _Ids, counts: _Ids, kind: str) -> pa.Table:
         phrase = np.repeat(np.arange(len(nouns)), counts)
         offsets = np.concatenate([[0], np.cumsum(counts)[:-1]])
-        at = np.arange(len(phrase)) - offsets[phrase] + self._start[nouns][phrase]
-        groups = _Groups(phrase, self._up[at], self._distance[at])
-        return self._rows(phrases, groups, self._above, kind, TYPES)
+        places = np.arange(len(phrase)) - offsets[phrase] + self._start[nouns][phrase]
+        groups = _Groups(phrase, self._hypernym_numbers[places], self._distance[places])
+        return self._rows(phrases, groups, self._hypernyms, kind, TYPES)
 
     def _chained(self, phrases: pa.RecordBatch, kind: str) -> pa.Table:
-        up = phrases.column("hypernym").dictionary_encode()
+        coded = phrases.column("hypernym").dictionary_encode()
         groups = _Groups(
             np.arange(phrases.num_rows),
-            up.indices.to_numpy().astype(np.int64),
+            coded.indices.to_numpy().astype(np.int64),
             phrases.column("distance").to_numpy(),
         )
-        hypernyms = _Phrases.of(up.dictionary, self._vocabulary.text)
+        hypernyms = _Phrases.of(coded.dictionary, self._vocabulary.text)
         return self._rows(phrases, groups, hypernyms, kind, (3,))
 
     def _rows(
         self,
         phrases: pa.RecordBatch,
         groups: _Groups,
-        above: _Phrases,
+        hypernyms: _Phrases,
         kind: str,
         types: Sequence[int],
     ) -> pa.Table:
-        """The items of groups whose hypernyms are those of `above`.
+        """The items of groups whose hypernyms are those of `hypernyms`.
 
         Texts that many rows have are dictionaries, and become such in the file.
         """
         text, edition = self._vocabulary.text, self._vocabulary.edition
         adjectives = _Adjectives.of(phrases.column("adjective"), text)
         noun = phrases.column("noun").dictionary_encode()
-        premise = _join(adjectives.written.take(adjectives.numbers), phrases.column("noun"), " ")
+        premise = _join(adjectives.spellings.take(adjectives.numbers), phrases.column("noun"), " ")
         words = _join(phrases.column("adjective"), phrases.column("noun"), "\t")
-        hypernym = above.words.take(pa.array(groups.hypernym))
+        hypernym = hypernyms.words.take(pa.array(groups.hypernym))
         keys = _join(words.take(pa.array(groups.phrase)), hypernym, "\t")
         group, item = _ids(keys, edition, types)
         first = noun.indices.to_numpy().astype(np.int64)[groups.phrase]
         nouns = _Phrases.of(noun.dictionary, text)
-        conclusions, endings = _conclusions(groups, adjectives, nouns, above, text)
-        sizes = len(nouns.words), len(above.words)
+        conclusions, endings = _conclusions(groups, adjectives, nouns, hypernyms, text)
+        sizes = len(nouns.words), len(hypernyms.words)
         conclusion_rows = _conclusion_rows(first, groups, sizes, types)
 
-        each = len(types)
+        types_per_group = len(types)
         phrase, distance = groups.phrase, groups.distance
-        owners = np.repeat(phrase, each)
-        capital = pc.utf8_capitalize(adjectives.lead).take(adjectives.numbers)
+        owners = np.repeat(phrase, types_per_group)
+        capital = pc.utf8_capitalize(adjectives.articles).take(adjectives.numbers)
         opening = _join(_join(capital, premise, ""), "", " is a " if text == "paper" else " is ")
         numbers = np.array(types, np.int32)
         labels = np.array([HOLDS[kind][number - 1] for number in types], np.int32)
@@ -215,9 +219,9 @@ class _Known:
                 "group_id": group,
                 "adjective": _coded(adjectives.numbers.to_numpy()[owners], adjectives.words),
                 "class": _coded(np.zeros(size), pa.array([kind])),
-                "noun": _coded(np.repeat(first, each), noun.dictionary),
-                "hypernym": _coded(np.repeat(groups.hypernym, each), above.words),
-                "distance": pa.array(np.repeat(distance, each), pa.int32()),
+                "noun": _coded(np.repeat(first, types_per_group), noun.dictionary),
+                "hypernym": _coded(np.repeat(groups.hypernym, types_per_group), hypernyms.words),
+                "distance": pa.array(np.repeat(distance, types_per_group), pa.int32()),
                 "inference_type": pa.array(np.tile(numbers, len(phrase))),
                 "premise": _coded(owners, premise),
                 "conclusion": conclusions.take(conclusion_rows),
@@ -249,13 +253,13 @@ class _Phrases:
 class _Adjectives:
     """The adjectives of phrases: each word once, and the number of each phrase's word.
 
-    `written` has them as text writes them, `lead` the article before each, and a space.
+    `spellings` has them as text writes them, `articles` the article before each, and a space.
     """
 
     words: pa.StringArray
     numbers: pa.Int32Array
-    written: pa.StringArray
-    lead: pa.StringArray
+    spellings: pa.StringArray
+    articles: pa.StringArray
 
     @classmethod
     def of(cls, column: pa.StringArray, text: str) -> _Adjectives:
@@ -279,18 +283,18 @@ class _Groups:
 
 
 def _conclusions(
-    groups: _Groups, adjectives: _Adjectives, nouns: _Phrases, above: _Phrases, text: str
+    groups: _Groups, adjectives: _Adjectives, nouns: _Phrases, hypernyms: _Phrases, text: str
 ) -> tuple[pa.StringArray, pa.StringArray]:
     """Conclusions, and what a sentence ends with: of nouns, of hypernyms, of groups."""
     of_group = pa.array(adjectives.numbers.to_numpy().astype(np.int64)[groups.phrase])
-    hypernym = above.words.take(pa.array(groups.hypernym))
-    third = _join(adjectives.written.take(of_group), hypernym, " ")
-    ends = third
+    hypernym = hypernyms.words.take(pa.array(groups.hypernym))
+    group_conclusions = _join(adjectives.spellings.take(of_group), hypernym, " ")
+    ends = group_conclusions
     if text == "clean":
-        ends = _join(_join(adjectives.lead.take(of_group), third, ""), "", ".")
+        ends = _join(_join(adjectives.articles.take(of_group), group_conclusions, ""), "", ".")
     return (
-        pa.concat_arrays([nouns.words, above.words, third]),
-        pa.concat_arrays([nouns.ends, above.ends, ends]),
+        pa.concat_arrays([nouns.words, hypernyms.words, group_conclusions]),
+        pa.concat_arrays([nouns.ends, hypernyms.ends, ends]),
     )
 
 
@@ -320,17 +324,17 @@ def _lead(adjective: str, text: str) -> str:
     return f"{_article(_spelt(adjective, text), text)} "
 
 
-def _most(vocabulary: Vocabulary, kind: str) -> int:
+def _max_distance(vocabulary: Vocabulary, kind: str) -> int:
     return vocabulary.intensional_distance if kind == "O" else vocabulary.distance
 
 
-def _one(column: pa.ChunkedArray) -> Any:
+def _as_array(column: pa.ChunkedArray) -> Any:
     """A column of a table as one array."""
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
 
 
-def _join(first: Any, second: Any, between: str) -> Any:
-    return pc.binary_join_element_wise(first, second, between)
+def _join(first: Any, second: Any, separator: str) -> Any:
+    return pc.binary_join_element_wise(first, second, separator)
 
 
 def _coded(indices: npt.NDArray[Any], words: pa.StringArray) -> pa.DictionaryArray:
@@ -343,17 +347,17 @@ def _ids(
     """`group_id`, once for each of the group's items, and `item_id`; keys are tab-joined words."""
     sha256 = hashlib.sha256
     joined = b"".join([sha256(key).digest() for key in keys.cast(pa.binary()).to_pylist()])
-    halves = np.frombuffer(joined, np.uint8).reshape(len(keys), 2, 16)
-    group = _hex(halves[:, 0])
-    item = _hex(halves[:, 1] ^ np.frombuffer(edition_key(edition), np.uint8))
+    digest_halves = np.frombuffer(joined, np.uint8).reshape(len(keys), 2, 16)
+    group = _hex(digest_halves[:, 0])
+    item = _hex(digest_halves[:, 1] ^ np.frombuffer(edition_key(edition), np.uint8))
     groups, items = (np.repeat(hexed[:, None], len(types), axis=1) for hexed in (group, item))
     items[:, :, -1] = [_DIGIT[number] for number in types]
     return _texts(groups), _texts(items)
 
 
-def _hex(halves: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+def _hex(rows: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
     """16 bytes a row as 32 hexadecimal digits a row."""
-    return np.take(_HEX, halves).view(np.uint8)
+    return np.take(_HEX, rows).view(np.uint8)
 
 
 def _texts(digits: npt.NDArray[np.uint8]) -> pa.StringArray:

@@ -83,20 +83,20 @@ def chains_of(hypernyms: DataFrame) -> DataFrame:
         .select("noun_synset", "hypernym_synset", "hypernym")
         .distinct()
     )
-    first = hypernyms.where((F.col("sense") == 1) & _one_word("noun")).select(
+    senses = hypernyms.where((F.col("sense") == 1) & _one_word("noun")).select(
         F.col("noun").alias("base"), "noun_synset"
     )
-    way = first.distinct()
-    for at in (1, 2, 3):
-        way = way.join(steps, "noun_synset").select(
+    chains = senses.distinct()
+    for step in (1, 2, 3):
+        chains = chains.join(steps, "noun_synset").select(
             "base",
             F.col("hypernym_synset").alias("noun_synset"),
-            *[f"h{earlier}" for earlier in range(1, at)],
-            F.col("hypernym").alias(f"h{at}"),
+            *[f"h{earlier}" for earlier in range(1, step)],
+            F.col("hypernym").alias(f"h{step}"),
         )
     chain = F.array("h1", "h2", "h3")
     return (
-        way.withColumn("chain", chain)
+        chains.withColumn("chain", chain)
         .where(F.size(F.array_distinct(F.concat(F.array("base"), "chain"))) == 4)
         .groupBy("base")
         .agg(F.min("chain").alias("chain"))
@@ -136,13 +136,13 @@ def nouns_of(
     )
     reached = based.join(hypernyms, "base", "left")
     limits = settings.distance, settings.intensional_distance
-    return map_arrow(reached, _worded(settings.text, *limits), spark_schema(_WORDS))
+    return map_arrow(reached, _word_rows(settings.text, *limits), spark_schema(_WORDS))
 
 
-def _worded(
+def _word_rows(
     text: str, distance: int, intensional_distance: int
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def worded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def described(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         @cache
         def plural(word: str) -> bool:
             return text == "clean" and is_plural(word)
@@ -151,7 +151,7 @@ def _worded(
             rows = []
             for row in batch.to_pylist():
                 word = row["base"] if text == "clean" else row["noun"]
-                up = [
+                hypernyms = [
                     hypernym
                     for hypernym in row["hypernyms"] or []
                     if hypernym["hypernym"] != word and not plural(hypernym["hypernym"])
@@ -162,17 +162,17 @@ def _worded(
                         "base": row["base"],
                         "word": word,
                         "plural": plural(word),
-                        "hypernyms": up,
-                        "reached": sum(hypernym["distance"] <= distance for hypernym in up),
+                        "hypernyms": hypernyms,
+                        "reached": sum(hypernym["distance"] <= distance for hypernym in hypernyms),
                         "direct": sum(
-                            hypernym["distance"] <= intensional_distance for hypernym in up
+                            hypernym["distance"] <= intensional_distance for hypernym in hypernyms
                         ),
                     }
                 )
             if rows:
                 yield pa.RecordBatch.from_pylist(rows, schema=_WORDS)
 
-    return worded
+    return described
 
 
 def _within(settings: Settings) -> Column:
@@ -188,7 +188,7 @@ def _number_within() -> Column:
 
 def judged(pairs: DataFrame, adjectives: DataFrame, nouns: DataFrame) -> DataFrame:
     """Pairs (adjective, class, noun, word, count) and why they make no item: reason, or null."""
-    known = nouns.select("noun", "word", "plural", "reached", "direct")
+    known_nouns = nouns.select("noun", "word", "plural", "reached", "direct")
     reason = (
         F.when(F.col("class").isNull(), NO_CLASS)
         .when(F.col("word").isNull(), NO_SYNSET)
@@ -197,7 +197,7 @@ def judged(pairs: DataFrame, adjectives: DataFrame, nouns: DataFrame) -> DataFra
     )
     return (
         pairs.join(F.broadcast(adjectives.select("adjective", "class")), "adjective", "left")
-        .join(F.broadcast(known), "noun", "left")
+        .join(F.broadcast(known_nouns), "noun", "left")
         .withColumn("reason", reason)
         .select("adjective", "class", "noun", "word", "count", "reason")
     )
@@ -225,10 +225,10 @@ def phrases_of(pairs: DataFrame, settings: Settings) -> DataFrame:
         .where(F.col("classes") == len(CLASSES))
         .select("noun", F.lit(True).alias("complete"))
     )
-    lonely = F.when(F.col("complete").isNull(), "noun not with every class")
+    incomplete = F.when(F.col("complete").isNull(), "noun not with every class")
     return (
         phrases.join(F.broadcast(complete), "noun", "left")
-        .withColumn("reason", F.coalesce(rare, lonely))
+        .withColumn("reason", F.coalesce(rare, incomplete))
         .select("adjective", "class", "noun", "count", "reason")
     )
 
@@ -238,12 +238,14 @@ def numbers_of(phrases: DataFrame, words: DataFrame) -> DataFrame:
 
     `words` has one row a word: noun, reached, direct.
     """
-    known = words.select("noun", "reached", "direct")
+    known_words = words.select("noun", "reached", "direct")
     number = F.sum(_number_within().cast("long")).alias("count")
-    return phrases.join(F.broadcast(known), "noun").groupBy("class").agg(number)
+    return phrases.join(F.broadcast(known_words), "noun").groupBy("class").agg(number)
 
 
-def among(groups: DataFrame, phrases: DataFrame, words: DataFrame, settings: Settings) -> DataFrame:
+def members_of(
+    groups: DataFrame, phrases: DataFrame, words: DataFrame, settings: Settings
+) -> DataFrame:
     """Those of `groups` (adjective, noun, hypernym; few) that the phrases make."""
     return (
         phrases.select("adjective", "class", "noun")

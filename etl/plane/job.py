@@ -95,7 +95,7 @@ def _build(run: Build, folder: Scratch, settings: Settings, classes: list[tuple[
     size = _size(items.numbers_of(phrases, words.words), dropped, settings)
     run.report("%d items to be built", size)
     if settings.text == "paper":
-        _beside_paper(phrases, words, size)
+        _log_beside_paper(phrases, words, size)
     groups = None
     if settings.schemes:
         pool = pool_of(phrases, words.words, words.chains, classes, words.adjectives, settings.seed)
@@ -183,11 +183,11 @@ def _size(numbers: DataFrame, dropped: Iterable[Dropped], settings: Settings) ->
     )
 
 
-def _beside_paper(phrases: DataFrame, words: Words, size: int) -> None:
+def _log_beside_paper(phrases: DataFrame, words: Words, size: int) -> None:
     """Say how many items and nouns there are, and how many of the nouns are inflected, beside the
     paper's; nouns that are all lemmas are of a corpus that was read otherwise."""
     forms = words.nouns.select(F.col("word").alias("noun"), "base")
-    counted = (
+    noun_counts = (
         phrases.select("noun")
         .distinct()
         .join(forms, "noun")
@@ -197,7 +197,7 @@ def _beside_paper(phrases: DataFrame, words: Words, size: int) -> None:
         )
         .collect()[0]
     )
-    nouns, inflected = counted["nouns"], counted["inflected"] or 0
+    nouns, inflected = noun_counts["nouns"], noun_counts["inflected"] or 0
     log.info(
         "%d items of %d nouns, %.0f %% of them inflected; the paper has %d items of about %d "
         "nouns, its release %.0f %% inflected",
@@ -270,7 +270,7 @@ def chains_missing(
     )
     distances = distances.group_by([*keys, "class"]).aggregate([("distance", "min")])
     requested = spark.createDataFrame(distances.rename_columns([*keys, "class", "distance"]))
-    built = items.among(requested, phrases, words.words, settings)
+    built = items.members_of(requested, phrases, words.words, settings)
     missing = requested.join(F.broadcast(built), keys, "left_anti")
     return missing.select("adjective", "class", "noun", "hypernym", "distance")
 

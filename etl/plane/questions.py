@@ -33,7 +33,7 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-def _question(name: str, template: str, good: str, poor: str) -> Question:
+def _question(name: str, template: str, entailing: str, other: str) -> Question:
     start, _, tail = template.partition("{verbaliser}")
     fields = {"first": "{{first}}", "second": "{{second}}", "bare": "{{bare}}"}
     # What follows the blank: words of the row between words of the template, joined by Jinja.
@@ -41,7 +41,7 @@ def _question(name: str, template: str, good: str, poor: str) -> Question:
     # In the order of the labels: not entailed, entailed.
     choices = [
         f"'{word}{before_second}' ~ second ~ '{end}'" if end else f"'{word}{tail}'"
-        for word in (poor, good)
+        for word in (other, entailing)
     ]
     return Question(
         start.format(**fields).rstrip(),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from conf import UserError, setting
-from conf.checks import check_least
+from conf.checks import check_minimum
 from etl.engine import EngineSettings
 from etl.plane import SCHEMES
 from etl.plane.rules import TEXTS
@@ -69,7 +69,7 @@ class Settings(EngineSettings):
     task_size: int = setting(2_000_000, help="items made by one Spark task, about")
 
     def __post_init__(self) -> None:
-        check_least(self, 1, "min_count", "task_size")
+        check_minimum(self, 1, "min_count", "task_size")
         for name in ("distance", "intensional_distance"):
             if not 1 <= getattr(self, name) <= 3:
                 raise UserError(f"{name}={getattr(self, name)}: expected 1, 2 or 3")

@@ -117,9 +117,9 @@ class Sizes:
         for name, step in steps.items():
             value = getattr(self, name)
             if value < 1 or value % step:
-                wanted = f"a multiple of {step}" if step > 1 else "1 or more"
-                near = max(1, round(value / step)) * step
-                raise UserError(f"{name}={value}: expected {wanted}, as {near}")
+                expected = f"a multiple of {step}" if step > 1 else "1 or more"
+                nearest = max(1, round(value / step)) * step
+                raise UserError(f"{name}={value}: expected {expected}, as {nearest}")
 
 
 class _Draws(NamedTuple):
@@ -214,29 +214,29 @@ def _withheld(pool: Pool, share: float, salt: np.uint64) -> Flags:
     return flags
 
 
-def _allocated(shape: Mapping[int, float], most: Ids, target: int, part: str) -> Ids:
+def _allocated(shape: Mapping[int, float], max_weights: Ids, target: int, part: str) -> Ids:
     """Weights that add up to `target`, of each the share that `shape` has; the first pairs first.
 
-    `most` is the greatest weight of each pair. Where too few can be heavy more are light; where too
-    few are left for that, weights are raised as far as `most` lets them.
+    `max_weights` has the greatest weight of each pair. Where too few can be heavy more are light;
+    where too few are left for that, weights are raised as far as these let them.
 
     Raises:
-        _Short: `most` does not add up to the target.
+        _Short: `max_weights` does not add up to the target.
     """
-    if int(most.sum()) < target:
-        raise _Short(part, int(most.sum()))
+    if int(max_weights.sum()) < target:
+        raise _Short(part, int(max_weights.sum()))
     size = target / sum(weight * share for weight, share in shape.items()) * sum(shape.values())
-    weights = np.zeros(len(most), np.int64)
+    weights = np.zeros(len(max_weights), np.int64)
     missing = 0.0
     for weight in sorted(shape, reverse=True):
         pairs = size * shape[weight] / sum(shape.values()) + missing / weight
-        able = np.flatnonzero((weights == 0) & (most >= weight))[: round(pairs)]
-        weights[able] = weight
-        missing = max(0.0, (pairs - len(able)) * weight)
-    for least in range(int(most.max(initial=0))):
+        raisable = np.flatnonzero((weights == 0) & (max_weights >= weight))[: round(pairs)]
+        weights[raisable] = weight
+        missing = max(0.0, (pairs - len(raisable)) * weight)
+    for weight_so_far in range(int(max_weights.max(initial=0))):
         # Pairs that have nothing yet come before those that have more.
-        able = np.flatnonzero((weights == least) & (most > least))
-        weights[able[: max(0, target - int(weights.sum()))]] += 1
+        raisable = np.flatnonzero((weights == weight_so_far) & (max_weights > weight_so_far))
+        weights[raisable[: max(0, target - int(weights.sum()))]] += 1
     # What is over goes from the last ones, and one of them is cut.
     offsets = np.cumsum(weights) - weights
     cut: Ids = np.clip(target - offsets, 0, weights)
@@ -244,20 +244,25 @@ def _allocated(shape: Mapping[int, float], most: Ids, target: int, part: str) ->
 
 
 def _draws(
-    pool: Pool, side: Flags, nouns: Ids, weights: Ids, unit: Sequence[int], salt: np.uint64
+    pool: Pool,
+    allowed_words: Flags,
+    nouns: Ids,
+    weights: Ids,
+    unit: Sequence[int],
+    salt: np.uint64,
 ) -> _Draws:
-    """For each noun weight times the unit of its adjectives in `side`, all different."""
+    """For each noun weight times the unit of its adjectives in `allowed_words`, all different."""
     lengths = pool.starts[nouns + 1] - pool.starts[nouns]
     place = np.repeat(np.arange(len(nouns)), lengths)
-    within = np.arange(len(place)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    adjective = pool.phrases[pool.starts[nouns][place] + within, 1]
-    in_side = side[adjective]
+    offset = np.arange(len(place)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    adjective = pool.phrases[pool.starts[nouns][place] + offset, 1]
+    in_side = allowed_words[adjective]
     place, adjective = place[in_side], adjective[in_side]
     kind = pool.classes[adjective]
     keys = mix(pool.word_keys[nouns][place], pool.adjective_keys[adjective], salt)
     rank = _rank(place * len(CLASSES) + kind, keys)
-    within = rank < weights[place] * np.array(unit)[kind]
-    return _Draws(place[within], adjective[within], rank[within])
+    offset = rank < weights[place] * np.array(unit)[kind]
+    return _Draws(place[offset], adjective[offset], rank[offset])
 
 
 def _one_each(pool: Pool, pairs: Ids, salt: np.uint64) -> Ids:
@@ -285,8 +290,8 @@ def _out_of_domain(pool: Pool, sizes: Sizes, salt: np.uint64, strict: bool) -> d
     if strict:
         allowed = ~_hubs(pool, direct[:, :2])[direct[:, :2]].any(axis=1)
     parts = {}
-    for part, side in sides.items():
-        capacity = pool.capacity(side, _UNIT)
+    for part, allowed_words in sides.items():
+        capacity = pool.capacity(allowed_words, _UNIT)
         open_pairs = direct[allowed & (capacity[direct[:, 0]] > 0)]
         pairs = _one_each(pool, open_pairs, salt)
         if strict and part == "test":
@@ -294,13 +299,13 @@ def _out_of_domain(pool: Pool, sizes: Sizes, salt: np.uint64, strict: bool) -> d
             keys = mix(pool.word_keys[pairs[:, 0]], salt)
             order = np.lexsort((np.arange(len(pairs)), _rank(pairs[:, 1], keys)))
             pairs = pairs[order]
-        most = np.minimum(capacity[pairs[:, 0]], _MOST)
-        weights = _allocated(_WEIGHTS[part], most, _sizes("published", part, sizes)[0], part)
-        used = pairs[weights > 0]
-        draws = _draws(pool, side, used[:, 0], weights[weights > 0], _UNIT, salt)
-        parts[part] = _groups(draws, used)
+        max_weights = np.minimum(capacity[pairs[:, 0]], _MOST)
+        weights = _allocated(_WEIGHTS[part], max_weights, _sizes("published", part, sizes)[0], part)
+        used_pairs = pairs[weights > 0]
+        draws = _draws(pool, allowed_words, used_pairs[:, 0], weights[weights > 0], _UNIT, salt)
+        parts[part] = _groups(draws, used_pairs)
         words = np.zeros(len(pool.words), np.bool_)
-        words[used[:, :2] if strict else used[:, 0]] = True
+        words[used_pairs[:, :2] if strict else used_pairs[:, 0]] = True
         allowed = ~(words[direct[:, :2]].any(axis=1) if strict else words[direct[:, 0]])
     return parts
 
@@ -312,16 +317,16 @@ def _one_inference_type(pool: Pool, sizes: Sizes, salt: np.uint64) -> dict[str, 
     allowed = ~_hubs(pool, words)[words].any(axis=1)
     row_keys = mix(*(pool.word_keys[column] for column in words.T), salt)
     parts = {}
-    for part, side in (("test", withheld), ("train", ~withheld)):
-        capacity = pool.capacity(side, _ONE_IT)
+    for part, allowed_words in (("test", withheld), ("train", ~withheld)):
+        capacity = pool.capacity(allowed_words, _ONE_IT)
         rows_used = np.flatnonzero(allowed & (capacity[rows[:, 0]] > 0))
         rows_used = rows_used[np.argsort(row_keys[rows_used], kind="stable")]
-        most = capacity[rows[rows_used, 0]]
-        weights = _allocated(_CHAINS[part], most, _sizes("one_it", part, sizes)[0], part)
+        max_weights = capacity[rows[rows_used, 0]]
+        weights = _allocated(_CHAINS[part], max_weights, _sizes("one_it", part, sizes)[0], part)
         rows_used, weights = rows_used[weights > 0], weights[weights > 0]
         # The salt of a draw is the noun's: a noun's pairs would share their adjectives, as the six
         # pairs of a chain do.
-        draws = _draws(pool, side, rows[rows_used, 0], weights, _ONE_IT, salt)
+        draws = _draws(pool, allowed_words, rows[rows_used, 0], weights, _ONE_IT, salt)
         if sizes.chains:
             parts[part] = np.concatenate(
                 [_step(draws, rows[rows_used], a, b) for a, b in _CHAIN_PAIRS]
@@ -334,10 +339,10 @@ def _one_inference_type(pool: Pool, sizes: Sizes, salt: np.uint64) -> dict[str, 
     return parts
 
 
-def _step(draws: _Draws, chains: Ids, lower: int, upper: int) -> Ids:
+def _step(draws: _Draws, chains: Ids, low: int, high: int) -> Ids:
     """Groups of one pair of every chain."""
-    steps = np.full(len(chains), upper - lower)
-    return _groups(draws, np.stack([chains[:, lower], chains[:, upper], steps], axis=1))
+    steps = np.full(len(chains), high - low)
+    return _groups(draws, np.stack([chains[:, low], chains[:, high], steps], axis=1))
 
 
 def _in_distribution(pool: Pool, sizes: Sizes, salt: np.uint64) -> dict[str, Ids]:
@@ -351,32 +356,32 @@ def _in_distribution(pool: Pool, sizes: Sizes, salt: np.uint64) -> dict[str, Ids
     direct = pool.pairs[(pool.pairs[:, 2] == 1) & (capacity[pool.pairs[:, 0]] > 0)]
     pairs = _one_each(pool, direct, salt)
     units = {part: _sizes("in_distribution", part, sizes)[0] for part in ("train", "test")}
-    most = np.minimum(capacity[pairs[:, 0]], _MOST)
+    max_weights = np.minimum(capacity[pairs[:, 0]], _MOST)
     try:
-        weights = _allocated(_WEIGHTS["train"], most, sum(units.values()), "train")
+        weights = _allocated(_WEIGHTS["train"], max_weights, sum(units.values()), "train")
     except _Short as error:
         raise _Short("train", max(0, error.available - units["test"])) from None
-    used = weights > 0
-    pairs, weights = pairs[used], weights[used]
+    has_weight = weights > 0
+    pairs, weights = pairs[has_weight], weights[has_weight]
     draws = _draws(pool, everything, pairs[:, 0], weights, _UNIT, salt)
     number = draws.rank // np.array(_UNIT)[pool.classes[draws.adjective]]
     last = (number == weights[draws.place] - 1) & (weights[draws.place] > 1)
     members = np.flatnonzero(last)
     members = members[np.argsort(draws.place[members], kind="stable")]
-    left = np.bincount(draws.adjective, minlength=len(pool.adjectives))
-    tested = np.zeros(len(draws.place), np.bool_)
+    remaining = np.bincount(draws.adjective, minlength=len(pool.adjectives))
+    is_test = np.zeros(len(draws.place), np.bool_)
     count = 0
     # The pairs are in an order of chance already.
     for unit in members.reshape(-1, sum(_UNIT)):
         adjectives = draws.adjective[unit]
-        if count < units["test"] and (left[adjectives] > 1).all():
-            left[adjectives] -= 1
-            tested[unit] = True
+        if count < units["test"] and (remaining[adjectives] > 1).all():
+            remaining[adjectives] -= 1
+            is_test[unit] = True
             count += 1
     if count < units["test"]:
         raise _Short("test", count)
     groups = _groups(draws, pairs)
-    return {"train": groups[~tested], "test": groups[tested]}
+    return {"train": groups[~is_test], "test": groups[is_test]}
 
 
 def _two_shot(pool: Pool, sizes: Sizes, salt: np.uint64) -> dict[str, Ids]:
@@ -388,8 +393,8 @@ def _two_shot(pool: Pool, sizes: Sizes, salt: np.uint64) -> dict[str, Ids]:
     if len(pairs) < sizes.two_shot:
         raise _Short("test", len(pairs))
     pairs = pairs[: sizes.two_shot]
-    once = np.ones(len(pairs), np.int64)
-    draws = _draws(pool, everything, pairs[:, 0], once, _TWO_SHOT, salt)
+    ones = np.ones(len(pairs), np.int64)
+    draws = _draws(pool, everything, pairs[:, 0], ones, _TWO_SHOT, salt)
     return {"test": _groups(draws, pairs)}
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from conf import UserError, setting
-from conf.checks import check_least
+from conf.checks import check_minimum
 from etl.engine import EngineSettings
 from etl.sygns.splits import SCHEMES
 
@@ -61,8 +61,8 @@ class Settings(EngineSettings):
         for name in ("adjectives", "adverbs"):
             if not 1 <= getattr(self, name) <= 10:
                 raise UserError(f"{name}={getattr(self, name)}: expected 1 to 10")
-        check_least(self, 1, "sentences", "per_depth", "task_size")
-        check_least(self, 0, "embedded")
+        check_minimum(self, 1, "sentences", "per_depth", "task_size")
+        check_minimum(self, 0, "embedded")
         if not 0 <= self.max_depth <= MAX_DEPTH:
             raise UserError(f"max_depth={self.max_depth}: expected 0 to {MAX_DEPTH}")
 

@@ -110,7 +110,7 @@ def test_resolved_settings_can_be_read_back(tmp_path: Path) -> None:
 def test_the_hash_depends_on_the_selected_values() -> None:
     first, second = load(Settings, ["input=a"]), load(Settings, ["input=b"])
     assert conf.settings_hash(first) != conf.settings_hash(second)
-    assert conf.settings_hash(first, only=["count"]) == conf.settings_hash(second, only=["count"])
+    assert conf.settings_hash(first, names=["count"]) == conf.settings_hash(second, names=["count"])
 
 
 def test_help_lists_every_setting_with_its_default() -> None:

@@ -70,7 +70,7 @@ def test_layout_fills_on_either_side():
     right = layout(offsets, np.array([1, 0]))
     assert right.fill(flat, 0).tolist() == [[2, 3, 4], [1, 0, 0]]
     assert right.mask.tolist() == [[True, True, True], [True, False, False]]
-    left = layout(offsets, np.array([2, 0]), left=True, multiple=4)
+    left = layout(offsets, np.array([2, 0]), pad_left=True, multiple=4)
     assert left.fill(flat, 9).tolist() == [[9, 9, 5, 6], [9, 9, 9, 1]]
 
 

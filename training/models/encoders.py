@@ -71,7 +71,7 @@ def padded(tokenizer: Any, tokens: Tokens, indices: Ids) -> dict[str, Any]:
 
     left = tokenizer.padding_side == "left"
     multiple = 8 if torch.cuda.is_available() else 1
-    where = layout(tokens.offsets, indices, left=left, multiple=multiple)
+    where = layout(tokens.offsets, indices, pad_left=left, multiple=multiple)
     columns = {"input_ids": where.fill(tokens.ids, tokenizer.pad_token_id)}
     # The padding's id may be a word's too (decoders), so the mask is not read off the ids.
     columns["attention_mask"] = where.mask.astype(np.int64)
@@ -209,9 +209,9 @@ class PairLearner(TokenLearner):
 
         lora = self._settings.lora
         # New layers are trained as they are and saved with the adapters: no other file has them.
-        fresh = {name for name, _ in _head(model)} if self.task_type == "SEQ_CLS" else set()
-        fresh |= {key.rpartition(".")[0] for key in missing if _of_body(model, key)}
-        names = "|".join(map(re.escape, sorted(fresh)))
+        added = {name for name, _ in _head(model)} if self.task_type == "SEQ_CLS" else set()
+        added |= {key.rpartition(".")[0] for key in missing if _of_body(model, key)}
+        names = "|".join(map(re.escape, sorted(added)))
         config = LoraConfig(
             task_type=self.task_type,
             r=lora.rank,
@@ -219,8 +219,8 @@ class PairLearner(TokenLearner):
             lora_dropout=lora.dropout,
             use_dora=lora.dora,
             target_modules=list(lora.targets) or "all-linear",
-            exclude_modules=rf"(.*\.)?({names})(\..*)?" if fresh else None,
-            modules_to_save=sorted(fresh) or None,
+            exclude_modules=rf"(.*\.)?({names})(\..*)?" if added else None,
+            modules_to_save=sorted(added) or None,
         )
         if self._settings.gradient_checkpointing:
             model.enable_input_require_grads()

@@ -65,19 +65,19 @@ class InstructionLearner(PairLearner):
         self._cut: dict[str, int] = {}
         for part, examples in self.dataset.parts.items():
             answers = self._gold(examples)
-            room = [self.limit - len(answer) for answer in answers]
+            prompt_limits = [self.limit - len(answer) for answer in answers]
             if self._choices:
                 longest_prompt = self.limit - max(map(len, self._choices))
-                room = [min(size, longest_prompt) for size in room]
+                prompt_limits = [min(size, longest_prompt) for size in prompt_limits]
             texts = prompts_of(
                 self.dataset.instruction, self.dataset.labels, examples.first, examples.second
             )
             prompts = self.tokenizer(texts)["input_ids"] if texts else []
             self._cut[part] = sum(
-                len(prompt) > limit for prompt, limit in zip(prompts, room, strict=True)
+                len(prompt) > limit for prompt, limit in zip(prompts, prompt_limits, strict=True)
             )
             self._prompts[part] = [
-                cut(prompt, limit) for prompt, limit in zip(prompts, room, strict=True)
+                cut(prompt, limit) for prompt, limit in zip(prompts, prompt_limits, strict=True)
             ]
             self._answers[part] = answers
         lengths = [len(answer) for rows in self._answers.values() for answer in rows]

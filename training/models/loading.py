@@ -263,20 +263,22 @@ def _registered(client: Any, uri: str, match: re.Match[str], tracking: str) -> M
     except MlflowException as error:
         versions = sorted(int(v.version) for v in client.search_model_versions(f"name='{name}'"))
         if versions:
-            known = f"{name} has versions {', '.join(map(str, versions))}"
+            available = f"{name} has versions {', '.join(map(str, versions))}"
             aliases = client.get_registered_model(name).aliases
-            known += f" and aliases {', '.join(sorted(aliases))}" if aliases else ""
+            available += f" and aliases {', '.join(sorted(aliases))}" if aliases else ""
         else:
             names = sorted(model.name for model in client.search_registered_models())
-            known = f"there is {', '.join(names) or 'no registered model'}"
+            available = f"there is {', '.join(names) or 'no registered model'}"
         raise UserError(
-            f"model={uri}: not in the registry of tracking={tracking}; {known} "
+            f"model={uri}: not in the registry of tracking={tracking}; {available} "
             "(training/finetune.py register=NAME adds a version)"
         ) from error
     full = f"models:/{name}/{version.version}"
     if version.model_id:
         return _logged(client, version.model_id, full, tracking)
-    folder = _local(client.get_model_version_download_uri(name, version.version), full, tracking)
+    folder = _local_folder(
+        client.get_model_version_download_uri(name, version.version), full, tracking
+    )
     return _described(_weights(folder, full), full, version.run_id)
 
 
@@ -294,11 +296,11 @@ def _of_run(client: Any, uri: str, match: re.Match[str], tracking: str) -> Model
 
 def _logged(client: Any, model_id: str, name: str, tracking: str) -> ModelSource:
     model = client.get_logged_model(model_id)
-    folder = _local(model.artifact_location, name, tracking)
+    folder = _local_folder(model.artifact_location, name, tracking)
     return _described(_weights(folder, name), name, model.source_run_id)
 
 
-def _local(location: str, name: str, tracking: str) -> Path:
+def _local_folder(location: str, name: str, tracking: str) -> Path:
     """An artifact's folder on this machine; one that is elsewhere is fetched, once."""
     parsed = urlparse(location)
     if parsed.scheme in ("", "file"):
@@ -311,16 +313,18 @@ def _local(location: str, name: str, tracking: str) -> Path:
         from mlflow.artifacts import download_artifacts
 
         cached.parent.mkdir(parents=True, exist_ok=True)
-        fresh = tempfile.mkdtemp(prefix=f"{cached.name}.", dir=cached.parent)
-        download_artifacts(artifact_uri=location, dst_path=fresh, tracking_uri=tracking)
-        model_folder = next((path.parent for path in Path(fresh).rglob("MLmodel")), Path(fresh))
+        download = tempfile.mkdtemp(prefix=f"{cached.name}.", dir=cached.parent)
+        download_artifacts(artifact_uri=location, dst_path=download, tracking_uri=tracking)
+        model_folder = next(
+            (path.parent for path in Path(download).rglob("MLmodel")), Path(download)
+        )
         try:
             os.rename(model_folder, cached)
         except OSError:
             # Another process was first; what it fetched is the same.
             if not cached.is_dir():
                 raise
-        shutil.rmtree(fresh, ignore_errors=True)
+        shutil.rmtree(download, ignore_errors=True)
     return cached
 
 

@@ -70,7 +70,7 @@ class Decoder(NamedTuple):
     """
 
     step: Callable[[Tensor, int], Tensor]
-    follow: Callable[[Tensor], None]
+    reorder: Callable[[Tensor], None]
 
 
 class GRU(nn.Module):  # type: ignore[misc]
@@ -123,11 +123,11 @@ class GRU(nn.Module):  # type: ignore[misc]
             states, state = self.decoder(self.target(tokens[:, None]), state)
             return self._attend(states, memory, mask)[:, -1]
 
-        def follow(rows: Tensor) -> None:
+        def reorder(rows: Tensor) -> None:
             nonlocal state
             state = state.index_select(1, rows)
 
-        return Decoder(step, follow)
+        return Decoder(step, reorder)
 
 
 _Cache: TypeAlias = tuple[Tensor, Tensor]
@@ -151,11 +151,11 @@ class _Attention(nn.Module):  # type: ignore[misc]
         return self._parted(self.key(x)), self._parted(self.value(x))
 
     def forward(
-        self, x: Tensor, known: _Cache, mask: Tensor | None = None, causal: bool = False
+        self, x: Tensor, cache: _Cache, mask: Tensor | None = None, causal: bool = False
     ) -> Tensor:
         mixed = F.scaled_dot_product_attention(
             self._parted(self.query(x)),
-            *known,
+            *cache,
             attn_mask=mask,
             dropout_p=self.dropout if self.training else 0.0,
             is_causal=causal,
@@ -184,8 +184,8 @@ class _EncoderLayer(nn.Module):  # type: ignore[misc]
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        known = self.attention.keys_values(x)
-        x = self.attention_norm(x + self.dropout(self.attention(x, known, mask)))
+        cache = self.attention.keys_values(x)
+        x = self.attention_norm(x + self.dropout(self.attention(x, cache, mask)))
         return self.feed_forward_norm(x + self.dropout(self.feed_forward(x)))
 
 
@@ -201,20 +201,20 @@ class _DecoderLayer(nn.Module):  # type: ignore[misc]
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(
-        self, x: Tensor, memory: _Cache, mask: Tensor, past: _Cache | None = None
+        self, x: Tensor, memory: _Cache, mask: Tensor, previous: _Cache | None = None
     ) -> tuple[Tensor, _Cache]:
         """The layer's output and the keys and values of all tokens so far.
 
-        Without `past`, `x` is a whole text, each token of which sees those before it; with it, `x`
-        is what comes next.
+        Without `previous`, `x` is a whole text, each token of which sees those before it; with it,
+        `x` is what comes next.
         """
-        known = self.attention.keys_values(x)
-        if past is not None:
-            known = (torch.cat([past[0], known[0]], 2), torch.cat([past[1], known[1]], 2))
-        attended = self.attention(x, known, causal=past is None)
+        cache = self.attention.keys_values(x)
+        if previous is not None:
+            cache = (torch.cat([previous[0], cache[0]], 2), torch.cat([previous[1], cache[1]], 2))
+        attended = self.attention(x, cache, causal=previous is None)
         x = self.attention_norm(x + self.dropout(attended))
         x = self.cross_norm(x + self.dropout(self.cross(x, memory, mask)))
-        return self.feed_forward_norm(x + self.dropout(self.feed_forward(x))), known
+        return self.feed_forward_norm(x + self.dropout(self.feed_forward(x))), cache
 
 
 class Transformer(nn.Module):  # type: ignore[misc]
@@ -243,9 +243,9 @@ class Transformer(nn.Module):  # type: ignore[misc]
             nn.init.normal_(module.weight, std=self.config.embedding**-0.5)
 
     def _embedded(
-        self, ids: Tensor, tokens: nn.Embedding, positions: nn.Embedding, at: int = 0
+        self, ids: Tensor, tokens: nn.Embedding, positions: nn.Embedding, position: int = 0
     ) -> Tensor:
-        places = torch.arange(at, at + ids.shape[1], device=ids.device)
+        places = torch.arange(position, position + ids.shape[1], device=ids.device)
         scale = math.sqrt(self.config.embedding)
         return self.dropout(scale * (tokens(ids) + positions(places)))
 
@@ -270,21 +270,21 @@ class Transformer(nn.Module):  # type: ignore[misc]
         memory = self._encode(input_ids, mask).repeat_interleave(copies, 0)
         mask = mask.repeat_interleave(copies, 0)
         across = [layer.cross.keys_values(memory) for layer in self.decoder]
-        past: list[_Cache] = []
+        previous: list[_Cache] = []
 
-        def step(tokens: Tensor, at: int) -> Tensor:
-            x = self._embedded(tokens[:, None], self.target, self.target_position, at)
+        def step(tokens: Tensor, position: int) -> Tensor:
+            x = self._embedded(tokens[:, None], self.target, self.target_position, position)
             for number, layer in enumerate(self.decoder):
-                x, known = layer(x, across[number], mask, past[number] if at else None)
-                past[number : number + 1] = [known]
+                x, cache = layer(x, across[number], mask, previous[number] if position else None)
+                previous[number : number + 1] = [cache]
             return self.out(x)[:, -1]
 
-        def follow(rows: Tensor) -> None:
-            past[:] = [
-                (key.index_select(0, rows), value.index_select(0, rows)) for key, value in past
+        def reorder(rows: Tensor) -> None:
+            previous[:] = [
+                (key.index_select(0, rows), value.index_select(0, rows)) for key, value in previous
             ]
 
-        return Decoder(step, follow)
+        return Decoder(step, reorder)
 
 
 @torch.no_grad()  # type: ignore[untyped-decorator]
@@ -322,11 +322,11 @@ def scores(
     ended = (answers == END).long().cumsum(dim=1) - (answers == END).long()
     labels = answers.masked_fill(ended > 0, IGNORED)
     chances = model(input_ids, attention_mask, labels).float().log_softmax(dim=-1)
-    known = labels != IGNORED
+    is_token = labels != IGNORED
     log_probabilities = chances.gather(2, labels.clamp(min=0)[:, :, None])[:, :, 0].masked_fill(
-        ~known, 0.0
+        ~is_token, 0.0
     )
-    return log_probabilities.sum(dim=1) / known.sum(dim=1) ** model.config.length_penalty
+    return log_probabilities.sum(dim=1) / is_token.sum(dim=1) ** model.config.length_penalty
 
 
 def _greedy(decoder: Decoder, input_ids: Tensor, config: Config, synced: bool) -> Tensor:
@@ -371,7 +371,7 @@ def _beam(decoder: Decoder, input_ids: Tensor, config: Config, synced: bool) -> 
         ended = ended.gather(1, came_from) | (next_tokens == END)
         earlier = answers.gather(1, came_from[..., None].expand(-1, -1, number))
         answers = torch.cat([earlier, next_tokens[..., None]], dim=2)
-        decoder.follow((first + came_from).flatten())
+        decoder.reorder((first + came_from).flatten())
         tokens = next_tokens.flatten()
         if not synced and bool(ended.all()):
             break

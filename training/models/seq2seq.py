@@ -287,18 +287,18 @@ def answer(model: Model, vocabularies: Vocabularies, texts: Sequence[str]) -> li
     """
     if not texts:
         return []
-    side = vocabularies.read(texts)
-    longest = int(side.lengths.argmax())
+    encoded = vocabularies.read(texts)
+    longest = int(encoded.lengths.argmax())
     if (
         isinstance(model, Transformer)
-        and (size := int(side.lengths[longest])) > model.config.max_source
+        and (size := int(encoded.lengths[longest])) > model.config.max_source
     ):
         raise UserError(
             f"{texts[longest]!r} has {size} words; expected at most {model.config.max_source}, "
             "the positions that the model has"
         )
     device = next(model.parameters()).device
-    ids = torch.from_numpy(side.padded(np.arange(len(texts)), PAD)).to(device)
+    ids = torch.from_numpy(encoded.padded(np.arange(len(texts)), PAD)).to(device)
     return vocabularies.texts(decode(model, ids, (ids != PAD).long()))
 
 

@@ -147,18 +147,18 @@ def _encode(
 
 
 def _write(tokens: Tokens, folder: Path) -> None:
-    fresh = folder.with_name(f"{folder.name}.{uuid.uuid4().hex}.new")
-    fresh.mkdir(parents=True)
-    np.save(fresh / "ids.npy", tokens.ids)
-    np.save(fresh / "offsets.npy", tokens.offsets)
+    new_folder = folder.with_name(f"{folder.name}.{uuid.uuid4().hex}.new")
+    new_folder.mkdir(parents=True)
+    np.save(new_folder / "ids.npy", tokens.ids)
+    np.save(new_folder / "offsets.npy", tokens.offsets)
     if tokens.types is not None:
-        np.save(fresh / "types.npy", tokens.types)
-    (fresh / "truncated").write_text(str(tokens.truncated))
+        np.save(new_folder / "types.npy", tokens.types)
+    (new_folder / "truncated").write_text(str(tokens.truncated))
     try:
-        os.rename(fresh, folder)
+        os.rename(new_folder, folder)
     except OSError:
         # Another process was first; what it wrote is the same.
-        shutil.rmtree(fresh)
+        shutil.rmtree(new_folder)
 
 
 def _read(folder: Path) -> Tokens:

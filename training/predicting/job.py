@@ -200,7 +200,7 @@ class _Prediction:
         """Predict the remaining rows; the figures go to the terminal and to MLflow."""
         plan = launch.broadcast(self._planned(run) if launch.rank() == 0 else None)
         assert plan is not None
-        left, seconds, figures = self._classified(plan, run)
+        remaining, seconds, figures = self._classified(plan, run)
         if launch.rank() != 0:
             return Outcome({})
         answers = _counts(self.settings.lake, self.query.table, plan.run_id)
@@ -213,7 +213,7 @@ class _Prediction:
         log.info(
             "%s rows classified, %s of them now in %s: %s; run %s",
             f"{plan.rows:,}",
-            f"{left:,}",
+            f"{remaining:,}",
             duration(seconds),
             ", ".join(f"{label} {count:,}" for label, count in answers.items()),
             plan.run_id,
@@ -225,7 +225,7 @@ class _Prediction:
             "rows": plan.rows,
             "left_out": plan.left_out,
             "predicted": answers,
-            "rows_now": left,
+            "rows_now": remaining,
             "seconds_now": seconds,
             "figures": figures,
             "run_id": plan.run_id,
@@ -245,13 +245,15 @@ class _Prediction:
         world = 1 if self.model.sharded else launch.world_size()
         first = launch.rank() == 0
         pending = launch.broadcast(plan.pending(self.settings.lake) if first else [])
-        left = sum(plan.sizes[chunk] for chunk in pending)
-        if first and left < plan.rows:
-            log.info("going on: %s of %s rows are left", f"{left:,}", f"{plan.rows:,}")
+        remaining = sum(plan.sizes[chunk] for chunk in pending)
+        if first and remaining < plan.rows:
+            log.info("going on: %s of %s rows are left", f"{remaining:,}", f"{plan.rows:,}")
         # Rows, tokens, and tokens with padding that this process has done.
         counts = np.zeros(3)
         started = time.perf_counter()
-        with Progress(JOB, plan.rows, plan.rows - left, unit="rows", silent=not first) as progress:
+        with Progress(
+            JOB, plan.rows, plan.rows - remaining, unit="rows", silent=not first
+        ) as progress:
 
             def advance(count: int) -> None:
                 # Chunks are of like size, so the other processes have done about as much.
@@ -265,7 +267,7 @@ class _Prediction:
                 run.metrics(_figures(counts * world, time.perf_counter() - started), chunk)
         seconds = max(launch.gather(time.perf_counter() - started))
         counts = counts if world == 1 else np.sum(launch.gather(counts), axis=0)
-        return left, seconds, _figures(counts, seconds) if left else {}
+        return remaining, seconds, _figures(counts, seconds) if remaining else {}
 
     def _chunks(
         self, plan: _Plan, chunks: Sequence[int], advance: Callable[[int], None]
@@ -274,25 +276,25 @@ class _Prediction:
 
         While the model is at one chunk, the next is tokenised and the one before committed.
         """
-        with ThreadPoolExecutor(1) as beside:
-            ahead = beside.submit(self._load, chunks[0]) if chunks else None
-            committing: tuple[int, Ids, Future[None]] | None = None
+        with ThreadPoolExecutor(1) as loader:
+            next_chunk = loader.submit(self._load, chunks[0]) if chunks else None
+            uncommitted: tuple[int, Ids, Future[None]] | None = None
             for at, chunk in enumerate(chunks):
-                assert ahead is not None
-                table, encoded = ahead.result()
+                assert next_chunk is not None
+                table, encoded = next_chunk.result()
                 if at + 1 < len(chunks):
-                    ahead = beside.submit(self._load, chunks[at + 1])
+                    next_chunk = loader.submit(self._load, chunks[at + 1])
                 size = self.settings.batch_size
-                evaluation = self.model.answer(encoded, size, advance, together=False)
-                if committing is not None:
-                    committing[2].result()
-                    yield committing[:2]
+                evaluation = self.model.answer(encoded, size, advance, shared=False)
+                if uncommitted is not None:
+                    uncommitted[2].result()
+                    yield uncommitted[:2]
                 (lengths,) = map(encoded.lengths, encoded.dataset.parts)
-                commit = beside.submit(self._commit, plan, chunk, table, evaluation.scores)
-                committing = chunk, lengths, commit
-            if committing is not None:
-                committing[2].result()
-                yield committing[:2]
+                commit = loader.submit(self._commit, plan, chunk, table, evaluation.scores)
+                uncommitted = chunk, lengths, commit
+            if uncommitted is not None:
+                uncommitted[2].result()
+                yield uncommitted[:2]
 
     def _load(self, chunk: int) -> tuple[pa.Table, PairLearner]:
         """The rows of a chunk, and the same as tokens."""

@@ -82,7 +82,7 @@ def columns(
     item = item or (known.item if known is not None else "item_id")
     task = source.trained.task if source.trained is not None else {}
     if first is None:
-        first, second = _taught(table, source, known)
+        first, second = _training_rows_of(table, source, known)
     elif source.pair is not None and source.pair != (second is not None):
         raise UserError(
             f"first={first}{f' second={second}' if second else ''}: {source.name} was trained on "
@@ -95,25 +95,27 @@ def columns(
     return Columns(item, reading.partition(table), first, second, full_stops)
 
 
-def _taught(table: str, source: ModelSource, known: ItemTable | None) -> tuple[str, str | None]:
-    if known is None:
+def _training_rows_of(
+    table: str, source: ModelSource, items: ItemTable | None
+) -> tuple[str, str | None]:
+    if items is None:
         raise UserError(
             f"table={table}: its texts are not known; expected first= (and second=), of "
             f"{', '.join(tables.table(table).schema.names)}"
         )
     task = source.trained.task if source.trained is not None else {}
-    if task.get("context") is False and known.without_context:
-        return known.without_context
-    if source.pair is None and known.pair is not None and known.single is not None:
+    if task.get("context") is False and items.without_context:
+        return items.without_context
+    if source.pair is None and items.pair is not None and items.single is not None:
         raise UserError(
             f"table={table}: nobody says whether {source.name} takes one text or two; expected "
-            f"first={known.single}, or first={known.pair[0]} second={known.pair[1]}"
+            f"first={items.single}, or first={items.pair[0]} second={items.pair[1]}"
         )
-    pair = source.pair if source.pair is not None else known.pair is not None
-    if pair and known.pair is not None:
-        return known.pair
-    if not pair and known.single is not None:
-        return known.single, None
+    pair = source.pair if source.pair is not None else items.pair is not None
+    if pair and items.pair is not None:
+        return items.pair
+    if not pair and items.single is not None:
+        return items.single, None
     raise UserError(
         f"table={table}: {source.name} was trained on {'two texts' if pair else 'one text'}, the "
         f"table has {'one' if pair else 'two'}; expected first={' and second=' if pair else ''}"
@@ -220,10 +222,10 @@ def stage(
     highest = _threshold(query, seed, size) if size < complete_rows else None
     sizes = np.zeros(-(-size // chunk), dtype=np.int64)
     editions: set[str] = set()
-    fresh = folder.with_name(f"{folder.name}.new")
-    for leftover in (fresh, folder):
+    new_folder = folder.with_name(f"{folder.name}.new")
+    for leftover in (new_folder, folder):
         shutil.rmtree(leftover, ignore_errors=True)
-    fresh.mkdir(parents=True)
+    new_folder.mkdir(parents=True)
 
     def batches() -> Iterator[pa.RecordBatch]:
         nonlocal sizes
@@ -246,14 +248,14 @@ def stage(
     ) as progress:
         pads.write_dataset(
             batches(),
-            fresh,
+            new_folder,
             schema=_SCHEMA.append(_CHUNK),
             format="ipc",
             partitioning=pads.partitioning(pa.schema([_CHUNK])),
             max_partitions=max(1024, len(sizes)),
             min_rows_per_group=1024,
         )
-    fresh.rename(folder)
+    new_folder.rename(folder)
     return Staged(sizes.tolist(), left_out, sorted(editions))
 
 

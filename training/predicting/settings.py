@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from conf import UserError, setting
-from conf.checks import check_distinct, check_least
+from conf.checks import check_distinct, check_minimum
 from training.predicting.selection import MEASURES
 from training.settings import Answering
 
@@ -78,8 +78,8 @@ class Settings(Answering):
     lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")
 
     def __post_init__(self) -> None:
-        check_least(self, 1, "limit", "batch_size", "max_length", "chunk", "count")
-        check_least(self, 0, "version")
+        check_minimum(self, 1, "limit", "batch_size", "max_length", "chunk", "count")
+        check_minimum(self, 0, "version")
         check_distinct(self, "runs")
         if (self.model is None) != (self.table is None):
             name = "table" if self.model is None else "model"

@@ -43,8 +43,8 @@ class Items:
 class Question:
     """One way of asking about one item.
 
-    `item` is its row; `order` the numbers of the examples (inference types), ``1,2``; `free` are
-    the same questions without content, whose answers calibration divides by.
+    `item` is its row; `order` the numbers of the examples (inference types), ``1,2``;
+    `content_free` are the same questions without content, whose answers calibration divides by.
     """
 
     item: int
@@ -52,7 +52,7 @@ class Question:
     verbaliser: Verbaliser
     order: str | None
     cloze: Cloze
-    free: tuple[Cloze, ...]
+    content_free: tuple[Cloze, ...]
 
 
 def load(settings: Settings) -> Items:
@@ -70,13 +70,13 @@ def load(settings: Settings) -> Items:
         raise UserError(f"part={settings.part}: no such rows in {dataset.where}; there is {parts}")
     examples = dataset.parts[settings.part]
     assert examples.gold is not None
-    read = [dataset.sources[at] for at in examples.origin]
+    row_sources = [dataset.sources[number] for number in examples.origin]
     columns = {
         "item_id": examples.item_ids,
         **dict(zip(FIELDS[settings.task], (examples.first, examples.second), strict=True)),
-        "gold": pa.array([LABELS[settings.task][at] for at in examples.gold]),
-        "edition": pa.array([source.edition for source in read], pa.string()),
-        "version": pa.array([source.version for source in read], pa.int64()),
+        "gold": pa.array([LABELS[settings.task][number] for number in examples.gold]),
+        "edition": pa.array([source.edition for source in row_sources], pa.string()),
+        "version": pa.array([source.version for source in row_sources], pa.int64()),
         "fold": pa.array([""] * len(examples)),
         "group": examples.item_ids,
         **examples.groups,
@@ -86,18 +86,21 @@ def load(settings: Settings) -> Items:
     asked_sources = {*rows["origin"].to_pylist()} | {*range(len(dataset.sources))} - {
         *examples.origin
     }
-    sources = [source for at, source in enumerate(dataset.sources) if at in asked_sources]
+    sources = [source for number, source in enumerate(dataset.sources) if number in asked_sources]
     rows = rows.drop_columns("origin")
     if settings.limit is not None:
-        by = PROMPTS[settings.task].group or "fold"
-        rows = _limited(rows, by, settings.limit, settings.seed)
+        column = PROMPTS[settings.task].group or "fold"
+        rows = _limited(rows, column, settings.limit, settings.seed)
     return Items(task, "two_shot" if settings.shots else "zero_shot", rows, tuple(sources))
 
 
-def _limited(rows: pa.Table, by: str, limit: int, seed: int) -> pa.Table:
-    """Of each value of `by` and fold the `limit` groups that a hash with the seed puts first."""
+def _limited(rows: pa.Table, column: str, limit: int, seed: int) -> pa.Table:
+    """Of each value of `column` and fold the `limit` groups that a seeded hash puts first."""
     keys = zip(
-        rows["fold"].to_pylist(), rows[by].to_pylist(), rows["group"].to_pylist(), strict=True
+        rows["fold"].to_pylist(),
+        rows[column].to_pylist(),
+        rows["group"].to_pylist(),
+        strict=True,
     )
     groups: dict[tuple[str, str], set[str]] = defaultdict(set)
     places = list(keys)
@@ -118,8 +121,11 @@ def questions(items: Items, prompts: Prompts, settings: Settings) -> list[Questi
     blanks = [dict.fromkeys(names, blank) for blank in prompts.content_free]
     contexts = _contexts(items, settings.shots)
     # What stands before and after the gap, of each template for each item.
-    frames = [[prompt.around(item_fields) for item_fields in fields] for prompt in prompts.prompts]
-    empty = [[prompt.around(blank) for blank in blanks] for prompt in prompts.prompts]
+    frames = [
+        [prompt.text_around_gap(item_fields) for item_fields in fields]
+        for prompt in prompts.prompts
+    ]
+    empty = [[prompt.text_around_gap(blank) for blank in blanks] for prompt in prompts.prompts]
     questions = []
     for item in range(len(fields)):
         for order, examples in contexts[item]:
@@ -131,12 +137,12 @@ def questions(items: Items, prompts: Prompts, settings: Settings) -> list[Questi
                         for at, label in examples
                     )
                     text_before, text_after = frame[item]
-                    free: tuple[Cloze, ...] = ()
+                    content_free: tuple[Cloze, ...] = ()
                     if settings.calibration != "none":
                         context = shown_examples if settings.calibration == "contextual" else ""
-                        free = tuple(Cloze(context + a, b, words) for a, b in free_of)
+                        content_free = tuple(Cloze(context + a, b, words) for a, b in free_of)
                     cloze = Cloze(shown_examples + text_before, text_after, words)
-                    questions.append(Question(item, prompt, verbaliser, order, cloze, free))
+                    questions.append(Question(item, prompt, verbaliser, order, cloze, content_free))
     return questions
 
 

@@ -143,7 +143,7 @@ def _distinct_clozes(questions: Sequence[Question]) -> dict[bytes, Cloze]:
     """What is to be computed, each once: content-free prompts are shared by many questions."""
     clozes: dict[bytes, Cloze] = {}
     for question in questions:
-        for cloze in (question.cloze, *question.free):
+        for cloze in (question.cloze, *question.content_free):
             clozes.setdefault(key(question.prompt.name, cloze), cloze)
     return clozes
 
@@ -168,7 +168,7 @@ def _computed(work: Work, cache: Cache) -> Computed:
     work.model.load(work.settings.precision, work.settings.split_model)
     world, started = launch.world_size(), time.monotonic()
     local_answers: dict[bytes, Answer] = {}
-    fresh: dict[bytes, Answer] = {}
+    computed: dict[bytes, Answer] = {}
     cached_at = time.monotonic()
     with Progress(
         work.settings.task, len(clozes), len(answers), silent=launch.rank() != 0
@@ -180,16 +180,20 @@ def _computed(work: Work, cache: Cache) -> Computed:
                 if not len(batch):
                     continue
                 batch_answers = work.model.score([encoded[at] for at in batch])
-                fresh |= {
+                computed |= {
                     missing[at]: answer for at, answer in zip(batch, batch_answers, strict=True)
                 }
                 progress.advance(min(len(batch) * world, len(missing)))
                 if time.monotonic() - cached_at > _KEEP_EVERY:
-                    cache.add(fresh)
-                    local_answers, fresh, cached_at = local_answers | fresh, {}, time.monotonic()
+                    cache.add(computed)
+                    local_answers, computed, cached_at = (
+                        local_answers | computed,
+                        {},
+                        time.monotonic(),
+                    )
         finally:
-            cache.add(fresh)
-    for share in launch.gather(local_answers | fresh):
+            cache.add(computed)
+    for share in launch.gather(local_answers | computed):
         answers |= share
     seconds = time.monotonic() - started
     if launch.rank() == 0:
@@ -225,16 +229,16 @@ def _scores(
     for row, question in enumerate(work.questions):
         answer = answers[key(question.prompt.name, question.cloze)]
         logs = _logs(answer, normalised)
-        if question.free:
+        if question.content_free:
             prior = [
                 _logs(answers[key(question.prompt.name, cloze)], normalised)
-                for cloze in question.free
+                for cloze in question.content_free
             ]
             logs = logs - (np.logaddexp.reduce(prior, axis=0) - np.log(len(prior)))
-        at = 0
+        first_word = 0
         for label, words in enumerate(question.verbaliser.words):
-            scores[row, label] = np.nanmax(logs[at : at + len(words)])
-            at += len(words)
+            scores[row, label] = np.nanmax(logs[first_word : first_word + len(words)])
+            first_word += len(words)
         gap_answers.append(answer)
     return scores, gap_answers
 
@@ -243,7 +247,7 @@ def _rows(work: Work, answers: Mapping[bytes, Answer], run_id: str) -> pa.Table:
     """The answers as rows of the table predictions."""
     scores, gap_answers = _scores(work, answers)
     names, questions = LABELS[work.settings.task], work.questions
-    rows, at = work.items.rows, pa.array([question.item for question in questions])
+    rows, item_rows = work.items.rows, pa.array([question.item for question in questions])
     predicted: list[str | None] = [names[place] for place in scores.argmax(axis=1)]
     if work.model.kind == "masked":
         predicted = [
@@ -263,8 +267,8 @@ def _rows(work: Work, answers: Mapping[bytes, Answer], run_id: str) -> pa.Table:
         premise_order=[question.order for question in questions],
         seed=work.settings.seed,
         model=work.source.name,
-        table_version=rows["version"].take(at),
-        **{name: rows[name].take(at) for name in ("item_id", "gold", "edition", "fold")},
+        table_version=rows["version"].take(item_rows),
+        **{name: rows[name].take(item_rows) for name in ("item_id", "gold", "edition", "fold")},
     )
 
 
@@ -288,9 +292,9 @@ def _outcome(work: Work, computed: Computed, folder: Path, run_id: str) -> Outco
 
 def _results(work: Work, rows: pa.Table) -> tuple[dict[str, float], str]:
     """Figures by name, shares from 0 to 1, and the table as it is printed, in percent."""
-    at = pa.array([question.item for question in work.questions])
+    item_rows = pa.array([question.item for question in work.questions])
     items = work.items.rows
     for name in set(items.column_names) - set(rows.column_names):
-        rows = rows.append_column(name, items[name].take(at))
+        rows = rows.append_column(name, items[name].take(item_rows))
     figures, columns, caption = work.items.task.prompt_results(rows)
     return figures, f"{caption}\n\n{markdown(pa.table(columns))}"

@@ -68,7 +68,7 @@ class Prompt:
     text: str
     verbalisers: tuple[Verbaliser, ...]
 
-    def around(self, fields: Mapping[str, str]) -> tuple[str, str]:
+    def text_around_gap(self, fields: Mapping[str, str]) -> tuple[str, str]:
         """The text before and after the gap."""
         text_before, _, text_after = self.text.partition(ANSWER)
         return _fill(text_before, fields), _fill(text_after, fields)
@@ -133,22 +133,22 @@ def _parsed(
         if not isinstance(document[key], kind) or not document[key]:
             expected = "names with their texts" if kind is dict else "a list of texts"
             raise UserError(f"{path}: {key}: expected {expected}")
-    known = {
+    known_verbalisers = {
         key: _verbaliser(path, key, value, task) for key, value in document["verbalisers"].items()
     }
-    _check_known(path, "verbalisers", verbalisers, known)
+    _check_known(path, "verbalisers", verbalisers, known_verbalisers)
     _check_known(path, "templates", templates, document["templates"])
     prompts = []
     for key, entry in document["templates"].items():
-        template, fitting = _template(path, key, entry, task, known)
-        fitting = [
+        template, fitting_verbalisers = _template(path, key, entry, task, known_verbalisers)
+        fitting_verbalisers = [
             verbaliser
-            for verbaliser in fitting
+            for verbaliser in fitting_verbalisers
             if not verbalisers or verbaliser.name in verbalisers
         ]
-        if (not templates or key in templates) and fitting:
+        if (not templates or key in templates) and fitting_verbalisers:
             name = f"{document['id']}/{key}@{document['version']}"
-            prompts.append(Prompt(name, template, tuple(fitting)))
+            prompts.append(Prompt(name, template, tuple(fitting_verbalisers)))
     if not prompts:
         raise UserError(
             f"{path}: templates={','.join(templates)} have none of "
@@ -163,10 +163,10 @@ def _parsed(
     )
 
 
-def _check_known(path: Path, key: str, names: Sequence[str], known: Mapping[str, object]) -> None:
-    unknown = [name for name in names if name not in known]
+def _check_known(path: Path, key: str, names: Sequence[str], entries: Mapping[str, object]) -> None:
+    unknown = [name for name in names if name not in entries]
     if unknown:
-        raise UserError(f"{key}={unknown[0]}: not in {path}; there is {', '.join(known)}")
+        raise UserError(f"{key}={unknown[0]}: not in {path}; there is {', '.join(entries)}")
 
 
 def _verbaliser(path: Path, name: str, entry: Any, task: str) -> Verbaliser:
@@ -187,10 +187,10 @@ def _verbaliser(path: Path, name: str, entry: Any, task: str) -> Verbaliser:
 
 
 def _template(
-    path: Path, name: str, entry: Any, task: str, known: Mapping[str, Verbaliser]
+    path: Path, name: str, entry: Any, task: str, verbalisers: Mapping[str, Verbaliser]
 ) -> tuple[str, list[Verbaliser]]:
     where = f"{path}: template {name}"
-    values = entry if isinstance(entry, dict) else {"text": entry, "verbalisers": list(known)}
+    values = entry if isinstance(entry, dict) else {"text": entry, "verbalisers": list(verbalisers)}
     if set(values) != {"text", "verbalisers"} or not isinstance(values["text"], str):
         raise UserError(f"{where}: expected a text, or its text and verbalisers; got {entry}")
     text = values["text"]
@@ -204,5 +204,5 @@ def _template(
     if not item_fields or not set(item_fields) <= set(known_fields):
         spelled = " and ".join(f"{{{field}}}" for field in known_fields)
         raise UserError(f"{where}: {text!r}; expected it to have {spelled}, and no others")
-    _check_known(path, f"template {name}, verbalisers", values["verbalisers"], known)
-    return text, [known[verbaliser] for verbaliser in values["verbalisers"]]
+    _check_known(path, f"template {name}, verbalisers", values["verbalisers"], verbalisers)
+    return text, [verbalisers[verbaliser] for verbaliser in values["verbalisers"]]

@@ -39,12 +39,12 @@ class Encoded(NamedTuple):
         answers: what it is to predict, a sequence for each word: the end of that word's input
             (causal), or the whole output (encoder-decoder). Of a masked model one sequence, the
             token of each word, -1 where it has none.
-        at: the place of the mask.
+        mask_position: the place of the mask.
     """
 
     inputs: tuple[npt.NDArray[np.int32], ...]
     answers: tuple[npt.NDArray[np.int32], ...]
-    at: int = 0
+    mask_position: int = 0
 
     @property
     def length(self) -> int:
@@ -141,8 +141,8 @@ class LanguageModel(ABC):
 
     def _texts(self, texts: Sequence[str]) -> Iterator[tuple[list[int], list[tuple[int, int]]]]:
         """Token ids and their places in the text, special tokens included."""
-        for at in range(0, len(texts), _CHUNK):
-            batch = self.tokenizer(list(texts[at : at + _CHUNK]), return_offsets_mapping=True)
+        for start in range(0, len(texts), _CHUNK):
+            batch = self.tokenizer(list(texts[start : start + _CHUNK]), return_offsets_mapping=True)
             yield from zip(batch["input_ids"], batch["offset_mapping"], strict=True)
 
     def _batch(self, rows: Sequence[npt.NDArray[np.int32]]) -> tuple[Any, Any]:
@@ -178,8 +178,8 @@ class Masked(LanguageModel):
             texts = [f"{cloze.prefix}{word}{cloze.suffix}" for word in cloze.words]
             word_ids = []
             for word, (ids, places) in zip(cloze.words, self._texts(texts), strict=True):
-                at = _alone(places, len(cloze.prefix), len(word))
-                word_id = None if at is None else ids[at]
+                token = _single_token(places, len(cloze.prefix), len(word))
+                word_id = None if token is None else ids[token]
                 word_ids.append(None if word_id == self.tokenizer.unk_token_id else word_id)
             self._ids[key] = tuple(word_ids)
         return self._ids[key]
@@ -211,7 +211,7 @@ class Masked(LanguageModel):
         for word in words:
             ((ids, places),) = self._texts([f"{cloze.prefix}{word}{cloze.suffix}"])
             word_places = _within(places, len(cloze.prefix), len(word))
-            pieces = self.tokenizer.convert_ids_to_tokens([ids[at] for at in word_places])
+            pieces = self.tokenizer.convert_ids_to_tokens([ids[token] for token in word_places])
             why = "unknown to it" if len(word_places) < 2 else f"{len(word_places)} tokens of it"
             reasons.append(f"{word!r} is {why} ({' '.join(pieces)})")
         return (
@@ -223,12 +223,12 @@ class Masked(LanguageModel):
     def encode(self, clozes: Sequence[Cloze]) -> list[Encoded]:
         fillers = []
         for cloze in clozes:
-            at = next((at for at, token in enumerate(self._words(cloze)) if token is not None), 0)
-            fillers.append(cloze.words[at])
+            number = next((n for n, token in enumerate(self._words(cloze)) if token is not None), 0)
+            fillers.append(cloze.words[number])
         texts = [f"{c.prefix}{word}{c.suffix}" for c, word in zip(clozes, fillers, strict=True)]
         encoded: list[Encoded] = []
         for cloze, word, (ids, places) in zip(clozes, fillers, self._texts(texts), strict=True):
-            place = _alone(places, len(cloze.prefix), len(word))
+            place = _single_token(places, len(cloze.prefix), len(word))
             if place is None or ids[place] not in self._words(cloze):
                 raise UserError(
                     f"model={self.name}: {word!r} is not one token in {texts[len(encoded)]!r}, "
@@ -246,13 +246,15 @@ class Masked(LanguageModel):
         import torch
 
         ids, mask = self._batch([gap.inputs[0] for gap in encoded])
-        at = torch.tensor([gap.at for gap in encoded], device=ids.device)
+        mask_position = torch.tensor([gap.mask_position for gap in encoded], device=ids.device)
         rows = torch.arange(len(encoded), device=ids.device)
 
         def gather(_module: Any, _inputs: Any, output: Any) -> None:
             # The head is a product with the vocabulary: the masks alone need it.
             hidden = output.last_hidden_state
-            output.last_hidden_state = hidden[rows.to(hidden.device), at.to(hidden.device)][:, None]
+            output.last_hidden_state = hidden[
+                rows.to(hidden.device), mask_position.to(hidden.device)
+            ][:, None]
 
         body = self._model.base_model
         hook = body.register_forward_hook(gather) if body is not self._model else None
@@ -261,7 +263,7 @@ class Masked(LanguageModel):
         finally:
             if hook is not None:
                 hook.remove()
-        logits = logits[:, 0] if logits.shape[1] == 1 else logits[rows, at]
+        logits = logits[:, 0] if logits.shape[1] == 1 else logits[rows, mask_position]
         logs = torch.log_softmax(logits.float(), dim=-1).cpu().numpy()
         answers = []
         for row, gap in zip(logs, encoded, strict=True):
@@ -294,7 +296,7 @@ class Causal(LanguageModel):
             start = len(cloze.prefix.rstrip())
             inputs, answers = [], []
             for _, (ids, places) in zip(cloze.words, rows, strict=False):
-                answer_places = [at for at, (_, end) in enumerate(places) if end > start]
+                answer_places = [number for number, (_, end) in enumerate(places) if end > start]
                 if answer_places[0] == 0:
                     raise UserError(
                         f"model={self.name}: {cloze.prefix!r} is no token of its own, so that "
@@ -314,7 +316,7 @@ class Causal(LanguageModel):
                 answers.append(answer.tolist())
         batch = completed(prompts, answers, self.tokenizer.pad_token_id or 0)
         batch = {name: column.to(self._model.device) for name, column in batch.items()}
-        return _joined(encoded, choice_scores(self._model, batch, 1)[:, 0].tolist())
+        return _answers_of_gaps(encoded, choice_scores(self._model, batch, 1)[:, 0].tolist())
 
 
 class EncoderDecoder(LanguageModel):
@@ -328,8 +330,8 @@ class EncoderDecoder(LanguageModel):
         texts = [f"{word}{c.suffix}".strip() for c in clozes for word in c.words]
         targets = iter(
             ids
-            for at in range(0, len(texts), _CHUNK)
-            for ids in self.tokenizer(text_target=texts[at : at + _CHUNK])["input_ids"]
+            for start in range(0, len(texts), _CHUNK)
+            for ids in self.tokenizer(text_target=texts[start : start + _CHUNK])["input_ids"]
         )
         return [
             Encoded(
@@ -344,40 +346,46 @@ class EncoderDecoder(LanguageModel):
         from transformers.modeling_outputs import BaseModelOutput
 
         ids, mask = self._batch([gap.inputs[0] for gap in encoded])
-        targets, real = self._batch([row for gap in encoded for row in gap.answers])
+        targets, target_mask = self._batch([row for gap in encoded for row in gap.answers])
         # The text is read once, however many words are tried.
-        read = self._model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
-        times = torch.tensor([len(gap.answers) for gap in encoded], device=read.device)
-        labels = targets.masked_fill(real == 0, -100)
+        encoder_states = self._model.get_encoder()(
+            input_ids=ids, attention_mask=mask
+        ).last_hidden_state
+        word_counts = torch.tensor(
+            [len(gap.answers) for gap in encoded], device=encoder_states.device
+        )
+        labels = targets.masked_fill(target_mask == 0, -100)
         logits = self._model(
-            encoder_outputs=BaseModelOutput(read.repeat_interleave(times, dim=0)),
-            attention_mask=mask.repeat_interleave(times.to(mask.device), dim=0),
+            encoder_outputs=BaseModelOutput(encoder_states.repeat_interleave(word_counts, dim=0)),
+            attention_mask=mask.repeat_interleave(word_counts.to(mask.device), dim=0),
             labels=labels,
         ).logits
         logs = torch.log_softmax(logits.float(), dim=-1)
-        targets, real = targets.to(logs.device), real.to(logs.device)
-        each = logs.gather(2, targets[:, :, None])[:, :, 0].double()
-        sums = (each * real).sum(dim=1).cpu().tolist()
-        return _joined(encoded, sums)
+        targets, target_mask = targets.to(logs.device), target_mask.to(logs.device)
+        token_logs = logs.gather(2, targets[:, :, None])[:, :, 0].double()
+        sums = (token_logs * target_mask).sum(dim=1).cpu().tolist()
+        return _answers_of_gaps(encoded, sums)
 
 
-def _joined(encoded: Sequence[Encoded], sums: Sequence[float]) -> list[Answer]:
+def _answers_of_gaps(encoded: Sequence[Encoded], sums: Sequence[float]) -> list[Answer]:
     """An answer for each gap from the log-probabilities of all words of all gaps."""
-    answers, at = [], 0
+    answers, first = [], 0
     for gap in encoded:
         size = len(gap.answers)
         tokens = tuple(len(row) for row in gap.answers)
-        answers.append(Answer(tuple(sums[at : at + size]), tokens))
-        at += size
+        answers.append(Answer(tuple(sums[first : first + size]), tokens))
+        first += size
     return answers
 
 
 def _within(places: Sequence[tuple[int, int]], start: int, length: int) -> list[int]:
     """The tokens that have a character of text[start : start + length]."""
-    return [at for at, (a, b) in enumerate(places) if a < start + length and b > start and a < b]
+    return [
+        number for number, (a, b) in enumerate(places) if a < start + length and b > start and a < b
+    ]
 
 
-def _alone(places: Sequence[tuple[int, int]], start: int, length: int) -> int | None:
+def _single_token(places: Sequence[tuple[int, int]], start: int, length: int) -> int | None:
     """The one token that is text[start : start + length], or that with the space before it."""
     word_places = _within(places, start, length)
     if len(word_places) != 1:

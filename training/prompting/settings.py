@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from conf import UserError, setting
-from conf.checks import check_distinct, check_least
+from conf.checks import check_distinct, check_minimum
 from etl.registry import DATASETS
 from training.settings import Recorded
 
@@ -89,7 +89,7 @@ class Settings(Recorded):
         if self.shots not in shots:
             expected = " or ".join(map(str, shots))
             raise UserError(f"task={self.task} shots={self.shots}: expected {expected}")
-        check_least(self, 1, "batch_size", "limit")
+        check_minimum(self, 1, "batch_size", "limit")
         check_distinct(self, "templates", "verbalisers", "tables")
         if not self.tables:
             raise UserError("tables=[]: expected entailment, degree or both")

@@ -205,12 +205,12 @@ def _scored(settings: Settings, cell: Cell, model: Any, progress: Progress, run:
     source, dataset, part = cell.model.source, cell.dataset, cell.target.part
     started = time.monotonic()
     words: pa.StringArray | None = None
-    cut = 0
+    truncated = 0
     if cell.reading is None:
         answers = _texts(cell, model, settings.batch_size, progress.advance)
         evaluation = Evaluation(answers, None, None)
     else:
-        evaluation, cut = _answers(cell, model, settings, progress.advance)
+        evaluation, truncated = _answers(cell, model, settings, progress.advance)
         dataset, evaluation, words = _read(cell, cell.reading, evaluation)
     assert evaluation.predicted is not None
     figures = cell.task.evaluate(dataset, part, evaluation.predicted)
@@ -220,14 +220,14 @@ def _scored(settings: Settings, cell: Cell, model: Any, progress: Progress, run:
         "task": dataset.task,
         "key": cell.target.key,
         "rows": cell.rows,
-        "cut": cut,
+        "cut": truncated,
         "seconds": seconds,
         "figures": figures,
     }
     if launch.rank() != 0:
         return Outcome(result)
-    if cut:
-        log.info("%s: %d of %d rows longer than the limit, cut", cell.label, cut, cell.rows)
+    if truncated:
+        log.info("%s: %d of %d rows longer than the limit, cut", cell.label, truncated, cell.rows)
     rows = predictions.of_part(
         dataset, part, evaluation, run_id=run.name, seed=settings.seed, model=source.name
     )
@@ -236,7 +236,7 @@ def _scored(settings: Settings, cell: Cell, model: Any, progress: Progress, run:
     scored = {f"{part}/{name}": value for name, value in figures.items()}
     log.info("%s: %s", cell.label, figures_line(scored))
     final = {f"final/{name}": value for name, value in scored.items()}
-    final |= {"rows_per_second": cell.rows / max(seconds, 1e-9), "cut": cut}
+    final |= {"rows_per_second": cell.rows / max(seconds, 1e-9), "cut": truncated}
     text = details(f"{cell.label}, {part}", rows, cell.dataset.parts[part], cell.target.name)
     replace_text(cell.folder / "scores.md", text)
     return Outcome(result, rows, final, {"scores.md": text})
@@ -256,7 +256,7 @@ def _parameters(cell: Cell) -> dict[str, Any]:
     if trained is not None:
         facts |= {"trained_on": trained.dataset, "trained_from": trained.model}
     if cell.reading is not None:
-        facts["reading"] = dict(cell.reading.says)
+        facts["reading"] = dict(cell.reading.label_map)
     task = {"name": cell.target.name, **dataclasses.asdict(cell.task.settings)}
     return {"task": task, **facts}
 
@@ -296,7 +296,7 @@ def _read(
         cell.dataset, labels=outcomes, outcome_of=np.arange(len(outcomes))
     )
     labels, ordered = cell.model.labels, cell.model.ordered
-    to_outcome = np.array([outcomes.index(reading.says[label]) for label in labels])
+    to_outcome = np.array([outcomes.index(reading.label_map[label]) for label in labels])
     assert evaluation.scores is not None
     by_order = evaluation.scores[:, [labels.index(label) for label in ordered]]
     answers = np.asarray(evaluation.predicted)
@@ -314,17 +314,17 @@ def _texts(
     texts = cell.dataset.parts[cell.target.part].first.to_pylist()
     # Batches of like lengths; the order of equals does not matter to what is written.
     share = range(launch.rank(), len(texts), launch.world_size())
-    local_rows = sorted(share, key=lambda at: -len(texts[at]))
+    local_rows = sorted(share, key=lambda row: -len(texts[row]))
     answers: dict[int, str] = {}
     for start in range(0, len(local_rows), batch_size):
         batch = local_rows[start : start + batch_size]
-        written = seq2seq.answer(model, vocabularies, [texts[at] for at in batch])
+        written = seq2seq.answer(model, vocabularies, [texts[row] for row in batch])
         answers |= dict(zip(batch, written, strict=True))
         advance(len(batch))
     all_answers: dict[int, str] = {}
     for share_answers in launch.gather(answers):
         all_answers |= share_answers
-    return [all_answers[at] for at in range(len(texts))]
+    return [all_answers[row] for row in range(len(texts))]
 
 
 def _report(

@@ -26,10 +26,10 @@ class Undefined(Exception):
 
 @dataclass(frozen=True)
 class Reading:
-    """How labels are read as others: `says` gives each label's, `because` why."""
+    """How labels are read as others: `label_map` gives each label's, `rationale` why."""
 
-    says: Mapping[str, str]
-    because: str
+    label_map: Mapping[str, str]
+    rationale: str
 
 
 @dataclass(frozen=True)

@@ -60,18 +60,18 @@ def matrix(predictions: pa.Table) -> pa.Table:
         raise ValueError("no predictions")
     cells_scored = []
     for _, rows in _frame(predictions).groupby(list(_CELL), sort=False, dropna=False):
-        same = dict(rows[list(_CELL)].iloc[0])
-        same["edition"] = "+".join(sorted(set(rows["edition"].map(str))))
+        cell = dict(rows[list(_CELL)].iloc[0])
+        cell["edition"] = "+".join(sorted(set(rows["edition"].map(str))))
         gold, guesses = rows["gold"].tolist(), rows["predicted"].tolist()
         if not any(guesses):
             # Generated texts: right or wrong, without classes.
             texts = [text or "" for text in rows["text"]]
-            cells_scored.append({**same, "answers": TASK_LABELS, **_share(gold, texts)})
+            cells_scored.append({**cell, "answers": TASK_LABELS, **_share(gold, texts)})
             continue
-        cells_scored.append({**same, "answers": TASK_LABELS, **_scores(gold, guesses)})
-        two = _two_way(gold, guesses)
-        if two is not None:
-            cells_scored.append({**same, "answers": TWO_WAY, **_scores(*two)})
+        cells_scored.append({**cell, "answers": TASK_LABELS, **_scores(gold, guesses)})
+        two_way = _two_way(gold, guesses)
+        if two_way is not None:
+            cells_scored.append({**cell, "answers": TWO_WAY, **_scores(*two_way)})
     return pa.Table.from_pylist(cells_scored, _MATRIX)
 
 

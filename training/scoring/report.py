@@ -52,21 +52,21 @@ def details(title: str, rows: pa.Table, examples: Examples, task: str) -> str:
     dataset = DATASETS.get(task)
     if dataset is None or dataset.labels is None:
         return "\n\n".join(parts) + "\n"
-    by = None if dataset.prompts is None else dataset.prompts.group
+    group_column = None if dataset.prompts is None else dataset.prompts.group
     for name in dataset.training.groups:
         if name not in examples.groups or len(examples.group(name)) < 2:
             continue
         groups = _groups(examples, name)
         title = name.replace("_", " ")
         parts += [f"Accuracy by {title}:", _in_percent(matrix.accuracy_by_group(rows, groups))]
-        if dataset.training.measure == "f1" and name == by:
+        if dataset.training.measure == "f1" and name == group_column:
             by_class = matrix.f1_by_group(rows, groups)
             parts += [
                 "F1 by class (a third label apart, and taken for the negative), in percent; "
                 f"average {100 * matrix.average(by_class):.1f}:",
                 _in_percent(by_class),
             ]
-        if name == by and rows.column("text").null_count == 0:
+        if name == group_column and rows.column("text").null_count == 0:
             parts += [
                 f"The model's own answers by {title} and gold label, share of these in percent:",
                 _in_percent(matrix.answers_by_group(rows, groups)),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from conf import UserError, setting
-from conf.checks import check_distinct, check_least
+from conf.checks import check_distinct, check_minimum
 from training.settings import Answering
 
 
@@ -61,7 +61,7 @@ class Settings(Answering):
         if not self.tasks:
             raise UserError("no tasks; expected some, as tasks=[plane], or a settings file")
         check_distinct(self, "models", "tasks")
-        check_least(self, 1, "limit", "max_length", "batch_size")
+        check_minimum(self, 1, "limit", "max_length", "batch_size")
         if self.labels and len(self.uris) > 1:
             raise UserError(
                 f"labels=[{','.join(self.labels)}] with {len(self.uris)} models: expected one "

@@ -41,10 +41,10 @@ class Pairs(Task):
         """The rows of each part that the split column names; rows without a part are left out."""
         settings = self.settings
         partition = self._check()
-        of = reading.source(lake, settings.table, settings.edition, partition)
+        table_source = reading.source(lake, settings.table, settings.edition, partition)
         texts = [settings.premise, *([settings.hypothesis] if settings.hypothesis else [])]
         names = list(dict.fromkeys([settings.item, *texts, settings.label, settings.split]))
-        table = reading.rows(lake, of, names, column=partition)
+        table = reading.rows(lake, table_source, names, column=partition)
         table = table.sort_by([(settings.item, "ascending"), (settings.label, "ascending")])
         where = f"table {settings.table}, {partition} {settings.edition}"
         split = strings(table.column(settings.split))
@@ -61,7 +61,7 @@ class Pairs(Task):
             fold="",
             labels=labels,
             parts=parts,
-            sources=(of,),
+            sources=(table_source,),
         )
 
     def _check(self) -> str:

@@ -64,7 +64,7 @@ def partition(table: str) -> str | None:
 
 def rows(
     lake: str,
-    of: Source,
+    source: Source,
     columns: Sequence[str],
     where: Sequence[tuple[str, str, str]] = (),
     column: str = "edition",
@@ -72,15 +72,20 @@ def rows(
     """The rows of a source's edition for which `where` holds, at its version."""
     return arrow.read(
         lake,
-        of.table,
-        version=of.version,
-        where=[(column, "=", of.edition), *where],
+        source.table,
+        version=source.version,
+        where=[(column, "=", source.edition), *where],
         columns=columns,
     )
 
 
 def lookup(
-    lake: str, of: Source, key: str, ids: pa.StringArray, columns: Sequence[str], who: str
+    lake: str,
+    source: Source,
+    key: str,
+    ids: pa.StringArray,
+    columns: Sequence[str],
+    wanted_by: str,
 ) -> pa.Table:
     """`columns` of the source's rows whose `key` is one of `ids`, one for each of `ids`, in order.
 
@@ -88,17 +93,24 @@ def lookup(
     first row counts.
 
     Raises:
-        UserError: a key that the table does not have; `who` says what asked for it.
+        UserError: a key that the table does not have; `wanted_by` says what asked for it.
     """
     names = [key, *(name for name in columns if name != key)]
-    table = arrow.read_items(lake, of.table, pc.unique(ids), names, of.edition, version=of.version)
+    table = arrow.read_items(
+        lake,
+        source.table,
+        pc.unique(ids),
+        names,
+        source.edition,
+        version=source.version,
+    )
     # index_in gives the first of equal keys.
     places = pc.index_in(ids, value_set=table.column(key).combine_chunks())
     if places.null_count:
         first = ids.filter(pc.is_null(places))[0].as_py()
         raise UserError(
-            f"{places.null_count} of {len(ids)} {who}, as {first}, are not in the table "
-            f"{of.table}, edition {of.edition}; build or import both again"
+            f"{places.null_count} of {len(ids)} {wanted_by}, as {first}, are not in the table "
+            f"{source.table}, edition {source.edition}; build or import both again"
         )
     return table.take(places)
 
@@ -119,7 +131,7 @@ def split_parts(
     Raises:
         UserError: no such edition, scheme or fold; lists those that there are.
     """
-    of = source(lake, table, edition)
+    table_source = source(lake, table, edition)
     schemes = partition_values(lake, table, "scheme", {"edition": edition})
     if scheme not in schemes:
         raise UserError(
@@ -127,17 +139,17 @@ def split_parts(
             f"{', '.join(schemes)}"
         )
     name, value = fold
-    splits = rows(lake, of, [name, "part", key], [("scheme", "=", scheme)])
+    splits = rows(lake, table_source, [name, "part", key], [("scheme", "=", scheme)])
     of_fold = splits.filter(pc.equal(splits.column(name), value))
     if not of_fold.num_rows:
-        known = sorted(str(fold) for fold in pc.unique(splits.column(name)).to_pylist())
+        folds = sorted(str(fold) for fold in pc.unique(splits.column(name)).to_pylist())
         raise UserError(
             f"{name}={value}: not in the table {table}, edition {edition}, scheme {scheme}; "
-            f"there is {', '.join(map(repr, known))}"
+            f"there is {', '.join(map(repr, folds))}"
         )
     of_fold = of_fold.sort_by([("part", "ascending"), (key, "ascending")])
     parts = parts_of(of_fold, "part")
-    return of, {part: rows[key].combine_chunks() for part, rows in parts.items()}
+    return table_source, {part: rows[key].combine_chunks() for part, rows in parts.items()}
 
 
 def parts_of(table: pa.Table, column: str) -> dict[str, pa.Table]:
@@ -149,7 +161,7 @@ def parts_of(table: pa.Table, column: str) -> dict[str, pa.Table]:
 
 def by_scheme(
     lake: str,
-    declared: Dataset,
+    dataset_spec: Dataset,
     edition: str,
     scheme: str,
     columns: Sequence[str],
@@ -164,47 +176,49 @@ def by_scheme(
         UserError: no such edition, scheme or fold, or an item of the split that its table does not
             have; the message lists what there is.
     """
-    splits, items = declared.splits, declared.tables[0]
+    splits, items = dataset_spec.splits, dataset_spec.tables[0]
     names = list(dict.fromkeys([items.item, *columns]))
     if splits.table is None:
-        of = source(lake, items.name, edition)
-        return (of,), _by_column(lake, declared, of, f"split_{scheme}", names)
+        item_rows = source(lake, items.name, edition)
+        return (item_rows,), _by_column(lake, dataset_spec, item_rows, f"split_{scheme}", names)
     key = (splits.fold or "fold", fold)
-    of_splits, ids = split_parts(lake, splits.table, edition, scheme, key, items.item)
-    of = source(lake, items.name, edition)
+    split_source, ids = split_parts(lake, splits.table, edition, scheme, key, items.item)
+    item_rows = source(lake, items.name, edition)
     tables = {
-        part: lookup(lake, of, items.item, members, names[1:], f"{part} rows of {splits.table}")
+        part: lookup(
+            lake, item_rows, items.item, members, names[1:], f"{part} rows of {splits.table}"
+        )
         for part, members in ids.items()
     }
-    return (of, of_splits), tables
+    return (item_rows, split_source), tables
 
 
 def _by_column(
-    lake: str, declared: Dataset, of: Source, column: str, names: Sequence[str]
+    lake: str, dataset_spec: Dataset, source: Source, column: str, names: Sequence[str]
 ) -> dict[str, pa.Table]:
-    table = rows(lake, of, list(dict.fromkeys([*names, column])))
+    table = rows(lake, source, list(dict.fromkeys([*names, column])))
     if table.column(column).null_count == table.num_rows:
         raise UserError(
-            f"{declared.splits.setting}={column.removeprefix('split_')}: table {of.table}, edition "
-            f"{of.edition} has no values in its column {column}"
+            f"{dataset_spec.splits.setting}={column.removeprefix('split_')}: table {source.table}, "
+            f"edition {source.edition} has no values in its column {column}"
         )
-    keys = [declared.tables[0].item]
+    keys = [dataset_spec.tables[0].item]
     # Items may repeat with another label: the order is by label too.
-    if declared.labels is not None and declared.labels.column in names:
-        keys.append(declared.labels.column)
+    if dataset_spec.labels is not None and dataset_spec.labels.column in names:
+        keys.append(dataset_spec.labels.column)
     table = table.sort_by([(key, "ascending") for key in keys])
     parts = parts_of(table, column)
-    usual = [part for part in ("train", "val", "test") if part in parts]
-    return {part: parts[part] for part in [*usual, *sorted(parts.keys() - {*usual})]}
+    usual_parts = [part for part in ("train", "val", "test") if part in parts]
+    return {part: parts[part] for part in [*usual_parts, *sorted(parts.keys() - {*usual_parts})]}
 
 
-def label_ids(table: pa.Table, labels: Labels, of: Source, item: str) -> Ids:
+def label_ids(table: pa.Table, labels: Labels, source: Source, item: str) -> Ids:
     """The number of each row's label among the declared ones.
 
     Raises:
         UserError: another label, or none; names the first row that has it.
     """
-    where = f"table {of.table}, edition {of.edition}"
+    where = f"table {source.table}, edition {source.edition}"
     if labels.column != "label":
         where += f", {labels.column}"
     return class_ids(table[labels.column], labels.values, where, table[item])

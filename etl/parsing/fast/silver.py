@@ -31,7 +31,7 @@ from pathlib import Path
 
 import conf
 from conf import setting
-from conf.checks import check_least
+from conf.checks import check_minimum
 from etl.corpora.files import list_inputs, units
 from etl.parsing.spacy_parser import SpacyParser
 from etl.parsing.tokens import Parsed
@@ -305,7 +305,7 @@ class Settings:
     )
 
     def __post_init__(self) -> None:
-        check_least(self, 1, "words", "parts")
+        check_minimum(self, 1, "words", "parts")
 
 
 def build(settings: Settings) -> None:

@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 import conf
 from conf import UserError, setting, to_dict
-from conf.checks import check_least
+from conf.checks import check_minimum
 from etl.parsing.fast import clusters, model
 from etl.parsing.fast.model import CLASS_OF, quantised
 
@@ -71,7 +71,7 @@ class Settings:
     def __post_init__(self) -> None:
         if not self.gold and not self.silver:
             raise UserError("gold= and silver= are both empty: give at least one CoNLL-U file")
-        check_least(self, 1, "epochs", "gold_readings", "head_epochs")
+        check_minimum(self, 1, "epochs", "gold_readings", "head_epochs")
 
 
 # ----------------------------------------------------------------------------------- reading

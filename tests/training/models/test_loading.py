@@ -140,13 +140,13 @@ def test_models_of_a_remote_store_are_fetched_once(client, tuned, monkeypatch, t
     # Any scheme but a file's is fetched; the store itself serves as one. Of its own scheme MLflow
     # asks the store that was used last in this process, not the one that it is told.
     monkeypatch.setattr("mlflow.tracking._tracking_service.utils._tracking_uri", store(tuned))
-    first = loading._local(f"models:/{output.model_id}", "adept", store(tuned))
+    first = loading._local_folder(f"models:/{output.model_id}", "adept", store(tuned))
     stamp = (first / "MLmodel").stat().st_mtime_ns
-    again = loading._local(f"models:/{output.model_id}", "adept", store(tuned))
+    again = loading._local_folder(f"models:/{output.model_id}", "adept", store(tuned))
     assert (again, (again / "MLmodel").stat().st_mtime_ns) == (first, stamp)
     assert [p.name for p in (tmp_path / "models").iterdir()] == [first.name]
     weights = Path(loading._weights(first, "adept")) / "model.safetensors"
-    local_folder = Path(loading._weights(loading._local(location, "adept", ""), "adept"))
+    local_folder = Path(loading._weights(loading._local_folder(location, "adept", ""), "adept"))
     assert weights.read_bytes() == (local_folder / "model.safetensors").read_bytes()
 
 

@@ -40,7 +40,7 @@ def test_every_file_of_ours_is_read(file):
 def test_the_papers_templates_and_words():
     prompts = read("plane", "plane")
     fields = {"premise": "big car", "conclusion": "big vehicle"}
-    assert [prompt.around(fields) for prompt in prompts.prompts] == [
+    assert [prompt.text_around_gap(fields) for prompt in prompts.prompts] == [
         ("A big car is a ", " example of a big vehicle."),
         ("A big car is a type of big vehicle: ", "."),
     ]
@@ -64,7 +64,7 @@ def test_words_stay_text_and_labels_have_an_order(tmp_path):
 def test_braces_of_an_item_are_its_own(tmp_path):
     prompt = read(write_prompts(tmp_path), "plane").prompts[0]
     fields = {"premise": "{answer} {conclusion}", "conclusion": "b"}
-    assert prompt.around(fields) == ("A {answer} {conclusion} is ", " a b.")
+    assert prompt.text_around_gap(fields) == ("A {answer} {conclusion} is ", " a b.")
 
 
 def test_some_of_a_file(tmp_path):
