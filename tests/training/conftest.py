@@ -219,4 +219,4 @@ def scores(model, first, second=None, *, batch_size=64, advance=lambda rows: Non
     from training.answering import texts
 
     encoded = model.encode(texts(first, second))
-    return model.answer(encoded, batch_size, advance, together=False).scores
+    return model.answer(encoded, batch_size, advance, shared=False).scores

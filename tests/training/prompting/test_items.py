@@ -125,19 +125,19 @@ def test_content_free_prompts_keep_the_examples_or_do_not(prompt_lake):
     prompt_settings = settings(
         prompt_lake, "shots=2", "templates=internal", "verbalisers=good/poor"
     )
-    assert items_and_questions(prompt_settings)[1][0].free == ()
+    assert items_and_questions(prompt_settings)[1][0].content_free == ()
     contextual = items_and_questions(
         dataclasses.replace(prompt_settings, calibration="contextual")
     )[1][0]
     examples_shown = contextual.cloze.prefix.removesuffix("A black dog is a ")
-    assert contextual.free[0].prefix == f"{examples_shown}A N/A is a "
-    assert [cloze.suffix for cloze in contextual.free] == [
+    assert contextual.content_free[0].prefix == f"{examples_shown}A N/A is a "
+    assert [cloze.suffix for cloze in contextual.content_free] == [
         " example of a N/A.",
         " example of a thing.",
         " example of a .",
     ]
     domain = items_and_questions(dataclasses.replace(prompt_settings, calibration="domain"))[1][0]
-    assert domain.free[1].prefix == "A thing is a "
+    assert domain.content_free[1].prefix == "A thing is a "
 
 
 def test_settings_that_cannot_be():
