@@ -21,13 +21,13 @@ class Lake:
     """A lake's root and what is in it.
 
     `editions` has the editions of every table there (none of tables without editions), the
-    preferred one first; `requested` is the edition asked for, if one was. `seed` draws examples.
-    `other_root` is a lake that another parser made of the same text.
+    preferred one first; `requested_edition` is the edition asked for, if one was. `seed`
+    draws examples. `other_root` is a lake that another parser made of the same text.
     """
 
     root: str
     editions: Mapping[str, tuple[str, ...]]
-    requested: str | None = None
+    requested_edition: str | None = None
     seed: int = 0
     other_root: str | None = None
 
@@ -50,13 +50,14 @@ class Lake:
             for edition in self.editions[tables[0]]
             if all(edition in self.editions[name] for name in tables)
         ]
-        if self.requested is not None:
-            if self.requested not in common:
+        if self.requested_edition is not None:
+            if self.requested_edition not in common:
                 names = ", ".join(common) or "none"
                 raise UserError(
-                    f"edition={self.requested}: not in {' and '.join(tables)}; there is {names}"
+                    f"edition={self.requested_edition}: not in {' and '.join(tables)}; there is "
+                    f"{names}"
                 )
-            return self.requested
+            return self.requested_edition
         if not common:
             raise UserError(f"no edition in {' and '.join(tables)} of {self.root}")
         return common[0]

@@ -73,22 +73,26 @@ def correlation(
     if len(ratings) != len(values):
         raise ValueError(f"{len(ratings)} ratings and {len(values)} values")
     valued_pairs = [place for place, value in enumerate(values) if value is not None]
-    rated = np.array([ratings[place] for place in valued_pairs], np.float64)
-    measured = np.array([values[place] for place in valued_pairs], np.float64)
-    if len(rated) < LEAST_PAIRS or not np.ptp(rated) or not np.ptp(measured):
+    ratings_of_pairs = np.array([ratings[place] for place in valued_pairs], np.float64)
+    measures_of_pairs = np.array([values[place] for place in valued_pairs], np.float64)
+    if (
+        len(ratings_of_pairs) < LEAST_PAIRS
+        or not np.ptp(ratings_of_pairs)
+        or not np.ptp(measures_of_pairs)
+    ):
         nothing = float("nan")
-        return Correlation(measure, len(rated), nothing, nothing, nothing, nothing)
+        return Correlation(measure, len(ratings_of_pairs), nothing, nothing, nothing, nothing)
     random = np.random.default_rng(seed)
-    resampled = random.integers(0, len(rated), (RESAMPLES, len(rated)))
-    estimates = _spearman(rated[resampled], measured[resampled])
+    resampled = random.integers(0, len(ratings_of_pairs), (RESAMPLES, len(ratings_of_pairs)))
+    estimates = _spearman(ratings_of_pairs[resampled], measures_of_pairs[resampled])
     low, high = np.nanquantile(estimates, [0.025, 0.975])
     return Correlation(
         measure,
-        len(rated),
-        float(_spearman(rated[None], measured[None])[0]),
+        len(ratings_of_pairs),
+        float(_spearman(ratings_of_pairs[None], measures_of_pairs[None])[0]),
         float(low),
         float(high),
-        float(stats.kendalltau(rated, measured).statistic),
+        float(stats.kendalltau(ratings_of_pairs, measures_of_pairs).statistic),
     )
 
 
@@ -120,15 +124,15 @@ def correlations(
     rated = ratings.column("score").to_pylist()
     pairs = list(zip(ratings["adjective"].to_pylist(), ratings["noun"].to_pylist(), strict=True))
     known = {(row["adjective"], row["noun"]): row for row in association.to_pylist()}
-    correlated = []
+    correlation_rows = []
     for measure in MEASURES:
         absent_value = 0.0 if measure == "count" else None
         values = [known[pair][measure] if pair in known else absent_value for pair in pairs]
-        correlated.append(correlation(measure, rated, values, seed))
+        correlation_rows.append(correlation(measure, rated, values, seed))
     ids = ratings["pair_id"].to_pylist()
     for model, by_pair in scores.items():
-        correlated.append(correlation(model, rated, [by_pair.get(i) for i in ids], seed))
-    return correlated
+        correlation_rows.append(correlation(model, rated, [by_pair.get(i) for i in ids], seed))
+    return correlation_rows
 
 
 def expected_score(scores: Sequence[float] | None) -> float | None:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis.inference.comparisons import Paired
-from analysis.rows import equal, tuples, with_column
+from analysis.rows import tuples, where_equal, with_column
 from analysis.slices import words
 from conf import UserError
 from etl.lake import arrow
@@ -49,7 +49,7 @@ def labelled_runs(lake: str, runs: Sequence[Run]) -> pa.Table:
     )
 
 
-def answered(lake: str, runs: Sequence[Run]) -> list[Run]:
+def runs_with_answers(lake: str, runs: Sequence[Run]) -> list[Run]:
     """Those of the runs that the lake has predictions of."""
     ids: set[str] = set()
     if runs and "predictions" in arrow.tables(lake):
@@ -95,14 +95,14 @@ def read_prompted(lake: str, run: str) -> pa.Table:
         )
     pieces = []
     for key in rows.group_by(["task", "edition", "fold"]).aggregate([]).to_pylist():
-        answered = rows
+        runs_with_answers = rows
         for name, value in key.items():
-            answered = equal(answered, name, value)
+            runs_with_answers = where_equal(runs_with_answers, name, value)
         table = "plane_items" if key["task"] == "plane" else f"asp_{key['fold']}"
-        items = words(lake, table, key["edition"], answered.column("item_id").to_pylist())
+        items = words(lake, table, key["edition"], runs_with_answers.column("item_id").to_pylist())
         for name in ("class", "inference_type") if key["task"] == "plane" else ("test",):
-            answered = answered.append_column(name, items.column(name))
-        pieces.append(answered)
+            runs_with_answers = runs_with_answers.append_column(name, items.column(name))
+        pieces.append(runs_with_answers)
     return pa.concat_tables(pieces)
 
 

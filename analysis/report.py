@@ -31,7 +31,7 @@ from analysis.rendering.blocks import (
     Section,
     Table,
     Text,
-    anchored,
+    blocks_by_anchor,
 )
 from analysis.rendering.html import html
 from analysis.rendering.markdown import files, markdown
@@ -177,7 +177,7 @@ def _write(out: Path, document: Report) -> int:
     """The files, in a new folder that takes the place of the old one at the end."""
     pictures = {
         anchor: figures.svg(block.figure)
-        for anchor, block in anchored(document)
+        for anchor, block in blocks_by_anchor(document)
         if isinstance(block, FigureBlock)
     }
     texts = {"report.html": html(document, pictures), "report.md": markdown(document)}

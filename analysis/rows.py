@@ -49,12 +49,12 @@ def with_columns(table: pa.Table, other: pa.Table) -> pa.Table:
     return table
 
 
-def equal(table: pa.Table, column: str, value: Any) -> pa.Table:
+def where_equal(table: pa.Table, column: str, value: Any) -> pa.Table:
     """The rows whose column has the value."""
     return table.filter(pc.equal(table.column(column), value))
 
 
-def distinct(table: pa.Table, column: str) -> list[Any]:
+def distinct_values(table: pa.Table, column: str) -> list[Any]:
     """The different values of a column, sorted."""
     return sorted(set(table.column(column).to_pylist()))
 
@@ -68,12 +68,12 @@ def places(table: pa.Table, *names: str) -> dict[tuple[Any, ...], list[int]]:
     return groups
 
 
-def right(table: pa.Table) -> list[bool]:
+def is_right(table: pa.Table) -> list[bool]:
     """Whether each row's `predicted` is its `gold`; a missing answer is wrong."""
     same = pc.equal(table.column("gold"), table.column("predicted"))
     return list(pc.fill_null(same, False).to_pylist())
 
 
-def shuffled(rows: Iterable[_T], seed: int, key: Callable[[_T], Any]) -> list[_T]:
+def seeded_order(rows: Iterable[_T], seed: int, key: Callable[[_T], Any]) -> list[_T]:
     """The rows in a random order, the same every time; `key` gives the id of each."""
     return sorted(rows, key=lambda row: draw(seed, key(row)))

@@ -66,14 +66,17 @@ def identity(adjectives: Words, groups: Mapping[str, str]) -> Slice:
     return [None if word is None else groups.get(word.lower(), "other") for word in adjectives]
 
 
-def seen(items: Words, trained: Iterable[str | None]) -> Slice:
+def by_training_word(items: Words, training_words: Iterable[str | None]) -> Slice:
     """Whether the word is among those of the training items."""
-    return _either(items, {word.lower() for word in trained if word is not None}, "seen", "unseen")
+    return _either(
+        items, {word.lower() for word in training_words if word is not None}, "seen", "unseen"
+    )
 
 
-def _either(items: Words, listed: Collection[str], inside: str, outside: str) -> Slice:
+def _either(items: Words, listed_words: Collection[str], inside: str, outside: str) -> Slice:
     return [
-        None if word is None else inside if word.lower() in listed else outside for word in items
+        None if word is None else inside if word.lower() in listed_words else outside
+        for word in items
     ]
 
 

@@ -256,10 +256,10 @@ def measured(settings: Settings, folder: Path) -> Figures:
     roles = generate(settings, lake)
     marker = folder / "first_ready_s"
     if not marker.exists():
-        first = measure(conf.replaced(settings, {"seconds": 1}), lake, roles)
+        first = measure(conf.with_changes(settings, {"seconds": 1}), lake, roles)
         marker.write_text(str(first["ready_s"]))
     figures = measure(settings, lake, roles)
-    without = conf.replaced(settings, {"pause": 0.0, "seconds": max(1, settings.seconds // 3)})
+    without = conf.with_changes(settings, {"pause": 0.0, "seconds": max(1, settings.seconds // 3)})
     saturated = measure(without, lake, roles)
     files = [file for name in arrow.tables(lake) for file in arrow.files(lake, name)]
     return figures | {

@@ -246,7 +246,7 @@ def many_commits(root: str, commits: int) -> None:
         copy = source.with_name(f"copy-{version}.parquet")
         copy.write_bytes(source.read_bytes())
         path = f"{add['add']['path'].rpartition('/')[0]}/{copy.name}"
-        actions.put(uri, version, [info, {"add": {**add["add"], "path": path}}])
+        actions.put_commit(uri, version, [info, {"add": {**add["add"], "path": path}}])
         if version % 100 == 0:
             DeltaTable(uri).create_checkpoint()
 

@@ -197,7 +197,7 @@ def _any_value(key: str, text: str) -> Any:
         raise UserError(f"{key}={text}: not readable as a value") from error
 
 
-def _expanded(node: Any, sizes: dict[int, int]) -> int:
+def _expanded_size(node: Any, sizes: dict[int, int]) -> int:
     """How many values a YAML document has once every alias stands for what it names."""
     if id(node) not in sizes:
         sizes[id(node)] = MOST_VALUES + 1  # one within itself has no end
@@ -206,7 +206,7 @@ def _expanded(node: Any, sizes: dict[int, int]) -> int:
             children = [child for pair in node.value for child in pair]
         elif isinstance(node, SequenceNode):
             children = node.value
-        sizes[id(node)] = 1 + sum(_expanded(child, sizes) for child in children)
+        sizes[id(node)] = 1 + sum(_expanded_size(child, sizes) for child in children)
     return sizes[id(node)]
 
 
@@ -214,12 +214,12 @@ def _read_yaml(path: str) -> dict[str, Any]:
     try:
         text = Path(path).read_text(encoding="utf-8")
         node = yaml.compose(text, Loader=yaml.SafeLoader)
-        if node is not None and _expanded(node, {}) > MOST_VALUES:
+        if node is not None and _expanded_size(node, {}) > MOST_VALUES:
             raise UserError(
                 f"--config {path}: more than {MOST_VALUES} values once its aliases are written "
                 "out; settings have some dozens"
             )
-        loaded = OmegaConf.to_container(OmegaConf.load(path), resolve=True)
+        yaml_values = OmegaConf.to_container(OmegaConf.load(path), resolve=True)
     except FileNotFoundError as error:
         raise UserError(f"--config {path}: no such file") from error
     except IsADirectoryError as error:
@@ -227,11 +227,11 @@ def _read_yaml(path: str) -> dict[str, Any]:
     except (YAMLError, OmegaConfBaseException, ValueError, OSError, RecursionError) as error:
         text = " ".join(str(error).split())
         raise UserError(f"--config {path}: not readable as YAML settings: {text}") from error
-    if loaded is None:
+    if yaml_values is None:
         return {}
-    if not isinstance(loaded, dict):
+    if not isinstance(yaml_values, dict):
         raise UserError(f"--config {path}: expected lines of `key: value`, got a list")
-    return {str(key): value for key, value in loaded.items()}
+    return {str(key): value for key, value in yaml_values.items()}
 
 
 def load(cls: type[SettingsType], argv: Sequence[str]) -> SettingsType:
@@ -242,26 +242,26 @@ def load(cls: type[SettingsType], argv: Sequence[str]) -> SettingsType:
     """
     files, pairs = _split_arguments(argv, cls)
 
-    assigned: dict[str, Any] = {}
+    assignments: dict[str, Any] = {}
     for path in files:
         values = _read_yaml(path)
         try:
             _check_keys(cls, values)
         except UserError as error:
             raise UserError(f"--config {path}: {error}") from error
-        assigned.update(values)
+        assignments.update(values)
     command_line_keys: set[str] = set()
     for key, raw in pairs:
         type_hint = _hint(cls, key)
         if _is_list(type_hint):
-            previous_items = assigned[key] if key in command_line_keys else []
-            assigned[key] = [*previous_items, *_list_items(key, raw)]
+            previous_items = assignments[key] if key in command_line_keys else []
+            assignments[key] = [*previous_items, *_list_items(key, raw)]
         elif type_hint is Any:
-            assigned[key] = _any_value(key, raw)
+            assignments[key] = _any_value(key, raw)
         else:
-            assigned[key] = None if raw in ("null", "none", "") and _optional(type_hint) else raw
+            assignments[key] = None if raw in ("null", "none", "") and _optional(type_hint) else raw
         command_line_keys.add(key)
-    return _with_presets(cls, assigned)
+    return _with_presets(cls, assignments)
 
 
 def from_dict(cls: type[SettingsType], values: Mapping[str, Any]) -> SettingsType:
@@ -331,7 +331,7 @@ def _with_values(cls: type[SettingsType], config: Any, values: Mapping[str, Any]
     return typing.cast(SettingsType, OmegaConf.to_object(config))
 
 
-def replaced(settings: SettingsType, changes: Mapping[str, Any]) -> SettingsType:
+def with_changes(settings: SettingsType, changes: Mapping[str, Any]) -> SettingsType:
     """The settings with these changes, nested ones by dotted key, checked as by `load`."""
     for key in changes:
         _hint(type(settings), key)

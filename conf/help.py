@@ -55,25 +55,25 @@ def nearest(word: object, candidates: Iterable[str]) -> str:
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
-def _required(field: dataclasses.Field[Any]) -> bool:
+def _is_required(field: dataclasses.Field[Any]) -> bool:
     return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
 def _by_group(cls: type) -> list[tuple[str, list[Setting]]]:
     """The settings by groups, the most important ones first; each setting is in one group."""
     settings = fields_of(cls)
-    inherited = {
+    inherited_fields = {
         field.name
         for base in cls.__mro__[1:]
         if dataclasses.is_dataclass(base) and not base.__name__.startswith("_")
         for field in dataclasses.fields(base)
     }
     declared_here = [
-        entry for entry in settings if "." not in entry[0] and entry[0] not in inherited
+        entry for entry in settings if "." not in entry[0] and entry[0] not in inherited_fields
     ]
     first_names: Sequence[str] = getattr(cls, "FIRST", ())
     important = [entry for name in first_names for entry in settings if entry[0] == name]
-    important += [entry for entry in settings if _required(entry[1]) and entry not in important]
+    important += [entry for entry in settings if _is_required(entry[1]) and entry not in important]
     if not first_names:
         important += [entry for entry in declared_here if entry not in important]
     first = important[:MAX_FIRST]
@@ -84,7 +84,7 @@ def _by_group(cls: type) -> list[tuple[str, list[Setting]]]:
         key = entry[0]
         if "." in key:
             title = f"Settings of {key.rpartition('.')[0]}"
-        elif key in inherited:
+        elif key in inherited_fields:
             title = "Settings that other jobs have too"
         else:
             title = "Further settings"

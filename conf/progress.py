@@ -113,7 +113,7 @@ class Progress:
 
 
 @contextmanager
-def reported(label: str, size: int, share: Callable[[], float]) -> Iterator[None]:
+def report_progress(label: str, size: int, share: Callable[[], float]) -> Iterator[None]:
     """Report the progress of work on `size` bytes while the block runs.
 
     Args:
@@ -121,11 +121,11 @@ def reported(label: str, size: int, share: Callable[[], float]) -> Iterator[None
         size: size of the input in bytes, for the rate.
         share: returns the share of the work that is done, 0 to 1; called about once a second.
     """
-    ended = threading.Event()
+    end = threading.Event()
     with Progress(label, size, unit="B") as progress:
 
         def report() -> None:
-            while not ended.wait(1.0):
+            while not end.wait(1.0):
                 progress.reach(round(size * share()))
 
         thread = threading.Thread(target=report, name="progress", daemon=True)
@@ -133,5 +133,5 @@ def reported(label: str, size: int, share: Callable[[], float]) -> Iterator[None
         try:
             yield
         finally:
-            ended.set()
+            end.set()
             thread.join()

@@ -97,11 +97,11 @@ def mix(*keys: Keys | np.uint64) -> Keys:
     mixed: Keys = np.zeros(1, np.uint64)
     with np.errstate(over="ignore"):
         for key in keys:
-            mixed = finalised((mixed + np.uint64(0x9E3779B97F4A7C15)) ^ key)
+            mixed = finalised_keys((mixed + np.uint64(0x9E3779B97F4A7C15)) ^ key)
     return mixed
 
 
-def finalised(values: Keys) -> Keys:
+def finalised_keys(values: Keys) -> Keys:
     """Each value's bits mixed, one to one (the finaliser of SplitMix64, Steele et al. 2014)."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

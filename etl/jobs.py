@@ -94,7 +94,7 @@ class Step:
     settings: Any
 
 
-def planned(settings: Settings) -> list[Step]:
+def planned_steps(settings: Settings) -> list[Step]:
     """The steps to run, each with its resolved settings.
 
     Raises:
@@ -137,7 +137,7 @@ def run_steps(settings: Settings) -> None:
     again, extraction continues where it stopped, and imports and builds replace what they wrote;
     first=N skips the steps that are done.
     """
-    steps = planned(settings)
+    steps = planned_steps(settings)
     start("pipeline", settings)
     job_start = time.monotonic()
     for steps_done, step in enumerate(steps, 1):

@@ -109,7 +109,7 @@ def classifier(
     dtype = kinds.get(precision, "auto")
 
     def load() -> Any:
-        model, missing = learner.loaded(source.path, dtype)
+        model, missing = learner.load_body(source.path, dtype)
         if missing:
             raise UserError(
                 f"model={source.name}: without {', '.join(sorted(missing)[:3])}: its "
@@ -121,7 +121,7 @@ def classifier(
     sharded = sharding.stage_of(deepspeed) == 3
     if sharded:
         written = getattr(learner.config, "dtype", None) or torch.float32
-        model = sharding.sharded(load, deepspeed, written if dtype == "auto" else dtype)
+        model = sharding.load_sharded(load, deepspeed, written if dtype == "auto" else dtype)
     else:
         model = load()
         if torch.cuda.is_available():

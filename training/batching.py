@@ -48,19 +48,19 @@ def epoch_steps(
     draw = rng("epoch", seed, epoch)
     order = draw.permutation(len(lengths))
     if bucket is None:
-        return _cut(order, batch_size)
+        return _pieces(order, batch_size)
     steps: list[Ids] = []
-    for part in _cut(order, bucket * batch_size):
+    for part in _pieces(order, bucket * batch_size):
         # Stable: examples of the same length stay shuffled.
-        steps += _cut(part[np.argsort(lengths[part], kind="stable")], batch_size)
+        steps += _pieces(part[np.argsort(lengths[part], kind="stable")], batch_size)
     return [steps[number] for number in draw.permutation(len(steps))]
 
 
-def _cut(order: Ids, size: int) -> list[Ids]:
+def _pieces(order: Ids, size: int) -> list[Ids]:
     return [order[start : start + size] for start in range(0, len(order), size)]
 
 
-def shares(step: Ids, lengths: Ids, rank: int, world: int, rounds: int) -> list[Ids]:
+def shares(step: Ids, lengths: Ids, rank: int, world_size: int, rounds: int) -> list[Ids]:
     """The micro-batches of process `rank` for one step, one for each round of accumulation.
 
     The step is sorted by length and cut into world x rounds pieces of like size; the pieces of one
@@ -68,23 +68,23 @@ def shares(step: Ids, lengths: Ids, rank: int, world: int, rounds: int) -> list[
     step has fewer examples than there are.
     """
     order = step[np.argsort(-lengths[step], kind="stable")]
-    pieces = np.array_split(order, world * rounds)
-    return [pieces[number * world + rank] for number in range(rounds)]
+    pieces = np.array_split(order, world_size * rounds)
+    return [pieces[number * world_size + rank] for number in range(rounds)]
 
 
-def evaluation_batches(lengths: Ids, batch_size: int, rank: int, world: int) -> list[Ids]:
+def evaluation_batches(lengths: Ids, batch_size: int, rank: int, world_size: int) -> list[Ids]:
     """The batches that process `rank` evaluates: longest first, every world-th its own.
 
     Every process gets the same number, the last ones empty: under ZeRO 3 a forward pass is a
     collective operation.
     """
     order = np.argsort(-lengths, kind="stable")
-    batches = _cut(order, batch_size)
-    rounds = -(-len(batches) // world)
+    batches = _pieces(order, batch_size)
+    rounds = -(-len(batches) // world_size)
     empty = np.zeros(0, dtype=np.int64)
     return [
         batches[number] if number < len(batches) else empty
-        for number in range(rank, rounds * world, world)
+        for number in range(rank, rounds * world_size, world_size)
     ]
 
 
@@ -114,13 +114,13 @@ def layout(offsets: Ids, rows: Ids, *, pad_left: bool = False, multiple: int = 1
 
 
 def padding_efficiency(
-    lengths: Ids, steps: Sequence[Ids], world: int = 1, rounds: int = 1
+    lengths: Ids, steps: Sequence[Ids], world_size: int = 1, rounds: int = 1
 ) -> float:
     """Which share of what those steps compute are tokens, and not filling (0 to 1)."""
     token_count = slot_count = 0
     for step in steps:
-        for rank in range(world):
-            for batch in shares(step, lengths, rank, world, rounds):
+        for rank in range(world_size):
+            for batch in shares(step, lengths, rank, world_size, rounds):
                 if len(batch):
                     token_count += int(lengths[batch].sum())
                     slot_count += int(lengths[batch].max()) * len(batch)

@@ -56,8 +56,8 @@ def estimate(settings: Training, learner: Learner, ranks: int) -> Estimate:
     states = trained * (_MOMENTS + (4 if deepspeed else 0))
     lora: Any = getattr(settings, "lora", None)
     weights = parameters * (lora.bits / 8 if lora is not None and lora.bits else size)
-    saved = (trained if lora is not None and lora.rank else parameters) * size
-    merged = parameters * size if lora is not None and lora.rank and lora.merge else 0
+    saved_bytes = (trained if lora is not None and lora.rank else parameters) * size
+    merged_bytes = parameters * size if lora is not None and lora.rank and lora.merge else 0
     return Estimate(
         parameters,
         trained,
@@ -65,5 +65,5 @@ def estimate(settings: Training, learner: Learner, ranks: int) -> Estimate:
         weights=int(weights) // (ranks if stage == 3 else 1),
         gradients=trained * size // (ranks if stage >= 2 else 1),
         optimizer=states // (ranks if stage >= 1 else 1),
-        disk=2 * (saved + states) + 3 * saved + merged,
+        disk=2 * (saved_bytes + states) + 3 * saved_bytes + merged_bytes,
     )

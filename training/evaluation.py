@@ -87,7 +87,7 @@ def evaluate(
     place = (launch.rank(), launch.world_size()) if batches.shared else (0, 1)
     device = next(model.parameters()).device if not hasattr(model, "device") else model.device
     model.eval()
-    share, scored = _ProcessResults(), []
+    share, score_batches = _ProcessResults(), []
     with torch.no_grad():
         for rows in evaluation_batches(learner.lengths(part), batches.size, *place):
             batch = learner.collate(part, rows if len(rows) else np.zeros(1, dtype=np.int64))
@@ -107,10 +107,10 @@ def evaluate(
                 share.sums.update(learner.sums(logits, labels))
             if kind == "classification":
                 # Kept on the device, so that the next batch need not wait for a GPU.
-                scored.append(scores.float())
+                score_batches.append(scores.float())
             batches.advance(len(rows))
-    if scored:
-        share.logits = torch.cat(scored).cpu().numpy()
+    if score_batches:
+        share.logits = torch.cat(score_batches).cpu().numpy()
     return _evaluation(launch.gather(share) if batches.shared else [share], kind)
 
 

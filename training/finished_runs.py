@@ -97,7 +97,7 @@ class Runs:
         have (it was made before the setting was there) fits no value.
         """
         jobs = {job} if isinstance(job, str) else set(job)
-        admitted = {
+        admitted_values = {
             key: {value} if isinstance(value, str) else set(value)
             for key, value in (settings or {}).items()
         }
@@ -105,7 +105,7 @@ class Runs:
             run
             for run in self.runs
             if run.job in jobs
-            and all(run.params.get(key) in values for key, values in admitted.items())
+            and all(run.params.get(key) in values for key, values in admitted_values.items())
         ]
 
 

@@ -83,7 +83,7 @@ def points(settings: _Settings) -> list[Point[_Settings]]:
         for seed in settings.seeds:
             single = {key: [v] if key == "train_size" else v for key, v in changes.items()}
             try:
-                single_run = conf.replaced(settings, {**single, "seeds": [seed]})
+                single_run = conf.with_changes(settings, {**single, "seeds": [seed]})
             except UserError as error:
                 raise UserError(f"grid: {error}") from error
             object.__setattr__(single_run, "grid", {})

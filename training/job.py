@@ -1,6 +1,6 @@
 """``training/finetune.py``: from settings to runs, and from runs to predictions and weights.
 
-`prepared` and `execute` are shared with ``training/pretrain_mlm.py``.
+`prepared_runs` and `execute` are shared with ``training/pretrain_mlm.py``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from training.files import check_space, replace_json, replace_text
 from training.grid import Point
 from training.models.cards import card
 from training.models.learner import Learner
-from training.models.loading import trained
+from training.models.loading import trained_facts
 from training.runs import Outcome, Plan, Runs, folder_name
 from training.settings import Settings, Training
 from training.sharding import precision_of, read_deepspeed
@@ -96,7 +96,9 @@ def execute(settings: Training, work: Sequence[Work]) -> None:
             try:
                 if run_work.folder in reasons:
                     raise JobFailed(reasons[run_work.folder])
-                result = runs.once(_plan(run_work), functools.partial(_trained, run_work), parent)
+                result = runs.once(
+                    _plan(run_work), functools.partial(_training_outcome, run_work), parent
+                )
                 # The same run may stand in another grid, with other axes.
                 results.append({**result, "changes": dict(run_work.point.changes)})
                 if launch.rank() == 0 and not settings.keep_checkpoints:
@@ -150,10 +152,10 @@ def prepare(settings: Settings) -> list[Work]:
             )
         return task, dataset
 
-    return prepared(JOB, settings, ("task",), load, learner)
+    return prepared_runs(JOB, settings, ("task",), load, learner)
 
 
-def prepared(
+def prepared_runs(
     job: str,
     settings: Any,
     decisive: Sequence[str],
@@ -166,17 +168,17 @@ def prepared(
     """
     launch.environment()
     work: list[Work] = []
-    loaded: dict[str, tuple[Task | None, Dataset, str]] = {}
+    loaded_datasets: dict[str, tuple[Task | None, Dataset, str]] = {}
     for point in grid.points(settings):
         single = point.settings
         precision_of(single)
         read_deepspeed(single.deepspeed)
         values = [getattr(single, name) for name in decisive]
         key = json.dumps(values, sort_keys=True, default=str)
-        if key not in loaded:
+        if key not in loaded_datasets:
             task, dataset = load(single)
-            loaded[key] = task, dataset, grid.content(dataset)
-        task, dataset, data = loaded[key]
+            loaded_datasets[key] = task, dataset, grid.content(dataset)
+        task, dataset, data = loaded_datasets[key]
         if single.size is not None:
             tasks.nested_subset(dataset.parts["train"].item_ids, single.size, single.seed)
         out = Path(single.out or f"runs/{dataset.task if task is None else task.name}")
@@ -244,16 +246,16 @@ def _facts(work: Work) -> dict[str, Any]:
     }
 
 
-def _trained(work: Work, run: Run) -> Outcome:
+def _training_outcome(work: Work, run: Run) -> Outcome:
     settings, dataset = work.point.settings, work.dataset
     from training.loop import TrainingLoop
     from training.models.encoders import PairLearner
 
     with launch.first_on_machine():
         work.learner.prepare()
-    shortened = work.learner.truncated()
-    if launch.rank() == 0 and any(shortened.values()):
-        log.info("longer than the limit of tokens and cut: %s", shortened)
+    truncated_counts = work.learner.truncated()
+    if launch.rank() == 0 and any(truncated_counts.values()):
+        log.info("longer than the limit of tokens and cut: %s", truncated_counts)
     trainer = TrainingLoop(
         settings,
         work.task,
@@ -277,7 +279,7 @@ def _trained(work: Work, run: Run) -> Outcome:
         if evaluation.predicted is not None
     }
     if work.task is not None:
-        figures |= work.task.together(dataset, answers)
+        figures |= work.task.combined_metrics(dataset, answers)
     state = trainer.state
     result = {
         "changes": dict(work.point.changes),
@@ -288,19 +290,19 @@ def _trained(work: Work, run: Run) -> Outcome:
         "stopped_early": state.stopped,
         "seconds": state.seconds,
         "samples_per_second": trainer.samples / state.seconds if state.seconds else None,
-        "shortened": shortened,
+        "shortened": truncated_counts,
     }
     if launch.rank() != 0:
         return Outcome(result)
     log.info("%s: %s", work.point.label, figures_line(figures))
-    text = _described(work, weights, figures)
+    text = _model_card(work, weights, figures)
     rows = _rows(work, evaluations, run.name)
     _record(work, run, weights, evaluations)
     final = {f"final/{name}": value for name, value in figures.items()}
     return Outcome(result, rows, final, {"model_card.md": text}, state.step)
 
 
-def _described(work: Work, weights: Path, figures: Mapping[str, float]) -> str:
+def _model_card(work: Work, weights: Path, figures: Mapping[str, float]) -> str:
     """Write the model card and the record of the training data beside the weights."""
     settings = work.point.settings
     text = card(
@@ -313,7 +315,7 @@ def _described(work: Work, weights: Path, figures: Mapping[str, float]) -> str:
     )
     replace_text(weights / "README.md", text)
     if work.task is not None:
-        trained(work.task, work.dataset, work.learner, settings.seed).write(weights)
+        trained_facts(work.task, work.dataset, work.learner, settings.seed).write(weights)
     return text
 
 

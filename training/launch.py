@@ -169,13 +169,13 @@ def group(deepspeed: bool) -> Iterator[None]:
     if deepspeed and "RANK" not in os.environ:
         place = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1"}
         place["MASTER_PORT"] = "0"  # any free one
-    added = {name: value for name, value in place.items() if name not in os.environ}
-    os.environ.update(added)
+    added_variables = {name: value for name, value in place.items() if name not in os.environ}
+    os.environ.update(added_variables)
     try:
         start(deepspeed)
         yield
     finally:
-        for name in added:
+        for name in added_variables:
             os.environ.pop(name, None)
 
 

@@ -113,7 +113,7 @@ class TrainingLoop:
             # The Trainer refers to itself: its model goes before another one is loaded.
             gc.collect()
             self._finish()
-            return self.model_folder, self.evaluated(args, parts)
+            return self.model_folder, self.evaluate_parts(args, parts)
 
     def _train(self, args: TrainingArguments, pointer: Pointer | None) -> None:
         if self.state.step == self.total or self.state.stopped:
@@ -210,17 +210,17 @@ class TrainingLoop:
 
     def figures(self, part: str, evaluation: Evaluation) -> dict[str, float]:
         """Loss and scores of a part, under ``PART/NAME``."""
-        scored = {} if evaluation.loss is None else {"loss": evaluation.loss}
-        scored |= evaluation.means
+        figures_of_part = {} if evaluation.loss is None else {"loss": evaluation.loss}
+        figures_of_part |= evaluation.means
         if self.learner.dataset.kind == "masked":
-            scored |= {
+            figures_of_part |= {
                 name.removesuffix("loss") + "perplexity": float(np.exp(nats))
-                for name, nats in scored.items()
+                for name, nats in figures_of_part.items()
                 if name.endswith("loss")
             }
         if evaluation.predicted is not None and self.task is not None:
-            scored |= self.task.evaluate(self.learner.dataset, part, evaluation.predicted)
-        return {f"{part}/{name}": value for name, value in scored.items()}
+            figures_of_part |= self.task.evaluate(self.learner.dataset, part, evaluation.predicted)
+        return {f"{part}/{name}": value for name, value in figures_of_part.items()}
 
     def drop_weights(self) -> None:
         """Delete the weights that are no longer the best."""
@@ -244,7 +244,9 @@ class TrainingLoop:
             os.rename(self._best, self.model_folder)
         launch.barrier()
 
-    def evaluated(self, args: TrainingArguments, parts: tuple[str, ...]) -> dict[str, Evaluation]:
+    def evaluate_parts(
+        self, args: TrainingArguments, parts: tuple[str, ...]
+    ) -> dict[str, Evaluation]:
         """Evaluate the saved weights, loaded again: the scores are of the files that users load."""
         if not parts:
             return {}

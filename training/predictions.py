@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from etl.lake.schema import filled
+from etl.lake.schema import rows_of_schema
 from etl.lake.tables import table
 from training.evaluation import Evaluation
 from training.tasks import Dataset
@@ -18,7 +18,7 @@ def rows(size: int, **columns: Any) -> pa.Table:
 
     Scores are an array [rows, classes]. Columns that are missing are null.
     """
-    return filled(table("predictions").schema, size, columns)
+    return rows_of_schema(table("predictions").schema, size, columns)
 
 
 def of_part(

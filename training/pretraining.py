@@ -8,7 +8,7 @@ from typing import ClassVar
 from conf import UserError, setting
 from conf.checks import check_distinct, check_minimum
 from training import launch, sentences
-from training.job import Work, execute, prepared
+from training.job import Work, execute, prepared_runs
 from training.settings import Training
 from training.tasks import Dataset
 
@@ -123,4 +123,4 @@ def prepare(settings: Settings) -> list[Work]:
         )
 
     decisive = ("corpora", "min_words", "share", "validation")
-    return prepared(JOB, settings, decisive, load, MaskedLearner)
+    return prepared_runs(JOB, settings, decisive, load, MaskedLearner)

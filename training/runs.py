@@ -88,7 +88,7 @@ class Runs:
             yield None
             return
         mlflow_file.parent.mkdir(parents=True, exist_ok=True)
-        with _ended(self.tracker.run(name, mlflow_file)) as run:
+        with _end_of_run(self.tracker.run(name, mlflow_file)) as run:
             run.settings(conf.to_dict(self.settings), conf.as_yaml(self.settings))
             yield run
 
@@ -96,7 +96,7 @@ class Runs:
         self, plan: Plan, work: Callable[[Run], Outcome], parent: Run | None = None
     ) -> dict[str, Any]:
         """The result of the run: of an earlier start, or made now by `work`."""
-        return self.finished(plan.folder) or self.start(plan, work, parent)
+        return self.finish(plan.folder) or self.start(plan, work, parent)
 
     def is_finished(self, folder: Path) -> bool:
         """Whether the run of a folder has ended well."""
@@ -112,7 +112,7 @@ class Runs:
             plan.name, plan.folder / "mlflow.json", parent=parent.id if parent else None
         )
 
-    def finished(
+    def finish(
         self, folder: Path, complete: Callable[[Mapping[str, Any]], bool] = lambda result: True
     ) -> dict[str, Any] | None:
         """The result of a run that has ended, the same in every process; None where it has not.
@@ -138,7 +138,7 @@ class Runs:
     ) -> dict[str, Any]:
         """Execute a run, recorded in MLflow from its start to its end."""
         plan.folder.mkdir(parents=True, exist_ok=True)
-        with _ended(self._begin(plan, parent)) as run:
+        with _end_of_run(self._begin(plan, parent)) as run:
             if launch.rank() == 0:
                 yaml = conf.as_yaml(plan.settings)
                 replace_text(plan.folder / "settings.yaml", yaml)
@@ -183,7 +183,7 @@ class Runs:
 
 
 @contextmanager
-def _ended(run: Run) -> Iterator[Run]:
+def _end_of_run(run: Run) -> Iterator[Run]:
     """The block's run, closed with it: FINISHED; KILLED or FAILED where the block raises."""
     try:
         yield run

@@ -48,13 +48,13 @@ def load(
         )
     known = reading.partition_values(lake, TABLE, "corpus")
     sources = [reading.source(lake, TABLE, name, "corpus") for name in corpora or known]
-    table, text_hash, dropped = _read(lake, sources, min_words, share)
+    table, text_hash, dropped_counts = _read(lake, sources, min_words, share)
     order = pc.sort_indices(table.column("sentence_id")).to_numpy()
     # Of equal texts the one with the first id.
     _, first = np.unique(text_hash[order], return_index=True)
     order = order[np.sort(first)]
-    dropped["repeated"] = table.num_rows - len(order)
-    left_out = {reason: count for reason, count in dropped.items() if count}
+    dropped_counts["repeated"] = table.num_rows - len(order)
+    left_out = {reason: count for reason, count in dropped_counts.items() if count}
     if left_out:
         log.info("sentences: %d kept, left out %s", len(order), left_out)
     held_out = _unit(text_hash[order]) < validation
@@ -82,7 +82,7 @@ def _read(
     Raises:
         UserError: no sentences.
     """
-    dropped = {"short": 0, "share": 0}
+    dropped_counts = {"short": 0, "share": 0}
     tables: list[pa.Table] = []
     hashes: list[npt.NDArray[np.uint64]] = []
     for number, source in enumerate(sources):
@@ -95,10 +95,10 @@ def _read(
         )
         for batch in stream:
             rows = _long_sentences(batch, min_words)
-            dropped["short"] += batch.num_rows - len(rows)
+            dropped_counts["short"] += batch.num_rows - len(rows)
             digests = _digests(rows.column("text"))
             selected = np.flatnonzero(_unit(digests[:, 1]) < share)
-            dropped["share"] += len(rows) - len(selected)
+            dropped_counts["share"] += len(rows) - len(selected)
             origin = pa.array(np.full(len(selected), number, dtype=np.int8))
             tables.append(rows.take(pa.array(selected)).append_column("origin", origin))
             hashes.append(digests[selected, 0])
@@ -106,7 +106,7 @@ def _read(
         raise UserError(
             f"table {TABLE} of {lake}: no sentences; expected {SMALLEST_PARTS[0]} or more"
         )
-    return pa.concat_tables(tables), np.concatenate(hashes), dropped
+    return pa.concat_tables(tables), np.concatenate(hashes), dropped_counts
 
 
 def _long_sentences(batch: pa.RecordBatch, min_words: int) -> pa.Table:
@@ -132,15 +132,15 @@ def _unit(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.float64]:
 
 
 def _examples(table: pa.Table, rows: Ids) -> Examples:
-    selected = table.take(pa.array(rows))
+    sampled = table.take(pa.array(rows))
     return Examples(
-        item_ids=selected.column("sentence_id").combine_chunks(),
-        first=selected.column("text").combine_chunks(),
+        item_ids=sampled.column("sentence_id").combine_chunks(),
+        first=sampled.column("text").combine_chunks(),
         second=None,
         labels=None,
         gold=None,
         targets=None,
-        origin=selected.column("origin").to_numpy(),
+        origin=sampled.column("origin").to_numpy(),
     )
 
 

@@ -87,7 +87,7 @@ def uses_deepspeed(name: str) -> bool:
     return stage_of(name) > 0 or set(read_deepspeed(name)) > {"zero_optimization"}
 
 
-def sharded(load: Callable[[], Any], name: str, dtype: Any) -> Any:
+def load_sharded(load: Callable[[], Any], name: str, dtype: Any) -> Any:
     """The model that `load` loads, sharded by ZeRO 3 for inference, as an engine.
 
     Call it in a group of processes (`launch.start`) that DeepSpeed knows.
@@ -195,7 +195,7 @@ def processes(deepspeed: bool) -> Iterator[dict[str, Any]]:
             reset()
 
 
-def gathered(parameters: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+def gathered_weights(parameters: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     """Weights by name, whole and on the CPU in the first process; nothing in the others."""
     import deepspeed
 
@@ -232,7 +232,7 @@ def write_shards(model: Any, folder: Path) -> None:
     plan = split_torch_state_dict_into_shards(outlines, max_shard_size=file_size)
     folder.mkdir(parents=True, exist_ok=True)
     for file, names in plan.filename_to_tensors.items():
-        weights = gathered((name, members[name]) for name in names)
+        weights = gathered_weights((name, members[name]) for name in names)
         if launch.rank() == 0:
             save_file(weights, folder / file, metadata={"format": "pt"})
     if launch.rank() == 0 and plan.is_sharded:

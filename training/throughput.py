@@ -30,13 +30,13 @@ class Window:
     def restart(self) -> None:
         """Begin anew."""
         self._started = time.perf_counter()
-        self._samples = self._tokens = self._padded = 0
+        self._samples = self._tokens = self._padded_tokens = 0
 
-    def add(self, tokens: int, padded: int, samples: int) -> None:
+    def add(self, tokens: int, padded_tokens: int, samples: int) -> None:
         """Count a micro-batch."""
         self._samples += samples
         self._tokens += tokens
-        self._padded += padded
+        self._padded_tokens += padded_tokens
 
     def close(self, world: int, flops: float, precision: str) -> tuple[float, dict[str, float]]:
         """Seconds, and the figures of all processes together; begins anew.
@@ -45,7 +45,7 @@ class Window:
         """
         import torch
 
-        counts = torch.tensor([self._samples, self._tokens, self._padded], dtype=torch.int64)
+        counts = torch.tensor([self._samples, self._tokens, self._padded_tokens], dtype=torch.int64)
         if world > 1:
             if torch.cuda.is_available():
                 counts = counts.cuda()
@@ -54,11 +54,11 @@ class Window:
             torch.cuda.synchronize()
         seconds = time.perf_counter() - self._started
         self.restart()
-        samples, tokens, padded = counts.tolist()
+        samples, tokens, padded_tokens = counts.tolist()
         figures = {
             "train/samples_per_second": samples / seconds,
             "train/tokens_per_second": tokens / seconds,
-            "train/padding_efficiency": tokens / max(1, padded),
+            "train/padding_efficiency": tokens / max(1, padded_tokens),
             "train/memory_gib": _memory() / 2**30,
             "train/tflops": flops * tokens / seconds / world / 1e12,
         }

@@ -96,7 +96,7 @@ def changes() -> str | None:
     return diff[:_DIFF].decode(errors="replace")
 
 
-def _guarded(method: Callable[_P, None]) -> Callable[_P, None]:
+def _logging_failures(method: Callable[_P, None]) -> Callable[_P, None]:
     """The method, with its failures logged and ignored."""
 
     @functools.wraps(method)
@@ -176,19 +176,19 @@ class Tracker:
 class Run:
     """One run of the experiment; `id` is None where nothing is tracked.
 
-    `untracked` names it there, in results and in the table predictions.
+    `local_name` names it there, in results and in the table predictions.
     """
 
-    def __init__(self, tracker: Tracker, untracked: str) -> None:
+    def __init__(self, tracker: Tracker, local_name: str) -> None:
         self.tracker = tracker
         self.id: str | None = None
-        self._untracked = untracked
-        self._told: dict[str, int] = {}
+        self._local_name = local_name
+        self._logged_steps: dict[str, int] = {}
 
     @property
     def name(self) -> str:
         """MLflow's id of the run, or the name that stands for it."""
-        return self.id or self._untracked
+        return self.id or self._local_name
 
     def begin(self, name: str, mlflow_file: Path, parent: str | None) -> None:
         """Create the run, or continue the one that was begun in this store."""
@@ -202,7 +202,7 @@ class Run:
             self.id = run_id
             for key in ("train/loss", "val/loss", "val/accuracy"):
                 history = client.get_metric_history(run_id, key)
-                self._told[key] = max((entry.step for entry in history), default=-1)
+                self._logged_steps[key] = max((entry.step for entry in history), default=-1)
             return
         job = self.tracker.job
         tags = {"job": job, "mlflow.source.name": f"training/{job}.py"}
@@ -215,7 +215,7 @@ class Run:
         self.id = created.info.run_id
         replace_json(mlflow_file, {"uri": self.tracker.uri, "run_id": self.id})
 
-    @_guarded
+    @_logging_failures
     def settings(self, values: Mapping[str, Any], yaml: str) -> None:
         """The resolved settings, as parameters and whole; code, changes to it, environment."""
         client = self.tracker.client
@@ -226,7 +226,7 @@ class Run:
         if patch:
             client.log_text(self.id, patch, "code.diff")
 
-    @_guarded
+    @_logging_failures
     def parameters(self, values: Mapping[str, Any]) -> None:
         """Further parameters; those that the run has stay as they are."""
         from mlflow.entities import Param
@@ -236,7 +236,7 @@ class Run:
         params = [Param(key, text) for key, text in flat(values).items() if key not in logged]
         client.log_batch(self.id, params=params)
 
-    @_guarded
+    @_logging_failures
     def inputs(self, lake: str, sources: Sequence[Source]) -> None:
         """The lake's tables that were read, with their editions and Delta versions."""
         from mlflow.entities import Dataset, DatasetInput, InputTag
@@ -257,34 +257,34 @@ class Run:
             )
         self.tracker.client.log_inputs(self.id, datasets=datasets_read)
 
-    @_guarded
+    @_logging_failures
     def metrics(self, values: Mapping[str, float], step: int = 0) -> None:
         """Figures at an update; those that the run has had before it was killed are left out."""
         from mlflow.entities import Metric
 
         milliseconds = int(time.time() * 1000)
-        if any(step <= self._told.get(key, -1) for key in values):
+        if any(step <= self._logged_steps.get(key, -1) for key in values):
             return
         entries = [Metric(metric_key(k), float(v), milliseconds, step) for k, v in values.items()]
         self.tracker.client.log_batch(self.id, metrics=entries)
 
-    @_guarded
+    @_logging_failures
     def tags(self, values: Mapping[str, str]) -> None:
         """Tags of the run."""
         for key, value in values.items():
             self.tracker.client.set_tag(self.id, key, value)
 
-    @_guarded
+    @_logging_failures
     def text(self, text: str, name: str) -> None:
         """A text file among the artifacts."""
         self.tracker.client.log_text(self.id, text, name)
 
-    @_guarded
+    @_logging_failures
     def file(self, path: Path) -> None:
         """A file among the artifacts."""
         self.tracker.client.log_artifact(self.id, os.fspath(path))
 
-    @_guarded
+    @_logging_failures
     def confusion(self, counts: Any, labels: Sequence[str], name: str) -> None:
         """A confusion matrix as a figure, and its numbers as JSON."""
         from matplotlib.figure import Figure
@@ -296,7 +296,7 @@ class Run:
         numbers = {"labels": list(labels), "gold by predicted": counts.tolist()}
         client.log_dict(self.id, numbers, f"{name}.json")
 
-    @_guarded
+    @_logging_failures
     def model(self, folder: Path, *, pair: bool, generates: bool) -> None:
         """The weights in `folder` as a model with a signature, which MLflow can load and serve."""
         import mlflow
@@ -327,7 +327,7 @@ class Run:
                 ],
             )
 
-    @_guarded
+    @_logging_failures
     def register(self, name: str) -> None:
         """The run's logged model as a new version of `name` in the registry; once, however often.
 
@@ -336,8 +336,8 @@ class Run:
         from mlflow.exceptions import MlflowException
 
         client = self.tracker.client
-        logged = client.get_run(self.id).outputs.model_outputs
-        if not logged:
+        logged_models = client.get_run(self.id).outputs.model_outputs
+        if not logged_models:
             raise ValueError(f"register={name}: run {self.id} has no logged model")
         with contextlib.suppress(MlflowException):
             # It may be there already; if it cannot be made, the next line says why.
@@ -346,13 +346,13 @@ class Run:
             version.run_id == self.id for version in client.search_model_versions(f"name='{name}'")
         ):
             return
-        model_id = logged[-1].model_id
+        model_id = logged_models[-1].model_id
         created = client.create_model_version(
             name, f"models:/{model_id}", run_id=self.id, model_id=model_id
         )
         log.info("registered as models:/%s/%s", name, created.version)
 
-    @_guarded
+    @_logging_failures
     def end(self, status: str = "FINISHED") -> None:
         """Close the run: FINISHED, FAILED or KILLED."""
         self.tracker.client.set_terminated(self.id, status)

@@ -200,7 +200,7 @@ class LearnerTrainer(transformers.Trainer):  # type: ignore[misc]
         adapters = hasattr(self.model, "peft_config")
         if self.run.zero3 and adapters:
             parameters = self.model.named_parameters()
-            weights = sharding.gathered((n, p) for n, p in parameters if p.requires_grad)
+            weights = sharding.gathered_weights((n, p) for n, p in parameters if p.requires_grad)
         elif self.run.zero3:
             sharding.write_shards(self.model, new_folder)
             weights = {}

@@ -11,12 +11,12 @@ PAGE = Page(
     fine_tuned.Across,
     (
         transfer.matrix,
-        transfer.continued,
+        transfer.continued_training,
         frequency.against_corpora,
         splits.between,
         splits.within,
         *audits.EXHIBITS,
         overlap.of_forms,
-        parsers.compared,
+        parsers.parser_comparison,
     ),
 )

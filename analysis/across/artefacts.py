@@ -24,7 +24,7 @@ import pyarrow as pa
 from scipy import stats
 
 from analysis.inference.comparisons import holm
-from analysis.inference.intervals import clustered
+from analysis.inference.intervals import clustered_interval
 from analysis.inference.resampling import Resampling, permutation
 from analysis.rendering import figures
 from analysis.rendering.figures import Channels, Plot
@@ -118,15 +118,15 @@ class _Classifier:
         strength = _STRENGTHS[1]
         if held_out.any() and len(set(gold[~held_out])) > 1:
             accuracies = {
-                alpha: self._fitted(known_texts[~held_out], gold[~held_out], alpha).score(
+                alpha: self._fit(known_texts[~held_out], gold[~held_out], alpha).score(
                     known_texts[held_out], gold[held_out]
                 )
                 for alpha in _STRENGTHS
             }
             strength = max(_STRENGTHS, key=lambda alpha: (accuracies[alpha], alpha))
-        self._model = self._fitted(known_texts, gold, strength)
+        self._model = self._fit(known_texts, gold, strength)
 
-    def _fitted(self, known_texts: Any, gold: npt.NDArray[np.object_], strength: float) -> Any:
+    def _fit(self, known_texts: Any, gold: npt.NDArray[np.object_], strength: float) -> Any:
         from sklearn.linear_model import SGDClassifier
 
         # Averaged stochastic descent: as good here as a full solver and many times faster.
@@ -140,13 +140,13 @@ class _Classifier:
 
 
 def audit(
-    splits: Iterable[Rows], *, trained: int = TRAINED, tested: int = TESTED, seed: int = 0
+    splits: Iterable[Rows], *, train_size: int = TRAINED, test_size: int = TESTED, seed: int = 0
 ) -> pa.Table:
     """How well each part of the input alone predicts the label; one row a split and input.
 
-    Columns: dataset, edition, split, input; trained (rows learnt from, at most `trained`); part and
-    rows (scored on, at most `tested`); majority, the accuracy of the training rows' most frequent
-    label; accuracy with its interval low to high, by `clustered`: rows with the same text get the
+    Columns: dataset, edition, split, input; trained (rows learnt from, at most `train_size`); part
+    and rows (scored on, at most `test_size`); majority, the accuracy of the training rows' most
+    frequent label; accuracy with its interval low to high, by `clustered_interval`: rows with the same text get the
     same answer; gain over the majority; p that there is none, one-sided, by permutation with the
     majority's answers, texts exchanged as a whole; p_holm, corrected for all rows of the table. An
     input of which all training rows are alike says the majority.
@@ -158,8 +158,8 @@ def audit(
     # Several tests of one split learn from the same rows: each input is learnt once.
     classifiers: dict[str, _Classifier] = {}
     for rows in splits:
-        learnt_rows = _sample(rows, rows.train, trained, seed)
-        scored_rows = _sample(rows, rows.test, tested, seed)
+        learnt_rows = _sample(rows, rows.train, train_size, seed)
+        scored_rows = _sample(rows, rows.test, test_size, seed)
         where = f"{rows.dataset}, edition {rows.edition}, {rows.split}"
         if not learnt_rows or not scored_rows:
             raise ValueError(
@@ -208,7 +208,7 @@ def _gain(
 ) -> dict[str, float]:
     """Accuracy, that of always answering `majority_label`, and p that the first is no better."""
     correct = [float(a == b) for a, b in zip(gold, guesses, strict=True)]
-    share = clustered(correct, texts)
+    share = clustered_interval(correct, texts)
     base = gold.count(majority_label) / len(gold)
     gain = share.estimate - base
     groups = texts if len(set(texts)) > 1 else None
@@ -243,18 +243,20 @@ def token_table(rows: Rows, name: str, *, least: int = LEAST, top: int = 10) -> 
         words = set(_words(texts[place]))
         counts.update(words)
         by_label.update((word, rows.labels[place]) for word in words)
-    tested = [word for word, number in counts.items() if least <= number < size]
+    tested_words = [word for word, number in counts.items() if least <= number < size]
     telling_words: list[dict[str, Any]] = []
-    for word in tested:
+    for word in tested_words:
         for label, total in totals.items():
-            expected, share = total / size, by_label[word, label] / counts[word]
-            if expected == 1:
+            expected_share, share = total / size, by_label[word, label] / counts[word]
+            if expected_share == 1:
                 continue
-            z = (share - expected) / math.sqrt(expected * (1 - expected) / counts[word])
-            p = min(1.0, 2 * float(stats.norm.sf(abs(z))) * len(tested) * len(totals))
+            z = (share - expected_share) / math.sqrt(
+                expected_share * (1 - expected_share) / counts[word]
+            )
+            p = min(1.0, 2 * float(stats.norm.sf(abs(z))) * len(tested_words) * len(totals))
             if z > 0 and p < 0.01:
                 row = {"token": word, "label": label, "rows": counts[word], "share": share}
-                telling_words.append({**row, "expected": expected, "z": z, "p": p})
+                telling_words.append({**row, "expected": expected_share, "z": z, "p": p})
     telling_words.sort(key=lambda row: (-row["z"], row["token"], row["label"]))
     return pa.Table.from_pylist(telling_words[:top], _TOKENS)
 

@@ -12,8 +12,8 @@ from analysis.across.fine_tuned import Across
 from analysis.editions import read_edition, rows_by_edition
 from analysis.papers.page import Exhibit, exhibit
 from analysis.rendering.blocks import Block, FigureBlock, Table, Text
-from analysis.rendering.numbers import p_value, percent, signed
-from analysis.rows import distinct, lists, with_column
+from analysis.rendering.numbers import p_value, percent, signed_number
+from analysis.rows import distinct_values, lists, with_column
 from conf import UserError
 from etl.declaration import Dataset
 from etl.lake import arrow
@@ -33,7 +33,7 @@ _TOKENS = (
 )
 
 
-def _held_out(parts: Sequence[str | None]) -> str | None:
+def _held_out_part(parts: Sequence[str | None]) -> str | None:
     """The part to score on: the test part where there is one (ADEPT's release keeps its own)."""
     return next((part for part in ("test", "val") if part in parts), None)
 
@@ -62,7 +62,7 @@ def adept(lake: str, edition: str) -> Iterator[Rows]:
     table = read_edition(lake, "adept", edition)
     for name, column in zip(dataset.splits.names, dataset.splits.columns, strict=True):
         parts = table.column(column).to_pylist()
-        part = _held_out(parts)
+        part = _held_out_part(parts)
         if part is not None and "train" in parts:
             yield Rows(
                 dataset="adept",
@@ -77,7 +77,7 @@ def adept(lake: str, edition: str) -> Iterator[Rows]:
             )
 
 
-def _listed(lake: str, table: str, **where: str) -> tuple[list[str], list[str]]:
+def _listed_values(lake: str, table: str, **where: str) -> tuple[list[str], list[str]]:
     """Ids of a split, and the part of each."""
     conditions = [(column, "=", value) for column, value in where.items()]
     rows = arrow.read(lake, table, where=conditions, columns=["item_id", "part"])
@@ -101,7 +101,7 @@ def plane(lake: str, edition: str, fold: str = "1") -> Iterator[Rows]:
     assert dataset.report is not None
     inputs = dataset.report.audited
     for scheme in dataset.splits.names:
-        ids, parts = _listed(lake, "plane_splits", edition=edition, scheme=scheme, fold=fold)
+        ids, parts = _listed_values(lake, "plane_splits", edition=edition, scheme=scheme, fold=fold)
         if not {"train", "test"} <= set(parts):
             continue
         table = _looked_up(lake, "plane_items", edition, ids, ("label", *inputs.values()))
@@ -133,7 +133,7 @@ def asp(lake: str, edition: str) -> Iterator[Rows]:
         trained = _tuning(lake, edition)
         where = [("edition", "=", trained), ("scheme", "=", scheme.name), ("part", "=", "train")]
         rounds = arrow.read(lake, "asp_splits", where=where, columns=["round"])
-        for number in distinct(rounds, "round"):
+        for number in distinct_values(rounds, "round"):
             yield from _round(lake, edition, scheme.name, str(scheme.table), number)
 
 
@@ -149,12 +149,12 @@ def _round(lake: str, edition: str, scheme: str, table: str, number: str) -> Ite
     assert dataset.report is not None
     pieces: list[tuple[str, pa.Table]] = []
     for name in dict.fromkeys((_tuning(lake, edition), edition)):
-        ids, parts = _listed(lake, "asp_splits", edition=name, scheme=scheme, round=number)
+        ids, parts = _listed_values(lake, "asp_splits", edition=name, scheme=scheme, round=number)
         for part in sorted(set(parts)):
             members = [item for item, place in zip(ids, parts, strict=True) if place == part]
             columns = ("label", "test", *dataset.report.audited.values())
             pieces.append((part, _looked_up(lake, table, name, members, columns)))
-    held_out = _held_out([part for part, _ in pieces])
+    held_out = _held_out_part([part for part, _ in pieces])
     if held_out is None:
         return
     rows = pa.concat_tables([piece for _, piece in pieces])
@@ -163,12 +163,14 @@ def _round(lake: str, edition: str, scheme: str, table: str, number: str) -> Ite
     texts = _texts(dataset, rows)
     (item_ids,) = lists(rows, "item_id")
     kind = table.removeprefix("asp_")
-    for suffix, train, test in _scored(dataset, lists(rows, "test")[0], part_of, labels, held_out):
+    for suffix, train, test in _scored_rows(
+        dataset, lists(rows, "test")[0], part_of, labels, held_out
+    ):
         split = f"{kind}, {scheme} {number}{suffix}"
         yield Rows("asp", edition, split, held_out, item_ids, labels, texts, train, test)
 
 
-def _scored(
+def _scored_rows(
     dataset: Dataset,
     tests: Sequence[str],
     parts: Sequence[str],
@@ -246,7 +248,7 @@ def _percent(data: pa.Table) -> pa.Table:
             "majority": percent(row["majority"]),
             "accuracy": f"{percent(row['accuracy'])} [{percent(row['low'])}, "
             f"{percent(row['high'])}]",
-            "gain": signed(100 * row["gain"]),
+            "gain": signed_number(100 * row["gain"]),
             "p (Holm)": p_value(row["p_holm"]),
         }
         for row in data.to_pylist()

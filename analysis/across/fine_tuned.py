@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from analysis import slices
 from analysis.papers.page import Sources
 from analysis.predictions import labelled_runs
-from analysis.rows import distinct, equal, right, tuples, with_columns
+from analysis.rows import distinct_values, is_right, tuples, where_equal, with_columns
 from conf import UserError
 from etl.declaration import Dataset
 from etl.lake import arrow
@@ -37,7 +37,7 @@ class Experiment:
     @property
     def correct(self) -> list[bool]:
         """Whether each answer is right."""
-        return right(self.rows)
+        return is_right(self.rows)
 
     @property
     def strata(self) -> list[str]:
@@ -55,7 +55,7 @@ class Across(Sources):
 
     def fine_tuned(self, **settings: str | tuple[str, ...]) -> list[Run]:
         """The fine-tuned runs with these settings of their task that the lake has answers of."""
-        return self.answered("finetune", {f"task.{name}": settings[name] for name in settings})
+        return self.runs_of("finetune", {f"task.{name}": settings[name] for name in settings})
 
     def answers(self, dataset: Dataset, runs: Sequence[Run]) -> pa.Table:
         """The answers of runs of one edition with the words of their items, one run after the
@@ -67,8 +67,8 @@ class Across(Sources):
         root, table = self.lake.root, dataset.tables[0].name
         answers = labelled_runs(root, runs)
         pieces = []
-        for edition in distinct(answers, "edition"):
-            rows = equal(answers, "edition", edition)
+        for edition in distinct_values(answers, "edition"):
+            rows = where_equal(answers, "edition", edition)
             if len(dataset.tables) > 1:
                 where = [("edition", "=", edition)]
                 ids = arrow.read(root, table, where=where, columns=["item_id"]).column("item_id")

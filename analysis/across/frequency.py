@@ -18,14 +18,14 @@ import pyarrow as pa
 
 from analysis import slices
 from analysis.across.fine_tuned import Across, Experiment
-from analysis.inference.intervals import clustered
+from analysis.inference.intervals import clustered_interval
 from analysis.inference.regression import slope
 from analysis.papers.page import exhibit
 from analysis.rendering import figures
 from analysis.rendering.blocks import Block, FigureBlock, Table, Text
 from analysis.rendering.figures import Channels, Plot
 from analysis.rendering.numbers import p_value
-from analysis.rows import distinct, equal, lists, schema, with_column
+from analysis.rows import distinct_values, lists, schema, where_equal, with_column
 from analysis.slices import ABSENT, tenths
 from conf import UserError
 from etl.knowledge.english import singular
@@ -63,19 +63,19 @@ def by_tenth(
     items = pa.table({"value": values, "right": right, "tenth": tenths(values)})
     items = with_column(items, "group", list(map(str, groups or range(len(values)))))
     rows = []
-    for tenth in distinct(items, "tenth"):
+    for tenth in distinct_values(items, "tenth"):
         present, correct, groups_of_tenth = lists(
-            equal(items, "tenth", tenth), "value", "right", "group"
+            where_equal(items, "tenth", tenth), "value", "right", "group"
         )
-        known = [value for value in present if value is not None]
+        present_values = [value for value in present if value is not None]
         rows.append(
             {
                 "tenth": tenth,
-                "least": min(known, default=None),
-                "median": float(np.median(known)) if known else None,
-                "greatest": max(known, default=None),
+                "least": min(present_values, default=None),
+                "median": float(np.median(present_values)) if present_values else None,
+                "greatest": max(present_values, default=None),
                 "items": len(present),
-                **clustered(correct, groups_of_tenth).columns("accuracy"),
+                **clustered_interval(correct, groups_of_tenth).columns("accuracy"),
             }
         )
     return pa.Table.from_pylist(rows, _TENTHS)
@@ -134,7 +134,9 @@ def against_corpora(page: Across) -> list[Block]:
             "within what they are like; at an odds ratio of 1 frequency makes no difference."
         )
     ]
-    for corpus in distinct(arrow.read(lake.root, "amod_pairs", columns=["corpus"]), "corpus"):
+    for corpus in distinct_values(
+        arrow.read(lake.root, "amod_pairs", columns=["corpus"]), "corpus"
+    ):
         looked_up = [_looked_up(page, corpus, experiment) for experiment in experiments]
         well_covered = [items for items in looked_up if items.present >= _LEAST]
         poorly_covered = [

@@ -102,21 +102,22 @@ def overlap(lake: str, edition: str, form: str = "fol", seed: int = 0) -> pa.Tab
 
 
 def _shares(
-    trained: Sequence[tuple[str, str, str, int]], scored: Sequence[tuple[str, str, str, int]]
+    training_rows: Sequence[tuple[str, str, str, int]],
+    scored_rows: Sequence[tuple[str, str, str, int]],
 ) -> dict[str, float]:
-    forms, sentences, patterns = ({row[place] for row in trained} for place in range(3))
+    forms, sentences, patterns = ({row[place] for row in training_rows} for place in range(3))
     counts: dict[int, Counter[str]] = {}
-    for _, _, form_pattern, length in trained:
+    for _, _, form_pattern, length in training_rows:
         counts.setdefault(length, Counter())[form_pattern] += 1
     best_pattern = {length: _most_frequent(of_length) for length, of_length in counts.items()}
     most_frequent = _most_frequent(sum(counts.values(), Counter()))
-    size = len(scored)
-    tested_forms, tested_sentences, tested_patterns, lengths = zip(*scored, strict=True)
+    size = len(scored_rows)
+    tested_forms, tested_sentences, tested_patterns, lengths = zip(*scored_rows, strict=True)
     guesses = [best_pattern.get(length) for length in lengths]
     hits = sum(a == b for a, b in zip(guesses, tested_patterns, strict=True))
     by_length = wilson(hits, size)
     return {
-        "trained": len(trained),
+        "trained": len(training_rows),
         "tested": size,
         "same_form": sum(form in forms for form in tested_forms) / size,
         "known_sentence_pattern": sum(text in sentences for text in tested_sentences) / size,

@@ -18,7 +18,7 @@ import pyarrow as pa
 from analysis.across.fine_tuned import Across
 from analysis.papers.page import exhibit
 from analysis.rendering.blocks import Block, Table, Text
-from analysis.rows import distinct, tuples
+from analysis.rows import distinct_values, tuples
 from conf import UserError
 from etl.lake import arrow
 
@@ -94,7 +94,7 @@ def _correlation(
 
 def corpora(root: str) -> list[str]:
     """The corpora whose pairs a lake holds."""
-    return list(distinct(arrow.read(root, "amod_pairs", columns=["corpus"]), "corpus"))
+    return list(distinct_values(arrow.read(root, "amod_pairs", columns=["corpus"]), "corpus"))
 
 
 def pairs_of(root: str, corpus: str) -> Pairs:
@@ -135,14 +135,14 @@ def pair_table(root: str, other_root: str, corpus: str) -> pa.Table:
 def difference_table(root: str, other_root: str, corpus: str, limit: int = 20) -> pa.Table:
     """The pairs whose counts differ most, with both counts."""
     pairs, other = pairs_of(root, corpus), pairs_of(other_root, corpus)
-    ranked = sorted(
+    ranked_pairs = sorted(
         pairs.keys() | other.keys(), key=lambda pair: (-abs(pairs[pair] - other[pair]), pair)
     )[:limit]
     return pa.table(
         {
-            "pair": [" ".join(pair) for pair in ranked],
-            "first": [pairs[pair] for pair in ranked],
-            "second": [other[pair] for pair in ranked],
+            "pair": [" ".join(pair) for pair in ranked_pairs],
+            "first": [pairs[pair] for pair in ranked_pairs],
+            "second": [other[pair] for pair in ranked_pairs],
         }
     )
 
@@ -191,7 +191,7 @@ def _keys(root: str, table: str, columns: tuple[str, ...]) -> set[tuple[Any, ...
     command="python etl/extract_amod.py source=wikipedia input=FILE corpus=NAME parser=fast "
     "lake=OTHER && python -m analysis.report lake=LAKE other_lake=OTHER",
 )
-def compared(page: Across) -> list[Block]:
+def parser_comparison(page: Across) -> list[Block]:
     """The comparison of the report's lake with `Lake.other_root`."""
     root, other = page.lake.root, page.lake.other_root
     if other is None:

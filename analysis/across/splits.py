@@ -19,13 +19,13 @@ import pyarrow.compute as pc
 
 from analysis.across.fine_tuned import Across
 from analysis.editions import read_edition
-from analysis.inference.intervals import clustered, difference
+from analysis.inference.intervals import clustered_interval, difference
 from analysis.papers.page import exhibit
 from analysis.predictions import labelled
 from analysis.rendering.blocks import Block, Table, Text
 from analysis.rendering.numbers import percent, percent_difference
-from analysis.rows import distinct, equal, lists, tuples, with_column
-from analysis.slices import seen, words
+from analysis.rows import distinct_values, lists, tuples, where_equal, with_column
+from analysis.slices import by_training_word, words
 from conf import UserError
 from etl.declaration import Dataset
 from etl.lake import arrow
@@ -92,7 +92,7 @@ def split_rows(
     shares = []
     for side, (name, answers) in zip(_SIDES, (leaking, leak_free), strict=True):
         correct = [float(a == b) for a, b in zip(answers.gold, answers.predicted, strict=True)]
-        share = clustered(correct, answers.groups)
+        share = clustered_interval(correct, answers.groups)
         shares.append(share)
         row |= {
             side: name,
@@ -108,8 +108,8 @@ def seen_rows(
 ) -> list[Row]:
     """One model's answers to a test set, parted by what training had seen: a row for each name.
 
-    `parts` says of each row ``seen`` or ``unseen`` (`analysis.slices.seen`), by the name of what
-    is seen. Names of which one side has no rows are left out.
+    `parts` says of each row ``seen`` or ``unseen`` (`analysis.slices.by_training_word`), by the
+    name of what is seen. Names of which one side has no rows are left out.
     """
     rows = []
     for name, sides in parts.items():
@@ -272,7 +272,7 @@ def _by_word(page: Across) -> Iterator[Row]:
             trained = trained_words(page.lake.root, table_name, edition, scheme, fold)
             for name, column in word_columns(rows).items():
                 answers = _answers(rows, "noun" if name == "pair" else name)
-                sides = {name: seen(column, trained[name])}
+                sides = {name: by_training_word(column, trained[name])}
                 yield from seen_rows(dataset.title, members[0].model, answers, sides)
 
 
@@ -285,7 +285,7 @@ def _by_adjective(page: Across) -> Iterator[Row]:
         if "leaking" not in set(parts.values()):
             continue
         # Validation rows are of the edition trained on, and may be rows of this one as well.
-        rows = equal(page.answers(DATASETS["asp"], members), "edition", edition)
+        rows = where_equal(page.answers(DATASETS["asp"], members), "edition", edition)
         kinds = {"leaking": "seen", "test": "unseen"}
         sides = [kinds.get(parts.get(item, "")) for item in rows.column("item_id").to_pylist()]
         answers = _answers(rows, "adjective")
@@ -325,7 +325,7 @@ def _tests(page: Across, rows: pa.Table) -> dict[str, tuple[str, str]]:
     columns = ["item_id", "test", "group"]
     return {
         item: (test, f"{edition} {test} {group}")
-        for edition in distinct(rows, "edition")
+        for edition in distinct_values(rows, "edition")
         for item, test, group in tuples(
             arrow.read_items(page.lake.root, "asp_degree", ids, columns, edition)
         )

@@ -39,7 +39,7 @@ _AGAIN = "python training/finetune.py conf/training/adept.yaml model=runs/plane/
 def matrix(page: Across) -> list[Block]:
     """The scores of each model on each task, without further training."""
     newest: dict[tuple[str, str], Run] = {}
-    for run in page.answered("score"):
+    for run in page.runs_of("score"):
         # A run is a cell: a model on a task.
         key = (run.params.get("model_name", run.id), run.params.get("task.name", ""))
         newest.setdefault(key, run)
@@ -75,13 +75,13 @@ def matrix(page: Across) -> list[Block]:
     return blocks
 
 
-def _names(trained: Mapping[str, str]) -> dict[str, str]:
+def _names(training_settings: Mapping[str, str]) -> dict[str, str]:
     """Models by what they were trained on; by their own names where nothing says it, or two say
     the same."""
-    tasks = list(trained.values())
+    tasks = list(training_settings.values())
     return {
         model: task if task and tasks.count(task) == 1 else f"{task} {model_name(model)}".strip()
-        for model, task in trained.items()
+        for model, task in training_settings.items()
     }
 
 
@@ -99,17 +99,17 @@ def _lines(cells: pa.Table, names: Mapping[str, str]) -> pa.Table:
 
 
 @exhibit("", "training on from another task", command=_AGAIN, tables=("predictions",))
-def continued(page: Across) -> list[Block]:
+def continued_training(page: Across) -> list[Block]:
     """Runs that differ in the weights that they start from alone: those of another task's run
     against those that this one had started from."""
-    runs = page.answered("finetune")
+    runs = page.runs_of("finetune")
     by_id = {run.id: run for run in page.runs.runs}
     rows = []
     for run in runs:
         source = _source(run, by_id)
         base = _twin(run, source.params.get("model", ""), runs) if source else None
         if source is not None and base is not None:
-            rows.append(_compared(page, run, source, base))
+            rows.append(_comparison(page, run, source, base))
     if not rows:
         raise UserError(
             "no finished fine-tuning run that starts from another task's run (model= its folder), "
@@ -152,7 +152,7 @@ def _twin(run: Run, model: str, runs: Sequence[Run]) -> Run | None:
     return next((other for other in same if identity(other) == identity(run)), None)
 
 
-def _compared(page: Across, run: Run, source: Run, base: Run) -> dict[str, Any]:
+def _comparison(page: Across, run: Run, source: Run, base: Run) -> dict[str, Any]:
     root = page.lake.root
     both = pair(read_run(root, run.id), read_run(root, base.id))
     result = compare("accuracy", both, resampling=Resampling(seed=page.lake.seed))

@@ -139,7 +139,7 @@ def application(sketches: Sketches) -> Starlette:
             Mount("/", _Files(directory=PAGE, html=True)),
         ],
         lifespan=_few_at_once,
-        exception_handlers={UserError: _refused},
+        exception_handlers={UserError: _refusal},
         middleware=[
             # A page of another site must not read the corpus under a name of its own.
             Middleware(TrustedHostMiddleware, allowed_hosts=list(HOSTS)),
@@ -157,7 +157,7 @@ class _Files(StaticFiles):
         return response
 
 
-def _refused(_: Request, error: Exception) -> Response:
+def _refusal(_: Request, error: Exception) -> Response:
     return PlainTextResponse(" ".join(str(error).split()), status_code=400)
 
 
@@ -185,8 +185,8 @@ def give_memory_back() -> None:
         pa.jemalloc_set_decay_ms(0)
 
 
-def serve(sketches: Sketches, port: int, started: Callable[[str], None]) -> None:
-    """Serve until interrupted; `started` gets the address once requests are taken.
+def serve(sketches: Sketches, port: int, on_start: Callable[[str], None]) -> None:
+    """Serve until interrupted; `on_start` gets the address once requests are taken.
 
     Raises:
         UserError: as `check_port`.
@@ -198,5 +198,5 @@ def serve(sketches: Sketches, port: int, started: Callable[[str], None]) -> None
     listener.bind((HOSTS[0], port))
     listener.listen(256)
     config = uvicorn.Config(application(sketches), log_level="warning", access_log=False)
-    started(f"http://{HOSTS[0]}:{listener.getsockname()[1]}/")
+    on_start(f"http://{HOSTS[0]}:{listener.getsockname()[1]}/")
     uvicorn.Server(config).run(sockets=[listener])

@@ -71,14 +71,14 @@ class Query:
     limit: int = 100
 
     def __post_init__(self) -> None:
-        for name, value, known in (
+        for name, value, choices in (
             ("role", self.role, ROLES),
             ("measure", self.measure, MEASURES),
             *(("classes", one, CLASSES) for one in self.classes),
         ):
-            if value not in known:
+            if value not in choices:
                 raise UserError(
-                    f"{name}={value}: expected one of {', '.join(known)}{nearest(value, known)}"
+                    f"{name}={value}: expected one of {', '.join(choices)}{nearest(value, choices)}"
                 )
         if self.floor < 1:
             raise UserError(f"floor={self.floor}: expected 1 or more")
@@ -136,7 +136,7 @@ class _Recent:
 
     def __init__(self, most_bytes: int) -> None:
         self._most = most_bytes
-        self._held = 0
+        self._bytes_held = 0
         self._rows: OrderedDict[tuple[str, str, str], pa.Table] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -154,9 +154,9 @@ class _Recent:
             if key in self._rows:
                 return
             self._rows[key] = rows
-            self._held += size
-            while self._held > self._most:
-                self._held -= self._rows.popitem(last=False)[1].nbytes
+            self._bytes_held += size
+            while self._bytes_held > self._most:
+                self._bytes_held -= self._rows.popitem(last=False)[1].nbytes
 
 
 class Sketches:
@@ -188,7 +188,7 @@ class Sketches:
             classes.setdefault(row["adjective"], row["class"])
         return Lexicon(classes)
 
-    def checked(self, query: Query) -> Query:
+    def check_query(self, query: Query) -> Query:
         """The query, its corpora known to be there; words as the tables have them.
 
         Raises:
@@ -208,11 +208,11 @@ class Sketches:
         recent = self._recent.get((role, corpus, word))
         if recent is not None:
             return recent
-        known, names = self.words[role], list(_READ[role])
-        path, count = known.file(corpus, word), known.count(corpus, word)
+        word_list, names = self.words[role], list(_READ[role])
+        path, count = word_list.file(corpus, word), word_list.count(corpus, word)
         if path is not None:
             rows = self._files[role].rows(path, word, names)
-        elif known.complete(corpus):
+        elif word_list.complete(corpus):
             rows = self._files[role].schema.empty_table()
         else:
             where = [("corpus", "=", corpus), (role, "=", word)]
@@ -225,7 +225,7 @@ class Sketches:
         for name, value in (
             ("corpus", corpus),
             (f"{role}_count", count),
-            ("total", known.total(corpus)),
+            ("total", word_list.total(corpus)),
         ):
             column = pa.DictionaryArray.from_arrays(zeros, pa.array([value]))
             rows = rows.append_column(name, column)
@@ -253,7 +253,7 @@ class Sketches:
         `rows` has at most `limit` of the `total` that the filters let through; `words` the word's
         count in each corpus. An unknown word has no rows, and `nearest` those spelt like it.
         """
-        query = self.checked(query)
+        query = self.check_query(query)
         rows = self._of_word(query, query.word, query.corpus)
         partner = ROLES[1 - ROLES.index(query.role)]
         best = _best(_values(rows, query.measure), query.limit)
@@ -290,14 +290,16 @@ class Sketches:
         most for the first side to what speaks most for the second; of more than `limit` the ones
         with the greatest difference on either side stay.
         """
-        query = self.checked(query)
+        query = self.check_query(query)
         second_word = query.other or query.word
         partner = ROLES[1 - ROLES.index(query.role)]
         sides = (
             self._of_word(query, query.word, query.corpus),
             self._of_word(query, second_word, query.other_corpus or query.corpus),
         )
-        words, values, counts = _beside(*(_by_word(side, partner, query.measure) for side in sides))
+        words, values, counts = _aligned_values(
+            *(_by_word(side, partner, query.measure) for side in sides)
+        )
         difference = np.nan_to_num(values[0]) - np.nan_to_num(values[1])
         best = _best(np.abs(difference), query.limit).tolist()
         differing = sorted(
@@ -366,7 +368,7 @@ def _by_word(rows: pa.Table, partner: str, measure: str) -> _Side:
     return _Side(words, values[first], counts[first])
 
 
-def _beside(one: _Side, other: _Side) -> tuple[pa.Array, list[Numbers], list[Numbers]]:
+def _aligned_values(one: _Side, other: _Side) -> tuple[pa.Array, list[Numbers], list[Numbers]]:
     """The words of two sides, with the values (not a number for none) and counts of each side."""
     place = pc.fill_null(pc.index_in(one.words, value_set=other.words), -1).to_numpy()
     alone = np.ones(len(other.words), bool)

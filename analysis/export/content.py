@@ -99,7 +99,7 @@ def _is_polarity(kind: pa.DataType) -> bool:
     return bool(pa.types.is_list(kind) and pa.types.is_struct(kind.value_type))
 
 
-def _exported(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+def _exported_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """The exported columns; polarities as ``word:direction``."""
     columns = []
     for target in schema:
@@ -116,8 +116,10 @@ def _exported(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def _cached(rows: pa.Table, schema: pa.Schema) -> Batches:
-    return lambda: (_exported(batch, schema) for batch in rows.to_batches(max_chunksize=65_536))
+def _cached_batches(rows: pa.Table, schema: pa.Schema) -> Batches:
+    return lambda: (
+        _exported_batch(batch, schema) for batch in rows.to_batches(max_chunksize=65_536)
+    )
 
 
 def _part_name(part: str) -> str:
@@ -157,7 +159,7 @@ class _Rows:
         def batches() -> Iterator[pa.RecordBatch]:
             where = [("edition", "=", self.edition)]
             for batch in arrow.batches(self.lake, table.name, where=where):
-                yield _exported(batch, schema)
+                yield _exported_batch(batch, schema)
 
         return Config(config.name, config.meaning, (Part(config.part, schema, batches),))
 
@@ -173,7 +175,7 @@ class _Rows:
         for scheme in self.dataset.splits.schemes:
             column = rows.column(f"split_{scheme.name}")
             parts = tuple(
-                Part(_part_name(part), schema, _cached(members, schema))
+                Part(_part_name(part), schema, _cached_batches(members, schema))
                 for part in ("train", "val", "test")
                 if (members := rows.filter(pc.equal(column, part))).num_rows
             )
@@ -189,8 +191,8 @@ class _Rows:
         splits = self.dataset.splits
         if splits.table is None or not self.has(splits.table):
             return []
-        assigned = arrow.read(self.lake, splits.table, where=[("edition", "=", self.edition)])
-        present = set(pc.unique(assigned.column("scheme")).to_pylist())
+        split_rows = arrow.read(self.lake, splits.table, where=[("edition", "=", self.edition)])
+        present = set(pc.unique(split_rows.column("scheme")).to_pylist())
         declared_schemes = [scheme for scheme in splits.schemes if scheme.name in present]
         undeclared = [Scheme(name, name) for name in sorted(present - set(splits.names))]
         schemes = {scheme.name: scheme for scheme in (*declared_schemes, *undeclared)}
@@ -200,19 +202,19 @@ class _Rows:
                 scheme for scheme in schemes.values() if self.dataset.table_of(scheme).name == name
             ]
             names = pa.array([scheme.name for scheme in members], pa.string())
-            of_table = assigned.filter(pc.is_in(assigned.column("scheme"), value_set=names))
+            of_table = split_rows.filter(pc.is_in(split_rows.column("scheme"), value_set=names))
             configs += self._configs(self.dataset.table_of(members[0]), members, of_table)
         return configs
 
     def _configs(
-        self, table: ItemTable, schemes: Sequence[Scheme], assigned: pa.Table
+        self, table: ItemTable, schemes: Sequence[Scheme], split_rows: pa.Table
     ) -> list[Config]:
         """The configurations of the schemes that split one table."""
         key, fold = table.item, self.dataset.splits.fold
         names = declared_table(table.name).schema.names
         columns = [key, *(name for name in names if name != key)]
         rows = arrow.read_items(
-            self.lake, table.name, pc.unique(assigned.column(key)), columns, self.edition
+            self.lake, table.name, pc.unique(split_rows.column(key)), columns, self.edition
         )
         ids = rows.column(key).combine_chunks()
         schema = self.schema(table.name)
@@ -224,7 +226,7 @@ class _Rows:
             return order[group["scheme"]], group[fold] if fold else "", place, part
 
         parts: dict[tuple[str, str], list[Part]] = {}
-        groups = assigned.group_by(list(self.dataset.splits.keys)).aggregate([(key, "list")])
+        groups = split_rows.group_by(list(self.dataset.splits.keys)).aggregate([(key, "list")])
         for group in sorted(groups.to_pylist(), key=position):
             words = (group["scheme"], group[fold].replace(",", "_") if fold else "")
             name = "_".join(filter(None, words))
@@ -234,7 +236,9 @@ class _Rows:
                     f"{self.dataset.splits.table}, {name}: {places.null_count} rows are not in the "
                     f"table {table.name}, edition {self.edition}; build or import both again"
                 )
-            part = Part(_part_name(group["part"]), schema, _cached(rows.take(places), schema))
+            part = Part(
+                _part_name(group["part"]), schema, _cached_batches(rows.take(places), schema)
+            )
             parts.setdefault((group["scheme"], name), []).append(part)
         meanings = {scheme.name: scheme.meaning for scheme in schemes}
         return [

@@ -120,7 +120,7 @@ def _records(file: File, exported: Content) -> dict[str, Any]:
 
 
 def _field(file: File, column: pa.Field, exported: Content) -> dict[str, Any]:
-    listed = pa.types.is_list(column.type)
+    is_list = pa.types.is_list(column.type)
     meaning = (column.metadata or {}).get(b"comment", b"").decode()
     names = exported.classes.get(column.name)
     if names:
@@ -130,8 +130,8 @@ def _field(file: File, column: pa.Field, exported: Content) -> dict[str, Any]:
         "@id": f"{_name(file)}/{column.name}",
         "name": column.name,
         "description": meaning,
-        "dataType": _TYPES[column.type.value_type if listed else column.type],
-        **({"repeated": True} if listed else {}),
+        "dataType": _TYPES[column.type.value_type if is_list else column.type],
+        **({"repeated": True} if is_list else {}),
         "source": {
             "fileObject": {"@id": f"{_name(file)}.parquet"},
             "extract": {"column": column.name},

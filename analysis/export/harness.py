@@ -104,7 +104,7 @@ def _document(task: _Task, about: About) -> dict[str, Any]:
     }
 
 
-def _tested(config: Config) -> pa.Table | None:
+def _test_rows(config: Config) -> pa.Table | None:
     """The rows to test on; the validation part of a release that keeps its test part back."""
     parts = {part.name: part for part in config.parts}
     for name in ("test", "validation"):
@@ -120,7 +120,7 @@ def _files(exported: Content) -> Iterator[tuple[str, pa.Table, list[_Task]]]:
     declaration = DATASETS[exported.dataset]
     wholes = {table.whole.name for table in declaration.tables if table.whole is not None}
     for config in exported.configs:
-        rows = _tested(config)
+        rows = _test_rows(config)
         questions = [
             question
             for question in declaration.questions
@@ -137,7 +137,7 @@ def _files(exported: Content) -> Iterator[tuple[str, pa.Table, list[_Task]]]:
                 _Task(f"{file}_{question.name}" if question.name else file, file, _doc(question))
                 for question in questions
             ]
-            yield file, _written(members, questions[0], declaration.labels), tasks
+            yield file, _written_rows(members, questions[0], declaration.labels), tasks
 
 
 def _by_value(rows: pa.Table, question: Question) -> Iterator[tuple[str, pa.Table]]:
@@ -162,9 +162,9 @@ def _answerable_rows(rows: pa.Table, question: Question, labels: Labels) -> pa.T
     return rows
 
 
-def _written(rows: pa.Table, question: Question, labels: Labels) -> pa.Table:
+def _written_rows(rows: pa.Table, question: Question, labels: Labels) -> pa.Table:
     """The columns that a question needs, with the number of the right choice as ``label``."""
-    prepared = rows if question.prepare is None else question.prepare(rows)
+    prepared_rows = rows if question.prepare is None else question.prepare(rows)
     numbers = rows.column(labels.column)
     if not labels.numbered:
         order = list(question.choices if isinstance(question.choices, Mapping) else labels.names)
@@ -172,7 +172,7 @@ def _written(rows: pa.Table, question: Question, labels: Labels) -> pa.Table:
     columns = [name for name in question.columns if name != "label"]
     place = question.columns.index("label") if "label" in question.columns else len(columns)
     label = pa.field("label", numbers.type) if not labels.numbered else rows.field(labels.column)
-    return prepared.select(columns).add_column(place, label, numbers)
+    return prepared_rows.select(columns).add_column(place, label, numbers)
 
 
 def _doc(question: Question) -> dict[str, Any]:

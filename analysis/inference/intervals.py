@@ -38,10 +38,10 @@ def wilson(right: int, n: int, level: float = 0.95) -> Interval:
     return Interval(right / n, *wilson_bounds(right / n, n, level), n, level)
 
 
-def clustered(
-    right: Sequence[float], groups: Sequence[object] | None = None, level: float = 0.95
+def clustered_interval(
+    shares: Sequence[float], groups: Sequence[object] | None = None, level: float = 0.95
 ) -> Interval:
-    """The mean of `right` (shares from 0 to 1, one an item), with Wilson's interval.
+    """The mean of `shares` (from 0 to 1, one an item), with Wilson's interval.
 
     Items of one group (one premise, one adjective) are not independent: the interval is that of as
     many independent items as have the variance between groups (the effective number; Franco et
@@ -51,7 +51,7 @@ def clustered(
     Raises:
         ValueError: no items; another number of groups than items.
     """
-    values = np.asarray(right, dtype=np.float64)
+    values = np.asarray(shares, dtype=np.float64)
     size = len(values)
     if not size:
         raise ValueError("no items")

@@ -38,7 +38,7 @@ class Slope:
 
 def slope(
     values: Sequence[float | None],
-    right: Sequence[bool],
+    is_right: Sequence[bool],
     groups: Sequence[object],
     strata: Sequence[object] | None = None,
     level: float = 0.95,
@@ -58,20 +58,20 @@ def slope(
         ValueError: lengths that differ.
     """
     stratum_of = [str(stratum) for stratum in strata] if strata is not None else [""] * len(values)
-    if not len(values) == len(right) == len(groups) == len(stratum_of):
+    if not len(values) == len(is_right) == len(groups) == len(stratum_of):
         raise ValueError(
-            f"{len(values)} values, {len(right)} answers, {len(groups)} groups, "
+            f"{len(values)} values, {len(is_right)} answers, {len(groups)} groups, "
             f"{len(stratum_of)} strata"
         )
     usable_items = [item for item, value in enumerate(values) if value is not None]
     mixed_strata = {
         name
         for name in set(stratum_of)
-        if len({bool(right[item]) for item in usable_items if stratum_of[item] == name}) == 2
+        if len({bool(is_right[item]) for item in usable_items if stratum_of[item] == name}) == 2
     }
     usable_items = [item for item in usable_items if stratum_of[item] in mixed_strata]
     x = np.array([values[item] for item in usable_items], dtype=np.float64)
-    y = np.array([bool(right[item]) for item in usable_items], dtype=np.float64)
+    y = np.array([bool(is_right[item]) for item in usable_items], dtype=np.float64)
     codes = np.unique([str(groups[item]) for item in usable_items], return_inverse=True)[1]
     if len(usable_items) < 3 or np.ptp(x) == 0 or len(set(codes.tolist())) < 3:
         return None
@@ -82,7 +82,7 @@ def slope(
     # Centred and scaled for the solver's sake; the estimate is scaled back.
     scale = float(x.std())
     design = np.column_stack([(x - x.mean()) / scale, intercepts])
-    estimate, error = _fitted(design, y, codes)
+    estimate, error = _fit_logit(design, y, codes)
     if estimate is None or error is None:
         return None
     reach = float(stats.norm.ppf(0.5 + level / 2)) * error
@@ -96,8 +96,8 @@ def slope(
     )
 
 
-def _fitted(
-    design: np.ndarray, y: np.ndarray, codes: np.ndarray
+def _fit_logit(
+    design_matrix: np.ndarray, y: np.ndarray, codes: np.ndarray
 ) -> tuple[float, float] | tuple[None, None]:
     """Coefficient of the first column with its cluster-robust standard error."""
     from statsmodels.discrete.discrete_model import Logit
@@ -107,12 +107,12 @@ def _fitted(
         with warnings.catch_warnings():
             # Convergence is checked below; separation is a warning or an error.
             warnings.simplefilter("ignore")
-            fitted = Logit(y, design).fit(
+            fit = Logit(y, design_matrix).fit(
                 disp=0, maxiter=100, cov_type="cluster", cov_kwds={"groups": codes}
             )
     except (PerfectSeparationError, np.linalg.LinAlgError):
         return None, None
-    estimate, error = float(fitted.params[0]), float(fitted.bse[0])
+    estimate, error = float(fit.params[0]), float(fit.bse[0])
     # Where the value parts right from wrong, the estimate runs away.
-    estimable = fitted.mle_retvals["converged"] and math.isfinite(error) and abs(estimate) < 15
+    estimable = fit.mle_retvals["converged"] and math.isfinite(error) and abs(estimate) < 15
     return (estimate, error) if estimable and error > 0 else (None, None)

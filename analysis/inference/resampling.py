@@ -156,7 +156,7 @@ def _point(statistic: str, gold: Labels, predicted: Labels) -> float:
     return float(measure(cells.counts.sum(axis=0)))
 
 
-def _resampled(
+def _resampled_statistics(
     draw: Callable[[np.random.Generator, int], _Floats], resampling: Resampling
 ) -> _Floats:
     """A value for each resample: block after block, each of its own generator, on some threads.
@@ -211,7 +211,9 @@ def bootstrap(
     """
     cells = _cells(statistic, gold, [predicted], groups)
     measure = _measure(statistic, cells.gold, cells.predicted[0], cells.classes)
-    values = _resampled(lambda g, size: measure(_resampled_counts(cells, g, size)), resampling)
+    values = _resampled_statistics(
+        lambda g, size: measure(_resampled_counts(cells, g, size)), resampling
+    )
     estimate = float(measure(cells.counts.sum(axis=0)))
     return Interval(estimate, *_quantiles(values, resampling.level), cells.n, resampling.level)
 
@@ -239,7 +241,7 @@ def paired_bootstrap(
         counts = _resampled_counts(cells, generator, size)
         return one(counts) - two(counts)
 
-    values = _resampled(draw, resampling)
+    values = _resampled_statistics(draw, resampling)
     totals = cells.counts.sum(axis=0)
     low, high = _quantiles(values, resampling.level)
     side = min(int((values <= _TIE).sum()), int((values >= -_TIE).sum()))
@@ -284,5 +286,5 @@ def permutation(
         return difference(generator.binomial(totals, 0.5, size=(size, len(totals))))
 
     observed = abs(float(difference(np.zeros_like(totals))))
-    values = _resampled(draw, resampling)
+    values = _resampled_statistics(draw, resampling)
     return (int((np.abs(values) >= observed - _TIE).sum()) + 1) / (resampling.resamples + 1)

@@ -12,7 +12,7 @@ from analysis.inference.intervals import Interval
 from analysis.papers import published
 from analysis.papers.published import Published
 from analysis.rendering.blocks import Block, NotRun, Table, Text
-from analysis.rendering.numbers import number, rounded
+from analysis.rendering.numbers import number, round_half_up
 
 Ours = Mapping[tuple[str, str], float | Interval]
 # Columns from which a table is turned, its rows becoming the columns.
@@ -113,7 +113,7 @@ def _cell(printed: Published, row: Mapping[str, object], any_ours: bool, gap: st
 
 def _signed(value: float, digits: int) -> str:
     # What rounds to nothing has no sign.
-    decimal = rounded(value, digits)
+    decimal = round_half_up(value, digits)
     return f"{decimal:+,f}".replace("-", "−") if decimal else f"{abs(decimal):f}"
 
 

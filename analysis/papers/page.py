@@ -18,8 +18,8 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 from analysis.editions import Lake
-from analysis.predictions import answered
-from analysis.rendering.blocks import Block, RunsText, Section, guarded
+from analysis.predictions import runs_with_answers
+from analysis.rendering.blocks import Block, RunsText, Section, build_blocks
 from training.finished_runs import Run, Runs
 
 Context = TypeVar("Context")
@@ -32,13 +32,13 @@ class Sources:
     lake: Lake
     runs: Runs
 
-    def answered(
+    def runs_of(
         self,
         jobs: str | Collection[str],
         settings: Mapping[str, str | Collection[str]] | None = None,
     ) -> list[Run]:
         """The runs of jobs with these parameters that the lake has answers of, newest first."""
-        return answered(self.lake.root, self.runs.of(jobs, settings))
+        return runs_with_answers(self.lake.root, self.runs.of(jobs, settings))
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Exhibit(Generic[Context]):
         name = named if self.number else self.title[0].upper() + self.title[1:]
         words = re.sub(r"[^a-z0-9]+", "-", (self.number or self.title).lower()).strip("-")
         build = partial(self.build, context)
-        return Section(f"{page}-{words}", name, guarded(name, self.command, build))
+        return Section(f"{page}-{words}", name, build_blocks(name, self.command, build))
 
 
 def exhibit(

@@ -102,7 +102,7 @@ class Report:
     parts: Sequence[Part]
 
 
-def guarded(caption: str, command: str, build: Callable[[], Sequence[Block]]) -> list[Block]:
+def build_blocks(caption: str, command: str, build: Callable[[], Sequence[Block]]) -> list[Block]:
     """The blocks; where `build` raises a UserError (a table or an edition is missing), the reason
     and the command that makes the data, so that one section without data never stops the others."""
     try:
@@ -111,7 +111,7 @@ def guarded(caption: str, command: str, build: Callable[[], Sequence[Block]]) ->
         return [NotRun(caption, command, str(error))]
 
 
-def anchored(report: Report) -> Iterator[tuple[str, Block]]:
+def blocks_by_anchor(report: Report) -> Iterator[tuple[str, Block]]:
     """Every block with the anchor that its picture and the file of its data are named after."""
     for number, block in enumerate(report.opening, 1):
         yield f"opening-{number}", block

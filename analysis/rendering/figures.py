@@ -64,7 +64,7 @@ _STYLE: Mapping[str, Any] = {
 _INCH = 6.3  # width of a page's text
 
 
-def _styled() -> AbstractContextManager[None]:
+def _style_context() -> AbstractContextManager[None]:
     # matplotlib types the keys one by one.
     return mpl.rc_context(cast(Any, dict(_STYLE)))
 
@@ -72,7 +72,7 @@ def _styled() -> AbstractContextManager[None]:
 def svg(figure: Figure) -> str:
     """The figure as SVG; equal figures give equal text."""
     out = io.StringIO()
-    with _styled():
+    with _style_context():
         figure.savefig(out, format="svg", metadata={"Date": None})
     return out.getvalue()
 
@@ -80,7 +80,7 @@ def svg(figure: Figure) -> str:
 def png(figure: Figure, dpi: int = 200) -> bytes:
     """The figure as PNG."""
     out = io.BytesIO()
-    with _styled():
+    with _style_context():
         figure.savefig(out, format="png", dpi=dpi, metadata={"Software": None})
     return out.getvalue()
 
@@ -202,7 +202,7 @@ def curves(
     """Lines of y over x; an interval is a band, series named in `smooth` have no markers."""
     panels = _distinct(data, channels.panel)
     x, y, low, high = channels.x, channels.y, channels.low, channels.high
-    with _styled():
+    with _style_context():
         figure, drawings = _panels(len(panels), columns, 2.1 if channels.panel else 2.8)
         for axes, panel in zip(drawings, panels, strict=True):
             for number, name, rows in _series(data, channels, panel):
@@ -231,7 +231,7 @@ def bars(data: pa.Table, channels: Channels, log: bool = False) -> Plot:
     places = _distinct(data, channels.x)
     _values(data, channels.y)
     width = 0.8 / len(_distinct(data, channels.series))
-    with _styled():
+    with _style_context():
         figure, axes = _single()
         for number, name, rows in _series(data, channels, None):
             axes.bar(
@@ -259,7 +259,7 @@ def shares(
     names, parts = _distinct(data, row), _distinct(data, part)
     _values(data, share)
     share_of = {(record[row], record[part]): record[share] for record in data.to_pylist()}
-    with _styled():
+    with _style_context():
         figure, axes = _single(0.9 + 0.4 * len(names))
         left = np.zeros(len(names))
         for number, kind in enumerate(parts):
@@ -299,7 +299,7 @@ def matrix(data: pa.Table, *, row: str, column: str, count: str, xlabel: str, yl
     of_row = np.divide(
         counts, counts.sum(1, keepdims=True), out=np.zeros_like(counts), where=counts > 0
     )
-    with _styled():
+    with _style_context():
         size = (min(_INCH, 1.9 + 0.9 * len(names)), 1.2 + 0.62 * len(names))
         figure = Figure(figsize=size, layout="constrained")
         axes = figure.subplots()
@@ -332,7 +332,7 @@ def boxes(data: pa.Table, *, row: str, ylabel: str, xlabel: str) -> Plot:
         {"label": str(name), "whislo": a, "q1": b, "med": c, "q3": d, "whishi": e, "fliers": []}
         for name, a, b, c, d, e in zip(*columns, strict=True)
     ]
-    with _styled():
+    with _style_context():
         figure, axes = _single()
         artists = axes.bxp(stats, showfliers=False, patch_artist=True, widths=0.5)
         for number, box in enumerate(artists["boxes"]):
@@ -351,7 +351,7 @@ def scatter(
 ) -> Plot:
     """Points; `lines` gives the (intercept, slope) of the line through a series."""
     _values(data, channels.x), _values(data, channels.y)
-    with _styled():
+    with _style_context():
         figure, axes = _single()
         for number, name, rows in _series(data, channels, None):
             look = _look(number, name)
@@ -374,7 +374,7 @@ def intervals(
     """Points with whiskers over the values of x, those of the series side by side."""
     places, panels = _distinct(data, channels.x), _distinct(data, channels.panel)
     step = 0.7 / len(_distinct(data, channels.series))
-    with _styled():
+    with _style_context():
         figure, drawings = _panels(len(panels), columns, 2.1 if channels.panel else 2.8)
         for axes, panel in zip(drawings, panels, strict=True):
             for number, name, rows in _series(data, channels, panel):
@@ -407,7 +407,7 @@ def forest(data: pa.Table, channels: Channels, reference: str, names: tuple[str,
         np.array(_values(data, name), dtype=np.float64) for name in columns
     )
     places = np.arange(len(labels))
-    with _styled():
+    with _style_context():
         figure, axes = _single(1.1 + 0.24 * len(labels))
         axes.errorbar(
             values,

@@ -85,7 +85,7 @@ def _block(block: Block, anchor: str, pictures: Mapping[str, str]) -> str:
         case FigureBlock(caption, _, data):
             picture = _inline(pictures[anchor], anchor, caption)
             first = data.slice(0, FIRST_ROWS)
-            omitted = (
+            omitted_rows = (
                 ""
                 if data.num_rows <= FIRST_ROWS
                 else f", the first {FIRST_ROWS} of {data.num_rows:,}"
@@ -93,7 +93,7 @@ def _block(block: Block, anchor: str, pictures: Mapping[str, str]) -> str:
             plotted = _table(Table("", first, digits=4))
             return (
                 f'<figure id="{anchor}">{picture}<figcaption>{escape(caption)}</figcaption>'
-                f"<details><summary>Its numbers ({first.num_rows:,} rows{omitted})</summary>"
+                f"<details><summary>Its numbers ({first.num_rows:,} rows{omitted_rows})</summary>"
                 f"{plotted}</details></figure>"
             )
         case NotRun(caption, command, reason):

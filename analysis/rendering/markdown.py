@@ -16,7 +16,7 @@ from analysis.rendering.blocks import (
     Table,
     Text,
     Unavailable,
-    anchored,
+    blocks_by_anchor,
     cells,
 )
 from conf.markdown import table_text
@@ -30,7 +30,7 @@ def markdown(report: Report) -> str:
 def files(report: Report, pictures: Mapping[str, str]) -> Mapping[str, str]:
     """Every picture (SVG by anchor), and every table and figure's data as TSV: text by path."""
     texts = {f"figures/{anchor}.svg": svg for anchor, svg in pictures.items()}
-    for anchor, block in anchored(report):
+    for anchor, block in blocks_by_anchor(report):
         if isinstance(block, FigureBlock | Table):
             texts[f"data/{anchor}.tsv"] = _tsv(block.data)
     return texts

@@ -8,7 +8,7 @@ from analysis.inference.intervals import Interval
 from conf import numbers
 
 
-def rounded(value: float, digits: int) -> Decimal:
+def round_half_up(value: float, digits: int) -> Decimal:
     """The value to so many digits; halves go up, as papers round them."""
     # Twelve digits hide what binary fractions add.
     return Decimal(f"{value:.12g}").quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
@@ -16,7 +16,7 @@ def rounded(value: float, digits: int) -> Decimal:
 
 def number(value: float, digits: int) -> str:
     """``1,234.5``, with a minus sign where it is negative."""
-    return f"{rounded(value, digits):,f}".replace("-", "−")
+    return f"{round_half_up(value, digits):,f}".replace("-", "−")
 
 
 def percent(share: Interval | float | None) -> str:
@@ -30,7 +30,7 @@ def percent(share: Interval | float | None) -> str:
 
 def percent_difference(difference: float, low: float, high: float) -> str:
     """A difference of shares with its interval, in percentage points: ``+1.4 [−0.2, 3.0]``."""
-    estimate, *ends = (signed(100 * value) for value in (difference, low, high))
+    estimate, *ends = (signed_number(100 * value) for value in (difference, low, high))
     return f"{estimate} [{', '.join(ends)}]"
 
 
@@ -39,7 +39,7 @@ def p_value(p: float) -> str:
     return "< 0.001" if p < 0.0005 else f"{p:.3f}"
 
 
-def signed(value: float, digits: int = 1) -> str:
+def signed_number(value: float, digits: int = 1) -> str:
     """A difference: ``+1.4``, ``−0.2``; what rounds to nothing has no sign."""
     text = f"{value:+.{digits}f}"
     return text.replace("-", "−") if float(text) else text[1:]

@@ -343,7 +343,7 @@ class Proving:
         self.seconds = seconds
         self.workers = workers or os.cpu_count() or 1
         self.counts = Counts()
-        self.known: dict[str, Outcome] = {}
+        self.known_outcomes: dict[str, Outcome] = {}
         self.store: sqlite3.Connection | None = None
         if cache is not None:
             self._open(cache)
@@ -360,13 +360,13 @@ class Proving:
                 f"cache={cache}: {error}; expected an SQLite file of ours, or a new name in a "
                 "folder that exists"
             ) from error
-        self.known.update({problem: Outcome(outcome) for problem, outcome in rows})
+        self.known_outcomes.update({problem: Outcome(outcome) for problem, outcome in rows})
 
     def decide(self, problems: Iterable[Problem]) -> list[Outcome]:
         """The outcome of each problem, in order; equal problems are proved once."""
         problem_list = list(problems)
         texts: list[str | None] = []
-        unanswered: dict[str, Problem] = {}
+        open_problems: dict[str, Problem] = {}
         for problem in problem_list:
             if fol.canonical(problem.premise) == fol.canonical(problem.conclusion):
                 self.counts.short_cut += 1
@@ -374,22 +374,24 @@ class Proving:
                 continue
             text = tptp(problem)
             texts.append(text)
-            if text in self.known or text in unanswered:
+            if text in self.known_outcomes or text in open_problems:
                 self.counts.cached += 1
             else:
-                unanswered[text] = problem
-        self.counts.proved += len(unanswered)
+                open_problems[text] = problem
+        self.counts.proved += len(open_problems)
         with ThreadPoolExecutor(self.workers) as pool:
-            answers = dict(zip(unanswered, pool.map(self._ask, unanswered.values()), strict=True))
+            answers = dict(
+                zip(open_problems, pool.map(self._ask, open_problems.values()), strict=True)
+            )
         settled = {t: a for t, a in answers.items() if a is not Outcome.TIMEOUT}
-        self.known.update(settled)
+        self.known_outcomes.update(settled)
         if self.store is not None:
             with self.store:
                 self.store.executemany(
                     "INSERT OR REPLACE INTO answers VALUES (?, ?)", list(settled.items())
                 )
         return [
-            Outcome.THEOREM if text is None else self.known.get(text, Outcome.TIMEOUT)
+            Outcome.THEOREM if text is None else self.known_outcomes.get(text, Outcome.TIMEOUT)
             for text in texts
         ]
 

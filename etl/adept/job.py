@@ -29,7 +29,7 @@ from etl.draws import rank
 from etl.engine import map_arrow
 from etl.knowledge import lexicons
 from etl.lake import arrow
-from etl.lake.frames import ordered, spark_schema
+from etl.lake.frames import sort_rows, spark_schema
 from etl.lake.schema import batch_of
 from etl.lake.scratch import Scratch, scratch
 from etl.lake.spark import Blocks, Lake
@@ -122,11 +122,11 @@ def pairs_of(
     )
     drops.append(drops_by_reason(rare, ENTRIES, F.col("sample"), F.col("count")))
     frequent = pairs.where(is_frequent)
-    judged = _judged(frequent, words, settings, "noun", folder)
+    judged = _judged_words(frequent, words, settings, "noun", folder)
     drops.append(drops_by_reason(judged, ENTRIES, F.col("word"), F.col("pairs")))
     kept_nouns = judged.where("reason IS NULL").select(F.col("word").alias("noun"))
     frequent = frequent.join(kept_nouns, "noun", "left_semi")
-    judged = _judged(frequent, words, settings, "adjective", folder)
+    judged = _judged_words(frequent, words, settings, "adjective", folder)
     drops.append(drops_by_reason(judged, ENTRIES, F.col("word"), F.col("pairs")))
     flags = judged.where("reason IS NULL").select(F.col("word").alias("adjective"), "nonsubsective")
     noun_pairs = folder.keep(
@@ -158,10 +158,10 @@ def _entries(pairs: DataFrame, settings: Settings) -> Blocks:
         for nouns in blocks.whole_nouns(batches):
             yield blocks.entries(nouns, edition)
 
-    return Blocks(ordered(pairs, "noun", F.desc("count"), "adjective"), make, compiled=True)
+    return Blocks(sort_rows(pairs, "noun", F.desc("count"), "adjective"), make, compiled=True)
 
 
-def _judged(
+def _judged_words(
     pairs: DataFrame, words: Words, settings: Settings, kind: str, folder: Scratch
 ) -> DataFrame:
     """The nouns or adjectives of the pairs, with the reason to leave one out, null for none."""
@@ -233,8 +233,10 @@ def predicates_of(
     """(noun, said): for each noun of the pairs its predicates of lowest rank, at most three."""
     drops.append(drops_by_reason(sentences, ITEMS, F.col("sample")))
     nouns = pairs.select("noun", F.lit(True).alias("entered")).distinct()
-    entered = sentences.where("reason IS NULL").join(nouns, "noun", "left")
-    lost = entered.where("entered IS NULL").withColumn("reason", F.lit("noun has no entry"))
+    sentences_of_entries = sentences.where("reason IS NULL").join(nouns, "noun", "left")
+    lost = sentences_of_entries.where("entered IS NULL").withColumn(
+        "reason", F.lit("noun has no entry")
+    )
     drops.append(drops_by_reason(lost, ITEMS, F.col("sentence")))
     most = settings.predicates
 
@@ -243,9 +245,11 @@ def predicates_of(
             yield from blocks.predicates(nouns, most + 1).to_batches()
 
     # Sorted, not aggregated: an aggregate keeps a row of texts for each sentence in memory.
-    rows = entered.where("entered").select("noun", "gist", *blocks.PREDICATE)
-    sentences_in_order = ordered(rows, "noun", "gist", *blocks.PREDICATE)
-    ranked = folder.keep(map_arrow(sentences_in_order, make, spark_schema(blocks.PREDICATES)))
+    rows = sentences_of_entries.where("entered").select("noun", "gist", *blocks.PREDICATE)
+    sentences_in_order = sort_rows(rows, "noun", "gist", *blocks.PREDICATE)
+    predicate_rows = folder.keep(
+        map_arrow(sentences_in_order, make, spark_schema(blocks.PREDICATES))
+    )
     for reason, count, sample in (
         (
             "predicate said before",
@@ -258,9 +262,9 @@ def predicates_of(
             F.get(F.col("said"), F.lit(most))["sentence"],
         ),
     ):
-        surplus = ranked.where(count > 0).withColumn("reason", F.lit(reason))
+        surplus = predicate_rows.where(count > 0).withColumn("reason", F.lit(reason))
         drops.append(drops_by_reason(surplus, ITEMS, sample, count))
-    return ranked.select("noun", F.slice("said", 1, most).alias("said"))
+    return predicate_rows.select("noun", F.slice("said", 1, most).alias("said"))
 
 
 # ------------------------------------------------------------------------------------------- items
@@ -279,7 +283,7 @@ def items_of(statements: DataFrame, pairs: DataFrame, settings: Settings) -> Dat
         F.lit(None).cast("boolean").alias("nonsubsective"),
         "said",
     )
-    rows = ordered(
+    rows = sort_rows(
         adjectives.unionByName(first), "noun", F.desc_nulls_first("count"), "adjective"
     ).drop("count")
 

@@ -84,13 +84,13 @@ def repetitions(rows: Iterable[Mapping[str, Any]], scheme: str = "random") -> Re
         parts["sentence", row["sentence1"]].add(where)
         parts["pair", row["noun"], row["modifier"]].add(where)
         nouns[where].add(row["noun"])
-    shared = Counter(key[0] for key, values in parts.items() if len(values) > 1)
+    parts_of_sentence = Counter(key[0] for key, values in parts.items() if len(values) > 1)
     return Repetitions(
         repeated=sum(count > 1 for count in counts.values()),
         conflicting=sum(len(values) > 1 for values in labels.values()),
-        leaking=shared["both"],
-        sentences=shared["sentence"],
-        pairs=shared["pair"],
+        leaking=parts_of_sentence["both"],
+        sentences=parts_of_sentence["sentence"],
+        pairs=parts_of_sentence["pair"],
         nouns_seen={
             name: (len(nouns[name]), len(nouns[name] & nouns["train"]))
             for name in PARTS[1:]

@@ -20,7 +20,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from etl.amod.association import Adjectives, stored_adjectives
 from etl.amod.kernel import PAIRS
 from etl.amod.measures import measures
-from etl.amod.sums import LARGE_PARTS, PACKED_PAIRS, PART_PAIRS, PARTS, Places, placed
+from etl.amod.sums import LARGE_PARTS, PACKED_PAIRS, PART_PAIRS, PARTS, Places, sorted_places
 from etl.engine import group_arrow
 from etl.lake.blocks import Blocks, read_files
 from etl.lake.lookup import as_dictionary
@@ -99,13 +99,13 @@ def packed_by_adjective(pairs: pa.Table, ranges: Ranges) -> pa.Table:
     return pa.table([part[starts_of_values].astype(np.int32), packed], schema=PARTS)
 
 
-def measured(part: pa.Table, ranges: Ranges, corpus: str) -> pa.Table:
+def association_rows(part: pa.Table, ranges: Ranges, corpus: str) -> pa.Table:
     """Rows of ``amod_by_adjective`` of one part, sorted by adjective and noun."""
     pieces = [
         pa.ipc.read_record_batch(value.as_buffer(), _PACKED) for value in part.column("packed")
     ]
     rows = pa.Table.from_batches(pieces, schema=_PACKED)
-    nouns, place = placed(rows.column("noun"))
+    nouns, place = sorted_places(rows.column("noun"))
     # Numbers are sorted, not words.
     noun = np.repeat(place, pc.list_value_length(rows.column("count")).to_numpy())
     adjective, count = (
@@ -120,8 +120,10 @@ def measured(part: pa.Table, ranges: Ranges, corpus: str) -> pa.Table:
     adjective_count, noun_count = ranges.adjectives.counts[adjective], noun_counts[noun]
     columns = {
         "corpus": pa.repeat(corpus, len(count)),
-        "adjective": _coded(adjective - first, ranges.adjectives.words.words[first : last + 1]),
-        "noun": _coded(noun, nouns),
+        "adjective": _dictionary_array(
+            adjective - first, ranges.adjectives.words.words[first : last + 1]
+        ),
+        "noun": _dictionary_array(noun, nouns),
         "count": count,
         "adjective_count": adjective_count,
         "noun_count": noun_count,
@@ -131,7 +133,7 @@ def measured(part: pa.Table, ranges: Ranges, corpus: str) -> pa.Table:
     return pa.table([columns[name] for name in declared.names], names=declared.names)
 
 
-def _coded(places: Places, words: pa.StringArray) -> pa.DictionaryArray:
+def _dictionary_array(places: Places, words: pa.StringArray) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(pa.array(places.astype(np.int32)), words)
 
 
@@ -156,7 +158,7 @@ def rows_of(pairs: DataFrame, parts: int, adjectives: str, corpus: str) -> Block
         return packed_by_adjective(read_files(file, PAIRS.names), _stored_ranges(adjectives))
 
     def make(part: pa.Table) -> pa.Table:
-        return measured(part, _stored_ranges(adjectives), corpus)
+        return association_rows(part, _stored_ranges(adjectives), corpus)
 
     packed = group_arrow(pairs, "file", pack, from_arrow_schema(PARTS))
     return Blocks(packed, make, group_by="part", large=parts >= LARGE_PARTS)

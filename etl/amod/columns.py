@@ -58,7 +58,7 @@ def occurrences(tokens: pa.RecordBatch, rules: ReadingRules) -> pa.RecordBatch:
     document, sentence, identifier, head = (
         tokens.column(name).to_numpy() for name in ("document", "sentence", "id", "head")
     )
-    deprel, relations = _coded(tokens, "deprel")
+    deprel, relations = _dictionary_codes(tokens, "deprel")
     row = np.flatnonzero(np.isin(deprel, _where(relations, lambda word: word == "amod")))
     if not len(row):
         return pa.RecordBatch.from_pylist([], schema=OCCURRENCES)
@@ -110,7 +110,7 @@ def count_pairs(occurrences: pa.RecordBatch) -> pa.RecordBatch:
 
 def _fragments(tokens: pa.RecordBatch, document: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
     """Which tokens touch a hyphen, without white space between."""
-    form, forms = _coded(tokens, "form")
+    form, forms = _dictionary_codes(tokens, "form")
     hyphen = np.isin(form, _where(forms, lambda word: word in HYPHENS))
     touching = ~tokens.column("space_after").to_numpy(zero_copy_only=False)
     touching[:-1] &= np.diff(document) == 0
@@ -135,7 +135,7 @@ def _read(
 
     A token that makes no word is named by its form.
     """
-    columns = [_coded(tokens, name) for name in ("form", "lemma", "xpos")]
+    columns = [_dictionary_codes(tokens, name) for name in ("form", "lemma", "xpos")]
     # A null has code -1, which points to the end of the words.
     forms, lemmas, tags = ([*words, ""] for _, words in columns)
     codes = np.column_stack([codes[row] for codes, _ in columns])
@@ -151,13 +151,13 @@ def _read(
     )
 
 
-def _coded(tokens: pa.RecordBatch, name: str) -> tuple[npt.NDArray[np.int32], list[str]]:
+def _dictionary_codes(tokens: pa.RecordBatch, name: str) -> tuple[npt.NDArray[np.int32], list[str]]:
     """A dictionary column as codes (-1 for null) and the words they stand for."""
     column = tokens.column(name)
     codes = pc.fill_null(column.indices, -1).to_numpy()
     return codes, column.dictionary.to_pylist()
 
 
-def _where(words: list[str], accepted: Callable[[str], bool]) -> list[int]:
+def _where(words: list[str], is_accepted: Callable[[str], bool]) -> list[int]:
     """The codes of the words accepted."""
-    return [code for code, word in enumerate(words) if accepted(word)]
+    return [code for code, word in enumerate(words) if is_accepted(word)]

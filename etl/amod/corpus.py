@@ -78,7 +78,7 @@ class Corpus:
             },
         }
 
-    def planned(self, files: Sequence[InputFile]) -> list[Entry]:
+    def planned_entries(self, files: Sequence[InputFile]) -> list[Entry]:
         """The ledger with the input files planned into waves, as it now stands in the lake.
 
         Raises:
@@ -94,10 +94,10 @@ class Corpus:
                 f"corpus {self.name!r} was read with other settings{self._difference()}; "
                 "give another corpus= name, or restart=true to read everything anew"
             )
-        planned = plan.plan(ledger, files, self.settings.wave_bytes)
-        if planned != ledger:
-            self.write_ledger(planned)
-        return planned
+        planned_entries = plan.plan(ledger, files, self.settings.wave_bytes)
+        if planned_entries != ledger:
+            self.write_ledger(planned_entries)
+        return planned_entries
 
     def _difference(self) -> str:
         """How the settings differ from those that the corpus was read with."""

@@ -32,7 +32,7 @@ from etl.amod import (
 )
 from etl.amod.corpus import Corpus
 from etl.amod.kernel import NO_COMPILER, PairCounter, available
-from etl.amod.outcomes import Tallies, added, grouped_by_file, left_out_of, outcome_of
+from etl.amod.outcomes import Tallies, grouped_by_file, left_out_of, outcome_of, sum_of_tallies
 from etl.amod.plan import DONE, FAILED, Entry
 from etl.amod.settings import RAW, Settings
 from etl.amod.sums import parts_for
@@ -125,7 +125,7 @@ class Extraction:
     def run(self, files: Sequence[InputFile]) -> None:
         """Plan, read what is not yet read, derive pairs and association, report."""
         started = time.monotonic()
-        ledger = self.corpus.planned(files)
+        ledger = self.corpus.planned_entries(files)
         self.base = self.lake.version("amod_counts")
         waves = plan.pending(ledger)
         # A job that was killed after a wave's last commit has left what it had staged.
@@ -137,7 +137,7 @@ class Extraction:
             # Another run of the same corpus may have read further waves in the meantime.
             stored = self.corpus.ledger()
             already_read = [entry for entry in stored if entry.status != plan.PLANNED]
-            ledger = plan.finished(ledger, [*already_read, *outcomes])
+            ledger = plan.updated_ledger(ledger, [*already_read, *outcomes])
             self.corpus.write_ledger(ledger)
             self.corpus.staging.forget(number)
         distinct = self._derive(ledger, {number for number, _ in waves})
@@ -152,8 +152,8 @@ class Extraction:
         """Read and commit one wave; its files with their outcomes."""
         started = time.monotonic()
         try:
-            staged = self._staged(number, entries, label)
-            statements = grouped_by_file(results.statements(staged).collect())
+            staged_rows = self._staged_rows_of_wave(number, entries, label)
+            statements = grouped_by_file(results.statements(staged_rows).collect())
         except (PySparkException, OSError):
             if not plan.read_in(self.corpus.ledger(), number):
                 raise
@@ -167,7 +167,11 @@ class Extraction:
             for file, entry in enumerate(entries)
         ]
         failed_numbers = [file for file, entry in enumerate(outcomes) if entry.status == FAILED]
-        good_rows = staged.where(~F.col("file").isin(failed_numbers)) if failed_numbers else staged
+        good_rows = (
+            staged_rows.where(~F.col("file").isin(failed_numbers))
+            if failed_numbers
+            else staged_rows
+        )
         pair_count = sum(entry.pairs for entry in outcomes if entry.status == DONE)
         commit = self.corpus.commit(entries, number)
         repeats = self._commit_wave(good_rows, pair_count, number, commit)
@@ -194,7 +198,7 @@ class Extraction:
         )
         return outcomes
 
-    def _staged(self, number: int, entries: Sequence[Entry], label: str) -> DataFrame:
+    def _staged_rows_of_wave(self, number: int, entries: Sequence[Entry], label: str) -> DataFrame:
         """The staged rows of a wave: those of an attempt that was stopped later, or read now."""
         staged = self.corpus.staging.complete(number)
         if staged is not None:
@@ -275,7 +279,7 @@ class Extraction:
         }
         rows = [
             {"job": self.corpus.job, "table": table, "reason": reason, "count": n, "sample": sample}
-            for (table, reason), (n, sample) in sorted(added(left_out, earlier).items())
+            for (table, reason), (n, sample) in sorted(sum_of_tallies(left_out, earlier).items())
         ]
         arrow.replace(
             self.settings.lake,
@@ -322,7 +326,7 @@ class Extraction:
         if len(waves) == 1 and waves <= set(counted_waves):
             # What one wave has counted are the pairs, noun by noun in one file each.
             counts = self.lake.files("amod_counts", self.corpus.partition)
-            summed = results.copied_from(counts, "amod_pairs", corpus=corpus)
+            pair_rows = results.copied_from(counts, "amod_pairs", corpus=corpus)
         else:
             parts = parts_for(self.corpus.row_count("amod_counts"))
             packed = results.packed_of(
@@ -330,8 +334,8 @@ class Extraction:
                 parts,
                 self.settings.memory_bytes,
             )
-            summed = results.rows_of(packed, parts, "amod_pairs", corpus=corpus)
-        self._replace("amod_pairs", summed, commit)
+            pair_rows = results.rows_of(packed, parts, "amod_pairs", corpus=corpus)
+        self._replace("amod_pairs", pair_rows, commit)
         with scratch(self.settings.lake) as folder:
             pairs = self._read("amod_pairs")
             adjectives = folder.store(association.adjectives_of(pairs))

@@ -133,7 +133,7 @@ def _from_file(path: Path) -> list[tuple[str, str]]:
 
 def only_listed(batches: Iterable[pa.RecordBatch], pairs: Pairs) -> Iterator[pa.RecordBatch]:
     """Staged rows with the pairs of the list alone, one a row."""
-    listed = pa.array([f"{adjective}\0{noun}" for adjective, noun in pairs])
+    listed_keys = pa.array([f"{adjective}\0{noun}" for adjective, noun in pairs])
     for batch in batches:
         is_pair = pc.is_in(batch.column("kind"), pa.array(["pair", "pairs"]))
         other_rows = batch.filter(pc.invert(is_pair))
@@ -150,7 +150,7 @@ def only_listed(batches: Iterable[pa.RecordBatch], pairs: Pairs) -> Iterator[pa.
                 staged_pairs["adjective"], staged_pairs["noun"], "\0"
             )
             rows = Rows()
-            for pair in staged_pairs.filter(pc.is_in(keys, listed)).to_pylist():
+            for pair in staged_pairs.filter(pc.is_in(keys, listed_keys)).to_pylist():
                 rows.add("pair", row["file"], digest=row["digest"], **pair)
             yield from rows.take()
 
@@ -185,9 +185,9 @@ def _count_documents(
     file: int,
     unit: Unit,
     settings: Settings,
-    gathered: tuple[adjacent.AdjacentCounter, Rows, Counter[str]],
+    counters: tuple[adjacent.AdjacentCounter, Rows, Counter[str]],
 ) -> None:
-    counter, rows, numbers = gathered
+    counter, rows, numbers = counters
     is_filtered = settings.language is not None or settings.min_characters > 0
     for rows_or_event in reading.events(unit, settings):
         if (
@@ -260,14 +260,14 @@ class Listing(Extraction):
         self, number: int, entries: Sequence[Entry], waves: int
     ) -> tuple[list[Entry], Counter[tuple[str, str]]]:
         label = f"wave {number + 1} of {waves}"
-        staged = self._staged(number, entries, label)
-        statements = grouped_by_file(results.statements(staged).collect())
+        staged_rows = self._staged_rows_of_wave(number, entries, label)
+        statements = grouped_by_file(results.statements(staged_rows).collect())
         outcomes = [
             outcome_of(entry, statements.get(file, []), self.settings)
             for file, entry in enumerate(entries)
         ]
         failed = [file for file, entry in enumerate(outcomes) if entry.status == FAILED]
-        pairs = results.kind(staged, "pair").where(~F.col("file").isin([*failed, -1]))
+        pairs = results.kind(staged_rows, "pair").where(~F.col("file").isin([*failed, -1]))
         summed = pairs.groupBy("adjective", "noun").agg(F.sum("count").alias("count")).collect()
         return outcomes, Counter({(row["adjective"], row["noun"]): row["count"] for row in summed})
 

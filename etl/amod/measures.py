@@ -28,10 +28,10 @@ def pmi(c: Counts, a: Counts, n: Counts, total: Total) -> Values:
 
 def npmi(c: Counts, a: Counts, n: Counts, total: Total) -> Values:
     """PMI / -log2(c / N); 1, its limit, where the pair is the whole corpus."""
-    return _normalised(pmi(c, a, n, total), c, total)
+    return _normalised_pmi(pmi(c, a, n, total), c, total)
 
 
-def _normalised(bits: Values, c: Counts, total: Total) -> Values:
+def _normalised_pmi(bits: Values, c: Counts, total: Total) -> Values:
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(c == total, 1.0, bits / -np.log2(c / total))
 
@@ -55,6 +55,6 @@ def measures(c: Counts, a: Counts, n: Counts, total: Total) -> dict[str, Values]
     bits = pmi(c, a, n, total)
     return {
         "pmi": bits,
-        "npmi": _normalised(bits, c, total),
+        "npmi": _normalised_pmi(bits, c, total),
         "log_dice": log_dice(c, a, n, total),
     }

@@ -28,8 +28,8 @@ def outcome_of(entry: Entry, statements: Sequence[Any], settings: Settings) -> E
     A file fails where a task says so, and where more than max_rejected of its lines are malformed.
     """
     stats = {row["reason"]: row["count"] for row in statements if row["kind"] == "stat"}
-    rejected = [row for row in statements if row["kind"] == "rejected"]
-    bad = sum(row["count"] for row in rejected)
+    rejected_rows = [row for row in statements if row["kind"] == "rejected"]
+    bad = sum(row["count"] for row in rejected_rows)
     outcome = replace(
         entry,
         status=DONE,
@@ -40,11 +40,11 @@ def outcome_of(entry: Entry, statements: Sequence[Any], settings: Settings) -> E
     )
     faults = sorted(row["reason"] for row in statements if row["kind"] == "failed")
     if faults:
-        return plan.failed(outcome, faults[0])
+        return plan.failed_entry(outcome, faults[0])
     if bad > settings.max_rejected * stats.get("lines", 0):
         # A head goes missing when its own line is damaged: of two, that is the cause.
-        worst = max(rejected, key=lambda row: (row["count"], row["reason"] != "head_missing"))
-        return plan.failed(
+        worst = max(rejected_rows, key=lambda row: (row["count"], row["reason"] != "head_missing"))
+        return plan.failed_entry(
             outcome,
             f"{bad} of {stats.get('lines', 0)} "
             f"{'lines' if settings.source in PARSED else 'documents'} malformed, more "
@@ -61,11 +61,11 @@ def left_out_of(outcomes: Sequence[Entry], statements: Mapping[int, Sequence[Any
         for row in statements.get(file, []) if entry.status == DONE else ():
             if row["kind"] in ("rejected", "left_out"):
                 tally = row["count"], _sample(entry, row)
-                left_out = added(left_out, {("amod_counts", row["reason"]): tally})
+                left_out = sum_of_tallies(left_out, {("amod_counts", row["reason"]): tally})
     return left_out
 
 
-def added(first: Tallies, second: Tallies) -> Tallies:
+def sum_of_tallies(first: Tallies, second: Tallies) -> Tallies:
     """The sums of two; of samples the first by name, whatever was read first."""
     total = dict(first)
     for key, (count, sample) in second.items():

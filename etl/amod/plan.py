@@ -33,7 +33,7 @@ class Entry:
     reason: str | None = None
 
 
-def _stated(size: int, modified: datetime) -> str:
+def _size_date(size: int, modified: datetime) -> str:
     return f"{size} bytes of {modified:%Y-%m-%d %H:%M:%S}"
 
 
@@ -63,8 +63,9 @@ def plan(ledger: Sequence[Entry], files: Sequence[InputFile], wave_bytes: int) -
         if changed and entry.status != FAILED:
             raise UserError(
                 f"{entry.path} has changed since it was {entry.status}: it was "
-                f"{_stated(entry.bytes, entry.modified)}, now {_stated(file.bytes, file.modified)}"
-                "; give another corpus= name, or restart=true to read everything anew"
+                f"{_size_date(entry.bytes, entry.modified)}, now "
+                f"{_size_date(file.bytes, file.modified)}; give another corpus= name, or "
+                "restart=true to read everything anew"
             )
     new_files = [
         file
@@ -90,7 +91,7 @@ def pending(ledger: Iterable[Entry]) -> list[tuple[int, list[Entry]]]:
     return [(wave, sorted(waves[wave], key=lambda e: e.path)) for wave in sorted(waves)]
 
 
-def finished(ledger: Sequence[Entry], outcomes: Sequence[Entry]) -> list[Entry]:
+def updated_ledger(ledger: Sequence[Entry], outcomes: Sequence[Entry]) -> list[Entry]:
     """The ledger with the rows of `outcomes` in place of those of the same path."""
     by_path = {entry.path: entry for entry in outcomes}
     return [by_path.get(entry.path, entry) for entry in ledger]
@@ -113,6 +114,6 @@ def refuse_failed(ledger: Sequence[Entry], where: str) -> None:
         )
 
 
-def failed(entry: Entry, reason: str) -> Entry:
+def failed_entry(entry: Entry, reason: str) -> Entry:
     """`entry` as a file that counts nowhere, with the reason."""
     return replace(entry, status=FAILED, reason=reason)

@@ -1,7 +1,8 @@
 """Units of plain text to staged documents: reading, filters, and rows that come in Arrow.
 
 Rows of Parquet and Arrow files are staged as they stand (kind ``raw``), a batch at a time, and made
-documents of by the tasks that parse them (`prepared`): reading then costs what Arrow's reader does.
+documents of by the tasks that parse them (`prepared_documents`): reading then costs what Arrow's
+reader does.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from etl.corpora.files import InputFile, Unit, Unreadable, open_stored
 from etl.corpora.languages import check_language, identify
 from etl.corpora.text import is_wet
 from etl.engine import progress
-from etl.lake.schema import filled
+from etl.lake.schema import rows_of_schema
 from etl.parsing.fast.counting import TextCounter
 
 RAW_ROW = "raw"  # the kind of a staged row of a Parquet or Arrow file
@@ -127,19 +128,19 @@ def events(unit: Unit, settings: Settings) -> Iterator[Event | Texts]:
         Unreadable: the file is damaged, or not what its name says.
     """
     if settings.source == "wikipedia":
-        return filtered(wikipedia.read_unit(unit), settings)
+        return in_language(wikipedia.read_unit(unit), settings)
     if is_wet(unit.path):
         from etl.corpora import wet  # warcio, an extra, is wanted for these files alone
 
-        return filtered(wet.read_unit(unit, settings.language), settings, by_language=False)
+        return in_language(wet.read_unit(unit, settings.language), settings, by_language=False)
     with open_stored(unit.path) as stored:
         kind = columnar.format_of(unit.path, stored.read(8))
     if kind:
         return columnar.read_unit(unit, settings.text_field, settings.id_field)
-    return filtered(text.read_unit(unit, settings.text_field, settings.id_field), settings)
+    return in_language(text.read_unit(unit, settings.text_field, settings.id_field), settings)
 
 
-def filtered(
+def in_language(
     events: Iterable[Event], settings: Settings, by_language: bool = True
 ) -> Iterator[Event]:
     """`events` with documents in other languages, or too short, as `LeftOut`."""
@@ -153,7 +154,9 @@ def filtered(
         yield event
 
 
-def prepared(batches: Iterable[pa.RecordBatch], settings: Settings) -> Iterator[pa.RecordBatch]:
+def prepared_documents(
+    batches: Iterable[pa.RecordBatch], settings: Settings
+) -> Iterator[pa.RecordBatch]:
     """Staged rows with documents, and what was left out, in the place of rows as they stood."""
     for batch in batches:
         is_raw = pc.equal(batch.column("kind"), RAW_ROW)
@@ -174,12 +177,12 @@ def prepared(batches: Iterable[pa.RecordBatch], settings: Settings) -> Iterator[
 
 def text_rows(rows: Texts, settings: Settings) -> Iterator[Event]:
     """The documents that rows of a Parquet or Arrow file make, filtered."""
-    return filtered(columnar.documents_of(rows.names, rows.texts), settings)
+    return in_language(columnar.documents_of(rows.names, rows.texts), settings)
 
 
 def _raw(file: int, texts: Texts) -> pa.RecordBatch:
     columns = {"kind": RAW_ROW, "file": file, "document": texts.names, "text": texts.texts}
-    (batch,) = filled(STAGED, len(texts.texts), columns).combine_chunks().to_batches()
+    (batch,) = rows_of_schema(STAGED, len(texts.texts), columns).combine_chunks().to_batches()
     return batch
 
 

@@ -118,22 +118,22 @@ class Judged(NamedTuple):
 
 def judge(rows: list[Row], dialect: Dialect, rules: ReadingRules, stats: Stats) -> Judged:
     """The tokens and pairs of one sentence; `stats` is added to (not its lines and bytes)."""
-    accepted: list[tuple[Row, list[str]]] = []
+    accepted_rows: list[tuple[Row, list[str]]] = []
     for row in rows:
         reason, columns = _judge_row(row.content, dialect)
         if reason:
             tally(stats.rejected, reason, row.line, row.content)
         elif columns:
-            accepted.append((row, columns))
+            accepted_rows.append((row, columns))
 
-    by_id = {columns[ID]: columns for _, columns in accepted}
-    if len(by_id) < len(accepted):
-        first = accepted[0][0]
-        tally(stats.rejected, "duplicate_id", first.line, first.content, len(accepted))
+    by_id = {columns[ID]: columns for _, columns in accepted_rows}
+    if len(by_id) < len(accepted_rows):
+        first = accepted_rows[0][0]
+        tally(stats.rejected, "duplicate_id", first.line, first.content, len(accepted_rows))
         return Judged([], [])
 
-    judged = Judged([], [])
-    for row, columns in accepted:
+    judgement = Judged([], [])
+    for row, columns in accepted_rows:
         if columns[DEPREL] == "amod":
             head = by_id.get(columns[HEAD])
             if head is None or head is columns:
@@ -145,12 +145,12 @@ def judge(rows: list[Row], dialect: Dialect, rules: ReadingRules, stats: Stats) 
             if isinstance(read, str):
                 tally(stats.left_out, read, row.line, row.content)
             else:
-                judged.pairs.append(read)
-        judged.tokens.append(row)
-    stats.tokens += len(judged.tokens)
-    stats.sentences += bool(judged.tokens)
-    stats.pairs += len(judged.pairs)
-    return judged
+                judgement.pairs.append(read)
+        judgement.tokens.append(row)
+    stats.tokens += len(judgement.tokens)
+    stats.sentences += bool(judgement.tokens)
+    stats.pairs += len(judgement.pairs)
+    return judgement
 
 
 def _judge_row(content: bytes, dialect: Dialect) -> tuple[str, list[str]]:

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from etl.amod.measures import measures
 from etl.lake.blocks import Blocks, joined
-from etl.lake.frames import ordered
+from etl.lake.frames import sort_rows
 from etl.lake.tables import table as declaration
 
 TABLE = "relation_association"
@@ -26,9 +26,9 @@ def rows_of(pairs: DataFrame, corpus: str) -> Blocks:
 
     def make(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
         for rows in joined(batches):
-            yield measured(rows, corpus)
+            yield association_rows(rows, corpus)
 
-    return Blocks(ordered(with_marginals(pairs), "relation", "head", "dependent"), make)
+    return Blocks(sort_rows(with_marginals(pairs), "relation", "head", "dependent"), make)
 
 
 def with_marginals(pairs: DataFrame) -> DataFrame:
@@ -43,7 +43,7 @@ def with_marginals(pairs: DataFrame) -> DataFrame:
     return pairs
 
 
-def measured(rows: pa.Table, corpus: str) -> pa.Table:
+def association_rows(rows: pa.Table, corpus: str) -> pa.Table:
     """Rows of the table from some rows of `with_marginals`."""
     names = ("count", "dependent_count", "head_count", "total")
     count, dependent, head, total = (rows.column(name).to_numpy() for name in names)

@@ -56,7 +56,7 @@ class RelationCounter:
             rows = [row.decode("utf-8").split("\t") for row in sentence.rows.split(b"\n")]
             self.counts.update(self._triples(rows))
 
-    def staged(self) -> Iterator[list[dict[str, Any]]]:
+    def staged_rows(self) -> Iterator[list[dict[str, Any]]]:
         """The counts as values of staged rows, some thousands at a time."""
         items = iter(sorted(self.counts.items()))
         while rows := [

@@ -17,25 +17,25 @@ from etl.amod import sums
 from etl.amod.kernel import BUCKETS, PAIRS
 from etl.engine import map_arrow
 from etl.lake.blocks import Blocks, read_files
-from etl.lake.frames import ordered
-from etl.lake.schema import filled
+from etl.lake.frames import sort_rows
+from etl.lake.schema import rows_of_schema
 from etl.lake.tables import table as declaration
 
 NO_PLACE = 2**62  # comes after every line, so that of two samples the one with a line is first
 
 
-def kind(staged: DataFrame, name: str) -> DataFrame:
+def kind(staged_rows: DataFrame, name: str) -> DataFrame:
     """The staged rows of one kind."""
-    return staged.where(F.col("kind") == name)
+    return staged_rows.where(F.col("kind") == name)
 
 
-def statements(staged: DataFrame) -> DataFrame:
+def statements(staged_rows: DataFrame) -> DataFrame:
     """Per file and reason: kind, file, reason, count, and the first place with its sample.
 
     A few rows for each file, never one for each line or pair.
     """
     return (
-        staged.where(F.col("kind").isin("stat", "rejected", "left_out", "failed"))
+        staged_rows.where(F.col("kind").isin("stat", "rejected", "left_out", "failed"))
         .groupBy("kind", "file", "reason")
         .agg(
             F.sum("count").alias("count"),
@@ -60,9 +60,9 @@ def packed_of(pairs: DataFrame, parts: int, memory_bytes: int) -> DataFrame:
     )
 
 
-def packed_in(staged: DataFrame, parts: int, memory_bytes: int) -> DataFrame:
+def packed_in(staged_rows: DataFrame, parts: int, memory_bytes: int) -> DataFrame:
     """As `packed_of`, of the pairs that tasks have packed by bucket."""
-    packed = kind(staged, "pairs")
+    packed = kind(staged_rows, "pairs")
     if parts <= BUCKETS:
         return packed.select(F.col("bucket").bitwiseAND(parts - 1).alias("part"), "packed")
     return map_arrow(
@@ -77,7 +77,7 @@ def packed_in(staged: DataFrame, parts: int, memory_bytes: int) -> DataFrame:
     )
 
 
-def rows_of(packed: DataFrame, parts: int, table: str, **constants: object) -> Blocks:
+def rows_of(packed_pairs: DataFrame, parts: int, table: str, **constants: object) -> Blocks:
     """Rows of a table of counts from packed pairs: each pair once, sorted, a file for each part.
 
     `constants` are the values of its further columns.
@@ -86,7 +86,7 @@ def rows_of(packed: DataFrame, parts: int, table: str, **constants: object) -> B
     def make(part: pa.Table) -> pa.Table:
         return _rows(sums.sums(part), table, constants)
 
-    return Blocks(packed, make, group_by="part", large=parts >= sums.LARGE_PARTS)
+    return Blocks(packed_pairs, make, group_by="part", large=parts >= sums.LARGE_PARTS)
 
 
 def copied_from(counts: DataFrame, table: str, **constants: object) -> Blocks:
@@ -103,12 +103,12 @@ def copied_from(counts: DataFrame, table: str, **constants: object) -> Blocks:
 
 def _rows(pairs: pa.Table, table: str, constants: Mapping[str, object]) -> pa.Table:
     columns = dict(zip(pairs.column_names, pairs.columns, strict=True))
-    return filled(declaration(table).schema, pairs.num_rows, {**columns, **constants})
+    return rows_of_schema(declaration(table).schema, pairs.num_rows, {**columns, **constants})
 
 
-def new_digests(staged: DataFrame, earlier_digests: DataFrame | None) -> DataFrame:
+def new_digests(staged_rows: DataFrame, earlier_digests: DataFrame | None) -> DataFrame:
     """The digests of a wave's sentences (or documents) that no earlier wave has counted."""
-    digests = kind(staged, "digest").select("digest").distinct()
+    digests = kind(staged_rows, "digest").select("digest").distinct()
     return (
         digests
         if earlier_digests is None
@@ -126,12 +126,12 @@ def once(pairs: DataFrame, new: DataFrame) -> DataFrame:
     )
 
 
-def sentences_of(staged: DataFrame, corpus: str, new: DataFrame | None) -> DataFrame:
+def sentences_of(staged_rows: DataFrame, corpus: str, new: DataFrame | None) -> DataFrame:
     """Rows of the table ``sentences``; with `new`, of sentences and documents not seen before.
 
     Of equal sentences the one of the first document, by name, stays.
     """
-    rows = kind(staged, "sentence").select("digest", "document", "place", "text")
+    rows = kind(staged_rows, "sentence").select("digest", "document", "place", "text")
     if new is not None:
         rows = (
             rows.groupBy("digest", "text")
@@ -150,9 +150,9 @@ def sentences_of(staged: DataFrame, corpus: str, new: DataFrame | None) -> DataF
     )
 
 
-def relations_of(staged: DataFrame, earlier_rows: DataFrame | None, corpus: str) -> DataFrame:
+def relations_of(staged_rows: DataFrame, earlier_rows: DataFrame | None, corpus: str) -> DataFrame:
     """Rows of ``relation_pairs``: sums of staged counts and of `earlier_rows` rows, sorted."""
-    counts = kind(staged, "relation").select(
+    counts = kind(staged_rows, "relation").select(
         F.col("reason").alias("relation"),
         F.col("adjective").alias("dependent"),
         F.col("noun").alias("head"),
@@ -161,13 +161,13 @@ def relations_of(staged: DataFrame, earlier_rows: DataFrame | None, corpus: str)
     if earlier_rows is not None:
         counts = counts.unionByName(earlier_rows.drop("corpus"))
     summed = counts.groupBy("relation", "dependent", "head").agg(F.sum("count").alias("count"))
-    sorted_rows = ordered(summed, "relation", "head", "dependent")
+    sorted_rows = sort_rows(summed, "relation", "head", "dependent")
     return sorted_rows.where("place > 0").select(
         F.lit(corpus).alias("corpus"), "relation", "dependent", "head", "count"
     )
 
 
-def examples_of(staged: DataFrame, corpus: str, per_pair: int, seed: int) -> DataFrame:
+def examples_of(staged_rows: DataFrame, corpus: str, per_pair: int, seed: int) -> DataFrame:
     """Rows of ``amod_examples``: of each pair the `per_pair` sentences that rank first.
 
     The rank is a hash of (seed, adjective, noun, sentence), so that the choice is random, yet the
@@ -177,7 +177,7 @@ def examples_of(staged: DataFrame, corpus: str, per_pair: int, seed: int) -> Dat
     content = F.concat_ws("\u0001", F.lit(str(seed)), "adjective", "noun", "sentence")
     best = Window.partitionBy("adjective", "noun").orderBy("rank")
     return (
-        staged.groupBy("adjective", "noun", "sentence")
+        staged_rows.groupBy("adjective", "noun", "sentence")
         .agg(F.min("document").alias("document"))
         .withColumn("rank", F.sha2(content, 256))
         .withColumn("place", F.row_number().over(best))

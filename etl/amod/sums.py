@@ -44,9 +44,9 @@ def pack(pairs: pa.RecordBatch) -> Iterator[bytes]:
         yield pairs.slice(start, PACKED_PAIRS).serialize().to_pybytes()
 
 
-def unpack(packed: pa.BinaryArray | pa.ChunkedArray) -> Iterator[pa.RecordBatch]:
+def unpack(packed_pairs: pa.BinaryArray | pa.ChunkedArray) -> Iterator[pa.RecordBatch]:
     """The pairs in values that `pack` made."""
-    for value in packed:
+    for value in packed_pairs:
         yield pa.ipc.read_record_batch(value.as_buffer(), PAIRS)
 
 
@@ -125,20 +125,20 @@ def _total(pairs: Iterable[pa.RecordBatch]) -> _Total:
 
     Words are compared once each: a pair is a number made of the places of its words.
     """
-    together = pa.Table.from_batches(pairs, schema=PAIRS)
-    nouns, noun = placed(together.column("noun"))
-    adjectives, adjective = placed(together.column("adjective"))
+    all_pairs = pa.Table.from_batches(pairs, schema=PAIRS)
+    nouns, noun = sorted_places(all_pairs.column("noun"))
+    adjectives, adjective = sorted_places(all_pairs.column("adjective"))
     number = noun * len(adjectives) + adjective
     order = np.argsort(number)
     number = number[order]
     first = np.flatnonzero(np.diff(number, prepend=-1))
-    count = together.column("count").to_numpy()[order]
+    count = all_pairs.column("count").to_numpy()[order]
     noun, adjective = np.divmod(number[first], max(1, len(adjectives)))
     summed = np.add.reduceat(count, first) if len(first) else count
     return _Total(adjectives, adjective, nouns, noun, summed)
 
 
-def placed(words: pa.ChunkedArray) -> tuple[pa.StringArray, Places]:
+def sorted_places(words: pa.ChunkedArray) -> tuple[pa.StringArray, Places]:
     """The distinct words, sorted, and for each word its place among them."""
     if not len(words):
         return pa.array([], pa.string()), np.array([], np.int64)

@@ -123,9 +123,9 @@ class Gathered:
         self._counts: Counter[tuple[int, bytes | None, str, str]] = Counter()
         # (file, adjective, noun) -> rank -> (document, sentence)
         self._examples: dict[tuple[int, str, str], dict[bytes, tuple[str, str]]] = {}
-        self._noted: set[tuple[int, bytes]] = set()
-        self._repeated = False  # whether the present text has been taken in before
-        self._held = 0
+        self._counted_texts: set[tuple[int, bytes]] = set()
+        self._text_is_repeated = False  # whether the present text has been taken in before
+        self._memory_used = 0
 
     def add(
         self, file: int, sentence: Sentence, place: int, digest: bytes | None, begins: bool
@@ -139,9 +139,9 @@ class Gathered:
         settings = self._settings
         if digest is not None and begins:
             self._rows.add("digest", file, digest=digest, count=1)
-            self._repeated = (file, digest) in self._noted
-            self._noted.add((file, digest))
-            self._held += 400
+            self._text_is_repeated = (file, digest) in self._counted_texts
+            self._counted_texts.add((file, digest))
+            self._memory_used += 400
         if settings.keep_text:
             self._rows.add(
                 "sentence",
@@ -151,11 +151,11 @@ class Gathered:
                 text=sentence.text,
                 digest=digest,
             )
-            self._held += 200 + len(sentence.text) + len(sentence.document)
-        for adjective, noun in () if self._repeated else sentence.pairs:
+            self._memory_used += 200 + len(sentence.text) + len(sentence.document)
+        for adjective, noun in () if self._text_is_repeated else sentence.pairs:
             key = (file, digest, adjective, noun)
             if key not in self._counts:
-                self._held += 300
+                self._memory_used += 300
             self._counts[key] += 1
             if settings.examples:
                 self._example(file, adjective, noun, sentence)
@@ -174,14 +174,14 @@ class Gathered:
             last = max(by_rank)
             if rank > last:
                 return
-            self._held -= 300 + len(by_rank.pop(last)[1])
+            self._memory_used -= 300 + len(by_rank.pop(last)[1])
         by_rank[rank] = (sentence.document, sentence.text)
-        self._held += 300 + len(sentence.text)
+        self._memory_used += 300 + len(sentence.text)
 
     @property
     def full(self) -> bool:
         """Whether the memory set aside is used up."""
-        return self._held >= self._settings.memory_bytes
+        return self._memory_used >= self._settings.memory_bytes
 
     def take(self) -> Iterator[pa.RecordBatch]:
         """What was gathered, as staged rows; the gathering starts anew."""
@@ -193,8 +193,8 @@ class Gathered:
                 pair = {"adjective": adjective, "noun": noun}
                 rows.add("example", file, **pair, text=sentence, document=document)
         yield from rows.take()
-        self._counts, self._examples, self._noted = Counter(), {}, set()
-        self._repeated, self._held = False, 0
+        self._counts, self._examples, self._counted_texts = Counter(), {}, set()
+        self._text_is_repeated, self._memory_used = False, 0
 
 
 def digest_of(content: bytes) -> bytes:
@@ -215,7 +215,7 @@ def count_units(batches: Iterable[pa.RecordBatch], settings: Settings) -> Iterat
         try:
             further = RelationCounter(settings.rules, settings.further_relations)
             yield from _count_unit(file, unit, settings, rows, further)
-            for relations in further.staged():
+            for relations in further.staged_rows():
                 for row in relations:
                     rows.add("relation", file, **row)
                 yield from rows.take()
@@ -267,17 +267,17 @@ def _gather_sentences(
     rows: Rows,
 ) -> Iterator[pa.RecordBatch]:
     stats = Stats()
-    gathered = Gathered(settings)
+    gatherer = Gathered(settings)
     for document in _documents(sentences(pieces, dialect, settings.rules, stats)):
         by_document = settings.deduplicate == "document"
         digest = digest_of(b"\n\n".join(s.rows for s in document)) if by_document else None
         for place, sentence in enumerate(document):
             if settings.deduplicate == "sentence":
                 digest = digest_of(sentence.rows)
-            gathered.add(file, sentence, place, digest, not by_document or place == 0)
-        if gathered.full:
-            yield from gathered.take()
-    yield from gathered.take()
+            gatherer.add(file, sentence, place, digest, not by_document or place == 0)
+        if gatherer.full:
+            yield from gatherer.take()
+    yield from gatherer.take()
     add_stats(rows, file, stats, unit.start)
 
 

@@ -55,11 +55,13 @@ def staged_rows(engine: Engine, settings: Settings, entries: Sequence[Entry]) ->
     if settings.text_parser != "sparknlp":
         return map_arrow(
             spread_batches,
-            lambda batches: tasks.parse_documents(reading.prepared(batches, settings), settings),
+            lambda batches: tasks.parse_documents(
+                reading.prepared_documents(batches, settings), settings
+            ),
             schema,
         )
     spread_batches = map_arrow(
-        spread_batches, lambda batches: reading.prepared(batches, settings), schema
+        spread_batches, lambda batches: reading.prepared_documents(batches, settings), schema
     )
     # A document has one paragraph a line; to a parser a blank line parts paragraphs.
     paragraph_text = F.regexp_replace("text", "\n", "\n\n")

@@ -43,10 +43,10 @@ def aggregate(model: str, answers: Iterable[Answer]) -> dict[str, int]:
     if not rows:
         raise ValueError("no answers; expected one or more")
     frame = pd.DataFrame(rows, columns=["task", "worker", "label"])
-    return {str(item): int(label) for item, label in _fitted(model, frame).items()}
+    return {str(item): int(label) for item, label in _fitted_model(model, frame).items()}
 
 
-def _fitted(model: str, frame: Any) -> Any:
+def _fitted_model(model: str, frame: Any) -> Any:
     from crowdkit.aggregation import MACE, DawidSkene
 
     if model == "dawid_skene":

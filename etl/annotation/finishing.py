@@ -173,7 +173,7 @@ def _readings(
     for gold_of, drop, min_answers in product(DENOMINATORS, DROPS, answer_counts):
         reading = dataclasses.replace(rules, gold_of=gold_of, drop=drop, answers=min_answers)
         reread = filtered(answers, reading)
-        shared = [item for item in reread.labels if item in labels]
+        items_in_both = [item for item in reread.labels if item in labels]
         rows.append(
             {
                 "gold_of": gold_of,
@@ -187,7 +187,7 @@ def _readings(
                 "items kept": len(reread.labels),
                 "unanimous": sum(label.unanimous for label in reread.labels.values()),
                 "labels that differ": sum(
-                    reread.labels[item].label != labels[item] for item in shared
+                    reread.labels[item].label != labels[item] for item in items_in_both
                 ),
             }
         )
@@ -196,22 +196,24 @@ def _readings(
 
 def _model(model: str, answers: Sequence[Answer], result: Filtered) -> dict[str, Any]:
     """How the labels of a model of annotators compare: from all answers, and from those kept."""
-    compared: dict[str, Any] = {}
+    comparisons: dict[str, Any] = {}
     counting = [a for answers_of_item in result.items.values() for a in answers_of_item]
     for name, used in (("all answers", answers), ("answers that count", counting)):
         used = [a for a in used if a.kind == "item"]
         if not used:
             continue
-        estimated = aggregate(model, used)
+        estimated_labels = aggregate(model, used)
         labels = result.labels.items()
-        pairs = [(estimated[i], decided.label) for i, decided in labels if i in estimated]
-        compared[name] = {
+        pairs = [
+            (estimated_labels[i], decided.label) for i, decided in labels if i in estimated_labels
+        ]
+        comparisons[name] = {
             "items": len(pairs),
             "same label": sum(one == two for one, two in pairs) / len(pairs) if pairs else None,
             "kappa": _kappa(pairs),
-            "labels": [Counter(estimated.values())[code] for code in range(len(LABELS))],
+            "labels": [Counter(estimated_labels.values())[code] for code in range(len(LABELS))],
         }
-    return compared
+    return comparisons
 
 
 def _kappa(pairs: Sequence[tuple[int, int]]) -> float | None:
@@ -236,15 +238,15 @@ def expert_figures(answers: Sequence[Answer], labels: Mapping[str, int]) -> dict
         return {}
     pairs = []
     for (first_name, first), (second_name, second) in combinations(raters.items(), 2):
-        shared = sorted(first.keys() & second.keys())
-        agreed = [item for item in shared if first[item] == second[item]]
+        shared_items = sorted(first.keys() & second.keys())
+        agreed = [item for item in shared_items if first[item] == second[item]]
         crowd = [item for item in agreed if item in labels]
         pairs.append(
             {
                 "raters": [first_name, second_name],
-                "items": len(shared),
-                "alike": len(agreed) / len(shared) if shared else None,
-                "kappa": _kappa([(first[i], second[i]) for i in shared]),
+                "items": len(shared_items),
+                "alike": len(agreed) / len(shared_items) if shared_items else None,
+                "kappa": _kappa([(first[i], second[i]) for i in shared_items]),
                 "where alike, items with a label": len(crowd),
                 "where alike, kappa with labels": _kappa([(first[i], labels[i]) for i in crowd]),
             }

@@ -59,8 +59,8 @@ def export_batch(settings: ExportSettings) -> None:
     the finished dataset, human 100 of its validation part, audit 100 with the labels at the ends.
     """
     path = Path(settings.batch)
-    asked, base = _questions(settings.lake)
-    previous = [question for question in asked if question.batch == settings.name]
+    asked_questions, base = _questions(settings.lake)
+    previous = [question for question in asked_questions if question.batch == settings.name]
     if settings.again:
         if not previous:
             raise UserError(f"again=true: no batch {settings.name!r} in lake={settings.lake}")
@@ -75,8 +75,8 @@ def export_batch(settings: ExportSettings) -> None:
             "write its files once more"
         )
     batch = settings.laid_out()
-    items = _items(settings, asked)
-    gold = _gold(settings, asked) if batch.gold else []
+    items = _items(settings, asked_questions)
+    gold = _gold(settings, asked_questions) if batch.gold else []
     questions = compose(batch, items, gold)
     files = forms.batch_files(path, questions)
     existing = sorted(str(name) for name in files if name.exists())
@@ -128,26 +128,30 @@ def import_answers(settings: ImportSettings) -> None:
                 f"key={key.path}: not the key of the earlier imports; with it the same annotators "
                 "would count as new ones. Expected the earlier key file"
             )
-    matched = match(
-        path, answers_read, {q.question_id: q for q in questions}, _stored(settings.lake), secret
+    matched_answers = match(
+        path,
+        answers_read,
+        {q.question_id: q for q in questions},
+        _stored_labels(settings.lake),
+        secret,
     )
     log.info(
         "%s, %s: %d answers of %d annotators are new, %d were there; %d questions unanswered, "
         "%d pages rejected or cancelled",
         path,
         answers_read.platform,
-        len(matched.rows),
-        len({row["annotator"] for row in matched.rows}),
-        matched.known,
+        len(matched_answers.rows),
+        len({row["annotator"] for row in matched_answers.rows}),
+        matched_answers.known,
         answers_read.unanswered,
         answers_read.rejected,
     )
-    if not matched.rows:
+    if not matched_answers.rows:
         return
     commit = arrow.append(
         settings.lake,
         "adept_annotations",
-        _rows("adept_annotations", matched.rows),
+        _rows("adept_annotations", matched_answers.rows),
         job=f"{JOB} import",
         metadata={"key": key_fingerprint},
         transaction=(f"{JOB}/import", _transaction_number(base)),
@@ -241,7 +245,7 @@ def simulate_answers(settings: SimulateSettings) -> None:
         )
     people = simulate.annotators(settings.careful, settings.noisy, settings.spammers)
     answers = simulate.simulated(pages, people, settings.answers, settings.seed)
-    _write({answers_path: simulate.filled(platform, text, answers)})
+    _write({answers_path: simulate.filled_file(platform, text, answers)})
     log.info("%s: %d pages, %d answers each", answers_path, len(pages), settings.answers)
 
 
@@ -373,7 +377,7 @@ def _questions(lake: str) -> tuple[list[Question], int | None]:
     return sorted(questions, key=lambda q: (q.batch, q.page, q.place)), version
 
 
-def _stored(lake: str) -> dict[tuple[str, str, str, str], int]:
+def _stored_labels(lake: str) -> dict[tuple[str, str, str, str], int]:
     """The labels that the table has, by annotator, batch, page and item."""
     return {(a.annotator, a.batch, a.page, a.item_id): a.label for a in stored_answers(lake)}
 

@@ -124,18 +124,19 @@ def far_from_gold(answers: Iterable[Answer], rules: Rules) -> dict[str, str]:
 
     The filter ``far_from_gold``. Somebody who saw no gold item is never among them.
     """
-    annotated: Counter[str] = Counter()
+    counted_answers: Counter[str] = Counter()
     misses: Counter[str] = Counter()
     for answer in answers:
         if answer.kind == "gold" and answer.expected is not None:
             misses[answer.annotator] += abs(answer.label - answer.expected) >= rules.gold_degrees
         if answer.kind == "gold" or (answer.kind == "item" and rules.gold_of == "all"):
-            annotated[answer.annotator] += 1
+            counted_answers[answer.annotator] += 1
     checked = "gold items" if rules.gold_of == "gold" else "annotations"
     return {
-        who: f"{count} of {annotated[who]} {checked} {rules.gold_degrees} degrees or more from gold"
+        who: f"{count} of {counted_answers[who]} {checked} {rules.gold_degrees} degrees or more "
+        "from gold"
         for who, count in misses.items()
-        if count > rules.gold_share * annotated[who]
+        if count > rules.gold_share * counted_answers[who]
     }
 
 

@@ -126,16 +126,16 @@ def page_names(platform: str, text: str) -> list[str]:
     return list(dict.fromkeys(row["page"] for row in rows))
 
 
-def filled(platform: str, text: str, simulated: _Simulated) -> str:
+def filled_file(platform: str, text: str, answers: _Simulated) -> str:
     """The text of a batch's file with the answers, as the platform would give it back."""
     writers = {"mturk": _mturk, "label_studio": _label_studio, "csv": _plain}
-    return writers[platform](text, simulated)
+    return writers[platform](text, answers)
 
 
-def _mturk(text: str, simulated: _Simulated) -> str:
+def _mturk(text: str, answers: _Simulated) -> str:
     rows = []
     for inputs in csv.DictReader(io.StringIO(text, newline="")):
-        for person, labels in simulated[inputs["page"]]:
+        for person, labels in answers[inputs["page"]]:
             row: dict[str, Any] = {
                 "HITId": f"hit-{inputs['page']}",
                 "AssignmentId": f"{inputs['page']}-{person.name}",
@@ -154,7 +154,7 @@ def _mturk(text: str, simulated: _Simulated) -> str:
     return csv_text(list(rows[0]), rows)
 
 
-def _label_studio(text: str, simulated: _Simulated) -> str:
+def _label_studio(text: str, answers: _Simulated) -> str:
     tasks = []
     for number, task in enumerate(json.loads(text), 1):
         results = [
@@ -172,19 +172,19 @@ def _label_studio(text: str, simulated: _Simulated) -> str:
                     for at, label in enumerate(labels, 1)
                 ],
             }
-            for person, labels in simulated[task["data"]["page"]]
+            for person, labels in answers[task["data"]["page"]]
         ]
         tasks.append({"id": number, "data": task["data"], "annotations": results})
     return json.dumps(tasks, ensure_ascii=False, indent=1) + "\n"
 
 
-def _plain(text: str, simulated: _Simulated) -> str:
+def _plain(text: str, answers: _Simulated) -> str:
     rows = []
     places: dict[str, int] = {}
     for row in csv.DictReader(io.StringIO(text, newline="")):
         at = places.get(row["page"], 0)
         places[row["page"]] = at + 1
-        for person, labels in simulated[row["page"]]:
+        for person, labels in answers[row["page"]]:
             filled_in = {
                 "annotator": f"{SIMULATED}{person.name}",
                 "label": str(labels[at]),

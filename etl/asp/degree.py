@@ -256,7 +256,7 @@ class Degree:
             text = f"{self._amount(number(alpha), unit, bare)} {subject} is {predicate}."
             if judged:
                 label = labels.name(self.gold.entails(test, polarity, z))
-                extrapolated = self.gold.extrapolated(test, polarity, z)
+                extrapolated = self.gold.is_extrapolated(test, polarity, z)
             else:
                 # The test does not ask whether the number of the premise itself carries over.
                 label = DISCARD if alpha == premise_value else NOT_ENTAILMENT

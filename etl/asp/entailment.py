@@ -112,7 +112,7 @@ class Entailment:
         pool = self._pool(test)
         for number in range(start, stop):
             pair, second = pool[number // 2], bool(number % 2)
-            yield self._row(_reversed(pair) if second else pair, second)
+            yield self._row(_reversed_pair(pair) if second else pair, second)
 
     def _row(self, pair: Pair, second: bool) -> Row:
         """The row of a pair, which is the first or the second of its item."""
@@ -148,7 +148,7 @@ class Entailment:
         if test not in self._pools:
             parts = tuple(getattr(self, f"_{test}")())
             if self._balanced and test in ("ordering", "negation", "comparative"):
-                orders: tuple[Order, ...] = ()  # `_matched` has put the items in order
+                orders: tuple[Order, ...] = ()  # `_matched_pairs` has put the items in order
             else:
                 orders = tuple(
                     [Order(len(part), self.seed, test, turn) for turn, part in enumerate(parts)]
@@ -156,7 +156,7 @@ class Entailment:
             self._pools[test] = _Pool(parts, orders)
         return self._pools[test]
 
-    def _graded(self) -> Iterator[Adjective]:
+    def _graded_adjectives(self) -> Iterator[Adjective]:
         return (a for a in self.lexicon.adjectives if a.graded)
 
     def _ordering(self) -> Sequence[list[Pair]]:
@@ -175,7 +175,7 @@ class Entailment:
             pair = Pair("ordering", noun, weak_word, None, strong_word)
             shortest = len(noun) + min(len(weak_word), len(strong_word))
             side.append(((shortest, abs(difference)), pair))
-        return _matched(self.seed, longer, shorter)
+        return _matched_pairs(self.seed, longer, shorter)
 
     def _dimension(self) -> list[list[Pair]]:
         triples = {
@@ -200,10 +200,12 @@ class Entailment:
         }
         return [[Pair("argument", n, a, m) for n, a, m in triples]]
 
-    def _modified(self, test: str, marks: Sequence[str], standards: Sequence[str]) -> list[Pair]:
+    def _modified_pairs(
+        self, test: str, marks: Sequence[str], standards: Sequence[str]
+    ) -> list[Pair]:
         triples = {
             (noun, adjective.word, mark): None
-            for adjective in self._graded()
+            for adjective in self._graded_adjectives()
             if adjective.standard in standards
             for noun in adjective.nouns
             for mark in marks
@@ -211,11 +213,11 @@ class Entailment:
         return [Pair(test, n, a, hypothesis_mark=mark) for n, a, mark in triples]
 
     def _booster(self) -> list[list[Pair]]:
-        return [self._modified("booster", self._boosters, STANDARDS)]
+        return [self._modified_pairs("booster", self._boosters, STANDARDS)]
 
     def _diminisher(self) -> list[list[Pair]]:
         standards = ("relative", "maximum") if self._balanced else STANDARDS
-        return [self._modified("diminisher", self._diminishers, standards)]
+        return [self._modified_pairs("diminisher", self._diminishers, standards)]
 
     def _negation(self) -> Sequence[list[Pair]]:
         nouns: Mapping[tuple[str, str], Sequence[str]] = {
@@ -237,12 +239,12 @@ class Entailment:
             for complementary, triples_of_kind in triples.items()
         }
         if self._balanced:
-            return _matched(self.seed, pairs[True], pairs[False])
+            return _matched_pairs(self.seed, pairs[True], pairs[False])
         return [[pair for _, pair in pairs[complementary]] for complementary in (True, False)]
 
     def _comparative(self) -> list[list[Pair]]:
         triples: dict[str, dict[tuple[str, str, str], None]] = {}
-        for adjective in self._graded():
+        for adjective in self._graded_adjectives():
             triples_of_standard = triples.setdefault(adjective.standard, {})
             for noun, other_noun in permutations(adjective.nouns, 2):
                 # Nobody compares a cup with a train.
@@ -256,7 +258,7 @@ class Entailment:
             for standard in ("maximum", "minimum", "relative")
         ]
         if self._balanced:
-            return _matched(self.seed, *pairs)
+            return _matched_pairs(self.seed, *pairs)
         return [[pair for _, pair in keyed_pairs] for keyed_pairs in pairs]
 
     def _lengths(self, noun: str, adjective: str, other_noun: str) -> tuple[int, ...]:
@@ -265,12 +267,12 @@ class Entailment:
         return difference, len(noun), len(other_noun)
 
     def _superlative(self) -> list[list[Pair]]:
-        words = {(noun, a.word): None for a in self._graded() for noun in a.nouns}
+        words = {(noun, a.word): None for a in self._graded_adjectives() for noun in a.nouns}
         marks = {"premise_mark": EVER_SEEN, "hypothesis_mark": WORLD}
         return [[Pair("superlative", noun, word, **marks) for noun, word in words]]
 
 
-def _reversed(pair: Pair) -> Pair:
+def _reversed_pair(pair: Pair) -> Pair:
     """The second row of an item: premise and hypothesis reversed, or the other hypothesis."""
     if pair.test == "comparative":
         return replace(pair, hypothesis_mark="not")
@@ -285,7 +287,7 @@ def _reversed(pair: Pair) -> Pair:
     )
 
 
-def _matched(seed: int, *parts: Sequence[_KeyedPair]) -> list[list[Pair]]:
+def _matched_pairs(seed: int, *parts: Sequence[_KeyedPair]) -> list[list[Pair]]:
     """Equally many pairs of each part for every key, in lists whose positions correspond.
 
     Adjectives take turns, so that in the first draws none is frequent enough to tell the label.
@@ -307,7 +309,7 @@ def _matched(seed: int, *parts: Sequence[_KeyedPair]) -> list[list[Pair]]:
         for match in matches
     ]
     heapify(unmatched)
-    ordered: list[tuple[Pair, ...]] = []
+    matched: list[tuple[Pair, ...]] = []
     while unmatched:
         previous_count, place, match = heappop(unmatched)
         words = {word for pair in match for word in (pair.adjective, pair.other_adjective) if word}
@@ -316,8 +318,8 @@ def _matched(seed: int, *parts: Sequence[_KeyedPair]) -> list[list[Pair]]:
             heappush(unmatched, (count, place, match))
             continue
         uses.update(words)
-        ordered.append(match)
-    return [list(pairs) for pairs in zip(*ordered, strict=True)] or [[] for _ in parts]
+        matched.append(match)
+    return [list(pairs) for pairs in zip(*matched, strict=True)] or [[] for _ in parts]
 
 
 def _words(pair: Pair) -> tuple[str, str, str, str]:

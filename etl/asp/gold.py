@@ -56,7 +56,7 @@ class Fit:
         return 1 / (1 + math.exp(min(exponent, 700.0)))
 
 
-def scaled(curve: Curve) -> dict[float, float]:
+def scaled_shares(curve: Curve) -> dict[float, float]:
     """The curve, scaled so that its least and greatest share in the judged range are 0 and 1.
 
     Raises:
@@ -78,13 +78,15 @@ def fit(test: str, polarity: str, curve: Curve) -> Fit:
     Only even numbers count, which are the numbers of the rows, even if all were asked for.
 
     Raises:
-        UserError: too few judgements (`scaled`); the fit does not converge; scipy is missing.
+        UserError: too few judgements (`scaled_shares`); the fit does not converge; no scipy.
     """
     try:
         from scipy.optimize import curve_fit
     except ImportError as error:
         raise UserError("fitting judgements needs scipy; pip install 'adnominal[asp]'") from error
-    shares = scaled({z: s for z, s in curve.items() if JUDGED[0] <= z <= JUDGED[1] and z % 2 == 0})
+    shares = scaled_shares(
+        {z: s for z, s in curve.items() if JUDGED[0] <= z <= JUDGED[1] and z % 2 == 0}
+    )
     z = np.array(sorted(shares))
     y = np.array([shares[number] for number in sorted(shares)])
     sign = 1.0 if rises(test, polarity) else -1.0
@@ -127,7 +129,7 @@ class Gold:
         threshold = self.thresholds[key]
         return z >= threshold if rises(test, polarity) else z <= threshold
 
-    def extrapolated(self, test: str, polarity: str, z: float) -> bool:
+    def is_extrapolated(self, test: str, polarity: str, z: float) -> bool:
         """Whether `z` lies outside the range of the judgements that `entails` uses."""
         if self.kind == "empirical":
             judged = self.curves[test, polarity]

@@ -21,7 +21,7 @@ from conf import UserError, settings_hash
 from etl.asp import TESTS, TRAINED, rounds, splits
 from etl.asp.degree import Degree, DegreeRow
 from etl.asp.entailment import Entailment, Row
-from etl.asp.gold import Gold, published_gold, scaled
+from etl.asp.gold import Gold, published_gold, scaled_shares
 from etl.asp.lexicon import Lexicon, load_lexicon
 from etl.asp.settings import Settings
 from etl.building import begin_build
@@ -74,7 +74,7 @@ class Recipe:
         return Gold(
             self.settings.gold,
             {(test, polarity): threshold for test, polarity, threshold in self.thresholds},
-            {key: scaled(curve) for key, curve in curves.items()}
+            {key: scaled_shares(curve) for key, curve in curves.items()}
             if self.settings.gold == "empirical"
             else {},
         )
@@ -272,25 +272,30 @@ def split_rows(lake: Lake, recipe: Recipe, folder: Scratch) -> DataFrame:
     held_out = splits.held_out(recipe.lexicon(), seed)
     entailment_places = map_arrow(
         entailment,
-        lambda batches: _assigned(batches, lambda row: _entailment_places(row, held_out, seed)),
+        lambda batches: _assigned_rows(
+            batches, lambda row: _entailment_places(row, held_out, seed)
+        ),
         _ASSIGNED_COLUMNS,
     )
     degree_places = map_arrow(
         degree,
-        lambda batches: _assigned(batches, lambda row: _degree_places(row, seed)),
+        lambda batches: _assigned_rows(batches, lambda row: _degree_places(row, seed)),
         _ASSIGNED_COLUMNS,
     )
     # Small (ids alone), and read three times: for the counts, for the training rows, for the tests.
     assigned = folder.keep(entailment_places.unionAll(degree_places))
     test_rows = assigned.where(F.col("part") == "test")
-    trained = assigned.where(F.col("part") != "test")
+    training_rows = assigned.where(F.col("part") != "test")
     part = ["scheme", "round", "part"]
     sizes = (
-        trained.groupBy(*part, "label3").count().groupBy(*part).agg(F.min("count").alias("size"))
+        training_rows.groupBy(*part, "label3")
+        .count()
+        .groupBy(*part)
+        .agg(F.min("count").alias("size"))
     )
     place = Window.partitionBy(*part, "label3").orderBy(F.hash("item_id"), "item_id")
     balanced = (
-        trained.withColumn("place", F.row_number().over(place))
+        training_rows.withColumn("place", F.row_number().over(place))
         .join(F.broadcast(sizes), part)
         .where(F.col("place") <= F.col("size"))
     )
@@ -316,7 +321,7 @@ def _degree_places(row: Mapping[str, Any], seed: int) -> list[rounds.Place]:
     return splits.assign_degree(seed, *values)
 
 
-def _assigned(
+def _assigned_rows(
     batches: Iterator[pa.RecordBatch], places: Callable[[Mapping[str, Any]], list[rounds.Place]]
 ) -> Iterator[pa.RecordBatch]:
     """For each row its places in the splits, with its id and label."""

@@ -67,9 +67,9 @@ def origin(pair: Pair, lexicon: Lexicon) -> str:
     return "lexicon"
 
 
-def name(entailed: bool) -> str:
+def name(is_entailed: bool) -> str:
     """The label in the tables and in the published files."""
-    return ENTAILMENT if entailed else NOT_ENTAILMENT
+    return ENTAILMENT if is_entailed else NOT_ENTAILMENT
 
 
 def label3(test: str, label: str) -> str | None:

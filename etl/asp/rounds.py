@@ -37,7 +37,7 @@ DEGREE_SIZES: Mapping[str, tuple[int, int]] = {
 }
 
 
-def narrowed(lexicon: Lexicon, vocabulary: frozenset[str]) -> Lexicon:
+def restricted_lexicon(lexicon: Lexicon, vocabulary: frozenset[str]) -> Lexicon:
     """The lexicon with only the adjectives of the vocabulary."""
     adjectives = tuple(a for a in lexicon.adjectives if a.word in vocabulary)
     opposites = tuple(o for o in lexicon.opposites if {o[1], o[2]} <= vocabulary)
@@ -63,15 +63,21 @@ def entailment(
     for number, held_out in enumerate(held_out_words):
         round_ = str(number)
         vocabulary = source.lexicon.words - held_out
-        trained = source.with_lexicon(narrowed(source.lexicon, vocabulary), ("train", number))
+        training_source = source.with_lexicon(
+            restricted_lexicon(source.lexicon, vocabulary), ("train", number)
+        )
         rows: dict[str, list[Row]] = {label: [] for label in ENTAILMENT_SIZES}
         for test, test_size in sizes_by_test.items():
-            for row in trained.rows(test, 0, min(test_size, trained.capacity(test))):
+            for row in training_source.rows(
+                test, 0, min(test_size, training_source.capacity(test))
+            ):
                 rows[str(row.label3)].append(row)
         words = f"round {round_}: the adjectives trained on give"
-        for part, row in _divided(rows, ENTAILMENT_SIZES, trained.seed, words, "lexicon"):
+        for part, row in _shares_of_rounds(
+            rows, ENTAILMENT_SIZES, training_source.seed, words, "lexicon"
+        ):
             yield ("adjectives", round_, part), row
-        tested = source.with_lexicon(narrowed(source.lexicon, held_out), ("test", number))
+        tested = source.with_lexicon(restricted_lexicon(source.lexicon, held_out), ("test", number))
         for test in TESTS:
             for row in tested.rows(test, 0, min(size, tested.capacity(test))):
                 yield ("adjectives", round_, "test"), row
@@ -87,7 +93,7 @@ def degree(source: Degree, size: int) -> Iterator[tuple[Place, DegreeRow]]:
         trained = source.with_seed_of(("train", held_out))
         rows = _training_rows(trained, [d for d in DIMENSIONS if d != held_out])
         words = f"round {held_out}: the other dimensions give"
-        for part, row in _divided(rows, DEGREE_SIZES, trained.seed, words, "measures"):
+        for part, row in _shares_of_rounds(rows, DEGREE_SIZES, trained.seed, words, "measures"):
             yield ("dimension", held_out, part), row
         tested = source.with_seed_of(("test", held_out))
         for test in TESTS:
@@ -118,7 +124,7 @@ def _training_rows(source: Degree, dimensions: Sequence[str]) -> dict[str, list[
     return rows
 
 
-def _divided(
+def _shares_of_rounds(
     rows: Mapping[str, Sequence[AnyRow]],
     sizes: Mapping[str, tuple[int, int]],
     seed: int,

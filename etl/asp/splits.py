@@ -42,14 +42,14 @@ def _connected_scales(lexicon: Lexicon) -> list[set[str]]:
         scales.setdefault(adjective.scale, set()).add(adjective.word)
     groups: list[set[str]] = []
     for words in scales.values():
-        merged = set(words)
+        unvisited = set(words)
         separate = []
         for group in groups:
-            if group & merged:
-                merged |= group
+            if group & unvisited:
+                unvisited |= group
             else:
                 separate.append(group)
-        groups = [*separate, merged]
+        groups = [*separate, unvisited]
     return groups
 
 

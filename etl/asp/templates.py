@@ -103,8 +103,8 @@ def parse(test: str, premise: str, hypothesis: str, lexicon: Lexicon) -> Pair:
         "booster": lexicon.boosters,
         "diminisher": lexicon.diminishers,
     }.get(test, ())
-    mark, adjective = _marked(first["predicate"], marks)
-    other_mark, other_adjective = _marked(second["predicate"], marks)
+    mark, adjective = _split_mark(first["predicate"], marks)
+    other_mark, other_adjective = _split_mark(second["predicate"], marks)
     noun, other_noun = first["noun"], second["noun"]
     # Twenty-four published rows of argument have one noun twice; they belong to the test as well.
     differences = (
@@ -130,7 +130,7 @@ def parse(test: str, premise: str, hypothesis: str, lexicon: Lexicon) -> Pair:
     )
 
 
-def _marked(predicate: str, marks: Sequence[str]) -> tuple[str, str]:
+def _split_mark(predicate: str, marks: Sequence[str]) -> tuple[str, str]:
     """The mark (empty without one) and the adjective of a predicate."""
     mark, _, adjective = predicate.partition(" ")
     return (mark, adjective) if adjective and mark in marks else ("", predicate)
@@ -140,7 +140,7 @@ def _comparative(premise: str, hypothesis: str, lexicon: Lexicon) -> Pair:
     first, second = _THAN.fullmatch(premise), _PLAIN.fullmatch(hypothesis)
     if first is None or second is None:
         raise ValueError("not of the form of comparative")
-    mark, adjective = _marked(second["predicate"], ("not",))
+    mark, adjective = _split_mark(second["predicate"], ("not",))
     form, noun, other_noun = first["form"], first["noun"], first["other"]
     if lexicon.comparative_bases.get(form) != adjective and form not in _comparatives(adjective):
         raise ValueError("unknown comparative")

@@ -60,34 +60,34 @@ def blocks(
 
     buffer = bytearray(size)
     view = memoryview(buffer)
-    filled = 0
+    fill_size = 0
     while True:
-        while filled < len(view):
-            read_end = len(view) if remaining is None else min(len(view), filled + remaining)
-            read_size = stream.readinto(view[filled:read_end]) or 0
+        while fill_size < len(view):
+            read_end = len(view) if remaining is None else min(len(view), fill_size + remaining)
+            read_size = stream.readinto(view[fill_size:read_end]) or 0
             if not read_size:
                 break
-            filled += read_size
+            fill_size += read_size
             if remaining is not None:
                 remaining -= read_size
         else:
-            boundary = _last_boundary(buffer, filled)
+            boundary = _last_boundary(buffer, fill_size)
             if boundary:
                 yield view[:boundary]
-                view[: filled - boundary] = view[boundary:filled]
-                filled -= boundary
+                view[: fill_size - boundary] = view[boundary:fill_size]
+                fill_size -= boundary
                 continue
-            if filled >= limit:
+            if fill_size >= limit:
                 raise NoBoundary(
-                    f"{filled} bytes without the end of a sentence; expected a blank line, a "
+                    f"{fill_size} bytes without the end of a sentence; expected a blank line, a "
                     "comment or a `>>>>>` line after each (is the file in a known layout?)"
                 )
-            buffer = bytearray(min(2 * filled, limit))
-            buffer[:filled] = view
+            buffer = bytearray(min(2 * fill_size, limit))
+            buffer[:fill_size] = view
             view = memoryview(buffer)
             continue
-        if filled:
-            yield view[:filled]
+        if fill_size:
+            yield view[:fill_size]
         return
 
 

@@ -76,7 +76,7 @@ def read_unit(
         for batch, first in file.batches(unit, columns):
             empty = empty and not batch.num_rows
             yield from _texts(unit.path, batch, columns, first)
-        if empty and unit.whole:
+        if empty and unit.is_whole_file:
             yield LeftOut("no_rows", unit.path)
 
 

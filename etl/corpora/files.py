@@ -79,7 +79,7 @@ class Unit:
     end: int
 
     @property
-    def whole(self) -> bool:
+    def is_whole_file(self) -> bool:
         """Whether the unit is the whole file."""
         return self.start == 0 and self.end >= self.bytes
 
@@ -441,7 +441,7 @@ class UnitStream:
         self._bz2: Bz2Reader | None = None
         self._stream: BinaryIO
         start, end = unit.start, None if unit.end >= unit.bytes else unit.end
-        if unit.whole:
+        if unit.is_whole_file:
             self._stream = open_input(unit.path)
             return
         with open_stored(unit.path) as stored:

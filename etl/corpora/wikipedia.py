@@ -48,7 +48,7 @@ def read_unit(unit: Unit) -> Iterator[Event]:
                 yield Rejected(fault, _label(page), offset=offset)
             else:
                 yield from _events_of_page(page, offset)
-    if empty and unit.whole:
+    if empty and unit.is_whole_file:
         raise Unreadable(unit.path, "no <page> in it: not a MediaWiki XML export")
 
 
@@ -60,9 +60,9 @@ def _pages_of_unit(stream: UnitStream) -> Iterator[tuple[int, bytes, str]]:
         start = buffer.find(_OPEN)
         while start < 0:
             # The last bytes may be the beginning of a tag and are kept.
-            passed = max(0, len(buffer) - len(_OPEN) + 1)
-            del buffer[:passed]
-            base += passed
+            dropped_bytes = max(0, len(buffer) - len(_OPEN) + 1)
+            del buffer[:dropped_bytes]
+            base += dropped_bytes
             left = None if stream.limit is None else max(0, stream.limit - base)
             if left is not None and left <= len(buffer) and buffer.find(b"<", 0, left) < 0:
                 return
@@ -76,12 +76,12 @@ def _pages_of_unit(stream: UnitStream) -> Iterator[tuple[int, bytes, str]]:
         del buffer[:start]
         base += start
 
-        searched = len(_OPEN)
+        search_start = len(_OPEN)
         fault = ""
         beginning = b""  # of a page that is too long to be kept
         while True:
-            next_page = buffer.find(_OPEN, searched)
-            end = buffer.find(_CLOSE, searched, next_page if next_page >= 0 else len(buffer))
+            next_page = buffer.find(_OPEN, search_start)
+            end = buffer.find(_CLOSE, search_start, next_page if next_page >= 0 else len(buffer))
             if end >= 0:
                 end += len(_CLOSE)
                 break
@@ -91,10 +91,10 @@ def _pages_of_unit(stream: UnitStream) -> Iterator[tuple[int, bytes, str]]:
             if len(buffer) > MAX_PAGE_BYTES:
                 fault = "page_too_long"
                 beginning = beginning or bytes(buffer[:4096])
-                passed = len(buffer) - len(_CLOSE) + 1
-                del buffer[:passed]
-                base += passed
-            searched = max(0 if fault else len(_OPEN), len(buffer) - len(_CLOSE) + 1)
+                dropped_bytes = len(buffer) - len(_CLOSE) + 1
+                del buffer[:dropped_bytes]
+                base += dropped_bytes
+            search_start = max(0 if fault else len(_OPEN), len(buffer) - len(_CLOSE) + 1)
             block = stream.read(_BLOCK)
             if not block:
                 fault, end = fault or "unterminated", len(buffer)

@@ -183,7 +183,7 @@ def choose(setting_value: str, rows: int = 0, needs_jvm: str | None = None) -> s
     from etl.engine.spark import java_fault
 
     remote = os.environ.get("SPARK_REMOTE")
-    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    is_submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     if setting_value == "connect" and not remote:
         raise UserError(
             "engine=connect: SPARK_REMOTE is not set; expected the address of a Spark Connect "
@@ -191,7 +191,7 @@ def choose(setting_value: str, rows: int = 0, needs_jvm: str | None = None) -> s
         )
     if setting_value != "auto":
         name, cause = setting_value, f"engine={setting_value}"
-    elif submitted:
+    elif is_submitted:
         name, cause = "spark", "started by spark-submit"
     elif remote:
         name, cause = "connect", f"SPARK_REMOTE={remote}"

@@ -17,7 +17,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from conf import UserError
-from conf.progress import reported
+from conf.progress import report_progress
 from etl.engine.spark import PACKAGES, REQUIRED, Spark, pack
 
 _CORES = 8  # where the server does not tell how many it has
@@ -74,7 +74,7 @@ class Connect(Spark):
 
         self.spark.clearProgressHandlers()
         self.spark.registerProgressHandler(note)
-        with reported(label, size, lambda: self._share_done):
+        with report_progress(label, size, lambda: self._share_done):
             yield
 
     def check_store(self, uri: str) -> None:

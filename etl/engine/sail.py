@@ -29,7 +29,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from conf import UserError
-from conf.progress import reported
+from conf.progress import report_progress
 from etl.engine import progress
 from etl.engine.exchange import Exchange
 from etl.engine.temporary import TemporaryFolder
@@ -174,7 +174,7 @@ class Sail:
             exchange = Exchange(folder, frame.schema)
             frame = self.map_arrow(frame, exchange.write, exchange.schema, compiled=True)
         place = F.row_number().over(Window.partitionBy(by).orderBy(by))
-        ordered = frame.withColumn(_PLACE, place)
+        rows_in_order = frame.withColumn(_PLACE, place)
 
         def of_groups(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for group in groups_of(batches, by):
@@ -185,11 +185,13 @@ class Sail:
         if exchange:
             # Plans hold the function; once none does any more, nobody asks for the rows.
             weakref.finalize(run, shutil.rmtree, exchange.folder, ignore_errors=True)
-        return ordered.mapInArrow(run, schema)
+        return rows_in_order.mapInArrow(run, schema)
 
     def watch(self, label: str, size: int) -> AbstractContextManager[None]:
         bytes_before = progress.bytes_read()
-        return reported(label, size, lambda: (progress.bytes_read() - bytes_before) / max(size, 1))
+        return report_progress(
+            label, size, lambda: (progress.bytes_read() - bytes_before) / max(size, 1)
+        )
 
     def location(self, uri: str) -> str:
         return sail_location(uri)

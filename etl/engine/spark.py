@@ -27,7 +27,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
 from conf import ROOT, UserError
-from conf.progress import reported
+from conf.progress import report_progress
 
 if TYPE_CHECKING:
     from pyspark import SparkConf, SparkContext
@@ -244,7 +244,7 @@ class Spark:
             return sum(stage.numCompletedTasks for stage in stages) / total if total else 0.0
 
         try:
-            with reported(label, size, share):
+            with report_progress(label, size, share):
                 yield
         finally:
             context.setLocalProperty("spark.jobGroup.id", None)
@@ -293,13 +293,13 @@ def _configuration(app: str, extra: dict[str, str]) -> SparkConf:
     if conf.get("spark.app.name") in (None, "pyspark-shell", Path(sys.argv[0]).name):
         conf.setAppName(app)
     conf.setIfMissing("spark.master", "local[*]")
-    preferred = dict(PREFERRED)
+    preferred_settings = dict(PREFERRED)
     if _is_local(conf.get("spark.master") or ""):
-        preferred |= PREFERRED_LOCALLY
+        preferred_settings |= PREFERRED_LOCALLY
     if jvm_class_exists(SparkContext._jvm, DELTA_EXTENSION):
-        preferred["spark.sql.extensions"] = DELTA_EXTENSION
-        preferred["spark.sql.catalog.spark_catalog"] = DELTA_CATALOG
-    for key, value in (preferred | extra).items():
+        preferred_settings["spark.sql.extensions"] = DELTA_EXTENSION
+        preferred_settings["spark.sql.catalog.spark_catalog"] = DELTA_CATALOG
+    for key, value in (preferred_settings | extra).items():
         conf.setIfMissing(key, value)
     return conf
 

@@ -235,7 +235,7 @@ _PARSED = pa.schema(
 )
 
 
-def parsed(spark: SparkSession, units: Sequence[Unit], release: str, tasks: int) -> DataFrame:
+def parsed_lines(spark: SparkSession, units: Sequence[Unit], release: str, tasks: int) -> DataFrame:
     """Edges, and counts of the lines that are no edges or lost their sentence.
 
     Columns: those of ``conceptnet_edges``, and reason, count and sample. A row is either an edge

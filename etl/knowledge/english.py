@@ -359,7 +359,7 @@ def _plural(word: str) -> str:
     if word in _INVARIABLE or is_plural(word):
         return word
     # The dictionary lists mass nouns as invariable; a plural of them (e-mails) is regular.
-    for known in _inflected(word)[:1]:
+    for known in _plural_forms(word)[:1]:
         if known != word:
             return known
     front, hyphen, last = word.rpartition("-")
@@ -406,7 +406,7 @@ def _is_in_dictionary(word: str) -> bool:
 
 
 @lru_cache(maxsize=1 << 16)
-def _inflected(noun: str) -> tuple[str, ...]:
+def _plural_forms(noun: str) -> tuple[str, ...]:
     """The dictionary's plurals of a lower-cased noun, best first."""
     from etl.knowledge.inflection import getAllInflections
 

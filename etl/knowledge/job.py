@@ -115,7 +115,7 @@ def _conceptnet(
     tasks = engine.partitions(len(units_of_files), len(units_of_files))
     try:
         with engine.watch(f"ConceptNet {release}", size):
-            rows = folder.keep(conceptnet.parsed(lake.spark, units_of_files, release, tasks))
+            rows = folder.keep(conceptnet.parsed_lines(lake.spark, units_of_files, release, tasks))
     except PySparkException as error:
         if "Unreadable" in str(error):
             paths = ", ".join(file.path for file in files)

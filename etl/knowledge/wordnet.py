@@ -228,14 +228,14 @@ def _version(folder: str, archive: Path | None) -> str:
 # -------------------------------------------------------------------------------------- reading
 
 
-def _spaced(lemma: str) -> str:
+def _with_spaces(lemma: str) -> str:
     return lemma.replace("_", " ")
 
 
 def lemmas(wordnet: WordNet) -> pa.Table:
     """Rows of table ``wordnet_lemmas``, sorted; adjectives include satellites."""
     rows = sorted(
-        (_spaced(line.partition(" ")[0]), pos)
+        (_with_spaces(line.partition(" ")[0]), pos)
         for pos, name in POS.items()
         for _, line in wordnet.lines(f"index.{name}")
     )
@@ -254,7 +254,7 @@ def exceptions(wordnet: WordNet) -> pa.Table:
             continue
         lemmas_of_form: dict[str, list[str]] = {}
         for number, line in wordnet.lines(f"{name}.exc"):
-            form, *base_lemmas = (_spaced(part) for part in line.split())
+            form, *base_lemmas = (_with_spaces(part) for part in line.split())
             if not base_lemmas:
                 raise wordnet.fault(f"{name}.exc", number, f"the form {form!r} without a lemma")
             # Five forms have two lines; the last one is used, as in NLTK.
@@ -310,7 +310,7 @@ def hypernyms(wordnet: WordNet, distance: int = MAX_DISTANCE) -> pa.Table:
                 spans[offset] = range(start, len(ancestors))
             noun_rows += [len(nouns)] * len(spans[offset])
             hypernym_rows += spans[offset]
-            nouns.append((_spaced(lemma), sense))
+            nouns.append((_with_spaces(lemma), sense))
     schema = table("wordnet_hypernyms").schema
     noun_fields = [schema.field(name) for name in ("noun", "sense")]
     hypernym_fields = [field for field in schema if field not in noun_fields]
@@ -335,7 +335,7 @@ def _nouns(wordnet: WordNet) -> _Synsets:
             size = int(fields[3], 16)
             start = 4 + 2 * size
             end = start + 1 + 4 * int(fields[start])
-            words = tuple(dict.fromkeys(_spaced(word.lower()) for word in fields[4:start:2]))
+            words = tuple(dict.fromkeys(_with_spaces(word.lower()) for word in fields[4:start:2]))
             pointers = fields[start + 1 : end]
             hypernym_offsets = tuple(
                 target

@@ -46,7 +46,7 @@ def paths_of(commit: Sequence[Mapping[str, Any]]) -> set[str]:
     return {unquote(file["path"]) for file in files if file}
 
 
-def encoded(path: str) -> str:
+def encoded_path(path: str) -> str:
     """A path within the table as the log spells it."""
     return quote(path, safe="/=")
 
@@ -71,7 +71,7 @@ def replaced_partition(action: Mapping[str, Any]) -> dict[str, str] | None:
         return None
 
 
-def put(uri: str, version: int, actions: Sequence[Mapping[str, Any]]) -> bool:
+def put_commit(uri: str, version: int, actions: Sequence[Mapping[str, Any]]) -> bool:
     """Make `actions` the commit of `version`, at once; False where there is such a version already.
 
     `uri` is the table's (`etl.lake.storage.table_uri`).

@@ -110,10 +110,10 @@ def frame_of(blocks: Blocks, table_spec: Table) -> DataFrame:
 
     def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for table in make(batches):
-            yield from _pieces(_checked(table, table_spec).cast(schema))
+            yield from _pieces(_with_schema(table, table_spec).cast(schema))
 
     def group(table: pa.Table) -> pa.Table:
-        return _checked(make(table), table_spec).cast(schema)
+        return _with_schema(make(table), table_spec).cast(schema)
 
     if blocks.group_by:
         return group_arrow(blocks.frame, blocks.group_by, group, spark_schema(schema), blocks.large)
@@ -126,7 +126,7 @@ def _pieces(table: pa.Table) -> list[pa.RecordBatch]:
     return list(table.to_batches(max_chunksize=max(1, min(_BATCH_ROWS, most))))
 
 
-def _checked(table: pa.Table, table_spec: Table) -> pa.Table:
+def _with_schema(table: pa.Table, table_spec: Table) -> pa.Table:
     plain = [
         (field.name, field.type.value_type if pa.types.is_dictionary(field.type) else field.type)
         for field in table.schema
@@ -148,7 +148,7 @@ def stage(blocks: Blocks, table_spec: Table, root: str, write: str) -> Staged:
     def save(tables: Iterator[pa.Table]) -> pa.Table:
         files = _Files(uri, table_spec, write)
         for table in tables:
-            files.add(_checked(table, table_spec))
+            files.add(_with_schema(table, table_spec))
         rows = files.close()
         return pa.table([list(rows), list(rows.values())], schema=_WRITTEN)
 
@@ -176,19 +176,19 @@ class _Files:
 
     def __init__(self, uri: str, table_spec: Table, write: str) -> None:
         self._target = filesystem(uri)
-        self._declared = table_spec
+        self._table_spec = table_spec
         self._folder = f"{DATA}/{write}"
         self._name = f"part-{uuid.uuid4().hex}.parquet"
         self._schema = data_schema(table_spec.schema, table_spec.partition_by)
         self._open: dict[str, _File] = {}
 
     def add(self, table: pa.Table) -> None:
-        for folders, part in parts(table, self._declared.partition_by):
+        for folders, part in parts(table, self._table_spec.partition_by):
             path = "/".join([self._folder, *folders, self._name])
             if path not in self._open:
                 self._target.create_dir(path.rpartition("/")[0], recursive=True)
                 self._open[path] = _File(
-                    self._target.open_output_stream(path), self._declared.group_rows
+                    self._target.open_output_stream(path), self._table_spec.group_rows
                 )
             self._open[path].add(part.select(self._schema.names))
 

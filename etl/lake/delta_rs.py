@@ -22,7 +22,7 @@ from etl.lake import blocks, log
 from etl.lake.blocks import Blocks
 from etl.lake.columns import Table
 from etl.lake.errors import LakeFailed
-from etl.lake.frames import checked, spark_schema, spark_type
+from etl.lake.frames import declared_rows, spark_schema, spark_type
 from etl.lake.log import Change, Commit, File
 from etl.lake.schema import data_schema
 from etl.lake.storage import filesystem, table_uri
@@ -39,7 +39,7 @@ def write(
     rows = (
         frame
         if isinstance(frame, Blocks)
-        else blocks.blocks_of(checked(frame, table_spec), table_spec)
+        else blocks.blocks_of(declared_rows(frame, table_spec), table_spec)
     )
     return publish(
         table_uri(root, table_spec.name),

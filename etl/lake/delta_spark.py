@@ -18,7 +18,7 @@ from etl.lake import log
 from etl.lake.blocks import Blocks, frame_of
 from etl.lake.columns import Table
 from etl.lake.errors import LakeFailed
-from etl.lake.frames import checked, comment, spark_type
+from etl.lake.frames import comment, declared_rows, spark_type
 from etl.lake.log import Change, Commit
 from etl.lake.storage import table_uri
 
@@ -44,7 +44,9 @@ def write(
         LakeConflict: the partition was changed after the base, before this write began.
         LakeFailed: no rows to replace a partition with.
     """
-    rows = checked(frame_of(frame, table_spec) if isinstance(frame, Blocks) else frame, table_spec)
+    rows = declared_rows(
+        frame_of(frame, table_spec) if isinstance(frame, Blocks) else frame, table_spec
+    )
     uri = table_uri(root, table_spec.name)
     handle = log.open_table(uri, table_spec)
     if handle is not None and log.done_already(handle, change.transaction):
@@ -115,7 +117,7 @@ def read(
     reader = spark.read.format("delta")
     if version is not None:
         reader = reader.option("versionAsOf", version)
-    rows = checked(reader.load(hadoop_location(table_uri(root, table_spec.name))), table_spec)
+    rows = declared_rows(reader.load(hadoop_location(table_uri(root, table_spec.name))), table_spec)
     for name, value in where.items():
         rows = rows.where(
             F.col(f"`{name}`") == F.lit(value).cast(spark_type(table_spec.schema.field(name).type))

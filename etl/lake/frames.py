@@ -54,18 +54,18 @@ def comment(field: pa.Field) -> dict[str, str]:
     return {key.decode(): value.decode() for key, value in (field.metadata or {}).items()}
 
 
-def _named(schema: T.StructType) -> list[tuple[str, str]]:
+def _column_types(schema: T.StructType) -> list[tuple[str, str]]:
     return [(field.name, field.dataType.simpleString()) for field in schema.fields]
 
 
-def checked(frame: DataFrame, table_spec: Table) -> DataFrame:
+def declared_rows(frame: DataFrame, table_spec: Table) -> DataFrame:
     """`frame` with its columns in the declared order; nothing is cast.
 
     Raises:
         LakeError: columns missing, not declared, of another type or given twice; all are listed.
     """
-    declared_columns = _named(spark_schema(table_spec.schema))
-    columns = _named(frame.schema)
+    declared_columns = _column_types(spark_schema(table_spec.schema))
+    columns = _column_types(frame.schema)
     lines = [
         line for line in differences(declared_columns, columns) if not line.startswith("order:")
     ]
@@ -74,7 +74,7 @@ def checked(frame: DataFrame, table_spec: Table) -> DataFrame:
     return frame.select(*[F.col(f"`{name}`") for name, _ in declared_columns])
 
 
-def ordered(frame: DataFrame, key: str | Sequence[str], *order: Column | str) -> DataFrame:
+def sort_rows(frame: DataFrame, key: str | Sequence[str], *order: Column | str) -> DataFrame:
     """`frame` with all rows of a key in one partition, sorted by key and `order`.
 
     The column ``place`` numbers the rows of a key from 1. It is what makes every engine sort: the

@@ -219,7 +219,7 @@ def _refuse_features(handle: DeltaTable, table_spec: Table, writing: bool) -> No
 
 def active_files(handle: DeltaTable, partition: Mapping[str, str] | None = None) -> list[File]:
     """The files that make up the table, those of `partition` if given."""
-    listed = pa.table(handle.get_add_actions())
+    add_actions = pa.table(handle.get_add_actions())
     files = [
         File(
             safe_path(unquote(add["path"])),
@@ -227,8 +227,8 @@ def active_files(handle: DeltaTable, partition: Mapping[str, str] | None = None)
             add.get("num_records"),
             tuple((add.get("partition") or {}).items()),
         )
-        for add in listed.select(
-            [name for name in _FILE_COLUMNS if name in listed.column_names]
+        for add in add_actions.select(
+            [name for name in _FILE_COLUMNS if name in add_actions.column_names]
         ).to_pylist()
     ]
     return [file for file in files if file.lies_in(partition or {})]
@@ -324,20 +324,20 @@ def refuse_stale(
     since = -1 if base is None else base
     files = filesystem(handle.table_uri)
     versions = range(since + 1, handle.version() + 1)
-    changed = [
+    changing_commits = [
         version
         for version in versions
         if _disturbs(actions.read(files, version), change, partitions)
     ]
-    if changed:
+    if changing_commits:
         records = [
             record
             for record in consistently(lambda: history(DeltaTable(handle.table_uri)))
-            if record.version in changed
+            if record.version in changing_commits
         ]
         place = ", ".join(f"{k}={v}" for k, v in partition.items()) or "the partition written"
         by = "; ".join(f"version {r.version} by {r.job or 'another program'}" for r in records[:3])
-        by = by or f"version {changed[-1]}"
+        by = by or f"version {changing_commits[-1]}"
         raise LakeConflict(
             f"{table_spec.name}: {place} was changed by another writer while this {change.mode} "
             f"ran ({by}); a partition has one writer at a time: run the job again"

@@ -66,7 +66,7 @@ class SortedFiles:
                 if start < end:
                     rows = rows.select(columns)
                     if end - start < rows.num_rows:
-                        rows = _copied(rows, start, end)
+                        rows = _row_copies(rows, start, end)
                     tables.append(rows.cast(schema))
         return pa.concat_tables(tables) if tables else schema.empty_table()
 
@@ -98,7 +98,7 @@ class SortedFiles:
         return metadata, _bounds(metadata, self._column)
 
 
-def _copied(rows: pa.Table, start: int, end: int) -> pa.Table:
+def _row_copies(rows: pa.Table, start: int, end: int) -> pa.Table:
     """Some rows without what a slice would hold on to: the whole row group and all of its texts."""
     part = rows.take(pa.array(np.arange(start, end)))
     for place, field in enumerate(part.schema):

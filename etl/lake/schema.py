@@ -82,7 +82,7 @@ def batch_of(rows: Sequence[Sequence[object]], schema: pa.Schema) -> pa.RecordBa
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def filled(schema: pa.Schema, size: int, columns: Mapping[str, Any]) -> pa.Table:
+def rows_of_schema(schema: pa.Schema, size: int, columns: Mapping[str, Any]) -> pa.Table:
     """`size` rows: a column is an array, a list, or one value that all rows have, by default null.
 
     An array of two axes makes lists.

@@ -99,16 +99,18 @@ def remove(filesystem: pa_fs.FileSystem, path: str) -> None:
 
 
 def clean(
-    filesystem: pa_fs.FileSystem, committed: Iterable[str], older_than: timedelta = LEFTOVER_AGE
+    filesystem: pa_fs.FileSystem,
+    committed_writes: Iterable[str],
+    older_than: timedelta = LEFTOVER_AGE,
 ) -> list[str]:
     """Delete what killed writes left, and say which writes those were.
 
     A write is left alone while its marker or any of its files is younger than `older_than`. Of one
-    that is among those `committed` only the marker goes.
+    that is among those `committed_writes` only the marker goes.
     """
     limit = datetime.now(UTC) - older_than
-    removed = []
-    known = set(committed)
+    removed_paths = []
+    known = set(committed_writes)
     for marker in listing(filesystem, MARKERS):
         write = marker.base_name
         if marker.mtime > limit:
@@ -119,8 +121,8 @@ def clean(
         if any(file.mtime > limit for file in listing(filesystem, f"{DATA}/{write}")):
             continue
         discard(filesystem, write)
-        removed.append(write)
-    return removed
+        removed_paths.append(write)
+    return removed_paths
 
 
 def has_leftovers(filesystem: pa_fs.FileSystem, older_than: timedelta = LEFTOVER_AGE) -> bool:
@@ -157,7 +159,9 @@ def _not_by_links(
         yield info
 
 
-def collect(filesystem: pa_fs.FileSystem, table_spec: Table, staged: Staged) -> list[AddAction]:
+def collect(
+    filesystem: pa_fs.FileSystem, table_spec: Table, staged_data: Staged
+) -> list[AddAction]:
     """The add-actions of a staged write, every file of it checked from its footer.
 
     Files without rows are left out, those of attempts that failed deleted. Statistics are those
@@ -171,36 +175,40 @@ def collect(filesystem: pa_fs.FileSystem, table_spec: Table, staged: Staged) -> 
     """
     files = [
         info
-        for info in listing(filesystem, staged.folder)
+        for info in listing(filesystem, staged_data.folder)
         if not info.base_name.startswith(("_", ".")) and "/_temporary/" not in info.path
     ]
-    if staged.paths is not None:
-        failed = {info.path for info in files if _within(staged, info) not in staged.paths}
+    if staged_data.paths is not None:
+        failed = {
+            info.path for info in files if _within(staged_data, info) not in staged_data.paths
+        }
         for info in files:
             if info.path in failed:
-                filesystem.delete_file(_within(staged, info))
+                filesystem.delete_file(_within(staged_data, info))
         files = [info for info in files if info.path not in failed]
     with ThreadPoolExecutor(_THREADS) as pool:
-        adds = list(pool.map(lambda info: _add_action(filesystem, table_spec, staged, info), files))
+        adds = list(
+            pool.map(lambda info: _add_action(filesystem, table_spec, staged_data, info), files)
+        )
     counted = sum(rows for _, rows in adds)
-    if counted != staged.rows:
+    if counted != staged_data.rows:
         raise LakeFailed(
-            f"{table_spec.name}: {counted} rows in the {len(files)} files of {staged.folder}, "
-            f"{staged.rows} were written: files are missing, or another write is mixed in; run the "
-            "job again"
+            f"{table_spec.name}: {counted} rows in the {len(files)} files of {staged_data.folder}, "
+            f"{staged_data.rows} were written: files are missing, or another write is mixed in; "
+            "run the job again"
         )
     return sorted((add for add, rows in adds if rows), key=lambda add: str(add.path))
 
 
-def _within(staged: Staged, info: pa_fs.FileInfo) -> str:
+def _within(staged_data: Staged, info: pa_fs.FileInfo) -> str:
     """The file's path within the table."""
-    return f"{staged.folder}/{info.path.split(staged.folder + '/', 1)[1]}"
+    return f"{staged_data.folder}/{info.path.split(staged_data.folder + '/', 1)[1]}"
 
 
 def _add_action(
-    filesystem: pa_fs.FileSystem, table_spec: Table, staged: Staged, info: pa_fs.FileInfo
+    filesystem: pa_fs.FileSystem, table_spec: Table, staged_data: Staged, info: pa_fs.FileInfo
 ) -> tuple[AddAction, int]:
-    path = _within(staged, info)
+    path = _within(staged_data, info)
     try:
         with filesystem.open_input_file(path) as stream:
             footer = pq.read_metadata(stream)
@@ -209,8 +217,8 @@ def _add_action(
             f"{table_spec.name}: staged file {path} is missing or no readable Parquet ({error}); "
             "nothing was committed, run the job again"
         ) from error
-    expected = data_schema(table_spec.schema, table_spec.partition_by)
-    lines = differences(named_types(expected), named_types(footer.schema.to_arrow_schema()))
+    file_schema = data_schema(table_spec.schema, table_spec.partition_by)
+    lines = differences(named_types(file_schema), named_types(footer.schema.to_arrow_schema()))
     if lines:
         raise LakeError(
             f"{table_spec.name}: staged file {path} is not as declared: {'; '.join(lines)}"
@@ -222,7 +230,7 @@ def _add_action(
         partition_values=values,
         modification_time=int(info.mtime.timestamp() * 1000),
         data_change=True,
-        stats=json.dumps(statistics(footer, expected), ensure_ascii=False),
+        stats=json.dumps(statistics(footer, file_schema), ensure_ascii=False),
     )
     return action, footer.num_rows
 

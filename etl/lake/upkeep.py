@@ -157,7 +157,7 @@ def _commit_merged(
         current = [n for n, group in enumerate(groups) if all(f.path in active for f in group)]
         if handle is None or not current:
             return Compacted(0, 0)
-        merged = [file for number in current for file in groups[number]]
+        merged_files = [file for number in current for file in groups[number]]
         written_adds = [by_number[number] for number in current]
         change = Change("compact", "etl.lake compact")
         counts = {
@@ -166,8 +166,8 @@ def _commit_merged(
             "bytes": sum(add.size for add in written_adds),
         }
         info = log.user_metadata(change, write, counts)
-        if actions.put(uri, handle.version() + 1, _swap(merged, written_adds, info)):
-            return Compacted(len(merged), len(written_adds))
+        if actions.put_commit(uri, handle.version() + 1, _swap(merged_files, written_adds, info)):
+            return Compacted(len(merged_files), len(written_adds))
     raise LakeFailed(
         f"{table_spec.name}: other writers took every version in {_ATTEMPTS} attempts; run "
         "compact again"
@@ -190,7 +190,7 @@ def _swap(
     ]
     for file in old_files:
         remove_action = {
-            "path": actions.encoded(file.path),
+            "path": actions.encoded_path(file.path),
             "deletionTimestamp": timestamp,
             "dataChange": False,
             "extendedFileMetadata": True,
@@ -200,7 +200,7 @@ def _swap(
         commit.append({"remove": remove_action})
     for add in new_files:
         add_action = {
-            "path": actions.encoded(add.path),
+            "path": actions.encoded_path(add.path),
             "partitionValues": add.partition_values,
             "size": add.size,
             "modificationTime": add.modification_time,
@@ -310,20 +310,20 @@ def _old_logs(
     """
     if oldest == handle.version() and not dry_run:
         handle.create_checkpoint()
-    versions_of_files, unnamed = [], []
+    versions_of_files, unnamed_files = [], []
     killed_before = datetime.now(UTC) - staging.LEFTOVER_AGE
     for info in listing(files, LOG):
         match = LOG_FILE.search(info.path)
         if match:
             versions_of_files.append((int(match[1]), "checkpoint" in match[2], info))
         elif UNNAMED.search(info.base_name) and info.mtime <= killed_before:
-            unnamed.append(info)
+            unnamed_files.append(info)
     start = max(
         (v for v, checkpoint, _ in versions_of_files if checkpoint and v <= oldest), default=0
     )
     # The oldest first: killed in between, the log is one that begins later, without a gap.
     old = sorted((v, info.path, info) for v, _, info in versions_of_files if v < start)
-    return [*(info for *_, info in old), *unnamed]
+    return [*(info for *_, info in old), *unnamed_files]
 
 
 def _remove_empty_folders(files: pa_fs.FileSystem) -> None:

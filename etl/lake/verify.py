@@ -58,13 +58,13 @@ def verify(root: str, table_spec: Table) -> Verified:
         raise log.missing_table(root, table_spec)
     stored_files = {info.path: info for info in data_files(files)}
     writing = {info.base_name for info in listing(files, MARKERS)}
-    listed = pa.table(handle.get_add_actions(flatten=True)).to_pylist()
+    add_actions = pa.table(handle.get_add_actions(flatten=True)).to_pylist()
     with ThreadPoolExecutor(_THREADS) as pool:
         for file_faults in pool.map(
-            lambda add: list(_file_faults(files, table_spec, add, stored_files)), listed
+            lambda add: list(_file_faults(files, table_spec, add, stored_files)), add_actions
         ):
             faults += file_faults
-    named_paths = {unquote(add["path"]) for add in listed}
+    named_paths = {unquote(add["path"]) for add in add_actions}
     staged_files = [
         path for path in stored_files if path not in named_paths and written_by([path]) & writing
     ]
@@ -74,7 +74,7 @@ def verify(root: str, table_spec: Table) -> Verified:
         notes.append(f"{unnamed} files of earlier versions, or of none (vacuum removes them)")
     if writing:
         notes.append(f"{len(writing)} writes under way or killed, with {len(staged_files)} files")
-    return Verified(table_spec.name, len(listed), commits, tuple(faults), tuple(notes))
+    return Verified(table_spec.name, len(add_actions), commits, tuple(faults), tuple(notes))
 
 
 def undeclared(root: str) -> list[str]:

@@ -72,11 +72,11 @@ def clean(uri: str, table_spec: Table, older_than: timedelta = staging.LEFTOVER_
     if not staging.has_leftovers(files, older_than):
         return []
 
-    def committed() -> set[str]:
+    def committed_writes() -> set[str]:
         handle = log.open_table(uri, table_spec)
         if handle is None:
             return set()
         writes = staging.written_by([file.path for file in log.active_files(handle)])
         return writes | {record.write for record in log.history(handle) if record.write}
 
-    return staging.clean(files, handles.consistently(committed), older_than)
+    return staging.clean(files, handles.consistently(committed_writes), older_than)

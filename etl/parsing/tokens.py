@@ -98,7 +98,7 @@ def paragraphs(text: str) -> list[str]:
     for part in _BLANK_LINE.split(_UNBROKEN.sub("\\1\n\n", text)):
         rest = part.strip()
         while len(rest) > PARAGRAPH_CHARACTERS:
-            cut = _cut(rest)
+            cut = _cut_position(rest)
             pieces.append(rest[:cut].rstrip())
             rest = rest[cut:].lstrip()
         if rest:
@@ -124,7 +124,7 @@ def paragraph_batches(texts: Iterable[str], characters: int) -> Iterator[list[tu
         yield batch
 
 
-def _cut(text: str) -> int:
+def _cut_position(text: str) -> int:
     """Where to cut a paragraph of more than `PARAGRAPH_CHARACTERS`: an index into it."""
     half, limit = PARAGRAPH_CHARACTERS // 2, PARAGRAPH_CHARACTERS
     ends = [match.end() for match in _SENTENCE_END.finditer(text, half, limit)]

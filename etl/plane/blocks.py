@@ -148,7 +148,7 @@ class _HypernymIndex:
         with_hypernym = pc.is_valid(phrases.column("hypernym"))
         chained = phrases.filter(with_hypernym)
         if chained.num_rows:
-            yield self._chained(chained, kind)
+            yield self._chain_items(chained, kind)
         phrases = phrases.filter(pc.invert(with_hypernym))
         owner = pc.index_in(phrases.column("noun"), value_set=self._nouns)
         if owner.null_count:
@@ -169,14 +169,14 @@ class _HypernymIndex:
         groups = _Groups(phrase, self._hypernym_numbers[places], self._distance[places])
         return self._rows(phrases, groups, self._hypernyms, kind, TYPES)
 
-    def _chained(self, phrases: pa.RecordBatch, kind: str) -> pa.Table:
-        coded = phrases.column("hypernym").dictionary_encode()
+    def _chain_items(self, phrases: pa.RecordBatch, kind: str) -> pa.Table:
+        hypernym_codes = phrases.column("hypernym").dictionary_encode()
         groups = _Groups(
             np.arange(phrases.num_rows),
-            coded.indices.to_numpy().astype(np.int64),
+            hypernym_codes.indices.to_numpy().astype(np.int64),
             phrases.column("distance").to_numpy(),
         )
-        hypernyms = _Phrases.of(coded.dictionary, self._vocabulary.text)
+        hypernyms = _Phrases.of(hypernym_codes.dictionary, self._vocabulary.text)
         return self._rows(phrases, groups, hypernyms, kind, (3,))
 
     def _rows(
@@ -217,19 +217,23 @@ class _HypernymIndex:
             {
                 "item_id": item,
                 "group_id": group,
-                "adjective": _coded(adjectives.numbers.to_numpy()[owners], adjectives.words),
-                "class": _coded(np.zeros(size), pa.array([kind])),
-                "noun": _coded(np.repeat(first, types_per_group), noun.dictionary),
-                "hypernym": _coded(np.repeat(groups.hypernym, types_per_group), hypernyms.words),
+                "adjective": _dictionary_array(
+                    adjectives.numbers.to_numpy()[owners], adjectives.words
+                ),
+                "class": _dictionary_array(np.zeros(size), pa.array([kind])),
+                "noun": _dictionary_array(np.repeat(first, types_per_group), noun.dictionary),
+                "hypernym": _dictionary_array(
+                    np.repeat(groups.hypernym, types_per_group), hypernyms.words
+                ),
                 "distance": pa.array(np.repeat(distance, types_per_group), pa.int32()),
                 "inference_type": pa.array(np.tile(numbers, len(phrase))),
-                "premise": _coded(owners, premise),
+                "premise": _dictionary_array(owners, premise),
                 "conclusion": conclusions.take(conclusion_rows),
                 "label": pa.array(np.tile(labels, len(phrase))),
                 "sentence": _join(
                     opening.take(pa.array(owners)), endings.take(conclusion_rows), ""
                 ),
-                "edition": _coded(np.zeros(size), pa.array([edition])),
+                "edition": _dictionary_array(np.zeros(size), pa.array([edition])),
             }
         )
 
@@ -337,7 +341,7 @@ def _join(first: Any, second: Any, separator: str) -> Any:
     return pc.binary_join_element_wise(first, second, separator)
 
 
-def _coded(indices: npt.NDArray[Any], words: pa.StringArray) -> pa.DictionaryArray:
+def _dictionary_array(indices: npt.NDArray[Any], words: pa.StringArray) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(pa.array(indices.astype(np.int32)), words)
 
 

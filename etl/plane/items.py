@@ -128,13 +128,13 @@ def nouns_of(
             yield batch_of(forms_of_nouns, _FORMS)
 
     known = lemmas.where(F.col("pos") == "n").select(F.col("lemma").alias("base")).distinct()
-    based = (
+    nouns_with_base = (
         map_arrow(nouns.select("noun"), forms, spark_schema(_FORMS))
         .join(F.broadcast(known), "base")
         .groupBy("noun")
         .agg(F.min_by("base", "rank").alias("base"))
     )
-    reached = based.join(hypernyms, "base", "left")
+    reached = nouns_with_base.join(hypernyms, "base", "left")
     limits = settings.distance, settings.intensional_distance
     return map_arrow(reached, _word_rows(settings.text, *limits), spark_schema(_WORDS))
 
@@ -142,7 +142,7 @@ def nouns_of(
 def _word_rows(
     text: str, distance: int, intensional_distance: int
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def described(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def describe_words(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         @cache
         def plural(word: str) -> bool:
             return text == "clean" and is_plural(word)
@@ -172,7 +172,7 @@ def _word_rows(
             if rows:
                 yield pa.RecordBatch.from_pylist(rows, schema=_WORDS)
 
-    return described
+    return describe_words
 
 
 def _within(settings: Settings) -> Column:
@@ -186,7 +186,7 @@ def _number_within() -> Column:
     return F.when(F.col("class") == "O", F.col("direct")).otherwise(F.col("reached"))
 
 
-def judged(pairs: DataFrame, adjectives: DataFrame, nouns: DataFrame) -> DataFrame:
+def judged_pairs(pairs: DataFrame, adjectives: DataFrame, nouns: DataFrame) -> DataFrame:
     """Pairs (adjective, class, noun, word, count) and why they make no item: reason, or null."""
     known_nouns = nouns.select("noun", "word", "plural", "reached", "direct")
     reason = (

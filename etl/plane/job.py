@@ -20,7 +20,7 @@ from etl.dropped import Dropped
 from etl.engine import running
 from etl.knowledge.lexicons import adjective_classes
 from etl.lake import arrow
-from etl.lake.frames import ordered
+from etl.lake.frames import sort_rows
 from etl.lake.scratch import Scratch, scratch
 from etl.lake.spark import Blocks, Lake
 from etl.lake.tables import table
@@ -85,11 +85,11 @@ def _build(run: Build, folder: Scratch, settings: Settings, classes: list[tuple[
     if association is not None and settings.corpus:
         association = association.where(F.col("corpus").isin(settings.corpus))
     words = known_words(lake, settings, pairs, classes, folder)
-    judged = items.judged(pairs, words.adjectives, words.nouns)
-    all_phrases = folder.keep(items.phrases_of(judged, settings))
+    judged_pairs = items.judged_pairs(pairs, words.adjectives, words.nouns)
+    all_phrases = folder.keep(items.phrases_of(judged_pairs, settings))
     sample = F.concat("adjective", F.lit(" "), "noun")
     dropped = collect_drops(
-        [drops_by_reason(frame, "plane_items", sample) for frame in (judged, all_phrases)]
+        [drops_by_reason(frame, "plane_items", sample) for frame in (judged_pairs, all_phrases)]
     )
     phrases = all_phrases.where(F.col("reason").isNull()).drop("reason")
     size = _size(items.numbers_of(phrases, words.words), dropped, settings)
@@ -104,7 +104,7 @@ def _build(run: Build, folder: Scratch, settings: Settings, classes: list[tuple[
 
     measured: DataFrame | pa.Table = table("plane_association").schema.empty_table()
     if association is not None:
-        measured = _measured(association, judged, phrases, settings)
+        measured = _phrase_association(association, judged_pairs, phrases, settings)
     picked = table("plane_splits").schema.empty_table()
     if groups is not None:
         picked = split_rows(groups, settings)
@@ -168,14 +168,14 @@ def known_words(
     return Words(classes, adjectives, nouns, chains)
 
 
-def _size(numbers: DataFrame, dropped: Iterable[Dropped], settings: Settings) -> int:
+def _size(numbers: DataFrame, drops: Iterable[Dropped], settings: Settings) -> int:
     """How many items the groups of phrase and hypernym make; there must be some."""
     by_class = {row["class"]: row["count"] for row in numbers.collect() if row["count"]}
     for kind, number in sorted(by_class.items()):
         log.info("class %s: %d items", kind, number * len(TYPES))
     if by_class:
         return int(sum(by_class.values())) * len(TYPES)
-    reasons = "; ".join(f"{drop.reason}: {drop.count}" for drop in dropped) or "no pairs"
+    reasons = "; ".join(f"{drop.reason}: {drop.count}" for drop in drops) or "no pairs"
     raise UserError(
         f"no item to build from the pairs of {', '.join(settings.corpus) or 'all corpora'} "
         f"({reasons}); expected more pairs (etl/extract_amod.py), min_count= less than "
@@ -197,18 +197,18 @@ def _log_beside_paper(phrases: DataFrame, words: Words, size: int) -> None:
         )
         .collect()[0]
     )
-    nouns, inflected = noun_counts["nouns"], noun_counts["inflected"] or 0
+    nouns, inflected_nouns = noun_counts["nouns"], noun_counts["inflected"] or 0
     log.info(
         "%d items of %d nouns, %.0f %% of them inflected; the paper has %d items of about %d "
         "nouns, its release %.0f %% inflected",
         size,
         nouns,
-        100 * inflected / max(1, nouns),
+        100 * inflected_nouns / max(1, nouns),
         PAPER_ITEMS,
         PAPER_NOUNS,
         100 * PAPER_INFLECTED,
     )
-    if nouns and not inflected:
+    if nouns and not inflected_nouns:
         log.warning(
             "no noun is inflected: the pairs are of lemmas, the paper's of nouns as the text has "
             "them; etl/extract_amod.py noun_by=form (conf/plane/paper.yaml) reads them so"
@@ -229,7 +229,7 @@ def _rows(
     """
     tasks = math.ceil(size / settings.task_size)
     spread = phrases.repartition(running().partitions(tasks, tasks), "noun")
-    inputs = ordered(spread, "noun", "adjective").select(
+    inputs = sort_rows(spread, "noun", "adjective").select(
         "adjective",
         "class",
         "noun",
@@ -275,21 +275,21 @@ def chains_missing(
     return missing.select("adjective", "class", "noun", "hypernym", "distance")
 
 
-def _measured(
-    association: DataFrame, judged: DataFrame, phrases: DataFrame, settings: Settings
+def _phrase_association(
+    association: DataFrame, judged_pairs: DataFrame, phrases: DataFrame, settings: Settings
 ) -> DataFrame:
     """Rows of ``plane_association``: the PMI of each phrase that items were made of (appendix A).
 
     By the noun as the corpus has it, since that is what was counted.
     """
-    built = (
-        judged.where(F.col("reason").isNull())
+    built_phrases = (
+        judged_pairs.where(F.col("reason").isNull())
         .select("adjective", "class", F.col("noun").alias("found"), F.col("word").alias("noun"))
         .join(phrases.select("adjective", "noun"), ["adjective", "noun"], "left_semi")
         .select("adjective", "class", F.col("found").alias("noun"))
         .distinct()
     )
-    return association.join(built, ["adjective", "noun"]).select(
+    return association.join(built_phrases, ["adjective", "noun"]).select(
         "corpus",
         "adjective",
         "class",

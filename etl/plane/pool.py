@@ -47,7 +47,9 @@ def pool_of(
         nouns = nouns.withColumn("chain", F.lit(None).cast("array<string>"))
     else:
         nouns = nouns.join(F.broadcast(chains), "noun", "left")
-    numbered = phrases.join(F.broadcast(adjectives.select("adjective", "number")), "adjective")
+    phrases_by_number = phrases.join(
+        F.broadcast(adjectives.select("adjective", "number")), "adjective"
+    )
     members = [
         F.slice(
             F.sort_array(
@@ -64,7 +66,7 @@ def pool_of(
         for kind in CLASSES
     ]
     met = (
-        numbered.join(F.broadcast(nouns.select("noun")), "noun", "left_semi")
+        phrases_by_number.join(F.broadcast(nouns.select("noun")), "noun", "left_semi")
         .groupBy("noun")
         .agg(F.transform(F.concat(*members), lambda member: member["number"]).alias("adjectives"))
     )

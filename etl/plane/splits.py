@@ -214,7 +214,7 @@ def _withheld(pool: Pool, share: float, salt: np.uint64) -> Flags:
     return flags
 
 
-def _allocated(shape: Mapping[int, float], max_weights: Ids, target: int, part: str) -> Ids:
+def _pair_weights(shape: Mapping[int, float], max_weights: Ids, target: int, part: str) -> Ids:
     """Weights that add up to `target`, of each the share that `shape` has; the first pairs first.
 
     `max_weights` has the greatest weight of each pair. Where too few can be heavy more are light;
@@ -286,13 +286,13 @@ def _out_of_domain(pool: Pool, sizes: Sizes, salt: np.uint64, strict: bool) -> d
     withheld = _withheld(pool, _WITHHELD, salt)
     sides = {"test": withheld, "train": ~withheld}
     direct = pool.pairs[pool.pairs[:, 2] == 1]
-    allowed = np.ones(len(direct), np.bool_)
+    is_free_pair = np.ones(len(direct), np.bool_)
     if strict:
-        allowed = ~_hubs(pool, direct[:, :2])[direct[:, :2]].any(axis=1)
+        is_free_pair = ~_hubs(pool, direct[:, :2])[direct[:, :2]].any(axis=1)
     parts = {}
     for part, allowed_words in sides.items():
         capacity = pool.capacity(allowed_words, _UNIT)
-        open_pairs = direct[allowed & (capacity[direct[:, 0]] > 0)]
+        open_pairs = direct[is_free_pair & (capacity[direct[:, 0]] > 0)]
         pairs = _one_each(pool, open_pairs, salt)
         if strict and part == "test":
             # One pair of a hypernym before the second of any: as many hypernyms as may be.
@@ -300,13 +300,15 @@ def _out_of_domain(pool: Pool, sizes: Sizes, salt: np.uint64, strict: bool) -> d
             order = np.lexsort((np.arange(len(pairs)), _rank(pairs[:, 1], keys)))
             pairs = pairs[order]
         max_weights = np.minimum(capacity[pairs[:, 0]], _MOST)
-        weights = _allocated(_WEIGHTS[part], max_weights, _sizes("published", part, sizes)[0], part)
+        weights = _pair_weights(
+            _WEIGHTS[part], max_weights, _sizes("published", part, sizes)[0], part
+        )
         used_pairs = pairs[weights > 0]
         draws = _draws(pool, allowed_words, used_pairs[:, 0], weights[weights > 0], _UNIT, salt)
         parts[part] = _groups(draws, used_pairs)
         words = np.zeros(len(pool.words), np.bool_)
         words[used_pairs[:, :2] if strict else used_pairs[:, 0]] = True
-        allowed = ~(words[direct[:, :2]].any(axis=1) if strict else words[direct[:, 0]])
+        is_free_pair = ~(words[direct[:, :2]].any(axis=1) if strict else words[direct[:, 0]])
     return parts
 
 
@@ -314,15 +316,15 @@ def _one_inference_type(pool: Pool, sizes: Sizes, salt: np.uint64) -> dict[str, 
     withheld = _withheld(pool, _WITHHELD_ONE_IT, salt)
     rows = pool.chains if sizes.chains else pool.pairs[pool.pairs[:, 2] <= sizes.reach]
     words = rows if sizes.chains else rows[:, :2]
-    allowed = ~_hubs(pool, words)[words].any(axis=1)
+    is_free_row = ~_hubs(pool, words)[words].any(axis=1)
     row_keys = mix(*(pool.word_keys[column] for column in words.T), salt)
     parts = {}
     for part, allowed_words in (("test", withheld), ("train", ~withheld)):
         capacity = pool.capacity(allowed_words, _ONE_IT)
-        rows_used = np.flatnonzero(allowed & (capacity[rows[:, 0]] > 0))
+        rows_used = np.flatnonzero(is_free_row & (capacity[rows[:, 0]] > 0))
         rows_used = rows_used[np.argsort(row_keys[rows_used], kind="stable")]
         max_weights = capacity[rows[rows_used, 0]]
-        weights = _allocated(_CHAINS[part], max_weights, _sizes("one_it", part, sizes)[0], part)
+        weights = _pair_weights(_CHAINS[part], max_weights, _sizes("one_it", part, sizes)[0], part)
         rows_used, weights = rows_used[weights > 0], weights[weights > 0]
         # The salt of a draw is the noun's: a noun's pairs would share their adjectives, as the six
         # pairs of a chain do.
@@ -335,7 +337,7 @@ def _one_inference_type(pool: Pool, sizes: Sizes, salt: np.uint64) -> dict[str, 
             parts[part] = _groups(draws, rows[rows_used])
         words_used = np.zeros(len(pool.words), np.bool_)
         words_used[words[rows_used]] = True
-        allowed = ~words_used[words].any(axis=1)
+        is_free_row = ~words_used[words].any(axis=1)
     return parts
 
 
@@ -358,7 +360,7 @@ def _in_distribution(pool: Pool, sizes: Sizes, salt: np.uint64) -> dict[str, Ids
     units = {part: _sizes("in_distribution", part, sizes)[0] for part in ("train", "test")}
     max_weights = np.minimum(capacity[pairs[:, 0]], _MOST)
     try:
-        weights = _allocated(_WEIGHTS["train"], max_weights, sum(units.values()), "train")
+        weights = _pair_weights(_WEIGHTS["train"], max_weights, sum(units.values()), "train")
     except _Short as error:
         raise _Short("train", max(0, error.available - units["test"])) from None
     has_weight = weights > 0

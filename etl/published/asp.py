@@ -260,7 +260,7 @@ class _Files:
                 raise ValueError(f"label {row['label']!r}" if row["label"] else "no label")
             return _entailment_row(test, texts, row["label"], words)
 
-        return self.parsed(path, (*_PAIR, "label"), "asp_entailment", edition, parse)
+        return self.parsed_pair(path, (*_PAIR, "label"), "asp_entailment", edition, parse)
 
     def degree(
         self, path: Path, test: str, gold: Gold, edition: str, dimension: int = 0
@@ -272,7 +272,7 @@ class _Files:
             group = 1000 * dimension + number // size
             return {**_degree_row(test, texts, row.get("label"), gold), "group": group}
 
-        return self.parsed(path, _PAIR, "asp_degree", edition, parse)
+        return self.parsed_pair(path, _PAIR, "asp_degree", edition, parse)
 
     def training(self, path: Path, words: Lexicon, gold: Gold) -> Iterator[dict[str, Any]]:
         """The rows of a training or validation file."""
@@ -281,9 +281,9 @@ class _Files:
         def parse(_: int, texts: tuple[str, str], row: Mapping[str, str]) -> dict[str, Any]:
             return _tuning_row(name, texts, row["gold_label"], words, gold)
 
-        return self.parsed(path, _TRAINING, name, TUNING, parse)
+        return self.parsed_pair(path, _TRAINING, name, TUNING, parse)
 
-    def parsed(
+    def parsed_pair(
         self,
         path: Path,
         columns: Sequence[str],
@@ -399,8 +399,8 @@ def _degree_row(test: str, texts: tuple[str, str], label: str | None, gold: Gold
         step = (larger - smaller) / 39
         larger, smaller = smaller + 30 * step, smaller + 10 * step
     z = round(80 + 40 * (alpha - smaller) / (larger - smaller), 6)
-    judged = (test, polarity) in gold.thresholds
-    if not label and judged:
+    is_judged = (test, polarity) in gold.thresholds
+    if not label and is_judged:
         label = labels.name(gold.entails(test, polarity, z))
     elif not label:
         # The number of the premise itself: the test does not ask whether it carries over.
@@ -429,8 +429,8 @@ def _degree_row(test: str, texts: tuple[str, str], label: str | None, gold: Gold
         "hypothesis": hypothesis,
         "label": label,
         "label3": labels.label3(test, label),
-        "gold": gold.kind if judged else "rule",
-        "extrapolated": judged and gold.extrapolated(test, polarity, z),
+        "gold": gold.kind if is_judged else "rule",
+        "extrapolated": is_judged and gold.is_extrapolated(test, polarity, z),
     }
 
 

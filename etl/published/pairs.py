@@ -170,31 +170,35 @@ def read(settings: Settings) -> Reading:
             valid row.
     """
     file = Path(settings.file)
-    graded = settings.score is not None
-    name = "graded_pairs" if graded else "nli"
+    is_graded = settings.score is not None
+    name = "graded_pairs" if is_graded else "nli"
     columns = [settings.adjective, settings.noun, settings.score]
-    if not graded:
+    if not is_graded:
         columns = [settings.premise, settings.hypothesis, settings.label]
-    required = [str(column) for column in columns]
+    required_columns = [str(column) for column in columns]
     by_row = settings.split not in SPLITS
-    mapping = {} if graded else settings.mapping()
+    mapping = {} if is_graded else settings.mapping()
     reading, occurrences, rows = Reading(), Counter[str](), []
     counts = reading.rows_of(file.name)
     for number, row in _rows(file):
-        missing = [c for c in [*required, *([settings.split] if by_row else [])] if c not in row]
+        missing = [
+            c for c in [*required_columns, *([settings.split] if by_row else [])] if c not in row
+        ]
         if missing:
             raise UserError(
                 f"file={file}, line {number}: no column {', '.join(missing)}; got {', '.join(row)}"
             )
-        first, second, value = (str(row[c]).strip() if row[c] is not None else "" for c in required)
+        first, second, value = (
+            str(row[c]).strip() if row[c] is not None else "" for c in required_columns
+        )
         part = str(row[settings.split]).strip() if by_row else settings.split
         split = _SPLIT_OF.get(part.lower())
         reason = "" if first and second else "empty text"
         if split is None:
             reason = f"split {part!r}"
-        elif graded and _number(value) is None:
+        elif is_graded and _number(value) is None:
             reason = "score is no number"
-        elif not graded and value not in mapping:
+        elif not is_graded and value not in mapping:
             reason = f"label {value!r}"
         if reason:
             reading.drop(name, reason, f"{file.name}:{number} {first} {second}", file.name)
@@ -202,7 +206,7 @@ def read(settings: Settings) -> Reading:
         counts.read += 1
         occurrence = occurrences[f"{first}\t{second}"]
         occurrences[f"{first}\t{second}"] += 1
-        if graded:
+        if is_graded:
             columns_of_row = _graded_row(settings.source, first, second, value, occurrence)
         else:
             columns_of_row = {
@@ -216,7 +220,7 @@ def read(settings: Settings) -> Reading:
     if not rows:
         reasons = ", ".join(reason for _, reason in reading.dropped) or "it is empty"
         raise UserError(f"file={file}: no row can be read: {reasons}")
-    reading.notes.append(_summary(rows, graded, f"file={file}"))
+    reading.notes.append(_summary(rows, is_graded, f"file={file}"))
     reading.tables[name] = pa.Table.from_pylist(rows, table(name).schema)
     return reading
 
@@ -234,11 +238,11 @@ def _graded_row(
     }
 
 
-def _summary(rows: list[dict[str, Any]], graded: bool, where: str) -> str:
+def _summary(rows: list[dict[str, Any]], is_graded: bool, where: str) -> str:
     """The number of rows of each part, and the label scheme of pairs of sentences."""
     parts = Counter(row["split"] for row in rows)
     part_counts = ", ".join(f"{parts[part]} {part}" for part in SPLITS if parts[part])
-    if graded:
+    if is_graded:
         return f"rated pairs: {part_counts}"
     scheme = _label_scheme({row["label"] for row in rows}, where)
     without = "" if parts["train"] else "; no training rows, so it can be scored alone"

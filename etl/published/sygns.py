@@ -53,14 +53,14 @@ def read(path: Path, seed: int = 0) -> Reading:
     files = [path] if path.is_file() else sorted(path.glob("**/*.tsv"))
     reading = Reading()
     rows: dict[str, dict[str, Any]] = {}
-    used: set[Path] = set()
+    used_files: set[Path] = set()
     for file in files:
         try:
             if _add_rows(file, path, reading, rows):
-                used.add(file)
+                used_files.add(file)
         except (UnicodeDecodeError, csv.Error) as error:
             raise UserError(f"{file}: not readable as tab-separated UTF-8: {error}") from error
-    if not used:
+    if not used_files:
         raise UserError(
             f"sygns={path}: no TSV file with the columns {', '.join(COLUMNS)}; expected the "
             "release's results.tsv or a folder that holds it"
@@ -73,9 +73,9 @@ def read(path: Path, seed: int = 0) -> Reading:
     if path.is_dir():
         for file in sorted(path.rglob("*")):
             for ending, reason in _INTERMEDIATE_FILES.items():
-                if file not in used and file.name.endswith(ending):
+                if file not in used_files and file.name.endswith(ending):
                     reading.pass_over(file, path, reason)
-        reading.pass_over_others(path, used)
+        reading.pass_over_others(path, used_files)
     reading.tables["sygns"] = pa.Table.from_pylist(list(rows.values()), table("sygns").schema)
     reading.tables["sygns_splits"] = pa.Table.from_pylist(
         [

@@ -74,10 +74,10 @@ class Box:
 def clauses(box: Box, numbering: Numbering = "unique") -> list[Clause]:
     """The clause form; the outermost box is b1."""
     result: list[Clause] = []
-    opened = 1
+    open_boxes = 1
 
     def add_clauses(part: Box, number: int) -> None:
-        nonlocal opened
+        nonlocal open_boxes
         name = f"b{number}"
         result.extend([Clause(name, "REF", (referent,)) for referent in part.referents])
         for condition in part.conditions:
@@ -91,8 +91,8 @@ def clauses(box: Box, numbering: Numbering = "unique") -> list[Clause]:
                     symbol, children = "IMP", [left, right]
                 case Disjunction(left, right):
                     symbol, children = "DIS", [left, right]
-            first = opened + 1 if numbering == "unique" else number + 1
-            opened += len(children)
+            first = open_boxes + 1 if numbering == "unique" else number + 1
+            open_boxes += len(children)
             numbers = range(first, first + len(children))
             result.append(Clause(name, symbol, tuple([f"b{n}" for n in numbers])))
             for child, n in zip(children, numbers, strict=True):
@@ -153,28 +153,28 @@ def from_clauses(items: Sequence[Clause]) -> Box:
             in one that is accessible from it.
     """
     by_box: dict[str, list[Clause]] = {}
-    embedded: Counter[str] = Counter()
+    embeddings: Counter[str] = Counter()
     for clause in items:
         by_box.setdefault(clause.box, []).append(clause)
         if clause.symbol in ("NOT", "IMP", "DIS"):
-            embedded.update(clause.arguments)
-    reopened = sorted(name for name, count in embedded.items() if count > 1)
+            embeddings.update(clause.arguments)
+    reopened = sorted(name for name, count in embeddings.items() if count > 1)
     if reopened:
         raise ParseError(f"{', '.join(reopened)}: opened more than once")
-    roots = [name for name in by_box if name not in embedded]
+    roots = [name for name in by_box if name not in embeddings]
     if len(roots) != 1:
         raise ParseError(f"outermost boxes: {', '.join(roots) or 'none'}; expected one")
-    reached: set[str] = set()
+    visited_boxes: set[str] = set()
 
-    def build(name: str, inherited: frozenset[str], depth: int) -> Box:
+    def build(name: str, outer_referents: frozenset[str], depth: int) -> Box:
         check_depth(depth)
-        reached.add(name)
+        visited_boxes.add(name)
         if name not in by_box:
             raise ParseError(f"{name}: opened but empty")
         referents = tuple([c.arguments[0] for c in by_box[name] if c.symbol == "REF"])
         if len(set(referents)) != len(referents):
             raise ParseError(f"{name}: a referent introduced twice")
-        accessible = inherited | frozenset(referents)
+        accessible = outer_referents | frozenset(referents)
         conditions: list[Condition] = []
         for clause in by_box[name]:
             match clause.symbol, clause.arguments:
@@ -200,8 +200,8 @@ def from_clauses(items: Sequence[Clause]) -> Box:
         return Box(referents, tuple(conditions))
 
     box = build(roots[0], frozenset(), 1)
-    if len(reached) != len(by_box):
-        raise ParseError(f"{', '.join(sorted(set(by_box) - reached))}: not inside {roots[0]}")
+    if len(visited_boxes) != len(by_box):
+        raise ParseError(f"{', '.join(sorted(set(by_box) - visited_boxes))}: not inside {roots[0]}")
     return box
 
 
@@ -219,12 +219,12 @@ def rename(items: Sequence[Clause]) -> list[Clause]:
     names: dict[str, str] = {}
     counts = {"b": 0, "x": 0}
 
-    def renamed(name: str) -> str:
+    def new_name(name: str) -> str:
         if name not in names:
             counts[name[0]] += 1
             names[name] = f"{name[0]}{counts[name[0]]}"
         return names[name]
 
     return [
-        Clause(renamed(c.box), c.symbol, tuple([renamed(a) for a in c.arguments])) for c in items
+        Clause(new_name(c.box), c.symbol, tuple([new_name(a) for a in c.arguments])) for c in items
     ]

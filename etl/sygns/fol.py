@@ -167,7 +167,7 @@ class TokenReader:
         self.position += 1
         return token
 
-    def separated(self, separator: str, read: Callable[[], Result]) -> list[Result]:
+    def read_list(self, separator: str, read: Callable[[], Result]) -> list[Result]:
         """What `read` returns, once and again after each `separator`."""
         results = [read()]
         while self.peek() == separator:
@@ -186,7 +186,7 @@ class _Parser(TokenReader):
 
     depth = 0
 
-    def nested(self, read: Callable[[], Formula]) -> Formula:
+    def parenthesised(self, read: Callable[[], Formula]) -> Formula:
         """What `read` returns, one level deeper."""
         self.depth += 1
         check_depth(self.depth)
@@ -195,20 +195,20 @@ class _Parser(TokenReader):
         return formula
 
     def implication(self) -> Formula:
-        return self.nested(self.read_implication)
+        return self.parenthesised(self.read_implication)
 
     def read_implication(self) -> Formula:
-        left = disjunction(self.separated("|", self.conjunction))
+        left = disjunction(self.read_list("|", self.conjunction))
         if self.peek() == "->":
             self.take()
             return Implies(left, self.implication())
         return left
 
     def conjunction(self) -> Formula:
-        return conjunction(self.separated("&", self.unary))
+        return conjunction(self.read_list("&", self.unary))
 
     def unary(self) -> Formula:
-        return self.nested(self.read_unary)
+        return self.parenthesised(self.read_unary)
 
     def read_unary(self) -> Formula:
         """An atom, a negated or quantified formula, or a formula in parentheses."""
@@ -229,7 +229,7 @@ class _Parser(TokenReader):
         if not token[0].isalpha() and token[0] != "_":
             raise ParseError(f"token {self.position}: got {token!r}, expected a formula")
         self.take("(")
-        arguments = self.separated(",", self.argument)
+        arguments = self.read_list(",", self.argument)
         self.take(")")
         return Atom(token, tuple(arguments))
 

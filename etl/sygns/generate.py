@@ -92,13 +92,13 @@ def _category_counts(pattern: Node, categories: Container[str]) -> dict[str, int
     return {category: n for category, n in counts.items() if category in categories}
 
 
-def _filled(pattern: Node, word_of: Callable[[str], Word | str]) -> Node:
+def _filled_pattern(pattern: Node, word_of: Callable[[str], Word | str]) -> Node:
     """The derivation with its leaves, from left to right, replaced by what `word_of` returns."""
     return Node(
         pattern.rule,
         tuple(
             [
-                _filled(child, word_of) if isinstance(child, Node) else word_of(str(child))
+                _filled_pattern(child, word_of) if isinstance(child, Node) else word_of(str(child))
                 for child in pattern.children
             ]
         ),
@@ -179,7 +179,7 @@ class Sampler:
             random, place = divmod(random, len(pool))
             return pool[place] if leaf in self.grammar.repeating else pool.pop(place)
 
-        return _filled(pattern, word_of)
+        return _filled_pattern(pattern, word_of)
 
     def records(
         self, numbers: Iterator[int] | range, numbering: drs.Numbering = "unique"
@@ -212,7 +212,7 @@ def sentences(grammar: Grammar, depth: int) -> Iterator[Node]:
             def word_of(leaf: str, words: dict[str, Iterator[Word]] = words) -> Word | str:
                 return next(words[leaf]) if leaf in words else leaf
 
-            yield _filled(pattern, word_of)
+            yield _filled_pattern(pattern, word_of)
 
 
 def sample(sampler: Sampler, size: int, numbering: drs.Numbering = "unique") -> list[Record]:

@@ -22,7 +22,7 @@ from pyspark.sql import functions as F
 from conf import UserError
 from etl.building import Build, begin_build
 from etl.engine import map_arrow, running
-from etl.lake.frames import ordered, spark_schema
+from etl.lake.frames import sort_rows, spark_schema
 from etl.lake.schema import batch_of
 from etl.lake.scratch import Scratch, scratch
 from etl.lake.tables import table
@@ -93,7 +93,7 @@ def build(settings: Settings) -> None:
 def _build(run: Build, folder: Scratch, settings: Settings) -> None:
     lake = run.lake
     # A sentence that several streams drew is one row, which belongs to the splits of all of them.
-    merged = folder.keep(
+    sentence_rows = folder.keep(
         selected_draws(lake.spark, settings, folder)
         .groupBy("sentence_id", "depth")
         .agg(
@@ -105,11 +105,11 @@ def _build(run: Build, folder: Scratch, settings: Settings) -> None:
         .withColumns({"stream": F.col("source.stream"), "number": F.col("source.number")})
         .drop("source")
     )
-    size = merged.count()
+    size = sentence_rows.count()
     run.report("%d sentences drawn", size)
-    run.replace("sygns", with_meanings(merged, settings))
+    run.replace("sygns", with_meanings(sentence_rows, settings))
     run.report("with their meanings (%.0f sentences/s)", size / run.seconds)
-    flags = merged.select("sentence_id", "all", "productivity", "embedded")
+    flags = sentence_rows.select("sentence_id", "all", "productivity", "embedded")
     sentences = lake.read("sygns", where={"edition": settings.name}).join(flags, "sentence_id")
     assigned = split_rows(sentences, settings.schemes, settings.seed, settings.name)
     run.replace("sygns_splits", assigned, allow_empty=True)
@@ -228,18 +228,18 @@ def _last_draws(first: DataFrame, sizes: Collection[tuple[int, int]]) -> dict[tu
     for row in first.groupBy("stream", block.alias("block")).count().collect():
         counts.setdefault(row["stream"], []).append((row["block"], row["count"]))
     # By (stream, block): the sizes that are completed in it, with the sentences still missing.
-    completed: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    draws_by_depth: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for stream, size in sizes:
         missing = size
         for number, count in sorted(counts.get(stream, [])):
             if count >= missing:
-                completed.setdefault((stream, number), []).append((size, missing))
+                draws_by_depth.setdefault((stream, number), []).append((size, missing))
                 break
             missing -= count
     numbers: dict[tuple[int, int], list[int]] = {}
     in_blocks = reduce(
         lambda a, b: a | b,
-        [(F.col("stream") == stream) & (block == number) for stream, number in completed],
+        [(F.col("stream") == stream) & (block == number) for stream, number in draws_by_depth],
         F.lit(False),
     )
     for row in first.where(in_blocks).select("stream", "number").collect():
@@ -247,7 +247,7 @@ def _last_draws(first: DataFrame, sizes: Collection[tuple[int, int]]) -> dict[tu
         numbers.setdefault(key, []).append(row["number"])
     return {
         (stream, size): sorted(numbers[stream, number])[missing - 1]
-        for (stream, number), sizes_in_block in completed.items()
+        for (stream, number), sizes_in_block in draws_by_depth.items()
         for size, missing in sizes_in_block
     }
 
@@ -290,7 +290,7 @@ def with_meanings(draws: DataFrame, settings: Settings) -> DataFrame:
     # The draws are small and cheap to move; the rows made of them are neither.
     tasks = math.ceil(sum(stream.size for stream in streams) / settings.task_size)
     block = F.floor(F.col("number") / DRAWS_PER_BLOCK)
-    numbers = ordered(
+    numbers = sort_rows(
         draws.select("stream", "number", block.alias("block")).repartition(
             running().partitions(tasks, tasks), "stream", "block"
         ),

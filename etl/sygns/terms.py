@@ -58,10 +58,10 @@ class _Compiler(TokenReader):
         return lambda env: fol.Implies(left(env), right(env))
 
     def disjunction(self) -> Compiled:
-        return _joined(fol.disjunction, self.separated("|", self.conjunction))
+        return _joined_meaning(fol.disjunction, self.read_list("|", self.conjunction))
 
     def conjunction(self) -> Compiled:
-        return _joined(fol.conjunction, self.separated("&", self.unary))
+        return _joined_meaning(fol.conjunction, self.read_list("&", self.unary))
 
     def binder(self) -> tuple[str, Compiled]:
         """The variable and body after a lambda or a quantifier."""
@@ -98,14 +98,14 @@ class _Compiler(TokenReader):
         arguments: list[Compiled] = []
         if self.peek() == "(":
             self.take()
-            arguments = self.separated(",", self.implication)
+            arguments = self.read_list(",", self.implication)
             self.take(")")
         if token in self.bound:
             return _application(token, arguments)
         return lambda env: self.make_atom(token, [argument(env) for argument in arguments])
 
 
-def _joined(join: Callable[[list[Meaning]], Meaning], parts: list[Compiled]) -> Compiled:
+def _joined_meaning(join: Callable[[list[Meaning]], Meaning], parts: list[Compiled]) -> Compiled:
     return parts[0] if len(parts) == 1 else lambda env: join([part(env) for part in parts])
 
 
@@ -119,7 +119,7 @@ def _application(name: str, arguments: list[Compiled]) -> Compiled:
     return apply
 
 
-def _compiled(
+def _compiled_term(
     string: str, names: Sequence[str], make_atom: Callable[[str, list[Meaning]], Meaning]
 ) -> Compiled:
     try:
@@ -138,7 +138,7 @@ def compile_fol(
 
     A name that is neither bound nor among `names` is a predicate.
     """
-    term = _compiled(string, names, lambda name, arguments: fol.Atom(name, tuple(arguments)))
+    term = _compiled_term(string, names, lambda name, arguments: fol.Atom(name, tuple(arguments)))
     return lambda environment, fresh: term({**environment, FRESH: fresh})
 
 
@@ -155,5 +155,5 @@ def compile_vf(string: str, names: Sequence[str]) -> Callable[[Environment], Mea
             raise ParseError(f"{string!r}: {name} has {len(arguments)} arguments, not {arity}")
         return vf.Operation(name, tuple(arguments)) if arity else vf.Word(name)
 
-    term = _compiled(string, names, make_atom)
+    term = _compiled_term(string, names, make_atom)
     return lambda environment: term({**environment})

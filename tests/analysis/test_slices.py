@@ -25,7 +25,7 @@ def test_words_decide():
         "I",
         None,
     ]
-    assert slices.seen(["gun", "car", None], ["Gun", None]) == ["seen", "unseen", None]
+    assert slices.by_training_word(["gun", "car", None], ["Gun", None]) == ["seen", "unseen", None]
     assert slices.depth([0, 4, None]) == ["0", "4", None]
 
 

@@ -174,7 +174,7 @@ def test_relations_are_collapsed_and_inner_commas_have_no_row(model):
 
 
 def test_the_pipeline_reads_files_that_are_here():
-    steps = jobs.planned(conf.load(jobs.Settings, [str(DEMO / "pipeline.yaml")]))
+    steps = jobs.planned_steps(conf.load(jobs.Settings, [str(DEMO / "pipeline.yaml")]))
     assert {step.label.split(", ")[1] for step in steps} == jobs.JOBS.keys() - {
         "import_published",
         "import_pairs",

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from conf import progress
-from conf.progress import Progress, duration, reported
+from conf.progress import Progress, duration, report_progress
 
 
 class Terminal(io.StringIO):
@@ -52,7 +52,7 @@ def test_the_share_of_bytes_is_reported(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(progress, "_LOG_INTERVAL", 0.01)
-    with caplog.at_level(logging.INFO), reported("reading", 2_000_000, lambda: 0.5):
+    with caplog.at_level(logging.INFO), report_progress("reading", 2_000_000, lambda: 0.5):
         time.sleep(1.2)
     assert "reading:  50%  1.00M of 2.00M" in caplog.text and "B/s" in caplog.text
 

@@ -197,12 +197,12 @@ def test_the_first_word_may_be_a_file(tmp_path: Path) -> None:
 
 def test_replaced_settings_are_checked_as_loaded_ones() -> None:
     original = Outer(Inner(0.25, ["a"]), {"x": 1}, 3)
-    replaced = conf.replaced(original, {"inner.rate": "0.5", "free.y": 2})
+    replaced = conf.with_changes(original, {"inner.rate": "0.5", "free.y": 2})
     assert replaced == Outer(Inner(0.5, ["a"]), {"x": 1, "y": 2}, 3)
     assert original.free == {"x": 1}
     for changes in ({"inner.rate": "x"}, {"nothing": 1}, {"inner.words": ["c"]}):
         with pytest.raises(UserError):
-            conf.replaced(original, changes)
+            conf.with_changes(original, changes)
 
 
 def test_resolved_settings_are_printed(caplog: pytest.LogCaptureFixture) -> None:

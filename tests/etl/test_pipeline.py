@@ -10,7 +10,7 @@ import pytest
 import conf
 from conf import JobFailed, UserError
 from etl import jobs
-from etl.jobs import JOBS, Job, Settings, planned, run_steps
+from etl.jobs import JOBS, Job, Settings, planned_steps, run_steps
 from etl.lake import arrow
 
 ASP = {"edition": "small", "entailment": 20, "degree": 0, "splits": False}
@@ -33,16 +33,16 @@ def test_steps_are_read_from_yaml_with_the_lake_and_presets(tmp_path):
         "steps:\n- build_asp: {preset: demo, seed: 3}\n- build_sygns:\n"
         "- import_published: {asp: ASP/, lake: other}\n"
     )
-    asp, sygns, published = planned(conf.load(Settings, [str(file), "lake=mine"]))
+    asp, sygns, published = planned_steps(conf.load(Settings, [str(file), "lake=mine"]))
     assert (asp.number, asp.label) == (1, "step 1 of 3, build_asp")
     assert (asp.settings.lake, asp.settings.seed, asp.settings.entailment) == ("mine", 3, 100)
     assert (sygns.settings.lake, published.settings.lake) == ("mine", "other")
-    (last,) = planned(conf.load(Settings, [str(file), "first=3"]))
+    (last,) = planned_steps(conf.load(Settings, [str(file), "first=3"]))
     assert last.number == 3
 
 
 def test_the_demo_is_a_pipeline():
-    steps = planned(conf.load(Settings, [str(conf.ROOT / "conf" / "demo" / "pipeline.yaml")]))
+    steps = planned_steps(conf.load(Settings, [str(conf.ROOT / "conf" / "demo" / "pipeline.yaml")]))
     assert len(steps) == 7
 
 

@@ -207,11 +207,11 @@ def stopped_before_the_ledger(place: Place) -> None:
     def interrupt(*_: object) -> Any:
         raise KeyboardInterrupt
 
-    finished, plan.finished = plan.finished, cast("Any", interrupt)
+    finished, plan.updated_ledger = plan.updated_ledger, cast("Any", interrupt)
     try:
         assert extraction()(place) == 130
     finally:
-        plan.finished = finished
+        plan.updated_ledger = finished
 
 
 # ------------------------------------------------------------------------------------- scenarios

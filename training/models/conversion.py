@@ -87,7 +87,7 @@ def _read(file: Path) -> tuple[dict[str, Any], int]:
     import torch
 
     try:
-        weights = torch.load(file, map_location="cpu", weights_only=True, mmap=_zipped(file))
+        weights = torch.load(file, map_location="cpu", weights_only=True, mmap=_is_zip(file))
     except (pickle.UnpicklingError, RuntimeError, EOFError) as error:
         reason = " ".join(str(error).split())[:200]
         raise JobFailed(f"{file}: not a file of tensors alone: {reason}") from error
@@ -96,7 +96,7 @@ def _read(file: Path) -> tuple[dict[str, Any], int]:
     return weights, sum(t.numel() * t.element_size() for t in weights.values())
 
 
-def _zipped(file: Path) -> bool:
+def _is_zip(file: Path) -> bool:
     """Whether a file has the newer form, which need not be read into memory whole."""
     with file.open("rb") as stream:
         return stream.read(2) == b"PK"

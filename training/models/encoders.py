@@ -14,12 +14,12 @@ from conf import UserError
 from training.batching import Ids, layout
 from training.models.learner import Learner
 from training.models.pretrained import (
+    base_model,
     check_quantised,
     find,
     load_pretrained,
     longest,
     quiet,
-    unadapted,
 )
 from training.models.tokens import Tokens, encode
 from training.settings import Settings
@@ -106,7 +106,7 @@ class TokenLearner(Learner):
         with quiet():
             if weights is None or weights:
                 model.save_pretrained(folder, state_dict=weights and dict(weights))
-        self.config.architectures = [type(unadapted(model)).__name__]
+        self.config.architectures = [type(base_model(model)).__name__]
         self.config.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
 
@@ -155,7 +155,7 @@ class PairLearner(TokenLearner):
         import torch
 
         with torch.device("meta"):
-            model = self._prepared(self._outline, set())
+            model = self._prepared_model(self._outline, set())
         return sum(p.numel() for p in model.parameters() if p.requires_grad)
 
     @property
@@ -182,7 +182,7 @@ class PairLearner(TokenLearner):
         import torch
 
         torch.manual_seed(seed)
-        model, missing = self.loaded(self._path, dtype or torch.float32)
+        model, missing = self.load_body(self._path, dtype or torch.float32)
         lost = sorted(key for key in missing if _of_body(model, key) and "pooler" not in key)
         if lost:
             raise UserError(
@@ -191,9 +191,9 @@ class PairLearner(TokenLearner):
         if not self._keep_head:
             torch.manual_seed(seed)
             _draw_head(model)
-        return self._prepared(model, missing)
+        return self._prepared_model(model, missing)
 
-    def _prepared(self, model: Any, missing: set[str]) -> Any:
+    def _prepared_model(self, model: Any, missing: set[str]) -> Any:
         """The model, set up for training by the settings; `missing` weights are new."""
         if self._settings.freeze:
             for parameter in model.base_model.parameters():
@@ -201,10 +201,10 @@ class PairLearner(TokenLearner):
         if self._settings.gradient_checkpointing:
             model.gradient_checkpointing_enable({"use_reentrant": False})
         if self._settings.lora.rank:
-            model = self._adapted(model, missing)
+            model = self._with_adapters(model, missing)
         return model
 
-    def _adapted(self, model: Any, missing: set[str]) -> Any:
+    def _with_adapters(self, model: Any, missing: set[str]) -> Any:
         from peft import LoraConfig, get_peft_model, prepare_model_for_kbit_training
 
         lora = self._settings.lora
@@ -261,9 +261,9 @@ class PairLearner(TokenLearner):
         self.save(model, merged)
 
     def load(self, folder: Path) -> Any:
-        return self.loaded(str(folder), "auto")[0]
+        return self.load_body(str(folder), "auto")[0]
 
-    def loaded(self, path: str, dtype: Any) -> tuple[Any, set[str]]:
+    def load_body(self, path: str, dtype: Any) -> tuple[Any, set[str]]:
         """The model with the weights of a folder, and the names of those that it lacks."""
         attention = self._settings.attention
         return load_pretrained(path, self.config, dtype, attention, self.auto_class)

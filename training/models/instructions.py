@@ -19,7 +19,7 @@ from training import launch
 from training.batching import Ids
 from training.models.encoders import PairLearner
 from training.models.learner import IGNORED
-from training.models.pretrained import longest, unadapted
+from training.models.pretrained import base_model, longest
 from training.tasks import Examples
 
 # Token ids, a list each.
@@ -77,7 +77,8 @@ class InstructionLearner(PairLearner):
                 len(prompt) > limit for prompt, limit in zip(prompts, prompt_limits, strict=True)
             )
             self._prompts[part] = [
-                cut(prompt, limit) for prompt, limit in zip(prompts, prompt_limits, strict=True)
+                cut_prompt(prompt, limit)
+                for prompt, limit in zip(prompts, prompt_limits, strict=True)
             ]
             self._answers[part] = answers
         lengths = [len(answer) for rows in self._answers.values() for answer in rows]
@@ -109,16 +110,16 @@ class InstructionLearner(PairLearner):
         prompts = [self._prompts[part][at] for at in indices]
         answers = [self._answers[part][at] for at in indices]
         if part == "train" and self._settings.packed:
-            return packed(prompts, answers)
+            return packed_rows(prompts, answers)
         padding = self.tokenizer.pad_token_id
-        batch = completed(prompts, answers, padding)
+        batch = completed_texts(prompts, answers, padding)
         if part == "train":
             return batch
         if self.dataset.kind == "seq2seq":
-            alone = completed(prompts, [[] for _ in prompts], padding)
+            alone = completed_texts(prompts, [[] for _ in prompts], padding)
             return batch | {f"prompt_{name}": value for name, value in alone.items()}
         repeated_prompts = [prompt for prompt in prompts for _ in self._choices]
-        choices = completed(repeated_prompts, [*self._choices] * len(prompts), padding)
+        choices = completed_texts(repeated_prompts, [*self._choices] * len(prompts), padding)
         return batch | {f"choice_{name}": value for name, value in choices.items()}
 
     def tokens(self, batch: Mapping[str, Any]) -> tuple[int, int]:
@@ -171,12 +172,12 @@ def completions(tokenizer: Any, texts: Sequence[str]) -> Rows:
     return [[*row, tokenizer.eos_token_id] for row in rows]
 
 
-def cut(prompt: list[int], limit: int) -> list[int]:
+def cut_prompt(prompt: list[int], limit: int) -> list[int]:
     """A prompt of at most that many tokens: its first one, and its end."""
     return prompt if len(prompt) <= limit else [prompt[0], *prompt[len(prompt) - limit + 1 :]]
 
 
-def completed(prompts: Rows, answers: Rows, padding: int) -> dict[str, Any]:
+def completed_texts(prompts: Rows, answers: Rows, padding: int) -> dict[str, Any]:
     """Prompts with completions as a batch, padded on the left, tensors on the CPU.
 
     input_ids, attention_mask and position_ids [rows, width]; labels [rows, longest completion]
@@ -185,22 +186,22 @@ def completed(prompts: Rows, answers: Rows, padding: int) -> dict[str, Any]:
     import torch
     from torch.nn.utils.rnn import pad_sequence
 
-    def padded(rows: Rows, value: int) -> Any:
+    def padded_rows(rows: Rows, value: int) -> Any:
         tensors = [torch.tensor(row, dtype=torch.long) for row in rows]
         return pad_sequence(tensors, True, value, padding_side="left")
 
     rows = [[*prompt, *answer] for prompt, answer in zip(prompts, answers, strict=True)]
-    mask = padded([[1] * len(row) for row in rows], 0)
+    mask = padded_rows([[1] * len(row) for row in rows], 0)
     positions = (mask.cumsum(1) - 1).clamp(min=0)
     batch = {
-        "input_ids": padded(rows, padding),
+        "input_ids": padded_rows(rows, padding),
         "attention_mask": mask,
         "position_ids": positions,
     }
-    return batch | {"labels": padded(answers, IGNORED)} if any(answers) else batch
+    return batch | {"labels": padded_rows(answers, IGNORED)} if any(answers) else batch
 
 
-def packed(prompts: Rows, answers: Rows) -> dict[str, Any]:
+def packed_rows(prompts: Rows, answers: Rows) -> dict[str, Any]:
     """Prompts with completions one after the other in one row, tensors on the CPU.
 
     input_ids and position_ids [1, tokens]: positions begin anew with each example, which tells
@@ -249,7 +250,7 @@ def completion_logits(model: Any, batch: Mapping[str, Any]) -> Any:
     }
     module = getattr(model, "module", model)
     module = getattr(module, "_orig_mod", module)
-    takes = inspect.signature(type(unadapted(module)).forward).parameters
+    takes = inspect.signature(type(base_model(module)).forward).parameters
     inputs |= {name: value for name, value in optional.items() if name in takes}
     # The logits of a place tell the token one to the right.
     return model(**inputs).logits[:, -longest_answer - 1 : -1]

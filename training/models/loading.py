@@ -28,7 +28,7 @@ from conf import UserError
 from training.batching import Ids
 from training.files import replace_json
 from training.models.learner import Learner
-from training.models.pretrained import ADAPTERS, adapted, find
+from training.models.pretrained import ADAPTERS, adapted_base, find
 from training.tasks import Dataset, Task
 
 RECORD = "adnominal.json"
@@ -89,7 +89,7 @@ class Trained:
             ) from error
 
 
-def trained(task: Task, dataset: Dataset, learner: Learner, seed: int) -> Trained:
+def trained_facts(task: Task, dataset: Dataset, learner: Learner, seed: int) -> Trained:
     """What `learner` has trained its model on."""
     return Trained(
         task=conf.to_dict(task.settings),
@@ -151,7 +151,7 @@ class ModelSource:
             )
             return digest.hexdigest()
         if (folder / ADAPTERS).is_file():
-            base = ModelSource(adapted(folder), self.name, (), False, None)
+            base = ModelSource(adapted_base(folder), self.name, (), False, None)
             digest.update(base.content().encode())
         for path in sorted(folder.iterdir()):
             if path.suffix in (".safetensors", ".json"):
@@ -173,12 +173,12 @@ def resolve(uri: str, tracking: str | None = None) -> ModelSource:
             safetensors; several runs in a folder.
     """
     if uri.startswith(("models:/", "runs:/")):
-        return _tracked(uri, tracking)
+        return _tracked_model(uri, tracking)
     folder = _folder(uri) if Path(uri).is_dir() else None
-    return _described(uri if folder is None else os.fspath(folder), uri.rstrip("/") or uri)
+    return _model_source(uri if folder is None else os.fspath(folder), uri.rstrip("/") or uri)
 
 
-def _described(path: str, name: str, run_id: str | None = None) -> ModelSource:
+def _model_source(path: str, name: str, run_id: str | None = None) -> ModelSource:
     folder = Path(path)
     record = Trained.read(folder) if folder.is_dir() else None
     if (folder / "vocabulary.json").is_file():
@@ -220,7 +220,7 @@ def _folder(uri: str) -> Path:
     )
 
 
-def _tracked(uri: str, tracking: str | None) -> ModelSource:
+def _tracked_model(uri: str, tracking: str | None) -> ModelSource:
     """A model of MLflow's store or registry."""
     if tracking is None:
         raise UserError(f"model={uri}: expected tracking= with it, MLflow's store")
@@ -240,9 +240,9 @@ def _tracked(uri: str, tracking: str | None) -> ModelSource:
     client = MlflowClient(tracking_uri=tracking, registry_uri=tracking)
     try:
         if registered:
-            return _registered(client, uri, registered, tracking)
+            return _registered_model(client, uri, registered, tracking)
         if logged:
-            return _logged(client, logged["id"], uri, tracking)
+            return _logged_model(client, logged["id"], uri, tracking)
         assert run is not None
         return _of_run(client, uri, run, tracking)
     except MlflowException as error:
@@ -250,7 +250,7 @@ def _tracked(uri: str, tracking: str | None) -> ModelSource:
         raise UserError(f"model={uri}: not to be had from tracking={tracking}: {reason}") from error
 
 
-def _registered(client: Any, uri: str, match: re.Match[str], tracking: str) -> ModelSource:
+def _registered_model(client: Any, uri: str, match: re.Match[str], tracking: str) -> ModelSource:
     from mlflow.exceptions import MlflowException
 
     name = match["name"]
@@ -275,11 +275,11 @@ def _registered(client: Any, uri: str, match: re.Match[str], tracking: str) -> M
         ) from error
     full = f"models:/{name}/{version.version}"
     if version.model_id:
-        return _logged(client, version.model_id, full, tracking)
+        return _logged_model(client, version.model_id, full, tracking)
     folder = _local_folder(
         client.get_model_version_download_uri(name, version.version), full, tracking
     )
-    return _described(_weights(folder, full), full, version.run_id)
+    return _model_source(_weights(folder, full), full, version.run_id)
 
 
 def _of_run(client: Any, uri: str, match: re.Match[str], tracking: str) -> ModelSource:
@@ -291,13 +291,13 @@ def _of_run(client: Any, uri: str, match: re.Match[str], tracking: str) -> Model
             f"model={uri}: run {match['run']} has logged "
             f"{', '.join(models) or 'no model (log_model=false, or it has not ended)'}"
         )
-    return _logged(client, models[match["name"]].model_id, uri, tracking)
+    return _logged_model(client, models[match["name"]].model_id, uri, tracking)
 
 
-def _logged(client: Any, model_id: str, name: str, tracking: str) -> ModelSource:
+def _logged_model(client: Any, model_id: str, name: str, tracking: str) -> ModelSource:
     model = client.get_logged_model(model_id)
     folder = _local_folder(model.artifact_location, name, tracking)
-    return _described(_weights(folder, name), name, model.source_run_id)
+    return _model_source(_weights(folder, name), name, model.source_run_id)
 
 
 def _local_folder(location: str, name: str, tracking: str) -> Path:

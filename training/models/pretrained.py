@@ -121,7 +121,7 @@ def load_pretrained(
     from training.models.lazy_weights import loading
 
     adapters = Path(path) / ADAPTERS
-    base = adapted(Path(path)) if adapters.is_file() else path
+    base = adapted_base(Path(path)) if adapters.is_file() else path
     try:
         with quiet():
             bits = _quantisation(config, auto_class)
@@ -186,7 +186,7 @@ def _quantisation(config: Any, auto_class: str) -> Any:
     )
 
 
-def adapted(folder: Path) -> str:
+def adapted_base(folder: Path) -> str:
     """The path of the model that the adapters in `folder` are for.
 
     Raises:
@@ -196,7 +196,7 @@ def adapted(folder: Path) -> str:
     return find(config["base_model_name_or_path"]).path
 
 
-def unadapted(model: Any) -> Any:
+def base_model(model: Any) -> Any:
     """The model without its adapters; a model that has none, as it is."""
     return model.get_base_model() if hasattr(model, "peft_config") else model
 

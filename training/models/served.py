@@ -77,7 +77,7 @@ class ServedModel(PythonModel):  # type: ignore[misc]
                     {"text": seq2seq.answer(self._model, self._vocabularies, first)}
                 )
             if self._writes:
-                return pd.DataFrame({"text": self._continued(first)})
+                return pd.DataFrame({"text": self._generated_texts(first)})
             second = rows["second"].tolist() if "second" in rows else None
             batch = self._tokenizer(
                 first, second, padding=True, truncation=True, return_tensors="pt"
@@ -98,7 +98,7 @@ class ServedModel(PythonModel):  # type: ignore[misc]
             labels = [self._model.config.id2label[at] for at in ids]
         return pd.DataFrame({"label": labels, "score": best.values.tolist()})
 
-    def _continued(self, prompts: list[str]) -> list[str]:
+    def _generated_texts(self, prompts: list[str]) -> list[str]:
         """What a language model writes after prompts, greedily."""
         batch = self._tokenizer(prompts, padding=True, padding_side="left", return_tensors="pt")
         batch.pop("token_type_ids", None)

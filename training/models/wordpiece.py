@@ -56,8 +56,8 @@ def vocabulary(
     letters = _letters(backend, texts, min(max(size // 16, _LETTERS[0]), _LETTERS[1]))
     inside = [c for c in letters if len(backend.pre_tokenizer.pre_tokenize_str(f"a{c}")) == 1]
     first = [*SPECIAL, *letters, *(f"{CONTINUES}{c}" for c in inside)]
-    required = [_normalised_word(backend, word) for word in words]
-    smallest_size = len(set(first) | set(required))
+    required_words = [_normalised_word(backend, word) for word in words]
+    smallest_size = len(set(first) | set(required_words))
     if size < smallest_size:
         raise UserError(
             f"vocabulary={size}: expected {smallest_size} or more: special tokens, letters and "
@@ -81,8 +81,8 @@ def vocabulary(
             f"vocabulary={size}: {len(texts):,} sentences have {len(pieces):,} pieces that occur "
             f"{_FEWEST} times or more; expected at most that, or a larger corpus"
         )
-    missing = [word for word in dict.fromkeys(required) if word not in ids]
-    needed = {*first, *required}
+    missing = [word for word in dict.fromkeys(required_words) if word not in ids]
+    needed = {*first, *required_words}
     for word in missing:
         last = max(at for at, piece in enumerate(pieces) if piece not in needed)
         del pieces[last]

@@ -121,7 +121,7 @@ class _Prediction:
         self.folder = launch.broadcast(Path(settings.folder) / self._name())
         runs = Runs(JOB, settings, settings.experiment or JOB)
         # Predictions that are in another lake, or were deleted, are made again.
-        result = runs.finished(
+        result = runs.finish(
             self.folder, lambda _: not _read_plan(self.folder).pending(settings.lake)
         )
         if result is None:
@@ -163,7 +163,7 @@ class _Prediction:
             "processes": launch.world_size(),
         }
 
-    def _planned(self, run: Run) -> _Plan:
+    def _make_plan(self, run: Run) -> _Plan:
         """The plan, with the rows written to disk; in the first process."""
         settings, folder, query = self.settings, self.folder, self.query
         plan = _read_plan(folder) if (folder / "plan.json").exists() else None
@@ -198,9 +198,9 @@ class _Prediction:
 
     def _outcome(self, run: Run) -> Outcome:
         """Predict the remaining rows; the figures go to the terminal and to MLflow."""
-        plan = launch.broadcast(self._planned(run) if launch.rank() == 0 else None)
+        plan = launch.broadcast(self._make_plan(run) if launch.rank() == 0 else None)
         assert plan is not None
-        remaining, seconds, figures = self._classified(plan, run)
+        remaining, seconds, figures = self._classify(plan, run)
         if launch.rank() != 0:
             return Outcome({})
         answers = _counts(self.settings.lake, self.query.table, plan.run_id)
@@ -235,14 +235,14 @@ class _Prediction:
         text = json.dumps(result, indent=1) + "\n"
         return Outcome(result, metrics=final, texts={"result.json": text})
 
-    def _classified(self, plan: _Plan, run: Run) -> tuple[int, float, dict[str, float]]:
+    def _classify(self, plan: _Plan, run: Run) -> tuple[int, float, dict[str, float]]:
         """Predict the remaining chunks, this process its share of them.
 
         Returns:
             The number of rows that remained, the seconds they took, the speed of all processes.
         """
         # A sharded model is asked by all processes together.
-        world = 1 if self.model.sharded else launch.world_size()
+        world_size = 1 if self.model.sharded else launch.world_size()
         first = launch.rank() == 0
         pending = launch.broadcast(plan.pending(self.settings.lake) if first else [])
         remaining = sum(plan.sizes[chunk] for chunk in pending)
@@ -259,14 +259,14 @@ class _Prediction:
                 # Chunks are of like size, so the other processes have done about as much.
                 progress.advance(count * launch.world_size())
 
-            local_chunks = pending if world == 1 else pending[launch.rank() :: world]
+            local_chunks = pending if world_size == 1 else pending[launch.rank() :: world_size]
             for chunk, lengths in self._chunks(plan, local_chunks, advance):
                 batches = evaluation_batches(lengths, self.settings.batch_size, 0, 1)
                 padded = sum(int(lengths[batch].max()) * len(batch) for batch in batches)
                 counts += (len(lengths), lengths.sum(), padded)
-                run.metrics(_figures(counts * world, time.perf_counter() - started), chunk)
+                run.metrics(_figures(counts * world_size, time.perf_counter() - started), chunk)
         seconds = max(launch.gather(time.perf_counter() - started))
-        counts = counts if world == 1 else np.sum(launch.gather(counts), axis=0)
+        counts = counts if world_size == 1 else np.sum(launch.gather(counts), axis=0)
         return remaining, seconds, _figures(counts, seconds) if remaining else {}
 
     def _chunks(

@@ -229,14 +229,14 @@ def stage(
 
     def batches() -> Iterator[pa.RecordBatch]:
         nonlocal sizes
-        staged = 0
+        staged_count = 0
         for batch in query.stream():
             hashes = _hashes(batch, seed)
             if highest is not None:
                 # Rows that are there twice have one hash; so no more than wanted.
-                selected = np.flatnonzero(hashes <= highest)[: size - staged]
+                selected = np.flatnonzero(hashes <= highest)[: size - staged_count]
                 batch, hashes = batch.take(pa.array(selected)), hashes[selected]
-            staged += batch.num_rows
+            staged_count += batch.num_rows
             places = (hashes % np.uint64(len(sizes))).astype(np.int32)
             sizes += np.bincount(places, minlength=len(sizes))
             editions.update(value for value in pc.unique(batch["edition"]).to_pylist() if value)

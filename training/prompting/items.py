@@ -81,7 +81,9 @@ def load(settings: Settings) -> Items:
         "group": examples.item_ids,
         **examples.groups,
     }
-    rows = task.prompted(pa.table(columns).append_column("origin", [examples.origin]), settings)
+    rows = task.with_prompt_columns(
+        pa.table(columns).append_column("origin", [examples.origin]), settings
+    )
     # A table none of whose rows is asked is not a source.
     asked_sources = {*rows["origin"].to_pylist()} | {*range(len(dataset.sources))} - {
         *examples.origin
@@ -90,11 +92,11 @@ def load(settings: Settings) -> Items:
     rows = rows.drop_columns("origin")
     if settings.limit is not None:
         column = PROMPTS[settings.task].group or "fold"
-        rows = _limited(rows, column, settings.limit, settings.seed)
+        rows = _first_groups(rows, column, settings.limit, settings.seed)
     return Items(task, "two_shot" if settings.shots else "zero_shot", rows, tuple(sources))
 
 
-def _limited(rows: pa.Table, column: str, limit: int, seed: int) -> pa.Table:
+def _first_groups(rows: pa.Table, column: str, limit: int, seed: int) -> pa.Table:
     """Of each value of `column` and fold the `limit` groups that a seeded hash puts first."""
     keys = zip(
         rows["fold"].to_pylist(),

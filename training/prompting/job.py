@@ -64,16 +64,16 @@ def prompt(settings: Settings) -> None:
     the same questions cost nothing again; they go to the table predictions, and the papers' table
     is printed.
     """
-    work = prepare(settings)
+    plan = prepare(settings)
     if launch.world_size() > 1:
         launch.start()
-    content = launch.broadcast(work.source.content() if launch.rank() == 0 else "")
-    folder = Path(settings.out or f"runs/{settings.task}_prompt") / _name(work, content)
-    name = settings.run_name or f"{settings.task}, {settings.shots} examples, {work.source.name}"
+    content = launch.broadcast(plan.source.content() if launch.rank() == 0 else "")
+    folder = Path(settings.out or f"runs/{settings.task}_prompt") / _name(plan, content)
+    name = settings.run_name or f"{settings.task}, {settings.shots} examples, {plan.source.name}"
     cache = Cache(settings.cache, f"{content}-{settings.precision}")
     Runs(JOB, settings, settings.experiment or settings.task).once(
-        Plan(folder, name, settings, _facts(work), work.items.sources),
-        lambda run: _outcome(work, _computed(work, cache), folder, run.name),
+        Plan(folder, name, settings, _facts(plan), plan.items.sources),
+        lambda run: _outcome(plan, _computed_answers(plan, cache), folder, run.name),
     )
     if launch.rank() == 0:
         print((folder / "table.md").read_text(encoding="utf-8").rstrip("\n"))
@@ -109,20 +109,20 @@ def prepare(settings: Settings) -> Work:
     return Work(settings, source, model, prompts, items, questions)
 
 
-def _name(work: Work, content: str) -> str:
+def _name(plan: Work, content: str) -> str:
     """The folder of a run: the same for the same settings, model, prompts and items."""
-    rows = work.items.rows
+    rows = plan.items.rows
     decisive = [name for name in rows.column_names if name != "version"]
     return folder_name(
-        work.settings,
+        plan.settings,
         model=content,
-        prompts=work.prompts.text,
+        prompts=plan.prompts.text,
         items=rows.select(decisive).to_pylist(),
     )
 
 
-def _facts(work: Work) -> dict[str, Any]:
-    settings = work.settings
+def _facts(plan: Work) -> dict[str, Any]:
+    settings = plan.settings
     return {
         "task": {
             "name": settings.task,
@@ -130,11 +130,11 @@ def _facts(work: Work) -> dict[str, Any]:
             "scheme": settings.scheme,
             "fold": settings.fold,
         },
-        "model_name": work.source.name,
-        "kind": work.model.kind,
-        "prompts": f"{work.prompts.name}@{work.prompts.version}",
-        "items": work.items.rows.num_rows,
-        "questions": len(work.questions),
+        "model_name": plan.source.name,
+        "kind": plan.model.kind,
+        "prompts": f"{plan.prompts.name}@{plan.prompts.version}",
+        "items": plan.items.rows.num_rows,
+        "questions": len(plan.questions),
         "processes": launch.world_size(),
     }
 
@@ -148,52 +148,52 @@ def _distinct_clozes(questions: Sequence[Question]) -> dict[bytes, Cloze]:
     return clozes
 
 
-def _computed(work: Work, cache: Cache) -> Computed:
-    clozes = _distinct_clozes(work.questions)
+def _computed_answers(plan: Work, cache: Cache) -> Computed:
+    clozes = _distinct_clozes(plan.questions)
     answers = launch.broadcast(cache.lookup(clozes) if launch.rank() == 0 else {})
     missing = [missing_key for missing_key in clozes if missing_key not in answers]
     if launch.rank() == 0:
         log.info(
             "%s questions about %s items: %s prompts, %s answered before, %s to compute",
-            f"{len(work.questions):,}",
-            f"{work.items.rows.num_rows:,}",
+            f"{len(plan.questions):,}",
+            f"{plan.items.rows.num_rows:,}",
             f"{len(clozes):,}",
             f"{len(answers):,}",
             f"{len(missing):,}",
         )
     if not missing:
         return Computed(answers, 0, 0.0)
-    encoded = work.model.encode([clozes[missing_key] for missing_key in missing])
-    lengths = work.model.lengths(encoded)
-    work.model.load(work.settings.precision, work.settings.split_model)
-    world, started = launch.world_size(), time.monotonic()
+    encoded = plan.model.encode([clozes[missing_key] for missing_key in missing])
+    lengths = plan.model.lengths(encoded)
+    plan.model.load(plan.settings.precision, plan.settings.split_model)
+    world_size, started = launch.world_size(), time.monotonic()
     local_answers: dict[bytes, Answer] = {}
-    computed: dict[bytes, Answer] = {}
+    new_answers: dict[bytes, Answer] = {}
     cached_at = time.monotonic()
     with Progress(
-        work.settings.task, len(clozes), len(answers), silent=launch.rank() != 0
+        plan.settings.task, len(clozes), len(answers), silent=launch.rank() != 0
     ) as progress:
         try:
             for batch in evaluation_batches(
-                lengths, work.settings.batch_size, launch.rank(), world
+                lengths, plan.settings.batch_size, launch.rank(), world_size
             ):
                 if not len(batch):
                     continue
-                batch_answers = work.model.score([encoded[at] for at in batch])
-                computed |= {
+                batch_answers = plan.model.score([encoded[at] for at in batch])
+                new_answers |= {
                     missing[at]: answer for at, answer in zip(batch, batch_answers, strict=True)
                 }
-                progress.advance(min(len(batch) * world, len(missing)))
+                progress.advance(min(len(batch) * world_size, len(missing)))
                 if time.monotonic() - cached_at > _KEEP_EVERY:
-                    cache.add(computed)
-                    local_answers, computed, cached_at = (
-                        local_answers | computed,
+                    cache.add(new_answers)
+                    local_answers, new_answers, cached_at = (
+                        local_answers | new_answers,
                         {},
                         time.monotonic(),
                     )
         finally:
-            cache.add(computed)
-    for share in launch.gather(local_answers | computed):
+            cache.add(new_answers)
+    for share in launch.gather(local_answers | new_answers):
         answers |= share
     seconds = time.monotonic() - started
     if launch.rank() == 0:
@@ -206,32 +206,32 @@ def _computed(work: Work, cache: Cache) -> Computed:
     return Computed(answers, len(missing), seconds)
 
 
-def _logs(answer: Answer, normalised: bool) -> npt.NDArray[np.float64]:
+def _logs(answer: Answer, is_normalised: bool) -> npt.NDArray[np.float64]:
     """The log-probability of each word; not a number where it was not asked for."""
     sums = np.array(answer.sums)
-    if not normalised:
+    if not is_normalised:
         return sums
     per_token: npt.NDArray[np.float64] = sums / np.maximum(np.array(answer.tokens), 1)
     return per_token
 
 
 def _scores(
-    work: Work, answers: Mapping[bytes, Answer]
+    plan: Work, answers: Mapping[bytes, Answer]
 ) -> tuple[npt.NDArray[np.float64], list[Answer]]:
     """A score of each label for each question, shape [questions, labels], and the answers.
 
     A label's score is that of its most probable word, less the logarithm of the word's mean
     probability without content where calibration is asked for.
     """
-    names, normalised = LABELS[work.settings.task], work.settings.length_normalised
-    scores = np.empty((len(work.questions), len(names)))
+    names, is_normalised = LABELS[plan.settings.task], plan.settings.length_normalised
+    scores = np.empty((len(plan.questions), len(names)))
     gap_answers = []
-    for row, question in enumerate(work.questions):
+    for row, question in enumerate(plan.questions):
         answer = answers[key(question.prompt.name, question.cloze)]
-        logs = _logs(answer, normalised)
+        logs = _logs(answer, is_normalised)
         if question.content_free:
             prior = [
-                _logs(answers[key(question.prompt.name, cloze)], normalised)
+                _logs(answers[key(question.prompt.name, cloze)], is_normalised)
                 for cloze in question.content_free
             ]
             logs = logs - (np.logaddexp.reduce(prior, axis=0) - np.log(len(prior)))
@@ -243,13 +243,13 @@ def _scores(
     return scores, gap_answers
 
 
-def _rows(work: Work, answers: Mapping[bytes, Answer], run_id: str) -> pa.Table:
+def _rows(plan: Work, answers: Mapping[bytes, Answer], run_id: str) -> pa.Table:
     """The answers as rows of the table predictions."""
-    scores, gap_answers = _scores(work, answers)
-    names, questions = LABELS[work.settings.task], work.questions
-    rows, item_rows = work.items.rows, pa.array([question.item for question in questions])
+    scores, gap_answers = _scores(plan, answers)
+    names, questions = LABELS[plan.settings.task], plan.questions
+    rows, item_rows = plan.items.rows, pa.array([question.item for question in questions])
     predicted: list[str | None] = [names[place] for place in scores.argmax(axis=1)]
-    if work.model.kind == "masked":
+    if plan.model.kind == "masked":
         predicted = [
             names[question.verbaliser.label(answer.place)] if answer.place >= 0 else None
             for question, answer in zip(questions, gap_answers, strict=True)
@@ -257,44 +257,44 @@ def _rows(work: Work, answers: Mapping[bytes, Answer], run_id: str) -> pa.Table:
     return predictions.rows(
         len(questions),
         run_id=run_id,
-        task=work.settings.task,
-        scheme=work.items.scheme,
+        task=plan.settings.task,
+        scheme=plan.items.scheme,
         predicted=predicted,
         scores=scores,
         text=[answer.first for answer in gap_answers],
         prompt=[question.prompt.name for question in questions],
         verbaliser=[question.verbaliser.name for question in questions],
         premise_order=[question.order for question in questions],
-        seed=work.settings.seed,
-        model=work.source.name,
+        seed=plan.settings.seed,
+        model=plan.source.name,
         table_version=rows["version"].take(item_rows),
         **{name: rows[name].take(item_rows) for name in ("item_id", "gold", "edition", "fold")},
     )
 
 
-def _outcome(work: Work, computed: Computed, folder: Path, run_id: str) -> Outcome:
+def _outcome(plan: Work, answered: Computed, folder: Path, run_id: str) -> Outcome:
     """Answers as rows of the table predictions, figures, and the papers' table beside them."""
     result: dict[str, Any] = {
-        "prompts": len(_distinct_clozes(work.questions)),
-        "forward": computed.forward,
-        "seconds": computed.seconds,
+        "prompts": len(_distinct_clozes(plan.questions)),
+        "forward": answered.forward,
+        "seconds": answered.seconds,
     }
     if launch.rank() != 0:
         return Outcome(result)
-    rows = _rows(work, computed.answers, run_id)
-    figures, printed = _results(work, rows)
-    if computed.forward:
-        figures["prompts_per_second"] = computed.forward / computed.seconds
+    rows = _rows(plan, answered.answers, run_id)
+    figures, printed = _results(plan, rows)
+    if answered.forward:
+        figures["prompts_per_second"] = answered.forward / answered.seconds
     replace_text(folder / "table.md", printed + "\n")
-    texts = {"table.md": printed + "\n", "prompts.yaml": work.prompts.text}
+    texts = {"table.md": printed + "\n", "prompts.yaml": plan.prompts.text}
     return Outcome({**result, "figures": figures}, rows, figures, texts)
 
 
-def _results(work: Work, rows: pa.Table) -> tuple[dict[str, float], str]:
+def _results(plan: Work, rows: pa.Table) -> tuple[dict[str, float], str]:
     """Figures by name, shares from 0 to 1, and the table as it is printed, in percent."""
-    item_rows = pa.array([question.item for question in work.questions])
-    items = work.items.rows
+    item_rows = pa.array([question.item for question in plan.questions])
+    items = plan.items.rows
     for name in set(items.column_names) - set(rows.column_names):
         rows = rows.append_column(name, items[name].take(item_rows))
-    figures, columns, caption = work.items.task.prompt_results(rows)
+    figures, columns, caption = plan.items.task.prompt_results(rows)
     return figures, f"{caption}\n\n{markdown(pa.table(columns))}"

@@ -111,10 +111,10 @@ def read(
         raise UserError(f"prompts={name}: expected a YAML file, or one of {names}") from error
     except yaml.YAMLError as error:
         raise UserError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
-    return _parsed(path, document, text, task, templates, verbalisers)
+    return _parsed_prompts(path, document, text, task, templates, verbalisers)
 
 
-def _parsed(
+def _parsed_prompts(
     path: Path,
     document: Any,
     text: str,

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from conf import UserError
 from training import launch
 from training.batching import Ids
-from training.models.instructions import choice_scores, completed
+from training.models.instructions import choice_scores, completed_texts
 from training.models.pretrained import Pretrained, load_pretrained, longest
 from training.prompting.cache import Answer
 from training.prompting.items import Question
@@ -314,7 +314,7 @@ class Causal(LanguageModel):
             for row, answer in zip(gap.inputs, gap.answers, strict=True):
                 prompts.append(row[: len(row) - len(answer)].tolist())
                 answers.append(answer.tolist())
-        batch = completed(prompts, answers, self.tokenizer.pad_token_id or 0)
+        batch = completed_texts(prompts, answers, self.tokenizer.pad_token_id or 0)
         batch = {name: column.to(self._model.device) for name, column in batch.items()}
         return _answers_of_gaps(encoded, choice_scores(self._model, batch, 1)[:, 0].tolist())
 

@@ -68,7 +68,7 @@ def score(settings: Settings) -> None:
     The answers of a model that was trained on another task are read by conf/transfer.yaml. Every
     prediction is written to the table predictions and, with all figures, to MLflow.
     """
-    cells, undefined = prepare(settings)
+    cells, undefined_cells = prepare(settings)
     runs = Runs(JOB, settings, settings.experiment or JOB)
     folders = [cell.folder.name for cell in cells]
     mlflow_file = Path(settings.out) / f"{conf.settings_hash({'cells': folders})}.mlflow.json"
@@ -80,7 +80,7 @@ def score(settings: Settings) -> None:
     ):
         results = _run(settings, cells, runs, parent)
         if launch.rank() == 0:
-            _report(cells, results, undefined, parent)
+            _report(cells, results, undefined_cells, parent)
 
 
 def prepare(settings: Settings) -> tuple[list[Cell], dict[tuple[str, str], str]]:
@@ -108,21 +108,21 @@ def prepare(settings: Settings) -> tuple[list[Cell], dict[tuple[str, str], str]]
         if settings.max_length is not None and model.form != "text":
             learner_of(model.source, settings.max_length)  # refuses a length that it does not take
     contents = {model.source.name: model.source.content() for model in models}
-    cells, undefined = [], {}
+    cells, undefined_cells = [], {}
     for model in models:
         for target in targets:
             try:
                 cells.append(_cell(model, target, settings, contents[model.source.name]))
             except Undefined as error:
-                undefined[model.source.name, target.key] = str(error)
+                undefined_cells[model.source.name, target.key] = str(error)
     if not cells:
-        raise UserError(f"nothing to score: {'; '.join(sorted(set(undefined.values())))}")
-    return cells, undefined
+        raise UserError(f"nothing to score: {'; '.join(sorted(set(undefined_cells.values())))}")
+    return cells, undefined_cells
 
 
 def _cell(model: ScoredModel, target: Target, settings: Settings, content: str) -> Cell:
     task = target.task(model.form)
-    declared = task.declared
+    declared = task.dataset_spec
     if (model.form == "text") != (declared is not None and declared.labels is None):
         # One of the two has no labels: this raises the reason.
         label_map.reading(model.labels, ())
@@ -158,29 +158,29 @@ def _run(
     settings: Settings, cells: Sequence[Cell], runs: Runs, parent: Run | None
 ) -> list[dict[str, Any]]:
     """The result of each cell, scored now or earlier."""
-    results = [runs.finished(cell.folder) for cell in cells]
+    results = [runs.finish(cell.folder) for cell in cells]
     pairs = list(zip(cells, results, strict=True))
     total = sum(cell.rows for cell, result in pairs if result is None) // launch.world_size()
-    scored: list[dict[str, Any]] = []
-    loaded: tuple[str, Any] | None = None
+    rows_scored: list[dict[str, Any]] = []
+    loaded_model: tuple[str, Any] | None = None
     with Progress("scoring", total, unit="rows", silent=launch.rank() != 0) as progress:
         for cell, result in pairs:
             if result is None:
                 name = cell.model.source.name
-                if loaded is None or loaded[0] != name:
+                if loaded_model is None or loaded_model[0] != name:
                     # One model at a time: the last one's memory goes first.
-                    loaded = None
+                    loaded_model = None
                     gc.collect()
-                    loaded = name, _model(cell.model, settings)
+                    loaded_model = name, _model(cell.model, settings)
                 label = (settings.run_name if len(cells) == 1 else None) or cell.label
                 facts, sources = _parameters(cell), cell.dataset.sources
                 result = runs.start(
                     Plan(cell.folder, label, settings, facts, sources),
-                    functools.partial(_scored, settings, cell, loaded[1], progress),
+                    functools.partial(_score_cell, settings, cell, loaded_model[1], progress),
                     parent,
                 )
-            scored.append(result)
-    return scored
+            rows_scored.append(result)
+    return rows_scored
 
 
 def _model(scored_model: ScoredModel, settings: Settings) -> Any:
@@ -201,7 +201,9 @@ def _model(scored_model: ScoredModel, settings: Settings) -> Any:
     return (model.cuda() if torch.cuda.is_available() else model), vocabularies
 
 
-def _scored(settings: Settings, cell: Cell, model: Any, progress: Progress, run: Run) -> Outcome:
+def _score_cell(
+    settings: Settings, cell: Cell, model: Any, progress: Progress, run: Run
+) -> Outcome:
     source, dataset, part = cell.model.source, cell.dataset, cell.target.part
     started = time.monotonic()
     words: pa.StringArray | None = None
@@ -249,7 +251,7 @@ def _parameters(cell: Cell) -> dict[str, Any]:
         "model_name": source.name,
         "form": cell.model.form,
         "part": cell.target.part,
-        "classes": list(cell.model.ordered),
+        "classes": list(cell.model.labels_in_order),
         "rows": cell.rows,
         "processes": launch.world_size(),
     }
@@ -295,7 +297,7 @@ def _read(
     dataset = dataclasses.replace(
         cell.dataset, labels=outcomes, outcome_of=np.arange(len(outcomes))
     )
-    labels, ordered = cell.model.labels, cell.model.ordered
+    labels, ordered = cell.model.labels, cell.model.labels_in_order
     to_outcome = np.array([outcomes.index(reading.label_map[label]) for label in labels])
     assert evaluation.scores is not None
     by_order = evaluation.scores[:, [labels.index(label) for label in ordered]]
@@ -305,12 +307,12 @@ def _read(
 
 
 def _texts(
-    cell: Cell, loaded: tuple[Any, Any], batch_size: int, advance: Callable[[int], None]
+    cell: Cell, loaded_model: tuple[Any, Any], batch_size: int, advance: Callable[[int], None]
 ) -> list[str]:
     """The texts that a model of SyGNS generates, greedily, in the order of the rows."""
     from training.models import seq2seq
 
-    model, vocabularies = loaded
+    model, vocabularies = loaded_model
     texts = cell.dataset.parts[cell.target.part].first.to_pylist()
     # Batches of like lengths; the order of equals does not matter to what is written.
     share = range(launch.rank(), len(texts), launch.world_size())
@@ -330,7 +332,7 @@ def _texts(
 def _report(
     cells: Sequence[Cell],
     results: Sequence[Mapping[str, Any]],
-    undefined: Mapping[tuple[str, str], str],
+    undefined_cells: Mapping[tuple[str, str], str],
     parent: Run | None,
 ) -> None:
     """Print the matrix and log it; for a single model, print the tables of each task too."""
@@ -338,7 +340,7 @@ def _report(
         [pq.read_table(cell.folder / "predictions.parquet") for cell in cells]
     )
     cell_scores = matrix(prediction_rows)
-    text = matrix_text(cell_scores, names_of([cell.model for cell in cells]), undefined)
+    text = matrix_text(cell_scores, names_of([cell.model for cell in cells]), undefined_cells)
     print(text)
     if len({result["model"] for result in results}) == 1:
         for cell in cells:

@@ -27,7 +27,7 @@ def names_of(models: Sequence[ScoredModel]) -> dict[str, str]:
 
 
 def matrix_text(
-    cells: pa.Table, names: Mapping[str, str], undefined: Mapping[tuple[str, str], str]
+    cells: pa.Table, names: Mapping[str, str], undefined_cells: Mapping[tuple[str, str], str]
 ) -> str:
     """Accuracy with its interval and macro-F1, a row a model; below, why cells are empty."""
     lines = [
@@ -40,7 +40,7 @@ def matrix_text(
         markdown(matrix.grid(cells, "macro_f1", names)),
         "",
     ]
-    for (model, key), reason in undefined.items():
+    for (model, key), reason in undefined_cells.items():
         lines.append(f"- {names.get(model, model)} on {key}: not defined. {reason}")
     return "\n".join(lines)
 

@@ -21,7 +21,7 @@ class ScoredModel:
     form: Form
 
     @property
-    def ordered(self) -> tuple[str, ...]:
+    def labels_in_order(self) -> tuple[str, ...]:
         """The labels in their task's order: that of column `scores` of predictions."""
         return label_map.in_order(self.labels) or self.labels
 

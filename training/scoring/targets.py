@@ -67,21 +67,21 @@ class Target:
             UserError: what the task refuses; no rows of the part.
         """
         task = self.task(form)
-        dataset = self._loaded(task)
-        examples = self._selected(dataset)
+        dataset = self._load(task)
+        examples = self._select(dataset)
         if examples.second is not None and examples.second.null_count:
             raise UserError(f"task.{self.key}: rows without a second text")
         return dataclasses.replace(
-            dataset, parts={self.part: task.put(form, examples)}, max_length=None
+            dataset, parts={self.part: task.with_format(form, examples)}, max_length=None
         )
 
-    def _loaded(self, task: Task) -> Dataset:
+    def _load(self, task: Task) -> Dataset:
         key = tuple(sorted((name, str(value)) for name, value in vars(task.settings).items()))
         if key not in self._datasets:
             self._datasets[key] = task.load(self.lake)
         return self._datasets[key]
 
-    def _selected(self, dataset: Dataset) -> Examples:
+    def _select(self, dataset: Dataset) -> Examples:
         if self.part not in dataset.parts:
             parts = ", ".join(f"{name} ({len(rows)})" for name, rows in dataset.parts.items())
             raise UserError(

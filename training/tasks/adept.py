@@ -50,9 +50,9 @@ class Adept(LabelledTask):
     """How an adjective changes the plausibility of a sentence, in 5, 4 or 3 classes (ADEPT)."""
 
     Settings = Settings
-    declared = DATASET
+    dataset_spec = DATASET
     form_setting = "context"
-    needed = ("train", "val")
+    needed_parts = ("train", "val")
 
     @classmethod
     def form_values(cls, form: Form) -> Mapping[str, Any]:
@@ -60,7 +60,7 @@ class Adept(LabelledTask):
         return {"context": form != "words"}
 
     @classmethod
-    def put(cls, form: Form, examples: Examples) -> Examples:
+    def with_format(cls, form: Form, examples: Examples) -> Examples:
         """As a statement the sentence with the adjective, which is what may or may not hold."""
         if form == "statement":
             return dataclasses.replace(examples, first=examples.second, second=None)

@@ -84,14 +84,14 @@ class Settings:
     def __post_init__(self) -> None:
         if self.scheme == "all":
             return
-        if self.scheme != "adjectives" and self.dimension is None and not self._numbered:
+        if self.scheme != "adjectives" and self.dimension is None and not self._has_rounds:
             raise UserError(
                 f"round={self.round} scheme={self.scheme}: expected dimension= with it, one of "
                 f"{', '.join(DIMENSIONS)}"
             )
 
     @property
-    def _numbered(self) -> bool:
+    def _has_rounds(self) -> bool:
         return self.round in {str(number) for number in range(ROUNDS)}
 
     def folds(self) -> dict[str, str]:
@@ -110,11 +110,11 @@ class Asp(Task):
     """Entailment by degree, trained on three of eight tests (ASP)."""
 
     Settings = Settings
-    declared = DATASET
+    dataset_spec = DATASET
     groups = ("task", *DATASET.training.groups)
 
     @property
-    def needed(self) -> tuple[str, ...]:
+    def needed_parts(self) -> tuple[str, ...]:
         return ("test",) if self.settings.scheme == "all" else (*_TRAINED, "test")
 
     def read(self, lake: str) -> Dataset:
@@ -147,7 +147,7 @@ class Asp(Task):
             labels=DATASET.trained_labels.names,
             outcomes=DATASET.label_names,
             outcome_of=_OUTCOME_OF,
-            parts={part: Examples.joined(examples) for part, examples in pieces.items()},
+            parts={part: Examples.concatenate(examples) for part, examples in pieces.items()},
             sources=tuple(sources),
             instruction=DATASET.training.instruction,
         )
@@ -182,10 +182,10 @@ class Asp(Task):
         """Item ids by part, of each edition that is read."""
         edition = self.settings.edition
         key = ("round", fold)
-        trained = self.settings.train_edition or edition
-        _, ids = reading.split_parts(lake, "asp_splits", trained, scheme, key, "item_id")
-        if trained == edition:
-            return [(trained, ids)]
+        train_edition = self.settings.train_edition or edition
+        _, ids = reading.split_parts(lake, "asp_splits", train_edition, scheme, key, "item_id")
+        if train_edition == edition:
+            return [(train_edition, ids)]
         if scheme == "dimension" and "dimension" not in reading.partition_values(
             lake, "asp_splits", "scheme", {"edition": edition}
         ):
@@ -197,7 +197,7 @@ class Asp(Task):
         else:
             _, tested = reading.split_parts(lake, "asp_splits", edition, scheme, key, "item_id")
         return [
-            (trained, {part: rows for part, rows in ids.items() if part in _TRAINED}),
+            (train_edition, {part: rows for part, rows in ids.items() if part in _TRAINED}),
             (edition, {part: rows for part, rows in tested.items() if part not in _TRAINED}),
         ]
 
@@ -227,7 +227,7 @@ class Asp(Task):
     def prompt_values(cls, settings: Prompting) -> dict[str, Any]:
         return {"scheme": "all"}
 
-    def prompted(self, rows: pa.Table, settings: Prompting) -> pa.Table:
+    def with_prompt_columns(self, rows: pa.Table, settings: Prompting) -> pa.Table:
         """The rows of the tables and the variant that are asked, with the table as their fold."""
         tests = pc.replace_substring_regex(rows["test"], r"^[^.]*\.", "")
         rows = with_columns(rows, fold=rows["task"], test=tests)
@@ -247,12 +247,14 @@ class Asp(Task):
     def prompt_results(self, rows: pa.Table) -> Results:
         return scores.by_test(rows)
 
-    def together(self, dataset: Dataset, predicted: Mapping[str, Predicted]) -> dict[str, float]:
+    def combined_metrics(
+        self, dataset: Dataset, predicted: Mapping[str, Predicted]
+    ) -> dict[str, float]:
         """``all/accuracy…`` of test and leaking rows together, as the paper scores its rows."""
         if not {"test", "leaking"} <= predicted.keys():
             return {}
         names = ("test", "leaking")
-        rows = Examples.joined([dataset.parts[name] for name in names])
+        rows = Examples.concatenate([dataset.parts[name] for name in names])
         joined = dataclasses.replace(dataset, parts={"all": rows})
         answers = np.concatenate([np.asarray(predicted[name]) for name in names])
         figures = self.evaluate(joined, "all", answers)

@@ -79,18 +79,21 @@ class Examples:
         )
 
     @classmethod
-    def joined(cls, pieces: Sequence[Examples]) -> Examples:
+    def concatenate(cls, pieces: Sequence[Examples]) -> Examples:
         """The rows of all pieces, one after the other; a column only where every piece has it."""
 
-        def concatenated(columns: Sequence[Any]) -> Any:
+        def concatenated_column(columns: Sequence[Any]) -> Any:
             if any(column is None for column in columns):
                 return None
             both = np.concatenate if isinstance(columns[0], np.ndarray) else pa.concat_arrays
             return both(columns)
 
-        columns = {name: concatenated([vars(piece)[name] for piece in pieces]) for name in _COLUMNS}
+        columns = {
+            name: concatenated_column([vars(piece)[name] for piece in pieces]) for name in _COLUMNS
+        }
         groups = {
-            key: concatenated([piece.groups[key] for piece in pieces]) for key in pieces[0].groups
+            key: concatenated_column([piece.groups[key] for piece in pieces])
+            for key in pieces[0].groups
         }
         return cls(**columns, groups=groups)
 
@@ -198,20 +201,20 @@ class Task:
 
     Attributes:
         Settings: the dataclass of ``task.*``; `settings` is an instance of it.
-        declared: the dataset's declaration; None for tasks of any table.
+        dataset_spec: the dataset's declaration; None for tasks of any table.
         groups: the groupings that accuracy is broken down by; by default those declared.
         form_setting: the setting that says how items are put to a model, if there is one. Scoring
             chooses it by the model.
     """
 
     Settings: ClassVar[type]
-    declared: ClassVar[declaration.Dataset | None] = None
+    dataset_spec: ClassVar[declaration.Dataset | None] = None
     groups: ClassVar[tuple[str, ...]] = ()
     form_setting: ClassVar[str | None] = None
 
     def __init_subclass__(cls) -> None:
-        if cls.declared is not None and "groups" not in vars(cls):
-            cls.groups = cls.declared.training.groups
+        if cls.dataset_spec is not None and "groups" not in vars(cls):
+            cls.groups = cls.dataset_spec.training.groups
 
     def __init__(self, settings: Any) -> None:
         self.settings = settings
@@ -222,7 +225,7 @@ class Task:
         return None if form == "words" else {}
 
     @classmethod
-    def put(cls, form: Form, examples: Examples) -> Examples:
+    def with_format(cls, form: Form, examples: Examples) -> Examples:
         """The examples, read with `form_values`, with their texts in a form.
 
         As one statement, premise and hypothesis stand one after the other.
@@ -242,7 +245,7 @@ class Task:
         return str(self.settings.name)
 
     @property
-    def needed(self) -> tuple[str, ...]:
+    def needed_parts(self) -> tuple[str, ...]:
         """The parts without which there is nothing to train or to test."""
         return ("train",)
 
@@ -263,7 +266,7 @@ class Task:
         """
         dataset = self.read(lake)
         sizes = {name: len(examples) for name, examples in dataset.parts.items()}
-        empty = [name for name in self.needed if not sizes.get(name)]
+        empty = [name for name in self.needed_parts if not sizes.get(name)]
         if empty:
             listing = ", ".join(f"{name} {size}" for name, size in sizes.items()) or "no part"
             raise UserError(f"{dataset.where}: no rows of part {empty[0]}; there is {listing}")
@@ -305,19 +308,21 @@ class Task:
         """The settings ``task.*``, beside the edition, of the items that a prompt asks about."""
         return {}
 
-    def prompted(self, rows: pa.Table, settings: Prompting) -> pa.Table:
+    def with_prompt_columns(self, rows: pa.Table, settings: Prompting) -> pa.Table:
         """The rows of a part that a prompt asks about (`training.prompting.items.Items`)."""
         return rows
 
     def prompt_results(self, rows: pa.Table) -> Results:
         """The figures and the table of answers to prompts.
 
-        `rows` are those of the table predictions with the columns of `prompted`.
+        `rows` are those of the table predictions with the columns of `with_prompt_columns`.
         """
-        assert self.declared is not None
-        return scores.by_prompt(rows, self.declared.title, self.declared.label_names)
+        assert self.dataset_spec is not None
+        return scores.by_prompt(rows, self.dataset_spec.title, self.dataset_spec.label_names)
 
-    def together(self, dataset: Dataset, predicted: Mapping[str, Predicted]) -> dict[str, float]:
+    def combined_metrics(
+        self, dataset: Dataset, predicted: Mapping[str, Predicted]
+    ) -> dict[str, float]:
         """Scores that take several parts at once; none for most tasks."""
         return {}
 

@@ -18,13 +18,13 @@ class LabelledTask(Task):
     where the dataset has folds. `further_columns` are read beside texts, label and groups.
     """
 
-    declared: ClassVar[declaration.Dataset]
+    dataset_spec: ClassVar[declaration.Dataset]
     further_columns: ClassVar[tuple[str, ...]] = ()
 
     @property
     def texts(self) -> tuple[str, ...]:
         """The columns of the one or two texts that a model reads."""
-        items = self.declared.tables[0]
+        items = self.dataset_spec.tables[0]
         return items.pair or ((items.single,) if items.single else ())
 
     def read(self, lake: str) -> Dataset:
@@ -33,21 +33,21 @@ class LabelledTask(Task):
         Raises:
             UserError: as `reading.by_scheme`; or a label that is not declared.
         """
-        declared, training = self.declared, self.declared.training
-        scheme = str(getattr(self.settings, declared.splits.setting))
+        dataset_spec, training = self.dataset_spec, self.dataset_spec.training
+        scheme = str(getattr(self.settings, dataset_spec.splits.setting))
         fold = str(getattr(self.settings, "fold", ""))
         columns = [*self.texts, self.labels.column, *self.groups, *self.further_columns]
         sources, tables = reading.by_scheme(
-            lake, declared, self.settings.edition, scheme, columns, fold
+            lake, dataset_spec, self.settings.edition, scheme, columns, fold
         )
         parts = {part: self.examples(rows, sources[0]) for part, rows in tables.items()}
         pair = len(self.texts) == 2
         return Dataset(
-            task=declared.name,
+            task=dataset_spec.name,
             edition=self.settings.edition,
             scheme=scheme,
             fold=fold,
-            labels=declared.label_names,
+            labels=dataset_spec.label_names,
             parts={part: examples for part, examples in parts.items() if len(examples)},
             sources=sources,
             max_length=training.max_length,
@@ -61,13 +61,13 @@ class LabelledTask(Task):
         Raises:
             TypeError: the dataset has none.
         """
-        if self.declared.labels is None:
-            raise TypeError(f"{self.declared.name} declares no labels")
-        return self.declared.labels
+        if self.dataset_spec.labels is None:
+            raise TypeError(f"{self.dataset_spec.name} declares no labels")
+        return self.dataset_spec.labels
 
     def examples(self, rows: pa.Table, source: Source) -> Examples:
         """The rows of a part, which were read from `source`, as examples."""
-        item = self.declared.tables[0].item
+        item = self.dataset_spec.tables[0].item
         labels = reading.label_ids(rows, self.labels, source, item)
         groups = (*self.groups, *self.further_columns)
         return Examples.of(rows, item, self.texts, groups, labels=labels, gold=labels)

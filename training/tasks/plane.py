@@ -62,12 +62,12 @@ class Plane(LabelledTask):
     """Does an adjective–noun phrase entail its noun, a hypernym, or a phrase of it (PLANE)?"""
 
     Settings = Settings
-    declared = DATASET
+    dataset_spec = DATASET
     form_setting = "input"
     further_columns = ("noun", "group_id")
 
     @property
-    def needed(self) -> tuple[str, ...]:
+    def needed_parts(self) -> tuple[str, ...]:
         # Two-shot items are for models that are not trained on PLANE.
         train = () if self.settings.scheme == "two_shot" else ("train",)
         return (*train, "val", "test") if self.settings.validation else (*train, "test")
@@ -87,7 +87,7 @@ class Plane(LabelledTask):
         return {"input": "pair" if form == "pair" else "sentence"}
 
     @classmethod
-    def put(cls, form: Form, examples: Examples) -> Examples:
+    def with_format(cls, form: Form, examples: Examples) -> Examples:
         """As a change, what the adjective makes of "A gun is a weapon": "A fake gun is …"."""
         if form != "change":
             return examples
@@ -115,7 +115,7 @@ class Plane(LabelledTask):
     def prompt_values(cls, settings: Prompting) -> dict[str, Any]:
         return {"scheme": settings.scheme, "fold": settings.fold, "input": "pair"}
 
-    def prompted(self, rows: pa.Table, settings: Prompting) -> pa.Table:
+    def with_prompt_columns(self, rows: pa.Table, settings: Prompting) -> pa.Table:
         """Each item once; with examples, the items whose group has all inference types."""
         # A published split may list an item twice.
         first = np.unique(rows["item_id"].to_numpy(), return_index=True)[1]

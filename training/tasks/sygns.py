@@ -44,8 +44,8 @@ class Sygns(Task):
     """Meanings of sentences whose combinations of words were not trained on (SyGNS)."""
 
     Settings = Settings
-    declared = DATASET
-    needed = ("train", "val", "test")
+    dataset_spec = DATASET
+    needed_parts = ("train", "val", "test")
 
     def read(self, lake: str) -> Dataset:
         """The sentences of a test of generalisation, with their meanings in one form."""

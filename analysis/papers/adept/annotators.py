@@ -83,7 +83,7 @@ class Annotations:
         }
 
     @cached_property
-    def filtered(self) -> Filtered:
+    def by_rules(self) -> Filtered:
         """What the quality rules leave of the answers that make the dataset."""
         items = {str(item) for (item,) in self._read("adept_items", "item_id")}
         used = [answer for answer in self.answers_of(*_LABELLING) if answer.condition == "context"]
@@ -100,7 +100,7 @@ class Annotations:
 
     def agreement(self) -> tuple[Cells, Cells]:
         """Cells of table 4 and of its sizes; both empty where no item has enough answers."""
-        result = self.filtered
+        result = self.by_rules
         if not result.items:
             return {}, {}
         figures = label_figures(result)
@@ -129,7 +129,7 @@ class Annotations:
             combinations(raters, 2),
             key=lambda pair: (len(raters[pair[0]].keys() & raters[pair[1]].keys()), pair),
         )
-        agreed = {
+        agreed_items = {
             item: label
             for item, label in sorted(raters[first].items())
             if raters[second].get(item) == label
@@ -139,15 +139,15 @@ class Annotations:
             if raters[name].keys() & self.labels.keys():
                 estimate = _kappa_of(raters[name], self.labels).estimate
                 with_labels.append((-1.0 if math.isnan(estimate) else estimate, name))
-        compared = [
+        comparisons = [
             ("two experts", raters[first], raters[second]),
-            ("experts where they agree, crowd", agreed, self.labels),
+            ("experts where they agree, crowd", agreed_items, self.labels),
         ]
         rows = ("one expert, crowd", "other expert, crowd")
         for row, (_, name) in zip(rows, sorted(with_labels, reverse=True), strict=False):
-            compared.append((row, raters[name], self.labels))
+            comparisons.append((row, raters[name], self.labels))
         cells: Cells = {}
-        for row, one, two in compared:
+        for row, one, two in comparisons:
             if one.keys() & two.keys():
                 interval = _kappa_of(one, two)
                 if not math.isnan(interval.estimate):
@@ -188,8 +188,8 @@ def annotated(lake: Lake, *rounds: str) -> Annotations | None:
     that has some; None where there are none."""
     names = editions(lake.root)
     preferred = lake.editions.get("adept", ())[:1]
-    if lake.requested is not None:
-        names = [name for name in names if name == lake.requested]
+    if lake.requested_edition is not None:
+        names = [name for name in names if name == lake.requested_edition]
     for name in sorted(names, key=lambda name: (name not in preferred, name)):
         annotations = Annotations(lake.root, name)
         if annotations.answers_of(*rounds):

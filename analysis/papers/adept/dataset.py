@@ -14,13 +14,13 @@ from analysis.editions import read_edition
 from analysis.inference.intervals import Interval, wilson
 from analysis.papers import published
 from analysis.papers.adept import annotators
-from analysis.papers.adept.sources import IMPORT, PARTS, Adept, bracketed, read
+from analysis.papers.adept.sources import IMPORT, PARTS, Adept, read, with_brackets
 from analysis.papers.comparison import Missing, comparison
 from analysis.papers.page import exhibit
 from analysis.rendering import figures
 from analysis.rendering.blocks import Block, FigureBlock, Table, Text, Unavailable
 from analysis.rendering.figures import Channels, Plot
-from analysis.rows import lists, places, schema, shuffled, tuples
+from analysis.rows import lists, places, schema, seeded_order, tuples
 from conf import UserError
 from etl.adept import LABELS
 from etl.knowledge import lexicons
@@ -48,18 +48,18 @@ def examples(page: Adept) -> list[Block]:
     ]
     if not diverse:
         raise UserError(f"no adjective with {_EACH} labels in the table adept of {page.lake.root}")
-    order = shuffled(diverse, seed, str)
+    order = seeded_order(diverse, seed, str)
     modifiers = [name for name in order if _kind(name) == "NS"][: _ADJECTIVES // 2]
     modifiers += [name for name in order if _kind(name) == "S"][: _ADJECTIVES - len(modifiers)]
     instances = []
     for modifier in modifiers:
         first: dict[int, dict[str, Any]] = {}
         members = rows.take(by_modifier[modifier,]).to_pylist()
-        for row in shuffled(members, seed, lambda row: row["item_id"]):
+        for row in seeded_order(members, seed, lambda row: row["item_id"]):
             first.setdefault(row["label"], row)
         instances += [
             {
-                "instance": bracketed(row["sentence2"], modifier),
+                "instance": with_brackets(row["sentence2"], modifier),
                 "modifier (class)": f"{modifier} ({_kind(modifier)})",
                 "plausibility change": LABELS[row["label"]],
             }
@@ -144,9 +144,9 @@ def pipeline(page: Adept) -> list[Block]:
     by_sentence = places(items, "noun", "sentence")
     largest_number = max(map(len, by_sentence.values()))
     fullest = [key for key, rows in by_sentence.items() if len(rows) == largest_number]
-    noun, sentence = shuffled(fullest, seed, str)[0]
+    noun, sentence = seeded_order(fullest, seed, str)[0]
     rows = items.take(by_sentence[noun, sentence]).to_pylist()
-    variants = shuffled(rows, seed, lambda row: row["item_id"])
+    variants = seeded_order(rows, seed, lambda row: row["item_id"])
     where = [("edition", "=", edition), ("noun", "=", noun)]
     entries = arrow.read(root, "adept_entries", where=where, columns=["adjectives"])
     counts = {
@@ -163,7 +163,7 @@ def pipeline(page: Adept) -> list[Block]:
         ("sentence", sentence),
     ]
     steps += [
-        (f"variant {number}", bracketed(row["modified_sentence"], row["adjective"]))
+        (f"variant {number}", with_brackets(row["modified_sentence"], row["adjective"]))
         for number, row in enumerate(variants, 1)
     ]
     for row in variants:
@@ -192,7 +192,7 @@ def questions(page: Adept) -> list[Block]:
     """One item of each label, as annotators see it."""
     by_label: dict[int, dict[str, Any]] = {}
     rows = page.rows.to_pylist()
-    for row in shuffled(rows, page.lake.seed, lambda row: ("table 3", row["item_id"])):
+    for row in seeded_order(rows, page.lake.seed, lambda row: ("table 3", row["item_id"])):
         by_label.setdefault(row["label"], row)
     items = [
         {
@@ -272,7 +272,7 @@ def agreement(page: Adept) -> list[Block]:
     other_labels = [
         {"edition": edition, "label": row["label"], "rows": row["count"], "share": row["share"]}
         for edition in lake.editions.get("adept", ())
-        if edition != page.edition and lake.requested is None
+        if edition != page.edition and lake.requested_edition is None
         for row in label_table(read(lake.root, edition)).to_pylist()
         if row["part"] == "all"
     ]

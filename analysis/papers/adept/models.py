@@ -16,14 +16,14 @@ from analysis.inference.intervals import Interval, wilson
 from analysis.papers import published
 from analysis.papers.adept import annotators
 from analysis.papers.adept.dataset import label_shares, label_shares_figure
-from analysis.papers.adept.sources import IMPORT, Adept, Scored, bracketed
+from analysis.papers.adept.sources import IMPORT, Adept, Scored, with_brackets
 from analysis.papers.comparison import Missing, comparison
 from analysis.papers.page import Exhibit, exhibit, runs_text
 from analysis.rendering import figures
 from analysis.rendering.blocks import Block, FigureBlock, NotRun, Table, Text
 from analysis.rendering.figures import Plot
 from analysis.rendering.numbers import percent
-from analysis.rows import lists, shuffled, tuples
+from analysis.rows import lists, seeded_order, tuples
 from conf import UserError
 from etl.adept import LABELS
 from etl.adept.baselines import CLASSES, label_of, majority, normative_rule
@@ -59,15 +59,15 @@ def baselines(
     accuracies = {}
     for classes in CLASSES:
         most = majority(training_labels, classes)
-        tested = [
+        test_labels = [
             (gold, normative_rule(modifier, nonsubsective, classes))
             for label, modifier, own_part in records
             if own_part == part and (gold := label_of(label, classes)) is not None
         ]
-        by_majority = sum(gold == most for gold, _ in tested)
-        by_rule = sum(gold == guess for gold, guess in tested)
-        accuracies["majority", classes] = wilson(by_majority, len(tested))
-        accuracies["normative rule", classes] = wilson(by_rule, len(tested))
+        by_majority = sum(gold == most for gold, _ in test_labels)
+        by_rule = sum(gold == guess for gold, guess in test_labels)
+        accuracies["majority", classes] = wilson(by_majority, len(test_labels))
+        accuracies["normative rule", classes] = wilson(by_rule, len(test_labels))
     return accuracies
 
 
@@ -114,15 +114,15 @@ def accuracy(page: Adept) -> list[Block]:
     blocks += comparison("adept", "section 7", four, caption, missing=missing)
     if best:
         caption = "Models trained here, each at the settings that are best on val"
-        blocks.append(Table(caption, _trained(best, by_rule)))
+        blocks.append(Table(caption, _trained_rows(best, by_rule)))
     else:
         blocks.append(NotRun("Models trained here", _TRAIN))
-    blocks += runs_text(run for scored in page.scored for run in scored.runs)
+    blocks += runs_text(run for scored in page.scored_models for run in scored.runs)
     return [*blocks, *_pairwise(page)]
 
 
 def _models(page: Adept) -> list[str]:
-    return sorted({scored.model for scored in page.scored})
+    return sorted({scored.model for scored in page.scored_models})
 
 
 def _of_families(best: Sequence[Scored]) -> dict[tuple[str, str], Interval]:
@@ -138,7 +138,7 @@ def _of_families(best: Sequence[Scored]) -> dict[tuple[str, str], Interval]:
     return cells
 
 
-def _trained(best: Sequence[Scored], by_rule: Mapping[tuple[str, int], Interval]) -> pa.Table:
+def _trained_rows(best: Sequence[Scored], by_rule: Mapping[tuple[str, int], Interval]) -> pa.Table:
     """Every model with its accuracy and those of the baselines."""
     rows = [
         {
@@ -270,17 +270,17 @@ def answers(page: Adept) -> list[Block]:
     if best is None:
         return [NotRun("Answers of the best model", _TRAIN)]
     seed = page.lake.seed
-    order = shuffled(best.answers.to_pylist(), seed, lambda row: ("table 6", row["item_id"]))
+    order = seeded_order(best.answers.to_pylist(), seed, lambda row: ("table 6", row["item_id"]))
     examples: list[dict[str, Any]] = []
     for correct in (True, False):
         same_outcome = [row for row in order if (row["gold"] == row["predicted"]) == correct]
         # Labels differ as far as they can: most items are equally likely.
         first = {row["gold"]: row for row in reversed(same_outcome)}.values()
         remaining_answers = [row for row in same_outcome if row not in first]
-        diverse = [*shuffled(first, seed, lambda row: row["item_id"]), *remaining_answers]
+        diverse = [*seeded_order(first, seed, lambda row: row["item_id"]), *remaining_answers]
         examples += [
             {
-                "instance": bracketed(
+                "instance": with_brackets(
                     rows[row["item_id"]]["sentence2"], rows[row["item_id"]]["modifier"]
                 ),
                 "annotated": row["gold"],

@@ -14,7 +14,7 @@ from analysis.editions import read_edition
 from analysis.inference.intervals import Interval, mean_over_runs, wilson
 from analysis.papers.page import Sources
 from analysis.predictions import labelled
-from analysis.rows import right
+from analysis.rows import is_right
 from conf import UserError
 from training.finished_runs import Run, groups
 
@@ -32,7 +32,7 @@ def read(lake: str, edition: str) -> pa.Table:
     return rows.sort_by([("item_id", "ascending"), ("label", "ascending")])
 
 
-def bracketed(sentence: str, modifier: str) -> str:
+def with_brackets(sentence: str, modifier: str) -> str:
     """The sentence with its first token that is the modifier in square brackets, as ADEPT shows
     it; the sentence as it is where there is none."""
     pattern = rf"(?<![\w-])({re.escape(modifier)})(?![\w-])"
@@ -74,7 +74,7 @@ class Adept(Sources):
         return str(self.rows.column("edition")[0])
 
     @cached_property
-    def scored(self) -> list[Scored]:
+    def scored_models(self) -> list[Scored]:
         """Every group of fine-tuning runs on the random split, with its answers on val; none
         without labelled rows."""
         try:
@@ -83,20 +83,20 @@ class Adept(Sources):
             return []
         settings = {"task.name": "adept", "task.edition": self.edition, "task.split": "random"}
         val = rows.filter(pc.equal(rows.column("split_random"), "val")).column("item_id")
-        scored = []
-        for members in groups(self.answered("finetune", settings)):
+        scored_models = []
+        for members in groups(self.runs_of("finetune", settings)):
             scores = []
             for run in members:
                 answers = labelled(self.lake.root, run.id)
                 of_val = pc.is_in(answers.column("item_id"), value_set=val.combine_chunks())
                 answers = answers.filter(of_val)
                 if answers.num_rows:
-                    scores.append((run, wilson(sum(right(answers)), answers.num_rows), answers))
+                    scores.append((run, wilson(sum(is_right(answers)), answers.num_rows), answers))
             if not scores:
                 continue
             _, _, best = max(scores, key=lambda score: (score[1].estimate, score[0].id))
             params = members[0].params
-            scored.append(
+            scored_models.append(
                 Scored(
                     [run for run, _, _ in scores],
                     int(params.get("task.classes", "5")),
@@ -105,15 +105,17 @@ class Adept(Sources):
                     best,
                 )
             )
-        return scored
+        return scored_models
 
     def best(self, classes: int, context: bool = True, model: str = "") -> Scored | None:
         """The best on val (of a model, if named): the paper's figures are of the best of a grid
         there (section 5.4)."""
         candidates = [
-            scored
-            for scored in self.scored
-            if (scored.classes, scored.context) == (classes, context)
-            and model in ("", scored.model)
+            scored_models
+            for scored_models in self.scored_models
+            if (scored_models.classes, scored_models.context) == (classes, context)
+            and model in ("", scored_models.model)
         ]
-        return max(candidates, key=lambda scored: scored.accuracy.estimate, default=None)
+        return max(
+            candidates, key=lambda scored_models: scored_models.accuracy.estimate, default=None
+        )

@@ -22,7 +22,7 @@ from analysis.papers.page import Exhibit, exhibit, runs_text
 from analysis.rendering import figures
 from analysis.rendering.blocks import Block, FigureBlock, NotRun, Table, Text
 from analysis.rendering.figures import Channels, Plot
-from analysis.rows import equal, lists, places, schema
+from analysis.rows import lists, places, schema, where_equal
 from conf import UserError
 from etl.asp import ENTAILMENT
 from etl.asp.gold import HUMAN, JUDGED, POLARITIES, Fit, fit, rises
@@ -189,7 +189,7 @@ def _answers(models: Sequence[Answered]) -> list[tuple[Answered, Answers]]:
     """The models with answers to tests with human gold, with these answers."""
     answers = []
     for model in models:
-        rows = equal(model.rows, "kind", "degree")
+        rows = where_equal(model.rows, "kind", "degree")
         rows = rows.filter(pa.array([test in HUMAN for test in rows.column("test").to_pylist()]))
         if rows.num_rows:
             columns = lists(rows, "test", "polarity", "z", "predicted")
@@ -204,7 +204,7 @@ def _model_curves(
     if not answers:
         return [NotRun(f"Curves of models: {', '.join(FIGURES[number])}", command)]
     blocks: list[Block] = []
-    fitted = equal(people, "answer", "people, fitted")
+    fitted = where_equal(people, "answer", "people, fitted")
     for _, numbers in answers[:_DRAWN_MODELS]:
         plot = curves_figure(pa.concat_tables([fitted, model_curves(numbers)]), number)
         caption = (
@@ -229,7 +229,7 @@ def _of_untrained(number: int) -> Exhibit[Asp]:
         caption = f"What people said (source {source}) and the curve fitted to it"
         return [
             FigureBlock(caption, *curves_figure(people, number)),
-            *_model_curves(people, number, page.untrained, f"{SCORE} && {PROMPT}"),
+            *_model_curves(people, number, page.untrained_runs, f"{SCORE} && {PROMPT}"),
         ]
 
     return build
@@ -243,7 +243,9 @@ def figure_4(page: Asp) -> list[Block]:
     """Curves of trained models; the paper draws booster, diminisher and negation alone."""
     people = human_curves(page.lake.root, page.sources()[0])
     return [
-        block for number in (3, 2) for block in _model_curves(people, number, page.trained, TRAIN)
+        block
+        for number in (3, 2)
+        for block in _model_curves(people, number, page.trained_runs, TRAIN)
     ]
 
 

@@ -13,7 +13,7 @@ from analysis.papers.asp.sources import TASKS, Asp
 from analysis.papers.page import exhibit
 from analysis.papers.published import agrees, value
 from analysis.rendering.blocks import Block, Table, Text, Unavailable
-from analysis.rows import equal, shuffled
+from analysis.rows import seeded_order, where_equal
 from etl.asp import ENTAILMENT, TESTS
 from etl.asp.baselines import baselines
 from etl.asp.gold import POLARITIES, rises
@@ -41,7 +41,7 @@ def entailment(page: Asp) -> list[Block]:
     for test in TESTS:
         of_test = [row for row in rows if row["test"] == test]
         first: dict[str | None, dict[str, Any]] = {}
-        for row in shuffled(of_test, page.lake.seed, lambda row: row["item_id"]):
+        for row in seeded_order(of_test, page.lake.seed, lambda row: row["item_id"]):
             typed = test in ("comparative", "negation")
             first.setdefault(row["adjective_type"] if typed else None, row)
         examples += [
@@ -68,15 +68,15 @@ def degree(page: Asp) -> list[Block]:
     groups: dict[tuple[str, str], dict[int, list[dict[str, Any]]]] = defaultdict(
         lambda: defaultdict(list)
     )
-    for row in equal(table, "variant", "base").to_pylist():
+    for row in where_equal(table, "variant", "base").to_pylist():
         groups[row["test"], row["polarity"]][row["group"]].append(row)
     examples = []
     for key in ((test, polarity) for test in TESTS for polarity in POLARITIES):
         if key not in groups:
             continue
         seed = page.lake.seed
-        rows = shuffled(groups[key].values(), seed, lambda rows: rows[0]["item_id"])[0]
-        example = shuffled(rows, seed, lambda row: row["item_id"])[0]
+        rows = seeded_order(groups[key].values(), seed, lambda rows: rows[0]["item_id"])[0]
+        example = seeded_order(rows, seed, lambda row: row["item_id"])[0]
         alphas = [row["alpha"] for row in rows]
         entailed = [row["alpha"] for row in rows if row["label"] == ENTAILMENT]
         bound = "no α"
@@ -110,10 +110,10 @@ def baseline_table(lake: str, table: str, edition: str, paper_table: str = "tabl
     names = ["test", "label", *(["variant"] if table == "asp_degree" else [])]
     rows = read_edition(lake, table, edition, names)
     if table == "asp_degree":
-        rows = equal(rows, "variant", "base")
+        rows = where_equal(rows, "variant", "base")
     cells = []
     for test in TESTS:
-        labels: Sequence[str] = equal(rows, "test", test).column("label").to_pylist()
+        labels: Sequence[str] = where_equal(rows, "test", test).column("label").to_pylist()
         if not labels:
             continue
         shares = baselines(labels)

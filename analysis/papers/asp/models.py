@@ -90,20 +90,20 @@ def _beside(number: int) -> tuple[str, ...]:
     tables=ANSWER_TABLES,
     beside=_beside(3),
 )
-def untrained(page: Asp) -> list[Block]:
+def untrained_models(page: Asp) -> list[Block]:
     """Accuracy of models that were scored or prompted."""
     try:
-        models = page.untrained
+        models = page.untrained_runs
     except UserError:
         models = []
     return _accuracies(page, 3, models, f"{SCORE} && {PROMPT}")
 
 
 @exhibit("Table 4", "models trained on ASP", command=TRAIN, tables=_TRAINED, beside=_beside(4))
-def trained(page: Asp) -> list[Block]:
+def trained_models(page: Asp) -> list[Block]:
     """Accuracy of models that were trained on ASP."""
     try:
-        models = page.trained
+        models = page.trained_runs
     except UserError:
         models = []
     return _accuracies(page, 4, models, TRAIN)
@@ -179,7 +179,7 @@ def numerical_reasoning(page: Asp) -> list[Block]:
 def leaks(page: Asp) -> list[Block]:
     """Accuracy on rows with and without an adjective that was trained on."""
     rows = []
-    for model in page.trained:
+    for model in page.trained_runs:
         for test in TESTS:
             leaking = model.accuracy("entailment", test, "leaking")
             if leaking is not None:

@@ -14,7 +14,7 @@ from analysis.inference.intervals import Interval, mean_over_runs, wilson
 from analysis.inference.resampling import bootstrap
 from analysis.papers.page import Sources
 from analysis.predictions import labelled, read
-from analysis.rows import distinct, equal, lists, schema, tuples, with_column
+from analysis.rows import distinct_values, lists, schema, tuples, where_equal, with_column
 from conf import UserError
 from etl.lake import arrow
 from training.finished_runs import Run, groups, short_name
@@ -64,8 +64,12 @@ class Answered:
 
     def accuracy(self, kind: str, test: str, part: str = "test") -> Interval | None:
         """Mean accuracy over the runs; None where no run has such rows."""
-        rows = equal(equal(equal(self.rows, "kind", kind), "test", test), "part", part)
-        scores = [_accuracy(equal(rows, "run", number)) for number in distinct(rows, "run")]
+        rows = where_equal(
+            where_equal(where_equal(self.rows, "kind", kind), "test", test), "part", part
+        )
+        scores = [
+            _accuracy(where_equal(rows, "run", number)) for number in distinct_values(rows, "run")
+        ]
         return mean_over_runs(scores) if scores else None
 
 
@@ -82,19 +86,19 @@ class Asp(Sources):
     """What the exhibits of ASP share."""
 
     @cached_property
-    def untrained(self) -> list[Answered]:
+    def untrained_runs(self) -> list[Answered]:
         """Models that were scored or prompted, without training on ASP."""
-        return self._answered("score", "prompt")
+        return self._runs_with_answers("score", "prompt")
 
     @cached_property
-    def trained(self) -> list[Answered]:
+    def trained_runs(self) -> list[Answered]:
         """Models that were trained on ASP."""
-        return self._answered("finetune")
+        return self._runs_with_answers("finetune")
 
     @property
     def models(self) -> list[Answered]:
         """All of them."""
-        return [*self.untrained, *self.trained]
+        return [*self.untrained_runs, *self.trained_runs]
 
     def sources(self) -> list[str]:
         """The sources of people's judgements, the published one first.
@@ -105,7 +109,9 @@ class Asp(Sources):
         if not self.lake.has("asp_human"):
             raise UserError(f"no table asp_human in {self.lake.root}")
         sources = arrow.read(self.lake.root, "asp_human", columns=["source"])
-        return sorted(distinct(sources, "source"), key=lambda name: (name != "published", name))
+        return sorted(
+            distinct_values(sources, "source"), key=lambda name: (name != "published", name)
+        )
 
     @cached_property
     def editions(self) -> dict[str, str]:
@@ -116,19 +122,19 @@ class Asp(Sources):
             if self.lake.editions.get(table)
         }
 
-    def _answered(self, *jobs: str) -> list[Answered]:
+    def _runs_with_answers(self, *jobs: str) -> list[Answered]:
         """Models with answers to the editions shown, newest first; runs of several rounds are
         one."""
         if not self.editions:
             return []
-        runs = self.answered(jobs, {"task.name": "asp"})
+        runs = self.runs_of(jobs, {"task.name": "asp"})
         models = []
         for members in groups(runs, _AXES):
             by_model: dict[str, list[pa.Table]] = {}
             for number, run in enumerate(members):
-                rows = self._tested(run)
-                for model in distinct(rows, "model"):
-                    table = equal(rows, "model", model)
+                rows = self._test_rows(run)
+                for model in distinct_values(rows, "model"):
+                    table = where_equal(rows, "model", model)
                     table = with_column(table, "run", [number] * table.num_rows, "int")
                     by_model.setdefault(model, []).append(table)
             first = members[0]
@@ -157,7 +163,7 @@ class Asp(Sources):
             pieces.append(items.select(_ITEMS.names).cast(_ITEMS))
         return pa.concat_tables(pieces)
 
-    def _tested(self, run: Run) -> pa.Table:
+    def _test_rows(self, run: Run) -> pa.Table:
         """A run's answers to rows of the editions shown, with the part of its split each was in."""
         editions = sorted(set(self.editions.values()))
         rows = labelled(self.lake.root, run.id)

@@ -19,7 +19,7 @@ from analysis.papers.published import table as published_table
 from analysis.rendering import figures
 from analysis.rendering.blocks import Block, FigureBlock, Table, Text
 from analysis.rendering.figures import Plot
-from analysis.rows import distinct, equal, tuples
+from analysis.rows import distinct_values, tuples, where_equal
 from etl.lake import arrow
 from etl.plane import CLASSES
 
@@ -113,7 +113,7 @@ def pmi_by_class(lake: str, edition: str, corpus: str) -> dict[str, np.ndarray[A
         UserError: no phrases of the edition and corpus in plane_association.
     """
     rows = read_edition(lake, "plane_association", edition, ["class", "pmi"], corpus=corpus)
-    columns = {kind: equal(rows, "class", kind).column("pmi").drop_null() for kind in CLASSES}
+    columns = {kind: where_equal(rows, "class", kind).column("pmi").drop_null() for kind in CLASSES}
     return {kind: np.sort(pmi.to_numpy()) for kind, pmi in columns.items() if len(pmi)}
 
 
@@ -159,7 +159,7 @@ def association(page: Plane) -> list[Block]:
             "is 2, and marginals are taken before any floor of counts."
         )
     ]
-    for corpus in distinct(corpora, "corpus"):
+    for corpus in distinct_values(corpora, "corpus"):
         quantiles = pmi_quantiles(pmi_by_class(lake.root, edition, corpus))
         caption = f"PMI of the phrases by class, corpus {corpus}, edition {edition}"
         blocks.append(FigureBlock(caption, *pmi_figure(quantiles)))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from analysis.inference.intervals import clustered, mean_over_runs
+from analysis.inference.intervals import clustered_interval, mean_over_runs
 from analysis.papers.comparison import Missing, comparison
 from analysis.papers.page import exhibit, runs_text
 from analysis.papers.plane.sources import PAPERS_MODEL, SCHEMES, TRAIN, TYPES, FineTuned, Plane
@@ -14,7 +14,7 @@ from analysis.rendering import figures
 from analysis.rendering.blocks import Block, FigureBlock, Table, Text
 from analysis.rendering.figures import Channels, Plot
 from analysis.rendering.numbers import percent
-from analysis.rows import lists, places, right, with_column
+from analysis.rows import is_right, lists, places, with_column
 from conf import UserError
 from etl.plane import CLASSES
 from training.finished_runs import Run
@@ -46,7 +46,7 @@ def accuracy(page: Plane) -> list[Block]:
         runs += answers.runs
         # Adjectives are what is drawn for testing: the rows of one are not independent.
         shares = [
-            clustered(right(table), table.column("adjective").to_pylist())
+            clustered_interval(is_right(table), table.column("adjective").to_pylist())
             for table in map(answers.of_run, answers.runs)
         ]
         mean = mean_over_runs(shares)
@@ -70,10 +70,10 @@ def accuracy(page: Plane) -> list[Block]:
 
 def _by_class_and_type(rows: pa.Table) -> pa.Table:
     """Accuracy by class and inference type, with intervals by adjective."""
-    correct, (adjectives,) = right(rows), lists(rows, "adjective")
+    correct, (adjectives,) = is_right(rows), lists(rows, "adjective")
     shares = {
         key: percent(
-            clustered(
+            clustered_interval(
                 [correct[place] for place in members], [adjectives[place] for place in members]
             )
         )
@@ -101,7 +101,7 @@ def lengths(runs: Sequence[tuple[int, Sequence[float], Sequence[str]]]) -> pa.Ta
             {
                 "max_length": length,
                 "rows": len(answers[0]),
-                **clustered(*answers).columns("accuracy"),
+                **clustered_interval(*answers).columns("accuracy"),
             }
             for length, answers in sorted(by_length.items())
         ]
@@ -136,6 +136,6 @@ def by_length(page: Plane) -> list[Block]:
     for run in answers.runs:
         rows = answers.of_run(run)
         (groups,) = lists(rows, "group")
-        points.append((int(run.params["max_length"]), right(rows), groups))
+        points.append((int(run.params["max_length"]), is_right(rows), groups))
     caption = f"Accuracy by the longest input, band 95 %. {answers.description()}"
     return [FigureBlock(caption, *length_figure(lengths(points))), *runs_text(answers.runs)]

@@ -16,7 +16,7 @@ from analysis.predictions import groups_of
 from analysis.rendering import figures
 from analysis.rendering.blocks import Block, FigureBlock, Table
 from analysis.rendering.figures import Channels, Plot
-from analysis.rows import distinct, equal, tuples, with_column
+from analysis.rows import distinct_values, tuples, where_equal, with_column
 from conf import UserError
 from etl.plane import CLASSES
 from training.finished_runs import model_name, short_name
@@ -53,8 +53,8 @@ def accuracy(page: Plane) -> list[Block]:
     groups = groups_of(lake.root, rows, "group_id")
     ours: dict[tuple[str, str], float | Interval] = {}
     scores: list[dict[str, Any]] = []
-    for model in distinct(rows, "model"):
-        of_model = equal(rows, "model", model)
+    for model in distinct_values(rows, "model"):
+        of_model = where_equal(rows, "model", model)
         scores += [
             {"model": model_name(model), "class": row.pop("group"), **row}
             for row in matrix.f1_by_group(of_model, kinds).to_pylist()
@@ -84,8 +84,8 @@ def transfer_variance(
     """
     cells = {item: f"{kind} {types[item]}" for item, kind in classes.items() if item in types}
     rows = []
-    for model in distinct(predictions, "model"):
-        scores = matrix.f1_by_group(equal(predictions, "model", model), cells).to_pylist()
+    for model in distinct_values(predictions, "model"):
+        scores = matrix.f1_by_group(where_equal(predictions, "model", model), cells).to_pylist()
         by_cell = {score["group"]: score for score in scores}
         rows += [
             {
@@ -149,7 +149,7 @@ def errors(page: Plane) -> list[Block]:
     rows, runs = page.nli
     classes = groups_of(page.lake.root, rows, "class")
     blocks: list[Block] = []
-    for model in distinct(rows, "model"):
-        answers = matrix.answers_by_group(equal(rows, "model", model), classes)
+    for model in distinct_values(rows, "model"):
+        answers = matrix.answers_by_group(where_equal(rows, "model", model), classes)
         blocks.append(FigureBlock(f"What {model_name(model)} answered", *errors_figure(answers)))
     return [*blocks, *runs_text(runs)]

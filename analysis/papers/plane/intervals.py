@@ -27,7 +27,7 @@ _Floats: TypeAlias = npt.NDArray[np.float64]
 _Statistic: TypeAlias = Callable[[_Floats], _Floats]
 
 
-def prompted(
+def prompt_interval(
     rows: pa.Table, groups: Sequence[str], choice: str, seed: int = 0
 ) -> dict[tuple[str, str], Interval]:
     """The means of `scores.class_table` with their intervals, by (class or average, model).
@@ -63,7 +63,9 @@ def prompted(
                 counts, (codes, cells), np.array([correct[place] for place in items], np.float64)
             )
             parts.append((kind, counts, _mean_f1))
-        intervals |= {(name, model): cell for name, cell in _bootstrapped(parts, seed).items()}
+        intervals |= {
+            (name, model): cell for name, cell in _bootstrap_interval(parts, seed).items()
+        }
     return intervals
 
 
@@ -97,7 +99,7 @@ def nli(
             counts = np.zeros((number, 6))
             np.add.at(counts, (codes, np.array([cell for _, cell in cells[kind]])), 1.0)
             parts.append((kind, counts, _weighted_f1))
-    return _bootstrapped(parts, seed)
+    return _bootstrap_interval(parts, seed)
 
 
 def _weighted_f1(counts: _Floats) -> _Floats:
@@ -116,7 +118,7 @@ def _codes(values: Sequence[Any]) -> tuple[npt.NDArray[np.int64], int]:
     return np.array([codes.setdefault(value, len(codes)) for value in values]), len(codes)
 
 
-def _bootstrapped(
+def _bootstrap_interval(
     parts: Sequence[tuple[str, _Floats, _Statistic]], seed: int
 ) -> dict[str, Interval]:
     """The statistic of each part over its groups, and the mean over parts as ``average``."""

@@ -18,7 +18,7 @@ from analysis.predictions import groups_of
 from analysis.rendering import figures
 from analysis.rendering.blocks import Block, FigureBlock, Table
 from analysis.rendering.figures import Channels, Plot
-from analysis.rows import equal, places, schema
+from analysis.rows import places, schema, where_equal
 from conf import UserError
 from conf.numbers import percent_with_deviation
 from etl.plane import CLASSES
@@ -67,7 +67,7 @@ def _ours(page: Plane, rows: pa.Table) -> dict[tuple[str, str], float | Interval
     rows = rows.filter(pa.array(of_paper))
     groups = groups_of(page.lake.root, rows, "group_id") if rows.num_rows else {}
     of_items = [groups[item] for item in rows.column("item_id").to_pylist()]
-    cells = intervals.prompted(rows, of_items, "first", page.lake.seed)
+    cells = intervals.prompt_interval(rows, of_items, "first", page.lake.seed)
     return {
         (name, _PAPERS_MODELS[model_name(model)]): cell for (name, model), cell in cells.items()
     }
@@ -135,7 +135,7 @@ def template_variance(data: pa.Table) -> pa.Table:
     Columns class, prompt, verbaliser, inference_type, mean, deviation, cells; mean and deviation
     are over models and orders of the examples.
     """
-    return _grouped(data, ("class", "prompt", "verbaliser", "inference_type"))
+    return _in_groups(data, ("class", "prompt", "verbaliser", "inference_type"))
 
 
 def recency(data: pa.Table) -> pa.Table:
@@ -158,13 +158,13 @@ def recency(data: pa.Table) -> pa.Table:
         raise ValueError("no order of examples: these prompts have none")
     fields = [*data.schema, *schema("sequence last_agrees:bool")]
     names = ("class", "prompt", "verbaliser", "sequence", "last_agrees")
-    return _grouped(pa.Table.from_pylist(rows, pa.schema(fields)), names)
+    return _in_groups(pa.Table.from_pylist(rows, pa.schema(fields)), names)
 
 
-def _grouped(data: pa.Table, names: Sequence[str]) -> pa.Table:
+def _in_groups(data: pa.Table, names: Sequence[str]) -> pa.Table:
     fields = [*(data.schema.field(name) for name in names), *_SPREAD]
     f1 = data.column("f1").to_pylist()
-    grouped = []
+    rows_in_groups = []
     for key, members in places(data, *names).items():
         values = [f1[place] for place in members]
         spread = {
@@ -172,8 +172,8 @@ def _grouped(data: pa.Table, names: Sequence[str]) -> pa.Table:
             "deviation": scores.deviation(values),
             "cells": len(values),
         }
-        grouped.append({**dict(zip(names, key, strict=True)), **spread})
-    return pa.Table.from_pylist(grouped, pa.schema(fields))
+        rows_in_groups.append({**dict(zip(names, key, strict=True)), **spread})
+    return pa.Table.from_pylist(rows_in_groups, pa.schema(fields))
 
 
 def variance_figure(data: pa.Table) -> Plot:
@@ -262,7 +262,7 @@ def _by_agreement(data: pa.Table) -> pa.Table:
     for kind in CLASSES:
         row: dict[str, Any] = {"class": kind}
         for name, agrees in (("agrees", True), ("differs", False)):
-            f1 = equal(equal(data, "class", kind), "last_agrees", agrees).column("mean")
+            f1 = where_equal(where_equal(data, "class", kind), "last_agrees", agrees).column("mean")
             row[name] = 100 * pc.mean(f1).as_py() if len(f1) else None
         rows.append(row)
     return pa.Table.from_pylist(rows, schema("class agrees:float differs:float"))

@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 from analysis import slices
 from analysis.editions import Lake
 from analysis.papers.page import Sources
-from analysis.predictions import answered, labelled_runs, read_prompted, read_scored
-from analysis.rows import distinct, equal, with_columns
+from analysis.predictions import labelled_runs, read_prompted, read_scored, runs_with_answers
+from analysis.rows import distinct_values, where_equal, with_columns
 from conf import UserError
 from training.finished_runs import Run, Runs, groups
 
@@ -89,7 +89,7 @@ class FineTuned:
             UserError: there are none.
         """
         settings = {"task.name": "plane", "task.scheme": self.scheme}
-        runs = answered(self.lake.root, self.stored_runs.of("finetune", settings))
+        runs = runs_with_answers(self.lake.root, self.stored_runs.of("finetune", settings))
         candidates = groups(runs, self.axes)
         if not candidates:
             raise UserError(
@@ -114,7 +114,7 @@ class FineTuned:
 
     def of_run(self, run: Run) -> pa.Table:
         """One run's answers."""
-        return equal(self.rows, "run", run.id)
+        return where_equal(self.rows, "run", run.id)
 
     def tokenize(self) -> Tokenize:
         """The model's own splitting of words."""
@@ -122,7 +122,7 @@ class FineTuned:
 
     def description(self) -> str:
         """Which runs a number comes from."""
-        folds, editions = distinct(self.rows, "fold"), distinct(self.rows, "edition")
+        folds, editions = distinct_values(self.rows, "fold"), distinct_values(self.rows, "edition")
         number = f"{len(self.runs)} runs" if len(self.runs) > 1 else "1 run"
         return (
             f"{number} of {self.model}, edition {' and '.join(editions)}, "
@@ -137,14 +137,14 @@ class Plane(Sources):
     @cached_property
     def two_shot(self) -> pa.Table:
         """The answers of each model's newest run with two examples."""
-        return self._prompted("2", "two-shot prompts")
+        return self._prompted_rows("2", "two-shot prompts")
 
     @cached_property
     def zero_shot(self) -> pa.Table:
         """The answers of each model's newest run without examples."""
-        return self._prompted("0", "zero-shot prompts")
+        return self._prompted_rows("0", "zero-shot prompts")
 
-    def _prompted(self, shots: str, kind: str) -> pa.Table:
+    def _prompted_rows(self, shots: str, kind: str) -> pa.Table:
         tables = [read_prompted(self.lake.root, run.id) for run in self.prompted_runs(shots)]
         if not tables:
             raise UserError(f"no finished run of PLANE's {kind} with answers in this lake")
@@ -154,7 +154,7 @@ class Plane(Sources):
         """The newest run of each model with answers to prompts with so many examples."""
         newest: dict[str, Run] = {}
         settings = {"task.name": "plane", "shots": shots}
-        for run in self.answered("prompt", settings):
+        for run in self.runs_of("prompt", settings):
             newest.setdefault(run.params.get("model_name", run.id), run)
         return list(newest.values())
 
@@ -166,11 +166,11 @@ class Plane(Sources):
             UserError: no run of such a model with answers in the lake.
         """
         newest: dict[str, tuple[pa.Table, Run]] = {}
-        for run in self.answered("score"):
-            rows = equal(read_scored(self.lake.root, [run.id]), "task", "plane")
+        for run in self.runs_of("score"):
+            rows = where_equal(read_scored(self.lake.root, [run.id]), "task", "plane")
             rows = rows.filter(pc.is_in(rows.column("text"), value_set=pa.array(NLI)))
-            for model in distinct(rows, "model"):
-                newest.setdefault(model, (equal(rows, "model", model), run))
+            for model in distinct_values(rows, "model"):
+                newest.setdefault(model, (where_equal(rows, "model", model), run))
         if not newest:
             raise UserError("no finished run of a model for NLI on PLANE with answers in this lake")
         tables, runs = zip(*newest.values(), strict=True)

@@ -16,7 +16,7 @@ from analysis.rendering import figures
 from analysis.rendering.blocks import Block, FigureBlock, Table
 from analysis.rendering.figures import Channels, Plot
 from analysis.rendering.numbers import p_value
-from analysis.rows import distinct, equal, lists, places, right, schema
+from analysis.rows import distinct_values, is_right, lists, places, schema, where_equal
 from conf import UserError
 from etl.plane import CLASSES
 
@@ -84,7 +84,7 @@ def subword_lines(data: pa.Table, share: str = "split") -> dict[str, tuple[float
     """
     lines = {}
     for kind in CLASSES:
-        x, y = lists(equal(data, "class", kind), share, "accuracy")
+        x, y = lists(where_equal(data, "class", kind), share, "accuracy")
         if len(set(x)) > 1:
             fit = stats.linregress(x, y)
             lines[kind] = (float(fit.intercept), float(fit.slope))
@@ -104,7 +104,7 @@ def _effects(rows: pa.Table, tokenize: Tokenize) -> pa.Table:
         name: [float(flag) for flag in flags] for name, flags in _is_split(rows, tokenize).items()
     }
     nouns = list(map(max, split["noun"], split["hypernym"]))
-    correct = right(rows)
+    correct = is_right(rows)
     kinds, adjectives = lists(rows, "class", "adjective")
     effects = []
     for kind in CLASSES:
@@ -132,7 +132,7 @@ def _effects(rows: pa.Table, tokenize: Tokenize) -> pa.Table:
 
 def _figure(answers: FineTuned) -> list[Block]:
     rows, tokenize = answers.rows, answers.tokenize()
-    data = subword_accuracy(rows, right(rows), rows.column("fold").to_pylist(), tokenize)
+    data = subword_accuracy(rows, is_right(rows), rows.column("fold").to_pylist(), tokenize)
     points = "A point is a class and a test split; lines by least squares."
     return [
         FigureBlock(f"{points} {answers.description()}", *subword_figure(data)),
@@ -177,7 +177,7 @@ def subword_overlap(items: pa.Table, tokenize: Tokenize) -> pa.Table:
     adjectives: dict[str, set[str]] = {}
     nouns: dict[str, set[str]] = {}
     for kind in CLASSES:
-        of_adjectives, of_nouns, of_hypernyms = lists(equal(items, "class", kind), *_WORDS)
+        of_adjectives, of_nouns, of_hypernyms = lists(where_equal(items, "class", kind), *_WORDS)
         adjectives[kind] = subwords(of_adjectives)
         nouns[kind] = subwords([*of_nouns, *of_hypernyms])
     rows = []
@@ -217,8 +217,8 @@ def overlap(page: Plane) -> list[Block]:
             continue
         model = answers.model
         tables = []
-        for fold in distinct(rows, "fold"):
-            table = subword_overlap(equal(rows, "fold", fold), tokenize)
+        for fold in distinct_values(rows, "fold"):
+            table = subword_overlap(where_equal(rows, "fold", fold), tokenize)
             tables.append({row["class"]: row for row in table.to_pylist()})
             caption = f"Shares of subwords shared, test rows of {SCHEMES[scheme]}, fold {fold}"
             blocks.append(Table(caption, table))

@@ -17,7 +17,7 @@ from analysis.papers.comparison import Missing, comparison
 from analysis.papers.page import exhibit
 from analysis.papers.sygns.sources import Sygns, classes
 from analysis.rendering.blocks import Block, Table, Text
-from analysis.rows import shuffled, tuples
+from analysis.rows import seeded_order, tuples
 from conf import UserError
 from etl.lake import arrow
 from etl.sygns import splits
@@ -219,7 +219,7 @@ def _by_depth(lake: Lake, edition: str) -> pa.Table:
     return by_depth.rename_columns(["depth", "sentences"])
 
 
-def marked(formula: str, directions: Sequence[Mapping[str, str]]) -> str:
+def polarity_marked(formula: str, directions: Sequence[Mapping[str, str]]) -> str:
     """The formula with an arrow after each of the words, which are in its order."""
     remaining = list(directions)
 
@@ -248,8 +248,8 @@ def _polarities(page: Sygns, *forms: str) -> list[Block]:
         ]
         examples += [
             {"sentence": row["sentence"]}
-            | {form.upper(): marked(row[form], row[f"polarity_{form}"]) for form in forms}
-            for row in shuffled(similar_rows, lake.seed, lambda row: row["sentence_id"])[:1]
+            | {form.upper(): polarity_marked(row[form], row[f"polarity_{form}"]) for form in forms}
+            for row in seeded_order(similar_rows, lake.seed, lambda row: row["sentence_id"])[:1]
         ]
     if not examples:
         raise UserError(f"edition={edition}: no sentences of depth 0 with a quantifier")

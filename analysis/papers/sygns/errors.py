@@ -10,11 +10,11 @@ import pyarrow.compute as pc
 
 from analysis.papers.comparison import comparison
 from analysis.papers.page import exhibit, runs_text
-from analysis.papers.sygns.dataset import marked
+from analysis.papers.sygns.dataset import polarity_marked
 from analysis.papers.sygns.models import ARCHITECTURES, BOTH, TABLES, TRAIN, command
 from analysis.papers.sygns.sources import Meanings, Sygns
 from analysis.rendering.blocks import Block, NotRun, Table, Text
-from analysis.rows import equal, shuffled, tuples
+from analysis.rows import seeded_order, tuples, where_equal
 from analysis.semantics import drs_matching, polarity
 from etl.lake import arrow
 from etl.sygns.fol import ParseError
@@ -40,7 +40,7 @@ def _wrong(
     gold: dict[str, str] = {}
     for model, run in runs.items() if meanings else ():
         assert meanings is not None
-        rows = equal(equal(meanings.rows(run), "part", "test"), "exact", False)
+        rows = where_equal(where_equal(meanings.rows(run), "part", "test"), "exact", False)
         rows = rows.filter(pc.field(by).cast(pa.string()) == value)
         for item, meaning, text in tuples(rows, "item_id", "gold", "text"):
             wrong[item][model] = text or ""
@@ -49,19 +49,21 @@ def _wrong(
         return None
     most = max(map(len, wrong.values()))
     hardest = [item for item, answers in wrong.items() if len(answers) == most]
-    item = shuffled(hardest, page.lake.seed, str)[0]
+    item = seeded_order(hardest, page.lake.seed, str)[0]
     where = [("edition", "=", meanings.edition), ("sentence_id", "=", item)]
     sentences = arrow.read(page.lake.root, "sygns", where=where, columns=["sentence"])
     return str(sentences.column("sentence")[0]), gold[item], wrong[item]
 
 
-def _directed(formula: str) -> str:
+def _polarity_marked(formula: str) -> str:
     """The formula with the direction of its words, where it is one."""
     try:
         words = polarity.polarities("fol", formula)
     except ParseError:
         return formula
-    return marked(formula, [{"word": word, "direction": direction} for word, direction in words])
+    return polarity_marked(
+        formula, [{"word": word, "direction": direction} for word, direction in words]
+    )
 
 
 @exhibit("Table 7", "typical errors", command=TRAIN, tables=TABLES)
@@ -73,8 +75,10 @@ def universal(page: Sygns) -> list[Block]:
         missing = command("systematicity", "one", BOTH)
         return [NotRun("A universal sentence that models have wrong, FOL", missing)]
     sentence, gold, answers = error
-    rows = [("Input", sentence), ("Gold", _directed(gold))]
-    rows += [(f"{model} ({runs[model].id})", _directed(text)) for model, text in answers.items()]
+    rows = [("Input", sentence), ("Gold", _polarity_marked(gold))]
+    rows += [
+        (f"{model} ({runs[model].id})", _polarity_marked(text)) for model, text in answers.items()
+    ]
     data = pa.table({"": [name for name, _ in rows], "formula": [text for _, text in rows]})
     caption = "A universal sentence that models have wrong, drawn"
     return [Table(caption, data), *runs_text(runs.values())]

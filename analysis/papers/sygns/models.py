@@ -47,8 +47,8 @@ def _of_runs(build: Build) -> Build:
     def blocks(page: Sygns) -> list[Block]:
         meanings = page.meanings
         if meanings:
-            meanings.used.clear()
-        return [*build(page), *runs_text(meanings.used if meanings else ())]
+            meanings.used_runs.clear()
+        return [*build(page), *runs_text(meanings.used_runs if meanings else ())]
 
     return blocks
 
@@ -72,7 +72,7 @@ def _models(page: Sygns, form: str) -> Iterator[tuple[str, Meanings, list[Run]]]
             yield model, *scored
 
 
-def _compared(page: Sygns, name: str, ours: Ours, caption: str, missing: Missing) -> list[Block]:
+def _comparison(page: Sygns, name: str, ours: Ours, caption: str, missing: Missing) -> list[Block]:
     edition = page.meanings.edition if page.meanings else ""
     return comparison("sygns", name, ours, caption, edition, missing)
 
@@ -96,7 +96,7 @@ def _accuracies(page: Sygns, name: str, scheme: str, primitive: str, by: str) ->
             ours |= _exact(page.meanings, runs, by, values, column)
     primitive_text = f", primitive {primitive.replace(',', ', ')}" if primitive else ""
     missing = Missing(command(scheme, primitive, _ALL))
-    return _compared(page, name, ours, f"Accuracy by {by}{primitive_text}", missing)
+    return _comparison(page, name, ours, f"Accuracy by {by}{primitive_text}", missing)
 
 
 def _exact(
@@ -175,7 +175,7 @@ def entailment(page: Sygns) -> list[Block]:
             for kind, share in zip(("G⇒P", "P⇒G", "G⇔P"), shares, strict=True):
                 ours[row, f"{model} {kind}"] = share
     caption = "Entailment between gold (G) and predicted (P) formulas, primitive one"
-    return _compared(page, "table 6", ours, caption, missing)
+    return _comparison(page, "table 6", ours, caption, missing)
 
 
 @exhibit("Table 8", "polarity of FOL", command=TRAIN, tables=TABLES, beside=("table 8",))
@@ -189,7 +189,7 @@ def polarity_of_fol(page: Sygns) -> list[Block]:
         for row, (_, _, f) in meanings.polarity(runs, "fol", direction).items()
     }
     missing = Missing(command("systematicity", "one", BOTH))
-    return _compared(page, "table 8", ours, "F of polarity, FOL, primitive one", missing)
+    return _comparison(page, "table 8", ours, "F of polarity, FOL, primitive one", missing)
 
 
 @exhibit(
@@ -216,7 +216,7 @@ def polarity_of_forms(page: Sygns) -> list[Block]:
                         ours[row, f"{model} {direction} {kind}"] = score
         missing = Missing(command("systematicity", "one", f"task.form={form} {BOTH}"))
         caption = f"Polarity of {form.upper()}, primitive one"
-        blocks += _compared(page, f"table 15, {form.upper()}", ours, caption, missing)
+        blocks += _comparison(page, f"table 15, {form.upper()}", ours, caption, missing)
     return blocks
 
 
@@ -239,7 +239,7 @@ def by_size(page: Sygns) -> list[Block]:
             ours |= _exact(*scored, "quantifier", rows, column)
     missing = Missing("python training/finetune.py conf/training/sygns_sizes.yaml lake=LAKE")
     caption = "Accuracy by number of parameters, FOL, primitive one"
-    return _compared(page, "table 11", ours, caption, missing)
+    return _comparison(page, "table 11", ours, caption, missing)
 
 
 def learning_figure(points: pa.Table) -> Plot:

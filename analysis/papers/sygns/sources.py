@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from analysis.editions import Lake
 from analysis.inference.intervals import Interval, mean_over_runs, wilson
 from analysis.papers.page import Sources
-from analysis.predictions import answered, labelled
+from analysis.predictions import labelled, runs_with_answers
 from analysis.rows import lists, schema, with_columns
 from analysis.semantics import drs_matching, polarity
 from analysis.semantics.polarity import PolarityScore
@@ -82,8 +82,8 @@ class Choice:
 class Meanings:
     """The runs on one edition of SyGNS that the lake has answers of.
 
-    `prover` and `cache` are those of ``python -m analysis.semantics``. `used` keeps the runs that
-    were asked for.
+    `prover` and `cache` are those of ``python -m analysis.semantics``. `used_runs` keeps the runs
+    that were asked for.
     """
 
     def __init__(
@@ -91,8 +91,8 @@ class Meanings:
     ) -> None:
         self.lake, self.edition, self.prover, self.cache = lake, edition, prover, cache
         settings = {"task.name": "sygns", "task.edition": edition}
-        self.runs = answered(lake.root, runs.of("finetune", settings))
-        self.used: list[Run] = []
+        self.runs = runs_with_answers(lake.root, runs.of("finetune", settings))
+        self.used_runs: list[Run] = []
         self._parts: dict[tuple[str, str], pa.Table] = {}
         self._exact: dict[str, pa.Table] = {}
 
@@ -104,20 +104,20 @@ class Meanings:
         """The newest runs of a choice, which differ in their seeds alone."""
         runs = Runs(self.runs).of("finetune", choice.parameters())
         members = next(iter(groups(runs)), [])
-        self.used += members
+        self.used_runs += members
         return members
 
     def rows(self, run: Run) -> pa.Table:
         """A run's rows: item_id, gold, text, part, exact, and the classes of `dataset.classes`."""
         table = labelled(self.lake.root, run.id, ("item_id", "gold", "text"))
-        known = self._classes.column("sentence_id").combine_chunks()
-        places = pc.index_in(table.column("item_id"), value_set=known)
+        sentence_ids = self._classes.column("sentence_id").combine_chunks()
+        places = pc.index_in(table.column("item_id"), value_set=sentence_ids)
         table = table.filter(places.is_valid())
         of_items = self._classes.take(places.drop_null())
         table = with_columns(table, of_items.select(["quantifier", "modifier", "depth"]))
         parts = self._split(run.params.get("task.scheme", ""), run.params.get("task.primitive", ""))
-        known = parts.column("sentence_id").combine_chunks()
-        places = pc.index_in(table.column("item_id"), value_set=known)
+        sentence_ids = parts.column("sentence_id").combine_chunks()
+        places = pc.index_in(table.column("item_id"), value_set=sentence_ids)
         table = table.append_column("part", parts.column("part").take(places))
         exact = pc.fill_null(pc.equal(table.column("gold"), table.column("text")), False)
         return table.append_column("exact", exact)
@@ -203,13 +203,13 @@ class Meanings:
                 for value in QUANTIFIERS:
                     of_class = rows.take(pa.array(_places(rows, "quantifier", value), pa.int64()))
                     if of_class.num_rows:
-                        scores[value].append(_entailed(proving, of_class))
+                        scores[value].append(_entailment_counts(proving, of_class))
         finally:
             proving.close()
         return {value: _means(triples) for value, triples in scores.items()}
 
 
-def _entailed(proving: Proving, rows: pa.Table) -> Triple:
+def _entailment_counts(proving: Proving, rows: pa.Table) -> Triple:
     gold, texts = lists(rows, "gold", "text")
     pairs = zip(gold, (text or "" for text in texts), strict=True)
     proofs = proving.entailments("fol", pairs)

@@ -107,7 +107,7 @@ def load(path: Path = MODEL) -> dict[str, bytes]:
 def characters() -> dict[str, bytes]:
     """Classes and lower-case forms of the characters of Unicode's basic plane."""
     classes = np.zeros(65536, dtype=np.uint8)
-    lowered = np.arange(65536, dtype=np.uint16)
+    lower_case_of = np.arange(65536, dtype=np.uint16)
     for code in [*range(0xD800), *range(0xE000, 0x10000)]:
         character = chr(code)
         # Marks that combine with a letter belong to its word.
@@ -120,8 +120,8 @@ def characters() -> dict[str, bytes]:
             | character.isalnum() << 4
         )
         if len(character.lower()) == 1:
-            lowered[code] = ord(character.lower())
-    return {"classes": classes.tobytes(), "lowered": lowered.tobytes()}
+            lower_case_of[code] = ord(character.lower())
+    return {"classes": classes.tobytes(), "lowered": lower_case_of.tobytes()}
 
 
 @cache

@@ -110,7 +110,7 @@ def _docbook(content: bytes) -> Iterator[str]:
         yield unescape(re.sub(r"<[^>]+>", "", paragraph))
 
 
-def _deflated(content: bytes) -> Iterator[bytes]:
+def _zlib_streams(content: bytes) -> Iterator[bytes]:
     """The zlib streams in a file, whatever stands between them."""
     position = 0
     while match := re.compile(rb"x[\x9c\xda]").search(content, position):
@@ -127,7 +127,7 @@ def _deflated(content: bytes) -> Iterator[bytes]:
 
 def _r_strings(content: bytes) -> Iterator[str]:
     """The lines of texts in R's database of data, as paragraphs between empty lines."""
-    for data in _deflated(content):
+    for data in _zlib_streams(content):
         # Each string has four bytes of flags, of which 9 is its type, and four of its length.
         lines, at = [], data.find(b"\x00\x04\x00\x09")
         while data[at : at + 4] == b"\x00\x04\x00\x09":
@@ -139,7 +139,7 @@ def _r_strings(content: bytes) -> Iterator[str]:
 
 def _verses(content: bytes) -> Iterator[str]:
     """The paragraphs of a compressed text of the SWORD project, without notes."""
-    for data in _deflated(content):
+    for data in _zlib_streams(content):
         text = re.sub(r"<note.*?</note>|<title.*?</title>", "", data.decode("utf-8", "ignore"))
         for paragraph in re.split(r'<div eID="[^"]*" type="x-p"/>', text):
             yield re.sub(r"<[^>]+>", " ", re.sub(r"</?w\b[^>]*>", "", paragraph))
@@ -261,16 +261,24 @@ def gather(settings: Settings) -> Iterator[tuple[str, str, Use]]:
         for document, paragraphs in documents:
             held_out = is_held_out(document)
             for paragraph in paragraphs:
-                parsed = words < settings.words
-                if not parsed and (held_out or words >= settings.plain_words):
+                is_parsed = words < settings.words
+                if not is_parsed and (held_out or words >= settings.plain_words):
                     break
                 text = running_text(paragraph)
                 digest = hashlib.sha256((text or "").encode()).digest()[:12]
-                if not text or digest in parsed_digests or (not parsed and digest in plain_digests):
+                if (
+                    not text
+                    or digest in parsed_digests
+                    or (not is_parsed and digest in plain_digests)
+                ):
                     continue
-                (parsed_digests if parsed else plain_digests).add(digest)
+                (parsed_digests if is_parsed else plain_digests).add(digest)
                 words += len(text.split())
-                yield name, text, Use.HELD_OUT if held_out else Use.PARSED if parsed else Use.PLAIN
+                yield (
+                    name,
+                    text,
+                    Use.HELD_OUT if held_out else Use.PARSED if is_parsed else Use.PLAIN,
+                )
         log.info("%s: %s words", name, f"{words:_}")
 
 

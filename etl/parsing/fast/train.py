@@ -288,13 +288,13 @@ def train(settings: Settings) -> None:
     gold_files, silver_files = _files(settings.gold), _files(settings.silver)
     dev_files = _files(settings.dev)
     started = time.monotonic()
-    fixed = {**model.characters(), **model.lexicon(), **model.lemma_exceptions()}
+    fixed_tables = {**model.characters(), **model.lexicon(), **model.lemma_exceptions()}
     gold, silver = read_treebank(gold_files), read_treebank(silver_files)
-    corpus = _concatenated(gold, silver)
+    corpus = _concatenated_treebanks(gold, silver)
     texts = [corpus.text, *(path.read_bytes() for path in _files(settings.plain))]
-    fixed |= word_clusters(fixed, texts, settings)
+    fixed_tables |= word_clusters(fixed_tables, texts, settings)
     log.info("clusters of words after %.0f s", time.monotonic() - started)
-    extractor = Extractor(fixed)
+    extractor = Extractor(fixed_tables)
     labels = align(extractor, corpus)
     is_gold = labels.starts[labels.sentence_starts] < len(gold.text)
     log.info(
@@ -303,7 +303,7 @@ def train(settings: Settings) -> None:
         100 * labels.aligned,
         time.monotonic() - started,
     )
-    tables = {**fixed, "tag": train_tagger(extractor, labels, is_gold, settings)}
+    tables = {**fixed_tables, "tag": train_tagger(extractor, labels, is_gold, settings)}
     log.info("tagger after %.0f s", time.monotonic() - started)
     tables |= train_heads(tables, corpus, is_gold, settings)
     about = {
@@ -329,14 +329,14 @@ def train(settings: Settings) -> None:
 
 
 def word_clusters(
-    fixed: dict[str, bytes], texts: Sequence[bytes], settings: Settings
+    fixed_tables: dict[str, bytes], texts: Sequence[bytes], settings: Settings
 ) -> dict[str, bytes]:
     """The table of clusters of the words of texts with one sentence or paragraph per line."""
     from etl.parsing.fast._fast import Extractor
 
     if not settings.clusters:
         return model.cluster_tables({})
-    extractor = Extractor({**fixed, **model.cluster_tables({})})
+    extractor = Extractor({**fixed_tables, **model.cluster_tables({})})
     words: list[str] = []
     sentence_starts: list[npt.NDArray[np.uint32]] = []
     for text in texts:
@@ -353,7 +353,7 @@ def word_clusters(
     return model.cluster_tables(clusters.clusters(words, np.concatenate(sentence_starts), options))
 
 
-def _concatenated(first: Treebank, second: Treebank) -> Treebank:
+def _concatenated_treebanks(first: Treebank, second: Treebank) -> Treebank:
     if not len(first.starts) or not len(second.starts):
         return first if len(first.starts) else second
     offset, number = len(first.text) + 1, len(first.starts)
@@ -393,10 +393,10 @@ def train_tagger(
     numbers = np.arange(len(is_gold), dtype=np.uint32)
     order = _order(random, numbers[is_gold], numbers[~is_gold], settings)
     raw = extractor.train_tags(labels.tags.tobytes(), order.tobytes())
-    return _quantised(np.frombuffer(raw, dtype=np.float32))
+    return _quantised_weights(np.frombuffer(raw, dtype=np.float32))
 
 
-def _quantised(weights: npt.NDArray[np.float32]) -> bytes:
+def _quantised_weights(weights: npt.NDArray[np.float32]) -> bytes:
     """Weights as whole numbers; the largest one in two thousand are clipped."""
     nonzero = np.abs(weights[weights != 0])
     return quantised(weights, 127 / float(np.quantile(nonzero, 0.9995)) if len(nonzero) else 1.0)
@@ -423,7 +423,10 @@ def train_heads(
     raw = extractor.train_heads(
         labels.heads.tobytes(), order.tobytes(), importance.tobytes(), settings.rate
     )
-    return {"head": _quantised(np.frombuffer(raw, dtype=np.float32)), "limits": limits.tobytes()}
+    return {
+        "head": _quantised_weights(np.frombuffer(raw, dtype=np.float32)),
+        "limits": limits.tobytes(),
+    }
 
 
 if __name__ == "__main__":

@@ -44,13 +44,13 @@ def test_a_telling_part_is_found_and_a_silent_one_is_not():
 
 
 def test_order_of_rows_and_caps():
-    one = audit([rows(telling=TELLING)], trained=60, tested=30)
+    one = audit([rows(telling=TELLING)], train_size=60, test_size=30)
     assert (one["trained"].to_pylist(), one["rows"].to_pylist()) == ([60], [30])
     ordered = rows(telling=TELLING)
     turned = Rows(
         **{**vars(ordered), "train": list(ordered.train)[::-1], "test": list(ordered.test)[::-1]}
     )
-    assert audit([turned], trained=60, tested=30).equals(one)
+    assert audit([turned], train_size=60, test_size=30).equals(one)
 
 
 def test_inputs_that_are_all_alike_say_the_majority():

@@ -78,7 +78,7 @@ def test_tables_of_two_lakes(tmp_path):
 
 def test_the_report_compares_with_another_lake(tmp_path):
     first, second = (written(tmp_path / name, PAIRS) for name in ("first", "second"))
-    blocks = parsers.compared.build(Across(Lake(first, {}, other_root=second), Runs()))
+    blocks = parsers.parser_comparison.build(Across(Lake(first, {}, other_root=second), Runs()))
     assert len([block for block in blocks if isinstance(block, Table)]) == 3
     with pytest.raises(UserError, match="no other_lake="):
-        parsers.compared.build(Across(Lake(first, {}), Runs()))
+        parsers.parser_comparison.build(Across(Lake(first, {}), Runs()))

@@ -6,7 +6,7 @@ import pytest
 from analysis.across import splits
 from analysis.across.splits import Answers
 from analysis.inference.intervals import difference, wilson
-from analysis.slices import seen, words
+from analysis.slices import by_training_word, words
 from conf import UserError
 from etl.lake import arrow
 from etl.lake.tables import table
@@ -76,7 +76,9 @@ def test_words_that_training_saw(tmp_path):
         "pair": {"red car", "fake gun"},
     }
     word_lists = splits.word_columns(words(lake, "adept", "mine", ["3"]))
-    assert {name: seen(column, trained[name]) for name, column in word_lists.items()} == {
+    assert {
+        name: by_training_word(column, trained[name]) for name, column in word_lists.items()
+    } == {
         "adjective": ["seen"],
         "noun": ["seen"],
         "pair": ["unseen"],

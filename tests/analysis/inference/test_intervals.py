@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
-from analysis.inference.intervals import clustered, difference, wilson
+from analysis.inference.intervals import clustered_interval, difference, wilson
 
 
 def ends(interval):
@@ -12,25 +12,27 @@ def ends(interval):
 
 def test_items_on_their_own_have_wilsons_interval():
     right = [1.0] * 30 + [0.0] * 20
-    assert ends(clustered(right)) == pytest.approx(ends(wilson(30, 50)), abs=4e-3)
+    assert ends(clustered_interval(right)) == pytest.approx(ends(wilson(30, 50)), abs=4e-3)
     low, high = proportion_confint(30, 50, method="wilson")
-    assert ends(clustered(right)) == pytest.approx((low, high), abs=4e-3)
+    assert ends(clustered_interval(right)) == pytest.approx((low, high), abs=4e-3)
 
 
 def test_groups_answered_alike_count_once():
     right = [1.0] * 5 + [0.0] * 5
     repeated = [value for value in right for _ in range(10)]
     groups = [f"g{at // 10}" for at in range(100)]
-    assert ends(clustered(repeated, groups)) == pytest.approx(ends(clustered(right)), abs=1e-9)
+    assert ends(clustered_interval(repeated, groups)) == pytest.approx(
+        ends(clustered_interval(right)), abs=1e-9
+    )
     # All right: as many items as groups, not more.
-    assert clustered([1.0] * 100, groups).low == wilson(10, 10).low
+    assert clustered_interval([1.0] * 100, groups).low == wilson(10, 10).low
 
 
 def test_never_narrower_than_as_many_items():
     # Each group is half right: between groups there is no variance at all.
-    halves = clustered([1.0, 0.0] * 20, [at // 2 for at in range(40)])
+    halves = clustered_interval([1.0, 0.0] * 20, [at // 2 for at in range(40)])
     assert ends(halves) == ends(wilson(20, 40))
-    one = clustered([1.0, 0.0, 1.0], ["same"] * 3)
+    one = clustered_interval([1.0, 0.0, 1.0], ["same"] * 3)
     assert one.high - one.low > 0.7
 
 
@@ -46,8 +48,8 @@ def test_newcombes_difference():
 
 def test_what_cannot_be_told():
     with pytest.raises(ValueError, match="no items"):
-        clustered([])
+        clustered_interval([])
     with pytest.raises(ValueError, match="1 groups for 2 items"):
-        clustered([1, 0], ["a"])
+        clustered_interval([1, 0], ["a"])
     with pytest.raises(ValueError, match="levels"):
         difference(wilson(1, 2), wilson(1, 2, 0.9))

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from analysis.rendering.numbers import p_value, signed
+from analysis.rendering.numbers import p_value, signed_number
 from training.finished_runs import model_name
 
 
@@ -14,8 +14,8 @@ def test_p_values():
 
 
 def test_signs():
-    assert [signed(v) for v in (1.25, -0.04, 0.04, -2.0)] == ["+1.2", "0.0", "0.0", "−2.0"]
-    assert signed(-0.004, 2) == "0.00"
+    assert [signed_number(v) for v in (1.25, -0.04, 0.04, -2.0)] == ["+1.2", "0.0", "0.0", "−2.0"]
+    assert signed_number(-0.004, 2) == "0.00"
 
 
 def test_names_of_models():

@@ -16,7 +16,15 @@ from analysis import report as job
 from analysis.editions import open_lake
 from analysis.papers import adept, asp, sygns
 from analysis.rendering import figures
-from analysis.rendering.blocks import FigureBlock, NotRun, Report, Table, Text, anchored, guarded
+from analysis.rendering.blocks import (
+    FigureBlock,
+    NotRun,
+    Report,
+    Table,
+    Text,
+    blocks_by_anchor,
+    build_blocks,
+)
 from conf import UserError
 from tests.analysis.report.conftest import write
 from training.finished_runs import find_runs
@@ -128,7 +136,7 @@ def test_equal_input_gives_equal_blocks_and_equal_pictures(report_inputs, built)
                     assert (one.caption, one.data) == (two.caption, two.data)
                 else:
                     assert one == two
-    figure = next(b for _, b in anchored(built) if isinstance(b, FigureBlock)).figure
+    figure = next(b for _, b in blocks_by_anchor(built) if isinstance(b, FigureBlock)).figure
     assert figures.svg(figure) == figures.svg(figure)
 
 
@@ -145,7 +153,7 @@ def test_a_report_takes_the_place_of_an_earlier_one(tmp_path):
 
 def test_no_axis_is_without_label_and_no_table_is_empty_or_too_wide(built):
     figure_count = 0
-    for anchor, block in anchored(built):
+    for anchor, block in blocks_by_anchor(built):
         if isinstance(block, FigureBlock):
             figure_count += 1
             figure = block.figure
@@ -220,6 +228,6 @@ def test_a_page_that_misses_something_is_not_run():
     def build() -> list[Table]:
         raise UserError("no table")
 
-    assert guarded("a table", "make it", build) == [NotRun("a table", "make it", "no table")]
+    assert build_blocks("a table", "make it", build) == [NotRun("a table", "make it", "no table")]
     table = Table("t", pa.table({"a": [1]}))
-    assert guarded("a table", "make it", lambda: [table]) == [table]
+    assert build_blocks("a table", "make it", lambda: [table]) == [table]

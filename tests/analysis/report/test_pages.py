@@ -8,12 +8,12 @@ import pyarrow as pa
 import pytest
 
 from analysis.editions import open_lake
-from analysis.papers.adept.sources import bracketed
+from analysis.papers.adept.sources import with_brackets
 from analysis.papers.sygns.sources import Choice, Meanings
 from analysis.rendering.blocks import NotRun, Part, Report, Section, Table, Text, cells
 from analysis.rendering.html import html
 from analysis.rendering.markdown import markdown
-from analysis.rows import shuffled
+from analysis.rows import seeded_order
 from training.finished_runs import find_runs, groups
 
 
@@ -149,7 +149,11 @@ def test_a_report_of_nothing_but_words():
 
 def test_examples_do_not_depend_on_order():
     names = [str(at) for at in range(20)]
-    assert shuffled(names, 1, str) == shuffled(reversed(names), 1, str) != shuffled(names, 2, str)
-    assert bracketed("A deadline kills a dead Dead man.", "dead") == (
+    assert (
+        seeded_order(names, 1, str)
+        == seeded_order(reversed(names), 1, str)
+        != seeded_order(names, 2, str)
+    )
+    assert with_brackets("A deadline kills a dead Dead man.", "dead") == (
         "A deadline kills a [dead] Dead man."
     )

@@ -53,7 +53,7 @@ def test_rows_are_those_of_the_association_sorted_by_adjective() -> None:
     tables_of_parts = []
     for number in (0, 1):
         part = packed.filter(pa.compute.equal(packed.column("part"), number))
-        tables_of_parts.append(by_adjective.measured(part, ranges, "c").cast(rows.schema))
+        tables_of_parts.append(by_adjective.association_rows(part, ranges, "c").cast(rows.schema))
     by_adjective_table = pa.concat_tables(tables_of_parts)
     assert by_adjective_table.equals(
         rows.sort_by([("adjective", "ascending"), ("noun", "ascending")])
@@ -70,7 +70,7 @@ def test_values_hold_so_many_pairs_that_engines_carry_them_lightly() -> None:
     packed = by_adjective.packed_by_adjective(pairs, ranges)
     assert packed.num_rows == 3
     expected = association_of(pairs, adjectives, "c").cast(table("amod_by_adjective").schema)
-    assert by_adjective.measured(packed, ranges, "c").cast(expected.schema).equals(expected)
+    assert by_adjective.association_rows(packed, ranges, "c").cast(expected.schema).equals(expected)
 
 
 def test_no_rows() -> None:

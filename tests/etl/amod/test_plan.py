@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conf import UserError
-from etl.amod.plan import DONE, FAILED, PLANNED, Entry, failed, finished, pending, plan
+from etl.amod.plan import DONE, FAILED, PLANNED, Entry, failed_entry, pending, plan, updated_ledger
 from etl.corpora.files import InputFile
 
 WHEN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -80,8 +80,8 @@ def test_pending_waves_and_their_outcomes() -> None:
         (0, ["a", "b"]),
         (1, ["c"]),
     ]
-    outcomes = [replace(ledger[0], status=DONE, pairs=7), failed(ledger[1], "cut short")]
-    new_ledger = finished(ledger, outcomes)
+    outcomes = [replace(ledger[0], status=DONE, pairs=7), failed_entry(ledger[1], "cut short")]
+    new_ledger = updated_ledger(ledger, outcomes)
     assert [(e.status, e.pairs, e.reason) for e in new_ledger] == [
         (DONE, 7, None),
         (FAILED, 0, "cut short"),

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from conf import UserError
-from etl.asp.gold import Gold, fit, published_gold, scaled
+from etl.asp.gold import Gold, fit, published_gold, scaled_shares
 
 pytest.importorskip("scipy")
 
@@ -36,9 +36,9 @@ def test_a_fit_finds_the_threshold(test, polarity, slope):
 
 def test_too_few_judgements_are_refused():
     with pytest.raises(UserError, match="at least three"):
-        scaled({80.0: 0.1, 200.0: 0.5})
+        scaled_shares({80.0: 0.1, 200.0: 0.5})
     with pytest.raises(UserError, match="not all judged alike"):
-        scaled({80.0: 0.5, 90.0: 0.5, 100.0: 0.5})
+        scaled_shares({80.0: 0.5, 90.0: 0.5, 100.0: 0.5})
 
 
 def test_thresholds_and_extrapolation():
@@ -49,14 +49,14 @@ def test_thresholds_and_extrapolation():
     assert gold.entails("negation", "positive", 100) and not gold.entails(
         "negation", "positive", 104
     )
-    assert gold.extrapolated("ordering", "positive", 140)
-    assert not gold.extrapolated("ordering", "positive", 138)
+    assert gold.is_extrapolated("ordering", "positive", 140)
+    assert not gold.is_extrapolated("ordering", "positive", 138)
 
 
 def test_the_empirical_curve_may_fall_again():
     key = ("ordering", "positive")
     gold = Gold("empirical", {}, {key: {100.0: 0.2, 120.0: 0.9, 200.0: 0.3}})
     assert not gold.entails(*key, 100) and gold.entails(*key, 110) and not gold.entails(*key, 200)
-    assert gold.extrapolated(*key, 201) and not gold.extrapolated(*key, 199)
+    assert gold.is_extrapolated(*key, 201) and not gold.is_extrapolated(*key, 199)
     # Beyond the judged numbers the nearest one decides.
     assert not gold.entails(*key, 500)

@@ -61,7 +61,7 @@ def read(spark, *paths: Path, release: str = "5", unit_bytes: int = 1 << 20, tas
     files = list_inputs([str(path) for path in paths])
     assert {conceptnet.release_of(file) for file in files} <= {release}
     work = [unit for file in files for unit in units(file, "lines", unit_bytes)]
-    return conceptnet.parsed(spark, work, release, tasks)
+    return conceptnet.parsed_lines(spark, work, release, tasks)
 
 
 def parse(text: str) -> tuple[dict[str, object], str | None]:

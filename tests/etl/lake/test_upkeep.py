@@ -142,7 +142,7 @@ def test_a_replacement_planned_before_a_compaction_lands(root, small):
 
 def meanwhile(monkeypatch, act):
     """Have `act` done between the merging of files and their commit, once."""
-    real = actions.put
+    real = actions.put_commit
     todo = [act]
 
     def put(*arguments):
@@ -347,9 +347,9 @@ def test_files_of_another_name_are_read_by_their_path(root, small):
     target.parent.mkdir()
     target.write_bytes(Path(root, "amod_pairs", file.path).read_bytes())
     add = next(a["add"] for a in actions.read(filesystem(URI(root)), 0) or [] if "add" in a)
-    commit = [{"add": {**add, "path": actions.encoded(moved)}}]
-    assert actions.put(URI(root), version + 1, commit)
-    assert not actions.put(URI(root), version + 1, commit)
+    commit = [{"add": {**add, "path": actions.encoded_path(moved)}}]
+    assert actions.put_commit(URI(root), version + 1, commit)
+    assert not actions.put_commit(URI(root), version + 1, commit)
     assert moved in {
         active.path for active in log.active_files(arrow._open(root, "amod_pairs", None))
     }

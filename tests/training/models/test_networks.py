@@ -98,7 +98,7 @@ def test_a_beam_of_one_is_greedy(architecture):
     for seed in range(5):
         model = random_model(architecture, seed)
         mask = (SOURCES != PAD).long()
-        one = _beam(model.decoder_of(SOURCES, mask, 1), SOURCES, model.config, synced=False)
+        one = _beam(model.decoder_of(SOURCES, mask, 1), SOURCES, model.config, all_ranks=False)
         assert torch.equal(one, answers(model, beam=1))
 
 
@@ -106,7 +106,7 @@ def test_a_beam_of_one_is_greedy(architecture):
 def test_processes_in_step_find_the_same(architecture):
     model = random_model(architecture, 3, beam=3)
     mask = (SOURCES != PAD).long()
-    synced = decode(model, SOURCES, mask, synced=True)
+    synced = decode(model, SOURCES, mask, all_ranks=True)
     assert synced.shape[1] == LONGEST
     assert torch.equal(synced, padded(answers(model)))
 

@@ -171,10 +171,10 @@ def test_a_limited_cell_and_its_predictions_later(rows_of_tasks, models, tmp_pat
     # The cell is finished, and not scored again; now its predictions are wanted.
     written_at = path.stat().st_mtime_ns
     for _ in range(2):
-        score(conf.replaced(scoring_settings, {"predictions": True}))
+        score(conf.with_changes(scoring_settings, {"predictions": True}))
         assert arrow.read(str(lake), "predictions").num_rows == 3
     assert path.stat().st_mtime_ns == written_at
-    wider = prepare(conf.replaced(scoring_settings, {"limit": 4}))[0]
+    wider = prepare(conf.with_changes(scoring_settings, {"limit": 4}))[0]
     assert not wider[0].folder.exists()
 
 

@@ -25,7 +25,7 @@ def source(labels, trained=None, generates=False):
 def test_names_in_any_case_and_order(names):
     scored = scored_model(source(names))
     assert scored.labels == ("contradiction", "neutral", "entailment")
-    assert scored.ordered == NLI
+    assert scored.labels_in_order == NLI
     assert scored.form == "pair"
 
 

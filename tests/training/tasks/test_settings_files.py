@@ -24,7 +24,7 @@ def test_every_axis_of_a_file_is_of_its_task(file):
     for axis, values in axes(settings).items():
         # All combinations of a grid would take seconds; the ends of each axis do not.
         for value in (values[0], values[-1]):
-            task(conf.replaced(settings, {axis: value}).task)
+            task(conf.with_changes(settings, {axis: value}).task)
 
 
 def test_there_is_a_file_for_every_task():

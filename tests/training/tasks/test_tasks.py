@@ -139,7 +139,7 @@ def test_asp_trains_on_three_labels_and_tests_on_two(task_lake):
     scores = loaded_task.evaluate(dataset, "test", np.array([0, 1]))
     assert scores["accuracy"] == 1.0
     assert scores["precision/not_entailment"] == 1.0
-    together = loaded_task.together(
+    together = loaded_task.combined_metrics(
         dataset, {"val": np.zeros(3), "test": np.array([0, 2]), "leaking": np.array([1])}
     )
     assert together["all/accuracy"] == pytest.approx(2 / 3)
