@@ -147,9 +147,9 @@ def audit(
     Columns: dataset, edition, split, input; trained (rows learnt from, at most `train_size`); part
     and rows (scored on, at most `test_size`); majority, the accuracy of the training rows' most
     frequent label; accuracy with its interval low to high, by `clustered_interval`: rows with the
-    same text get the same answer; gain over the majority; p that there is none, one-sided, by permutation with the
-    majority's answers, texts exchanged as a whole; p_holm, corrected for all rows of the table. An
-    input of which all training rows are alike says the majority.
+    same text get the same answer; gain over the majority; p that there is none, one-sided, by
+    permutation with the majority's answers, texts exchanged as a whole; p_holm, corrected for all
+    rows of the table. An input of which all training rows are alike says the majority.
 
     Raises:
         ValueError: no split; a split without rows to train or to score on.
