@@ -47,23 +47,23 @@ def _gb(size: int) -> str:
 
 def estimate(settings: Training, learner: Learner, ranks: int) -> Estimate:
     """The estimate of one run (Rajbhandari et al. 2020, section 3: what each ZeRO stage shares)."""
-    parameters, trained = learner.parameters(), learner.trained()
+    parameters, trained_count = learner.parameters(), learner.trained()
     stage, precision = stage_of(settings.deepspeed), precision_of(settings)
     deepspeed = uses_deepspeed(settings.deepspeed)
     # Without DeepSpeed weights stay in single precision, and are computed with in another.
     size = 2 if deepspeed and precision != "fp32" else 4
     # DeepSpeed's optimizer has weights in single precision of its own.
-    states = trained * (_MOMENTS + (4 if deepspeed else 0))
+    states = trained_count * (_MOMENTS + (4 if deepspeed else 0))
     lora: Any = getattr(settings, "lora", None)
     weights = parameters * (lora.bits / 8 if lora is not None and lora.bits else size)
-    saved_bytes = (trained if lora is not None and lora.rank else parameters) * size
+    saved_bytes = (trained_count if lora is not None and lora.rank else parameters) * size
     merged_bytes = parameters * size if lora is not None and lora.rank and lora.merge else 0
     return Estimate(
         parameters,
-        trained,
+        trained_count,
         ranks,
         weights=int(weights) // (ranks if stage == 3 else 1),
-        gradients=trained * size // (ranks if stage >= 2 else 1),
+        gradients=trained_count * size // (ranks if stage >= 2 else 1),
         optimizer=states // (ranks if stage >= 1 else 1),
         disk=2 * (saved_bytes + states) + 3 * saved_bytes + merged_bytes,
     )

@@ -102,7 +102,7 @@ def load_sharded(load: Callable[[], Any], name: str, dtype: Any) -> Any:
         "bf16": {"enabled": dtype in (torch.bfloat16, "bfloat16")},
         "fp16": {"enabled": dtype in (torch.float16, "float16")},
     }
-    without_automatic(config)
+    remove_automatic_values(config)
     # Models load sharded as long as this object exists.
     loading_config = HfDeepSpeedConfig(config)
     engine, *_ = deepspeed.initialize(model=load(), config=config)
@@ -133,7 +133,7 @@ def release(engine: Any) -> None:
     launch.trim_memory()
 
 
-def without_automatic(config: dict[str, Any]) -> None:
+def remove_automatic_values(config: dict[str, Any]) -> None:
     """Remove the values that the Trainer would compute from a model's width (``auto``)."""
     zero = config.get("zero_optimization", {})
     for key in [key for key, value in zero.items() if value == "auto"]:

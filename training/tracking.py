@@ -134,7 +134,7 @@ class Tracker:
         if self.uri is None:
             return
         try:
-            with _quiet():
+            with _silenced_mlflow():
                 action()
             self._failures = 0
         except Exception as error:
@@ -371,7 +371,7 @@ def draw_confusion(axes: Any, counts: Any, labels: Sequence[str]) -> None:
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
+def _silenced_mlflow() -> Iterator[None]:
     """Without MLflow's notices of tables made and examples not given."""
     for name in ("mlflow", "alembic"):
         logging.getLogger(name).setLevel(logging.ERROR)

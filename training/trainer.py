@@ -82,7 +82,7 @@ class LearnerTrainer(transformers.Trainer):  # type: ignore[misc]
         half = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(precision)
         model = run.learner.model(run.settings.seed, half if run.deepspeed else None)
         if run.deepspeed and not hasattr(model.config, "hidden_size"):
-            sharding.without_automatic(args.hf_deepspeed_config.config)
+            sharding.remove_automatic_values(args.hf_deepspeed_config.config)
         self.flops = flops_per_token(model)
         super().__init__(model=model, args=args, train_dataset=_Rows(len(run.rows)))
         self.remove_callback(PrinterCallback)

@@ -253,7 +253,7 @@ def within(page: Across) -> list[Block]:
     return [Text(text), Table(caption, _table(rows, ("seen", "unseen")))]
 
 
-def _newest(page: Across, **settings: str | tuple[str, ...]) -> list[list[Run]]:
+def _newest_group_by_model(page: Across, **settings: str | tuple[str, ...]) -> list[list[Run]]:
     """The newest group of runs of each model."""
     newest: dict[str, list[Run]] = {}
     for members in groups(page.fine_tuned(**settings)):
@@ -265,7 +265,7 @@ def _by_word(page: Across) -> Iterator[Row]:
     for dataset, _ in _leaking():
         scheme = dataset.splits.published
         settings: dict[str, str | tuple[str, ...]] = {dataset.splits.setting: scheme}
-        for members in _newest(page, name=dataset.name, **settings):
+        for members in _newest_group_by_model(page, name=dataset.name, **settings):
             rows = page.answers(dataset, members)
             edition, fold = (rows.column(name)[0].as_py() for name in ("edition", "fold"))
             table_name = dataset.tables[0].name
@@ -278,7 +278,7 @@ def _by_word(page: Across) -> Iterator[Row]:
 
 def _by_adjective(page: Across) -> Iterator[Row]:
     """ASP's published test rows, by whether their adjective is trained on."""
-    for members in _newest(page, name="asp", scheme=("adjectives", "both")):
+    for members in _newest_group_by_model(page, name="asp", scheme=("adjectives", "both")):
         params = members[0].params
         edition = params.get("task.edition", "")
         parts = _parts(page, edition, "adjectives", params.get("task.round", ""))
@@ -294,7 +294,7 @@ def _by_adjective(page: Across) -> Iterator[Row]:
 
 def _by_dimension(page: Across) -> Iterator[Row]:
     """ASP's rows of the held-out dimension, compared with validation rows of the others."""
-    for members in _newest(page, name="asp", scheme="dimension"):
+    for members in _newest_group_by_model(page, name="asp", scheme="dimension"):
         params = members[0].params
         rows = pa.concat_tables([labelled(page.lake.root, run.id) for run in members])
         trained = params.get("task.train_edition") or ""

@@ -20,25 +20,27 @@ if TYPE_CHECKING:
     Values: TypeAlias = npt.NDArray[np.float64]
 
 
-def pmi(c: Counts, a: Counts, n: Counts, total: Total) -> Values:
-    """log2(c N / (a n)), in bits."""
-    bits: Values = np.log2(c / (a.astype(np.float64) * n.astype(np.float64)) * total)
+def pmi(count: Counts, adjective_count: Counts, noun_count: Counts, total: Total) -> Values:
+    """log2(c N / (a n)), in bits, of a pair, its adjective, its noun and all pairs."""
+    bits: Values = np.log2(
+        count / (adjective_count.astype(np.float64) * noun_count.astype(np.float64)) * total
+    )
     return bits
 
 
-def npmi(c: Counts, a: Counts, n: Counts, total: Total) -> Values:
+def npmi(count: Counts, adjective_count: Counts, noun_count: Counts, total: Total) -> Values:
     """PMI / -log2(c / N); 1, its limit, where the pair is the whole corpus."""
-    return _normalised_pmi(pmi(c, a, n, total), c, total)
+    return _normalised_pmi(pmi(count, adjective_count, noun_count, total), count, total)
 
 
-def _normalised_pmi(bits: Values, c: Counts, total: Total) -> Values:
+def _normalised_pmi(bits: Values, count: Counts, total: Total) -> Values:
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(c == total, 1.0, bits / -np.log2(c / total))
+        return np.where(count == total, 1.0, bits / -np.log2(count / total))
 
 
-def log_dice(c: Counts, a: Counts, n: Counts, total: Total) -> Values:
+def log_dice(count: Counts, adjective_count: Counts, noun_count: Counts, total: Total) -> Values:
     """14 + log2(2 c / (a + n)), whatever N is."""
-    values: Values = 14 + np.log2(2 * c / (a + n))
+    values: Values = 14 + np.log2(2 * count / (adjective_count + noun_count))
     return values
 
 
@@ -50,11 +52,13 @@ MEASURES: Mapping[str, Callable[[Counts, Counts, Counts, Total], Values]] = {
 """By the name of their column in ``amod_association``."""
 
 
-def measures(c: Counts, a: Counts, n: Counts, total: Total) -> dict[str, Values]:
+def measures(
+    count: Counts, adjective_count: Counts, noun_count: Counts, total: Total
+) -> dict[str, Values]:
     """All `MEASURES` of some pairs; PMI is computed once."""
-    bits = pmi(c, a, n, total)
+    bits = pmi(count, adjective_count, noun_count, total)
     return {
         "pmi": bits,
-        "npmi": _normalised_pmi(bits, c, total),
-        "log_dice": log_dice(c, a, n, total),
+        "npmi": _normalised_pmi(bits, count, total),
+        "log_dice": log_dice(count, adjective_count, noun_count, total),
     }

@@ -167,7 +167,7 @@ def read_sent(path: Path, platform: str | None = None, annotator: str | None = N
     elif platform == "mturk":
         answers_read = _mturk(path, text, faults)
     else:
-        answers_read = _plain(path, text, annotator, faults)
+        answers_read = _plain_csv(path, text, annotator, faults)
     _refuse(path, faults)
     if not answers_read.answers:
         raise UserError(f"batch={path}: no answers in it; expected a file that annotators filled")
@@ -320,7 +320,7 @@ def _mturk_label(row: Mapping[str, str], column: str) -> list[str]:
     ]
 
 
-def _plain(path: Path, text: str, annotator: str | None, faults: list[str]) -> Read:
+def _plain_csv(path: Path, text: str, annotator: str | None, faults: list[str]) -> Read:
     """The CSV of `etl.annotation.forms`, filled in."""
     answers: list[Sent] = []
     unanswered = 0

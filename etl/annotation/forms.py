@@ -83,7 +83,7 @@ def page_html(page: Sequence[Question], *, layout: bool = False) -> str:
     instructions = "audit" if first.round == "audit" else first.condition
     block = _template("question")
     blocks = [
-        _filled(
+        _filled_template(
             block,
             number=str(at),
             count=str(len(page)),
@@ -100,7 +100,7 @@ def page_html(page: Sequence[Question], *, layout: bool = False) -> str:
         )
         for at, question in enumerate(page, 1)
     ]
-    return _filled(
+    return _filled_template(
         _template("page"),
         title=title,
         script=_SCRIPT if layout else "",
@@ -117,7 +117,7 @@ def _template(name: str) -> str:
     return (_TEMPLATES / f"{name}.html").read_text(encoding="utf-8")
 
 
-def _filled(template: str, **values: str) -> str:
+def _filled_template(template: str, **values: str) -> str:
     """The template with its ``{{names}}`` replaced, in one pass: values are never looked into."""
     parts = template.split("{{")
     filled = [parts[0]]

@@ -282,25 +282,27 @@ def _items(settings: ExportSettings, questions: Sequence[Question]) -> list[Show
             fitting_count,
             settings.round,
         )
-    unasked = [row for row in rows if row["item_id"] not in asked_ids]
+    open_items = [row for row in rows if row["item_id"] not in asked_ids]
     if wanted_ids is not None:
-        unasked.sort(key=lambda row: wanted_ids[row["item_id"]])
+        open_items.sort(key=lambda row: wanted_ids[row["item_id"]])
     else:
-        unasked.sort(key=lambda row: rank(settings.seed, "sample", settings.round, row["item_id"]))
+        open_items.sort(
+            key=lambda row: rank(settings.seed, "sample", settings.round, row["item_id"])
+        )
     if settings.round == "audit" and wanted_ids is None:
         # Both ends by turns, as the labels are far from equally frequent.
-        ends = [[row for row in unasked if row["label"] == end] for end in (0, len(LABELS) - 1)]
-        unasked = [row for pair in zip_longest(*ends) for row in pair if row is not None]
-    size = settings.items or (len(unasked) if settings.round == "main" else SMALL_ROUND)
-    if not unasked or (settings.items is not None and len(unasked) < size):
+        ends = [[row for row in open_items if row["label"] == end] for end in (0, len(LABELS) - 1)]
+        open_items = [row for pair in zip_longest(*ends) for row in pair if row is not None]
+    size = settings.items or (len(open_items) if settings.round == "main" else SMALL_ROUND)
+    if not open_items or (settings.items is not None and len(open_items) < size):
         raise UserError(
-            f"round={settings.round} edition={settings.edition}: {len(unasked)} items fit and are "
+            f"round={settings.round} edition={settings.edition}: {len(open_items)} items fit and are "
             f"left of {len(rows)}, the others are in batches already; expected "
             f"{settings.items or 'one or more'}"
         )
-    if len(unasked) < size and settings.round != "main":
-        log.info("only %d items are left, not %d", len(unasked), size)
-    return [_as_shown(row, settings) for row in unasked[:size]]
+    if len(open_items) < size and settings.round != "main":
+        log.info("only %d items are left, not %d", len(open_items), size)
+    return [_as_shown(row, settings) for row in open_items[:size]]
 
 
 def _ids(path: Path, edition: str) -> dict[str, int]:

@@ -128,7 +128,7 @@ def page_names(platform: str, text: str) -> list[str]:
 
 def filled_file(platform: str, text: str, answers: _Simulated) -> str:
     """The text of a batch's file with the answers, as the platform would give it back."""
-    writers = {"mturk": _mturk, "label_studio": _label_studio, "csv": _plain}
+    writers = {"mturk": _mturk, "label_studio": _label_studio, "csv": _plain_csv}
     return writers[platform](text, answers)
 
 
@@ -178,7 +178,7 @@ def _label_studio(text: str, answers: _Simulated) -> str:
     return json.dumps(tasks, ensure_ascii=False, indent=1) + "\n"
 
 
-def _plain(text: str, answers: _Simulated) -> str:
+def _plain_csv(text: str, answers: _Simulated) -> str:
     rows = []
     places: dict[str, int] = {}
     for row in csv.DictReader(io.StringIO(text, newline="")):

@@ -202,7 +202,7 @@ def query(
         stream = QueryBuilder().register(table, handle).execute(sql)
         for batch in pa.RecordBatchReader.from_stream(stream):
             if batch.num_rows:
-                yield _plain(batch)
+                yield _decoded_batch(batch)
     except Exception as error:  # DataFusion's errors come as several unrelated types
         text = " ".join(str(error).split())
         raise LakeError(f"{table}: the query failed: {text}") from error
@@ -213,7 +213,7 @@ def records(root: str, table: str, sql: str, *, version: int | None = None) -> l
     return [row for batch in query(root, table, sql, version=version) for row in batch.to_pylist()]
 
 
-def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
+def _decoded_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The batch with views, which few libraries take, as plain strings and binaries."""
     plain = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
     schema = pa.schema(

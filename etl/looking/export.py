@@ -46,21 +46,21 @@ def _stream(
         yield batch.cast(table_spec.schema)
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     """A value as JSON can hold it."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {key: _plain(member) for key, member in value.items()}
+        return {key: _json_value(member) for key, member in value.items()}
     if isinstance(value, list):
-        return [_plain(member) for member in value]
+        return [_json_value(member) for member in value]
     if isinstance(value, (date, datetime)):
         return value.isoformat().replace("+00:00", "Z")
     return value.hex() if isinstance(value, bytes) else value
 
 
 def _json(value: Any) -> str:
-    return json.dumps(_plain(value), ensure_ascii=False)
+    return json.dumps(_json_value(value), ensure_ascii=False)
 
 
 def _as_text(column: pa.Array) -> pa.Array:

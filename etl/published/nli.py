@@ -169,7 +169,7 @@ def read_addone(path: Path) -> Reading:
                     f"{file}:{number}: expected {_ADDONE_COLUMNS} columns parted by tabs, the "
                     f"first a score of 1 to 5; got {line[:80]!r}"
                 )
-            premise, hypothesis = (_plain(text) for text in fields[5:])
+            premise, hypothesis = (_without_tags(text) for text in fields[5:])
             if split != "test" and 3 < score < 4:
                 sample = f"{name}:{number} {line}"
                 reading.drop("nli", "score between 3 and 4", sample, name)
@@ -192,6 +192,6 @@ def _score(fields: list[str]) -> float | None:
     return score if 1 <= score <= 5 else None
 
 
-def _plain(text: str) -> str:
+def _without_tags(text: str) -> str:
     """A sentence without tags and with single spaces."""
     return " ".join(unescape(_TAG.sub(" ", text)).split())

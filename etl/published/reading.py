@@ -19,8 +19,8 @@ log = logging.getLogger("adnominal")
 EDITION = "published"
 # Suffixes of files that may contain rows.
 _DATA = {".csv", ".tsv", ".txt", ".json", ".jsonl", ".pkl", ".pickle", ".parquet", ".yaml"}
-_PACKED = {".gz", ".bz2", ".zst", ".xz"}
-_LISTED = 20
+_COMPRESSED_SUFFIXES = {".gz", ".bz2", ".zst", ".xz"}
+_MAX_LISTED = 20
 
 
 @dataclass
@@ -70,7 +70,7 @@ class Reading:
         known = {file.resolve() for file in files}
         for file in sorted(root.rglob("*")):
             hidden = any(part.startswith(".") for part in file.relative_to(root).parts)
-            suffixes = [suffix for suffix in file.suffixes if suffix not in _PACKED]
+            suffixes = [suffix for suffix in file.suffixes if suffix not in _COMPRESSED_SUFFIXES]
             if hidden or not suffixes or suffixes[-1].lower() not in _DATA:
                 continue
             if file.is_file() and not (
@@ -89,10 +89,10 @@ class Reading:
         unread_files = [(name, rows) for name, rows in self.files.items() if rows.reason]
         lines += [
             f"{name}: not read, {r.not_read} lines ({r.reason})"
-            for name, r in unread_files[:_LISTED]
+            for name, r in unread_files[:_MAX_LISTED]
         ]
-        if len(unread_files) > _LISTED:
-            lines.append(f"{len(unread_files) - _LISTED} more files not read")
+        if len(unread_files) > _MAX_LISTED:
+            lines.append(f"{len(unread_files) - _MAX_LISTED} more files not read")
         read_files = [rows for rows in self.files.values() if not rows.reason]
         lines.append(
             f"in all {sum(rows.read for rows in read_files)} rows read and "
