@@ -282,27 +282,27 @@ def _items(settings: ExportSettings, questions: Sequence[Question]) -> list[Show
             fitting_count,
             settings.round,
         )
-    open_items = [row for row in rows if row["item_id"] not in asked_ids]
+    free_items = [row for row in rows if row["item_id"] not in asked_ids]
     if wanted_ids is not None:
-        open_items.sort(key=lambda row: wanted_ids[row["item_id"]])
+        free_items.sort(key=lambda row: wanted_ids[row["item_id"]])
     else:
-        open_items.sort(
+        free_items.sort(
             key=lambda row: rank(settings.seed, "sample", settings.round, row["item_id"])
         )
     if settings.round == "audit" and wanted_ids is None:
         # Both ends by turns, as the labels are far from equally frequent.
-        ends = [[row for row in open_items if row["label"] == end] for end in (0, len(LABELS) - 1)]
-        open_items = [row for pair in zip_longest(*ends) for row in pair if row is not None]
-    size = settings.items or (len(open_items) if settings.round == "main" else SMALL_ROUND)
-    if not open_items or (settings.items is not None and len(open_items) < size):
+        ends = [[row for row in free_items if row["label"] == end] for end in (0, len(LABELS) - 1)]
+        free_items = [row for pair in zip_longest(*ends) for row in pair if row is not None]
+    size = settings.items or (len(free_items) if settings.round == "main" else SMALL_ROUND)
+    if not free_items or (settings.items is not None and len(free_items) < size):
         raise UserError(
-            f"round={settings.round} edition={settings.edition}: {len(open_items)} items fit and are "
-            f"left of {len(rows)}, the others are in batches already; expected "
+            f"round={settings.round} edition={settings.edition}: {len(free_items)} items fit and "
+            f"are left of {len(rows)}, the others are in batches already; expected "
             f"{settings.items or 'one or more'}"
         )
-    if len(open_items) < size and settings.round != "main":
-        log.info("only %d items are left, not %d", len(open_items), size)
-    return [_as_shown(row, settings) for row in open_items[:size]]
+    if len(free_items) < size and settings.round != "main":
+        log.info("only %d items are left, not %d", len(free_items), size)
+    return [_as_shown(row, settings) for row in free_items[:size]]
 
 
 def _ids(path: Path, edition: str) -> dict[str, int]:
