@@ -144,7 +144,7 @@ def test_asp_trains_on_three_labels_and_tests_on_two(task_lake):
     )
     assert together["all/accuracy"] == pytest.approx(2 / 3)
     assert together["all/accuracy/test.entailment.ordering"] == 0.0
-    assert loaded_task.together(dataset, {"val": np.zeros(3)}) == {}
+    assert loaded_task.combined_metrics(dataset, {"val": np.zeros(3)}) == {}
 
 
 def test_asp_takes_both_tasks_of_a_round(task_lake):
