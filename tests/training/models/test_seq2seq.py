@@ -169,7 +169,7 @@ def test_stepwise_decoding_is_the_argmax_of_the_forward_pass(architecture):
     model, data = trained(architecture, updates=8)  # half-learnt: answers are long and wrong
     batch = everything(data)
     with torch.no_grad():
-        decoded = decode(model, batch["input_ids"], batch["attention_mask"], synced=True)
+        decoded = decode(model, batch["input_ids"], batch["attention_mask"], all_ranks=True)
         assert decoded.shape[1] == model.config.max_target
         labels = decoded.masked_fill(decoded == PAD, IGNORED)
         logits = model(batch["input_ids"], batch["attention_mask"], labels)
