@@ -124,7 +124,7 @@ def worker(folder: str, arguments: list[str]) -> int:
     phases.within(TrainingLoop, "validate", "evaluation")
     for method in ("save_weights", "_save_checkpoint"):
         phases.within(LearnerTrainer, method, "saving")
-    phases.within(TrainingLoop, "evaluated", "prediction")
+    phases.within(TrainingLoop, "evaluate_parts", "prediction")
     phases.within(PairLearner, "load", "loading again")
     code = launch.run(Settings, finetune, arguments)
     phases.enter("end")

@@ -372,7 +372,7 @@ def test_two_imports_at_once(house, monkeypatch):
     answers = house.simulate(house.export("main", "gold=0", format="csv"))
     house.take(answers)
     # The second one planned before the first one was through.
-    monkeypatch.setattr(job, "_stored", lambda lake: {})
+    monkeypatch.setattr(job, "_stored_labels", lambda lake: {})
     monkeypatch.setattr(job, "_transaction_number", lambda base: 0)
     with pytest.raises(JobFailed, match="another import ran at the same time"):
         house.take(answers)

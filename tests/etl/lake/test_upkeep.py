@@ -150,7 +150,7 @@ def meanwhile(monkeypatch, act):
             todo.pop()()
         return real(*arguments)
 
-    monkeypatch.setattr(actions, "put", put)
+    monkeypatch.setattr(actions, "put_commit", put)
 
 
 def test_a_compaction_loses_against_no_append(root, small, monkeypatch):
@@ -244,7 +244,7 @@ STEPS = {
     "begin": (staging, "begin"),
     "merge": (upkeep, "_merge"),
     "collect": (staging, "collect"),
-    "put": (actions, "put"),
+    "put": (actions, "put_commit"),
     "finish": (staging, "finish"),
 }
 
