@@ -205,9 +205,9 @@ def test_a_worker_leaves_what_was_there_out_of_its_garbage_collection(spark):
         list(batches)
         yield pa.RecordBatch.from_pydict({"objects": [gc.get_freeze_count()]})
 
-    frame = spark.range(1, numPartitions=1)
+    frame, before = spark.range(1, numPartitions=1), gc.get_freeze_count()
     assert frame.mapInArrow(Started(frozen), "objects long").first()[0] > 1000  # modules alone
-    assert gc.get_freeze_count() == 0  # this is no worker
+    assert gc.get_freeze_count() <= before  # this is no worker
 
 
 def test_jvm_class_exists(spark):
