@@ -6,7 +6,6 @@ import json
 import os
 import random
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -19,6 +18,7 @@ import pyspark
 from benchmarks.processes import kill_tree
 from benchmarks.results import Figures
 from conf import ROOT
+from tests.ports import free_port
 
 # Runs after which a case is given up: each goes on where the one before it stopped.
 RUNS = 5
@@ -45,10 +45,8 @@ class Command:
         words = [sys.executable, *self.words]
         if self.processes > 1:
             launcher = Path(sys.executable).with_name("deepspeed")
-            with socket.socket() as probe:
-                probe.bind(("127.0.0.1", 0))
-                port = f"--master_port={probe.getsockname()[1]}"
-            words = [str(launcher), f"--num_gpus={self.processes}", port, *self.words]
+            ranks = [f"--num_gpus={self.processes}", f"--master_port={free_port()}"]
+            words = [str(launcher), *ranks, *self.words]
             environment["DS_ACCELERATOR"] = "cpu"
         with self.output.open("ab") as file:
             return subprocess.Popen(
@@ -112,11 +110,10 @@ class Command:
         processes  how many processes died
         runs       runs of the command until it ended well, the killed one not counted
         """
-        processes = 0
-        while not processes:
+        prepare()
+        while not (processes := self.killed_at(moment, driver_alone=driver_alone)):
+            moment *= 0.8
             prepare()
-            processes = self.killed_at(moment, driver_alone=driver_alone)
-            moment *= 1 if processes else 0.8
         figures = {"moment": moment, "processes": processes, **inspect()}
         return figures | {"runs": self.until_it_ends_well()}
 

@@ -23,13 +23,13 @@ from etl.lake.tables import table
 ROWS = 200_000
 # In the order that decides: sentences of people's own words come before those of templates.
 PREDICATE = ("path", "rank", "sentence", "form", "relation", "predicate", "edge")
-_PREDICATE_TYPE = pa.struct(
+PREDICATE_TYPE = pa.struct(
     [(name, pa.int64() if name == "rank" else pa.string()) for name in PREDICATE]
 )
 PREDICATES = pa.schema(
     [
         ("noun", pa.string()),
-        ("said", pa.list_(_PREDICATE_TYPE)),
+        ("said", pa.list_(PREDICATE_TYPE)),
         ("different", pa.int64()),
         ("edges", pa.int64()),
     ]
@@ -76,7 +76,7 @@ def predicates(rows: pa.Table, most: int) -> pa.Table:
     texts = [listed.column(name).combine_chunks() for name in PREDICATE]
     said = pa.ListArray.from_arrays(
         pa.array(np.concatenate([[0], ends]), pa.int32()),
-        pa.StructArray.from_arrays(texts, fields=list(_PREDICATE_TYPE)),
+        pa.StructArray.from_arrays(texts, fields=list(PREDICATE_TYPE)),
     )
     edges = np.diff(np.append(starts, len(noun)))
     return pa.table([noun.take(pa.array(starts)), said, different, edges], schema=PREDICATES)

@@ -40,11 +40,11 @@ ENTRIES, ITEMS = "adept_entries", "adept_items"
 _VERDICT = "word string, pairs long, nonsubsective boolean, reason string"
 _CANDIDATE = pa.schema(
     [
-        (name, pa.int64() if name == "rank" else pa.string())
-        for name in (
-            *("noun", "gist", "rank", "sentence", "form", "relation", "predicate", "path", "edge"),
-            *("reason", "sample"),
-        )
+        ("noun", pa.string()),
+        ("gist", pa.string()),
+        *blocks.PREDICATE_TYPE,
+        ("reason", pa.string()),
+        ("sample", pa.string()),
     ]
 )
 # Frames of (table, reason, count, sample), to be summed.
@@ -210,12 +210,12 @@ def candidates(edges: DataFrame, words: Words, settings: Settings, folder: Scrat
                     (
                         sentence_of_edge.noun,
                         gist(sentence_of_edge, rules),
+                        sentence_of_edge.path,
                         rank(seed, "predicate", sentence_of_edge.noun, sentence_of_edge.sentence),
                         sentence_of_edge.sentence,
                         sentence_of_edge.form,
                         relation,
                         sentence_of_edge.predicate,
-                        sentence_of_edge.path,
                         uri,
                         None,
                         None,

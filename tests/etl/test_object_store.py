@@ -20,6 +20,7 @@ from etl.lake import arrow
 from etl.lake.__main__ import main
 from etl.lake.tables import TABLES
 from tests.etl.amod.corpus import contents
+from tests.ports import LOOPBACK, free_port
 
 pytestmark = pytest.mark.slow
 DEMO = ROOT / "conf" / "demo"
@@ -33,9 +34,7 @@ def store() -> Iterator[dict[str, str]]:
     import boto3
 
     # A process of its own: delta-rs holds the interpreter's lock while it waits for an answer.
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        host, port = probe.getsockname()
+    host, port = LOOPBACK, free_port()
     command = [sys.executable, "-m", "moto.server", "-H", host, "-p", str(port)]
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     variables = {

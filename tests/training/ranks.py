@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Sequence
@@ -15,16 +14,11 @@ import pyarrow.parquet as pq
 
 from conf import ROOT
 from tests import fork_server
+from tests.ports import free_port
 from tests.training.conftest import losses_of
 
 PATIENCE = 240.0
 _PLACE = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def group(size: int) -> list[dict[str, str]]:

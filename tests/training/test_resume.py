@@ -15,6 +15,7 @@ import pytest
 
 import conf
 from tests import fork_server
+from tests.ports import free_port
 from tests.training import ranks
 from tests.training.conftest import losses, losses_of, without_dropout
 from training.checkpoints import Checkpoints
@@ -117,7 +118,7 @@ def test_two_processes_then_one_then_two(adept_lake, tiny_encoder, tmp_path):
     more = ("epochs=2", "batch_size=39", "log_every=1", "checkpoint_every=2", "evaluate_every=30")
     words = arguments(adept_lake, model, out, *more, "grid.deepspeed=[zero1,zero3]")
     launcher = os.fspath(Path(sys.executable).with_name("deepspeed"))
-    port = f"--master_port={ranks.free_port()}"
+    port = f"--master_port={free_port()}"
     command = [fork_server.python(), launcher, "--num_gpus=2", port, SCRIPT, *words]
     killed(command, lambda: ranks.reached(out, 4, "deepspeed: zero3"))
     ranks.kill(words, 1, lambda: ranks.reached(out, 7, "deepspeed: zero3"))

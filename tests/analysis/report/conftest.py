@@ -23,6 +23,7 @@ from etl.lake.tables import table
 from etl.sygns.generate import Sampler
 from etl.sygns.grammar import grammar
 from etl.sygns.splits import assign
+from tests.analysis.report.small_lake import SmallLake
 from training.finished_runs import find_runs
 
 NOUNS = ("dog", "key", "leg", "leaf", "boat")
@@ -340,6 +341,12 @@ def _sygns_answers(
             }
         )
     return answers
+
+
+@pytest.fixture(scope="module")
+def small_lake(tmp_path_factory: pytest.TempPathFactory) -> SmallLake:
+    """A lake of a few rows, for the pages of a paper alone."""
+    return SmallLake(tmp_path_factory.mktemp("small"))
 
 
 @pytest.fixture(scope="session")

@@ -9,13 +9,7 @@ from analysis.rendering.blocks import FigureBlock, NotRun, Section, Table, Text
 from etl.lake import arrow
 from etl.lake.tables import table
 from tests.analysis.rendering.test_figures import labelled
-from tests.analysis.report.small_lake import SmallLake
 from training.finished_runs import Runs
-
-
-@pytest.fixture(scope="module")
-def small_lake(tmp_path_factory):
-    return SmallLake(tmp_path_factory.mktemp("small"))
 
 
 @pytest.fixture(scope="module")
