@@ -34,10 +34,11 @@ from etl.amod.sums import unpack
 from etl.amod.tasks import STAGED, Rows
 from etl.amod.units import error_text, units_of
 from etl.amod.wave_tasks import shares_of, staged_rows, task_shares
+from etl.corpora import columnar
 from etl.corpora.blocks import NoBoundary, blocks
 from etl.corpora.columnar import Texts
 from etl.corpora.dialects import UnknownDialect
-from etl.corpora.documents import Document, Rejected
+from etl.corpora.documents import Document, Event, Rejected
 from etl.corpora.files import InputFile, Unit, Unreadable, open_input
 from etl.engine import map_arrow, progress
 from etl.lake import arrow
@@ -189,11 +190,11 @@ def _count_documents(
 ) -> None:
     counter, rows, numbers = counters
     is_filtered = settings.language is not None or settings.min_characters > 0
-    for rows_or_event in reading.events(unit, settings):
+    for rows_or_event in _valid(reading.events(unit, settings)):
         if (
             isinstance(rows_or_event, Texts)
             and not is_filtered
-            and not pc.any(pc.match_substring(rows_or_event.names, "\0")).as_py()
+            and not pc.any(pc.match_substring(rows_or_event.ids, "\0")).as_py()
         ):
             uncounted = counter.feed_texts(rows_or_event.texts)
             numbers["lines"] += len(rows_or_event.texts) - len(uncounted)
@@ -209,6 +210,15 @@ def _count_documents(
             else:
                 kind = "rejected" if isinstance(event, Rejected) else "left_out"
                 rows.add(kind, file, reason=event.reason, count=1, text=event.sample)
+
+
+def _valid(events: Iterable[Event | Texts]) -> Iterator[Event | Texts]:
+    """`events` with rows whose texts are no UTF-8 as rejected."""
+    for event in events:
+        if isinstance(event, Texts):
+            event, faults = columnar.valid_rows(event)
+            yield from faults
+        yield event
 
 
 def _sentence_texts(unit: Unit, settings: Settings) -> Iterator[str]:

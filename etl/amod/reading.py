@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import cycle
 
 import pyarrow as pa
@@ -165,11 +166,9 @@ def prepared_documents(
             yield rest
         raw = batch.filter(is_raw)
         for file in pc.unique(raw.column("file")).to_pylist():
-            rows = raw.filter(pc.equal(raw.column("file"), file))
             staged = _Staged(file)
-            for event in text_rows(
-                Texts(rows.column("document"), rows.column("text"), 0), settings
-            ):
+            texts = _texts(raw.filter(pc.equal(raw.column("file"), file)))
+            for event in text_rows(texts, settings):
                 staged.add(event)
                 yield from staged.full()
             yield from staged.rest()
@@ -177,13 +176,30 @@ def prepared_documents(
 
 def text_rows(rows: Texts, settings: Settings) -> Iterator[Event]:
     """The documents that rows of a Parquet or Arrow file make, filtered."""
-    return in_language(columnar.documents_of(rows.names, rows.texts), settings)
+    return in_language(columnar.documents_of(rows), settings)
 
 
 def _raw(file: int, texts: Texts) -> pa.RecordBatch:
-    columns = {"kind": RAW_ROW, "file": file, "document": texts.names, "text": texts.texts}
-    (batch,) = rows_of_schema(STAGED, len(texts.texts), columns).combine_chunks().to_batches()
-    return batch
+    # Texts as bytes: no engine has to check that they are UTF-8, which `valid_rows` does later on.
+    columns = _raw_columns(file, texts.path, len(texts.texts)) | {
+        "document": texts.ids,
+        "place": texts.rows,
+        "packed": texts.texts.view(pa.binary()),
+    }
+    return pa.RecordBatch.from_arrays(list(columns.values()), schema=STAGED)
+
+
+@lru_cache(maxsize=4)  # nearly all batches of a file are of one size
+def _raw_columns(file: int, path: str, size: int) -> dict[str, pa.Array]:
+    """What the staged rows of a file have in common."""
+    rows = rows_of_schema(STAGED, size, {"kind": RAW_ROW, "file": file, "text": path})
+    return dict(zip(STAGED.names, rows.combine_chunks().to_batches()[0].columns, strict=True))
+
+
+def _texts(raw: pa.RecordBatch) -> Texts:
+    """The rows of one file that `_raw` has staged."""
+    texts = raw.column("packed").view(pa.string())
+    return Texts(raw.column("text")[0].as_py(), raw.column("document"), texts, raw.column("place"))
 
 
 class _Staged:

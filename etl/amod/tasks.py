@@ -44,11 +44,12 @@ STAGED = pa.schema(
         ("count", pa.int64()),
         ("digest", pa.binary()),  # of the sentence or document, where duplicates are left out
         ("reason", pa.string()),  # of a rejection; name of a statistic
-        ("text", pa.string()),  # sample, sentence or document text
-        ("document", pa.string()),
-        ("place", pa.int64()),  # line in the file, or sentence in the document
+        ("text", pa.string()),  # sample, sentence or document text; of kind raw: path of the file
+        ("document", pa.string()),  # its name; of kind raw: the id of the row, if it has one
+        ("place", pa.int64()),  # line or row in the file, or sentence in the document
         ("bucket", pa.int32()),  # of kind pairs: that of their nouns (`etl.amod.kernel.BUCKETS`)
-        ("packed", pa.binary()),  # of kind pairs: up to thousands of them, see `etl.amod.sums`
+        # of kind pairs: up to thousands of them, see `etl.amod.sums`; of kind raw: the text
+        ("packed", pa.binary()),
     ]
 )
 SOURCE_OF = {"depcc": "depcc", "depcc-flat": "depcc", "conllu": "conllu"}  # by dialect

@@ -38,16 +38,25 @@ class WrongColumn(Unreadable):
 
 
 class Texts(NamedTuple):
-    """Rows of a file: their ids and texts; `first` is the number of the first row, from 0."""
+    """Rows of a file.
 
-    names: pa.Array
+    Attributes:
+        path: the file.
+        ids: null where there is none.
+        texts: what they contain; the bytes may not be UTF-8 until `valid_rows` has seen them.
+        rows: their numbers in the file, from 0.
+    """
+
+    path: str
+    ids: pa.Array
     texts: pa.Array
-    first: int
+    rows: pa.Array
 
-    def take(self, rows: Sequence[int]) -> Texts:
+    def take(self, places: Sequence[int]) -> Texts:
         """Some of the rows, by their places here."""
-        places = pa.array(rows, pa.int64())
-        return Texts(self.names.take(places), self.texts.take(places), self.first)
+        taken = pa.array(places, pa.int64())
+        columns = self.ids, self.texts, self.rows
+        return Texts(self.path, *(column.take(taken) for column in columns))
 
 
 def format_of(path: str, head: bytes) -> str | None:
@@ -86,9 +95,35 @@ def check_columns(path: str, text_field: str, id_field: str | None) -> None:
         _columns_to_read(path, _open(path, stream).schema, text_field, id_field)
 
 
-def documents_of(names: pa.Array, texts: pa.Array) -> Iterator[Event]:
-    """The documents that the rows contain, or the reason why a row contains none."""
-    for name, text in zip(names.to_pylist(), texts.to_pylist(), strict=True):
+def valid_rows(rows: Texts) -> tuple[Texts, list[Rejected]]:
+    """The rows whose texts are valid UTF-8, and the others as rejected."""
+    try:
+        rows.texts.validate(full=True)
+        return rows, []
+    except pa.ArrowInvalid:
+        pass
+    valid, faults = [], []
+    values, numbers = rows.texts.view(pa.binary()).to_pylist(), rows.rows.to_pylist()
+    for place, (value, number) in enumerate(zip(values, numbers, strict=True)):
+        try:
+            value.decode()
+            valid.append(place)
+        except UnicodeDecodeError:
+            faults.append(Rejected("invalid_utf8", f"row {number}: {sample_of(value)}"))
+    return rows.take(valid), faults
+
+
+def documents_of(rows: Texts) -> Iterator[Event]:
+    """The documents that the rows contain, or the reason why a row contains none.
+
+    They are named by their ids; ``path#row=N`` where there is none.
+    """
+    rows, faults = valid_rows(rows)
+    yield from faults
+    columns = (column.to_pylist() for column in (rows.ids, rows.texts, rows.rows))
+    for id_of_row, text, number in zip(*columns, strict=True):
+        is_named = id_of_row is not None and id_of_row.strip()
+        name = id_of_row if is_named else f"{rows.path}#row={number}"
         yield from text_events(name, text, sample_of(text[:400]))
 
 
@@ -215,7 +250,8 @@ def _texts(
         column = column.dictionary_decode()
     if pa.types.is_string_view(column.type):
         column = column.cast(pa.binary_view()).cast(pa.large_binary()).view(pa.large_string())
-    names = _row_names(path, batch, columns, first)
+    ids = _ids(batch, columns)
+    rows = pa.array(np.arange(first, first + len(column)))
     faults: dict[int, Rejected] = {}
     if column.null_count:
         for row in pc.indices_nonzero(pc.is_null(column)).to_pylist():
@@ -224,53 +260,26 @@ def _texts(
         lengths = pc.binary_length(column)
         for row in pc.indices_nonzero(pc.greater(lengths, MAX_LINE_BYTES)).to_pylist():
             faults[row] = Rejected("line_too_long", f"row {first + row}: {lengths[row]} bytes")
-    faults |= _invalid_utf8_rows(column, faults, first)
     if faults:
         yield from (faults[row] for row in sorted(faults))
         good = pa.array([row for row in range(len(column)) if row not in faults], pa.int64())
-        column, names = column.take(good), names.take(good)
+        column, ids, rows = column.take(good), ids.take(good), rows.take(good)
+    if pa.types.is_large_string(column.type):
+        # Through binary, since texts are not yet known to be UTF-8.
+        column = column.view(pa.large_binary()).cast(pa.binary()).view(pa.string())
     if len(column):
-        yield Texts(names, column.cast(pa.string()), first)
+        yield Texts(path, ids, column, rows)
 
 
-def _invalid_utf8_rows(
-    column: pa.Array, known_faults: dict[int, Rejected], first: int
-) -> dict[int, Rejected]:
-    try:
-        column.validate(full=True)
-        return {}
-    except pa.ArrowInvalid:
-        pass
-    kind = pa.binary() if column.type == pa.string() else pa.large_binary()
-    faults = {}
-    for row, value in enumerate(column.cast(kind).to_pylist()):
-        if row in known_faults:
-            continue
-        try:
-            value.decode()
-        except UnicodeDecodeError:
-            faults[row] = Rejected("invalid_utf8", f"row {first + row}: {sample_of(value)}")
-    return faults
-
-
-def _row_names(path: str, batch: pa.RecordBatch, columns: list[str], first: int) -> pa.Array:
-    """The ids of the rows; ``path#row=N`` where there is none."""
+def _ids(batch: pa.RecordBatch, columns: list[str]) -> pa.Array:
+    """The ids of the rows as text; null where there is none."""
     if len(columns) < 2:
-        return _places(path, batch.num_rows, first)
+        return pa.nulls(batch.num_rows, pa.string())
     column = batch.column(columns[1])
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     try:
         column.validate(full=True)
     except pa.ArrowInvalid:
-        return _places(path, batch.num_rows, first)
-    named = column.cast(pa.string())
-    blank = pc.equal(pc.utf8_trim_whitespace(named), "")
-    if not named.null_count and not pc.any(blank).as_py():
-        return named
-    return pc.if_else(pc.fill_null(blank, True), _places(path, batch.num_rows, first), named)
-
-
-def _places(path: str, count: int, first: int) -> pa.Array:
-    numbers = pa.array(np.arange(first, first + count)).cast(pa.string())
-    return pc.binary_join_element_wise(f"{path}#row=", numbers, "")
+        return pa.nulls(batch.num_rows, pa.string())
+    return column.cast(pa.string())

@@ -13,8 +13,8 @@ from etl.corpora.files import InputFile, Unit, Unreadable, list_inputs, units
 
 ROWS = pa.table(
     {
-        "text": ["A red apple.", "An old\n\ntree.", "  ", "A small key."],
-        "url": ["http://a/", None, "http://c/", "http://d/"],
+        "text": ["A red apple.", "An old tree.", "A fat cat.", "A small key."],
+        "url": ["http://a/", None, " ", "http://d/"],
         "nested": [{"x": 1}] * 4,
     }
 )
@@ -43,12 +43,14 @@ def whole_file_unit(path):
 
 
 def rows(path, **fields):
-    """(name, text) of each row of text, and the other events."""
+    """(name, text) of each row that contains a document, and the other events."""
     texts: list[tuple[str, str]] = []
     events = []
     for event in columnar.read_unit(whole_file_unit(path), **fields):
         if isinstance(event, Texts):
-            texts += zip(event.names.to_pylist(), event.texts.to_pylist(), strict=True)
+            made = list(columnar.documents_of(event))
+            texts += [(one.id, one.text) for one in made if isinstance(one, Document)]
+            events += [one for one in made if not isinstance(one, Document)]
         else:
             events.append(event)
     return texts, events
@@ -64,14 +66,16 @@ def file_format(request, tmp_path):
 def test_rows_are_named_by_their_id_else_by_their_place(file_format):
     path, write = file_format
     write(ROWS)
-    names = ["http://a/", f"{path}#row=1", "http://c/", "http://d/"]
+    names = ["http://a/", f"{path}#row=1", f"{path}#row=2", "http://d/"]
     assert rows(path) == (list(zip(names, ROWS["text"].to_pylist(), strict=True)), [])
 
 
 def test_rows_make_documents():
-    names = pa.array(["a", "b", "c", "d"])
-    texts = pa.array(["A red apple.", "An old\n\ntree.", "  ", "nul\0"])
-    assert list(columnar.documents_of(names, texts)) == [
+    texts = [b"A red apple.", b"An old\n\ntree.", b"bad \xff", b"  ", b"nul\0"]
+    names, numbers = pa.array(["a", "b", "x", "c", "d"]), pa.array([3, 4, 6, 7, 8])
+    rows = Texts("x", names, pa.array(texts).view(pa.string()), numbers)
+    assert list(columnar.documents_of(rows)) == [
+        Rejected("invalid_utf8", "row 6: bad \\xff"),
         Document("a", "A red apple."),
         Document("b", "An old\ntree."),
         LeftOut("empty", "c"),
@@ -97,13 +101,14 @@ def test_units_give_every_row_once(file_format, borders):
     write(table, group=3)
     size = path.stat().st_size
     cuts = [0, *(size * border // 5 for border in borders), size]
-    texts = []
+    texts, numbers = [], []
     for start, end in itertools.pairwise(cuts):
         for event in columnar.read_unit(Unit(str(path), size, start, end)):
             assert isinstance(event, Texts)
-            assert event.names[0].as_py() == f"{path}#row={event.first}"
             texts += event.texts.to_pylist()
+            numbers += event.rows.to_pylist()
     assert texts == table["text"].to_pylist()
+    assert numbers == list(range(23))
 
 
 def test_a_file_of_many_groups_is_cut_into_units(tmp_path):
