@@ -3,6 +3,7 @@
 python -m benchmarks                             (lists the cases)
 python -m benchmarks CASE [PART …] [key=value …]
 python -m benchmarks all                         (what `make bench` runs)
+python -m benchmarks pages                       (RESULTS.md anew from what is recorded)
 """
 
 from __future__ import annotations
@@ -42,6 +43,11 @@ def main(words: Sequence[str]) -> int:
     name = words[0].replace("-", "_") if words else ""
     if name == "all":
         return run_all()
+    if name == "pages":
+        from benchmarks import harness
+
+        harness.write_pages()
+        return 0
     if name in MOVED:
         return main(moved(name, list(words[1:])))
     if name not in (*BENCH, *FURTHER):

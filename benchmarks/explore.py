@@ -285,7 +285,8 @@ def measurements(settings: Settings) -> dict[str, harness.Measurement]:
 def context(figures: Figures) -> dict[str, Any]:
     """What the template needs beside the figures."""
     end = ": p95_ms"
-    return {"kinds": [name.removesuffix(end) for name in figures if name.endswith(end)]}
+    kinds = [name.removesuffix(end) for name in figures if name.endswith(end)]
+    return {"kinds": sorted(kinds, key=lambda kind: (kind == "all", kind))}
 
 
 CASE = Case(

@@ -21,13 +21,14 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
 from jinja2 import UndefinedError
 
 import conf
-from benchmarks import results
+from benchmarks import BENCH, FURTHER, results
 from benchmarks.processes import PLANT
 from benchmarks.results import Figures
 from conf import ROOT, JobFailed, UserError, setting
@@ -191,7 +192,8 @@ def evaluated(expression: str, figures: Mapping[str, Any]) -> Any:
 
 
 def page(case: Case, figures: Figures) -> str:
-    """The section of the case in RESULTS.md, from its figures alone."""
+    """The section of the case in RESULTS.md, from its figures alone, in the order of the store."""
+    figures = json.loads(json.dumps(figures, sort_keys=True))
     shared = {
         "figures": figures,
         "outcome": outcomes(case, figures),
@@ -286,6 +288,18 @@ def with_measured(figures: Figures, name: str, measured: Figures) -> Figures:
 def _has(figures: Mapping[str, Any], name: str) -> bool:
     key, _, inner = name.partition("/")
     return key in figures and (not inner or _has(figures[key], inner))
+
+
+def write_pages(store: Path = results.FIGURES) -> None:
+    """Write RESULTS.md anew from what is recorded; each section keeps its machine and date."""
+    document = store.with_name(results.PAGE.name)
+    for name, figures in results.recorded(figures=store).items():
+        if name not in (*BENCH, *FURTHER):
+            continue
+        case = getattr(import_module(f"benchmarks.{name}"), "CASE", None)
+        if case and (stamp := results.stamp_of(case.section, page=document)):
+            results.write_section(case.section, page(case, figures), stamp=stamp, page=document)
+    write_headlines(store)
 
 
 def write_headlines(store: Path = results.FIGURES) -> None:

@@ -83,21 +83,34 @@ def versions(packages: Iterable[str]) -> str:
 
 
 def write_section(
-    name: str, markdown: str, *, packages: Sequence[str] = (), page: Path = PAGE
+    name: str,
+    markdown: str,
+    *,
+    packages: Sequence[str] = (),
+    stamp: str | None = None,
+    page: Path = PAGE,
 ) -> None:
     """Put `markdown` in place of the section `name` of the page, or at its end if it is new.
 
-    `markdown` begins with its heading (``## …``); machine, date and versions are written below it.
-    Other sections are left as they are. Raises `ValueError` for a name that is not of lower-case
-    letters, digits and hyphens, and for markdown without a heading.
+    `markdown` begins with its heading (``## …``); below it `stamp` is written, or else this
+    machine, the date and the versions of `packages`. Other sections are left as they are. Raises
+    `ValueError` for a name that is not of lower-case letters, digits and hyphens, and for markdown
+    without a heading.
     """
     if not _NAME.fullmatch(name):
         raise ValueError(f"section {name!r}: expected lower-case letters, digits and hyphens")
     heading, _, body = markdown.strip().partition("\n")
     if not heading.startswith("## "):
         raise ValueError(f"section {name}: expected a first line `## …`, got {heading[:60]!r}")
-    stamp = f"*{machine()}; {datetime.now(UTC):%Y-%m-%d}; {versions(packages)}.*"
+    stamp = stamp or f"*{machine()}; {datetime.now(UTC):%Y-%m-%d}; {versions(packages)}.*"
     _put(name, "\n".join([heading, "", stamp, "", body.strip()]), page)
+
+
+def stamp_of(name: str, *, page: Path = PAGE) -> str | None:
+    """The machine, date and versions of a section; None where the page does not have it."""
+    text = page.read_text(encoding="utf-8")
+    match = re.search(rf"<!-- section {re.escape(name)} -->\n## .*\n\n(\*.*\*)\n", text)
+    return match and match[1]
 
 
 def write_headlines(markdown: str, *, page: Path = PAGE) -> None:

@@ -173,6 +173,8 @@ class Sail:
             folder = tempfile.mkdtemp(prefix="exchange-", dir=self.spill)
             exchange = Exchange(folder, frame.schema)
             frame = self.map_arrow(frame, exchange.write, exchange.schema, compiled=True)
+        # For a window alone Sail leaves a frame of few rows, whatever their size, to one core.
+        frame = frame.repartition(self.cores, by)
         place = F.row_number().over(Window.partitionBy(by).orderBy(by))
         rows_in_order = frame.withColumn(_PLACE, place)
 

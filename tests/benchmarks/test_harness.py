@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ import pytest
 
 from benchmarks import harness, peers, results
 from benchmarks.__main__ import main
-from benchmarks.harness import Bound, Case, Exact, Settings, page, run
+from benchmarks.harness import Bound, Case, Exact, Settings, page, run, write_pages
 from benchmarks.inputs import make_parts
 from benchmarks.processes import call
 from benchmarks.sides import check_identical, take_turns
@@ -202,3 +203,12 @@ def test_the_command_line_lists_cases(capsys):
     assert "extract           How fast pairs are counted" in capsys.readouterr().out
     assert main(["nothing"]) == 2
     assert main(["extract", "rounds=0"]) == 2
+
+
+def test_the_page_says_what_is_recorded(tmp_path):
+    for name in (results.PAGE, results.FIGURES):
+        shutil.copy(name, tmp_path)
+    write_pages(tmp_path / results.FIGURES.name)
+    assert (tmp_path / results.PAGE.name).read_text() == results.PAGE.read_text(), (
+        "run `python -m benchmarks pages`"
+    )

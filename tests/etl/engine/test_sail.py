@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 from itertools import groupby
 from pathlib import Path
 
@@ -38,6 +39,22 @@ def test_every_group_is_handed_over_whole(spark: SparkSession) -> None:
         f"w{n}": sum(range(n, 20_000, 50)) for n in range(50)
     }
     assert len(totals) == 50
+
+
+def test_few_groups_are_worked_on_by_all_cores_at_once(spark: SparkSession) -> None:
+    sail = running()
+    assert isinstance(sail, Sail)
+    meeting = threading.Barrier(sail.cores)
+    arrived: set[int] = set()
+
+    def meet(group: pa.Table) -> pa.Table:
+        if (thread := threading.get_ident()) not in arrived:
+            arrived.add(thread)
+            meeting.wait(timeout=30)
+        return group.select(["key"])
+
+    rows = pa.table({"key": [f"file {number}" for number in range(16 * sail.cores)]})
+    assert group_arrow(spark.createDataFrame(rows), "key", meet, "key string").count() == len(rows)
 
 
 def test_groups_of_large_values_travel_in_files_that_go_with_the_frame(
