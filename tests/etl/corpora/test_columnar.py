@@ -45,12 +45,14 @@ def whole_file_unit(path):
 def rows(path, **fields):
     """(name, text) of each row that contains a document, and the other events."""
     texts: list[tuple[str, str]] = []
-    events = []
+    events: list[object] = []
     for event in columnar.read_unit(whole_file_unit(path), **fields):
         if isinstance(event, Texts):
-            made = list(columnar.documents_of(event))
-            texts += [(one.id, one.text) for one in made if isinstance(one, Document)]
-            events += [one for one in made if not isinstance(one, Document)]
+            for made in columnar.documents_of(event):
+                if isinstance(made, Document):
+                    texts.append((made.id, made.text))
+                else:
+                    events.append(made)
         else:
             events.append(event)
     return texts, events
