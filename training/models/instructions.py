@@ -248,12 +248,16 @@ def completion_logits(model: Any, batch: Mapping[str, Any]) -> Any:
         "use_cache": False,
         "logits_to_keep": longest_answer + 1,
     }
+    # The logits of a place tell the token one to the right.
+    return model(**_accepted(model, inputs | optional)).logits[:, -longest_answer - 1 : -1]
+
+
+def _accepted(model: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the inputs that the model's forward pass has a parameter for."""
     module = getattr(model, "module", model)
     module = getattr(module, "_orig_mod", module)
-    takes = inspect.signature(type(base_model(module)).forward).parameters
-    inputs |= {name: value for name, value in optional.items() if name in takes}
-    # The logits of a place tell the token one to the right.
-    return model(**inputs).logits[:, -longest_answer - 1 : -1]
+    taken = inspect.signature(type(base_model(module)).forward).parameters
+    return {name: value for name, value in inputs.items() if name in taken}
 
 
 def choice_scores(model: Any, batch: Mapping[str, Any], classes: int) -> Any:
@@ -262,3 +266,48 @@ def choice_scores(model: Any, batch: Mapping[str, Any], classes: int) -> Any:
     logs = completion_logits(model, batch).float().log_softmax(dim=-1)
     log_probabilities = logs.gather(2, labels.clamp(min=0)[:, :, None])[:, :, 0]
     return log_probabilities.masked_fill(labels == IGNORED, 0.0).sum(dim=1).view(-1, classes)
+
+
+def continuation_scores(
+    model: Any, prompts: Rows, prompt_numbers: Sequence[int], answers: Rows, padding: int
+) -> Any:
+    """The log-probability of each answer after the prompt of that number, [answers].
+
+    A prompt is read once: its keys and values serve all its answers. A model that remembers in
+    another way, as by recurrent states, reads the prompt with each answer.
+    """
+    import torch
+    from torch.nn.utils.rnn import pad_sequence
+    from transformers.cache_utils import DynamicLayer, DynamicSlidingWindowLayer
+
+    batch = completed_texts(prompts, [[] for _ in prompts], padding)
+    batch = {name: column.to(model.device) for name, column in batch.items()}
+    read = model(**_accepted(model, batch | {"use_cache": True, "logits_to_keep": 1}))
+    states: Any = getattr(read, "past_key_values", None)
+    layers = {type(layer) for layer in getattr(states, "layers", [states])}
+    if layers - {DynamicLayer, DynamicSlidingWindowLayer}:
+        rows = completed_texts([prompts[number] for number in prompt_numbers], answers, padding)
+        rows = {name: column.to(model.device) for name, column in rows.items()}
+        return choice_scores(model, rows, 1)[:, 0]
+    # On the CPU: a model's layers, and what they keep, may lie on several GPUs.
+    numbers = torch.tensor(prompt_numbers)
+    labels = pad_sequence([torch.tensor(answer) for answer in answers], True, IGNORED)
+    labels = labels.to(model.device)
+    first_logs = read.logits[:, -1].float().log_softmax(dim=-1)
+    scores = first_logs[numbers].gather(1, labels[:, :1])[:, 0]
+    inputs, rest = labels[:, :-1], labels[:, 1:]
+    if not inputs.shape[1]:
+        return scores
+    states.batch_select_indices(numbers)
+    prompt_mask = batch["attention_mask"][numbers]
+    places = torch.arange(inputs.shape[1], device=model.device)
+    continued = {
+        "input_ids": inputs.clamp(min=0),
+        "attention_mask": torch.cat([prompt_mask, (inputs != IGNORED).long()], dim=1),
+        "position_ids": prompt_mask.sum(dim=1, keepdim=True) + places,
+        "past_key_values": states,
+        "use_cache": True,
+    }
+    logits = model(**_accepted(model, continued)).logits.float()
+    logs = logits.gather(2, rest.clamp(min=0)[:, :, None])[:, :, 0] - logits.logsumexp(dim=-1)
+    return scores + logs.masked_fill(rest == IGNORED, 0.0).sum(dim=1)

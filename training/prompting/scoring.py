@@ -22,7 +22,7 @@ import numpy.typing as npt
 from conf import UserError
 from training import launch
 from training.batching import Ids
-from training.models.instructions import choice_scores, completed_texts
+from training.models.instructions import continuation_scores
 from training.models.pretrained import Pretrained, load_pretrained, longest
 from training.prompting.cache import Answer
 from training.prompting.items import Question
@@ -308,15 +308,30 @@ class Causal(LanguageModel):
             encoded.append(Encoded(tuple(inputs), tuple(answers)))
         return encoded
 
+    def lengths(self, encoded: Sequence[Encoded]) -> Ids:
+        """What batches are sorted by: tokens of the longest answer, then of the longest input."""
+        tokens = super().lengths(encoded)
+        answers = [max(map(len, gap.answers)) for gap in encoded]
+        return np.array(answers, dtype=np.int64) * (self._limit + 1) + tokens
+
     def answers(self, encoded: Sequence[Encoded]) -> list[Answer]:
-        prompts, answers = [], []
+        prompts: dict[bytes, list[int]] = {}
+        numbers, answers = [], []
         for gap in encoded:
             for row, answer in zip(gap.inputs, gap.answers, strict=True):
-                prompts.append(row[: len(row) - len(answer)].tolist())
+                prompt = row[: len(row) - len(answer)]
+                prompts.setdefault(prompt.tobytes(), prompt.tolist())
+                numbers.append(prompt.tobytes())
                 answers.append(answer.tolist())
-        batch = completed_texts(prompts, answers, self.tokenizer.pad_token_id or 0)
-        batch = {name: column.to(self._model.device) for name, column in batch.items()}
-        return _answers_of_gaps(encoded, choice_scores(self._model, batch, 1)[:, 0].tolist())
+        place = {prompt: number for number, prompt in enumerate(prompts)}
+        sums = continuation_scores(
+            self._model,
+            list(prompts.values()),
+            [place[number] for number in numbers],
+            answers,
+            self.tokenizer.pad_token_id or 0,
+        )
+        return _answers_of_gaps(encoded, sums.tolist())
 
 
 class EncoderDecoder(LanguageModel):

@@ -20,7 +20,7 @@ from tests.training.tasks import lake as tables
 from training.answering import classifier
 from training.evaluation import loss_sum
 from training.job import finetune, prepare
-from training.models.instructions import InstructionLearner
+from training.models.instructions import InstructionLearner, continuation_scores
 from training.models.loading import resolve
 from training.settings import Settings
 from training.tasks import task
@@ -167,3 +167,40 @@ def test_what_cannot_write_is_refused(adept_lake, llama, tiny_encoder, tmp_path)
     learner.prepare()
     assert learner.truncated()["train"] > 0
     assert learner.lengths("train").max() <= 20
+
+
+_TINY = {"vocab_size": 50, "hidden_size": 32, "num_hidden_layers": 2}
+
+
+@pytest.mark.parametrize(
+    ("kind", "more"),
+    [
+        ("llama", {"num_attention_heads": 2}),
+        ("gpt2", {"num_attention_heads": 2}),
+        ("mistral", {"num_attention_heads": 4, "num_key_value_heads": 2, "sliding_window": 6}),
+        ("mamba", {}),
+    ],
+)
+def test_answers_after_a_prompt_read_once_score_as_those_read_with_it(kind, more):
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    torch.manual_seed(0)
+    # Weights so large that a token more or less changes what follows.
+    config = AutoConfig.for_model(kind, **_TINY, **more, initializer_range=0.5)
+    model = AutoModelForCausalLM.from_config(config).eval()
+    prompts = [[5, 6, 7, 8, 9, 10, 11, 12, 13], [4, 3], [20, 21, 22, 23, 24]]
+    numbers = [0, 0, 1, 2, 2, 0]
+    answers = [[30], [31, 32, 33], [34, 35], [36], [37, 38, 39, 40, 41], [30, 31]]
+    with torch.inference_mode():
+        together = continuation_scores(model, prompts, numbers, answers, 0)
+        short = continuation_scores(model, prompts, [2, 1], [[30], [31]], 0)
+        alone = [by_hand(model, prompts[n], a) for n, a in zip(numbers, answers, strict=True)]
+        assert together.tolist() == pytest.approx(alone, abs=1e-3)
+        assert short.tolist() == pytest.approx(
+            [by_hand(model, prompts[2], [30]), by_hand(model, prompts[1], [31])], abs=1e-3
+        )
+
+
+def by_hand(model, prompt: list[int], answer: list[int]) -> float:
+    logs = model(torch.tensor([[*prompt, *answer]])).logits[0].log_softmax(-1)
+    return sum(float(logs[len(prompt) + at - 1, token]) for at, token in enumerate(answer))
