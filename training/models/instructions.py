@@ -104,8 +104,7 @@ class InstructionLearner(PairLearner):
     def collate(self, part: str, indices: Ids) -> dict[str, Any]:
         """input_ids, attention_mask, position_ids; labels of the last places, one to the right.
 
-        Outside of training ``choice_`` and the same of each class, or ``prompt_`` of the prompt
-        alone, which answers are made from.
+        Outside of training also ``prompt_`` and the same of the prompts alone.
         """
         prompts = [self._prompts[part][at] for at in indices]
         answers = [self._answers[part][at] for at in indices]
@@ -115,12 +114,8 @@ class InstructionLearner(PairLearner):
         batch = completed_texts(prompts, answers, padding)
         if part == "train":
             return batch
-        if self.dataset.kind == "seq2seq":
-            alone = completed_texts(prompts, [[] for _ in prompts], padding)
-            return batch | {f"prompt_{name}": value for name, value in alone.items()}
-        repeated_prompts = [prompt for prompt in prompts for _ in self._choices]
-        choices = completed_texts(repeated_prompts, [*self._choices] * len(prompts), padding)
-        return batch | {f"choice_{name}": value for name, value in choices.items()}
+        alone = completed_texts(prompts, [[] for _ in prompts], padding)
+        return batch | {f"prompt_{name}": value for name, value in alone.items()}
 
     def tokens(self, batch: Mapping[str, Any]) -> tuple[int, int]:
         if "places" in batch:
@@ -133,9 +128,11 @@ class InstructionLearner(PairLearner):
 
     def scores(self, model: Any, batch: Mapping[str, Any], logits: Any) -> Any:
         """The log-probability of each class's name as the completion."""
-        prefix = "choice_"
-        choices = {k.removeprefix(prefix): v for k, v in batch.items() if k.startswith(prefix)}
-        return choice_scores(model, choices, len(self._choices))
+        prefix = "prompt_"
+        prompts = {k.removeprefix(prefix): v for k, v in batch.items() if k.startswith(prefix)}
+        size, choices = len(prompts["input_ids"]), self._choices
+        numbers = [number for number in range(size) for _ in choices]
+        return continuation_scores(model, prompts, numbers, [*choices] * size).view(size, -1)
 
     def texts(self, model: Any, batch: Mapping[str, Any]) -> list[str]:
         """The texts that the model generates after the prompts, greedily."""
@@ -260,54 +257,59 @@ def _accepted(model: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in inputs.items() if name in taken}
 
 
-def choice_scores(model: Any, batch: Mapping[str, Any], classes: int) -> Any:
-    """The log-probability of each completion, [prompts, classes]: prompts stand class by class."""
-    labels = batch["labels"]
-    logs = completion_logits(model, batch).float().log_softmax(dim=-1)
-    log_probabilities = logs.gather(2, labels.clamp(min=0)[:, :, None])[:, :, 0]
-    return log_probabilities.masked_fill(labels == IGNORED, 0.0).sum(dim=1).view(-1, classes)
-
-
 def continuation_scores(
-    model: Any, prompts: Rows, prompt_numbers: Sequence[int], answers: Rows, padding: int
+    model: Any, prompts: Mapping[str, Any], prompt_numbers: Sequence[int], answers: Rows
 ) -> Any:
     """The log-probability of each answer after the prompt of that number, [answers].
 
-    A prompt is read once: its keys and values serve all its answers. A model that remembers in
-    another way, as by recurrent states, reads the prompt with each answer.
+    `prompts` are of `completed_texts`, without completions and on the model's device. Each is read
+    once: its keys and values serve all its answers. A model that remembers in another way, as by
+    recurrent states, reads the prompt with each answer.
     """
     import torch
     from torch.nn.utils.rnn import pad_sequence
     from transformers.cache_utils import DynamicLayer, DynamicSlidingWindowLayer
 
-    batch = completed_texts(prompts, [[] for _ in prompts], padding)
-    batch = {name: column.to(model.device) for name, column in batch.items()}
-    read = model(**_accepted(model, batch | {"use_cache": True, "logits_to_keep": 1}))
-    states: Any = getattr(read, "past_key_values", None)
+    device = prompts["input_ids"].device
+    prefixes = model(**_accepted(model, {**prompts, "use_cache": True, "logits_to_keep": 1}))
+    states: Any = getattr(prefixes, "past_key_values", None)
     layers = {type(layer) for layer in getattr(states, "layers", [states])}
     if layers - {DynamicLayer, DynamicSlidingWindowLayer}:
-        rows = completed_texts([prompts[number] for number in prompt_numbers], answers, padding)
-        rows = {name: column.to(model.device) for name, column in rows.items()}
-        return choice_scores(model, rows, 1)[:, 0]
+        return _whole_scores(model, prompts, prompt_numbers, answers)
     # On the CPU: a model's layers, and what they keep, may lie on several GPUs.
     numbers = torch.tensor(prompt_numbers)
-    labels = pad_sequence([torch.tensor(answer) for answer in answers], True, IGNORED)
-    labels = labels.to(model.device)
-    first_logs = read.logits[:, -1].float().log_softmax(dim=-1)
+    labels = pad_sequence([torch.tensor(answer) for answer in answers], True, IGNORED).to(device)
+    first_logs = prefixes.logits[:, -1].float().log_softmax(dim=-1)
     scores = first_logs[numbers].gather(1, labels[:, :1])[:, 0]
     inputs, rest = labels[:, :-1], labels[:, 1:]
     if not inputs.shape[1]:
         return scores
     states.batch_select_indices(numbers)
-    prompt_mask = batch["attention_mask"][numbers]
-    places = torch.arange(inputs.shape[1], device=model.device)
+    mask = prompts["attention_mask"][numbers]
     continued = {
         "input_ids": inputs.clamp(min=0),
-        "attention_mask": torch.cat([prompt_mask, (inputs != IGNORED).long()], dim=1),
-        "position_ids": prompt_mask.sum(dim=1, keepdim=True) + places,
+        "attention_mask": torch.cat([mask, (inputs != IGNORED).long()], dim=1),
+        "position_ids": mask.sum(dim=1, keepdim=True)
+        + torch.arange(inputs.shape[1], device=device),
         "past_key_values": states,
         "use_cache": True,
     }
-    logits = model(**_accepted(model, continued)).logits.float()
-    logs = logits.gather(2, rest.clamp(min=0)[:, :, None])[:, :, 0] - logits.logsumexp(dim=-1)
-    return scores + logs.masked_fill(rest == IGNORED, 0.0).sum(dim=1)
+    return scores + _label_logs(model(**_accepted(model, continued)).logits, rest)
+
+
+def _whole_scores(
+    model: Any, prompts: Mapping[str, Any], prompt_numbers: Sequence[int], answers: Rows
+) -> Any:
+    """`continuation_scores` of a model that reads each prompt with each answer."""
+    masked = zip(prompts["input_ids"], prompts["attention_mask"].bool(), strict=True)
+    rows = [ids[mask].tolist() for ids, mask in masked]
+    batch = completed_texts([rows[number] for number in prompt_numbers], answers, 0)
+    batch = {name: column.to(prompts["input_ids"].device) for name, column in batch.items()}
+    return _label_logs(completion_logits(model, batch), batch["labels"])
+
+
+def _label_logs(logits: Any, labels: Any) -> Any:
+    """The log-probability of the labels of each row that are not IGNORED, [rows]."""
+    logits = logits.float()
+    logs = logits.gather(2, labels.clamp(min=0)[:, :, None])[:, :, 0] - logits.logsumexp(dim=-1)
+    return logs.masked_fill(labels == IGNORED, 0.0).sum(dim=1)

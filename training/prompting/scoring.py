@@ -22,7 +22,7 @@ import numpy.typing as npt
 from conf import UserError
 from training import launch
 from training.batching import Ids
-from training.models.instructions import continuation_scores
+from training.models.instructions import completed_texts, continuation_scores
 from training.models.pretrained import Pretrained, load_pretrained, longest
 from training.prompting.cache import Answer
 from training.prompting.items import Question
@@ -316,21 +316,19 @@ class Causal(LanguageModel):
 
     def answers(self, encoded: Sequence[Encoded]) -> list[Answer]:
         prompts: dict[bytes, list[int]] = {}
-        numbers, answers = [], []
+        before, answers = [], []
         for gap in encoded:
             for row, answer in zip(gap.inputs, gap.answers, strict=True):
                 prompt = row[: len(row) - len(answer)]
                 prompts.setdefault(prompt.tobytes(), prompt.tolist())
-                numbers.append(prompt.tobytes())
+                before.append(prompt.tobytes())
                 answers.append(answer.tolist())
         place = {prompt: number for number, prompt in enumerate(prompts)}
-        sums = continuation_scores(
-            self._model,
-            list(prompts.values()),
-            [place[number] for number in numbers],
-            answers,
-            self.tokenizer.pad_token_id or 0,
-        )
+        padding = self.tokenizer.pad_token_id or 0
+        batch = completed_texts([*prompts.values()], [[] for _ in prompts], padding)
+        batch = {name: column.to(self._model.device) for name, column in batch.items()}
+        places = [place[prompt] for prompt in before]
+        sums = continuation_scores(self._model, batch, places, answers)
         return _answers_of_gaps(encoded, sums.tolist())
 
 

@@ -20,7 +20,11 @@ from tests.training.tasks import lake as tables
 from training.answering import classifier
 from training.evaluation import loss_sum
 from training.job import finetune, prepare
-from training.models.instructions import InstructionLearner, continuation_scores
+from training.models.instructions import (
+    InstructionLearner,
+    completed_texts,
+    continuation_scores,
+)
 from training.models.loading import resolve
 from training.settings import Settings
 from training.tasks import task
@@ -54,7 +58,7 @@ def test_a_prompt_is_the_task_s_and_the_completion_a_label(learner):
         label = LABELS[examples.labels[at]]
         assert text.startswith(f"<s>{first}\n{second}\n")
         assert text.endswith(f"Answer: {label}</s>")
-    assert "choice_input_ids" not in batch
+    assert "prompt_input_ids" not in batch
 
 
 def test_the_loss_is_that_of_the_completion_alone(learner):
@@ -192,8 +196,9 @@ def test_answers_after_a_prompt_read_once_score_as_those_read_with_it(kind, more
     numbers = [0, 0, 1, 2, 2, 0]
     answers = [[30], [31, 32, 33], [34, 35], [36], [37, 38, 39, 40, 41], [30, 31]]
     with torch.inference_mode():
-        together = continuation_scores(model, prompts, numbers, answers, 0)
-        short = continuation_scores(model, prompts, [2, 1], [[30], [31]], 0)
+        batch = completed_texts(prompts, [[], [], []], 0)
+        together = continuation_scores(model, batch, numbers, answers)
+        short = continuation_scores(model, batch, [2, 1], [[30], [31]])
         alone = [by_hand(model, prompts[n], a) for n, a in zip(numbers, answers, strict=True)]
         assert together.tolist() == pytest.approx(alone, abs=1e-3)
         assert short.tolist() == pytest.approx(
