@@ -182,12 +182,27 @@ def prompted(lake: str, runs: Runs) -> list[dict[str, Any]]:
     return sections
 
 
+def asked_about_scales(lake: str, runs: Runs) -> list[dict[str, Any]]:
+    """Accuracy of ASP prompts by test, of each model the newest run, beside the paper's T0 3B."""
+    newest: dict[str, Run] = {}
+    for run in runs.of("prompt", {"task.name": "asp"}):
+        newest.setdefault(run.model, run)
+    rows = []
+    for model, run in newest.items():
+        for row in prompting.asp_table(predictions.read_prompted(lake, run.id)).to_pylist():
+            table = {"entailment": "entailment inference", "degree": "degree estimation"}
+            place = ("asp", f"table 3, {table[row['task']]}", "T0 3B", row["test"])
+            rows.append({**row, "model": model, "paper": printed(*place).printed})
+    return rows
+
+
 # What tells rows of the page apart.
 _KEYS = {
     "classified": ("task", "settings", "model", "part"),
     "generated": ("settings",),
     "transferred": ("model", "task", "scheme", "fold", "edition", "answers"),
     "prompted": ("scheme", "model", "side"),
+    "asked_about_scales": ("model", "task", "test"),
     "experiments": ("name",),
 }
 
@@ -278,6 +293,7 @@ def measured(settings: Settings) -> Figures:
         "generated": generated(settings.lake, runs),
         "transferred": transferred(settings.lake, runs),
         "prompted": prompted(settings.lake, runs),
+        "asked_about_scales": asked_about_scales(settings.lake, runs),
     }
     progress = states(settings.tracking, selected)
     if not any(rows.values()) and not any(row["finished"] or row["share"] for row in progress):

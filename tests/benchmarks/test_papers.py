@@ -60,6 +60,13 @@ def test_of_generated_meanings_every_seed_is_shown():
     assert "| 99.2 of 98.5, 99.8 (99.7) | 34.0 (37.0) |" in text
 
 
+def test_prompts_about_scales_stand_beside_those_of_the_paper():
+    row = {"task": "degree", "test": "ordering", "model": "small", "rows": 200, "prompts": 5}
+    row |= {"mean": 0.605, "deviation": 0.021, "majority": 0.675, "paper": "72.6"}
+    text = page(CASE, {"asked_about_scales": [row]})
+    assert "| degree | ordering | small | 200 | 5 | 60.5 ± 2.1 | 67.5 | 72.6 |" in text
+
+
 def test_other_editions_and_jobs_are_not_shown():
     assert not classified(Runs((run(0, 0.7, **{"task.edition": "demo"}),)))
 
