@@ -36,18 +36,6 @@ from etl.corpora.depcc import SENTENCE_MARK
 
 SAMPLE_BYTES = 200
 
-# Why a row is rejected, in the order of the checks.
-REJECTIONS = (
-    "nul",
-    "utf8",
-    "columns",
-    "id",
-    "head",
-    "duplicate_id",
-    "self_head",
-    "head_missing",
-)
-
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,7}")
 _RANGE = re.compile(r"[1-9][0-9]{0,7}-[1-9][0-9]{0,7}")
 _EMPTY_NODE = re.compile(r"(0|[1-9][0-9]{0,7})\.[1-9][0-9]{0,7}")
