@@ -164,10 +164,11 @@ def prompted(lake: str, runs: Runs) -> list[dict[str, Any]]:
             continue
         pairs.add((scheme, run.model))
         sides = {
-            "first token": prompting.cells(rows),
             "restricted choice": prompting.cells(rows, "restricted"),
             "always entailed": prompting.always(rows, "entailed"),
         }
+        if prompting.first_tokens(rows):  # of a masked model
+            sides["first token"] = prompting.cells(rows)
         for side, cells in sides.items():
             table = {row["row"]: row for row in prompting.class_table(cells).to_pylist()}
             sections.append(
