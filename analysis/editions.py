@@ -36,8 +36,15 @@ class Lake:
         return table in self.editions
 
     def edition(self, *tables: str) -> str:
-        """The edition shown of these tables: the one asked for, else the preferred one that all of
-        them have.
+        """The edition shown of these tables: the first of `shown_editions`.
+
+        Raises:
+            UserError: a table that is not there, or no such edition.
+        """
+        return self.shown_editions(*tables)[0]
+
+    def shown_editions(self, *tables: str) -> list[str]:
+        """The edition asked for, else those that all of these tables have, the preferred one first.
 
         Raises:
             UserError: a table that is not there, or no such edition.
@@ -57,10 +64,10 @@ class Lake:
                     f"edition={self.requested_edition}: not in {' and '.join(tables)}; there is "
                     f"{names}"
                 )
-            return self.requested_edition
+            return [self.requested_edition]
         if not common:
             raise UserError(f"no edition in {' and '.join(tables)} of {self.root}")
-        return common[0]
+        return common
 
     def contents(self) -> pa.Table:
         """What is there: table, edition, rows, version of the table."""

@@ -301,9 +301,12 @@ class Sygns(Sources):
 
     @cached_property
     def meanings(self) -> Meanings | None:
-        """The runs on the edition shown; None where there is none with splits."""
+        """The runs on the first edition that has any; None where there is none with splits."""
         try:
-            edition = self.lake.edition("sygns", "sygns_splits")
+            editions = self.lake.shown_editions("sygns", "sygns_splits")
         except UserError:
             return None
-        return Meanings(self.lake, self.runs, edition, self.prover, self.cache)
+        of_editions = [
+            Meanings(self.lake, self.runs, edition, self.prover, self.cache) for edition in editions
+        ]
+        return next((meanings for meanings in of_editions if meanings.runs), of_editions[0])

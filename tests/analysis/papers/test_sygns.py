@@ -3,11 +3,13 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
+from analysis.editions import open_lake
 from analysis.papers.sygns import dataset, models, sources
 from conf import UserError
 from etl.lake import arrow
 from etl.lake.tables import table
 from etl.published.sygns import read
+from training.finished_runs import Run, Runs
 
 SENTENCES = [
     ("one tiger ran", []),
@@ -73,6 +75,28 @@ def test_split_sizes(lake):
     ]
     with pytest.raises(UserError, match="edition=none: no rows"):
         dataset.split_sizes(lake, "none")
+
+
+def test_runs_are_found_on_the_edition_that_they_were_trained_on(tmp_path):
+    lake = str(tmp_path)
+    tables = {"sygns": {"sentence_id": "1"}, "sygns_splits": {"sentence_id": "1"}}
+    for name, row in tables.items():
+        rows = [{**row, "edition": edition} for edition in ("published", "paper")]
+        arrow.append(lake, name, pa.Table.from_pylist(rows, table(name).schema), job="t")
+    answer = {"run_id": "trained", "task": "sygns", "item_id": "1", "text": "run(x1)"}
+    schema = table("predictions").schema
+    arrow.append(lake, "predictions", pa.Table.from_pylist([answer], schema), job="t")
+    params = {"task.name": "sygns", "task.edition": "paper"}
+    runs = Runs((Run(id="trained", job="finetune", ended=1, params=params),))
+
+    def edition(requested: str | None, found: Runs) -> str:
+        meanings = sources.Sygns(open_lake(lake, requested), found).meanings
+        assert meanings is not None
+        return meanings.edition
+
+    assert edition(None, runs) == "paper"
+    assert edition("published", runs) == "published"
+    assert edition(None, Runs(())) == "published"
 
 
 def test_the_published_rows(shared_data, tmp_path):
