@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.engines import CASE, CASES, Settings, measurements
+from benchmarks.engines import CASE, CASES, Settings, measurements, seconds_to_write
 from benchmarks.harness import page
 from conf import UserError, load
+from tests.benchmarks.test_jobs import ROWS, lake_of
 
 RUN = {"wall": 2.0, "cpu": 3.0, "memory": 400.0, "runs": 3, "load": 0.1}
 
@@ -13,7 +14,9 @@ def test_the_page_has_a_row_a_figure_and_says_what_was_missed():
     figures = {
         "treebank-sail": RUN,
         "counting-sail": RUN | {"kernel": 0.5, "polars": RUN | {"wall": 1.0}},
-        "many-spark": RUN | {"gigabytes": 6.0, "start": 20.0, "kernel_a_gb": 1.0, "cpu_a_gb": 1.4},
+        "many-spark": RUN
+        | {"gigabytes": 6.0, "start": 20.0, "kernel_a_gb": 1.0, "cpu_a_gb": 1.4}
+        | {"writing_a_gb": 0.25},
         "adept-1-sail": RUN | {"cpu": 0.2, "rows": 1234},
         "adept-10-sail": RUN | {"rows": 12345},
         "sygns-1-sail": RUN | {"rows": 1000},
@@ -28,10 +31,16 @@ def test_the_page_has_a_row_a_figure_and_says_what_was_missed():
     assert "Treebank: 2.0 s (met: at most 5)" in text
     assert "2.0 s beside 1.0 of the polars script (missed: at most as long)" in text
     assert "6.0 GB, spark: 1.40 CPU s a GB, 1.40 times the kernel's 1.00 (met: at most 1.5)" in text
+    assert "with the kernel that is 1.25 times the kernel's, before anything is summed" in text
     assert "adept: Sail's seconds over Spark's 0.25 (10 M)" in text
     assert "adept, growth on Sail: 10 times the size take 15.0 times the CPU time (missed:" in text
     assert "5 times the size take 6.7 times the CPU time (missed: at most 5.5)" in text
     assert "plane, growth" not in text
+
+
+def test_the_rows_of_a_table_are_written_again_and_timed(tmp_path):
+    lake_of(tmp_path, ROWS)
+    assert 0 < seconds_to_write(tmp_path, "amod_pairs") < 5
 
 
 def test_mistakes_are_told():
