@@ -8,7 +8,7 @@ the page until a run of the same settings takes its place.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from analysis.inference.intervals import student
 from analysis.papers.published import value as printed
 from analysis.semantics.evaluate import evaluate, summarise
 from analysis.semantics.job import run_items
-from benchmarks import harness, results
+from benchmarks import harness, own_edition, results
 from benchmarks.harness import Case
 from benchmarks.papers_runs import do, experiments, states
 from benchmarks.results import Figures
@@ -32,10 +32,12 @@ from training.scoring import matrix
 # Settings that tell runs of a task apart.
 TELLING_SETTINGS = {
     "adept": ("task.classes", "task.context", "freeze"),
-    "plane": ("task.scheme", "task.fold", "max_length"),
+    "plane": ("task.edition", "task.scheme", "task.fold", "max_length"),
     "asp": ("task.round", "task.full_stops"),
     "sygns": ("task.form", "task.primitive", "seq2seq.architecture", "seq2seq.size"),
 }
+# Not worth telling.
+_USUAL = {("freeze", "false"), ("edition", "published")}
 # Of a task and a part: the paper, its table, row and column.
 PRINTED = {
     ("adept", "5", "val"): ("adept", "table 5", "RoBERTa", "5-class"),
@@ -66,6 +68,9 @@ def classified(runs: Runs) -> list[dict[str, Any]]:
         published = runs.of("finetune", {"task.name": task, "task.edition": "published"})
         for members in groups(published):
             rows += list(_parts(task, members))
+    ours = runs.of("finetune", {"task.name": "plane", "task.edition": own_edition.EDITION})
+    for members in groups(ours, ("task.fold", "train_examples")):
+        rows += list(_parts("plane", members))
     return sorted(rows, key=lambda row: (row["task"], row["settings"], row["part"]))
 
 
@@ -82,11 +87,13 @@ def _parts(task: str, members: Sequence[Run]) -> Iterator[dict[str, Any]]:
         }
         kind = first.params.get("task.classes" if task == "adept" else "task.scheme", "")
         place = PRINTED.get((task, kind, part))
+        if first.params["task.edition"] != "published":
+            place = None
         if place is not None and first.params.get("task.context") == "false":
             place = (*place[:2], f"{place[2]}, no context", place[3])
         yield {
             "task": task,
-            "settings": _settings(task, first),
+            "settings": _settings(task, members),
             "model": first.model,
             "part": part,
             "runs": len(members),
@@ -96,13 +103,15 @@ def _parts(task: str, members: Sequence[Run]) -> Iterator[dict[str, Any]]:
         }
 
 
-def _settings(task: str, run: Run) -> str:
-    settings = [(key.split(".")[-1], run.params.get(key, "null")) for key in TELLING_SETTINGS[task]]
-    return ", ".join(
-        f"{name} {text}"
-        for name, text in settings
-        if text not in ("null", "") and (name, text) != ("freeze", "false")
-    )
+def _settings(task: str, members: Iterable[Run]) -> str:
+    """What tells the runs of a group from others; several values of them with slashes."""
+    texts = []
+    for key in TELLING_SETTINGS[task]:
+        name = key.split(".")[-1]
+        text = "/".join(sorted({run.params.get(key, "null") for run in members}))
+        if text not in ("null", "") and (name, text) not in _USUAL:
+            texts.append(f"{name} {text}")
+    return ", ".join(texts)
 
 
 def generated(lake: str, runs: Runs) -> list[dict[str, Any]]:
@@ -126,7 +135,7 @@ def generated(lake: str, runs: Runs) -> list[dict[str, Any]]:
         primitive = run.params["task.primitive"].strip('[]"')
         rows.append(
             {
-                "settings": _settings("sygns", run),
+                "settings": _settings("sygns", [run]),
                 "parameters": int(run.params["parameters"]),
                 "epochs": int(run.params["epochs"]),
                 "scores": scores,
@@ -287,6 +296,8 @@ def measured(settings: Settings) -> Figures:
     if settings.run:
         for experiment, state in zip(selected, states(settings.tracking, selected), strict=True):
             if state["finished"] < state["runs"]:
+                if own_edition.EDITION in " ".join(experiment.settings):
+                    own_edition.build(settings.lake)
                 do(experiment, settings.lake, settings.tracking, settings.models, settings.out)
     runs = find_runs(settings.tracking)
     rows = {

@@ -49,6 +49,12 @@ class Experiment:
         document = yaml.safe_load((ROOT / self.config).read_text(encoding="utf-8"))
         overrides = yaml.safe_load("{" + ", ".join(_quoted(word) for word in self.settings) + "}")
         flat = _flat(document) | _flat(overrides)
+        for task in flat.pop("tasks", ()):
+            # Of a score: what it asks stands under the task's name.
+            own = {key: flat.pop(key) for key in list(flat) if key.startswith(f"task.{task}.")}
+            flat |= {key.replace(f"task.{task}.", "task."): value for key, value in own.items()}
+            flat["task.name"] = task
+            flat.pop("task.part", None)  # which runs call by another name
         parameters: dict[str, set[str]] = {}
         for key, value in flat.items():
             name = key.removeprefix("grid.")

@@ -2,12 +2,18 @@ from __future__ import annotations
 
 import shutil
 
+import pyarrow as pa
 import pytest
 
+from benchmarks import own_edition
 from benchmarks.harness import page
 from benchmarks.papers import CASE, Settings, classified, mean, measured, merged
 from benchmarks.papers_runs import experiments, states
 from conf import JobFailed, UserError
+from etl.amod.kernel import PairCounter
+from etl.amod.rules import CLEAN
+from etl.lake import arrow
+from etl.lake.tables import table
 from training.finished_runs import Run, Runs
 
 
@@ -71,6 +77,38 @@ def test_other_editions_and_jobs_are_not_shown():
     assert not classified(Runs((run(0, 0.7, **{"task.edition": "demo"}),)))
 
 
+def test_folds_of_our_own_edition_are_one_row_that_says_so():
+    def fold(number: int, accuracy: float, edition: str = "own") -> Run:
+        task = {"task.name": "plane", "task.scheme": "one_it", "task.edition": edition}
+        examples = str(30_000 - 24 * number)
+        return run(0, accuracy, **task, **{"task.fold": str(number), "train_examples": examples})
+
+    rows = classified(Runs((fold(1, 0.8), fold(2, 0.9), fold(1, 0.7, "published"))))
+    assert [(row["settings"], row["runs"], row["paper"]) for row in rows] == [
+        ("edition own, scheme one_it, fold 1/2", 2, None),
+        ("scheme one_it, fold 1", 1, None),
+    ]
+
+
+def test_the_release_gives_its_phrases_to_our_own_edition(tmp_path):
+    items = [
+        {"adjective": "old", "noun": "car", "edition": "published"},
+        {"adjective": "old", "noun": "car", "edition": "published"},
+        {"adjective": "fake", "noun": "gun", "edition": "published"},
+        {"adjective": "new", "noun": "car", "edition": "own"},
+    ]
+    rows = pa.Table.from_pylist(items, schema=table("plane_items").schema)
+    arrow.append(str(tmp_path), "plane_items", rows, job="test")
+    phrases = tmp_path / "phrases.conllu"
+    phrases.write_text(own_edition.released_phrases(str(tmp_path)))
+    counter = PairCounter("conllu", CLEAN, "reference")
+    counter.feed(phrases.read_bytes())
+    assert counter.drain().select(["adjective", "noun"]).to_pylist() == [
+        {"adjective": "fake", "noun": "gun"},
+        {"adjective": "old", "noun": "car"},
+    ]
+
+
 def test_mean_of_one_run_has_no_interval():
     assert mean([0.7064]) == "70.6"
 
@@ -90,6 +128,14 @@ def test_experiments_are_done_longest_first_and_are_known_by_name():
     (asp,) = experiments(["asp-minilm"])
     dimensions = {"length", "mass", "temperature", "price"}
     assert asp.runs() == 4 and asp.parameters()["task.dimension"] == dimensions
+    (nli,) = experiments(["plane-nli-minilm"])
+    assert nli.parameters() == {
+        "model_name": {"all-minilm-l6-v2-asp"},
+        "task.name": {"plane"},
+        "task.edition": {"own"},
+        "task.scheme": {"two_shot"},
+        "task.fold": {"1"},
+    }
     (mpnet,) = experiments(["adept-5-mpnet"])
     assert "model=models/all-mpnet-base-v2" in mpnet.command
     assert mpnet.command.endswith("lake=LAKE")

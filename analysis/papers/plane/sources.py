@@ -160,21 +160,23 @@ class Plane(Sources):
 
     @cached_property
     def nli(self) -> tuple[pa.Table, list[Run]]:
-        """What models for NLI answered to PLANE, the newest run of each, and these runs.
+        """What models for NLI answered to PLANE, and their runs: of each model the newest on the
+        paper's test, the two-shot items, else the newest.
 
         Raises:
             UserError: no run of such a model with answers in the lake.
         """
         newest: dict[str, tuple[pa.Table, Run]] = {}
-        for run in self.runs_of("score"):
+        runs = self.runs_of("score")
+        for run in sorted(runs, key=lambda run: run.params.get("task.scheme") != "two_shot"):
             rows = where_equal(read_scored(self.lake.root, [run.id]), "task", "plane")
             rows = rows.filter(pc.is_in(rows.column("text"), value_set=pa.array(NLI)))
             for model in distinct_values(rows, "model"):
                 newest.setdefault(model, (where_equal(rows, "model", model), run))
         if not newest:
             raise UserError("no finished run of a model for NLI on PLANE with answers in this lake")
-        tables, runs = zip(*newest.values(), strict=True)
-        return pa.concat_tables(tables), list(runs)
+        tables, of_models = zip(*newest.values(), strict=True)
+        return pa.concat_tables(tables), list(of_models)
 
     @cached_property
     def fine_tuned(self) -> dict[str, FineTuned]:

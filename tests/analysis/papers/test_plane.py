@@ -6,10 +6,14 @@ import gzip
 import pyarrow as pa
 import pytest
 
+from analysis.editions import Lake
 from analysis.papers.plane import dataset, subwords
+from analysis.papers.plane.sources import Plane
 from conf import UserError
 from etl.lake import arrow
 from etl.lake.tables import table
+from tests.training.scoring.test_matrix import rows as predicted
+from training.finished_runs import Run, Runs
 
 ITEMS = pa.table(
     {
@@ -115,3 +119,18 @@ def test_table_1_of_the_release(shared_data):
     total = sum(row["rows"] for row in checks)
     assert total == sum(batch.num_rows for batch in batches) > 120_000
     assert 2 * sum(row["entailed"] for row in checks) == total
+
+
+def test_of_a_model_for_nli_the_run_on_the_two_shot_items_is_shown(tmp_path):
+    root = str(tmp_path)
+
+    def run(name: str, ended: int, scheme: str) -> Run:
+        answers = [("entailed", "entailed")]
+        rows = predicted(answers, run=name, scheme=scheme, texts=["entailment"])
+        arrow.append(root, "predictions", rows, job="test")
+        return Run(name, "score", ended, {"task.name": "plane", "task.scheme": scheme})
+
+    newer, older = run("newer", 2, "one_it"), run("older", 1, "two_shot")
+    lake = Lake(root, {"predictions": ()})
+    assert Plane(lake, Runs((newer, older))).nli[1] == [older]
+    assert Plane(lake, Runs((newer,))).nli[1] == [newer]
