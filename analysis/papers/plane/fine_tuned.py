@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from analysis.inference.intervals import clustered_interval, mean_over_runs
+from analysis.inference.intervals import Interval, clustered_interval, mean_over_runs
 from analysis.papers.comparison import Missing, comparison
 from analysis.papers.page import exhibit, runs_text
 from analysis.papers.plane.sources import PAPERS_MODEL, SCHEMES, TRAIN, TYPES, FineTuned, Plane
@@ -43,20 +43,15 @@ def accuracy(page: Plane) -> list[Block]:
         except UserError as error:
             reasons.append((scheme, str(error)))
             continue
-        runs += answers.runs
-        # Adjectives are what is drawn for testing: the rows of one are not independent.
-        shares = [
-            clustered_interval(is_right(table), table.column("adjective").to_pylist())
-            for table in map(answers.of_run, answers.runs)
-        ]
-        mean = mean_over_runs(shares)
         folds = {run.params.get("task.fold") for run in answers.runs}
         if answers.model == PAPERS_MODEL and len(folds) == _PAPERS_FOLDS:
-            ours["accuracy", name] = mean
+            ours["accuracy", name] = _mean(answers)
         else:  # other models and fewer splits are shown below
             reasons.append((scheme, f"no runs of {PAPERS_MODEL} on {_PAPERS_FOLDS} splits"))
-        text = f"accuracy {percent(mean)} percent. The majority is 50."
-        blocks.append(Text(f"{name}: {answers.description()}, {text}"))
+        for group in (answers, *answers.others):
+            runs += group.runs
+            text = f"accuracy {percent(_mean(group))} percent. The majority is 50."
+            blocks.append(Text(f"{name}: {group.description()}, {text}"))
         caption = f"Ours, {name}: accuracy in percent by class and type"
         blocks.append(Table(caption, _by_class_and_type(rows)))
     missing = Missing(TRAIN[reasons[0][0]] if reasons else "", "; ".join(r for _, r in reasons))
@@ -66,6 +61,19 @@ def accuracy(page: Plane) -> list[Block]:
         *blocks,
         *runs_text(runs),
     ]
+
+
+def _mean(answers: FineTuned) -> Interval:
+    """Accuracy over the runs of a group.
+
+    Adjectives are what is drawn for testing, so that the rows of one are not independent.
+    """
+    return mean_over_runs(
+        [
+            clustered_interval(is_right(table), table.column("adjective").to_pylist())
+            for table in map(answers.of_run, answers.runs)
+        ]
+    )
 
 
 def _by_class_and_type(rows: pa.Table) -> pa.Table:

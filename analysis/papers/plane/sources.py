@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 
@@ -71,33 +71,47 @@ def _folder(model: str) -> str:
 
 @dataclass(frozen=True)
 class FineTuned:
-    """The runs of a scheme that are compared with the paper's, and their answers, read on demand.
+    """A group of runs of a scheme, and their answers, read on demand.
 
-    Runs differ by their seeds and `axes` alone.
+    Runs of a group differ by their seeds and `axes` alone. The group at `place` 0 is the one that
+    is compared with the paper's: of the paper's model, else on the release, else the newest.
     """
 
     lake: Lake
     stored_runs: Runs
     scheme: str
     axes: tuple[str, ...] = ("task.fold", "train_examples")
+    place: int = 0
 
-    @cached_property
+    @property
     def runs(self) -> Sequence[Run]:
-        """The newest group of the paper's model; else of any.
+        """The runs of the group.
 
         Raises:
-            UserError: there are none.
+            UserError: there are none of the scheme.
         """
+        return self._groups[self.place]
+
+    @property
+    def others(self) -> list[FineTuned]:
+        """The groups of the scheme after the first."""
+        return [replace(self, place=place) for place in range(1, len(self._groups))]
+
+    @cached_property
+    def _groups(self) -> list[list[Run]]:
         settings = {"task.name": "plane", "task.scheme": self.scheme}
         runs = runs_with_answers(self.lake.root, self.stored_runs.of("finetune", settings))
-        candidates = groups(runs, self.axes)
-        if not candidates:
+        if not runs:
             raise UserError(
                 f"no finished fine-tuning run on PLANE, scheme {self.scheme}, with answers in this "
                 "lake"
             )
-        of_paper = [members for members in candidates if members[0].model == PAPERS_MODEL]
-        return (of_paper or candidates)[0]
+
+        def rank(members: Sequence[Run]) -> tuple[bool, bool]:
+            run = members[0]
+            return run.model != PAPERS_MODEL, run.params.get("task.edition") != "published"
+
+        return sorted(groups(runs, self.axes), key=rank)
 
     @cached_property
     def rows(self) -> pa.Table:

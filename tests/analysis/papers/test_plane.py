@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import csv
 import gzip
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
 
 from analysis.editions import Lake
 from analysis.papers.plane import dataset, subwords
-from analysis.papers.plane.sources import Plane
+from analysis.papers.plane.sources import FineTuned, Plane
 from conf import UserError
 from etl.lake import arrow
 from etl.lake.tables import table
@@ -119,6 +120,26 @@ def test_table_1_of_the_release(shared_data):
     total = sum(row["rows"] for row in checks)
     assert total == sum(batch.num_rows for batch in batches) > 120_000
     assert 2 * sum(row["entailed"] for row in checks) == total
+
+
+def test_runs_on_the_release_come_before_newer_ones_on_an_edition_of_our_own(tmp_path):
+    root = str(tmp_path)
+
+    def run(name: str, ended: int, **params: str) -> Run:
+        arrow.append(root, "predictions", predicted([("entailed", "entailed")], run=name), job="t")
+        task = {"task.name": "plane", "task.scheme": "one_it", "task.fold": "1", **params}
+        return Run(name, "finetune", ended, {"model": "small", **task})
+
+    folds = [
+        run(f"fold {fold}", 5, **{"task.edition": "own", "task.fold": fold}) for fold in ("1", "2")
+    ]
+    release = run("release", 4, **{"task.edition": "published"})
+    answers = FineTuned(Lake(root, {"predictions": ()}), Runs((*folds, release)), "one_it")
+    assert answers.runs == [release]
+    assert [group.runs for group in answers.others] == [folds]
+    of_paper = run("BERT", 3, model="bert-base-cased", **{"task.edition": "own"})
+    answers = replace(answers, stored_runs=Runs((*folds, release, of_paper)))
+    assert answers.runs == [of_paper]
 
 
 def test_of_a_model_for_nli_the_run_on_the_two_shot_items_is_shown(tmp_path):
