@@ -19,7 +19,7 @@ from analysis.inference.intervals import student
 from analysis.papers.published import value as printed
 from analysis.semantics.evaluate import evaluate, summarise
 from analysis.semantics.job import run_items
-from benchmarks import harness, own_edition, results
+from benchmarks import harness, released_phrases, results
 from benchmarks.harness import Case
 from benchmarks.papers_runs import do, experiments, states
 from benchmarks.results import Figures
@@ -68,7 +68,7 @@ def classified(runs: Runs) -> list[dict[str, Any]]:
         published = runs.of("finetune", {"task.name": task, "task.edition": "published"})
         for members in groups(published):
             rows += list(_parts(task, members))
-    ours = runs.of("finetune", {"task.name": "plane", "task.edition": own_edition.EDITION})
+    ours = runs.of("finetune", {"task.name": "plane", "task.edition": released_phrases.EDITION})
     for members in groups(ours, ("task.fold", "train_examples")):
         rows += list(_parts("plane", members))
     return sorted(rows, key=lambda row: (row["task"], row["settings"], row["part"]))
@@ -296,8 +296,8 @@ def measured(settings: Settings) -> Figures:
     if settings.run:
         for experiment, state in zip(selected, states(settings.tracking, selected), strict=True):
             if state["finished"] < state["runs"]:
-                if own_edition.EDITION in " ".join(experiment.settings):
-                    own_edition.build(settings.lake)
+                if released_phrases.EDITION in " ".join(experiment.settings):
+                    released_phrases.build(settings.lake)
                 do(experiment, settings.lake, settings.tracking, settings.models, settings.out)
     runs = find_runs(settings.tracking)
     rows = {

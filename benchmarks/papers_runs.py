@@ -51,8 +51,8 @@ class Experiment:
         flat = _flat(document) | _flat(overrides)
         for task in flat.pop("tasks", ()):
             # Of a score: what it asks stands under the task's name.
-            own = {key: flat.pop(key) for key in list(flat) if key.startswith(f"task.{task}.")}
-            flat |= {key.replace(f"task.{task}.", "task."): value for key, value in own.items()}
+            asked = {key: flat.pop(key) for key in list(flat) if key.startswith(f"task.{task}.")}
+            flat |= {key.replace(f"task.{task}.", "task."): value for key, value in asked.items()}
             flat["task.name"] = task
             flat.pop("task.part", None)  # which runs call by another name
         parameters: dict[str, set[str]] = {}

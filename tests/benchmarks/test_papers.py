@@ -5,7 +5,7 @@ import shutil
 import pyarrow as pa
 import pytest
 
-from benchmarks import own_edition
+from benchmarks import released_phrases
 from benchmarks.harness import page
 from benchmarks.papers import CASE, Settings, classified, mean, measured, merged
 from benchmarks.papers_runs import experiments, states
@@ -77,30 +77,30 @@ def test_other_editions_and_jobs_are_not_shown():
     assert not classified(Runs((run(0, 0.7, **{"task.edition": "demo"}),)))
 
 
-def test_folds_of_our_own_edition_are_one_row_that_says_so():
-    def fold(number: int, accuracy: float, edition: str = "own") -> Run:
+def test_folds_from_the_released_phrases_are_one_row_that_says_so():
+    def fold(number: int, accuracy: float, edition: str = "released_phrases") -> Run:
         task = {"task.name": "plane", "task.scheme": "one_it", "task.edition": edition}
         examples = str(30_000 - 24 * number)
         return run(0, accuracy, **task, **{"task.fold": str(number), "train_examples": examples})
 
     rows = classified(Runs((fold(1, 0.8), fold(2, 0.9), fold(1, 0.7, "published"))))
     assert [(row["settings"], row["runs"], row["paper"]) for row in rows] == [
-        ("edition own, scheme one_it, fold 1/2", 2, None),
+        ("edition released_phrases, scheme one_it, fold 1/2", 2, None),
         ("scheme one_it, fold 1", 1, None),
     ]
 
 
-def test_the_release_gives_its_phrases_to_our_own_edition(tmp_path):
+def test_the_released_phrases_are_read_as_a_corpus(tmp_path):
     items = [
         {"adjective": "old", "noun": "car", "edition": "published"},
         {"adjective": "old", "noun": "car", "edition": "published"},
         {"adjective": "fake", "noun": "gun", "edition": "published"},
-        {"adjective": "new", "noun": "car", "edition": "own"},
+        {"adjective": "new", "noun": "car", "edition": "released_phrases"},
     ]
     rows = pa.Table.from_pylist(items, schema=table("plane_items").schema)
     arrow.append(str(tmp_path), "plane_items", rows, job="test")
     phrases = tmp_path / "phrases.conllu"
-    phrases.write_text(own_edition.released_phrases(str(tmp_path)))
+    phrases.write_text(released_phrases.in_conllu(str(tmp_path)))
     counter = PairCounter("conllu", CLEAN, "reference")
     counter.feed(phrases.read_bytes())
     assert counter.drain().select(["adjective", "noun"]).to_pylist() == [
@@ -132,7 +132,7 @@ def test_experiments_are_done_longest_first_and_are_known_by_name():
     assert nli.parameters() == {
         "model_name": {"all-minilm-l6-v2-asp"},
         "task.name": {"plane"},
-        "task.edition": {"own"},
+        "task.edition": {"released_phrases"},
         "task.scheme": {"two_shot"},
         "task.fold": {"1"},
     }
