@@ -392,7 +392,8 @@ def run(
     """Parse, call, and turn the outcome into an exit code (0 done, 1 failed, 2 user's mistake).
 
     The resolved settings are printed before `job` starts. `next_step` is printed when it is
-    done: a command, with settings of this one in braces (``adnominal explore lake={lake}``).
+    done: a command, with settings of this one in braces (``adnominal explore lake={lake}``) and
+    properties of them as ``{0.name}``.
     """
     # At its end a process searches all imported objects for cycles, which takes a quarter of a
     # second; frozen objects are not searched.
@@ -410,7 +411,7 @@ def run(
         log.info("settings\n%s", as_yaml(settings).rstrip())
         job(settings)
         if next_step:
-            log.info("next: %s", next_step.format(**vars(settings)))
+            log.info("next: %s", next_step.format(settings, **vars(settings)))
     except UserError as error:
         return complain(error, 2)
     except ModuleNotFoundError as error:

@@ -15,7 +15,7 @@ main = partial(
     conf.run,
     Settings,
     build,
-    next_step="adnominal annotate export batch=pilot.csv round=pilot lake={lake}",
+    next_step="adnominal annotate export batch=pilot.csv round=pilot edition={0.name} lake={lake}",
 )
 
 

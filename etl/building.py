@@ -8,6 +8,7 @@ the number of rows and a sample for each.
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -27,6 +28,9 @@ from etl.lake.log import Commit
 from etl.lake.spark import Blocks, Lake
 
 log = logging.getLogger("adnominal")
+
+_RELEASED = ("published", "published_tuning")
+_EDITION = re.compile(r"\w[\w.-]*")
 
 
 class BuildSettings(Protocol):
@@ -97,10 +101,28 @@ class Build:
 
 
 def begin_build(job: str, settings: BuildSettings, rows: int = 0) -> Build:
-    """Start the engine of a build, for about `rows` rows of input, and the build's clock."""
+    """Start the engine of a build, for about `rows` rows of input, and the build's clock.
+
+    Raises:
+        UserError: an edition whose name is the releases', or does not fit file names.
+    """
+    _check_edition(settings.name)
     assert isinstance(settings, EngineSettings)
     session = engine.start(f"{job} {settings.name}", settings, rows=rows)
     return Build(job, Lake(session.spark, settings.lake), settings)
+
+
+def _check_edition(name: str) -> None:
+    if name in _RELEASED:
+        raise UserError(
+            f"edition={name}: is the authors' release, which etl/import_published.py imports; give "
+            "another name"
+        )
+    if not _EDITION.fullmatch(name):
+        raise UserError(
+            f"edition={name}: expected letters, digits, '.', '-' and '_', as exports name files "
+            "by it"
+        )
 
 
 def drops_by_reason(

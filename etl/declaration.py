@@ -38,13 +38,11 @@ class Whole:
     Attributes:
         name: of the configuration.
         meaning: what it holds, for the card.
-        part: the name of its only part.
         first: whether it comes before the configurations of the splits, as the default.
     """
 
     name: str
     meaning: str = "every item of the edition, not split"
-    part: str = "full"
     first: bool = True
 
 

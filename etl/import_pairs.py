@@ -10,9 +10,7 @@ if not __package__:
 import conf
 from etl.published.pairs import Settings, import_pairs
 
-main = partial(
-    conf.run, Settings, import_pairs, next_step="adnominal lake show graded_pairs lake={lake}"
-)
+main = partial(conf.run, Settings, import_pairs, next_step="adnominal lake list lake={lake}")
 
 
 if __name__ == "__main__":

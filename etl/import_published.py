@@ -14,7 +14,7 @@ main = partial(
     conf.run,
     Settings,
     import_published,
-    next_step="adnominal train conf/training/adept.yaml lake={lake}",
+    next_step="adnominal report lake={lake}",
 )
 
 

@@ -26,6 +26,9 @@ from etl.registry import dataset
 _PARTS = {"val": "validation"}
 _ORDER = ("train", "val", "test", "leaking")
 
+WHOLE = "full"
+"""The name of the only part of a configuration that is not split."""
+
 Batches = Callable[[], Iterator[pa.RecordBatch]]
 
 
@@ -161,7 +164,7 @@ class _Rows:
             for batch in arrow.batches(self.lake, table.name, where=where):
                 yield _exported_batch(batch, schema)
 
-        return Config(config.name, config.meaning, (Part(config.part, schema, batches),))
+        return Config(config.name, config.meaning, (Part(WHOLE, schema, batches),))
 
     def by_columns(self) -> list[Config]:
         """A configuration for each scheme, from the columns of the items' table."""

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import yaml
 
-from analysis.export.content import Config, Content
+from analysis.export.content import WHOLE, Config, Content
 from analysis.export.sources import About
 from conf import UserError
 from etl.declaration import Labels, Question
@@ -104,10 +104,11 @@ def _document(task: _Task, about: About) -> dict[str, Any]:
     }
 
 
-def _test_rows(config: Config) -> pa.Table | None:
-    """The rows to test on; the validation part of a release that keeps its test part back."""
+def _test_rows(config: Config, *, whole: bool) -> pa.Table | None:
+    """The rows to test on: all where a question asks about the whole edition, else the test part,
+    or the validation part of a release that keeps its test part back."""
     parts = {part.name: part for part in config.parts}
-    for name in ("test", "validation"):
+    for name in (WHOLE,) if whole else ("test", "validation"):
         if name in parts:
             table = pa.Table.from_batches(parts[name].batches(), parts[name].schema)
             if table.num_rows:
@@ -120,13 +121,15 @@ def _files(exported: Content) -> Iterator[tuple[str, pa.Table, list[_Task]]]:
     declaration = DATASETS[exported.dataset]
     wholes = {table.whole.name for table in declaration.tables if table.whole is not None}
     for config in exported.configs:
-        rows = _test_rows(config)
         questions = [
             question
             for question in declaration.questions
             if not question.whole or config.name in wholes
         ]
-        if rows is None or not questions or declaration.labels is None:
+        if not questions or declaration.labels is None:
+            continue
+        rows = _test_rows(config, whole=questions[0].whole)
+        if rows is None:
             continue
         name = f"{exported.dataset}_{exported.edition}_{config.name}"
         # A dataset's questions differ in their words alone: they ask about the same rows.

@@ -22,8 +22,6 @@ from analysis.predictions import runs_with_answers
 from analysis.rendering.blocks import Block, RunsText, Section, build_blocks
 from training.finished_runs import Run, Runs
 
-Context = TypeVar("Context")
-
 
 @dataclass(frozen=True)
 class Sources:
@@ -32,6 +30,11 @@ class Sources:
     lake: Lake
     runs: Runs
 
+    @property
+    def remarks(self) -> Mapping[str, str]:
+        """What the titles of the sections say that read a table, by table; mostly nothing."""
+        return {}
+
     def runs_of(
         self,
         jobs: str | Collection[str],
@@ -39,6 +42,9 @@ class Sources:
     ) -> list[Run]:
         """The runs of jobs with these parameters that the lake has answers of, newest first."""
         return runs_with_answers(self.lake.root, self.runs.of(jobs, settings))
+
+
+Context = TypeVar("Context", bound=Sources)
 
 
 @dataclass(frozen=True)
@@ -66,6 +72,9 @@ class Exhibit(Generic[Context]):
         named = f"{self.number}: {self.title}"
         name = named if self.number else self.title[0].upper() + self.title[1:]
         words = re.sub(r"[^a-z0-9]+", "-", (self.number or self.title).lower()).strip("-")
+        for table, remark in context.remarks.items():
+            if table in self.tables:
+                name += f" ({remark})"
         build = partial(self.build, context)
         return Section(f"{page}-{words}", name, build_blocks(name, self.command, build))
 

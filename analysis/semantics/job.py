@@ -135,10 +135,10 @@ def text_items(gold: Path, predicted: Path, form: str) -> list[Item]:
     for path in (gold, predicted):
         if not path.is_file():
             raise UserError(f"{path}: no such file")
-    answers = predicted.read_text(encoding="utf-8").splitlines()
+    answers = predicted.read_text(encoding="utf-8-sig").splitlines()
     rows: list[dict[str, str]]
     if gold.suffix == ".tsv":
-        with gold.open(encoding="utf-8", newline="") as lines:
+        with gold.open(encoding="utf-8-sig", newline="") as lines:
             reader = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
             if form not in (reader.fieldnames or ()):
                 raise UserError(
@@ -146,7 +146,7 @@ def text_items(gold: Path, predicted: Path, form: str) -> list[Item]:
                 )
             rows = list(reader)
     else:
-        rows = [{form: line} for line in gold.read_text(encoding="utf-8").splitlines()]
+        rows = [{form: line} for line in gold.read_text(encoding="utf-8-sig").splitlines()]
     if len(rows) != len(answers):
         raise UserError(
             f"{gold} has {len(rows)} meanings, {predicted} {len(answers)}; expected as many lines"

@@ -108,6 +108,11 @@ DATASET = Dataset(
     built=Licence(
         *BY_SA_4,
         ("Sentences are made of ConceptNet's, so its CC BY-SA 4.0 holds for them.",),
-        (CONCEPTNET, PAIRS, WORDNET, "Labels of one's own annotators."),
+        (
+            CONCEPTNET,
+            PAIRS,
+            WORDNET,
+            "Labels of annotators, people or simulated ones.",
+        ),
     ),
 )

@@ -38,7 +38,7 @@ DATASET = Dataset(
             pair=_TEXTS,
             words=_WORDS,
             facts=Facts(("test", "label"), ("adjective", "noun"), _TEXTS),
-            whole=Whole("entailment", "all eight tests", "test"),
+            whole=Whole("entailment", "every row of the edition, not split"),
         ),
         ItemTable(
             "asp_degree",
@@ -46,7 +46,7 @@ DATASET = Dataset(
             pair=_TEXTS,
             words={**_WORDS, "polarity": "polarity", "z": "z", "group": "group"},
             facts=Facts(("test", "variant", "label", "gold"), ("adjective", "noun"), _TEXTS),
-            whole=Whole("degree", "all eight tests", "test"),
+            whole=Whole("degree", "every row of the edition, not split"),
         ),
     ),
     splits=Splits(

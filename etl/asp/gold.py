@@ -100,7 +100,7 @@ def fit(test: str, polarity: str, curve: Curve) -> Fit:
             sigmoid, z / 100, y, p0=(1.0, 20.0), maxfev=10_000
         )
     except RuntimeError as error:
-        raise UserError(f"{test}, {polarity}: no sigmoid fits the judgements ({error})") from error
+        raise UserError(f"no sigmoid fits the judgements ({error})") from error
     return Fit(
         float(threshold) * 100, sign * float(slope) / 100, float(np.sqrt(covariance[0, 0])) * 100
     )

@@ -40,6 +40,11 @@ class Settings:
             raise UserError("expected one of sheet=FILE (to ask) and responses=FILE (to read)")
         if self.responses is not None and self.source is None:
             raise UserError(f"responses={self.responses}: expected source=NAME as well")
+        if self.source == "published":
+            raise UserError(
+                "source=published: expected another name; those answers are the release's, which "
+                "etl/import_published.py imports"
+            )
         if self.groups < 1 or self.groups % 2:
             raise UserError(f"groups={self.groups}: expected an even number, for both polarities")
 

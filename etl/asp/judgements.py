@@ -49,8 +49,20 @@ def sheet(source: Degree, groups: int, judges: Sequence[str], seed: int) -> list
 
 
 def write_sheet(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write the questions as a CSV file."""
-    with path.open("w", encoding="utf-8", newline="") as lines:
+    """Write the questions as a CSV file, never over one that is there: it may hold answers.
+
+    Raises:
+        UserError: the file is there already, or its folder is not.
+    """
+    try:
+        lines = path.open("x", encoding="utf-8", newline="")
+    except FileExistsError as error:
+        raise UserError(
+            f"sheet={path} is there already and may hold answers; give another name"
+        ) from error
+    except OSError as error:
+        raise UserError(f"sheet={path}: {error.strerror}") from error
+    with lines:
         writer = csv.DictWriter(lines, COLUMNS)
         writer.writeheader()
         writer.writerows(rows)
@@ -65,12 +77,14 @@ def read_responses(
 
     Raises:
         UserError: no such file; missing columns; rows that cannot be interpreted (the message has
-            their number and the first of them); no answer at all.
+            their number and the first of them); a judge's second answer to a question; no answer
+            at all.
     """
     required = {"test", "polarity", "z", "answer"}
     yes_counts: Counter[tuple[str, str, float]] = Counter()
     total: Counter[tuple[str, str, float]] = Counter()
     faults: list[str] = []
+    answered: set[tuple[str, str]] = set()
     try:
         lines = path.open(encoding="utf-8-sig", newline="")
     except OSError as error:
@@ -95,12 +109,18 @@ def read_responses(
             if key[0] not in HUMAN or key[1] not in POLARITIES or answer not in _ANSWERS:
                 faults.append(f"line {reader.line_num}: {key[0]}, {key[1]}, {answer!r}")
                 continue
+            question = (row.get("judge") or "", row.get("item_id") or "")
+            if all(question) and question in answered:
+                faults.append(f"line {reader.line_num}: judge {question[0]} answers it again")
+                continue
+            answered.add(question)
             total[key] += 1
             yes_counts[key] += _ANSWERS[answer]
     if faults:
         raise UserError(
             f"responses={path}: {len(faults)} rows not understood, first {faults[0]}; expected a "
-            f"test of {', '.join(HUMAN)}, positive or negative, a number, and yes or no"
+            f"test of {', '.join(HUMAN)}, positive or negative, a number, and yes or no, once for "
+            "each question and judge"
         )
     if not total:
         raise UserError(f"responses={path}: no answers; expected yes or no in the column answer")
@@ -122,7 +142,10 @@ def human_rows(
     """
     rows = []
     for (test, polarity), curve in sorted(curves.items()):
-        sigmoid = fit(test, polarity, curve)
+        try:
+            sigmoid = fit(test, polarity, curve)
+        except UserError as error:
+            raise UserError(f"source={source}, {test}, {polarity}: {error}") from error
         for z, share in sorted(curve.items()):
             rows.append(
                 {

@@ -57,7 +57,7 @@ def run(settings: Settings) -> None:
         missing = [name for name in columns if row.get(name) is None]
         if missing:
             raise UserError(
-                f"no {', '.join(missing)} in a row with {', '.join(row)}; "
+                f"no {', '.join(missing)} in a row with {', '.join(filter(None, row))}; "
                 "name the columns by premise=, hypothesis=, label= and by="
             )
         premise, hypothesis, label, *rest = (str(row[name]) for name in columns)
@@ -85,4 +85,7 @@ def _rows_of_file(path: Path) -> Iterator[Mapping[str, Any]]:
     with lines:
         tabs = "\t" in lines.readline()
         lines.seek(0)
-        yield from csv.DictReader(lines, delimiter="\t" if tabs else ",")
+        if tabs:  # where quotes are text, as import_pairs reads them
+            yield from csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+        else:
+            yield from csv.DictReader(lines)

@@ -28,7 +28,7 @@ class Settings:
         ["adjective", "noun", "hypernym"], help="columns whose values are compared between parts"
     )
     alike: list[str] = setting(
-        [], help="columns of one kind of word, compared together", example="same_kind=noun,hypernym"
+        [], help="columns of one kind of word, compared together", example="alike=noun,hypernym"
     )
     label: str = setting("label", help="column of labels")
     lake: str = setting("lake", help="folder or URI of the lake", example="lake=/data/lake")

@@ -99,6 +99,13 @@ def import_published(settings: ImportSettings) -> None:
         for name, path in settings.releases.items()
     }
     for dataset, reading in readings.items():
+        if not any(rows.num_rows for rows in reading.tables.values()):
+            reasons = ", ".join(dict.fromkeys(reason for _, reason in reading.dropped))
+            raise UserError(
+                f"{dataset}={settings.releases[dataset]}: no row of the files can be read: "
+                f"{reasons or 'all empty'}"
+            )
+    for dataset, reading in readings.items():
         job = f"import_published/{dataset}"
         for line in reading.notes:
             log.info("%s: %s", dataset, line)

@@ -140,19 +140,25 @@ def _rows(file: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     if not file.is_file() or file.suffix.lower() not in _KINDS:
         got = "no such file" if not file.is_file() else f"a file {file.suffix or 'without ending'}"
         raise UserError(f"file={file}: {got}; expected one of {', '.join(_KINDS)}")
+    kind = file.suffix.lower()
     try:
-        if file.suffix == ".parquet":
+        if kind == ".parquet":
             yield from enumerate(pq.read_table(file).to_pylist(), 1)
             return
         with file.open(encoding="utf-8-sig", newline="") as lines:
-            if file.suffix == ".jsonl":
+            if kind == ".jsonl":
                 for number, line in enumerate(lines, 1):
-                    row = json.loads(line)
+                    if not line.strip():
+                        continue
+                    try:
+                        row = json.loads(line)
+                    except ValueError as error:
+                        raise ValueError(f"line {number}: {error}") from error
                     if not isinstance(row, dict):
                         raise ValueError(f"line {number} is no JSON object")
                     yield number, row
                 return
-            if file.suffix == ".tsv":
+            if kind == ".tsv":
                 reader = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
             else:
                 reader = csv.DictReader(lines)
@@ -186,7 +192,8 @@ def read(settings: Settings) -> Reading:
         ]
         if missing:
             raise UserError(
-                f"file={file}, line {number}: no column {', '.join(missing)}; got {', '.join(row)}"
+                f"file={file}, line {number}: no column {', '.join(missing)}; got "
+                f"{', '.join(name for name in row if name is not None)}"
             )
         first, second, value = (
             str(row[c]).strip() if row[c] is not None else "" for c in required_columns
@@ -200,6 +207,8 @@ def read(settings: Settings) -> Reading:
             reason = "score is no number"
         elif not is_graded and value not in mapping:
             reason = f"label {value!r}"
+        if None in row:  # csv.DictReader's name for what no column is left for
+            reason = "more fields than columns"
         if reason:
             reading.drop(name, reason, f"{file.name}:{number} {first} {second}", file.name)
             continue
@@ -219,7 +228,8 @@ def read(settings: Settings) -> Reading:
         rows.append({**columns_of_row, "split": split})
     if not rows:
         reasons = ", ".join(reason for _, reason in reading.dropped) or "it is empty"
-        raise UserError(f"file={file}: no row can be read: {reasons}")
+        expected = f"; labels= knows {', '.join(mapping)}" if mapping else ""
+        raise UserError(f"file={file}: no row can be read: {reasons}{expected}")
     reading.notes.append(_summary(rows, is_graded, f"file={file}"))
     reading.tables[name] = pa.Table.from_pylist(rows, table(name).schema)
     return reading
@@ -261,11 +271,13 @@ def import_pairs(settings: Settings) -> None:
     """Import labelled pairs of sentences into the table nli, rated pairs into graded_pairs.
 
     The rows of source= are replaced; rows that cannot be read are dropped by reason. Sources
-    without training rows are scored by training/score.py; the report correlates rated pairs with
-    counts, PMI and the scores of models.
+    without training rows are scored by training/score.py; analysis/graded.py correlates rated pairs
+    with counts, PMI and the scores of models.
     """
     reading = read(settings)
-    job = f"import_pairs/{settings.source}"
+    (name,) = reading.tables
+    # A source of each table may have the same name: what is dropped of one is not of the other.
+    job = f"import_pairs/{settings.source}" + (f"/{name}" if settings.score else "")
     for name, rows in reading.tables.items():
         arrow.replace(settings.lake, name, rows, {"source": settings.source}, job=job)
         log.info("%s: %d rows of %s", name, rows.num_rows, settings.source)

@@ -62,7 +62,8 @@ def read(path: Path) -> Reading:
             "ood_train_1.tsv or one_it_test_1.tsv (or .tsv.gz); expected a clone of the release's "
             "repository, or the folder of its splits"
         )
-    parts = [_rows(file, path, key, reading) for key, file in sorted(files.items())]
+    labels: dict[str, int] = {}
+    parts = [_rows(file, path, key, reading, labels) for key, file in sorted(files.items())]
     rows = pa.concat_tables(parts)
     if not rows.num_rows:
         reasons = "; ".join(reason for _, reason in reading.dropped)
@@ -151,8 +152,11 @@ def _values(file: Path, reading: Reading, name: str) -> Iterator[tuple[int, list
 _HEADER = ("sentence", "label")
 
 
-def _rows(file: Path, root: Path, key: tuple[str, str, str], reading: Reading) -> pa.Table:
-    """The rows of a file with the columns of both tables."""
+def _rows(
+    file: Path, root: Path, key: tuple[str, str, str], reading: Reading, labels: dict[str, int]
+) -> pa.Table:
+    """The rows of a file with the columns of both tables; `labels` has those of the items so far,
+    to which it adds."""
     scheme, fold, part = key
     name = relative(file, root)
     counts = reading.rows_of(name)
@@ -166,13 +170,17 @@ def _rows(file: Path, root: Path, key: tuple[str, str, str], reading: Reading) -
             reason = f"class {kind!r}, not I, N or O"
         elif label not in ("0", "1"):
             reason = f"label {label!r}, not 0 or 1"
+        else:
+            item = item_id(EDITION, inference, adjective, noun, hypernym)
+            if labels.setdefault(item, int(label)) != int(label):
+                reason = "another label than an earlier row of the same item"
         if inference is None or reason:
             reading.drop("plane_items", reason, f"{name}:{line} {sentence}", name)
             continue
         counts.read += 1
         rows.append(
             {
-                "item_id": item_id(EDITION, inference, adjective, noun, hypernym),
+                "item_id": item,
                 "group_id": group_id(adjective, noun, hypernym),
                 "adjective": adjective,
                 "class": _CLASSES[kind],

@@ -109,7 +109,7 @@ def tsv_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str
         UserError: a missing column, or a file that is not UTF-8.
     """
     try:
-        with path.open(encoding="utf-8", newline="") as lines:
+        with path.open(encoding="utf-8-sig", newline="") as lines:
             reader = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
             missing = [name for name in columns if name not in (reader.fieldnames or ())]
             if missing:

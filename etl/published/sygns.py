@@ -90,7 +90,7 @@ def read(path: Path, seed: int = 0) -> Reading:
 
 def _add_rows(file: Path, path: Path, reading: Reading, rows: dict[str, dict[str, Any]]) -> bool:
     """Add a file's rows by their ids; whether it has the columns at all."""
-    with file.open(encoding="utf-8", newline="") as lines:
+    with file.open(encoding="utf-8-sig", newline="") as lines:
         reader = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
         if not set(COLUMNS) <= set(reader.fieldnames or ()):
             return False

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 
@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from analysis.editions import Lake
 from analysis.inference.intervals import Interval, kappa, wilson
-from analysis.papers.adept.sources import IMPORT, Adept
+from analysis.papers.adept.sources import IMPORT, LABELLING, Adept
 from analysis.papers.comparison import comparison
 from analysis.papers.page import exhibit
 from analysis.rendering.blocks import Block, Table, Text
@@ -31,7 +31,6 @@ from etl.lake import arrow
 
 Cells = dict[tuple[str, str], float | Interval]
 TABLES = ("adept_batches", "adept_annotations")
-_LABELLING = ("pilot", "main")
 _HUMAN = {"context": "human", "no_context": "human, no context"}
 _EXPORT = "python etl/annotate_adept.py export batch=expert.csv round=expert edition=EDITION"
 
@@ -86,7 +85,7 @@ class Annotations:
     def by_rules(self) -> Filtered:
         """What the quality rules leave of the answers that make the dataset."""
         items = {str(item) for (item,) in self._read("adept_items", "item_id")}
-        used = [answer for answer in self.answers_of(*_LABELLING) if answer.condition == "context"]
+        used = [answer for answer in self.answers_of(*LABELLING) if answer.condition == "context"]
         return filtered(relevant(used, items), Rules())
 
     def annotators(self, *rounds: str) -> str:
@@ -198,15 +197,21 @@ def annotated(lake: Lake, *rounds: str) -> Annotations | None:
 
 
 def labelling(lake: Lake) -> list[Block]:
-    """Table 4 counted of the answers of the rounds pilot and main; nothing without answers."""
-    annotations = annotated(lake, *_LABELLING)
+    """Table 4 counted of the answers of the rounds pilot and main; nothing without answers.
+
+    Its cells are counted with those of the labels, which the paper's table stands beside first.
+    """
+    annotations = annotated(lake, *LABELLING)
     cells, sizes = annotations.agreement() if annotations else ({}, {})
     if annotations is None or not cells:
         return []
-    who, edition = annotations.annotators(*_LABELLING), annotations.edition
-    return [
+    who, edition = annotations.annotators(*LABELLING), annotations.edition
+    blocks = [
         *comparison("adept", "table 4", cells, f"Agreement and labels of {who}", edition),
         *comparison("adept", "table 4, sizes", sizes, f"Items that {who} labelled", edition),
+    ]
+    return [
+        *(replace(block, printed={}) if isinstance(block, Table) else block for block in blocks),
         Text("Counted of the answers in adept_annotations by the paper's quality rules."),
     ]
 

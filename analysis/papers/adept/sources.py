@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.editions import read_edition
+from analysis.editions import Lake, read_edition
 from analysis.inference.intervals import Interval, mean_over_runs, wilson
 from analysis.papers.page import Sources
 from analysis.predictions import labelled
-from analysis.rows import is_right
+from analysis.rows import is_right, tuples
 from conf import UserError
+from etl.annotation.answers import SIMULATED
+from etl.lake import arrow
 from training.finished_runs import Run, groups
 
 IMPORT = "python etl/import_published.py adept=DIR lake=LAKE"
 PARTS = ("train", "val", "test")
+LABELLING = ("pilot", "main")
+"""The rounds of annotation that the labels are made of."""
 
 
 def read(lake: str, edition: str) -> pa.Table:
@@ -37,6 +41,20 @@ def with_brackets(sentence: str, modifier: str) -> str:
     it; the sentence as it is where there is none."""
     pattern = rf"(?<![\w-])({re.escape(modifier)})(?![\w-])"
     return re.sub(pattern, r"[\1]", sentence, count=1, flags=re.IGNORECASE)
+
+
+def has_simulated_labels(lake: Lake, edition: str) -> bool:
+    """Whether simulated annotators (`etl.annotation.simulate`) have labelled items of it."""
+    if not (lake.has("adept_batches") and lake.has("adept_annotations")):
+        return False
+    where = [("edition", "=", edition)]
+    batches = arrow.read(lake.root, "adept_batches", where=where, columns=["batch", "round"])
+    labelled_batches = {batch for batch, name in tuples(batches) if name in LABELLING}
+    answers = arrow.read(lake.root, "adept_annotations", columns=["batch", "annotator"])
+    return any(
+        batch in labelled_batches and annotator.startswith(SIMULATED)
+        for batch, annotator in set(tuples(answers))
+    )
 
 
 @dataclass(frozen=True)
@@ -58,6 +76,14 @@ class Scored:
 @dataclass(frozen=True)
 class Adept(Sources):
     """What the exhibits of ADEPT share."""
+
+    @property
+    def remarks(self) -> Mapping[str, str]:
+        """That the labels are those of simulated annotators, where they are."""
+        edition = self.lake.requested_edition or next(iter(self.lake.editions.get("adept", ())), "")
+        if not has_simulated_labels(self.lake, edition):
+            return {}
+        return {"adept": "labels of simulated annotators"}
 
     @cached_property
     def rows(self) -> pa.Table:

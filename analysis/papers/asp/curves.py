@@ -224,6 +224,8 @@ def _of_untrained(number: int) -> Exhibit[Asp]:
 
     @exhibit(f"Figure {number}", title, command=SCORE, tables=_TABLES)
     def build(page: Asp) -> list[Block]:
+        if not page.lake.has("asp_human"):
+            return [NotRun("What people said", IMPORT)]
         source = page.sources()[0]
         people = human_curves(page.lake.root, source)
         caption = f"What people said (source {source}) and the curve fitted to it"
@@ -241,6 +243,8 @@ figure_2, figure_3 = map(_of_untrained, (2, 3))
 @exhibit("Figure 4", "people and trained models", command=TRAIN, tables=_TRAINED)
 def figure_4(page: Asp) -> list[Block]:
     """Curves of trained models; the paper draws booster, diminisher and negation alone."""
+    if not page.lake.has("asp_human"):
+        return [NotRun("What people said", IMPORT)]
     people = human_curves(page.lake.root, page.sources()[0])
     return [
         block

@@ -66,8 +66,8 @@ def test_asp_and_its_rounds(small_lake, tmp_path):
         for name in ("entailment", "degree", "adjectives_0", "dimension_length")
     }
     assert rows == {
-        "entailment": {"test": 2},
-        "degree": {"test": 2},
+        "entailment": {"full": 2},
+        "degree": {"full": 2},
         "adjectives_0": {"leaking": 1},
         "dimension_length": {"test": 1},
     }
@@ -90,7 +90,7 @@ def test_croissant_is_valid_and_gives_the_rows(small_lake, tmp_path, dataset):
     expected = {
         "adept": ("random_train", "sentence2", b"A fake gun kills."),
         "plane": ("strict_1_train", "premise", b"unfair gun"),
-        "asp": ("entailment_test", "label", b"entailment"),
+        "asp": ("entailment_full", "label", b"entailment"),
         "sygns": ("sentences_full", "vf", b"TWO DOG NOT RUN"),
     }
     name, column, value = expected[dataset]

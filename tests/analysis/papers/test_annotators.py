@@ -7,8 +7,10 @@ import math
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
+from analysis.editions import open_lake
 from analysis.inference.intervals import kappa
 from analysis.papers.adept.annotators import Annotations, editions
+from analysis.papers.adept.sources import has_simulated_labels
 from tests.analysis.report.conftest import adept
 
 
@@ -35,6 +37,8 @@ def test_editions_that_were_answered(lake: str, tmp_path) -> None:
 
 def test_made_up_annotators_are_counted_apart(lake: str) -> None:
     assert Annotations(lake, "demo").annotators("main") == "3 simulated annotators"
+    assert has_simulated_labels(open_lake(lake), "demo")
+    assert not has_simulated_labels(open_lake(lake), "published")
     assert Annotations(lake, "published").annotators("expert", "human") == "3 annotators"
 
 

@@ -44,6 +44,13 @@ def test_scores_of_two_files(files, tmp_path, capsys):
     assert [row["item_id"] for row in rows] == ["a", "b"]
 
 
+def test_byte_order_marks_are_no_part_of_a_formula(files):
+    gold, predicted = files
+    for file in files:
+        file.write_text("\ufeff" + file.read_text(), encoding="utf-8")
+    assert text_items(gold, predicted, "vf")[0].predicted == "ALL CAT RUN"
+
+
 def test_plain_lines_have_no_classes(tmp_path, capsys):
     for name in ("gold.txt", "predicted.txt"):
         (tmp_path / name).write_text("b1 REF x1 [SEP] b1 dog x1\n")

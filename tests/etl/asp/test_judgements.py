@@ -51,6 +51,32 @@ def test_bad_answers_are_refused(tmp_path, row, message):
         read_responses(path)
 
 
+def test_a_sheet_that_is_there_is_not_written_over(tmp_path):
+    path = tmp_path / "sheet.csv"
+    path.write_text("answers of people")
+    with pytest.raises(UserError, match="is there already and may hold answers"):
+        write_sheet(path, [])
+    assert path.read_text() == "answers of people"
+    with pytest.raises(UserError, match=r"sheet=.*No such file"):
+        write_sheet(tmp_path / "no folder" / "sheet.csv", [])
+
+
+def test_a_question_is_answered_once_by_each_judge(tmp_path):
+    path = tmp_path / "sheet.csv"
+    row = ["x", "ordering", "positive", "80", "p", "h", "ann", "yes"]
+    with path.open("w", newline="") as lines:
+        csv.writer(lines).writerows([COLUMNS, row, [*row[:6], "bob", "no"], row])
+    with pytest.raises(UserError, match="1 rows not understood, first line 4: judge ann answers"):
+        read_responses(path)
+
+
+def test_curves_that_cannot_be_fitted_are_named():
+    with pytest.raises(UserError, match="source=mine, ordering, positive: 1 judged numbers"):
+        human_rows({("ordering", "positive"): {80.0: 0.5}}, {}, "mine")
+    with pytest.raises(UserError, match="source=published: expected another name"):
+        conf.load(Settings, ["responses=r.csv", "source=published"])
+
+
 def test_a_missing_file_or_column_is_reported(tmp_path):
     with pytest.raises(UserError, match="No such file"):
         read_responses(tmp_path / "none.csv")

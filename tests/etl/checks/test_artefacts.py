@@ -57,6 +57,21 @@ def test_a_file_is_audited(tmp_path, capsys):
         conf.load(Settings, [])
 
 
+def test_quotes_are_text_between_tabs(tmp_path, capsys):
+    path = tmp_path / "pairs.tsv"
+    rows = ['"I left.\tHe spoke\tyes', 'A cat came"\tAn animal\tno']
+    path.write_text("\n".join(["premise\thypothesis\tlabel", *rows]))
+    run(conf.load(Settings, [f"file={path}", "least=1", "top=1"]))
+    assert capsys.readouterr().out.splitlines()[1].split()[:2] == ["all", "2"]
+
+
+def test_a_file_with_semicolons_is_refused(tmp_path):
+    path = tmp_path / "pairs.csv"
+    path.write_text("premise;hypothesis;label\nA big, red car;A car;yes\n")
+    with pytest.raises(UserError, match="no premise, hypothesis, label in a row with premise;hyp"):
+        run(conf.load(Settings, [f"file={path}"]))
+
+
 def test_baselines():
     result = baselines(["entailment"] * 26 + ["not_entailment"] * 54 + ["discard"])
     assert (result.rows, result.entailments, result.majority) == (80, 26, 67.5)

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 import conf
 from conf import UserError
+from etl.building import begin_build
 from etl.lake import arrow
 from etl.lake.spark import Lake
 from etl.lake.tables import table
@@ -230,6 +231,20 @@ def test_mistakes_of_the_user(argument, message):
         conf.load(Settings, ["distance=1", "intensional_distance=2"])
     with pytest.raises(UserError, match="chains=true distance=2"):
         conf.load(Settings, ["distance=2", "preset=paper"])
+
+
+@pytest.mark.parametrize(
+    ("edition", "message"),
+    [
+        ("published", "is the authors' release"),
+        ("published_tuning", "is the authors' release"),
+        ("my ed/1", "edition=my ed/1: expected letters, digits"),
+        ("../x", "expected letters"),
+    ],
+)
+def test_an_edition_has_a_name_of_its_own_that_fits_files(edition, message):
+    with pytest.raises(UserError, match=message):
+        begin_build("build_plane", conf.load(Settings, [f"edition={edition}"]))
 
 
 def test_presets():

@@ -4,8 +4,9 @@ import pytest
 
 import conf
 from conf import UserError
+from etl.lake import arrow
 from etl.lake.spark import Lake
-from etl.published.job import Settings, import_published
+from etl.published.job import ImportSettings, Settings, import_published
 from tests.etl.published.test_sygns import ROW, write
 
 
@@ -24,6 +25,18 @@ def test_import_writes_the_published_edition(spark, tmp_path):
         "no fol",
         1,
     )
+
+
+def test_a_release_without_a_readable_row_replaces_nothing(tmp_path):
+    release, lake = tmp_path / "release", str(tmp_path / "lake")
+    release.mkdir()
+    settings: ImportSettings = conf.load(Settings, [f"sygns={release}", f"lake={lake}"])
+    write(release / "results.tsv", [ROW])
+    import_published(settings)
+    write(release / "results.tsv", [{**ROW, "depth": "deep"}])
+    with pytest.raises(UserError, match="no row of the files can be read: depth is no number"):
+        import_published(settings)
+    assert arrow.row_count(lake, "sygns") == 1 and not arrow.row_count(lake, "dropped")
 
 
 def test_no_release_in_the_settings():

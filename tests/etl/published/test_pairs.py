@@ -99,6 +99,40 @@ def test_mistakes_in_the_settings(options, message):
         conf.load(Settings, ["file=x.csv", "source=mine", *options])
 
 
+def test_a_row_with_more_fields_than_columns_is_left_out(tmp_path):
+    file = tmp_path / "pairs.csv"
+    file.write_text("gold,a,b\nYES,A big, red car,A car\nNO,A dog,A cat\n")
+    reading = read(conf.load(Settings, [f"file={file}", "source=mine", *COLUMNS]))
+    assert reading.tables["nli"]["premise"].to_pylist() == ["A dog"]
+    assert reading.account()[0] == "pairs.csv: 1 rows read, 1 not read"
+    (drop,) = reading.drops()
+    assert (drop.reason, drop.count) == ("more fields than columns", 1)
+
+
+def test_blank_lines_and_capital_endings(tmp_path):
+    file = put(tmp_path / "pairs.jsonl", ROWS[:2]).rename(tmp_path / "PAIRS.JSONL")
+    file.write_text("\n" + file.read_text().replace("\n", "\n\n"))
+    settings = [f"file={file}", "source=mine", *COLUMNS]
+    assert read(conf.load(Settings, settings)).tables["nli"].num_rows == 2
+    file.write_text(file.read_text() + "{")
+    with pytest.raises(UserError, match="line 6: Expecting"):
+        read(conf.load(Settings, settings))
+
+
+def test_a_source_of_both_tables_keeps_what_was_dropped_of_each(tmp_path):
+    lake = f"lake={tmp_path / 'lake'}"
+    sentences = put(tmp_path / "pairs.csv", ROWS)
+    import_pairs(conf.load(Settings, [f"file={sentences}", "source=mine", *COLUMNS, lake]))
+    words = put(tmp_path / "words.csv", [{"a": "red", "b": "car", "n": n} for n in (1, "none")])
+    columns = ["adjective=a", "noun=b", "score=n"]
+    import_pairs(conf.load(Settings, [f"file={words}", "source=mine", *columns, lake]))
+    dropped = arrow.read(str(tmp_path / "lake"), "dropped").to_pylist()
+    assert {(row["job"], row["table"]) for row in dropped} == {
+        ("import_pairs/mine", "nli"),
+        ("import_pairs/mine/graded_pairs", "graded_pairs"),
+    }
+
+
 def test_mistakes_in_the_file(tmp_path):
     settings = ["source=mine", *COLUMNS]
     with pytest.raises(UserError, match=r"no such file; expected one of \.csv"):
@@ -106,8 +140,13 @@ def test_mistakes_in_the_file(tmp_path):
     file = put(tmp_path / "pairs.csv", [{"a": "x", "b": "y"}])
     with pytest.raises(UserError, match="line 2: no column gold; got a, b"):
         read(conf.load(Settings, [f"file={file}", *settings]))
+    semicolons = tmp_path / "semicolons.csv"
+    semicolons.write_text("a;b;gold\nA big, red car;A car;YES\n")
+    with pytest.raises(UserError, match="line 2: no column a, b, gold; got a;b;gold"):
+        read(conf.load(Settings, [f"file={semicolons}", *settings]))
     file = put(tmp_path / "more.csv", [{**ROWS[0], "gold": "maybe"}])
-    with pytest.raises(UserError, match="no row can be read: label 'maybe'"):
+    expected = "no row can be read: label 'maybe'; labels= knows YES, NO"
+    with pytest.raises(UserError, match=expected):
         read(conf.load(Settings, [f"file={file}", *settings]))
     with pytest.raises(UserError, match="source=mnli: expected a name other than"):
         conf.load(Settings, [f"file={file}", "source=mnli", *COLUMNS])

@@ -49,6 +49,16 @@ def test_a_small_release(tmp_path, caplog):
     assert "what scheme one_it shares" in caplog.text
 
 
+def test_an_item_has_one_label(tmp_path):
+    sentence, _, *words = ROWS[0]
+    write(tmp_path / "ood_train_1.tsv", [ROWS[0], (sentence, "0", *words), ROWS[1]])
+    reading = read(tmp_path)
+    assert reading.tables["plane_items"]["label"].to_pylist() == [1, 1]
+    assert reading.tables["plane_splits"].num_rows == 2
+    (drop,) = reading.drops()
+    assert (drop.reason, drop.count) == ("another label than an earlier row of the same item", 1)
+
+
 def test_folders_that_are_no_release(tmp_path):
     with pytest.raises(UserError, match="no such folder"):
         read(tmp_path / "none")

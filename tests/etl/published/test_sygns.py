@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from conf import UserError
+from etl.published.reading import tsv_rows
 from etl.published.sygns import COLUMNS, read
 
 TAGS = (
@@ -66,6 +67,13 @@ def test_files_with_other_columns_are_ignored(tmp_path):
     write(tmp_path / "results.tsv", [ROW])
     (tmp_path / "train_fol.tsv").write_text("id\tsentence\tfol\n1\tann ran\t\n")
     assert read(tmp_path).tables["sygns"].num_rows == 1
+
+
+def test_a_byte_order_mark_is_no_part_of_a_column(tmp_path):
+    write(tmp_path / "results.tsv", [ROW])
+    (tmp_path / "results.tsv").write_text("\ufeff" + (tmp_path / "results.tsv").read_text())
+    assert read(tmp_path).tables["sygns"].num_rows == 1
+    assert [row["id"] for _, row in tsv_rows(tmp_path / "results.tsv", ["id"])] == [ROW["id"]]
 
 
 def test_nothing_to_read(tmp_path):
