@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic, TypeVar
 
@@ -72,9 +72,6 @@ class Exhibit(Generic[Context]):
         named = f"{self.number}: {self.title}"
         name = named if self.number else self.title[0].upper() + self.title[1:]
         words = re.sub(r"[^a-z0-9]+", "-", (self.number or self.title).lower()).strip("-")
-        for table, remark in context.remarks.items():
-            if table in self.tables:
-                name += f" ({remark})"
         build = partial(self.build, context)
         return Section(f"{page}-{words}", name, build_blocks(name, self.command, build))
 
@@ -110,7 +107,13 @@ class Page(Generic[Context]):
     def sections(self, lake: Lake, runs: Runs, **options: Any) -> list[Section]:
         """A section for each exhibit."""
         context = self.context(lake, runs, **options)
-        return [entry.section(self.name, context) for entry in self.exhibits]
+        remarks = context.remarks
+        sections = []
+        for entry in self.exhibits:
+            section = entry.section(self.name, context)
+            of_tables = [f" ({remarks[table]})" for table in entry.tables if table in remarks]
+            sections.append(replace(section, title="".join([section.title, *of_tables])))
+        return sections
 
 
 def runs_text(runs: Iterable[Run]) -> list[Block]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from sklearn.metrics import cohen_kappa_score
@@ -10,8 +11,9 @@ from sklearn.metrics import cohen_kappa_score
 from analysis.editions import open_lake
 from analysis.inference.intervals import kappa
 from analysis.papers.adept.annotators import Annotations, editions
-from analysis.papers.adept.sources import has_simulated_labels
+from analysis.papers.adept.sources import Adept, has_simulated_labels
 from tests.analysis.report.conftest import adept
+from training.finished_runs import Runs
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +41,9 @@ def test_made_up_annotators_are_counted_apart(lake: str) -> None:
     assert Annotations(lake, "demo").annotators("main") == "3 simulated annotators"
     assert has_simulated_labels(open_lake(lake), "demo")
     assert not has_simulated_labels(open_lake(lake), "published")
+    shown = Adept(replace(open_lake(lake), requested_edition="demo"), Runs())
+    assert shown.remarks == {"adept": "labels of simulated annotators"}
+    assert Adept(open_lake(lake), Runs()).remarks == {}
     assert Annotations(lake, "published").annotators("expert", "human") == "3 annotators"
 
 
