@@ -11,6 +11,7 @@ import importlib.util
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import cycle
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -179,6 +180,14 @@ def text_rows(rows: Texts, settings: Settings) -> Iterator[Event]:
     return in_language(columnar.documents_of(rows), settings)
 
 
+def stated(event: Rejected | LeftOut) -> dict[str, Any]:
+    """What a staged row says of one document that is malformed or left out."""
+    line = event.line if isinstance(event, Rejected) else None
+    offset = event.offset if isinstance(event, Rejected) else None
+    at = f"byte {offset}: " if line is None and offset is not None else ""
+    return {"reason": event.reason, "count": 1, "place": line, "text": at + event.sample}
+
+
 def _raw(file: int, texts: Texts) -> pa.RecordBatch:
     # Texts as bytes: no engine has to check that they are UTF-8, which `valid_rows` does later on.
     columns = _raw_columns(file, texts.path, len(texts.texts)) | {
@@ -222,15 +231,7 @@ class _Staged:
             self._documents += 1
         elif isinstance(event, Rejected):
             self._others += 1
-            at = f"byte {event.offset}: " if event.offset is not None else ""
-            self.rows.add(
-                "rejected",
-                self._file,
-                reason=event.reason,
-                count=1,
-                place=event.line,
-                text=event.sample if event.line is not None else at + event.sample,
-            )
+            self.rows.add("rejected", self._file, **stated(event))
         elif isinstance(event, LeftOut):
             self._others += 1
             number, sample = self._left_out.get(event.reason, (0, event.sample))
