@@ -227,6 +227,16 @@ def test_files_of_a_write_that_died_long_ago_go(root, small):
     assert not marker.exists()
 
 
+def test_a_version_that_vacuum_removed_is_named_as_such(root, small):
+    newest = arrow.version(root, "amod_pairs")
+    upkeep.vacuum(root, DECLARED, NOW)
+    message = rf"no version 0 any more \(vacuum has removed it\); expected {newest} to {newest}$"
+    with pytest.raises(LakeError, match=message):
+        arrow.read(root, "amod_pairs", version=0)
+    with pytest.raises(LakeError, match=rf"no version 99; expected {newest} to {newest}$"):
+        arrow.read(root, "amod_pairs", version=99)
+
+
 def test_an_unreadable_commit_stops_a_vacuum(root, small):
     path = Path(root, "amod_pairs", actions.log_path(5))
     text = path.read_text()
