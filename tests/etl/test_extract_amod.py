@@ -19,6 +19,7 @@ import conf
 from conf import ROOT
 from etl.amod.job import extract
 from etl.amod.settings import Settings
+from etl.extract_amod import next_step
 from etl.lake import arrow
 from tests.etl.amod.corpus import contents, depcc_part, depcc_sentence, write_part
 
@@ -124,6 +125,13 @@ def test_mistakes_are_reported_before_spark_starts(tmp_path: Path) -> None:
         errors = [line for line in message.splitlines() if line.startswith("error:")]
         assert len(errors) == 1, message
         assert expected in errors[0]
+
+
+def test_the_next_step_after_the_counts_of_a_list_is_one_that_works() -> None:
+    words = ["source=depcc", "input=a"]
+    assert next_step(conf.load(Settings, words)) == "adnominal explore lake={lake}"
+    after_list = next_step(conf.load(Settings, [*words, "pairs=list.tsv"]))
+    assert after_list == "adnominal lake show listed_counts lake={lake}"
 
 
 def test_help_lists_every_setting_from_any_folder(tmp_path: Path) -> None:
