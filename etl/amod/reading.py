@@ -11,7 +11,7 @@ import importlib.util
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import cycle
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,7 +20,9 @@ from conf import UserError
 from etl.amod.settings import Settings
 from etl.amod.tasks import (
     CHARACTERS_AT_ONCE,
+    HEAD_BYTES,
     ROWS_AT_ONCE,
+    SOURCE_OF,
     STAGED,
     Rows,
     add_pairs,
@@ -29,13 +31,17 @@ from etl.amod.tasks import (
 from etl.amod.units import error_text, units_of
 from etl.corpora import columnar, text, wikipedia
 from etl.corpora.columnar import Texts, WrongColumn
+from etl.corpora.dialects import parsed_dialect
 from etl.corpora.documents import Document, Event, LeftOut, Rejected
-from etl.corpora.files import InputFile, Unit, Unreadable, open_stored
+from etl.corpora.files import InputFile, Unit, Unreadable, open_input, open_stored
 from etl.corpora.languages import check_language, identify
 from etl.corpora.text import is_wet
 from etl.engine import progress
 from etl.lake.schema import rows_of_schema
 from etl.parsing.fast.counting import TextCounter
+
+if TYPE_CHECKING:
+    from io import BufferedReader
 
 RAW_ROW = "raw"  # the kind of a staged row of a Parquet or Arrow file
 
@@ -103,9 +109,11 @@ def check_input(files: Sequence[InputFile], settings: Settings) -> None:
     """Raise `UserError`, before work starts, where the files cannot be read with these settings.
 
     Of Parquet and Arrow files the first that can be opened is looked at: whether it has the columns
-    named. Files that cannot be opened fail by themselves later on.
+    named. Of other ones too: whether it is a parsed corpus, which would be read as prose. Files
+    that cannot be opened fail by themselves later on.
     """
     check_language(settings.language)
+    is_text_looked_at = False
     for file in files if settings.source == "text" else ():
         if is_wet(file.path):
             if importlib.util.find_spec("warcio") is None:
@@ -121,6 +129,28 @@ def check_input(files: Sequence[InputFile], settings: Settings) -> None:
             except Unreadable:
                 continue
             return
+        elif not is_text_looked_at:
+            is_text_looked_at = _is_unparsed(file.path)
+
+
+def _is_unparsed(path: str) -> bool:
+    """Whether a file is no parsed corpus; False for one that cannot be opened.
+
+    Raises:
+        UserError: it is one.
+    """
+    try:
+        with cast("BufferedReader", open_input(path)) as stream:
+            dialect = parsed_dialect(stream.peek(HEAD_BYTES)[:HEAD_BYTES])
+    except Unreadable:
+        return False
+    if dialect is not None:
+        source = SOURCE_OF[dialect.name]
+        raise UserError(
+            f"input {path} looks like a parsed corpus in the layout {dialect.name}, which "
+            f"source=text would read as prose; write source={source}"
+        )
+    return True
 
 
 def events(unit: Unit, settings: Settings) -> Iterator[Event | Texts]:

@@ -90,6 +90,8 @@ def test_mistakes_are_reported_before_spark_starts(tmp_path: Path) -> None:
     empty = tmp_path / "empty.gz"
     empty.write_bytes(b"")
     part = write_part(tmp_path / "part.gz", [("old", "key")])
+    text = tmp_path / "a.txt"
+    text.write_text("An old key.\n")
     cases = {
         ("source=depcc", "input=/no/such/file"): "no such file",
         ("source=depcc", f"input={empty}"): "empty",
@@ -97,8 +99,9 @@ def test_mistakes_are_reported_before_spark_starts(tmp_path: Path) -> None:
         ("source=depcc", f"inptu={part}"): "did you mean 'input'",
         ("source=depcc", f"input={part}", "max_rejected=2"): "share from 0 to 1",
         ("source=depcc", f"input={part}", "partitions=0"): "expected 1 or more",
-        ("source=text", f"input={part}", "parser_model=no_such"): "no_such",
-        ("source=text", f"input={part}", "parser=stanza", "parser_model=/no"): "stanza",
+        ("source=text", f"input={text}", "parser_model=no_such"): "no_such",
+        ("source=text", f"input={text}", "parser=stanza", "parser_model=/no"): "stanza",
+        ("source=text", f"input={part}"): "looks like a parsed corpus in the layout depcc",
         ("source=depcc", "input=nosuch://bucket/x"): "nosuch",
     }
     code = (
