@@ -237,6 +237,19 @@ def test_a_version_that_vacuum_removed_is_named_as_such(root, small):
         arrow.read(root, "amod_pairs", version=99)
 
 
+def test_a_version_whose_files_are_gone_is_named_as_such(root, small):
+    old = arrow.version(root, "amod_pairs")
+    paths = [file.path for file in arrow.files(root, "amod_pairs") if "=uk/" in file.path]
+    arrow.replace(root, "amod_pairs", pairs(("new", "row", 1)), {"corpus": "uk"}, job="test")
+    for path in paths:
+        Path(root, "amod_pairs", path).unlink()
+    message = f"^amod_pairs version {old} can no longer be read: vacuum has removed"
+    with pytest.raises(LakeError, match=message):
+        arrow.read(root, "amod_pairs", version=old)
+    with pytest.raises(LakeError, match=message):
+        list(arrow.batches(root, "amod_pairs", version=old))
+
+
 def test_an_unreadable_commit_stops_a_vacuum(root, small):
     path = Path(root, "amod_pairs", actions.log_path(5))
     text = path.read_text()
