@@ -387,13 +387,13 @@ def run(
     cls: type[SettingsType],
     job: Callable[[SettingsType], object],
     argv: Sequence[str] | None = None,
-    next_step: str = "",
+    next_step: str | Callable[[SettingsType], str] = "",
 ) -> int:
     """Parse, call, and turn the outcome into an exit code (0 done, 1 failed, 2 user's mistake).
 
     The resolved settings are printed before `job` starts. `next_step` is printed when it is
-    done: a command, with settings of this one in braces (``adnominal explore lake={lake}``) and
-    properties of them as ``{0.name}``.
+    done: a command, with settings of this one in braces (``adnominal explore lake={lake}``), or a
+    function that gives such a command for the settings.
     """
     # At its end a process searches all imported objects for cycles, which takes a quarter of a
     # second; frozen objects are not searched.
@@ -410,8 +410,9 @@ def run(
         settings = load(cls, arguments)
         log.info("settings\n%s", as_yaml(settings).rstrip())
         job(settings)
-        if next_step:
-            log.info("next: %s", next_step.format(settings, **vars(settings)))
+        command = next_step(settings) if callable(next_step) else next_step
+        if command:
+            log.info("next: %s", command.format(**vars(settings)))
     except UserError as error:
         return complain(error, 2)
     except ModuleNotFoundError as error:

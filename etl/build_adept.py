@@ -11,12 +11,14 @@ import conf
 from etl.adept.job import build
 from etl.adept.settings import Settings
 
-main = partial(
-    conf.run,
-    Settings,
-    build,
-    next_step="adnominal annotate export batch=pilot.csv round=pilot edition={0.name} lake={lake}",
-)
+
+def next_step(settings: Settings) -> str:
+    """The command that has annotators label what was built."""
+    command = "adnominal annotate export batch=pilot.csv round=pilot"
+    return f"{command} edition={settings.name} lake={settings.lake}"
+
+
+main = partial(conf.run, Settings, build, next_step=next_step)
 
 
 if __name__ == "__main__":

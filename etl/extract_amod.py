@@ -11,7 +11,15 @@ import conf
 from etl.amod.job import extract
 from etl.amod.settings import Settings
 
-main = partial(conf.run, Settings, extract, next_step="adnominal explore lake={lake}")
+
+def next_step(settings: Settings) -> str:
+    """The command that shows what was written; a list's counts are nothing to explore."""
+    if settings.pairs is not None:
+        return "adnominal lake show listed_counts lake={lake}"
+    return "adnominal explore lake={lake}"
+
+
+main = partial(conf.run, Settings, extract, next_step=next_step)
 
 
 if __name__ == "__main__":

@@ -40,6 +40,8 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
 }
 
+_MOST_DIGITS = 18  # of a number that 64 bits hold
+
 log = logging.getLogger("adnominal")
 
 
@@ -52,8 +54,10 @@ def query_of(values: Mapping[str, str]) -> Query:
     numbers = {}
     for name, default in (("floor", 1), ("limit", 100)):
         text = values.get(name, "") or str(default)
-        if not text.isascii() or not text.isdigit():
-            raise UserError(f"{name}={text}: expected a whole number")
+        if not text.isascii() or not text.isdigit() or len(text) > _MOST_DIGITS:
+            raise UserError(
+                f"{name}={text[:40]}: expected a whole number of at most {_MOST_DIGITS} digits"
+            )
         numbers[name] = int(text)
     return Query(
         role=values.get("role", "noun"),

@@ -277,9 +277,13 @@ class Extraction:
         earlier = {
             (row["table"], row["reason"]): (row["count"], row["sample"]) for row in self._left_out()
         }
+        self._replace_left_out(sum_of_tallies(left_out, earlier), commit)
+
+    def _replace_left_out(self, left_out: Tallies, commit: Mapping[str, Any]) -> None:
+        """Put counts in the place of all that ``dropped`` holds of the job."""
         rows = [
             {"job": self.corpus.job, "table": table, "reason": reason, "count": n, "sample": sample}
-            for (table, reason), (n, sample) in sorted(sum_of_tallies(left_out, earlier).items())
+            for (table, reason), (n, sample) in sorted(left_out.items())
         ]
         arrow.replace(
             self.settings.lake,
@@ -290,8 +294,15 @@ class Extraction:
             **commit,
         )
 
+    def _lines_of_left_out(self) -> list[str]:
+        """What was left out as lines of the summary, the most frequent first."""
+        return [
+            f"  {row['reason']:<28}{row['count']:>15_} left out"
+            for row in sorted(self._left_out(), key=lambda row: -row["count"])
+        ]
+
     def _left_out(self) -> list[dict[str, Any]]:
-        """The rows of ``dropped`` that earlier waves of the corpus wrote."""
+        """The rows of ``dropped`` that the job has written."""
         return self.corpus.rows("dropped", {"job": self.corpus.job})
 
     def _read(self, table: str) -> DataFrame:
@@ -384,10 +395,7 @@ class Extraction:
             f"  {'tokens':<28}{sum(entry.tokens for entry in read_files):>15_}",
             f"  {'pairs':<28}{sum(entry.pairs for entry in read_files):>15_}",
             f"  {'distinct pairs':<28}{distinct_pairs:>15_}",
-            *(
-                f"  {row['reason']:<28}{row['count']:>15_} left out"
-                for row in sorted(self._left_out(), key=lambda row: -row["count"])
-            ),
+            *self._lines_of_left_out(),
         ]
         if newly_read:
             lines.append(

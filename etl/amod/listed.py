@@ -2,7 +2,8 @@
 
 The files are read in waves as for any extraction; what a wave has found of the list is staged, and
 a run that was killed goes on with the waves not yet staged. The sums then replace the list's rows
-in ``listed_counts`` in one commit. No ledger is kept: a count is of the files named, all of them.
+in ``listed_counts`` in one commit, and the counts of what was left out those in ``dropped``. No
+ledger is kept: a count is of the files named, all of them.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -27,7 +28,13 @@ from conf.progress import duration
 from etl.amod import adjacent, plan, reading, results, tasks
 from etl.amod.job import Extraction, checked_engine
 from etl.amod.kernel import PAIRS
-from etl.amod.outcomes import grouped_by_file, outcome_of
+from etl.amod.outcomes import (
+    Tallies,
+    grouped_by_file,
+    left_out_of,
+    outcome_of,
+    sum_of_tallies,
+)
 from etl.amod.plan import FAILED, Entry
 from etl.amod.settings import PARSED, Settings, decisive
 from etl.amod.sums import unpack
@@ -209,7 +216,7 @@ def _count_documents(
                 counter.feed(event.text)
             else:
                 kind = "rejected" if isinstance(event, Rejected) else "left_out"
-                rows.add(kind, file, reason=event.reason, count=1, text=event.sample)
+                rows.add(kind, file, **reading.stated(event))
 
 
 def _valid(events: Iterable[Event | Texts]) -> Iterator[Event | Texts]:
@@ -241,10 +248,16 @@ class Listing(Extraction):
         super().__init__(engine, settings)  # type: ignore[arg-type]
         self.pairs = pairs
         self.list_name = settings.list_name or Path(str(settings.pairs)).stem
-        self.corpus.job = f"{self.corpus.job}/{self.list_name}"
+        # Each way of counting a list stands beside the other, and so does what each leaves out.
+        way = "adjacent" if settings.adjacent else "amod"
+        self.corpus.job = f"{self.corpus.job}/{self.list_name}/{way}"
 
     def run(self, files: Sequence[InputFile]) -> None:
-        """Count, replace the list's rows, report; raise for files that failed."""
+        """Count, replace the list's rows, report; raise for files that failed.
+
+        Raises:
+            JobFailed: files failed; where all did, nothing is replaced.
+        """
         started = time.monotonic()
         settings = self.settings
         content = {
@@ -257,18 +270,28 @@ class Listing(Extraction):
         base = self.lake.version(TABLE)
         waves = plan.pending(plan.plan([], files, settings.wave_bytes))
         counts: Counter[tuple[str, str]] = Counter()
+        left_out: Tallies = {}
         ledger: list[Entry] = []
         for number, entries in waves:
-            outcomes, wave_counts = self._count_wave(number, entries, len(waves))
+            outcomes, wave_counts, wave_left_out = self._count_wave(number, entries, len(waves))
             ledger += outcomes
             counts += wave_counts
+            left_out = sum_of_tallies(left_out, wave_left_out)
+        if all(entry.status == FAILED for entry in ledger):
+            # Zeros in the place of what an earlier run has counted would be no counts at all.
+            self.corpus.staging.forget_all()
+            plan.refuse_failed(ledger, "not listed here")
         self._commit_counts(counts, base)
+        # Replaced whole, as the counts are: a run that was killed before this does both again.
+        if left_out or self._left_out():
+            self._replace_left_out(left_out, self._commit)
         self.corpus.staging.forget_all()
         self._report_list(counts, ledger, time.monotonic() - started)
 
     def _count_wave(
         self, number: int, entries: Sequence[Entry], waves: int
-    ) -> tuple[list[Entry], Counter[tuple[str, str]]]:
+    ) -> tuple[list[Entry], Counter[tuple[str, str]], Tallies]:
+        """The files of a wave with their outcomes; its counts; what was left out of it."""
         label = f"wave {number + 1} of {waves}"
         staged_rows = self._staged_rows_of_wave(number, entries, label)
         statements = grouped_by_file(results.statements(staged_rows).collect())
@@ -279,7 +302,8 @@ class Listing(Extraction):
         failed = [file for file, entry in enumerate(outcomes) if entry.status == FAILED]
         pairs = results.kind(staged_rows, "pair").where(~F.col("file").isin([*failed, -1]))
         summed = pairs.groupBy("adjective", "noun").agg(F.sum("count").alias("count")).collect()
-        return outcomes, Counter({(row["adjective"], row["noun"]): row["count"] for row in summed})
+        counts = Counter({(row["adjective"], row["noun"]): row["count"] for row in summed})
+        return outcomes, counts, left_out_of(outcomes, statements, TABLE)
 
     def _staged_rows(self, entries: Sequence[Entry]) -> DataFrame:
         pairs, schema = self.pairs, from_arrow_schema(STAGED)
@@ -314,16 +338,14 @@ class Listing(Extraction):
             rows.append(row)
         rows.sort(key=lambda row: (row["list"], row["adjective"], row["noun"]))
         table = pa.Table.from_pylist(rows, schema=schema)
+        partition = self.corpus.partition
+        arrow.replace(self.settings.lake, TABLE, table, partition, base=base, **self._commit)
+
+    @property
+    def _commit(self) -> dict[str, Any]:
+        """Job and metadata of the commits."""
         metadata = {"corpus": self.settings.name, "list": self.list_name}
-        arrow.replace(
-            self.settings.lake,
-            TABLE,
-            table,
-            self.corpus.partition,
-            job=self.corpus.job,
-            metadata=metadata,
-            base=base,
-        )
+        return {"job": self.corpus.job, "metadata": metadata}
 
     def _report_list(
         self, counts: Counter[tuple[str, str]], ledger: Sequence[Entry], seconds: float
@@ -337,6 +359,7 @@ class Listing(Extraction):
             f"  {'pairs of the list':<28}{len(self.pairs):>15_}",
             f"  {'of them occurring':<28}{occurring:>15_}",
             f"  {'occurrences':<28}{sum(counts.values()):>15_}",
+            *self._lines_of_left_out(),
             f"  this run: {megabytes:_.2f} MB (stored) in {duration(seconds)}",
         ]
         print("\n".join(lines), flush=True)

@@ -54,14 +54,16 @@ def outcome_of(entry: Entry, statements: Sequence[Any], settings: Settings) -> E
     return outcome
 
 
-def left_out_of(outcomes: Sequence[Entry], statements: Mapping[int, Sequence[Any]]) -> Tallies:
-    """What the files of a wave that were read had left out."""
+def left_out_of(
+    outcomes: Sequence[Entry], statements: Mapping[int, Sequence[Any]], table: str = "amod_counts"
+) -> Tallies:
+    """What the files of a wave that were read had left out of `table`."""
     left_out: Tallies = {}
     for file, entry in enumerate(outcomes):
         for row in statements.get(file, []) if entry.status == DONE else ():
             if row["kind"] in ("rejected", "left_out"):
                 tally = row["count"], _sample(entry, row)
-                left_out = sum_of_tallies(left_out, {("amod_counts", row["reason"]): tally})
+                left_out = sum_of_tallies(left_out, {(table, row["reason"]): tally})
     return left_out
 
 

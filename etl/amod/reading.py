@@ -11,6 +11,7 @@ import importlib.util
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import cycle
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,7 +20,9 @@ from conf import UserError
 from etl.amod.settings import Settings
 from etl.amod.tasks import (
     CHARACTERS_AT_ONCE,
+    HEAD_BYTES,
     ROWS_AT_ONCE,
+    SOURCE_OF,
     STAGED,
     Rows,
     add_pairs,
@@ -28,13 +31,17 @@ from etl.amod.tasks import (
 from etl.amod.units import error_text, units_of
 from etl.corpora import columnar, text, wikipedia
 from etl.corpora.columnar import Texts, WrongColumn
+from etl.corpora.dialects import parsed_dialect
 from etl.corpora.documents import Document, Event, LeftOut, Rejected
-from etl.corpora.files import InputFile, Unit, Unreadable, open_stored
+from etl.corpora.files import InputFile, Unit, Unreadable, open_input, open_stored
 from etl.corpora.languages import check_language, identify
 from etl.corpora.text import is_wet
 from etl.engine import progress
 from etl.lake.schema import rows_of_schema
 from etl.parsing.fast.counting import TextCounter
+
+if TYPE_CHECKING:
+    from io import BufferedReader
 
 RAW_ROW = "raw"  # the kind of a staged row of a Parquet or Arrow file
 
@@ -102,9 +109,11 @@ def check_input(files: Sequence[InputFile], settings: Settings) -> None:
     """Raise `UserError`, before work starts, where the files cannot be read with these settings.
 
     Of Parquet and Arrow files the first that can be opened is looked at: whether it has the columns
-    named. Files that cannot be opened fail by themselves later on.
+    named. Of other ones too: whether it is a parsed corpus, which would be read as prose. Files
+    that cannot be opened fail by themselves later on.
     """
     check_language(settings.language)
+    is_text_looked_at = False
     for file in files if settings.source == "text" else ():
         if is_wet(file.path):
             if importlib.util.find_spec("warcio") is None:
@@ -120,6 +129,28 @@ def check_input(files: Sequence[InputFile], settings: Settings) -> None:
             except Unreadable:
                 continue
             return
+        elif not is_text_looked_at:
+            is_text_looked_at = _is_unparsed(file.path)
+
+
+def _is_unparsed(path: str) -> bool:
+    """Whether a file is no parsed corpus; False for one that cannot be opened.
+
+    Raises:
+        UserError: it is one.
+    """
+    try:
+        with cast("BufferedReader", open_input(path)) as stream:
+            dialect = parsed_dialect(stream.peek(HEAD_BYTES)[:HEAD_BYTES])
+    except Unreadable:
+        return False
+    if dialect is not None:
+        source = SOURCE_OF[dialect.name]
+        raise UserError(
+            f"input {path} looks like a parsed corpus in the layout {dialect.name}, which "
+            f"source=text would read as prose; write source={source}"
+        )
+    return True
 
 
 def events(unit: Unit, settings: Settings) -> Iterator[Event | Texts]:
@@ -179,6 +210,14 @@ def text_rows(rows: Texts, settings: Settings) -> Iterator[Event]:
     return in_language(columnar.documents_of(rows), settings)
 
 
+def stated(event: Rejected | LeftOut) -> dict[str, Any]:
+    """What a staged row says of one document that is malformed or left out."""
+    line = event.line if isinstance(event, Rejected) else None
+    offset = event.offset if isinstance(event, Rejected) else None
+    at = f"byte {offset}: " if line is None and offset is not None else ""
+    return {"reason": event.reason, "count": 1, "place": line, "text": at + event.sample}
+
+
 def _raw(file: int, texts: Texts) -> pa.RecordBatch:
     # Texts as bytes: no engine has to check that they are UTF-8, which `valid_rows` does later on.
     columns = _raw_columns(file, texts.path, len(texts.texts)) | {
@@ -222,15 +261,7 @@ class _Staged:
             self._documents += 1
         elif isinstance(event, Rejected):
             self._others += 1
-            at = f"byte {event.offset}: " if event.offset is not None else ""
-            self.rows.add(
-                "rejected",
-                self._file,
-                reason=event.reason,
-                count=1,
-                place=event.line,
-                text=event.sample if event.line is not None else at + event.sample,
-            )
+            self.rows.add("rejected", self._file, **stated(event))
         elif isinstance(event, LeftOut):
             self._others += 1
             number, sample = self._left_out.get(event.reason, (0, event.sample))

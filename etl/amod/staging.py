@@ -16,7 +16,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from etl.amod.tasks import STAGED
 from etl.engine import running
-from etl.lake.staging import remove
+from etl.lake.staging import create_folder, remove
 from etl.lake.storage import escape, filesystem, table_uri
 
 _COMPLETE = ".written"
@@ -38,9 +38,13 @@ class Staging:
         return None
 
     def write(self, wave: int, rows: DataFrame) -> DataFrame:
-        """Compute and store the rows of `wave` as a new attempt; the rows as stored."""
+        """Compute and store the rows of `wave` as a new attempt; the rows as stored.
+
+        Raises:
+            LakeError: the lake's folder cannot be written to.
+        """
         attempt = f"{wave}-{uuid.uuid4().hex}"
-        self._files.create_dir(self._folder, recursive=True)
+        create_folder(self._files, self._folder)
         # They are read once, soon: zstd would halve them, in the time that a fifth of the counting
         # takes. No packed value occurs twice.
         options = {"compression": "snappy", "parquet.enable.dictionary#packed": "false"}

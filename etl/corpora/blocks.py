@@ -18,6 +18,7 @@ LIMIT = 64 << 20
 
 _SENTENCE_MARK_LINE = b"\n" + SENTENCE_MARK
 _BOUNDARY = re.compile(rb"\n(?=(\r?\n)|" + SENTENCE_MARK + rb")")
+_BOM = b"\xef\xbb\xbf"
 _WINDOW = 1 << 16
 _FIRST_WINDOW = 1 << 12  # some sentences
 
@@ -47,10 +48,24 @@ def blocks(
     `end` (bytes) restrict the reading to a range of a file that can seek: it begins at the first
     boundary at or after `start` and stops at the first one at or after `end`, so that adjacent
     ranges read each byte exactly once. Ranges meet only at blank lines and ``>>>>>`` lines, which
-    are recognised without reading far back.
+    are recognised without reading far back. A byte order mark at the beginning of the file is
+    skipped: it is no part of the first line.
 
     Raises `NoBoundary` if `limit` bytes contain no boundary, and whatever `stream` raises.
     """
+    is_beginning = not start
+    for block in _blocks(stream, size, limit, start, end):
+        if is_beginning and block[: len(_BOM)] == _BOM:
+            block = block[len(_BOM) :]
+        is_beginning = False
+        if block:
+            yield block
+
+
+def _blocks(
+    stream: Stream, size: int, limit: int, start: int, end: int | None
+) -> Iterator[memoryview]:
+    """The blocks as they stand in the file."""
     stop = None
     if start or end is not None:
         stop = None if end is None else _boundary_from(stream, end)

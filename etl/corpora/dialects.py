@@ -10,11 +10,39 @@ from etl.corpora.depcc import DEPCC, DEPCC_FLAT, SENTENCE_MARK
 DIALECTS: dict[str, Dialect] = {d.name: d for d in (DEPCC, DEPCC_FLAT, CONLLU)}
 
 _CONLLU_ID = re.compile(rb"[1-9][0-9]*(-[1-9][0-9]*)?|[0-9]+\.[1-9][0-9]*")
+_ROWS_LOOKED_AT = 20  # a damaged row further on does not make it prose
 _NUMBER = re.compile(rb"[0-9]+")
 
 
 class UnknownDialect(ValueError):
     """The bytes are in none of the known layouts."""
+
+
+def parsed_dialect(head: bytes) -> Dialect | None:
+    """The dialect of a file that clearly is parsed by its `head`; None for any other text.
+
+    Each of the first rows has ten columns and an id: no prose has, and no other table is likely to.
+    """
+    rows = [line for line in _lines(head) if line and not line.startswith((b"#", SENTENCE_MARK))]
+    table = [line.split(b"\t") for line in rows[:_ROWS_LOOKED_AT]]
+    if len(table) < 2 or not all(len(row) == COLUMNS and _is_id(row[ID]) for row in table):
+        return None
+    try:
+        return detect(head)
+    except UnknownDialect:
+        return None
+
+
+def _is_id(text: bytes) -> bool:
+    return text == b"0" or _CONLLU_ID.fullmatch(text) is not None
+
+
+def _lines(head: bytes) -> list[bytes]:
+    """The whole lines of `head`, without their ends and without a byte order mark."""
+    lines = head.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    if len(lines) > 1:
+        lines.pop()  # cut by the end of `head`, or empty after the last newline
+    return [line.removesuffix(b"\r") for line in lines]
 
 
 def detect(head: bytes) -> Dialect:
@@ -24,14 +52,10 @@ def detect(head: bytes) -> Dialect:
     counts for DepCC, any other row with a valid id for CoNLL-U; damaged rows do not count. Raises
     `UnknownDialect` if no row can be read.
     """
-    lines = head.removeprefix(b"\xef\xbb\xbf").split(b"\n")
-    if len(lines) > 1:
-        lines.pop()  # cut by the end of `head`, or empty after the last newline
     row_count = depcc = conllu = 0
     flat = False
     first = b""
-    for line in lines:
-        line = line.removesuffix(b"\r")
+    for line in _lines(head):
         if line.startswith(SENTENCE_MARK):
             flat = True
         if not line or line.startswith((b"#", SENTENCE_MARK)):
@@ -42,7 +66,7 @@ def detect(head: bytes) -> Dialect:
         if len(columns) != COLUMNS:
             continue
         identifier, head_id = columns[ID], columns[HEAD]
-        if not _CONLLU_ID.fullmatch(identifier) and identifier != b"0":
+        if not _is_id(identifier):
             continue
         if identifier == b"0" or not columns[FEATS] or identifier == head_id:
             depcc += 1

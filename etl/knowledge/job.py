@@ -6,6 +6,7 @@ import logging
 import time
 from collections import defaultdict
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 import pyarrow as pa
@@ -18,7 +19,8 @@ from etl.corpora.files import InputFile, list_inputs, units
 from etl.dropped import Dropped, write_dropped
 from etl.engine import EngineSettings, running, start
 from etl.knowledge import conceptnet, wordnet
-from etl.knowledge.lexicons import class_list, class_rows
+from etl.knowledge.lexicons import FOLDER, WordList, class_list, class_rows
+from etl.lake import arrow
 from etl.lake.scratch import Scratch, scratch
 from etl.lake.spark import Lake
 
@@ -60,7 +62,8 @@ def import_knowledge(settings: Settings) -> None:
 
     Writes wordnet_lemmas, wordnet_exceptions and wordnet_hypernyms (unless wordnet=none),
     conceptnet_edges (with conceptnet=FILES; the new edges of a release replace its old ones, the
-    other release stays) and adjective_classes; dropped lines are counted in dropped.
+    other release stays) and adjective_classes (other ones that are there stay, unless classes=FILE
+    is given); dropped lines are counted in dropped.
     """
     # Every mistake in a path or a list is found before a session starts.
     words = class_list(settings.classes)
@@ -69,12 +72,30 @@ def import_knowledge(settings: Settings) -> None:
     for file in list_inputs(settings.conceptnet) if settings.conceptnet else ():
         releases[conceptnet.release_of(file)].append(file)
     lake = Lake(start(JOB, settings).spark, settings.lake)
-    _replace(lake, "adjective_classes", class_rows(words), {"lexicon": words.source})
+    _classes(lake, words, is_asked_for=settings.classes is not None)
     if files_of_wordnet is not None:
         _wordnet(lake, files_of_wordnet)
     for release, files in sorted(releases.items()):
         with scratch(settings.lake) as folder:
             _conceptnet(lake, folder, release, files, settings.max_rejected)
+
+
+def _classes(lake: Lake, words: WordList, *, is_asked_for: bool) -> None:
+    """Replace the adjective classes; other ones than `words` only where that `is_asked_for`."""
+    name, rows = "adjective_classes", class_rows(words)
+    if not is_asked_for and lake.exists(name):
+        kept = arrow.read(lake.root, name)
+        if sorted(kept.to_pylist(), key=itemgetter("adjective")) != rows.to_pylist():
+            lists = ", ".join(sorted(set(kept["source"].to_pylist())))
+            log.info(
+                "%s: kept as it is (%d rows, from %s); classes=%s would replace it",
+                name,
+                kept.num_rows,
+                lists or "an empty list",
+                FOLDER / f"{words.name}.tsv",
+            )
+            return
+    _replace(lake, name, rows, {"lexicon": words.source})
 
 
 def _wordnet(lake: Lake, files: wordnet.WordNet) -> None:

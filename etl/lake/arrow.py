@@ -7,6 +7,7 @@ checked against their declarations as `etl.lake.spark` does, and commits go thro
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeAlias, Unpack
 
 import pyarrow as pa
@@ -134,11 +135,30 @@ def read(
     """The table's rows in memory; `where` and `columns` narrow what is read.
 
     Raises:
-        LakeError: as `dataset`; or an unknown column.
+        LakeError: as `dataset`; or an unknown column; or a version whose files vacuum removed.
     """
     columns_read = _check_columns(table, columns)
     source = dataset(root, table, version=version)
-    return source.to_table(columns=columns_read, filter=_expression(where))
+    with _named_where_gone(table, version):
+        return source.to_table(columns=columns_read, filter=_expression(where))
+
+
+@contextmanager
+def _named_where_gone(table: str, version: int | None) -> Iterator[None]:
+    """Name a version whose files are not there: the log may reach further back than they do.
+
+    Raises:
+        LakeError: a file of the `version` asked for is not there.
+    """
+    try:
+        yield
+    except FileNotFoundError as error:
+        if version is None:
+            raise
+        raise LakeError(
+            f"{table} version {version} can no longer be read: vacuum has removed files that it "
+            "needs; leave out version= for the newest, or give a later one"
+        ) from error
 
 
 def batches(
@@ -163,7 +183,12 @@ def batches(
         batch_readahead=4,
         fragment_readahead=1,
     )
-    return (batch for batch in stream if batch.num_rows)
+
+    def with_rows() -> Iterator[pa.RecordBatch]:
+        with _named_where_gone(table, version):
+            yield from (batch for batch in stream if batch.num_rows)
+
+    return with_rows()
 
 
 def read_items(

@@ -195,8 +195,13 @@ def open_table(
 
 
 def _no_version(uri: str, table_spec: Table, version: int) -> LakeError:
-    newest = DeltaTable(uri).version()
-    return LakeError(f"{table_spec.name} has no version {version}; expected 0 to {newest}")
+    handle = consistently(lambda: DeltaTable(uri))
+    newest = handle.version()
+    oldest = min((record.version for record in history(handle)), default=newest)
+    gone = " any more (vacuum has removed it)" if version < oldest else ""
+    return LakeError(
+        f"{table_spec.name} has no version {version}{gone}; expected {oldest} to {newest}"
+    )
 
 
 def _refuse_features(handle: DeltaTable, table_spec: Table, writing: bool) -> None:

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
 from etl.engine import running
+from etl.lake.staging import create_folder
 from etl.lake.storage import filesystem, table_uri
 
 _FOLDER = "_staging"
@@ -61,10 +62,14 @@ def scratch(root: str) -> Iterator[Scratch]:
     """A folder for frames below the lake's `root`, deleted at the end of the block.
 
     Folders that killed jobs left a week ago are deleted too.
+
+    Raises:
+        LakeError: the lake's folder cannot be written to.
     """
     name = f"{_PREFIX}{datetime.now(UTC):{_STAMP}}-{uuid.uuid4().hex}"
     files = filesystem(table_uri(root, _FOLDER))
     _clean(files)
+    create_folder(files, name)
     try:
         yield Scratch(root, name)
     finally:

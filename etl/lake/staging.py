@@ -28,7 +28,7 @@ import pyarrow.parquet as pq
 from deltalake.transaction import AddAction
 
 from etl.lake.columns import Table
-from etl.lake.errors import LakeError, LakeFailed
+from etl.lake.errors import LakeError, LakeFailed, storage_failure
 from etl.lake.schema import (
     data_schema,
     differences,
@@ -65,12 +65,37 @@ class Staged:
 
 
 def begin(filesystem: pa_fs.FileSystem) -> str:
-    """A new write's name, its marker in place."""
+    """A new write's name, its marker in place.
+
+    Raises:
+        LakeError: as `create_folder`.
+    """
     write = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{uuid.uuid4().hex[:12]}"
-    filesystem.create_dir(MARKERS, recursive=True)
+    create_folder(filesystem, MARKERS)
     with filesystem.open_output_stream(f"{MARKERS}/{write}") as stream:
         stream.write(write.encode())
     return write
+
+
+def create_folder(filesystem: pa_fs.FileSystem, path: str) -> None:
+    """Create a folder, with those above it, in a folder directly below the lake's root.
+
+    It is the first thing that a write does, so it tells whether lake= can be written to at all.
+
+    Raises:
+        LakeError: what lake= names is no folder, or none that can be written to.
+    """
+    try:
+        filesystem.create_dir(path, recursive=True)
+    except OSError as error:
+        if storage_failure(error) is not None:  # which is said as such, whatever job meets it
+            raise
+        base = getattr(filesystem, "base_path", "")
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise LakeError(
+            f"lake={os.path.dirname(base.rstrip('/'))}: {base}{path} cannot be created: {reason}; "
+            "expected a folder that can be written to, or one that can be created"
+        ) from error
 
 
 def finish(filesystem: pa_fs.FileSystem, write: str) -> None:

@@ -249,5 +249,11 @@ def test_the_next_step_is_named_when_the_job_is_done(caplog: pytest.LogCaptureFi
         assert conf.run(Settings, lambda _: None, ["input=a", "count=3"], "look at {count}") == 0
         assert "next: look at 3" in caplog.text
         caplog.clear()
+        chosen = {3: "look at three", 4: "look at {count}"}
+        for count, text in ((3, "next: look at three"), (4, "next: look at 4")):
+            words = ["input=a", f"count={count}"]
+            assert conf.run(Settings, lambda _: None, words, lambda s: chosen[s.count]) == 0
+            assert text in caplog.text
+            caplog.clear()
         assert conf.run(Settings, failed, ["input=a"], "look at {count}") == 1
         assert "next:" not in caplog.text

@@ -19,6 +19,7 @@ import conf
 from conf import ROOT
 from etl.amod.job import extract
 from etl.amod.settings import Settings
+from etl.extract_amod import next_step
 from etl.lake import arrow
 from tests.etl.amod.corpus import contents, depcc_part, depcc_sentence, write_part
 
@@ -89,6 +90,8 @@ def test_mistakes_are_reported_before_spark_starts(tmp_path: Path) -> None:
     empty = tmp_path / "empty.gz"
     empty.write_bytes(b"")
     part = write_part(tmp_path / "part.gz", [("old", "key")])
+    text = tmp_path / "a.txt"
+    text.write_text("An old key.\n")
     cases = {
         ("source=depcc", "input=/no/such/file"): "no such file",
         ("source=depcc", f"input={empty}"): "empty",
@@ -96,8 +99,9 @@ def test_mistakes_are_reported_before_spark_starts(tmp_path: Path) -> None:
         ("source=depcc", f"inptu={part}"): "did you mean 'input'",
         ("source=depcc", f"input={part}", "max_rejected=2"): "share from 0 to 1",
         ("source=depcc", f"input={part}", "partitions=0"): "expected 1 or more",
-        ("source=text", f"input={part}", "parser_model=no_such"): "no_such",
-        ("source=text", f"input={part}", "parser=stanza", "parser_model=/no"): "stanza",
+        ("source=text", f"input={text}", "parser_model=no_such"): "no_such",
+        ("source=text", f"input={text}", "parser=stanza", "parser_model=/no"): "stanza",
+        ("source=text", f"input={part}"): "looks like a parsed corpus in the layout depcc",
         ("source=depcc", "input=nosuch://bucket/x"): "nosuch",
     }
     code = (
@@ -124,6 +128,13 @@ def test_mistakes_are_reported_before_spark_starts(tmp_path: Path) -> None:
         errors = [line for line in message.splitlines() if line.startswith("error:")]
         assert len(errors) == 1, message
         assert expected in errors[0]
+
+
+def test_the_next_step_after_the_counts_of_a_list_is_one_that_works() -> None:
+    words = ["source=depcc", "input=a"]
+    assert next_step(conf.load(Settings, words)) == "adnominal explore lake={lake}"
+    after_list = next_step(conf.load(Settings, [*words, "pairs=list.tsv"]))
+    assert after_list == "adnominal lake show listed_counts lake={lake}"
 
 
 def test_help_lists_every_setting_from_any_folder(tmp_path: Path) -> None:

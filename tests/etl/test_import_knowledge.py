@@ -42,7 +42,9 @@ def rows_of(lake, name):
 
 
 def test_the_tables(lake):
+    import_knowledge(Settings(wordnet="none", lake=lake))  # the same classes over themselves
     assert len(rows_of(lake, "adjective_classes")) == 312
+    assert arrow.version(lake, "adjective_classes") == 1
     lemmas = {(row["lemma"], row["pos"]) for row in rows_of(lake, "wordnet_lemmas")}
     assert ("canis familiaris", "n") in lemmas and ("take", "v") in lemmas
     hypernyms = rows_of(lake, "wordnet_hypernyms")
@@ -70,7 +72,7 @@ def test_dropped_lines_are_counted(lake):
 
 
 def test_an_import_replaces_one_release_and_keeps_the_other(
-    spark, lake, files, tmp_path, monkeypatch
+    spark, lake, files, tmp_path, monkeypatch, caplog
 ):
     monkeypatch.setenv("WNHOME", "unused")
     other = write(tmp_path / "other.csv", [line("HasA", "/c/en/cat", "/c/en/fur")])
@@ -86,6 +88,10 @@ def test_an_import_replaces_one_release_and_keeps_the_other(
     assert rows_of(lake, "adjective_classes") == [
         {"adjective": "red", "class": "I", "source": "mine 2"}
     ]
+    with caplog.at_level("INFO"):
+        import_knowledge(Settings(wordnet="none", lake=lake))
+    assert "adjective_classes: kept as it is (1 rows, from mine 2)" in caplog.text
+    assert len(rows_of(lake, "adjective_classes")) == 1
     version = arrow.version(lake, "conceptnet_edges")
     write(other, [*GOOD.values(), "damaged"])
     with pytest.raises(JobFailed, match=r"1 of 8 lines malformed, .* as other\.csv: damaged"):

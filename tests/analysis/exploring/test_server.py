@@ -47,6 +47,8 @@ def test_suggestions_corpora_and_pairs(client: TestClient) -> None:
     [
         ("/api/rows?word=key&measure=pmy", "did you mean 'pmi'"),
         ("/api/rows?word=key&floor=two", "expected a whole number"),
+        (f"/api/rows?word=key&limit={'9' * 5000}", "of at most 18 digits"),
+        (f"/api/rows?word=key&limit={'9' * 19}", "of at most 18 digits"),
         ("/api/rows?word=key&corpus=gone", "expected one of news, web"),
         ("/api/suggest?role=verb&word=a", "expected one of noun, adjective"),
     ],

@@ -125,6 +125,17 @@ def test_block_by_block_is_the_same_as_at_once(case, size, implementation):
     assert (as_counter(counter.drain()), counter.stats()) == expected(data, dialect, CLEAN)
 
 
+@pytest.mark.parametrize("implementation", available())
+@pytest.mark.parametrize("comment", [b"", b"# text = An old key\n"])
+def test_a_byte_order_mark_is_no_part_of_the_first_line(implementation, comment):
+    rows = b"1\told\told\tADJ\tJJ\t_\t2\tamod\t_\t_\n2\tkey\tkey\tNOUN\tNN\t_\t0\troot\t_\t_\n\n"
+    counter = PairCounter("conllu", CLEAN, implementation)
+    for block in blocks(io.BytesIO(b"\xef\xbb\xbf" + comment + rows)):
+        counter.feed(block)
+    assert (as_counter(counter.drain()), counter.stats().rejected) == ({("old", "key"): 1}, {})
+    assert counter.stats() == expected(comment + rows, CONLLU, CLEAN)[1]
+
+
 def independent(data):
     """Pairs by the simplest means: rows of a sentence in a dictionary by id."""
     pairs: Counter[tuple[str, str]] = Counter()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from etl.amod.settings import Settings
 from etl.corpora.files import list_inputs
 from etl.engine import running
 from etl.lake import arrow
-from tests.etl.amod.corpus import contents, write_part
+from tests.etl.amod.corpus import contents, depcc_part, write_part
 from tests.etl.amod.test_reading import FORMS
 
 PARTS = {
@@ -189,3 +190,57 @@ def test_lists_that_cannot_be_read_are_refused(
 def test_settings_that_do_not_go_together_are_refused(words: list[str], message: str) -> None:
     with pytest.raises(UserError, match=message):
         load(Settings, ["source=depcc", "input=x", *words])
+
+
+def dropped(lake: Path) -> list[tuple[str, str, str, int, str]]:
+    names = ("job", "table", "reason", "count", "sample")
+    return sorted(
+        tuple(row[name] for name in names) for row in arrow.read(str(lake), "dropped").to_pylist()
+    )
+
+
+def test_what_is_left_out_is_counted_once_and_named(
+    count: Count, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """However often it is counted; and no longer, once nothing is left out."""
+    text = tmp_path / "l.txt"
+    text.write_bytes(b"A caf\xe9 with a false key.\n\nAn old coin.\n")
+    words = ("adjacent=true", "max_rejected=0.9")
+    for _ in range(2):
+        count(text, *words, kind="text")
+        assert re.search(r"\n  invalid_utf8 +1 left out\n", capsys.readouterr().out)
+    (row,) = dropped(tmp_path / "lake")
+    assert row[:4] == ("extract_amod/text/list/adjacent", "listed_counts", "invalid_utf8", 1)
+    assert row[4].startswith(f"{text}, line 1: A caf")
+    text.write_bytes(b"An old coin.\n")
+    count(text, *words, kind="text")
+    assert dropped(tmp_path / "lake") == []
+
+
+def test_a_run_killed_before_it_says_what_was_left_out_says_it_when_run_again(
+    count: Count, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part = tmp_path / "part"
+    part.write_bytes(depcc_part([("false", "key")]) + b"damaged\n\n")
+    words = ("wave_bytes=1", "max_rejected=0.9")
+
+    def dies(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Listing, "_replace_left_out", dies)
+    with pytest.raises(KeyboardInterrupt):
+        count(part, *words)
+    monkeypatch.undo()
+    count(part, *words)
+    ((job, table, reason, number, _),) = dropped(tmp_path / "lake")
+    assert (job, table) == ("extract_amod/depcc/list/amod", "listed_counts")
+    assert (reason, number) == ("columns", 1)
+
+
+def test_counts_stay_where_no_file_can_be_read(count: Count, parts: Path) -> None:
+    counts = count(parts)
+    for name in PARTS:
+        (parts / name).write_bytes((parts / name).read_bytes()[:-30])
+    with pytest.raises(JobFailed, match="2 of 2 files failed"):
+        count(parts)
+    assert rows_of(parts.parent / "lake") == counts

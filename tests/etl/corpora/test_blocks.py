@@ -63,6 +63,14 @@ def test_an_empty_file_has_no_blocks():
     assert read(b"") == []
 
 
+def test_a_byte_order_mark_is_skipped_at_the_beginning_of_the_file_alone():
+    data = b"\xef\xbb\xbfa\n\n\xef\xbb\xbfb\n\nc\n\n"
+    assert read(data, size=8) == [b"a\n\n", b"\xef\xbb\xbfb\n\n", b"c\n\n"]
+    assert read(data, end=2) == [b"a\n\n"]
+    assert read(data, start=6) == [b"\xef\xbb\xbfb\n\nc\n\n"]
+    assert read(b"\xef\xbb\xbf") == []
+
+
 def test_short_reads_are_filled_up():
     class Dripping(io.BytesIO):
         def readinto(self, buffer):

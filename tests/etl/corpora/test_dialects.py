@@ -8,7 +8,7 @@ import pytest
 
 from etl.corpora.conllu import CONLLU
 from etl.corpora.depcc import DEPCC, DEPCC_FLAT
-from etl.corpora.dialects import UnknownDialect, detect
+from etl.corpora.dialects import UnknownDialect, detect, parsed_dialect
 
 DEPCC_ROWS = b"0\tBig\tbig\tJJ\tJJ\t\t1\tamod\t_\tO\n1\tdogs\tdog\tNNS\tNNS\t\t1\tROOT\t_\tO\n"
 CONLLU_ROWS = (
@@ -54,6 +54,26 @@ def test_an_unknown_layout_is_refused(head, message):
 
 
 @pytest.mark.parametrize(
+    ("head", "dialect"),
+    [
+        (CONLLU_ROWS, CONLLU),
+        (b"\xef\xbb\xbf# text = Big dogs\r\n" + CONLLU_ROWS.replace(b"\n", b"\r\n"), CONLLU),
+        (DEPCC_ROWS, DEPCC),
+        (b">>>>>\tBig dogs\n" + DEPCC_ROWS, DEPCC_FLAT),
+        (CONLLU_ROWS * 10 + b"a damaged row\n", CONLLU),
+        (b"", None),
+        (b"Big dogs bark.\n\nThey do.\n", None),
+        (b"An example of a parsed sentence:\n" + CONLLU_ROWS, None),
+        (b"1\tBig\tbig\n2\tdogs\tdog\n", None),
+        (b"a\tb\tc\td\te\tf\tg\th\ti\tj\n" * 3, None),
+        (b"\t".join([b"1"] * 9 + [b"Prose in a table.\n"]), None),
+    ],
+)
+def test_what_clearly_is_a_parsed_corpus(head, dialect):
+    assert parsed_dialect(head) is dialect
+
+
+@pytest.mark.parametrize(
     ("path", "dialect"),
     [
         ("ud_ewt/en_ewt-ud-dev.conllu", CONLLU),
@@ -68,4 +88,4 @@ def test_published_samples(shared_data, path, dialect):
     data = (shared_data / path).read_bytes()
     if path.endswith(".gz"):
         data = gzip.decompress(data)
-    assert detect(data[:65536]) is dialect
+    assert detect(data[:65536]) is parsed_dialect(data[:65536]) is dialect

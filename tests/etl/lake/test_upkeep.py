@@ -227,6 +227,29 @@ def test_files_of_a_write_that_died_long_ago_go(root, small):
     assert not marker.exists()
 
 
+def test_a_version_that_vacuum_removed_is_named_as_such(root, small):
+    newest = arrow.version(root, "amod_pairs")
+    upkeep.vacuum(root, DECLARED, NOW)
+    message = rf"no version 0 any more \(vacuum has removed it\); expected {newest} to {newest}$"
+    with pytest.raises(LakeError, match=message):
+        arrow.read(root, "amod_pairs", version=0)
+    with pytest.raises(LakeError, match=rf"no version 99; expected {newest} to {newest}$"):
+        arrow.read(root, "amod_pairs", version=99)
+
+
+def test_a_version_whose_files_are_gone_is_named_as_such(root, small):
+    old = arrow.version(root, "amod_pairs")
+    paths = [file.path for file in arrow.files(root, "amod_pairs") if "=uk/" in file.path]
+    arrow.replace(root, "amod_pairs", pairs(("new", "row", 1)), {"corpus": "uk"}, job="test")
+    for path in paths:
+        Path(root, "amod_pairs", path).unlink()
+    message = f"^amod_pairs version {old} can no longer be read: vacuum has removed"
+    with pytest.raises(LakeError, match=message):
+        arrow.read(root, "amod_pairs", version=old)
+    with pytest.raises(LakeError, match=message):
+        list(arrow.batches(root, "amod_pairs", version=old))
+
+
 def test_an_unreadable_commit_stops_a_vacuum(root, small):
     path = Path(root, "amod_pairs", actions.log_path(5))
     text = path.read_text()

@@ -345,3 +345,18 @@ def test_checkpoints_do_not_change_what_is_read(root):
     assert arrow.append(root, "amod_pairs", pairs(NEW), job="t", transaction=("x", 50)).skipped
     assert len(arrow.history(root, "amod_pairs")) == 103
     assert {file.rows for file in arrow.files(root, "amod_pairs")} == {1}
+
+
+@pytest.mark.parametrize("below", ["", "/lake"])
+def test_a_lake_that_is_no_folder_is_refused_in_one_line(tmp_path, below):
+    (tmp_path / "notes.txt").write_text("not a lake")
+    root = f"{tmp_path}/notes.txt{below}"
+    with pytest.raises(LakeError, match=f"^lake={root}: .* cannot be created: Not a directory"):
+        arrow.append(root, "amod_pairs", pairs(NEW), job="test")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="an administrator may write everywhere")
+def test_a_lake_that_cannot_be_written_to_is_refused_in_one_line(tmp_path):
+    (tmp_path / "closed").mkdir(mode=0o500)
+    with pytest.raises(LakeError, match="cannot be created: Permission denied"):
+        arrow.append(f"{tmp_path}/closed/lake", "amod_pairs", pairs(NEW), job="test")

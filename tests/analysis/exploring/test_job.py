@@ -1,0 +1,47 @@
+"""The settings of the explorer: what would have no effect is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analysis.exploring.job import Settings
+from conf import UserError, load
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["noun=key", "export=new"], "noun= prints the rows of one word and export= writes"),
+        (["adjective=old", "export=new"], "adjective= prints the rows of one word"),
+        (["other=door"], "^other= goes with noun= or adjective="),
+        (["corpus=news"], "^corpus= goes with noun="),
+        (["export=new", "classes=I"], "^classes= goes with noun="),
+        (["limit=7"], "^limit= goes with noun="),
+        (["noun=key", "min_count=9"], "^min_count= goes with export="),
+        (["noun=key", "port=80"], "^port= is for the page"),
+    ],
+)
+def test_settings_without_an_effect_are_refused(
+    words: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match=message):
+        load(Settings, words)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["port=0"],
+        ["noun=key", "other=door", "floor=2", "classes=I,S", "limit=0", "measure=pmi"],
+        ["adjective=old", "corpus=news", "other_corpus=web"],
+        ["export=new", "min_count=2"],
+    ],
+)
+def test_settings_that_go_together(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert load(Settings, words)
