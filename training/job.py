@@ -28,6 +28,7 @@ from training.grid import Point
 from training.models.cards import card
 from training.models.learner import Learner
 from training.models.loading import trained_facts
+from training.models.pretrained import check_whole
 from training.runs import Outcome, Plan, Runs, folder_name
 from training.settings import Settings, Training
 from training.sharding import precision_of, read_deepspeed
@@ -209,7 +210,13 @@ def _size_key(work: Work) -> str:
 
 
 def learner(dataset: Dataset, settings: Settings) -> Learner:
-    """The kind of model that a dataset is for."""
+    """The kind of model that a dataset is for.
+
+    Raises:
+        UserError: settings that the kind does not take; adapters in the place of a model.
+    """
+    if settings.instructions or dataset.kind != "seq2seq":
+        check_whole(settings.model)
     if settings.instructions:
         from training.models.instructions import InstructionLearner
 

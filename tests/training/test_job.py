@@ -302,6 +302,14 @@ def test_mistakes_are_told_before_work_starts(adept_lake, tiny_encoder, tmp_path
     assert not (tmp_path / "out").exists()
 
 
+def test_adapters_are_refused_before_work_starts(adept_lake, tiny_encoder, tmp_path):
+    folder = shutil.copytree(tiny_encoder, tmp_path / "adapters")
+    config = {"base_model_name_or_path": tiny_encoder, "peft_type": "LORA"}
+    (folder / "adapter_config.json").write_text(json.dumps(config))
+    with pytest.raises(UserError, match=r"adapters for another model.*lora\.merge=true"):
+        prepare(settings(adept_lake, str(folder), f"out={tmp_path / 'out'}"))
+
+
 def test_deepspeed_settings_that_are_ours_are_refused(adept_lake, tiny_encoder, tmp_path):
     config_file = tmp_path / "mine.json"
     config_file.write_text('{"train_batch_size": 8}')
