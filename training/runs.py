@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import conf
+from conf import JobFailed
 from etl.lake import arrow
 from training import launch
 from training.files import replace_json, replace_text
@@ -119,8 +120,12 @@ class Runs:
 
         Its predictions are committed to this command's lake, and its model registered, where they
         are not yet. `complete` says of a result whether nothing of it is missing.
+
+        Raises:
+            JobFailed: its model cannot be registered.
         """
         result: dict[str, Any] | None = None
+        problem: str | None = None
         if launch.rank() == 0 and (folder / _RESULT).exists():
             result = json.loads((folder / _RESULT).read_text(encoding="utf-8"))
             assert result is not None
@@ -128,15 +133,23 @@ class Runs:
                 log.info("finished before (%s); not run again", folder)
                 if (folder / _PREDICTIONS).exists():
                     self._commit(pq.read_table(folder / _PREDICTIONS), result["run_id"])
-                self._register(self.tracker.ended_run(result["run_id"]))
+                problem = self._register(self.tracker.ended_run(result["run_id"]), folder)
             else:
                 result = None
-        return launch.broadcast(result)
+        result, problem = launch.broadcast((result, problem))
+        if problem is not None:
+            raise JobFailed(problem)
+        return result
 
     def start(
         self, plan: Plan, work: Callable[[Run], Outcome], parent: Run | None = None
     ) -> dict[str, Any]:
-        """Execute a run, recorded in MLflow from its start to its end."""
+        """Execute a run, recorded in MLflow from its start to its end.
+
+        Raises:
+            JobFailed: its model cannot be registered; the run has ended well all the same.
+        """
+        problem: str | None = None
         plan.folder.mkdir(parents=True, exist_ok=True)
         with _end_of_run(self._begin(plan, parent)) as run:
             if launch.rank() == 0:
@@ -148,12 +161,19 @@ class Runs:
             outcome = work(run)
             outcome.result.setdefault("run_id", run.name)
             if launch.rank() == 0:
-                self._save(plan.folder, run, outcome)
-            launch.barrier()
+                problem = self._save(plan.folder, run, outcome)
+            # The other processes wait here, and fail as the first does.
+            problem = launch.broadcast(problem)
+        if problem is not None:
+            raise JobFailed(problem)
         return outcome.result
 
-    def _save(self, folder: Path, run: Run, outcome: Outcome) -> None:
-        """Predictions, figures and texts; the result last, which marks the run as finished."""
+    def _save(self, folder: Path, run: Run, outcome: Outcome) -> str | None:
+        """Predictions, figures and texts, then the result, which marks the run as finished.
+
+        Its model is registered afterwards: where that fails, the same command again does no more.
+        Returns why it failed.
+        """
         if outcome.predictions is not None:
             pq.write_table(outcome.predictions, folder / _PREDICTIONS)
             self._commit(outcome.predictions, run.name)
@@ -161,8 +181,8 @@ class Runs:
         run.metrics(outcome.metrics, outcome.step)
         for file, text in outcome.texts.items():
             run.text(text, file)
-        self._register(run)
         replace_json(folder / _RESULT, outcome.result)
+        return self._register(run, folder)
 
     def _commit(self, rows: pa.Table, run_id: str) -> None:
         """Commit predictions to the lake, once: the run is the transaction."""
@@ -176,10 +196,11 @@ class Runs:
                 transaction=(f"{self.job}/{run_id}", 0),
             )
 
-    def _register(self, run: Run) -> None:
-        registered = getattr(self.settings, "register", None)
-        if registered is not None:
-            run.register(registered)
+    def _register(self, run: Run, folder: Path) -> str | None:
+        """Register the run's model where it is asked for; returns why that failed."""
+        name = getattr(self.settings, "register", None)
+        problem = None if name is None else run.register(name)
+        return None if problem is None else f"register={name}: {folder}: {problem}"
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from conf import UserError, setting
 from conf.checks import check_distinct, check_minimum
 
+_NO_NAME = set("/:@'\"")
 ATTENTION = ("eager", "sdpa", "flash_attention_2", "flex_attention")
 
 
@@ -268,6 +269,14 @@ class Training(Recorded):
             raise UserError(
                 f"register={self.register}: expected tracking= and log_model=true with it; what is "
                 "registered is the model that MLflow has"
+            )
+        # What MLflow refuses in a name, and what would end it in models:/NAME@ALIAS or a search.
+        if self.register is not None and (
+            not self.register.strip() or set(self.register) & _NO_NAME
+        ):
+            raise UserError(
+                f"register={self.register}: expected a name without / : @ and quotes, as "
+                "register=adept"
             )
         if not self.seeds:
             raise UserError("seeds=[]: expected one or more")

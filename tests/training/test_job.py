@@ -280,6 +280,27 @@ def test_two_grids_of_one_folder_have_a_parent_each(
     assert parents() == both
 
 
+def test_a_model_that_cannot_be_registered_is_told(adept_lake, tiny_encoder, tmp_path, empty_store):
+    from mlflow import MlflowClient
+
+    store = f"sqlite:///{shutil.copy(empty_store, tmp_path)}"
+
+    def train(*more: str) -> None:
+        common = [f"out={tmp_path / 'out'}", "predictions=false", "epochs=1", "train_size=[32]"]
+        finetune(settings(adept_lake, tiny_encoder, *common, *more))
+
+    train("tracking=none", "seeds=[0]")
+    train(f"tracking={store}", "log_model=false", "seeds=[1]")
+    for seed, message in ((0, "has no run local-"), (1, "has no model of run")):
+        with pytest.raises(JobFailed, match=rf"1 of 1 runs failed.*{message}.*delete that folder"):
+            train(f"tracking={store}", f"seeds=[{seed}]", "register=adept")
+    assert not MlflowClient(store).search_model_versions("name='adept'")
+    # The others are registered all the same.
+    with pytest.raises(JobFailed, match="2 of 3 runs failed"):
+        train(f"tracking={store}", "seeds=[0,1,2]", "register=adept")
+    assert len(MlflowClient(store).search_model_versions("name='adept'")) == 1
+
+
 def test_an_error_is_raised_as_it_is_where_it_stops_the_only_run(
     adept_lake, tiny_encoder, tmp_path
 ):
@@ -339,6 +360,8 @@ def test_early_stopping_keeps_the_best(adept_lake, tiny_encoder, tmp_path):
         (["train_size=1000"], "train_size=1000"),
         (["metric=bleu"], "metric=bleu: expected one of"),
         (["epochs=0"], "epochs=0"),
+        (["register=a/b"], "register=a/b: expected a name without"),
+        (["register= "], "expected a name without"),
         (["seeds=[99999999999999999999999]"], "seeds=.*expected numbers of 64 bits"),
         (["grid.model=[./nowhere]"], "no such folder"),
     ],
