@@ -320,6 +320,7 @@ class Settings(Training, _Model):
         if self.lora.rank < 0:
             raise UserError(f"lora.rank={self.lora.rank}: expected 0 or more")
         self._check_bits()
+        self._check_adapters()
         if self.packed and not self.instructions:
             raise UserError("packed=true: expected instructions=true with it")
         if self.lora.rank and self.freeze:
@@ -327,11 +328,25 @@ class Settings(Training, _Model):
         if self.instructions and self.freeze:
             raise UserError("instructions=true and freeze=true: expected one of them")
 
+    def _check_adapters(self) -> None:
+        lora, fresh = self.lora, Lora()
+        if lora.alpha < 1:
+            raise UserError(f"lora.alpha={lora.alpha}: expected 1 or more")
+        if not 0 <= lora.dropout < 1:
+            raise UserError(f"lora.dropout={lora.dropout:g}: expected 0 or more and less than 1")
+        # A grid over the rank is checked at each of its points.
+        if lora.rank or "lora.rank" in self.grid or "rank" in (self.grid.get("lora") or {}):
+            return
+        for name in ("alpha", "dropout", "targets", "dora", "bits", "merge"):
+            value = getattr(lora, name)
+            if value != getattr(fresh, name):
+                raise UserError(
+                    f"lora.{name}={value}: expected lora.rank= with it; there are no adapters"
+                )
+
     def _check_bits(self) -> None:
         bits = self.lora.bits
         if bits not in (0, 4, 8):
             raise UserError(f"lora.bits={bits}: expected 4 or 8, or 0 for weights as they are")
-        if bits and not self.lora.rank:
-            raise UserError(f"lora.bits={bits}: expected lora.rank= with it; adapters are trained")
         if bits and self.lora.merge:
             raise UserError(f"lora.bits={bits} and lora.merge=true: expected one of them")
