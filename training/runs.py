@@ -8,10 +8,11 @@ again only adds what is new in it: predictions in another lake, a version in the
 
 from __future__ import annotations
 
+import fcntl
 import json
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -147,11 +148,12 @@ class Runs:
         """Execute a run, recorded in MLflow from its start to its end.
 
         Raises:
-            JobFailed: its model cannot be registered; the run has ended well all the same.
+            JobFailed: another process works on the run; or its model cannot be registered, and the
+                run has ended well all the same.
         """
         problem: str | None = None
         plan.folder.mkdir(parents=True, exist_ok=True)
-        with _end_of_run(self._begin(plan, parent)) as run:
+        with _locked(plan.folder), _end_of_run(self._begin(plan, parent)) as run:
             if launch.rank() == 0:
                 yaml = conf.as_yaml(plan.settings)
                 replace_text(plan.folder / "settings.yaml", yaml)
@@ -201,6 +203,30 @@ class Runs:
         name = getattr(self.settings, "register", None)
         problem = None if name is None else run.register(name)
         return None if problem is None else f"register={name}: {folder}: {problem}"
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """The block in the only command that works on the run in `folder`, in all its processes.
+
+    The first process holds the lock, which the system frees however it ends.
+
+    Raises:
+        JobFailed: another command works on the run.
+    """
+    with ExitStack() as stack:
+        is_free = True
+        if launch.rank() == 0:
+            lock = stack.enter_context((folder / "lock").open("w"))
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                is_free = False
+            except OSError:
+                log.debug("no locks on the file system of %s", folder)
+        if not launch.broadcast(is_free):
+            raise JobFailed(f"{folder}: another process works on this run; wait for it, or stop it")
+        yield
 
 
 @contextmanager

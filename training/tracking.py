@@ -195,12 +195,12 @@ class Run:
         return self.id or self._local_name
 
     def begin(self, name: str, mlflow_file: Path, parent: str | None) -> None:
-        """Create the run, or continue the one that was begun in this store."""
+        """Create the run, or continue the one that was begun in this store and is still there."""
         client = self.tracker.client
         previous = (
             json.loads(mlflow_file.read_text(encoding="utf-8")) if mlflow_file.exists() else {}
         )
-        if previous.get("uri") == self.tracker.uri:
+        if previous.get("uri") == self.tracker.uri and self._is_there(previous["run_id"]):
             run_id = previous["run_id"]
             client.update_run(run_id, status="RUNNING")
             self.id = run_id
@@ -218,6 +218,18 @@ class Run:
         created = client.create_run(self.tracker.experiment_id, run_name=name, tags=tags)
         self.id = created.info.run_id
         replace_json(mlflow_file, {"uri": self.tracker.uri, "run_id": self.id})
+
+    def _is_there(self, run_id: str) -> bool:
+        """Whether the store has the run; somebody may have deleted it."""
+        from mlflow.exceptions import MlflowException
+
+        try:
+            stage = self.tracker.client.get_run(run_id).info.lifecycle_stage
+        except MlflowException as error:
+            if error.error_code != "RESOURCE_DOES_NOT_EXIST":
+                raise
+            return False
+        return bool(stage == "active")
 
     @_logging_failures
     def settings(self, values: Mapping[str, Any], yaml: str) -> None:
