@@ -13,12 +13,25 @@ from typing import Any
 from conf import UserError
 
 
-def check_space(folder: Path, needed_bytes: int) -> None:
-    """Raise `UserError` where the disk of `folder` has less than `needed_bytes` free."""
+def check_folder(setting: str, folder: Path) -> Path:
+    """What there is of the path of `folder`; `setting` is the name of what gives it.
+
+    Raises:
+        UserError: it is a file, or below one.
+    """
     existing = folder.absolute()
     while not existing.exists():
         existing = existing.parent
-    free = shutil.disk_usage(existing).free
+    if not existing.is_dir():
+        raise UserError(
+            f"{setting}={folder}: {existing} is a file; expected a folder, or where one can be made"
+        )
+    return existing
+
+
+def check_space(folder: Path, needed_bytes: int) -> None:
+    """Raise `UserError` where `folder` cannot be, or its disk has too few bytes free."""
+    free = shutil.disk_usage(check_folder("out", folder)).free
     if free < needed_bytes:
         raise UserError(
             f"out={folder}: {free / 1e9:.1f} GB free, but checkpoints and weights need "
@@ -46,9 +59,10 @@ def complete_folder(folder: Path) -> Iterator[Path]:
     After an error or a kill there is no `folder`; the next attempt deletes what a kill left.
 
     Raises:
-        UserError: `folder` has files already.
+        UserError: `folder` has files already, is a file, or is below one.
     """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    check_folder("out", folder)
+    if folder.exists() and any(folder.iterdir()):
         raise UserError(f"out={folder}: has files already; expected another folder")
     partial = folder.with_name(f".{folder.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)

@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import json
 import math
+import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
@@ -84,9 +85,11 @@ def points(settings: _Settings) -> list[Point[_Settings]]:
             single = {key: [v] if key == "train_size" else v for key, v in changes.items()}
             try:
                 single_run = conf.with_changes(settings, {**single, "seeds": [seed]})
+                object.__setattr__(single_run, "grid", {})
+                # What a grid may leave open, a run may not.
+                typing.cast(Any, single_run).__post_init__()
             except UserError as error:
                 raise UserError(f"grid: {error}") from error
-            object.__setattr__(single_run, "grid", {})
             grid_points.append(Point(changes, single_run))
     return grid_points
 

@@ -27,7 +27,8 @@ from training.files import check_space, replace_json, replace_text
 from training.grid import Point
 from training.models.cards import card
 from training.models.learner import Learner
-from training.models.loading import trained_facts
+from training.models.loading import folder_content, trained_facts
+from training.models.pretrained import check_whole
 from training.runs import Outcome, Plan, Runs, folder_name
 from training.settings import Settings, Training
 from training.sharding import precision_of, read_deepspeed
@@ -75,6 +76,7 @@ def execute(settings: Training, work: Sequence[Work]) -> None:
 
     Raises:
         JobFailed: some runs failed; the others are finished all the same.
+        UserError: the only run found a mistake that is seen no earlier.
     """
     if settings.dry_run is not None:
         if launch.rank() == 0:
@@ -88,7 +90,7 @@ def execute(settings: Training, work: Sequence[Work]) -> None:
     runs = Runs(first.job, settings, settings.experiment or first.name)
     name = settings.run_name or f"{first.dataset.task}: {len(work)} runs"
     results, failures = [], []
-    with runs.group(name, grid_folder / "mlflow.json", len(work)) as parent:
+    with runs.group(name, grid_folder / f"{_grid_name(work)}.mlflow.json", len(work)) as parent:
         reasons = _spread(settings, work, runs, parent)
         for number, run_work in enumerate(work, 1):
             if parent is not None and launch.rank() == 0:
@@ -103,14 +105,36 @@ def execute(settings: Training, work: Sequence[Work]) -> None:
                 results.append({**result, "changes": dict(run_work.point.changes)})
                 if launch.rank() == 0 and not settings.keep_checkpoints:
                     shutil.rmtree(run_work.folder / "checkpoints", ignore_errors=True)
-            except JobFailed as error:
-                failures.append(f"{run_work.point.label} ({error})")
+            except Exception as error:
+                reason = _reason(error, alone=len(work) == 1)
+                failures.append(f"{run_work.point.label} ({reason})")
                 log.error("failed: %s", failures[-1])
             gc.collect()
         if launch.rank() == 0 and results:
             _summarise(settings, grid_folder, results, parent)
         if failures:
             raise JobFailed(f"{len(failures)} of {len(work)} runs failed: {'; '.join(failures)}")
+
+
+def _grid_name(work: Sequence[Work]) -> str:
+    """A name for the runs of a command; seeds that are added later belong to the same grid."""
+    return conf.settings_hash({"groups": sorted({run_work.group for run_work in work})})
+
+
+def _reason(error: Exception, *, alone: bool) -> str:
+    """Why a run failed; any other error than `JobFailed` is raised again if the run is `alone`.
+
+    So it is under a launcher, where only some of the processes may have met it.
+    """
+    if isinstance(error, JobFailed):
+        return str(error)
+    if alone or launch.world_size() > 1:
+        raise error
+    if isinstance(error, UserError):
+        return str(error)
+    # A fault of this program or of a library: a report of it needs the traceback.
+    log.error("an unexpected error", exc_info=error)
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
 
 
 def _spread(
@@ -169,6 +193,7 @@ def prepared_runs(
     launch.environment()
     work: list[Work] = []
     loaded_datasets: dict[str, tuple[Task | None, Dataset, str]] = {}
+    contents: dict[str, str | None] = {}
     for point in grid.points(settings):
         single = point.settings
         precision_of(single)
@@ -179,15 +204,33 @@ def prepared_runs(
             task, dataset = load(single)
             loaded_datasets[key] = task, dataset, grid.content(dataset)
         task, dataset, data = loaded_datasets[key]
+        _check_metric(single, dataset)
         if single.size is not None:
             tasks.nested_subset(dataset.parts["train"].item_ids, single.size, single.seed)
         out = Path(single.out or f"runs/{dataset.task if task is None else task.name}")
-        folder = out / folder_name(single, data=data)
+        model = learner(dataset, single)
+        content = {"data": data}
+        # A dry run has no folder, and need not read all weights.
+        if model.pretrained is not None and single.dry_run is None:
+            if model.pretrained not in contents:
+                contents[model.pretrained] = folder_content(model.pretrained)
+            # Other weights in the same folder are another model, and so another run.
+            if (model_content := contents[model.pretrained]) is not None:
+                content["model_content"] = model_content
+        folder = out / folder_name(single, **content)
         # Runs that differ in their seeds alone have one group.
-        group = folder_name({**conf.identity(single), "seeds": [], "data": data})
-        work.append(Work(job, point, task, dataset, learner(dataset, single), folder, group))
+        group = folder_name({**conf.identity(single), "seeds": [], **content})
+        work.append(Work(job, point, task, dataset, model, folder, group))
     check_room(work)
     return work
+
+
+def _check_metric(settings: Training, dataset: Dataset) -> None:
+    if settings.metric == "macro_f1" and dataset.kind != "classification":
+        raise UserError(
+            f"metric=macro_f1: {dataset.task} has no classes, whose F1 could be taken; "
+            "expected accuracy or loss"
+        )
 
 
 def check_room(work: Sequence[Work]) -> None:
@@ -209,7 +252,13 @@ def _size_key(work: Work) -> str:
 
 
 def learner(dataset: Dataset, settings: Settings) -> Learner:
-    """The kind of model that a dataset is for."""
+    """The kind of model that a dataset is for.
+
+    Raises:
+        UserError: settings that the kind does not take; adapters in the place of a model.
+    """
+    if settings.instructions or dataset.kind != "seq2seq":
+        check_whole(settings.model)
     if settings.instructions:
         from training.models.instructions import InstructionLearner
 

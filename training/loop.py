@@ -60,13 +60,16 @@ class TrainingLoop:
         self.world = launch.world_size()
         share = -(-settings.batch_size // self.world)
         self.micro = min(settings.micro_batch_size or share, share)
-        self.rounds = -(-share // self.micro)
         train = learner.dataset.parts["train"]
         self.rows: Ids = (
             np.arange(len(train))
             if settings.size is None
             else nested_subset(train.item_ids, settings.size, settings.seed)
         )
+        # Of fewer examples than there are micro-batches each is one by itself: further rounds would
+        # be empty. Those that are left have the same examples and random numbers.
+        largest = -(-min(settings.batch_size, len(self.rows)) // self.world)
+        self.rounds = min(-(-share // self.micro), largest)
         self.lengths = learner.lengths("train")[self.rows]
         self.steps_per_epoch = -(-len(self.rows) // settings.batch_size)
         self.total = self.steps_per_epoch * settings.epochs

@@ -8,10 +8,11 @@ again only adds what is new in it: predictions in another lake, a version in the
 
 from __future__ import annotations
 
+import fcntl
 import json
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import conf
+from conf import JobFailed
 from etl.lake import arrow
 from training import launch
 from training.files import replace_json, replace_text
@@ -119,8 +121,12 @@ class Runs:
 
         Its predictions are committed to this command's lake, and its model registered, where they
         are not yet. `complete` says of a result whether nothing of it is missing.
+
+        Raises:
+            JobFailed: its model cannot be registered.
         """
         result: dict[str, Any] | None = None
+        problem: str | None = None
         if launch.rank() == 0 and (folder / _RESULT).exists():
             result = json.loads((folder / _RESULT).read_text(encoding="utf-8"))
             assert result is not None
@@ -128,17 +134,26 @@ class Runs:
                 log.info("finished before (%s); not run again", folder)
                 if (folder / _PREDICTIONS).exists():
                     self._commit(pq.read_table(folder / _PREDICTIONS), result["run_id"])
-                self._register(self.tracker.ended_run(result["run_id"]))
+                problem = self._register(self.tracker.ended_run(result["run_id"]), folder)
             else:
                 result = None
-        return launch.broadcast(result)
+        result, problem = launch.broadcast((result, problem))
+        if problem is not None:
+            raise JobFailed(problem)
+        return result
 
     def start(
         self, plan: Plan, work: Callable[[Run], Outcome], parent: Run | None = None
     ) -> dict[str, Any]:
-        """Execute a run, recorded in MLflow from its start to its end."""
+        """Execute a run, recorded in MLflow from its start to its end.
+
+        Raises:
+            JobFailed: another process works on the run; or its model cannot be registered, and the
+                run has ended well all the same.
+        """
+        problem: str | None = None
         plan.folder.mkdir(parents=True, exist_ok=True)
-        with _end_of_run(self._begin(plan, parent)) as run:
+        with _locked(plan.folder), _end_of_run(self._begin(plan, parent)) as run:
             if launch.rank() == 0:
                 yaml = conf.as_yaml(plan.settings)
                 replace_text(plan.folder / "settings.yaml", yaml)
@@ -148,12 +163,19 @@ class Runs:
             outcome = work(run)
             outcome.result.setdefault("run_id", run.name)
             if launch.rank() == 0:
-                self._save(plan.folder, run, outcome)
-            launch.barrier()
+                problem = self._save(plan.folder, run, outcome)
+            # The other processes wait here, and fail as the first does.
+            problem = launch.broadcast(problem)
+        if problem is not None:
+            raise JobFailed(problem)
         return outcome.result
 
-    def _save(self, folder: Path, run: Run, outcome: Outcome) -> None:
-        """Predictions, figures and texts; the result last, which marks the run as finished."""
+    def _save(self, folder: Path, run: Run, outcome: Outcome) -> str | None:
+        """Predictions, figures and texts, then the result, which marks the run as finished.
+
+        Its model is registered afterwards: where that fails, the same command again does no more.
+        Returns why it failed.
+        """
         if outcome.predictions is not None:
             pq.write_table(outcome.predictions, folder / _PREDICTIONS)
             self._commit(outcome.predictions, run.name)
@@ -161,8 +183,8 @@ class Runs:
         run.metrics(outcome.metrics, outcome.step)
         for file, text in outcome.texts.items():
             run.text(text, file)
-        self._register(run)
         replace_json(folder / _RESULT, outcome.result)
+        return self._register(run, folder)
 
     def _commit(self, rows: pa.Table, run_id: str) -> None:
         """Commit predictions to the lake, once: the run is the transaction."""
@@ -176,10 +198,35 @@ class Runs:
                 transaction=(f"{self.job}/{run_id}", 0),
             )
 
-    def _register(self, run: Run) -> None:
-        registered = getattr(self.settings, "register", None)
-        if registered is not None:
-            run.register(registered)
+    def _register(self, run: Run, folder: Path) -> str | None:
+        """Register the run's model where it is asked for; returns why that failed."""
+        name = getattr(self.settings, "register", None)
+        problem = None if name is None else run.register(name)
+        return None if problem is None else f"register={name}: {folder}: {problem}"
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """The block in the only command that works on the run in `folder`, in all its processes.
+
+    The first process holds the lock, which the system frees however it ends.
+
+    Raises:
+        JobFailed: another command works on the run.
+    """
+    with ExitStack() as stack:
+        is_free = True
+        if launch.rank() == 0:
+            lock = stack.enter_context((folder / "lock").open("w"))
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                is_free = False
+            except OSError:
+                log.debug("no locks on the file system of %s", folder)
+        if not launch.broadcast(is_free):
+            raise JobFailed(f"{folder}: another process works on this run; wait for it, or stop it")
+        yield
 
 
 @contextmanager

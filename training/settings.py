@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from conf import UserError, setting
 from conf.checks import check_distinct, check_minimum
 
+_NO_NAME = set("/:@'\"")
 ATTENTION = ("eager", "sdpa", "flash_attention_2", "flex_attention")
 
 
@@ -269,8 +270,19 @@ class Training(Recorded):
                 f"register={self.register}: expected tracking= and log_model=true with it; what is "
                 "registered is the model that MLflow has"
             )
+        # What MLflow refuses in a name, and what would end it in models:/NAME@ALIAS or a search.
+        if self.register is not None and (
+            not self.register.strip() or set(self.register) & _NO_NAME
+        ):
+            raise UserError(
+                f"register={self.register}: expected a name without / : @ and quotes, as "
+                "register=adept"
+            )
         if not self.seeds:
             raise UserError("seeds=[]: expected one or more")
+        # What torch takes, and the column seed of the table predictions holds.
+        if any(not -(2**63) <= seed < 2**63 for seed in self.seeds):
+            raise UserError(f"seeds={self.seeds}: expected numbers of 64 bits, -2^63 to 2^63 - 1")
         if any(size < 1 for size in self.train_size):
             raise UserError(f"train_size={self.train_size}: expected numbers of 1 or more")
 
@@ -308,6 +320,7 @@ class Settings(Training, _Model):
         if self.lora.rank < 0:
             raise UserError(f"lora.rank={self.lora.rank}: expected 0 or more")
         self._check_bits()
+        self._check_adapters()
         if self.packed and not self.instructions:
             raise UserError("packed=true: expected instructions=true with it")
         if self.lora.rank and self.freeze:
@@ -315,11 +328,25 @@ class Settings(Training, _Model):
         if self.instructions and self.freeze:
             raise UserError("instructions=true and freeze=true: expected one of them")
 
+    def _check_adapters(self) -> None:
+        lora, fresh = self.lora, Lora()
+        if lora.alpha < 1:
+            raise UserError(f"lora.alpha={lora.alpha}: expected 1 or more")
+        if not 0 <= lora.dropout < 1:
+            raise UserError(f"lora.dropout={lora.dropout:g}: expected 0 or more and less than 1")
+        # A grid over the rank is checked at each of its points.
+        if lora.rank or "lora.rank" in self.grid or "rank" in (self.grid.get("lora") or {}):
+            return
+        for name in ("alpha", "dropout", "targets", "dora", "bits", "merge"):
+            value = getattr(lora, name)
+            if value != getattr(fresh, name):
+                raise UserError(
+                    f"lora.{name}={value}: expected lora.rank= with it; there are no adapters"
+                )
+
     def _check_bits(self) -> None:
         bits = self.lora.bits
         if bits not in (0, 4, 8):
             raise UserError(f"lora.bits={bits}: expected 4 or 8, or 0 for weights as they are")
-        if bits and not self.lora.rank:
-            raise UserError(f"lora.bits={bits}: expected lora.rank= with it; adapters are trained")
         if bits and self.lora.merge:
             raise UserError(f"lora.bits={bits} and lora.merge=true: expected one of them")

@@ -35,6 +35,10 @@ from training.tasks import Source
 _NAME, _VALUE = 250, 6000
 _FAILURES = 3
 _DIFF = 1_000_000
+_TRAIN_AGAIN = (
+    "what is registered is the model that MLflow has: delete that folder, or give another out=, "
+    "and train it with tracking= and log_model=true"
+)
 SERVED = Path(__file__).parent / "models" / "served.py"
 
 _P = ParamSpec("_P")
@@ -191,12 +195,12 @@ class Run:
         return self.id or self._local_name
 
     def begin(self, name: str, mlflow_file: Path, parent: str | None) -> None:
-        """Create the run, or continue the one that was begun in this store."""
+        """Create the run, or continue the one that was begun in this store and is still there."""
         client = self.tracker.client
         previous = (
             json.loads(mlflow_file.read_text(encoding="utf-8")) if mlflow_file.exists() else {}
         )
-        if previous.get("uri") == self.tracker.uri:
+        if previous.get("uri") == self.tracker.uri and self._is_there(previous["run_id"]):
             run_id = previous["run_id"]
             client.update_run(run_id, status="RUNNING")
             self.id = run_id
@@ -214,6 +218,18 @@ class Run:
         created = client.create_run(self.tracker.experiment_id, run_name=name, tags=tags)
         self.id = created.info.run_id
         replace_json(mlflow_file, {"uri": self.tracker.uri, "run_id": self.id})
+
+    def _is_there(self, run_id: str) -> bool:
+        """Whether the store has the run; somebody may have deleted it."""
+        from mlflow.exceptions import MlflowException
+
+        try:
+            stage = self.tracker.client.get_run(run_id).info.lifecycle_stage
+        except MlflowException as error:
+            if error.error_code != "RESOURCE_DOES_NOT_EXIST":
+                raise
+            return False
+        return bool(stage == "active")
 
     @_logging_failures
     def settings(self, values: Mapping[str, Any], yaml: str) -> None:
@@ -327,30 +343,46 @@ class Run:
                 ],
             )
 
-    @_logging_failures
-    def register(self, name: str) -> None:
+    def register(self, name: str) -> str | None:
         """The run's logged model as a new version of `name` in the registry; once, however often.
 
-        The newest is taken where a run that was killed has logged it twice.
+        The newest is taken where a run that was killed has logged it twice. Returns why there is no
+        version, None where there is one: a failure of this is not one that work goes on without.
         """
+        problem: str | None = "tracking failed; run the same command again to register its model"
+
+        def attempt() -> None:
+            nonlocal problem
+            problem = self._register(name)
+
+        self.tracker.attempt(attempt)
+        return problem
+
+    def _register(self, name: str) -> str | None:
         from mlflow.exceptions import MlflowException
 
         client = self.tracker.client
-        logged_models = client.get_run(self.id).outputs.model_outputs
+        try:
+            logged_models = client.get_run(self.id).outputs.model_outputs
+        except MlflowException as error:
+            if error.error_code != "RESOURCE_DOES_NOT_EXIST":
+                raise
+            return f"tracking={self.tracker.uri} has no run {self.id}; {_TRAIN_AGAIN}"
         if not logged_models:
-            raise ValueError(f"register={name}: run {self.id} has no logged model")
+            return f"MLflow has no model of run {self.id}; {_TRAIN_AGAIN}"
         with contextlib.suppress(MlflowException):
             # It may be there already; if it cannot be made, the next line says why.
             client.create_registered_model(name)
         if any(
             version.run_id == self.id for version in client.search_model_versions(f"name='{name}'")
         ):
-            return
+            return None
         model_id = logged_models[-1].model_id
         created = client.create_model_version(
             name, f"models:/{model_id}", run_id=self.id, model_id=model_id
         )
         log.info("registered as models:/%s/%s", name, created.version)
+        return None
 
     @_logging_failures
     def end(self, status: str = "FINISHED") -> None:

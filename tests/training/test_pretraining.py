@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import conf
-from conf import UserError
+from conf import JobFailed, UserError
 from tests.training.conftest import losses
 from training.checkpoints import Checkpoints
 from training.evaluation import loss_sum
@@ -303,6 +303,14 @@ def test_mistakes_are_told_before_work_starts(sentence_lake, tmp_path, more, mes
         prepare(settings(sentence_lake, f"out={tmp_path / 'out'}", *more))
     assert "\n" not in str(error.value)
     assert not (tmp_path / "out").exists()
+
+
+def test_a_vocabulary_that_the_text_has_not_stops_no_other_run(sentence_lake, tmp_path):
+    more = ("epochs=1", "grid.vocabulary=[3000,150]", "train_size=[40]")
+    with pytest.raises(JobFailed, match=r"1 of 2 runs failed: vocabulary=3000 .*pieces"):
+        pretrain(settings(sentence_lake, f"out={tmp_path}", *more))
+    assert len(list(tmp_path.glob("*/result.json"))) == 1
+    assert (tmp_path / "summary.json").exists()
 
 
 def test_a_vocabulary_that_the_text_has_not_is_told_before_training(sentence_lake, tmp_path):

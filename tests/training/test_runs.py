@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,6 +66,40 @@ def test_a_finished_run_is_done_once_and_commits_to_every_lake(place, tmp_path):
     third = os.fspath(tmp_path / "third")
     place.once(Settings(lake=third, predictions=False))
     assert not Path(third).exists()
+
+
+HOLDS = """
+import fcntl, sys, time
+lock = open(sys.argv[1], "w")
+fcntl.flock(lock, fcntl.LOCK_EX)
+print("locked", flush=True)
+time.sleep(600)
+"""
+
+
+def test_two_commands_do_not_train_one_run(place):
+    settings = Settings(predictions=False)
+    place.folder.mkdir()
+    words = [sys.executable, "-c", HOLDS, os.fspath(place.folder / "lock")]
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        try:
+            assert other.stdout.readline() == b"locked\n"
+            with pytest.raises(JobFailed, match="another process works on this run"):
+                place.once(settings)
+            assert place.executions == 0
+        finally:
+            # The system frees the lock of a process that is killed.
+            other.kill()
+    assert place.once(settings)["value"] == 7
+
+    def again(run: Run) -> Outcome:
+        place.once(settings, lambda _: pytest.fail("it was executed twice at once"))
+        return Outcome({})
+
+    (place.folder / "result.json").unlink()
+    with pytest.raises(JobFailed, match="another process works on this run"):
+        place.once(settings, again)
 
 
 def test_a_run_ends_as_it_went(place, tmp_path, empty_store):

@@ -50,6 +50,18 @@ def test_a_run_goes_on_where_it_was(tracker, tmp_path):
     assert tracker.client.get_run(first.id).info.status == "FINISHED"
 
 
+def test_a_run_that_was_deleted_is_created_anew(tracker, tmp_path, caplog):
+    file = tmp_path / "mlflow.json"
+    first = tracker.run("one", file)
+    tracker.client.delete_run(first.id)
+    second = tracker.run("one", file)
+    assert second.id not in (None, first.id)
+    assert tracker.run("one", file).id == second.id
+    file.write_text(json.dumps({"uri": tracker.uri, "run_id": "0" * 32}))
+    assert tracker.run("one", file).id not in (None, first.id, second.id)
+    assert "tracking failed" not in caplog.text
+
+
 def test_a_run_names_its_job(tracker, tmp_path):
     tracker = Tracker(tracker.uri, "experiment", "prompt")
     tags = tracker.client.get_run(tracker.run("one", tmp_path / "mlflow.json").id).data.tags

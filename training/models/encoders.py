@@ -122,7 +122,7 @@ class PairLearner(TokenLearner):
 
     def __init__(self, dataset: Dataset, settings: Settings) -> None:
         super().__init__(dataset, settings.cache)
-        self.name = settings.model
+        self.name = self.pretrained = settings.model
         self._settings = settings
         self._path, self.config, self.tokenizer = find(settings.model)
         self._configure(self.config, self.tokenizer)

@@ -14,10 +14,14 @@ IGNORED = -100
 
 
 class Learner:
-    """A model with its data. `name` is what predictions and model cards call the model."""
+    """A model with its data. `name` is what predictions and model cards call the model.
+
+    `pretrained` is the name or folder of the model that training starts from; None: from scratch.
+    """
 
     dataset: Dataset
     name: str
+    pretrained: str | None = None
 
     def model(self, seed: int, dtype: Any = None) -> Any:
         """The module to train; its new weights follow `seed`.

@@ -28,7 +28,7 @@ from conf import UserError
 from training.batching import Ids
 from training.files import replace_json
 from training.models.learner import Learner
-from training.models.pretrained import ADAPTERS, adapted_base, find
+from training.models.pretrained import ADAPTERS, EMBEDDED, adapted_base, find
 from training.tasks import Dataset, Task
 
 RECORD = "adnominal.json"
@@ -160,6 +160,13 @@ class ModelSource:
                     while block := stream.read(1 << 24):
                         digest.update(block)
         return digest.hexdigest()
+
+
+def folder_content(name: str) -> str | None:
+    """The `content` of a model that is a folder; None for one that its name already decides."""
+    if name in EMBEDDED or not Path(name).is_dir():
+        return None
+    return ModelSource(name, name, (), False, None).content()
 
 
 def resolve(uri: str, tracking: str | None = None) -> ModelSource:

@@ -45,7 +45,7 @@ def find(name: str) -> Pretrained:
 
     Raises:
         UserError: no such package, folder or model on the hub; a folder without its files; a model
-            without a fast tokenizer.
+            without a fast tokenizer, or without the vocabulary of one.
     """
     path = name
     if name in EMBEDDED:
@@ -75,7 +75,25 @@ def find(name: str) -> Pretrained:
         ) from error
     if not tokenizer.is_fast:
         raise UserError(f"model={name}: no fast tokenizer (tokenizer.json); expected a model with")
+    _check_vocabulary(name, tokenizer)
     return Pretrained(path, config, tokenizer)
+
+
+def _check_vocabulary(name: str, tokenizer: Any) -> None:
+    """Raise `UserError` for a tokenizer that knows no word.
+
+    Where a model comes without the files of its tokenizer, transformers makes one of special tokens
+    alone: every word would be read as unknown.
+    """
+    special = {*tokenizer.all_special_tokens, *tokenizer.get_added_vocab()}
+    pieces = (piece for piece in tokenizer.get_vocab() if piece not in special)
+    # Some of these have the mark of a word's beginning too.
+    if not any(character.isalnum() for piece in pieces for character in piece):
+        raise UserError(
+            f"model={name}: a tokenizer without any word; expected the files of the model's "
+            "tokenizer beside its weights (tokenizer.json, or its vocabulary), from where the "
+            "weights are"
+        )
 
 
 def _check_folder(name: str) -> None:
@@ -86,6 +104,15 @@ def _check_folder(name: str) -> None:
         hint = f" ({_CONVERT.format(name)})" if "pytorch_model.bin" in str(sorted(names)) else ""
         raise UserError(
             f"model={name}: no model.safetensors there; expected weights in that format{hint}"
+        )
+
+
+def check_whole(name: str) -> None:
+    """Raise `UserError` where the model to be trained is a folder of adapters for another."""
+    if name not in EMBEDDED and (Path(name) / ADAPTERS).is_file():
+        raise UserError(
+            f"model={name}: adapters for another model; expected a whole one: train them with "
+            "lora.merge=true, and give the folder merged/ of that run"
         )
 
 

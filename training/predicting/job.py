@@ -25,7 +25,7 @@ from etl.lake.tables import table as declaration
 from training import launch, predictions
 from training.answering import classifier, texts
 from training.batching import Ids, evaluation_batches
-from training.files import replace_json
+from training.files import check_folder, replace_json
 from training.models.encoders import PairLearner
 from training.models.loading import ModelSource, resolve
 from training.predicting import rows, selection
@@ -74,6 +74,9 @@ def predict(settings: Settings) -> None:
     the table predictions, each once: the same command resumes a killed run.
     """
     runs = list(settings.runs)
+    if settings.select is not None:
+        assert settings.out is not None
+        selection.check(settings.lake, runs, Path(settings.out))
     if settings.model is not None:
         prediction = prepare(settings)
         with launch.group(stage_of(settings.deepspeed) == 3):
@@ -87,9 +90,10 @@ def prepare(settings: Settings) -> _Prediction:
 
     Raises:
         UserError: no such model, table, column or version; a condition that is not SQL or that no
-            row fulfils; a model that generates texts.
+            row fulfils; a model that generates texts; folder= on a file.
     """
     assert settings.model is not None and settings.table is not None
+    check_folder("folder", Path(settings.folder))
     read_deepspeed(settings.deepspeed)
     source = resolve(settings.model, settings.tracking)
     if source.generates:

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from conf import UserError
 from etl.lake import arrow
-from training.files import replace_text
+from training.files import check_folder, replace_text
 
 MEASURES = ("entropy", "margin")
 _BY_ITEM = [("item_id", "ascending"), ("edition", "ascending")]
@@ -135,6 +135,18 @@ def disputed(lake: str, runs: Sequence[str], count: int) -> pa.Table:
     )
     items = items.filter(pc.greater(items["votes"], 0.0))
     return items.sort_by(_order("votes", "divergence")).slice(0, count)
+
+
+def check(lake: str, runs: Sequence[str], path: Path) -> None:
+    """Raise `UserError` where nothing can be selected from a run, or written to `path`."""
+    check_folder("out", path.parent)
+    if path.is_dir():
+        raise UserError(f"out={path}: a folder; expected a file .tsv or .csv")
+    for run in runs:
+        first = next(_batches(lake, run), None)
+        if first is None:
+            raise _no_run(lake, run)
+        _scores(first["scores"], run)
 
 
 def write(table: pa.Table, path: Path) -> None:

@@ -18,7 +18,7 @@ from conf.markdown import markdown
 from conf.progress import Progress, duration
 from training import launch, predictions
 from training.batching import evaluation_batches
-from training.files import replace_text
+from training.files import check_folder, replace_text
 from training.models.loading import ModelSource, resolve
 from training.models.pretrained import find
 from training.prompting import items as asking
@@ -68,7 +68,7 @@ def prompt(settings: Settings) -> None:
     if launch.world_size() > 1:
         launch.start()
     content = launch.broadcast(plan.source.content() if launch.rank() == 0 else "")
-    folder = Path(settings.out or f"runs/{settings.task}_prompt") / _name(plan, content)
+    folder = _out(settings) / _name(plan, content)
     name = settings.run_name or f"{settings.task}, {settings.shots} examples, {plan.source.name}"
     cache = Cache(settings.cache, f"{content}-{settings.precision}")
     Runs(JOB, settings, settings.experiment or settings.task).once(
@@ -90,6 +90,7 @@ def prepare(settings: Settings) -> Work:
             f"split_model=true with {launch.world_size()} processes: one process takes all GPUs; "
             "expected plain python in place of the launcher"
         )
+    check_folder("out", _out(settings))
     prompts = read(settings.prompt_file, settings.task, settings.templates, settings.verbalisers)
     source = resolve(settings.model, settings.tracking)
     if source.generates:
@@ -107,6 +108,10 @@ def prepare(settings: Settings) -> Work:
                 " ".join(words),
             )
     return Work(settings, source, model, prompts, items, questions)
+
+
+def _out(settings: Settings) -> Path:
+    return Path(settings.out or f"runs/{settings.task}_prompt")
 
 
 def _name(plan: Work, content: str) -> str:

@@ -23,7 +23,7 @@ from conf.progress import Progress
 from training import grid, launch, predictions
 from training.answering import Classifier, classifier, learner_of
 from training.evaluation import Evaluation, figures_line
-from training.files import replace_text
+from training.files import check_folder, replace_text
 from training.models.loading import resolve
 from training.models.pretrained import longest
 from training.runs import Outcome, Plan, Runs, folder_name
@@ -91,6 +91,7 @@ def prepare(settings: Settings) -> tuple[list[Cell], dict[tuple[str, str], str]]
             could be scored.
     """
     launch.environment()
+    check_folder("out", Path(settings.out))
     read_deepspeed(settings.deepspeed)
     models = [
         scored_model(resolve(uri, settings.tracking), settings.labels) for uri in settings.uris

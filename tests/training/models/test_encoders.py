@@ -19,9 +19,7 @@ LABELS = 5
 
 
 def learner(lake: str, *arguments: str) -> PairLearner:
-    settings = conf.load(
-        Settings, ["task.name=adept", f"lake={lake}", "cache=none", "lora.alpha=8", *arguments]
-    )
+    settings = conf.load(Settings, ["task.name=adept", f"lake={lake}", "cache=none", *arguments])
     pair_learner = PairLearner(task(settings.task).load(lake), settings)
     pair_learner.prepare()
     return pair_learner
@@ -84,7 +82,11 @@ def test_adapters_are_trained_alone_and_saved_alone(adept_lake, tiny_encoder, tm
     import torch
 
     pair_learner = learner(
-        adept_lake, f"model={tiny_encoder}", "lora.rank=2", "lora.targets=query,value"
+        adept_lake,
+        f"model={tiny_encoder}",
+        "lora.rank=2",
+        "lora.alpha=8",
+        "lora.targets=query,value",
     )
     model = pair_learner.model(0)
     trained = [name for name, p in model.named_parameters() if p.requires_grad]

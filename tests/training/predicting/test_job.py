@@ -279,6 +279,19 @@ def test_runs_that_agree_are_told(finished_run, tmp_path):
     assert not (tmp_path / "x.tsv").exists()
 
 
+def test_what_selecting_needs_is_told_before_rows_are_classified(house, tmp_path, monkeypatch):
+    monkeypatch.setattr(job, "classifier", lambda *_, **__: pytest.fail("weights were read"))
+    select = ["select=disputed", "count=5", "runs=nobody"]
+    with pytest.raises(UserError, match="run nobody: no rows"):
+        house.predict(*select, f"out={tmp_path / 'x.tsv'}")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match=r"out=.*file is a file; expected a folder"):
+        house.predict(*select, f"out={tmp_path / 'file' / 'x.tsv'}")
+    house.folder = tmp_path / "file"
+    with pytest.raises(UserError, match=r"folder=.*file is a file; expected a folder"):
+        house.predict()
+
+
 def test_predictions_that_are_gone_are_made_again(house):
     house.predict("limit=5")
     (folder,) = house.folder.iterdir()

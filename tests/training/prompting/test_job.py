@@ -274,6 +274,8 @@ def test_mistakes_are_told_before_weights_are_read(run_prompt, bert, monkeypatch
     monkeypatch.setattr(Masked, "load", lambda *_: pytest.fail("weights were read"))
     with pytest.raises(UserError, match="prompts=plne: expected a YAML file"):
         run_prompt(bert, "prompts=plne")
+    with pytest.raises(UserError, match=r"out=.* is a file; expected a folder"):
+        run_prompt(bert, f"out={__file__}")
     with pytest.raises(UserError, match="scheme=strict"):
         run_prompt(bert, "scheme=strict")
     with pytest.raises(UserError, match="no such folder"):

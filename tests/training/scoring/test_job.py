@@ -314,6 +314,8 @@ def test_what_is_missing_is_told_before_work(rows_of_tasks, models, tmp_path):
         )
     with pytest.raises(UserError, match="no such folder"):
         prepare(settings(rows_of_tasks, "model=no/such/model/x", "tasks=[plane]", *common))
+    with pytest.raises(UserError, match=r"out=.* is a file; expected a folder"):
+        prepare(settings(rows_of_tasks, "model=m", "tasks=[plane]", f"out={__file__}"))
     with pytest.raises(UserError, match="max_length=900: expected 4 to 32"):
         prepare(
             settings(
