@@ -11,12 +11,12 @@ import pytest
 
 from analysis.editions import open_lake
 from analysis.papers import published
-from analysis.papers.page import Exhibit, exhibit
+from analysis.papers.page import Exhibit, Sources, exhibit
 from analysis.papers.published import PAPERS, load
 from analysis.report import PAGES, page_of
 from etl.lake import arrow
 from tests.analysis.report.small_lake import SmallLake
-from training.finished_runs import find_runs
+from training.finished_runs import Runs, find_runs
 
 Names = set[str]
 MEANINGS = {"sygns", "sygns_splits"}
@@ -90,10 +90,10 @@ def test_every_published_table_stands_beside_ours():
 
 def test_the_record_sees_an_undeclared_table(report_inputs):
     @exhibit("", "undeclared", command="none")
-    def undeclared(root: str) -> list[Any]:
-        assert arrow.read(root, "adept").num_rows
+    def undeclared(page: Sources) -> list[Any]:
+        assert arrow.read(page.lake.root, "adept").num_rows
         return []
 
     with recorded() as (tables, _):
-        undeclared.section("page", report_inputs[0])
+        undeclared.section("page", Sources(open_lake(report_inputs[0]), Runs()))
     assert tables == {"adept"} != set(undeclared.tables)
