@@ -32,6 +32,9 @@ class Settings:
     )
 
 
+_MOST_NAMED = 5  # values of a column in a message
+
+
 class Pairs(Task):
     """What holds between a premise and a hypothesis: any table that has such columns."""
 
@@ -87,6 +90,13 @@ class Pairs(Task):
 
     def _labels(self, table: pa.Table, split: pa.StringArray, where: str) -> tuple[str, ...]:
         trained = table.filter(pc.equal(split, "train")).column(self.settings.label)
+        if not len(trained):
+            named = pc.unique(split).drop_null().to_pylist()
+            got = ", ".join(sorted(named)[:_MOST_NAMED]) or "nothing"
+            raise UserError(
+                f"{where}: split={self.settings.split} has no part train; expected a column with "
+                f"train, val or test in it, or labels= for rows that are not trained on; got {got}"
+            )
         values = sorted(value for value in pc.unique(strings(trained)).to_pylist() if value)
         if len(values) < 2:
             raise UserError(

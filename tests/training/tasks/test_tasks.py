@@ -270,6 +270,10 @@ def test_targets_are_split_by_their_form(task_lake, form, splitting):
         ({"name": "pairs", "table": "nlj"}, "table=nlj: expected one of amod_files"),
         ({"name": "pairs", "premise": "text"}, "premise=text: .* it has item_id, source"),
         ({"name": "pairs", "table": "dropped", "premise": "job"}, "hypothesis=hypothesis: not a"),
+        (
+            {"name": "pairs", "edition": "snli", "split": "label"},
+            "split=label has no part train; .* got contradiction, ",
+        ),
         ({"name": "pairs", "edition": "anli"}, "source=anli: .* there is mnli, snli"),
         ({"name": "pairs", "labels": ["yes", "no"]}, "label 'contradiction' of 3 row"),
     ],
