@@ -11,7 +11,7 @@ import csv
 import json
 import logging
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -187,14 +187,9 @@ def read(settings: Settings) -> Reading:
     reading, occurrences, rows = Reading(), Counter[str](), []
     counts = reading.rows_of(file.name)
     for number, row in _rows(file):
-        missing = [
-            c for c in [*required_columns, *([settings.split] if by_row else [])] if c not in row
-        ]
-        if missing:
-            raise UserError(
-                f"file={file}, line {number}: no column {', '.join(missing)}; got "
-                f"{', '.join(name for name in row if name is not None)}"
-            )
+        _check_columns(
+            row, [*required_columns, *([settings.split] if by_row else [])], file, number
+        )
         first, second, value = (
             str(row[c]).strip() if row[c] is not None else "" for c in required_columns
         )
@@ -233,6 +228,15 @@ def read(settings: Settings) -> Reading:
     reading.notes.append(_summary(rows, is_graded, f"file={file}"))
     reading.tables[name] = pa.Table.from_pylist(rows, table(name).schema)
     return reading
+
+
+def _check_columns(row: Mapping[str, Any], columns: Sequence[str], file: Path, number: int) -> None:
+    missing = [name for name in columns if name not in row]
+    if missing:
+        raise UserError(
+            f"file={file}, line {number}: no column {', '.join(missing)}; got "
+            f"{', '.join(name for name in row if name is not None)}"
+        )
 
 
 def _graded_row(
