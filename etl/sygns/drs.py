@@ -143,15 +143,8 @@ def parse_clauses(string: str) -> list[Clause]:
     return result
 
 
-def from_clauses(items: Sequence[Clause]) -> Box:
-    """The structure that the clauses describe.
-
-    Raises:
-        ParseError: a box is opened twice, is opened and empty, is not inside the outermost box, or
-            is nested deeper than `etl.sygns.fol.DEEPEST`; there is more than one outermost box; a
-            referent is introduced twice in a box; or a variable has no referent in its own box or
-            in one that is accessible from it.
-    """
+def _boxes(items: Sequence[Clause]) -> tuple[dict[str, list[Clause]], str]:
+    """The clauses by their box, and the name of the outermost box."""
     by_box: dict[str, list[Clause]] = {}
     embeddings: Counter[str] = Counter()
     for clause in items:
@@ -164,6 +157,19 @@ def from_clauses(items: Sequence[Clause]) -> Box:
     roots = [name for name in by_box if name not in embeddings]
     if len(roots) != 1:
         raise ParseError(f"outermost boxes: {', '.join(roots) or 'none'}; expected one")
+    return by_box, roots[0]
+
+
+def from_clauses(items: Sequence[Clause]) -> Box:
+    """The structure that the clauses describe.
+
+    Raises:
+        ParseError: a box is opened twice, is opened and empty, is not inside the outermost box, or
+            is nested deeper than `etl.sygns.fol.DEEPEST`; there is more than one outermost box; a
+            referent is introduced twice in a box; or a variable has no referent in its own box or
+            in one that is accessible from it.
+    """
+    by_box, outermost = _boxes(items)
     visited_boxes: set[str] = set()
 
     def build(name: str, outer_referents: frozenset[str], depth: int) -> Box:
@@ -199,9 +205,11 @@ def from_clauses(items: Sequence[Clause]) -> Box:
                     conditions.append(Predication(predicate, arguments))
         return Box(referents, tuple(conditions))
 
-    box = build(roots[0], frozenset(), 1)
+    box = build(outermost, frozenset(), 1)
     if len(visited_boxes) != len(by_box):
-        raise ParseError(f"{', '.join(sorted(set(by_box) - visited_boxes))}: not inside {roots[0]}")
+        raise ParseError(
+            f"{', '.join(sorted(set(by_box) - visited_boxes))}: not inside {outermost}"
+        )
     return box
 
 
