@@ -140,19 +140,7 @@ def card(
         f"| {file.config} | {meanings[file.config]} | {file.part} | {file.rows:,} |"
         for file in files
     ]
-    schemas: set[pa.Schema] = set()
-    for file in files:
-        if file.schema.remove_metadata() in schemas:
-            continue
-        schemas.add(file.schema.remove_metadata())
-        lines += ["", f"## Columns of {file.config}", "", "| column | type | meaning |"]
-        lines += ["| --- | --- | --- |"]
-        for column in file.schema:
-            comment = (column.metadata or {}).get(b"comment", b"").decode()
-            names = exported.classes.get(column.name)
-            if names:
-                comment += " (" + ", ".join(f"{i} {name}" for i, name in enumerate(names)) + ")"
-            lines.append(f"| {column.name} | {column.type} | {comment} |")
+    lines += _column_lines(exported, files)
     lines += ["", f"Rows of {files[0].config}, {files[0].part}:", "", "```yaml"]
     lines += [yaml.safe_dump([row], sort_keys=False, allow_unicode=True).rstrip() for row in sample]
     lines += [
@@ -174,3 +162,22 @@ def card(
     ]
     lines += ["", "## Citation", "", about.citation]
     return "\n".join(lines) + "\n"
+
+
+def _column_lines(exported: Content, files: Sequence[File]) -> list[str]:
+    """A table of columns for each schema that the files have."""
+    lines: list[str] = []
+    schemas: set[pa.Schema] = set()
+    for file in files:
+        if file.schema.remove_metadata() in schemas:
+            continue
+        schemas.add(file.schema.remove_metadata())
+        lines += ["", f"## Columns of {file.config}", "", "| column | type | meaning |"]
+        lines += ["| --- | --- | --- |"]
+        for column in file.schema:
+            comment = (column.metadata or {}).get(b"comment", b"").decode()
+            names = exported.classes.get(column.name)
+            if names:
+                comment += " (" + ", ".join(f"{i} {name}" for i, name in enumerate(names)) + ")"
+            lines.append(f"| {column.name} | {column.type} | {comment} |")
+    return lines

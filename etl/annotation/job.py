@@ -11,7 +11,7 @@ import dataclasses
 import json
 import logging
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import Any
@@ -207,21 +207,26 @@ def finish(settings: FinishSettings) -> None:
     if not rows:
         lost = "; ".join(f"{count} {reason}" for reason, (count, _) in result.dropped.items())
         raise JobFailed(f"edition={edition}: the rules leave no item ({lost}); nothing was changed")
-    alpha = figures["agreement"]["answers that count"].get("alpha ordinal", {}).get("value")
-    metadata = {
-        "settings": settings_hash(settings),
-        "seed": str(settings.seed),
-        "rules": RULES_VERSION,
-        "items_version": str(arrow.version(lake, "adept_items")),
-        "annotations_version": str(arrow.version(lake, "adept_annotations")),
-        "alpha_ordinal": str(alpha),
-    }
+    metadata = _metadata(settings, figures)
     arrow.replace(
         lake, "adept", _rows("adept", rows), {"edition": edition}, job=JOB, metadata=metadata
     )
     drops = [Dropped("adept", reason, *value) for reason, value in sorted(result.dropped.items())]
     write_dropped(lake, f"{JOB}/{edition}", drops)
     log.info("adept: %d rows of edition %s", len(rows), edition)
+
+
+def _metadata(settings: FinishSettings, figures: Mapping[str, Any]) -> dict[str, str]:
+    """What the commit of the dataset says of how it was made."""
+    alpha = figures["agreement"]["answers that count"].get("alpha ordinal", {}).get("value")
+    return {
+        "settings": settings_hash(settings),
+        "seed": str(settings.seed),
+        "rules": RULES_VERSION,
+        "items_version": str(arrow.version(settings.lake, "adept_items")),
+        "annotations_version": str(arrow.version(settings.lake, "adept_annotations")),
+        "alpha_ordinal": str(alpha),
+    }
 
 
 def simulate_answers(settings: SimulateSettings) -> None:
