@@ -33,7 +33,7 @@ from training.scoring import matrix
 TELLING_SETTINGS = {
     "adept": ("task.classes", "task.context", "freeze"),
     "plane": ("task.edition", "task.scheme", "task.fold", "max_length"),
-    "asp": ("task.round", "task.full_stops"),
+    "asp": ("task.round", "task.dimension", "task.full_stops"),
     "sygns": ("task.form", "task.primitive", "seq2seq.architecture", "seq2seq.size"),
 }
 # Not worth telling.

@@ -90,6 +90,13 @@ def test_folds_from_the_released_phrases_are_one_row_that_says_so():
     ]
 
 
+def test_rounds_of_asp_that_hold_out_another_dimension_are_rows_of_their_own():
+    asp = {"task.name": "asp", "task.round": "published"}
+    held_out = (run(0, 0.6, **asp, **{"task.dimension": name}) for name in ("length", "mass"))
+    settings = [row["settings"] for row in classified(Runs(tuple(held_out)))]
+    assert settings == [f"round published, dimension {name}" for name in ("length", "mass")]
+
+
 def test_the_released_phrases_are_read_as_a_corpus(tmp_path):
     items = [
         {"adjective": "old", "noun": "car", "edition": "published"},
