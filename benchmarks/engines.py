@@ -147,8 +147,8 @@ def counting(run: Run) -> Figures:
 def many(run: Run) -> Figures:
     """24 different parts of 250 MB, less what one part of a few sentences takes.
 
-    What can be expected of the job beside the kernel is shown by `writing`: the CPU seconds that
-    the rows of its tables take to be written again, by Arrow from memory.
+    What can be expected of the job beside the kernel is shown by `writing_a_gb`: the CPU seconds
+    that the rows of its tables take to be written again, by Arrow from memory.
     """
     parts = make_parts(run.folder, MEGABYTES, PARTS)
     start = run.extraction("source=depcc", ONE_PART)

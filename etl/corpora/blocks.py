@@ -8,6 +8,7 @@ which also ends a sentence.
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from typing import Any, Protocol
 
@@ -18,7 +19,6 @@ LIMIT = 64 << 20
 
 _SENTENCE_MARK_LINE = b"\n" + SENTENCE_MARK
 _BOUNDARY = re.compile(rb"\n(?=(\r?\n)|" + SENTENCE_MARK + rb")")
-_BOM = b"\xef\xbb\xbf"
 _WINDOW = 1 << 16
 _FIRST_WINDOW = 1 << 12  # some sentences
 
@@ -55,8 +55,8 @@ def blocks(
     """
     is_beginning = not start
     for block in _blocks(stream, size, limit, start, end):
-        if is_beginning and block[: len(_BOM)] == _BOM:
-            block = block[len(_BOM) :]
+        if is_beginning and block[: len(BOM_UTF8)].tobytes() == BOM_UTF8:
+            block = block[len(BOM_UTF8) :]
         is_beginning = False
         if block:
             yield block

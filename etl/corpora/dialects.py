@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 
 from etl.corpora.conllu import COLUMNS, CONLLU, FEATS, HEAD, ID, Dialect
 from etl.corpora.depcc import DEPCC, DEPCC_FLAT, SENTENCE_MARK
@@ -39,7 +40,7 @@ def _is_id(text: bytes) -> bool:
 
 def _lines(head: bytes) -> list[bytes]:
     """The whole lines of `head`, without their ends and without a byte order mark."""
-    lines = head.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    lines = head.removeprefix(BOM_UTF8).split(b"\n")
     if len(lines) > 1:
         lines.pop()  # cut by the end of `head`, or empty after the last newline
     return [line.removesuffix(b"\r") for line in lines]

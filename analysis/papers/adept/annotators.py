@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from analysis.editions import Lake
 from analysis.inference.intervals import Interval, kappa, wilson
-from analysis.papers.adept.sources import IMPORT, LABELLING, Adept
+from analysis.papers.adept.sources import IMPORT, Adept
 from analysis.papers.comparison import comparison
 from analysis.papers.page import exhibit
 from analysis.rendering.blocks import Block, Table, Text
@@ -27,6 +27,7 @@ from etl.adept import LABELS
 from etl.annotation.answers import SIMULATED, stored_answers
 from etl.annotation.finishing import audit_figures, human_figures, label_figures, ratings, relevant
 from etl.annotation.quality import Answer, Filtered, Rules, filtered
+from etl.annotation.settings import LABELLING
 from etl.lake import arrow
 
 Cells = dict[tuple[str, str], float | Interval]

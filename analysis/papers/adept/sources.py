@@ -17,13 +17,12 @@ from analysis.predictions import labelled
 from analysis.rows import is_right, tuples
 from conf import UserError
 from etl.annotation.answers import SIMULATED
+from etl.annotation.settings import LABELLING
 from etl.lake import arrow
 from training.finished_runs import Run, groups
 
 IMPORT = "python etl/import_published.py adept=DIR lake=LAKE"
 PARTS = ("train", "val", "test")
-LABELLING = ("pilot", "main")
-"""The rounds of annotation that the labels are made of."""
 
 
 def read(lake: str, edition: str) -> pa.Table:

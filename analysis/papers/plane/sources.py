@@ -73,15 +73,15 @@ def _folder(model: str) -> str:
 class FineTuned:
     """A group of runs of a scheme, and their answers, read on demand.
 
-    Runs of a group differ by their seeds and `axes` alone. The group at `place` 0 is the one that
-    is compared with the paper's: of the paper's model, else on the release, else the newest.
+    Runs of a group differ by their seeds and `axes` alone. Of several groups in `stored_runs` it is
+    the one that is compared with the paper's: of the paper's model, else on the release, else the
+    newest.
     """
 
     lake: Lake
     stored_runs: Runs
     scheme: str
     axes: tuple[str, ...] = ("task.fold", "train_examples")
-    place: int = 0
 
     @property
     def runs(self) -> Sequence[Run]:
@@ -90,12 +90,12 @@ class FineTuned:
         Raises:
             UserError: there are none of the scheme.
         """
-        return self._groups[self.place]
+        return self._groups[0]
 
     @property
     def others(self) -> list[FineTuned]:
-        """The groups of the scheme after the first."""
-        return [replace(self, place=place) for place in range(1, len(self._groups))]
+        """The other groups of the scheme."""
+        return [replace(self, stored_runs=Runs(tuple(members))) for members in self._groups[1:]]
 
     @cached_property
     def _groups(self) -> list[list[Run]]:
