@@ -25,7 +25,8 @@ def grouped_by_file(rows: Sequence[Any]) -> dict[int, list[Any]]:
 def outcome_of(entry: Entry, statements: Sequence[Any], settings: Settings) -> Entry:
     """The ledger's entry of a file that a wave has read, from the statements of its tasks.
 
-    A file fails where a task says so, and where more than max_rejected of its lines are malformed.
+    A file fails where a task says so, where more than max_rejected of its lines are malformed, and
+    where neighbours are counted and a parsed corpus does not hold its sentences as written.
     """
     stats = {row["reason"]: row["count"] for row in statements if row["kind"] == "stat"}
     rejected_rows = [row for row in statements if row["kind"] == "rejected"]
@@ -50,6 +51,12 @@ def outcome_of(entry: Entry, statements: Sequence[Any], settings: Settings) -> E
             f"{'lines' if settings.source in PARSED else 'documents'} malformed, more "
             f"than max_rejected={settings.max_rejected:g}; most often {worst['reason']} "
             f"({worst['count']}), as {_sample(entry, worst)}",
+        )
+    if settings.adjacent and settings.source in PARSED and not stats.get("lines"):
+        return plan.failed_entry(
+            outcome,
+            "no sentence as written (a line # text = …; in DepCC's flat layout >>>>> …), in which "
+            "adjacent=true looks for neighbours; count it without adjacent=true",
         )
     return outcome
 

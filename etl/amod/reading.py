@@ -109,8 +109,8 @@ def check_input(files: Sequence[InputFile], settings: Settings) -> None:
     """Raise `UserError`, before work starts, where the files cannot be read with these settings.
 
     Of Parquet and Arrow files the first that can be opened is looked at: whether it has the columns
-    named. Of other ones too: whether it is a parsed corpus, which would be read as prose. Files
-    that cannot be opened fail by themselves later on.
+    named. Of other ones too: whether it is a parsed corpus, which would be read as prose. Later
+    files of that kind, and files that cannot be opened, fail by themselves when they are read.
     """
     check_language(settings.language)
     is_text_looked_at = False
@@ -130,34 +130,36 @@ def check_input(files: Sequence[InputFile], settings: Settings) -> None:
                 continue
             return
         elif not is_text_looked_at:
-            is_text_looked_at = _is_unparsed(file.path)
+            try:
+                _refuse_parsed(file.path)
+            except ParsedAsText as error:
+                raise UserError(f"input {error}") from error
+            except Unreadable:
+                continue
+            is_text_looked_at = True
 
 
-def _is_unparsed(path: str) -> bool:
-    """Whether a file is no parsed corpus; False for one that cannot be opened.
+class ParsedAsText(Unreadable):
+    """A parsed corpus where text is to be read: its columns would be taken for prose."""
 
-    Raises:
-        UserError: it is one.
-    """
-    try:
-        with cast("BufferedReader", open_input(path)) as stream:
-            dialect = parsed_dialect(stream.peek(HEAD_BYTES)[:HEAD_BYTES])
-    except Unreadable:
-        return False
+
+def _refuse_parsed(path: str) -> None:
+    """Raise `ParsedAsText` for a file that is a parsed corpus."""
+    with cast("BufferedReader", open_input(path)) as stream:
+        dialect = parsed_dialect(stream.peek(HEAD_BYTES)[:HEAD_BYTES])
     if dialect is not None:
-        source = SOURCE_OF[dialect.name]
-        raise UserError(
-            f"input {path} looks like a parsed corpus in the layout {dialect.name}, which "
-            f"source=text would read as prose; write source={source}"
+        raise ParsedAsText(
+            path,
+            f"looks like a parsed corpus in the layout {dialect.name}, which source=text would "
+            f"read as prose; write source={SOURCE_OF[dialect.name]}",
         )
-    return True
 
 
 def events(unit: Unit, settings: Settings) -> Iterator[Event | Texts]:
     """What a unit holds: documents, what is left out, what is malformed, or rows as they stand.
 
     Raises:
-        Unreadable: the file is damaged, or not what its name says.
+        Unreadable: the file is damaged, not what its name says, or a parsed corpus.
     """
     if settings.source == "wikipedia":
         return in_language(wikipedia.read_unit(unit), settings)
@@ -169,6 +171,8 @@ def events(unit: Unit, settings: Settings) -> Iterator[Event | Texts]:
         kind = columnar.format_of(unit.path, stored.read(8))
     if kind:
         return columnar.read_unit(unit, settings.text_field, settings.id_field)
+    if unit.start == 0:
+        _refuse_parsed(unit.path)
     return in_language(text.read_unit(unit, settings.text_field, settings.id_field), settings)
 
 

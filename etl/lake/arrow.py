@@ -6,6 +6,7 @@ checked against their declarations as `etl.lake.spark` does, and commits go thro
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias, Unpack
@@ -219,18 +220,22 @@ def query(
     Filters, sorting with a limit and aggregation are done while streaming (DataFusion).
 
     Raises:
-        LakeError: as `dataset`; or SQL that is not understood, with the reason.
+        LakeError: as `dataset`; SQL that is not understood, with the reason; a file of the
+            `version` is not there.
     """
     handle = _open(root, table, version)
     log.active_files(handle)  # whether all lie within the table's folder
-    try:
-        stream = QueryBuilder().register(table, handle).execute(sql)
-        for batch in pa.RecordBatchReader.from_stream(stream):
-            if batch.num_rows:
-                yield _decoded_batch(batch)
-    except Exception as error:  # DataFusion's errors come as several unrelated types
-        text = " ".join(str(error).split())
-        raise LakeError(f"{table}: the query failed: {text}") from error
+    with _named_where_gone(table, version):
+        try:
+            stream = QueryBuilder().register(table, handle).execute(sql)
+            for batch in pa.RecordBatchReader.from_stream(stream):
+                if batch.num_rows:
+                    yield _decoded_batch(batch)
+        except Exception as error:  # DataFusion's errors come as several unrelated types
+            text = " ".join(str(error).split())
+            if version is not None and re.search("Object at location .* not found", text):
+                raise FileNotFoundError(text) from error
+            raise LakeError(f"{table}: the query failed: {text}") from error
 
 
 def records(root: str, table: str, sql: str, *, version: int | None = None) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -215,6 +216,28 @@ def test_what_is_left_out_is_counted_once_and_named(
     text.write_bytes(b"An old coin.\n")
     count(text, *words, kind="text")
     assert dropped(tmp_path / "lake") == []
+
+
+def test_files_in_which_no_neighbours_can_be_looked_for_fail(
+    count: Count, parts: Path, tmp_path: Path
+) -> None:
+    """A parsed file without sentences as written; among texts, a parsed file."""
+    bare = parts / "bare"
+    bare.write_bytes(
+        b"\n".join(
+            line for line in depcc_part([("old", "coin")]).split(b"\n") if b"# text" not in line
+        )
+    )
+    with pytest.raises(JobFailed, match=r"bare: no sentence as written .* without adjacent=true"):
+        count(parts, "adjacent=true")
+    assert rows_of(tmp_path / "lake")["old", "coin"] == (None, 1)  # of the other files
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    (texts / "a.txt").write_text("An old coin.\n")
+    shutil.copy(bare, texts / "b.txt")
+    with pytest.raises(JobFailed, match=r"b\.txt: looks like a parsed corpus .* source=depcc"):
+        count(texts, "adjacent=true", "list_name=texts", kind="text")
+    assert rows_of(tmp_path / "lake", "texts")["old", "coin"] == (None, 1)
 
 
 def test_a_run_killed_before_it_says_what_was_left_out_says_it_when_run_again(

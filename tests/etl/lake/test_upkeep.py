@@ -248,6 +248,8 @@ def test_a_version_whose_files_are_gone_is_named_as_such(root, small):
         arrow.read(root, "amod_pairs", version=old)
     with pytest.raises(LakeError, match=message):
         list(arrow.batches(root, "amod_pairs", version=old))
+    with pytest.raises(LakeError, match=message):
+        list(arrow.query(root, "amod_pairs", "SELECT * FROM amod_pairs", version=old))
 
 
 def test_an_unreadable_commit_stops_a_vacuum(root, small):
