@@ -12,23 +12,24 @@ from __future__ import annotations
 import csv
 import hashlib
 import hmac
-import io
 import json
 import math
 import os
 import secrets
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from conf import UserError
+from conf.delimited import rows_of, text_of
 from etl.annotation.batches import PLATFORMS, Question, options
 from etl.annotation.quality import Answer
 from etl.lake import arrow
 
 _OF_QUESTION = ("item_id", "expected", "kind", "round", "condition", "batch", "page")
+_HEADER = 100_000  # characters in which the header of a CSV ends; fewer than a field may have
 _FAULTS_NAMED = 3  # faults that a message names
 # Begins the id of an annotator of `etl.annotation.simulate`, in its files and in the table.
 SIMULATED = "simulated-"
@@ -136,10 +137,10 @@ def detect(path: Path) -> str:
     Raises:
         UserError: no such file; none of the three formats.
     """
-    text = _text(path)
+    text = text_of(path, f"batch={path}")
     if text.lstrip()[:1] in ("[", "{"):
         return "label_studio"
-    header = set(next(csv.reader(text.splitlines()[:1]), []))
+    header = set(next(csv.reader(text[:_HEADER].splitlines()[:1]), []))
     if {"question_id", "label"} <= header:
         return "csv"
     if {"WorkerId", "Input.question_1"} <= header or "question_1" in header:
@@ -160,7 +161,7 @@ def read_sent(path: Path, platform: str | None = None, annotator: str | None = N
     if platform is not None and platform not in PLATFORMS:
         raise UserError(f"format={platform}: expected one of {', '.join(PLATFORMS)}")
     platform = platform or detect(path)
-    text = _text(path)
+    text = text_of(path, f"batch={path}")
     faults: list[str] = []
     if platform == "label_studio":
         answers_read = _label_studio(path, text, faults)
@@ -241,15 +242,6 @@ def _refuse(path: Path, faults: Sequence[str]) -> None:
         raise UserError(f"{path}: {'; '.join(faults[:_FAULTS_NAMED])}{more}; nothing was imported")
 
 
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise UserError(f"batch={path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise UserError(f"batch={path}: not UTF-8 at byte {error.start}") from error
-
-
 def _code(text: str, names: Sequence[str]) -> int | None:
     """The code of a label given as such, or by its name."""
     text = text.strip().lower()
@@ -267,26 +259,13 @@ def _seconds(text: str | None) -> float | None:
     return seconds if math.isfinite(seconds) and seconds >= 0 else None
 
 
-def _lines(path: Path, text: str, needed: Iterable[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of a CSV with the line each begins on; a column that is not there is an error."""
-    reader = csv.DictReader(io.StringIO(text, newline=""))
-    missing = sorted(set(needed) - set(reader.fieldnames or ()))
-    if missing:
-        raise UserError(
-            f"batch={path}: no column {', '.join(missing)}; it has "
-            f"{', '.join(reader.fieldnames or ()) or 'none'}"
-        )
-    line = 2
-    for row in reader:
-        yield line, {key: value or "" for key, value in row.items() if key is not None}
-        line = reader.line_num + 1
-
-
 def _mturk(path: Path, text: str, faults: list[str]) -> Read:
     """Mechanical Turk's results: a line an assignment, inputs and answers side by side."""
     answers: list[Sent] = []
     unanswered = rejected = 0
-    for line, row in _lines(path, text, ("WorkerId", "Input.question_1", "AssignmentStatus")):
+    for line, row in rows_of(
+        text, f"batch={path}", ("WorkerId", "Input.question_1", "AssignmentStatus")
+    ):
         if row["AssignmentStatus"].strip().lower() == "rejected":
             rejected += 1
             continue
@@ -324,7 +303,7 @@ def _plain_csv(path: Path, text: str, annotator: str | None, faults: list[str]) 
     """The CSV of `etl.annotation.forms`, filled in."""
     answers: list[Sent] = []
     unanswered = 0
-    for line, row in _lines(path, text, ("question_id", "annotator", "label")):
+    for line, row in rows_of(text, f"batch={path}", ("question_id", "annotator", "label")):
         if not row["label"].strip():
             unanswered += 1
             continue
@@ -367,9 +346,14 @@ def _label_studio(path: Path, text: str, faults: list[str]) -> Read:
                 continue
             labels_by_field: dict[str, list[str]] = {}
             for result in annotation.get("result") or []:
-                value = result.get("value") or {}
+                value = result.get("value") if isinstance(result, dict) else None
+                # Other controls than ours (a comment) have no choices.
+                choices = value.get("choices", []) if isinstance(value, dict) else None
+                if not isinstance(choices, list):
+                    faults.append(f"line {line}: a result that is none of Label Studio's")
+                    continue
                 labels_by_field.setdefault(str(result.get("from_name")), []).extend(
-                    str(choice) for choice in value.get("choices") or []
+                    str(choice) for choice in choices
                 )
             seconds = _seconds(str(annotation.get("lead_time")))
             for key in places:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any
 
@@ -28,19 +29,53 @@ from etl.annotation.agreement import (
 )
 from etl.annotation.batches import AUDIT
 from etl.annotation.quality import DENOMINATORS, DROPS, Answer, Filtered, Rules, filtered
+from etl.annotation.settings import LABELLING
 
 _LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval")
 # Impossible and less likely, equally likely, more likely and necessarily true (section 5.3).
 _THREE = (0, 0, 1, 2, 2)
 
 
-def relevant(answers: Iterable[Answer], items: Container[str]) -> list[Answer]:
-    """The answers on pages that have an item of these: with the checks that stand beside it."""
+@dataclass(frozen=True)
+class EditionAnswers:
+    """The answers that matter to one edition.
+
+    Attributes:
+        counted: those that its labels are made of, with the checks on the same pages.
+        judged: everything that the same people answered in the rounds of labelling, of any edition:
+            their checks are judged on all of it.
+        others: those of its rounds expert, human and audit.
+    """
+
+    counted: Sequence[Answer]
+    judged: Sequence[Answer]
+    others: Sequence[Answer]
+
+    def filtered(self, rules: Rules) -> Filtered:
+        """What the quality rules leave of the answers that are counted."""
+        return filtered(self.counted, rules, self.judged)
+
+
+def answers_of_edition(
+    answers: Iterable[Answer],
+    items: Container[str],
+    batches: Container[str],
+    rounds: Container[str] = LABELLING,
+) -> EditionAnswers:
+    """The answers of an edition, whose chosen `items` and `batches` these are, to be labelled from
+    some `rounds`. Answers to its items count in whatever edition's batch they were asked."""
     known = list(answers)
-    pages = {(a.batch, a.page) for a in known if a.kind == "item" and a.item_id in items}
-    return [
-        a for a in known if (a.batch, a.page) in pages and (a.kind != "item" or a.item_id in items)
+    used = [a for a in known if a.round in rounds and a.condition == "context"]
+    pages = {(a.batch, a.page) for a in used if a.kind == "item" and a.item_id in items}
+    counted = [
+        a for a in used if (a.batch, a.page) in pages and (a.kind != "item" or a.item_id in items)
     ]
+    people = {a.annotator for a in counted}
+    return EditionAnswers(
+        counted,
+        [a for a in known if a.round in LABELLING and a.annotator in people],
+        [a for a in known if a.round not in LABELLING and a.batch in batches],
+    )
 
 
 def dataset_rows(
@@ -68,19 +103,19 @@ def dataset_rows(
 
 
 def report(
-    answers: Sequence[Answer],
+    edition: EditionAnswers,
     result: Filtered,
     rules: Rules,
-    other_answers: Sequence[Answer],
     *,
     models: Sequence[str] = (),
     samples: int = 1000,
 ) -> dict[str, Any]:
     """Every figure, as JSON holds it; shares are fractions.
 
-    `answers` are those that the dataset is made of, `other_answers` those of the rounds expert,
-    human and audit, which are compared with its labels.
+    `result` is what the rules leave of the edition's answers; those of the rounds expert, human and
+    audit are compared with its labels.
     """
+    answers, others = edition.counted, edition.others
     labels = {item: decided.label for item, decided in result.labels.items()}
     return {
         "answers": sum(a.kind == "item" for a in answers),
@@ -97,11 +132,11 @@ def report(
                 samples,
             ),
         },
-        "readings": _readings(answers, labels, rules),
+        "readings": _readings(edition, labels, rules),
         "models": {model: _model(model, answers, result) for model in models},
-        "experts": expert_figures([a for a in other_answers if a.round == "expert"], labels),
-        "human": human_figures([a for a in other_answers if a.round == "human"], labels),
-        "audit": audit_figures([a for a in other_answers if a.round == "audit"]),
+        "experts": expert_figures([a for a in others if a.round == "expert"], labels),
+        "human": human_figures([a for a in others if a.round == "human"], labels),
+        "audit": audit_figures([a for a in others if a.round == "audit"]),
     }
 
 
@@ -161,7 +196,7 @@ def _number(value: float) -> float | None:
 
 
 def _readings(
-    answers: Sequence[Answer], labels: Mapping[str, int], rules: Rules
+    edition: EditionAnswers, labels: Mapping[str, int], rules: Rules
 ) -> list[dict[str, Any]]:
     """What each reading of the rules that the paper leaves open would have kept.
 
@@ -172,7 +207,7 @@ def _readings(
     answer_counts = sorted({rules.answers, rules.agree}, reverse=True)
     for gold_of, drop, min_answers in product(DENOMINATORS, DROPS, answer_counts):
         reading = dataclasses.replace(rules, gold_of=gold_of, drop=drop, answers=min_answers)
-        reread = filtered(answers, reading)
+        reread = edition.filtered(reading)
         items_in_both = [item for item in reread.labels if item in labels]
         rows.append(
             {

@@ -6,7 +6,6 @@ No Spark session is started: annotations are tens of thousands, and are read and
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 import json
 import logging
@@ -21,6 +20,7 @@ import pyarrow.compute as pc
 
 import conf
 from conf import JobFailed, UserError, settings_hash
+from conf.delimited import rows_of, text_of
 from conf.help import nearest
 from etl.adept import LABELS
 from etl.annotation import aggregation, finishing, forms, simulate
@@ -65,7 +65,7 @@ def export_batch(settings: ExportSettings) -> None:
         if not previous:
             raise UserError(f"again=true: no batch {settings.name!r} in lake={settings.lake}")
         forms.check_path(path, previous[0].platform)
-        _write(forms.batch_files(path, previous))
+        _complete(_parts(forms.batch_files(path, previous)))
         log.info("batch %s: %d questions written once more", settings.name, len(previous))
         return
     if previous:
@@ -82,6 +82,7 @@ def export_batch(settings: ExportSettings) -> None:
     existing = sorted(str(name) for name in files if name.exists())
     if existing:
         raise UserError(f"batch={path}: {', '.join(existing)} is there already; give another name")
+    parts = _parts(files)
     commit = arrow.append(
         settings.lake,
         "adept_batches",
@@ -91,7 +92,7 @@ def export_batch(settings: ExportSettings) -> None:
         transaction=(f"{JOB}/export", _transaction_number(base)),
     )
     _refuse_skipped(commit, "export")
-    _write(files)
+    _complete(parts)
     kinds = [question.kind for question in questions]
     log.info(
         "batch %s: %d pages with %d items, %d gold items, %d attention checks in %s",
@@ -166,54 +167,49 @@ def finish(settings: FinishSettings) -> None:
     """
     aggregation.check_models(settings.models)
     lake, edition = settings.lake, settings.edition
-    items = {
-        row["item_id"]: row
-        for row in _edition(
-            lake,
-            "adept_items",
-            edition,
-            ["item_id", "noun", "adjective", "sentence", "modified_sentence"],
-        )
-    }
-    all_answers = stored_answers(lake)
-    round_answers = [
-        a for a in all_answers if a.round in settings.rounds and a.condition == "context"
-    ]
-    answers = finishing.relevant(round_answers, items)
-    if not answers:
+    columns = ["item_id", "noun", "adjective", "sentence", "modified_sentence", "chosen"]
+    rows = _edition(lake, "adept_items", edition, columns)
+    items = {row["item_id"]: row for row in rows if row["chosen"]}
+    known, _ = _questions(lake)
+    batches = {question.batch for question in known if question.edition == edition}
+    stored = stored_answers(lake)
+    answers = finishing.answers_of_edition(stored, items, batches, settings.rounds)
+    if not answers.counted:
         raise UserError(
             f"edition={edition}: no answers of round {' or '.join(settings.rounds)} to its items; "
             f"expected them in adept_annotations of lake={lake} (export, then import)"
         )
     rules = settings.rules()
-    result = filtered(answers, rules)
-    known, _ = _questions(lake)
-    ours = {question.batch for question in known if question.edition == edition}
+    result = answers.filtered(rules)
     gone = [
-        a for a in round_answers if a.batch in ours and a.kind == "item" and a.item_id not in items
+        a
+        for a in stored
+        if a.round in settings.rounds
+        and a.batch in batches
+        and a.kind == "item"
+        and a.item_id not in items
     ]
     if gone:
         # The edition was built again, with other items.
         result.dropped["item_gone (answers)"] = (len(gone), f"item {min(gone).item_id}")
-    other_answers = [a for a in all_answers if a.round not in LABELLING]
     figures = finishing.report(
-        answers, result, rules, other_answers, models=settings.models, samples=settings.samples
+        answers, result, rules, models=settings.models, samples=settings.samples
     )
     log.info("edition %s\n%s", edition, finishing.report_text(figures))
     if settings.report is not None:
         text = json.dumps(figures, ensure_ascii=False, indent=1)
-        _write({Path(settings.report): f"{text}\n"})
-    rows = finishing.dataset_rows(result, items, edition, settings.seed)
-    if not rows:
+        _complete(_parts({Path(settings.report): f"{text}\n"}))
+    labelled = finishing.dataset_rows(result, items, edition, settings.seed)
+    if not labelled:
         lost = "; ".join(f"{count} {reason}" for reason, (count, _) in result.dropped.items())
         raise JobFailed(f"edition={edition}: the rules leave no item ({lost}); nothing was changed")
     metadata = _metadata(settings, figures)
     arrow.replace(
-        lake, "adept", _rows("adept", rows), {"edition": edition}, job=JOB, metadata=metadata
+        lake, "adept", _rows("adept", labelled), {"edition": edition}, job=JOB, metadata=metadata
     )
     drops = [Dropped("adept", reason, *value) for reason, value in sorted(result.dropped.items())]
     write_dropped(lake, f"{JOB}/{edition}", drops)
-    log.info("adept: %d rows of edition %s", len(rows), edition)
+    log.info("adept: %d rows of edition %s", len(labelled), edition)
 
 
 def _metadata(settings: FinishSettings, figures: Mapping[str, Any]) -> dict[str, str]:
@@ -250,7 +246,7 @@ def simulate_answers(settings: SimulateSettings) -> None:
         )
     people = simulate.annotators(settings.careful, settings.noisy, settings.spammers)
     answers = simulate.simulated(pages, people, settings.answers, settings.seed)
-    _write({answers_path: simulate.filled_file(platform, text, answers)})
+    _complete(_parts({answers_path: simulate.filled_file(platform, text, answers)}))
     log.info("%s: %d pages, %d answers each", answers_path, len(pages), settings.answers)
 
 
@@ -316,22 +312,13 @@ def _ids(path: Path, edition: str) -> dict[str, int]:
     Raises:
         UserError: no such file, no column item_id, a line without an id, or no id of the edition.
     """
-    if not path.is_file():
-        raise UserError(f"ids={path}: no such file")
-    delimiter = "\t" if path.suffix == ".tsv" else ","
-    with path.open(encoding="utf-8", newline="") as lines:
-        reader = csv.DictReader(lines, delimiter=delimiter)
-        names = reader.fieldnames or []
-        if "item_id" not in names:
-            raise UserError(
-                f"ids={path}: line 1 has no column item_id, it has {', '.join(names) or 'nothing'}"
-            )
-        places: dict[str, int] = {}
-        for row in reader:
-            if not row["item_id"]:
-                raise UserError(f"ids={path}: line {reader.line_num} has no item_id")
-            if row.get("edition") in (None, "", edition):
-                places.setdefault(row["item_id"], len(places))
+    text = text_of(path, f"ids={path}")
+    places: dict[str, int] = {}
+    for line, row in rows_of(text, f"ids={path}", ("item_id",), tabs=path.suffix == ".tsv"):
+        if not row["item_id"]:
+            raise UserError(f"ids={path}: line {line} has no item_id")
+        if row.get("edition") in (None, "", edition):
+            places.setdefault(row["item_id"], len(places))
     if not places:
         raise UserError(f"ids={path}: no item of edition={edition} in it")
     return places
@@ -421,16 +408,28 @@ def _refuse_skipped(commit: Commit, verb: str) -> None:
         raise JobFailed(f"another {verb} ran at the same time; nothing was changed, run it again")
 
 
-def _write(files: dict[Path, str]) -> None:
-    """Write the files, each whole or not at all."""
+def _parts(files: Mapping[Path, str]) -> dict[Path, Path]:
+    """The files written under names of their own, each beside the name that it is to have.
+
+    Raises:
+        UserError: one cannot be written.
+    """
+    parts = {}
     for path, text in files.items():
         part = path.with_name(f".{path.name}.part")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             part.write_text(text, encoding="utf-8")
-            part.replace(path)
         except OSError as error:
             raise UserError(f"{path}: {error.strerror}") from error
+        parts[part] = path
+    return parts
+
+
+def _complete(parts: Mapping[Path, Path]) -> None:
+    """Give the files of `_parts` their names."""
+    for part, path in parts.items():
+        part.replace(path)
 
 
 VERBS: dict[str, tuple[type, Callable[[Any], None]]] = {

@@ -168,9 +168,13 @@ def beyond_limit(answers: Sequence[Answer], rules: Rules) -> list[Answer]:
     ]
 
 
-def filtered(answers: Sequence[Answer], rules: Rules) -> Filtered:
+def filtered(
+    answers: Sequence[Answer], rules: Rules, judged: Iterable[Answer] | None = None
+) -> Filtered:
     """Apply every rule; nothing depends on the order of the answers.
 
+    Checks are judged on `judged`, which may hold further answers of the same people; by default on
+    `answers`.
     An item that is kept by ``drop=instances`` is kept by ``drop=answers``, with the same label.
     """
     result = Filtered()
@@ -183,8 +187,10 @@ def filtered(answers: Sequence[Answer], rules: Rules) -> Filtered:
         ("far_from_gold", far_from_gold),
     )
     excluded: set[str] = set()
+    judged = answers if judged is None else list(judged)
+    items = {a.item_id for a in answers if a.kind == "item"}
     for name, rule in checks:
-        reasons = rule(answers, rules)
+        reasons = rule(judged, rules)
         result.excluded[name] = sorted(reasons)
         culprits = {who: why for who, why in reasons.items() if who not in excluded}
         excluded |= set(culprits)
@@ -192,14 +198,16 @@ def filtered(answers: Sequence[Answer], rules: Rules) -> Filtered:
             spoilt_items = {a.item_id: a.annotator for a in counting if a.annotator in culprits}
             rejects = [a for a in counting if a.item_id in spoilt_items]
             counting = [a for a in counting if a.item_id not in spoilt_items]
+            items -= spoilt_items.keys()
         else:
             rejects = [a for a in counting if a.annotator in culprits]
             counting = [a for a in counting if a.annotator not in culprits]
         if rejects:
             who = next(a.annotator for a in rejects if a.annotator in culprits)
             _note(result, name, rejects, f"annotator {who}: {culprits[who]}", rules.drop)
+    result.items = {item: [] for item in sorted(items)}
     for answer in counting:
-        result.items.setdefault(answer.item_id, []).append(answer)
+        result.items[answer.item_id].append(answer)
     short_items = {
         item: answers_of_item
         for item, answers_of_item in result.items.items()

@@ -25,8 +25,14 @@ from analysis.rendering.blocks import Block, Table, Text
 from analysis.rows import tuples
 from etl.adept import LABELS
 from etl.annotation.answers import SIMULATED, stored_answers
-from etl.annotation.finishing import audit_figures, human_figures, label_figures, ratings, relevant
-from etl.annotation.quality import Answer, Filtered, Rules, filtered
+from etl.annotation.finishing import (
+    answers_of_edition,
+    audit_figures,
+    human_figures,
+    label_figures,
+    ratings,
+)
+from etl.annotation.quality import Answer, Filtered, Rules
 from etl.annotation.settings import LABELLING
 from etl.lake import arrow
 
@@ -85,9 +91,9 @@ class Annotations:
     @cached_property
     def by_rules(self) -> Filtered:
         """What the quality rules leave of the answers that make the dataset."""
-        items = {str(item) for (item,) in self._read("adept_items", "item_id")}
-        used = [answer for answer in self.answers_of(*LABELLING) if answer.condition == "context"]
-        return filtered(relevant(used, items), Rules())
+        rows = self._read("adept_items", "item_id", "chosen")
+        items = {str(item) for item, chosen in rows if chosen}
+        return answers_of_edition(stored_answers(self.lake), items, ()).filtered(Rules())
 
     def annotators(self, *rounds: str) -> str:
         """Who answered: ``3 annotators``, ``25 simulated annotators``, or both."""

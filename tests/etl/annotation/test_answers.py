@@ -115,6 +115,20 @@ def test_label_studio(tmp_path):
     assert [row["label"] for row in matched(path).rows] == [2, 0, 4]
 
 
+def test_results_that_are_none_of_label_studios(tmp_path):
+    data = {"page": "b-1", "question_1": "q1"}
+    comment = {"from_name": "comment", "value": {"text": ["sure?"]}}
+    for result in ("x", {"from_name": "label_1", "value": "abc"}, {"value": {"choices": 1}}):
+        answered = annotation({"label_1": ["2"]})
+        answered["result"] += [comment, result]
+        path = write(tmp_path, json.dumps([{"data": data, "annotations": [answered]}]), "a.json")
+        with pytest.raises(UserError, match="line 1: a result that is none of Label Studio's"):
+            read_sent(path)
+    answered["result"].pop()
+    path = write(tmp_path, json.dumps([{"data": data, "annotations": [answered]}]), "a.json")
+    assert [answer.label for answer in read_sent(path).answers] == ["2"]
+
+
 def test_plain_csv_and_names_of_labels(tmp_path):
     path = write(
         tmp_path,

@@ -4,7 +4,13 @@ import json
 
 import pytest
 
-from etl.annotation.finishing import dataset_rows, relevant, report, report_text
+from etl.annotation.finishing import (
+    EditionAnswers,
+    answers_of_edition,
+    dataset_rows,
+    report,
+    report_text,
+)
 from etl.annotation.quality import Answer, Rules, filtered
 
 
@@ -23,7 +29,8 @@ ANSWERS = [
 
 def figures(other_answers=(), answers=ANSWERS):
     rules = Rules()
-    return report(answers, filtered(answers, rules), rules, list(other_answers), samples=20)
+    edition = EditionAnswers(answers, answers, list(other_answers))
+    return report(edition, edition.filtered(rules), rules, samples=20)
 
 
 def test_table_4():
@@ -119,7 +126,23 @@ def test_checks_belong_to_the_pages_of_the_items():
         answer("a", "other", 2, page=2),
         answer("a", "h", 0, "gold", 2, page=2),
     ]
-    assert relevant(answers, {"i1": {}}) == answers[:2]
+    edition = answers_of_edition(answers, {"i1"}, {"b"})
+    assert edition.counted == answers[:2]
+    assert edition.judged == answers
+
+
+def test_checks_are_judged_in_both_rounds_of_labelling():
+    failed = answer("c", "x", 0, "attention", 1, round="pilot", page=2)
+    stranger = answer("d", "x", 0, "attention", 1, round="pilot", page=2)
+    edition = answers_of_edition([*ANSWERS, failed, stranger], LABELS, {"b"}, ("main",))
+    assert edition.counted == ANSWERS
+    assert edition.filtered(Rules()).excluded["attention_failed"] == ["c"]
+
+
+def test_other_rounds_are_of_the_edition_that_asked():
+    mine = answer("x", "i1", 2, round="expert")
+    other = mine._replace(batch="another")
+    assert answers_of_edition([*ANSWERS, mine, other], LABELS, {"b"}).others == [mine]
 
 
 def test_rows_in_the_order_of_ids():

@@ -265,6 +265,30 @@ def test_other_items_than_those_that_were_asked(house):
     assert my_rows and {row["noun"] for row in my_rows} == {"key"}
 
 
+def test_only_chosen_variants_are_labelled(house):
+    """Also where another edition has asked about the variants that this one did not choose."""
+    house.annotate("main", "gold=0", people=["careful=3", "noisy=0"])
+    rows = [row | {"chosen": row["adjective"] == "old"} for row in items("mine")]
+    build(house.lake, rows)
+    house.finish("edition=mine")
+    mine = [row for row in house.rows("adept") if row["edition"] == "mine"]
+    assert {row["modifier"] for row in mine} == {"old"}
+    chosen = pa.Table.from_pylist(rows, table("adept_items").schema)
+    clean = chosen.set_column(
+        chosen.column_names.index("edition"), "edition", [["clean"] * chosen.num_rows]
+    )
+    arrow.replace(house.lake, "adept_items", clean, {"edition": "clean"}, job="test")
+    assert house.finish()["dropped"]["item_gone (answers)"] == 150
+
+
+def test_a_batch_that_cannot_be_written_is_not_exported(house):
+    (house.folder / "file").write_text("")
+    with pytest.raises(UserError, match=r"file/main\.csv: |file/main\.preview\.html: "):
+        house.export("file/main", "gold=0")
+    assert not arrow.tables(house.lake).count("adept_batches")
+    house.export("main", "gold=0")
+
+
 def test_only_chosen_variants_are_asked(house):
     build(house.lake, items("other", is_chosen=False))
     with pytest.raises(UserError, match="edition=other: 0 items fit and are left of 0"):
@@ -297,11 +321,13 @@ def test_items_of_a_file_in_its_order(house):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (None, "no such file"),
+        (None, "No such file or directory"),
         ("", "line 1 has no column item_id, it has nothing"),
         ("id,label\na,1\n", "line 1 has no column item_id, it has id, label"),
         ("item_id,edition\na,clean\n,clean\n", "line 3 has no item_id"),
         ("item_id,edition\na,other\n", "no item of edition=clean"),
+        (f"item_id\n{'a' * 200_000}\n", "line 2: field larger than field limit"),
+        ("item_id\na,b\n", "line 2: more fields than the 1 columns"),
     ],
 )
 def test_files_of_items_that_are_none(house, text, message):

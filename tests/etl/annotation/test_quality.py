@@ -67,6 +67,15 @@ def test_a_failed_attention_check_drops_the_answers():
     assert filtered(answers, Rules(answers=2)).labels.keys() == {"one", "two"}
 
 
+def test_items_without_any_answer_left_are_short_of_answers():
+    answers = [answer(who, "one", 2) for who in "ab"]
+    answers += [answer(who, "x", 0, "attention", 1) for who in "ab"]
+    few = {"few_answers (items)": (1, "item one: 0 of 3 answers")}
+    assert few.items() <= filtered(answers, Rules()).dropped.items()
+    # Whole instances are counted by the rule that took them.
+    assert not few.keys() & filtered(answers, Rules(drop="instances")).dropped.keys()
+
+
 def test_or_whole_instances():
     answers = [*ITEMS, answer("d", "three", 2), answer("d", "x", 0, "attention", 1)]
     result = filtered(answers, Rules(drop="instances"))

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import pytest
+
+from conf import UserError
+from conf.delimited import rows_of, text_of
+
+
+def test_rows_with_the_lines_that_they_begin_on():
+    text = 'a,b\r\n1,"two\r\nlines"\r\n3\r\n'
+    assert list(rows_of(text, "file=x", ("b",))) == [
+        (2, {"a": "1", "b": "two\r\nlines"}),
+        (4, {"a": "3", "b": ""}),
+    ]
+    assert list(rows_of('a\tb\n"1\t2\n', "file=x", tabs=True)) == [(2, {"a": '"1', "b": "2"})]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "No such file"),
+        (b"caf\xe9", "not UTF-8 at byte 3"),
+        (b"", "line 1 has no column a, it has nothing"),
+        (b"\xef\xbb\xbfb\n", "line 1 has no column a, it has b$"),
+        (b'a\n"1\n2"\n3,4\n', "line 4: more fields than the 1 columns; quote a field"),
+        (b"a\n1\n" + b"x" * 200_000, "line 3: field larger"),
+    ],
+)
+def test_what_cannot_be_read(tmp_path, content, message):
+    path = tmp_path / "rows.csv"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(UserError, match=f"^file={path}: {message}"):
+        list(rows_of(text_of(path, f"file={path}"), f"file={path}", ("a",)))
