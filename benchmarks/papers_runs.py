@@ -14,6 +14,7 @@ import yaml
 
 from benchmarks.results import Figures
 from conf import ROOT, JobFailed, UserError
+from training.finished_runs import short_name
 
 _FILE = Path(__file__).with_name("papers.yaml")
 # Further settings that tell runs apart.
@@ -149,8 +150,7 @@ def _progress(experiment: Experiment, runs: Iterable[Any]) -> Figures:
     begun = share = 0.0
     for run in runs:
         params = dict(run.data.params)
-        name = str(params.get("model_name") or params.get("model") or "")
-        params["model_name"] = name.rstrip("/").rsplit("/", 1)[-1]
+        params["model_name"] = short_name(params.get("model_name") or params.get("model") or "")
         if any(params.get(key) not in values for key, values in parameters.items()):
             continue
         place = tuple(params[key] for key in sorted(parameters))
