@@ -13,6 +13,7 @@ import conf
 from conf import UserError
 from etl.adept import LABELS as ADEPT
 from etl.lake import arrow
+from tests.training.conftest import UNRECORDED, result_of, run_folder
 from tests.training.scoring.conftest import record, results
 from training import tasks
 from training.models import seq2seq
@@ -164,11 +165,11 @@ def test_a_limited_cell_and_its_predictions_later(rows_of_tasks, models, tmp_pat
         "predictions=false",
     )
     score(scoring_settings)
-    (path,) = (tmp_path / "out").glob("*/result.json")
-    (result,) = results(tmp_path / "out")
-    assert (result["rows"], result["run_id"]) == (3, f"local-{path.parent.name}")
+    folder, result = run_folder(tmp_path / "out"), result_of(tmp_path / "out")
+    assert (result["rows"], result["run_id"]) == (3, f"local-{folder.name}")
     assert "predictions" not in arrow.tables(str(lake))
     # The cell is finished, and not scored again; now its predictions are wanted.
+    path = folder / "result.json"
     written_at = path.stat().st_mtime_ns
     for _ in range(2):
         score(conf.with_changes(scoring_settings, {"predictions": True}))
@@ -183,24 +184,11 @@ def test_the_order_of_foreign_classes_does_not_matter(adept_lake, make, models, 
     same = make(("contradiction", "entailment", "neutral"))
     answers = []
     for at, model in enumerate((shuffled, same, models["nli"])):
-        score(
-            settings(
-                adept_lake,
-                f"model={model}",
-                "tasks=[adept]",
-                f"out={tmp_path / str(at)}",
-                "tracking=none",
-                "predictions=false",
-            )
-        )
-        (path,) = (tmp_path / str(at)).glob("*/predictions.parquet")
-        prediction_rows = pq.read_table(path)
-        answers.append(
-            (
-                prediction_rows.column("text").to_pylist(),
-                prediction_rows.column("scores").to_pylist(),
-            )
-        )
+        out = tmp_path / str(at)
+        words = (f"model={model}", "tasks=[adept]", f"out={out}", *UNRECORDED)
+        score(settings(adept_lake, *words))
+        rows = pq.read_table(run_folder(out) / "predictions.parquet")
+        answers.append((rows["text"].to_pylist(), rows["scores"].to_pylist()))
     assert answers[0][0] == answers[1][0] == answers[2][0]
     assert np.allclose(answers[0][1], answers[2][1])
     assert len(set(answers[0][0])) > 1
@@ -237,17 +225,9 @@ def test_sygns_is_scored_by_what_it_writes(rows_of_tasks, models, tmp_path, caps
     data = seq2seq.Seq2SeqLearner(dataset, Seq2Seq(architecture="gru", size="tiny"))
     model = data.model(0)
     seq2seq.save(tmp_path / "sygns", model, data.vocabularies)
-    scoring_settings = settings(
-        rows_of_tasks,
-        f"models=[{tmp_path / 'sygns'},{models['nli']}]",
-        "tasks=[sygns,plane]",
-        "limit=8",
-        "tracking=none",
-        "predictions=false",
-        f"out={tmp_path / 'out'}",
-        "batch_size=3",
-    )
-    score(scoring_settings)
+    words = [f"models=[{tmp_path / 'sygns'},{models['nli']}]", f"out={tmp_path / 'out'}"]
+    words += ["tasks=[sygns,plane]", "limit=8", "batch_size=3"]
+    score(settings(rows_of_tasks, *words, *UNRECORDED))
     printed = capsys.readouterr().out
     assert f"{tmp_path / 'sygns'} on plane: not defined. SyGNS asks for a meaning" in printed
     assert f"{models['nli']} on sygns: not defined." in printed
@@ -255,30 +235,16 @@ def test_sygns_is_scored_by_what_it_writes(rows_of_tasks, models, tmp_path, caps
     every = [pq.read_table(path) for path in (tmp_path / "out").glob("*/predictions.parquet")]
     (rows,) = [t.to_pylist() for t in every if t.column("task")[0].as_py() == "sygns_fol"]
     assert len(rows) == cell["rows"] == 8
-    texts = dict(
-        zip(
-            dataset.parts["test"].item_ids.to_pylist(),
-            dataset.parts["test"].first.to_pylist(),
-            strict=True,
-        )
-    )
+    test = dataset.parts["test"]
+    texts = dict(zip(test.item_ids.to_pylist(), test.first.to_pylist(), strict=True))
     for row in rows:
         (alone,) = seq2seq.answer(model.eval(), data.vocabularies, [texts[row["item_id"]]])
         assert row["text"] == alone
 
 
 def test_one_model_shows_its_tables(rows_of_tasks, models, tmp_path, capsys):
-    score(
-        settings(
-            rows_of_tasks,
-            f"model={models['nli']}",
-            "tasks=[plane,asp]",
-            *ASP,
-            "tracking=none",
-            "predictions=false",
-            f"out={tmp_path}",
-        )
-    )
+    words = [f"model={models['nli']}", "tasks=[plane,asp]", *ASP, f"out={tmp_path}"]
+    score(settings(rows_of_tasks, *words, *UNRECORDED))
     printed = capsys.readouterr().out
     assert "F1 by class (a third label apart" in printed
     assert "The model's own answers by test and gold label" in printed
@@ -302,32 +268,17 @@ def test_settings_that_do_not_fit_are_refused(more, reason):
 
 
 def test_what_is_missing_is_told_before_work(rows_of_tasks, models, tmp_path):
-    common = [f"out={tmp_path}", "tracking=none"]
-    with pytest.raises(UserError, match="the same model twice"):
-        prepare(
-            settings(
-                rows_of_tasks,
-                f"models=[{models['nli']},{models['nli']}/]",
-                "tasks=[plane]",
-                *common,
-            )
-        )
-    with pytest.raises(UserError, match="no such folder"):
-        prepare(settings(rows_of_tasks, "model=no/such/model/x", "tasks=[plane]", *common))
-    with pytest.raises(UserError, match=r"out=.* is a file; expected a folder"):
-        prepare(settings(rows_of_tasks, "model=m", "tasks=[plane]", f"out={__file__}"))
-    with pytest.raises(UserError, match="max_length=900: expected 4 to 32"):
-        prepare(
-            settings(
-                rows_of_tasks,
-                f"model={models['nli']}",
-                "tasks=[plane]",
-                "max_length=900",
-                *common,
-            )
-        )
-    with pytest.raises(UserError, match="nothing to score: SyGNS asks for a meaning"):
-        prepare(settings(rows_of_tasks, f"model={models['nli']}", "tasks=[sygns]", *common))
+    nli = models["nli"]
+    for task, words, message in (
+        ("plane", [f"models=[{nli},{nli}/]"], "the same model twice"),
+        ("plane", ["model=no/such/model/x"], "no such folder"),
+        ("plane", ["model=m", f"out={__file__}"], r"out=.* is a file; expected a folder"),
+        ("plane", [f"model={nli}", "max_length=900"], "max_length=900: expected 4 to 32"),
+        ("sygns", [f"model={nli}"], "nothing to score: SyGNS asks for a meaning"),
+    ):
+        common = [f"tasks=[{task}]", f"out={tmp_path}", "tracking=none"]
+        with pytest.raises(UserError, match=message):
+            prepare(settings(rows_of_tasks, *common, *words))
     assert not list(tmp_path.iterdir())
 
 
