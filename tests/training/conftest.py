@@ -170,22 +170,10 @@ def tuned(
 
     folder = tmp_path_factory.mktemp("tuned")
     shutil.copy(empty_store, folder)
-    arguments = [
-        "task.name=adept",
-        "task.classes=3",
-        "task.collapse=true",
-        f"lake={adept_lake}",
-        f"model={tiny_encoder}",
-        f"out={folder / 'out'}",
-        f"tracking=sqlite:///{folder / 'mlflow.db'}",
-        "register=adept",
-        "learning_rate=1e-2",
-        "epochs=10",
-        "evaluate_every=20",
-        "max_length=16",
-        "predictions=false",
-        "cache=none",
-    ]
+    arguments = ["task.name=adept", "task.classes=3", "task.collapse=true", *UNRECORDED]
+    arguments += [f"lake={adept_lake}", f"model={tiny_encoder}", f"out={folder / 'out'}"]
+    arguments += [f"tracking=sqlite:///{folder / 'mlflow.db'}", "register=adept"]
+    arguments += ["learning_rate=1e-2", "epochs=10", "evaluate_every=20", "max_length=16"]
     finetune(conf.load(Settings, arguments))
     # Again: the run is known, and no second version is made.
     finetune(conf.load(Settings, arguments))
@@ -218,15 +206,8 @@ def sentence_lake(tmp_path_factory: pytest.TempPathFactory) -> str:
         {**row, "corpus": "other", "sentence_id": f"x{at}"}
         for at, row in enumerate(sentence_rows())
     ]
-    more += [
-        {
-            "corpus": "other",
-            "document": "d",
-            "sentence_id": f"y{at}",
-            "text": f"only {at} more words.",
-        }
-        for at in range(40)
-    ]
+    own = {"corpus": "other", "document": "d"}
+    more += [{**own, "sentence_id": f"y{at}", "text": f"only {at} more words."} for at in range(40)]
     arrow.append(root, "sentences", sentence_table(more), job="test")
     return root
 

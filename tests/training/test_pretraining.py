@@ -42,18 +42,9 @@ def place(sentence_lake, tmp_path_factory, empty_store) -> Path:
     """A model trained for some seconds, tracked, its tokens cached."""
     folder: Path = tmp_path_factory.mktemp("pretrained")
     shutil.copy(empty_store, folder)
-    pretrain(
-        settings(
-            sentence_lake,
-            f"out={folder / 'out'}",
-            f"tracking=sqlite:///{folder / 'mlflow.db'}",
-            f"cache={folder / 'cache'}",
-            "epochs=15",
-            "dropout=0",
-            "warmup=0.1",
-            "evaluate_every=55",
-        )
-    )
+    words = [f"out={folder / 'out'}", f"cache={folder / 'cache'}", "epochs=15", "dropout=0"]
+    words += [f"tracking=sqlite:///{folder / 'mlflow.db'}", "warmup=0.1", "evaluate_every=55"]
+    pretrain(settings(sentence_lake, *words))
     return folder
 
 
@@ -112,10 +103,7 @@ def test_a_batch_without_masks_teaches_nothing(learner):
 
     model = learner.model(0)
     batch = learner.collate("train", np.arange(2))
-    none = {
-        "places": torch.zeros(0, dtype=torch.int64),
-        "labels": torch.zeros(0, dtype=torch.int64),
-    }
+    none = dict.fromkeys(("places", "labels"), torch.zeros(0, dtype=torch.int64))
     loss = loss_sum(learner.logits(model, {**batch, **none}), none["labels"])
     loss.backward()
     assert loss.item() == 0
@@ -143,7 +131,10 @@ def test_it_learns_what_stands_beside_what(place):
 
 
 def test_the_baselines_are_of_the_frequencies_in_training(place, sentence_lake):
-    masked_learner = learned(place, sentence_lake)
+    (work,) = prepare(settings(sentence_lake, f"cache={place / 'cache'}", f"out={place / 'other'}"))
+    masked_learner = work.learner
+    assert isinstance(masked_learner, MaskedLearner)
+    masked_learner.prepare()
     counts = Counter(
         token
         for text in masked_learner.dataset.parts["train"].first.to_pylist()
@@ -151,21 +142,13 @@ def test_the_baselines_are_of_the_frequencies_in_training(place, sentence_lake):
         if token not in masked_learner.tokenizer.all_special_ids
     )
     total = sum(counts.values()) + SIZE - 5
-    labels = masked_learner.collate("val", np.arange(len(masked_learner.dataset.parts["val"])))[
-        "labels"
-    ].tolist()
+    rows = np.arange(len(masked_learner.dataset.parts["val"]))
+    labels = masked_learner.collate("val", rows)["labels"].tolist()
     expected = np.mean([-math.log((counts[token] + 1) / total) for token in labels])
     figures = result_of(place / "out")["figures"]
     assert figures["val/unigram_loss"] == pytest.approx(expected, rel=1e-5)
     (most, _), *_ = counts.most_common(1)
     assert figures["val/majority"] == pytest.approx(np.mean([token == most for token in labels]))
-
-
-def learned(place: Path, lake: str) -> MaskedLearner:
-    (work,) = prepare(settings(lake, f"cache={place / 'cache'}", f"out={place / 'other'}"))
-    assert isinstance(work.learner, MaskedLearner)
-    work.learner.prepare()
-    return work.learner
 
 
 def test_the_folder_loads_as_any_masked_model(place):
@@ -198,8 +181,7 @@ def test_the_run_is_tracked_as_its_job(place):
 
     uri = f"sqlite:///{place / 'mlflow.db'}"
     client = MlflowClient(uri)
-    (experiment,) = [e for e in client.search_experiments() if e.name == "sentences"]
-    (run,) = client.search_runs([experiment.experiment_id])
+    (run,) = client.search_runs([client.get_experiment_by_name("sentences").experiment_id])
     assert (run.data.tags["job"], run.info.status) == ("pretrain_mlm", "FINISHED")
     assert run.data.params["task.name"] == "sentences"
     assert run.data.params["model_name"] == "bert-1x16-tiny"

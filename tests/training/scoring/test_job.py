@@ -50,14 +50,9 @@ def place(tmp_path_factory, rows_of_tasks, models, empty_store):
     folder = tmp_path_factory.mktemp("matrix")
     shutil.copy(empty_store, folder)
     shutil.copytree(rows_of_tasks, folder / "lake")
-    scoring_settings = settings(
-        folder / "lake",
-        f"models=[{','.join(models.values())}]",
-        "tasks=[adept,plane]",
-        "task.adept.part=val",
-        f"out={folder / 'out'}",
-        f"tracking=sqlite:///{folder / 'mlflow.db'}",
-    )
+    words = [f"models=[{','.join(models.values())}]", "tasks=[adept,plane]", "task.adept.part=val"]
+    words += [f"out={folder / 'out'}", f"tracking=sqlite:///{folder / 'mlflow.db'}"]
+    scoring_settings = settings(folder / "lake", *words)
     score(scoring_settings)
     paths = sorted(folder.glob("out/*/result.json"))
     earlier_files = {path: (path.stat().st_mtime_ns, path.read_text()) for path in paths}
@@ -81,9 +76,7 @@ def test_every_cell_is_scored_once(place, rows):
     assert set(folder.glob("out/*/result.json")) == set(earlier_files)
     assert len(earlier_files) == 6
     killed, *other_paths = earlier_files
-    assert [path.stat().st_mtime_ns for path in other_paths] == [
-        earlier_files[path][0] for path in other_paths
-    ]
+    assert all(path.stat().st_mtime_ns == earlier_files[path][0] for path in other_paths)
     assert killed.stat().st_mtime_ns > earlier_files[killed][0]
     # What was scored again is the same, in the same run.
     first, second = json.loads(earlier_files[killed][1]), json.loads(killed.read_text())
@@ -101,10 +94,9 @@ def test_predictions_are_in_the_words_of_the_task(rows, models):
     for row in plane_rows:
         assert NLI[int(np.argmax(row["scores"]))] == row["text"]
         assert (row["predicted"] == "entailed") == (row["text"] == "entailment")
+    says = {"entailed": "equally likely", "not entailed": "less likely"}
     for row in of(rows, models["plane"], "adept_5"):
-        assert row["predicted"] == (
-            "equally likely" if row["text"] == "entailed" else "less likely"
-        )
+        assert row["predicted"] == says[row["text"]]
 
 
 def test_the_matrix_is_that_of_the_predictions(place, rows):
@@ -125,45 +117,29 @@ def test_cells_are_runs_below_one(place, models):
 
     folder = place[0]
     client = MlflowClient(f"sqlite:///{folder / 'mlflow.db'}")
-    (experiment,) = [e for e in client.search_experiments() if e.name == "score"]
-    runs = client.search_runs([experiment.experiment_id])
+    runs = client.search_runs([client.get_experiment_by_name("score").experiment_id])
     assert {run.data.tags["job"] for run in runs} == {"score"}
     assert {run.info.status for run in runs} == {"FINISHED"}
     (parent,) = [run for run in runs if "mlflow.parentRunId" not in run.data.tags]
-    assert {f.path for f in client.list_artifacts(parent.info.run_id)} >= {
-        "matrix.md",
-        "matrix.json",
-    }
+    artifacts = {f.path for f in client.list_artifacts(parent.info.run_id)}
+    assert artifacts >= {"matrix.md", "matrix.json"}
     children = [run for run in runs if run is not parent]
     assert len(children) == 6
-    (cell_run,) = [
-        run
-        for run in children
-        if (run.data.params["task.name"], run.data.params["model_name"])
-        == ("plane", models["adept"])
-    ]
+    wanted = {"task.name": "plane", "model_name": models["adept"]}
+    (cell_run,) = [run for run in children if wanted.items() <= run.data.params.items()]
     assert cell_run.data.params["trained_on"] == "adept_5"
     assert cell_run.data.params["form"] == "change"
     assert cell_run.data.params["reading.impossible"] == "not entailed"
     assert "final/test/accuracy" in cell_run.data.metrics
-    assert {d.dataset.name for d in cell_run.inputs.dataset_inputs} == {
-        "plane_items/published",
-        "plane_splits/published",
-    }
+    inputs = {d.dataset.name for d in cell_run.inputs.dataset_inputs}
+    assert inputs == {"plane_items/published", "plane_splits/published"}
 
 
 def test_a_limited_cell_and_its_predictions_later(rows_of_tasks, models, tmp_path):
     lake = tmp_path / "lake"
     shutil.copytree(rows_of_tasks, lake)
-    scoring_settings = settings(
-        lake,
-        f"model={models['nli']}",
-        "tasks=[plane]",
-        "limit=3",
-        f"out={tmp_path / 'out'}",
-        "tracking=none",
-        "predictions=false",
-    )
+    words = [f"model={models['nli']}", "tasks=[plane]", "limit=3", f"out={tmp_path / 'out'}"]
+    scoring_settings = settings(lake, *words, *UNRECORDED)
     score(scoring_settings)
     folder, result = run_folder(tmp_path / "out"), result_of(tmp_path / "out")
     assert (result["rows"], result["run_id"]) == (3, f"local-{folder.name}")
@@ -205,16 +181,9 @@ def test_a_limit_of_training_is_for_its_own_task(place):
 
 def test_scores_of_a_model_on_its_own_task_are_those_of_training(adept_lake, tuned, tmp_path):
     (trained,) = results(tuned / "out")
-    scoring_settings = settings(
-        adept_lake,
-        "model=models:/adept/1",
-        f"tracking=sqlite:///{tuned / 'mlflow.db'}",
-        "tasks=[adept]",
-        "task.adept.classes=3",
-        "predictions=false",
-        f"out={tmp_path}",
-    )
-    score(scoring_settings)
+    words = ["model=models:/adept/1", f"tracking=sqlite:///{tuned / 'mlflow.db'}"]
+    words += ["tasks=[adept]", "task.adept.classes=3", "predictions=false", f"out={tmp_path}"]
+    score(settings(adept_lake, *words))
     (scored,) = results(tmp_path)
     for name in ("accuracy", "macro_f1", "majority"):
         assert scored["figures"][name] == pytest.approx(trained["figures"][f"test/{name}"])
@@ -284,7 +253,6 @@ def test_what_is_missing_is_told_before_work(rows_of_tasks, models, tmp_path):
 
 def test_the_settings_files_are_read(tmp_path):
     for name in ("plane_score", "asp_score", "transfer"):
-        scoring_settings = conf.load(
-            Settings, [str(conf.ROOT / "conf/training" / f"{name}.yaml"), "model=x"]
-        )
+        path = conf.ROOT / "conf" / "training" / f"{name}.yaml"
+        scoring_settings = conf.load(Settings, [str(path), "model=x"])
         assert set(scoring_settings.tasks) == set(scoring_settings.task)
