@@ -113,15 +113,7 @@ def layout(offsets: Ids, rows: Ids, *, pad_left: bool = False, multiple: int = 1
     return Layout(np.where(mask, starts[:, None] + columns, 0), mask)
 
 
-def padding_efficiency(
-    lengths: Ids, steps: Sequence[Ids], world_size: int = 1, rounds: int = 1
-) -> float:
-    """Which share of what those steps compute are tokens, and not filling (0 to 1)."""
-    token_count = slot_count = 0
-    for step in steps:
-        for rank in range(world_size):
-            for batch in shares(step, lengths, rank, world_size, rounds):
-                if len(batch):
-                    token_count += int(lengths[batch].sum())
-                    slot_count += int(lengths[batch].max()) * len(batch)
-    return token_count / slot_count
+def padding_efficiency(lengths: Ids, steps: Sequence[Ids]) -> float:
+    """Which share of what one process computes in those steps are tokens, not filling (0 to 1)."""
+    slots = sum(int(lengths[step].max()) * len(step) for step in steps)
+    return sum(int(lengths[step].sum()) for step in steps) / slots

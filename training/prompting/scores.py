@@ -175,7 +175,7 @@ def _row(
     }
 
 
-def asp_table(rows: pa.Table, choice: str = "restricted") -> pa.Table:
+def asp_table(rows: pa.Table) -> pa.Table:
     """Accuracy by task and test of ASP, averaged over prompts (table 3, "T0").
 
     Columns model, task (entailment or degree), test, rows, prompts, mean, deviation (over prompts
@@ -185,7 +185,8 @@ def asp_table(rows: pa.Table, choice: str = "restricted") -> pa.Table:
     columns = ("model", "fold", "test", "prompt", "verbaliser", "gold")
     right: dict[tuple[str, ...], dict[tuple[str, ...], list[bool]]] = defaultdict(dict)
     gold: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    for (*key, label), answer in zip(_tuples(rows, *columns), answers(rows, choice), strict=True):
+    predicted = answers(rows, "restricted")
+    for (*key, label), answer in zip(_tuples(rows, *columns), predicted, strict=True):
         test, prompt = tuple(key[:3]), tuple(key[3:])
         right[test].setdefault(prompt, []).append(label == answer)
         gold[test].append(label)
