@@ -37,7 +37,7 @@ from benchmarks.inputs import make_parts, unit_batch
 from benchmarks.interleaving import interleaved
 from benchmarks.jobs import stored_bytes
 from benchmarks.killing import Command
-from benchmarks.processes import job, measured, timed
+from benchmarks.processes import job, measured, timed, usage_of
 from benchmarks.results import Figures
 from benchmarks.sides import take_turns
 from benchmarks.web_texts import vocabulary, write_copies, write_english, write_texts
@@ -169,7 +169,7 @@ def measure_listed(settings: Settings, folder: Path) -> Figures:
     expected = naive((text.as_py() for text in texts), set(pairs))
     lake = folder / "lake"
     words = ("source=text", f"input={path}", f"pairs={listing}", "adjacent=true", f"lake={lake}")
-    usage = measured(job("etl/extract_amod.py", *words)).checked()
+    usage = usage_of("etl/extract_amod.py", *words)
     rows = arrow.read(str(lake), "listed_counts").to_pylist()
     by_job = {(row["adjective"], row["noun"]): row["adjacent"] // COPIES for row in rows}
     return {

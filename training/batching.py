@@ -39,12 +39,7 @@ def epoch_steps(
     sorted by length and cut into steps, and all steps of the epoch are shuffled. Examples of one
     step are thus alike in length, and steps still differ between epochs. With bucket=None nothing
     is sorted. The last step has what is left over.
-
-    Raises:
-        ValueError: no examples, or a batch or bucket of less than 1.
     """
-    if not len(lengths) or batch_size < 1 or (bucket is not None and bucket < 1):
-        raise ValueError(f"{len(lengths)} examples in steps of {batch_size}, buckets of {bucket}")
     draw = rng("epoch", seed, epoch)
     order = draw.permutation(len(lengths))
     if bucket is None:

@@ -147,10 +147,8 @@ def class_table(data: pa.Table) -> pa.Table:
 
 _CLASS_TABLE = pa.schema(
     [
-        ("row", pa.string()),
-        ("model", pa.string()),
-        ("mean", pa.float64()),
-        ("deviation", pa.float64()),
+        *((name, pa.string()) for name in ("row", "model")),
+        *((name, pa.float64()) for name in ("mean", "deviation")),
         ("cells", pa.int64()),
     ]
 )

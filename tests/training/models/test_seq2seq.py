@@ -275,9 +275,6 @@ def test_texts_longer_than_the_positions():
         seq2seq.answer(model, data.vocabularies, ["a dog", "a dog ran and ran again"])
 
 
-def test_datasets_of_classes_and_odd_settings():
-    classes = Dataset("adept_3", "demo", "random", "", ("less", "more"), {}, ())
-    with pytest.raises(UserError, match=r"task adept_3 has classes \(less, more\)"):
-        build(classes, Seq2Seq(), 0)
+def test_odd_settings():
     with pytest.raises(UserError, match="dropout=1"):
         Seq2Seq(dropout=1.0)
