@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from benchmarks import harness, judging
 from benchmarks.harness import DATA, Bound, Case, Exact
-from benchmarks.processes import job, measured
+from benchmarks.processes import usage_of
 from benchmarks.results import Figures
 from conf import ROOT, setting
 from etl import draws
@@ -95,15 +95,14 @@ def prepare(lake: str) -> None:
     sources["wikipedia"] = str(dump)
     if arrow.version(lake, "amod_pairs") is None:
         for source, files in sources.items():
-            words = [f"source={source}", f"input={files}", f"lake={lake}"]
-            measured(job("etl/extract_amod.py", *words)).checked()
+            words = (f"source={source}", f"input={files}", f"lake={lake}")
+            usage_of("etl/extract_amod.py", *words)
     if arrow.version(lake, "conceptnet_edges") is None:
         folder = DATA / "conceptnet"
         edges = [folder / "conceptnet4_en_divisi2.tsv.gz", folder / "cn5_assertions.csv", EDGES]
-        demo = ROOT / "conf" / "demo" / "conceptnet.csv"
-        edges += [demo] if demo.exists() else []
-        words = [f"conceptnet={','.join(map(str, edges))}", f"lake={lake}"]
-        measured(job("etl/import_knowledge.py", *words)).checked()
+        edges.append(ROOT / "conf" / "demo" / "conceptnet.csv")
+        paths = ",".join(map(str, edges))
+        usage_of("etl/import_knowledge.py", f"conceptnet={paths}", f"lake={lake}")
 
 
 def column_counts(lake: str, table: str, column: str) -> Counter[str]:
@@ -122,7 +121,7 @@ def real(settings: Settings) -> Figures:
     relations = f"relations={','.join(RELATIONS)}"
     for edition in EDITIONS:
         words = (f"preset={edition}", "min_count=1", relations, f"lake={lake}")
-        seconds = measured(job("etl/build_adept.py", *words)).checked().wall
+        seconds = usage_of("etl/build_adept.py", *words).wall
         figures[edition] = {"seconds": seconds, **edition_figures(lake, edition)}
     return figures | {"load": os.getloadavg()[0]}
 

@@ -38,45 +38,32 @@ def _draw(rng: np.random.Generator, values: tuple[str, ...], size: int) -> pa.St
 
 
 def _lines(rng: np.random.Generator, size: int, first: int) -> pa.StringArray:
+    join = pc.binary_join_element_wise  # the last argument stands between the others
     english = pa.array(rng.random(size) < 0.1)
     relation = _draw(rng, _RELATIONS, size)
     start, end = (words_of(_NODES.draw(rng, size)) for _ in range(2))
     languages = [_draw(rng, _LANGUAGES, size) for _ in range(2)]
     one, two = (
-        pc.binary_join_element_wise("/c/", pc.if_else(english, "en", language), "/", word, "")
+        join("/c/", pc.if_else(english, "en", language), "/", word, "")
         for language, word in zip(languages, (start, end), strict=True)
     )
     # Every line's number in its URI: an assertion occurs once, but for a thousandth.
     numbers = np.arange(first, first + size) - (rng.random(size) < 0.001)
-    uri = pc.binary_join_element_wise(
-        "/a/[/r/",
-        relation,
-        "/,",
-        one,
-        "/",
-        pa.array(numbers).cast(pa.string()),
-        "/,",
-        two,
-        "/]",
-        "",
-    )
+    number = pa.array(numbers).cast(pa.string())
+    uri = join("/a/[/r/", relation, "/,", one, "/", number, "/,", two, "/]", "")
     has_text = pa.array(rng.random(size) < 0.5)
     odd = pa.array(rng.random(size) < 0.01)
-    surface = pc.binary_join_element_wise(
+    surface = join(
         ', "surfaceEnd": "', end, '", "surfaceStart": "', start, '", "surfaceText": "[[', start,
-        pc.if_else(odd, '"', pc.binary_join_element_wise("]] is related to [[", end, ']]"', "")),
+        pc.if_else(odd, '"', join("]] is related to [[", end, ']]"', "")),
         "",
     )  # fmt: skip
     weight = pa.array(np.round(1 + rng.exponential(1, size), 1)).cast(pa.string())
-    data = pc.binary_join_element_wise(
+    source = (
         '{"dataset": "/d/conceptnet/4/en", "license": "cc:by/4.0", "sources": [{"activity": '
         '"/s/activity/omcs/omcs1_possibly_free_text", "contributor": '
-        '"/s/contributor/omcs/generated"}]',
-        pc.if_else(pc.and_(english, has_text), surface, ""),
-        ', "weight": ',
-        weight,
-        "}\n",
-        "",
+        '"/s/contributor/omcs/generated"}]'
     )
-    path = pc.binary_join_element_wise("/r/", relation, "")
-    return pc.binary_join_element_wise(uri, path, one, two, data, "\t")
+    surface = pc.if_else(pc.and_(english, has_text), surface, "")
+    data = join(source, surface, ', "weight": ', weight, "}\n", "")
+    return join(uri, join("/r/", relation, ""), one, two, data, "\t")

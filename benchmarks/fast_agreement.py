@@ -16,7 +16,7 @@ import pyarrow as pa
 
 import conf
 from analysis.across import parsers
-from benchmarks.processes import job, measured
+from benchmarks.processes import usage_of
 from benchmarks.readme import Page
 from benchmarks.results import table
 from conf import ROOT, setting
@@ -45,7 +45,7 @@ def build_lake(lake: Path, corpus: str, dump: str, parser: str) -> None:
         ["build_adept.py", "preset=demo"],
         ["build_plane.py", "preset=demo"],
     ):
-        measured(job(f"etl/{script}", *words, f"lake={lake}")).checked()
+        usage_of(f"etl/{script}", *words, f"lake={lake}")
 
 
 def markdown(data: pa.Table) -> str:

@@ -66,27 +66,19 @@ _TRAIN = (
     "training/finetune.py conf/training/asp_demo.yaml lake={lake} out={folder}/runs "
     "tracking=sqlite:///{folder}/mlflow.db"
 )
+_BUILT = {
+    "build_adept": ("adept_entries", "adept_items", "dropped"),
+    "build_plane": ("plane_items", "plane_splits", "dropped"),
+    "build_asp": ("asp_entailment", "asp_degree", "asp_splits"),
+    "build_sygns": ("sygns", "sygns_splits"),
+}
 JOBS = {
-    "build_adept": Job(
-        "etl/build_adept.py preset=demo lake={lake} engine={engine}",
-        ("adept_entries", "adept_items", "dropped"),
-        engines=True,
-    ),
-    "build_plane": Job(
-        "etl/build_plane.py preset=demo lake={lake} engine={engine}",
-        ("plane_items", "plane_splits", "dropped"),
-        engines=True,
-    ),
-    "build_asp": Job(
-        "etl/build_asp.py preset=demo lake={lake} engine={engine}",
-        ("asp_entailment", "asp_degree", "asp_splits"),
-        engines=True,
-    ),
-    "build_sygns": Job(
-        "etl/build_sygns.py preset=demo lake={lake} engine={engine}",
-        ("sygns", "sygns_splits"),
-        engines=True,
-    ),
+    **{
+        name: Job(
+            f"etl/{name}.py preset=demo lake={{lake}} engine={{engine}}", tables, engines=True
+        )
+        for name, tables in _BUILT.items()
+    },
     "import_answers": Job(
         "etl/annotate_adept.py import batch={folder}/answers.csv key={folder}/annotators.key "
         "lake={lake}",

@@ -20,24 +20,23 @@ def in_turn(strata: Sequence[Sequence[Row]], size: int) -> list[Row]:
     return [member for member, _ in zip(turns, range(size), strict=False)]
 
 
-def print_sheet(rows: Sequence[Any], judgements: Sequence[str]) -> None:
-    """Print a sheet to judge, tab-separated: the fields of the rows, and empty columns."""
-    print("\t".join([*rows[0]._fields, *judgements]))
-    for row in rows:
-        print("\t".join([*row, *[""] * len(judgements)]))
-
-
 def measurements(
     parts: Callable[[Any], Mapping[str, Measurement]],
     sample: Callable[[Any], Sequence[Any]],
     judgements: Sequence[str],
 ) -> Callable[[Any], Mapping[str, Measurement]]:
-    """The parts of a case; none where sheet=SEED asks for a fresh sample, which is printed."""
+    """The parts of a case; none where sheet=SEED asks for a fresh sample, which is printed.
+
+    The sheet is tab-separated: the fields of the sample's rows, and empty columns to judge in.
+    """
+    blanks = [""] * len(judgements)
 
     def measurements_or_sheet(settings: Any) -> Mapping[str, Measurement]:
         if settings.sheet is None:
             return parts(settings)
-        print_sheet(sample(settings), judgements)
+        rows = sample(settings)
+        for cells in ([*rows[0]._fields, *judgements], *([*row, *blanks] for row in rows)):
+            print("\t".join(cells))
         return {}
 
     return measurements_or_sheet

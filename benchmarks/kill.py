@@ -26,15 +26,8 @@ from benchmarks.results import Figures
 from conf import setting, settings_hash
 
 TABLES = (
-    "amod_files",
-    "amod_counts",
-    "amod_pairs",
-    "amod_association",
-    "amod_by_adjective",
-    "amod_examples",
-    "amod_seen",
-    "sentences",
-    "dropped",
+    *("amod_files", "amod_counts", "amod_pairs", "amod_association", "amod_by_adjective"),
+    *("amod_examples", "amod_seen", "sentences", "dropped"),
 )
 
 log = logging.getLogger("adnominal")

@@ -25,7 +25,7 @@ from benchmarks.papers_runs import do, experiments, states
 from benchmarks.results import Figures
 from conf import JobFailed, setting
 from conf.markdown import markdown
-from training.finished_runs import Run, Runs, find_runs, groups
+from training.finished_runs import Run, Runs, find_runs, groups, short_name
 from training.prompting import scores as prompting
 from training.scoring import matrix
 
@@ -158,9 +158,7 @@ def transferred(lake: str, runs: Runs) -> list[dict[str, Any]]:
         return []
     cells = matrix.matrix(predictions.read_scored(lake, [run.id for run in newest.values()]))
     # Without the folder of a model, which is this machine's.
-    return [
-        {**cell, "model": cell["model"].rstrip("/").split("/")[-1]} for cell in cells.to_pylist()
-    ]
+    return [{**cell, "model": short_name(cell["model"])} for cell in cells.to_pylist()]
 
 
 def prompted(lake: str, runs: Runs) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ import yaml
 
 from benchmarks.results import Figures
 from conf import ROOT, JobFailed, UserError
+from training.finished_runs import entries_of, short_name
 
 _FILE = Path(__file__).with_name("papers.yaml")
 # Further settings that tell runs apart.
@@ -135,12 +136,7 @@ def states(tracking: str, selected: Iterable[Experiment]) -> list[Figures]:
 def _stored(tracking: str) -> list[Any]:
     if tracking.startswith("sqlite:///") and not Path(tracking[len("sqlite:///") :]).is_file():
         return []
-    from mlflow import MlflowClient
-
-    client = MlflowClient(tracking_uri=tracking)
-    names = [experiment.experiment_id for experiment in client.search_experiments()]
-    runs = client.search_runs(names, max_results=1000) if names else []
-    return sorted(runs, key=lambda run: -run.info.start_time)
+    return sorted(entries_of(tracking), key=lambda run: -run.info.start_time)
 
 
 def _progress(experiment: Experiment, runs: Iterable[Any]) -> Figures:
@@ -149,8 +145,7 @@ def _progress(experiment: Experiment, runs: Iterable[Any]) -> Figures:
     begun = share = 0.0
     for run in runs:
         params = dict(run.data.params)
-        name = str(params.get("model_name") or params.get("model") or "")
-        params["model_name"] = name.rstrip("/").rsplit("/", 1)[-1]
+        params["model_name"] = short_name(params.get("model_name") or params.get("model") or "")
         if any(params.get(key) not in values for key, values in parameters.items()):
             continue
         place = tuple(params[key] for key in sorted(parameters))

@@ -49,13 +49,8 @@ def kernel(part: str, implementation: str) -> tuple[pa.RecordBatch, dict[str, in
         for block in blocks(cast("Any", stream)):
             counter.feed(block)
     pairs, stats = counter.drain(), counter.stats()
-    return pairs, {
-        "sentences": stats.sentences,
-        "tokens": stats.tokens,
-        "amod": stats.amod,
-        "pairs": stats.pairs,
-        "rejected_lines": stats.rejected_lines,
-    }
+    names = ("sentences", "tokens", "amod", "pairs", "rejected_lines")
+    return pairs, {name: getattr(stats, name) for name in names}
 
 
 def duckdb(part: str) -> pa.Table:

@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 from benchmarks import harness, plane_scale
 from benchmarks.harness import DATA, Bound, Case, Exact
 from benchmarks.plane_generator import Known, write_knowledge
-from benchmarks.processes import job, measured, timed
+from benchmarks.processes import timed, usage_of
 from benchmarks.results import Figures
 from conf import UserError, setting
 from etl.checks.splits import Fold, check, read_rows
@@ -261,7 +261,7 @@ def real(settings: Settings) -> Figures:
         if not settings.lake:
             for source, files in (("conllu", "ud_ewt/*conllu*"), ("wikipedia", "wikipedia/*.bz2")):
                 words = (f"source={source}", f"input={DATA / files}", f"lake={root}")
-                measured(job("etl/extract_amod.py", *words)).checked()
+                usage_of("etl/extract_amod.py", *words)
         if "wordnet_lemmas" not in arrow.tables(root):
             write_knowledge(root)
         figures: Figures = {}

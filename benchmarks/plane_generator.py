@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from etl.knowledge import wordnet
 from etl.knowledge.lexicons import adjective_classes
 from etl.lake import arrow
+from etl.lake.schema import rows_of_schema
 from etl.lake.tables import table
 from etl.plane import TYPES
 
@@ -137,13 +138,9 @@ def write_pairs(root: str, nouns: list[str], met: Ids) -> int:
     for chunk in np.split(np.arange(len(nouns)), bounds):
         members = np.concatenate([members_of(int(rank), int(met[rank])) for rank in chunk])
         owners = pa.array(nouns).take(pa.array(np.repeat(chunk, met[chunk])))
-        columns = {
-            "corpus": pa.array(["made"] * len(members)),
-            "adjective": names.take(pa.array(members)),
-            "noun": owners,
-            "count": pa.array(1 + members % 5),
-        }
-        rows = pa.table([columns[name] for name in schema.names], schema=schema)
+        adjectives, counts = names.take(pa.array(members)), pa.array(1 + members % 5)
+        columns = {"corpus": "made", "adjective": adjectives, "noun": owners, "count": counts}
+        rows = rows_of_schema(schema, len(members), columns)
         arrow.append(root, "amod_pairs", rows, job="benchmark")
     return int(met.sum())
 

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from benchmarks import harness
 from benchmarks.harness import DATA, Case
 from benchmarks.plane_generator import Known
-from benchmarks.processes import job, measured
+from benchmarks.processes import usage_of
 from benchmarks.results import Figures
 from conf import setting
 from etl.lake import arrow
@@ -57,9 +57,9 @@ def prepare(root: str, dump: str) -> None:
     for kind in set(FLOORS) - corpora:
         words = ["source=wikipedia", f"input={dump}", "parser=spacy"]
         words += [f"corpus={kind}", f"noun_by={kind}", f"lake={root}"]
-        measured(job("etl/extract_amod.py", *words)).checked()
+        usage_of("etl/extract_amod.py", *words)
     if "wordnet_lemmas" not in arrow.tables(root):
-        measured(job("etl/import_knowledge.py", "wordnet=auto", f"lake={root}")).checked()
+        usage_of("etl/import_knowledge.py", "wordnet=auto", f"lake={root}")
 
 
 def build(root: str, dump: str, kind: str, floor: int) -> Figures:
@@ -68,7 +68,7 @@ def build(root: str, dump: str, kind: str, floor: int) -> Figures:
     edition = f"paper_{kind}_{floor}"
     words = ["preset=paper", f"corpus=[{kind}]", f"min_count={floor}", "schemes=[]"]
     try:
-        measured(job("etl/build_plane.py", *words, f"edition={edition}", f"lake={root}")).checked()
+        usage_of("etl/build_plane.py", *words, f"edition={edition}", f"lake={root}")
     except RuntimeError as error:  # no noun is left with every class
         return {"error": str(error).splitlines()[-1][:200]}
     return edition_figures(root, edition)

@@ -25,7 +25,7 @@ from benchmarks.plane_generator import (
     write_knowledge,
     write_pairs,
 )
-from benchmarks.processes import Usage, all_cores, job, measured, timed
+from benchmarks.processes import Usage, all_cores, timed, usage_of
 from benchmarks.results import Figures
 from etl.lake import arrow
 from etl.lake.tables import table
@@ -146,7 +146,7 @@ def build(root: str, folder: Path, *further: str) -> tuple[Usage, dict[str, floa
     settings = [f"lake={root}", f"edition={EDITION}", "preset=paper", "association=false"]
     # chains=true is about one_it alone, which is not among the schemes.
     settings += [f"classes={folder / 'classes.tsv'}", "every_class=false", "chains=false", *further]
-    usage = measured(job("etl/build_plane.py", *settings)).checked()
+    usage = usage_of("etl/build_plane.py", *settings)
     lines = re.findall(r"\d\d:\d\d:\d\d (.+) after ([\d.]+) s$", usage.errors, re.MULTILINE)
     return usage, {re.sub(r"[\d,.]+ ?", "", text).strip(): float(at) for text, at in lines}
 

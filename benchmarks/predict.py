@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-import pyarrow as pa
 
 from benchmarks import harness
 from benchmarks.harness import Bound, Case, Exact
@@ -36,6 +35,7 @@ from benchmarks.train import MODEL, device_name, pairs
 from conf import ROOT, JobFailed, UserError, setting
 from etl.adept import LABELS
 from etl.lake import arrow
+from etl.lake.schema import rows_of_schema
 from etl.lake.tables import table
 
 BATCH = 64
@@ -60,22 +60,17 @@ class Settings(harness.Settings):
 
 def fill(lake: str, size: int, piece: int = 250_000) -> None:
     """Write a table adept_items of `size` rows of edition bench, made without Spark."""
-    texts = pairs(min(size, piece))
+    first, second, _ = map(list, zip(*pairs(min(size, piece)), strict=True))
     schema = table("adept_items").schema
-    columns = {
-        "sentence": pa.array([first for first, *_ in texts]),
-        "modified_sentence": pa.array([second for _, second, _ in texts]),
-    }
     for start in range(0, size, piece):
         count = min(piece, size - start)
         ids = [
             hashlib.blake2b(f"{at}".encode(), digest_size=16).hexdigest()
             for at in range(start, start + count)
         ]
-        chunk = {name: column.slice(0, count) for name, column in columns.items()}
-        chunk |= {"item_id": pa.array(ids), "edition": pa.repeat("bench", count)}
-        rows = [chunk.get(f.name, pa.nulls(count, f.type)) for f in schema]
-        arrow.append(lake, "adept_items", pa.table(rows, schema=schema), job="bench")
+        columns = {"sentence": first[:count], "modified_sentence": second[:count]}
+        rows = rows_of_schema(schema, count, {**columns, "item_id": ids, "edition": "bench"})
+        arrow.append(lake, "adept_items", rows, job="bench")
 
 
 def untrained(folder: Path) -> str:

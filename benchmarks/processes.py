@@ -121,6 +121,11 @@ def measured(
         )
 
 
+def usage_of(script: str, *settings: str) -> Usage:
+    """What a script of this repository used; `RuntimeError` where it failed."""
+    return measured(job(script, *settings)).checked()
+
+
 def call(
     function: str,
     *arguments: Any,

@@ -42,9 +42,7 @@ class Documented(Page):
     figures: str = setting(str(results.FIGURES), help="what the cases measured")
 
     def recorded(self) -> dict[str, Any]:
-        """The recorded figures; `UserError` where there are none."""
-        if not Path(self.figures).exists():
-            raise UserError(f"figures={self.figures}: no such file; run `make bench`")
+        """The recorded figures; none where the file is not there."""
         return results.recorded(figures=Path(self.figures))
 
 
@@ -56,6 +54,8 @@ def section(recorded: Mapping[str, Any]) -> str:
 
 def write(settings: Documented) -> None:
     """Write the measured figures into the README and at the top of RESULTS.md."""
+    if not Path(settings.figures).exists():
+        raise UserError(f"figures={settings.figures}: no such file; run `make bench`")
     settings.write(section(settings.recorded()), BEGIN, END)
     harness.write_headlines(Path(settings.figures))
 

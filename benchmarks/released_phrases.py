@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.harness import DATA
-from benchmarks.processes import job, measured
+from benchmarks.processes import usage_of
 from etl.lake import arrow
 
 EDITION = "released_phrases"
@@ -55,7 +55,7 @@ def build(lake: str) -> None:
 
 def _run(script: str, lake: str, *words: str) -> None:
     log.info("%s %s", script, " ".join(words))
-    measured(job(script, *words, f"lake={lake}")).checked()
+    usage_of(script, *words, f"lake={lake}")
 
 
 def in_conllu(lake: str) -> str:

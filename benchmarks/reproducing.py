@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import conf
@@ -150,8 +149,7 @@ def section(measured: Mapping[str, Any]) -> str:
 def write(settings: Settings) -> None:
     """Estimate what training the experiments takes and write it into the guide."""
     try:
-        recorded = settings.recorded() if Path(settings.figures).exists() else {}
-        measured = recorded["train"]["cpu"]["speed"]["ours"]
+        measured = settings.recorded()["train"]["cpu"]["speed"]["ours"]
     except KeyError as error:
         raise UserError(
             f"figures={settings.figures} has no speed of training on a CPU; run "

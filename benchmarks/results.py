@@ -23,6 +23,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from conf.markdown import table_text
+from training.files import replace_text
 
 Figures = dict[str, Any]
 
@@ -44,7 +45,7 @@ def record(key: str, value: Any, *, figures: Path = FIGURES) -> None:
     """Keep `value` (anything that JSON holds) under `key`; other keys are left as they are."""
     values = recorded(figures=figures)
     values[key] = value
-    replace(figures, json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+    replace_text(figures, json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
 
 
 def recorded(*, figures: Path = FIGURES) -> Figures:
@@ -130,7 +131,7 @@ def _put(name: str, content: str, page: Path, *, first: bool = False) -> None:
         text = f"{top.rstrip()}\n\n{section}\n{marker and chr(10)}{marker}{sections}"
     else:
         text = f"{text.rstrip()}\n\n{section}\n"
-    replace(page, text)
+    replace_text(page, text)
 
 
 def write_between(page: Path, text: str, begin: str, end: str) -> None:
@@ -139,14 +140,7 @@ def write_between(page: Path, text: str, begin: str, end: str) -> None:
     start, stop = content.find(begin), content.find(end)
     if not 0 <= start < stop:
         raise ValueError(f"expected the lines {begin} and {end}, in this order")
-    replace(page, f"{content[: start + len(begin)]}\n\n{text}\n\n{content[stop:]}")
-
-
-def replace(path: Path, text: str) -> None:
-    """Write a file: a reader, also after a kill, sees the old text or the new one."""
-    fresh = path.with_name(path.name + ".new")
-    fresh.write_text(text, encoding="utf-8")
-    fresh.replace(path)
+    replace_text(page, f"{content[: start + len(begin)]}\n\n{text}\n\n{content[stop:]}")
 
 
 # --------------------------------------------------------------------------------------- templates

@@ -22,21 +22,13 @@ from benchmarks.families import Inputs
 from benchmarks.harness import Case
 from benchmarks.results import Figures
 from tests.training import ranks
-from tests.training.conftest import without_dropout
+from tests.training.conftest import UNRECORDED, without_dropout
 
 SAMPLING = {"length-aware": "bucket=2", "random": "bucket=none"}
 STAGES = ("zero0", "zero2", "zero3")
 COMMON = [
-    "task.name=adept",
-    "tracking=none",
-    "cache=none",
-    "predictions=false",
-    "learning_rate=1e-3",
-    "epochs=16",
-    "batch_size=39",
-    "log_every=1",
-    "checkpoint_every=4",
-    "evaluate_every=25",
+    *("task.name=adept", *UNRECORDED, "learning_rate=1e-3", "epochs=16", "batch_size=39"),
+    *("log_every=1", "checkpoint_every=4", "evaluate_every=25"),
 ]
 UPDATES = 80
 NAMES = ("losses", "weights", "scores")

@@ -13,7 +13,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import conf
@@ -152,7 +151,7 @@ def section(measured: Mapping[str, Any]) -> str:
 
 def write(settings: Settings) -> None:
     """Compute the sizes of clusters and write them into the guide."""
-    measured = settings.recorded() if Path(settings.figures).exists() else {}
+    measured = settings.recorded()
     for name, key in (
         ("extract", "part_distinct_pairs"),
         ("engines", "many-sail"),

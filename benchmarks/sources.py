@@ -37,7 +37,7 @@ from benchmarks.inputs import make_parts, unit_batch
 from benchmarks.interleaving import interleaved
 from benchmarks.jobs import stored_bytes
 from benchmarks.killing import Command
-from benchmarks.processes import job, measured, timed
+from benchmarks.processes import job, measured, timed, usage_of
 from benchmarks.results import Figures
 from benchmarks.sides import take_turns
 from benchmarks.web_texts import vocabulary, write_copies, write_english, write_texts
@@ -82,11 +82,6 @@ def bigrams() -> list[tuple[str, str]]:
     while len(pairs) < PAIRS:
         pairs.add((chance.choice(words[20:8000]), chance.choice(words[20:8000])))
     return sorted(pairs)
-
-
-def median_cpu(act: Callable[[], Any], repeats: int) -> float:
-    """The median CPU seconds of some calls."""
-    return median(_cpu(act) for _ in range(repeats))
 
 
 def _cpu(act: Callable[[], Any], *, subject: bool = False) -> float:
@@ -156,11 +151,8 @@ def write_list(path: Path) -> list[tuple[str, str]]:
 
 def measure_listed(settings: Settings, folder: Path) -> Figures:
     """Counts of a list of bigrams in memory, naively, and by the whole job."""
-    once, path, listing = (
-        texts_file(settings, folder),
-        folder / "copies.parquet",
-        folder / "list.tsv",
-    )
+    once = texts_file(settings, folder)
+    path, listing = folder / "copies.parquet", folder / "list.tsv"
     pairs = write_list(listing)
     write_copies(once, path, COPIES)
     texts = pq.read_table(once, columns=["text"])["text"]
@@ -171,13 +163,13 @@ def measure_listed(settings: Settings, folder: Path) -> Figures:
         for chunk in texts.chunks:
             assert not counter.feed_texts(chunk.cast(pa.string()))
 
-    seconds = median_cpu(count, settings.repeats)
+    seconds = median(_cpu(count) for _ in range(settings.repeats))
     totals = zip(pairs, counter.counts(), strict=True)
     ours = {pair: total // settings.repeats for pair, total in totals}
     expected = naive((text.as_py() for text in texts), set(pairs))
     lake = folder / "lake"
     words = ("source=text", f"input={path}", f"pairs={listing}", "adjacent=true", f"lake={lake}")
-    usage = measured(job("etl/extract_amod.py", *words)).checked()
+    usage = usage_of("etl/extract_amod.py", *words)
     rows = arrow.read(str(lake), "listed_counts").to_pylist()
     by_job = {(row["adjective"], row["noun"]): row["adjacent"] // COPIES for row in rows}
     return {
@@ -243,8 +235,7 @@ def measure_relations(settings: Settings, folder: Path) -> Figures:
 def many_commits(root: str, commits: int) -> None:
     """Write a table of so many commits of a file each."""
     declared = TABLES["amod_pairs"]
-    row = {"corpus": "uk", "adjective": "a", "noun": "n", "count": 1}
-    rows = pa.Table.from_pylist([row] * 20, declared.schema)
+    rows = pa.Table.from_pylist([ROW] * 20, declared.schema)
     arrow.append(root, "amod_pairs", rows, job="bench")
     uri = table_uri(root, "amod_pairs")
     files = filesystem(uri)
@@ -339,16 +330,6 @@ def measure_kills(settings: Settings, folder: Path) -> Figures:
 
 # ------------------------------------------------------------------------------------- the page
 
-PARTS: dict[str, Callable[[Settings, Path], Figures]] = {
-    "reading": measure_reading,
-    "listed": measure_listed,
-    "cores": measure_cores,
-    "relations": measure_relations,
-    "upkeep": measure_upkeep,
-    "interleavings": measure_interleavings,
-    "kills": measure_kills,
-}
-
 
 def in_folder(part: Callable[[Settings, Path], Figures]) -> Callable[[Settings], Figures]:
     """The part in a temporary folder."""
@@ -363,7 +344,15 @@ def in_folder(part: Callable[[Settings, Path], Figures]) -> Callable[[Settings],
 
 CASE = Case(
     "sources",
-    harness.parts(**{name: in_folder(part) for name, part in PARTS.items()}),
+    harness.parts(
+        reading=in_folder(measure_reading),
+        listed=in_folder(measure_listed),
+        cores=in_folder(measure_cores),
+        relations=in_folder(measure_relations),
+        upkeep=in_folder(measure_upkeep),
+        interleavings=in_folder(measure_interleavings),
+        kills=in_folder(measure_kills),
+    ),
     settings=Settings,
     packages=("pyarrow", "deltalake", "pysail", "spacy"),
     bounds={

@@ -71,15 +71,20 @@ WEIGHTS = 1.0 / np.arange(2, len(LETTERS) + 2)
 FOREIGN = np.array(list("éüñöçßøλ日"))
 
 
-def _vocabulary(rng: np.random.Generator, size: int, tag: str) -> list[tuple[str, str]]:
-    """(form, row columns FORM to XPOS) of made-up words, the frequent ones shorter."""
+def made_up_words(rng: np.random.Generator, size: int, *, foreign: float = 0.0) -> list[str]:
+    """Made-up words, the frequent ones shorter; a share of them has a `foreign` letter."""
     lengths = np.clip(rng.poisson(3 + 0.55 * np.log1p(np.arange(size))), 2, 18)
     letters = rng.choice(LETTERS, p=WEIGHTS / WEIGHTS.sum(), size=(size, 18))
-    foreign = rng.random(size) < 0.02
-    letters[foreign, 1] = rng.choice(FOREIGN, size=int(foreign.sum()))
-    words = ["".join(row[:n]) for row, n in zip(letters, lengths.tolist(), strict=True)]
+    if foreign:
+        is_foreign = rng.random(size) < foreign
+        letters[is_foreign, 1] = rng.choice(FOREIGN, size=int(is_foreign.sum()))
+    return ["".join(row[:n]) for row, n in zip(letters, lengths.tolist(), strict=True)]
+
+
+def _vocabulary(rng: np.random.Generator, size: int, tag: str) -> list[tuple[str, str]]:
+    """(form, row columns FORM to XPOS) of made-up words."""
     rows = []
-    for number, word in enumerate(words):
+    for number, word in enumerate(made_up_words(rng, size, foreign=0.02)):
         form, lemma = word, word
         if tag in ("NNS", "VBZ"):
             form = word + "s"

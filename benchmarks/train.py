@@ -261,10 +261,11 @@ def _random_encoder(size: str, folder: Path) -> str:
     return os.fspath(folder)
 
 
-def matrix_peak(size: int = 8192, rounds: int = 30) -> float:
+def matrix_peak() -> float:
     """FLOP/s of products of square bf16 matrices on the GPU, as measured."""
     import torch
 
+    size, rounds = 8192, 30
     a = torch.randn(size, size, device="cuda", dtype=torch.bfloat16)
     b = torch.randn(size, size, device="cuda", dtype=torch.bfloat16)
     for _ in range(5):

@@ -30,28 +30,10 @@ from conf import ROOT, JobFailed
 RANKS = 2
 PHASES = ("loading", "training", "evaluation", "saving", "loading again", "prediction")
 NAMES = {"full": "0.4 B in full", "lora": "1.1 B, LoRA of rank 8"}
-# Sizes of a Llama, and settings of its run.
-CASES: dict[str, tuple[dict[str, int], list[str]]] = {
-    "full": (
-        {
-            "hidden_size": 1024,
-            "intermediate_size": 4096,
-            "num_hidden_layers": 24,
-            "num_attention_heads": 16,
-            "num_key_value_heads": 4,
-        },
-        [],
-    ),
-    "lora": (
-        {
-            "hidden_size": 2048,
-            "intermediate_size": 5632,
-            "num_hidden_layers": 22,
-            "num_attention_heads": 32,
-            "num_key_value_heads": 4,
-        },
-        ["lora.rank=8"],
-    ),
+# Layers, width, heads and feed-forward width of a Llama, and settings of its run.
+CASES: dict[str, tuple[tuple[int, int, int, int], list[str]]] = {
+    "full": ((24, 1024, 16, 4096), []),
+    "lora": ((22, 2048, 32, 5632), ["lora.rank=8"]),
 }
 # Phases that begin with a process's share of the weights, and those that begin without.
 WITH_SHARE, WITHOUT_SHARE = ("evaluation", "saving"), ("loading", "loading again")
@@ -67,8 +49,16 @@ def make_model(case: str, folder: str) -> None:
     from training.models.pretrained import find
 
     tokenizer = find(MODEL).tokenizer
+    layers, width, heads, inner = CASES[case][0]
     config = LlamaConfig(
-        vocab_size=len(tokenizer), pad_token_id=0, max_position_embeddings=512, **CASES[case][0]
+        vocab_size=len(tokenizer),
+        hidden_size=width,
+        intermediate_size=inner,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        num_key_value_heads=4,
+        max_position_embeddings=512,
+        pad_token_id=0,
     )
     torch.set_default_dtype(torch.bfloat16)
     LlamaForCausalLM(config).save_pretrained(folder)

@@ -10,16 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.synthetic_depcc import LETTERS, WEIGHTS
+from benchmarks.synthetic_depcc import made_up_words
 from conf import ROOT
 
 
 def vocabulary(rng: np.random.Generator, size: int) -> list[str]:
     """Made-up words, frequent ones shorter, each once."""
-    lengths = np.clip(rng.poisson(3 + 0.55 * np.log1p(np.arange(size))), 2, 18)
-    letters = rng.choice(LETTERS, p=WEIGHTS / WEIGHTS.sum(), size=(size, 18))
-    words = ["".join(row[:n]) for row, n in zip(letters, lengths.tolist(), strict=True)]
-    return list(dict.fromkeys(words))
+    return list(dict.fromkeys(made_up_words(rng, size)))
 
 
 def documents(megabytes: float, seed: int = 0) -> Iterator[str]:

@@ -39,12 +39,7 @@ def epoch_steps(
     sorted by length and cut into steps, and all steps of the epoch are shuffled. Examples of one
     step are thus alike in length, and steps still differ between epochs. With bucket=None nothing
     is sorted. The last step has what is left over.
-
-    Raises:
-        ValueError: no examples, or a batch or bucket of less than 1.
     """
-    if not len(lengths) or batch_size < 1 or (bucket is not None and bucket < 1):
-        raise ValueError(f"{len(lengths)} examples in steps of {batch_size}, buckets of {bucket}")
     draw = rng("epoch", seed, epoch)
     order = draw.permutation(len(lengths))
     if bucket is None:
@@ -113,15 +108,7 @@ def layout(offsets: Ids, rows: Ids, *, pad_left: bool = False, multiple: int = 1
     return Layout(np.where(mask, starts[:, None] + columns, 0), mask)
 
 
-def padding_efficiency(
-    lengths: Ids, steps: Sequence[Ids], world_size: int = 1, rounds: int = 1
-) -> float:
-    """Which share of what those steps compute are tokens, and not filling (0 to 1)."""
-    token_count = slot_count = 0
-    for step in steps:
-        for rank in range(world_size):
-            for batch in shares(step, lengths, rank, world_size, rounds):
-                if len(batch):
-                    token_count += int(lengths[batch].sum())
-                    slot_count += int(lengths[batch].max()) * len(batch)
-    return token_count / slot_count
+def padding_efficiency(lengths: Ids, steps: Sequence[Ids]) -> float:
+    """Which share of what one process computes in those steps are tokens, not filling (0 to 1)."""
+    slots = sum(int(lengths[step].max()) * len(step) for step in steps)
+    return sum(int(lengths[step].sum()) for step in steps) / slots

@@ -136,11 +136,9 @@ def _evaluation(shares: Sequence[_ProcessResults], kind: str) -> Evaluation:
     return Evaluation(scores.argmax(axis=1), scores, loss)
 
 
-def figures_line(
-    figures: Mapping[str, float],
-    names: Sequence[str] = ("loss", "perplexity", "accuracy", "majority", "macro_f1"),
-) -> str:
+def figures_line(figures: Mapping[str, float]) -> str:
     """The main figures on one line."""
+    names = ("loss", "perplexity", "accuracy", "majority", "macro_f1")
     return "  ".join(
         f"{name} {value:.4f}"
         for name, value in figures.items()

@@ -24,23 +24,9 @@ log = logging.getLogger("adnominal")
 # by the parameters in the store alone, where no settings class is at hand.
 BOOKKEEPING = frozenset(
     (
-        "cache",
-        "checkpoint_every",
-        "eval_batch_size",
-        "experiment",
-        "keep_checkpoints",
-        "lake",
-        "log_every",
-        "log_model",
-        "micro_batch_size",
-        "out",
-        "parameters",
-        "precision_used",
-        "predictions",
-        "processes",
-        "run_name",
-        "seeds",
-        "tracking",
+        *("cache", "checkpoint_every", "eval_batch_size", "experiment", "keep_checkpoints", "lake"),
+        *("log_every", "log_model", "micro_batch_size", "out", "parameters", "precision_used"),
+        *("predictions", "processes", "run_name", "seeds", "tracking"),
     )
 )
 _PAGE = 1000
@@ -141,7 +127,7 @@ def find_runs(uri: str | None) -> Runs:
     fault = _fault(uri)
     if not fault:
         try:
-            return Runs(_read(uri))
+            return Runs(_finished(entries_of(uri)))
         except Exception as error:  # MLflow's stores raise whatever their drivers do
             fault = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
     note = f"The tracking store {uri} cannot be read ({fault}), so no run is shown."
@@ -165,7 +151,8 @@ def _fault(uri: str) -> str:
     return "" if {"runs", "params", "tags"} <= tables else "no database of MLflow"
 
 
-def _read(uri: str) -> tuple[Run, ...]:
+def entries_of(uri: str) -> list[Any]:
+    """All runs of the store `uri`, in whatever state, as MLflow has them."""
     # A server that is away is asked twice, not for minutes.
     os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
     os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "20")
@@ -173,7 +160,10 @@ def _read(uri: str) -> tuple[Run, ...]:
 
     client = MlflowClient(tracking_uri=uri)
     names = [experiment.experiment_id for experiment in _every(client.search_experiments)]
-    entries = _every(partial(client.search_runs, names)) if names else []
+    return _every(partial(client.search_runs, names)) if names else []
+
+
+def _finished(entries: Sequence[Any]) -> tuple[Run, ...]:
     parent_ids = {entry.data.tags.get("mlflow.parentRunId") for entry in entries}
     runs = [
         Run(

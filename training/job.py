@@ -89,8 +89,10 @@ def execute(settings: Training, work: Sequence[Work]) -> None:
     grid_folder = first.folder.parent
     runs = Runs(first.job, settings, settings.experiment or first.name)
     name = settings.run_name or f"{first.dataset.task}: {len(work)} runs"
+    # Seeds that are added later belong to the same grid.
+    grid_name = conf.settings_hash({"groups": sorted({run_work.group for run_work in work})})
     results, failures = [], []
-    with runs.group(name, grid_folder / f"{_grid_name(work)}.mlflow.json", len(work)) as parent:
+    with runs.group(name, grid_folder / f"{grid_name}.mlflow.json", len(work)) as parent:
         reasons = _spread(settings, work, runs, parent)
         for number, run_work in enumerate(work, 1):
             if parent is not None and launch.rank() == 0:
@@ -114,11 +116,6 @@ def execute(settings: Training, work: Sequence[Work]) -> None:
             _summarise(settings, grid_folder, results, parent)
         if failures:
             raise JobFailed(f"{len(failures)} of {len(work)} runs failed: {'; '.join(failures)}")
-
-
-def _grid_name(work: Sequence[Work]) -> str:
-    """A name for the runs of a command; seeds that are added later belong to the same grid."""
-    return conf.settings_hash({"groups": sorted({run_work.group for run_work in work})})
 
 
 def _reason(error: Exception, *, alone: bool) -> str:

@@ -48,16 +48,8 @@ class _Model:
 @dataclass(frozen=True)
 class Settings(Training, _Model):
     FIRST: ClassVar[tuple[str, ...]] = (
-        "corpora",
-        "lake",
-        "out",
-        "vocabulary",
-        "layers",
-        "hidden",
-        "epochs",
-        "batch_size",
-        "seeds",
-        "deepspeed",
+        *("corpora", "lake", "out", "vocabulary", "layers"),
+        *("hidden", "epochs", "batch_size", "seeds", "deepspeed"),
     )
 
     learning_rate: float = setting(1e-3, help="highest learning rate (AdamW)")

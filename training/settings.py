@@ -9,7 +9,6 @@ from conf import UserError, setting
 from conf.checks import check_distinct, check_minimum
 
 _NO_NAME = set("/:@'\"")
-ATTENTION = ("eager", "sdpa", "flash_attention_2", "flex_attention")
 
 
 @dataclass(frozen=True)
@@ -187,7 +186,7 @@ class Training(Recorded):
     attention: str | None = setting(
         None,
         help="how attention is computed; the model's best if not given",
-        choices=ATTENTION,
+        choices=("eager", "sdpa", "flash_attention_2", "flex_attention"),
         example="attention=flash_attention_2",
         identity=False,
     )
@@ -303,16 +302,8 @@ class Training(Recorded):
 @dataclass(frozen=True)
 class Settings(Training, _Model):
     FIRST: ClassVar[tuple[str, ...]] = (
-        "task",
-        "model",
-        "lake",
-        "out",
-        "epochs",
-        "learning_rate",
-        "batch_size",
-        "seeds",
-        "deepspeed",
-        "precision",
+        *("task", "model", "lake", "out", "epochs"),
+        *("learning_rate", "batch_size", "seeds", "deepspeed", "precision"),
     )
 
     def __post_init__(self) -> None:

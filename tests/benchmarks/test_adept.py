@@ -36,10 +36,5 @@ def test_judged_shares(tmp_path, monkeypatch):
 
 
 def test_page_states_shares_and_verdicts():
-    text = page(
-        adept.CASE,
-        {
-            "judged": {"all": [95, 100, 88.8, 97.8]},
-        },
-    )
+    text = page(adept.CASE, {"judged": {"all": [95, 100, 88.8, 97.8]}})
     assert "95 of 100 items well formed, 88.8 to 97.8 % (Wilson, 95 %); met: at least 90 %" in text

@@ -14,15 +14,8 @@ from benchmarks.harness import page
 from conf import UserError
 from etl.lake import arrow
 
-SMALL = {
-    "pairs": 3000,
-    "files": 3,
-    "nouns": 199,
-    "adjectives": 97,
-    "users": 2,
-    "seconds": 1,
-    "pause": 0,
-}
+SMALL = {"pairs": 3000, "files": 3, "nouns": 199, "adjectives": 97}
+SMALL |= {"users": 2, "seconds": 1, "pause": 0}
 
 
 def test_words_differ() -> None:
@@ -41,18 +34,13 @@ def test_generated_pairs_are_those_of_sorted_tables(tmp_path: Path) -> None:
     roles = generate(settings, lake)
     assert versions == [arrow.version(lake, name) for name in arrow.tables(lake)]
     sketches = Sketches(lake, tmp_path / "words")
-    for role in ("noun", "adjective"):
-        rows = arrow.read(lake, sketches_table(role))
+    for role, table in (("noun", "amod_association"), ("adjective", "amod_by_adjective")):
+        rows = arrow.read(lake, table)
         pairs = list(zip(*(rows.column(n).to_pylist() for n in ("adjective", "noun")), strict=True))
         assert len(set(pairs)) == len(pairs)
-        for word, partner_count in list(
-            zip(roles[role].words.to_pylist(), roles[role].partner_counts, strict=True)
-        )[:9]:
+        words, partner_counts = roles[role].words.to_pylist(), roles[role].partner_counts
+        for word, partner_count in zip(words[:9], partner_counts[:9], strict=True):
             assert sketches.sketch(Query(role, word))["total"] == partner_count
-
-
-def sketches_table(role: str) -> str:
-    return {"noun": "amod_association", "adjective": "amod_by_adjective"}[role]
 
 
 def test_users_look_words_up_and_the_page_tells(tmp_path: Path) -> None:
@@ -60,14 +48,6 @@ def test_users_look_words_up_and_the_page_tells(tmp_path: Path) -> None:
     figures = measure(settings, lake, generate(settings, lake))
     assert figures["errors"] == 0 and figures["views"] > 0
     rest = {"first_ready_s": 1.0, "pairs": 3000, "gigabytes": 0.1}
-    text = page(
-        CASE,
-        {
-            **figures,
-            **rest,
-            "saturated_p95_ms": 9.0,
-            "saturated_views_s": 5.0,
-            "saturated_memory_mb": 1,
-        },
-    )
+    rest |= {"saturated_p95_ms": 9.0, "saturated_views_s": 5.0, "saturated_memory_mb": 1}
+    text = page(CASE, {**figures, **rest})
     assert "an adjective's nouns" in text and explore.CORPUS == "generated"

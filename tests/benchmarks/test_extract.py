@@ -43,13 +43,7 @@ def reading(seconds, side):
 
 
 def test_ratios_and_verdicts(tmp_path):
-    seconds = {
-        "isal": 0.1,
-        "compiled": 0.2,
-        "polars": 0.9,
-        "duckdb": 1.0,
-        "line_loop": 2.0,
-    }
+    seconds = {"isal": 0.1, "compiled": 0.2, "polars": 0.9, "duckdb": 1.0, "line_loop": 2.0}
     readings = {side: [reading(s, side)] * 3 for side, s in seconds.items()}
     sliced = {"compiled": [reading(0.2, "compiled")] * 3, "conllu": [reading(40.0, "conllu")] * 3}
     part = Path(tmp_path / "part.gz")

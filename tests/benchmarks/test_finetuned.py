@@ -21,13 +21,9 @@ def test_a_case_is_a_command(case):
 
 def test_the_page_judges_every_seed():
     result = {"seeds": [0, 1], "updates": 9, "macro_f1": [0.3, 0.4], "majority": [0.664, 0.664]}
-    text = page(
-        finetuned.CASE,
-        {
-            "adept_minilm": {**result, "accuracy": [0.71, 0.699]},
-            "plane_smollm2": {**result, "accuracy": [0.7, 0.665]},
-        },
-    )
+    figures = {"adept_minilm": {**result, "accuracy": [0.71, 0.699]}}
+    figures["plane_smollm2"] = {**result, "accuracy": [0.7, 0.665]}
+    text = page(finetuned.CASE, figures)
     assert "| 9 | val | 2 | 71.0, 69.9 | 35.0 | 66.4 |" in text
     assert "adept_minilm missed: at least 70.0 with each seed." in text
     assert "plane_smollm2 met: above the majority class." in text

@@ -42,9 +42,8 @@ def test_the_input_is_two_files_a_wave_and_has_a_duplicate(tmp_path):
     parts = sorted(make_input(tmp_path / "input", settings).iterdir())
     contents = [part.read_bytes() for part in parts]
     assert contents[0] == contents[2] != contents[1]
-    arguments = dict(
-        word.split("=") for word in job_arguments(tmp_path / "input", settings, "sail", 7)
-    )
+    words = job_arguments(tmp_path / "input", settings, "sail", 7)
+    arguments = dict(word.split("=") for word in words)
     assert arguments["partitions"] == "7"
     assert int(arguments["wave_bytes"]) == 2 * max(map(len, contents))
 

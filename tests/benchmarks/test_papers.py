@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import shutil
 
-import pyarrow as pa
 import pytest
 
 from benchmarks import released_phrases
@@ -12,8 +11,7 @@ from benchmarks.papers_runs import experiments, states
 from conf import JobFailed, UserError
 from etl.amod.kernel import PairCounter
 from etl.amod.rules import CLEAN
-from etl.lake import arrow
-from etl.lake.tables import table
+from tests.training.tasks.lake import write
 from training.finished_runs import Run, Runs
 
 
@@ -28,16 +26,9 @@ def run(seed: int, accuracy: float, **params: str) -> Run:
         "seeds": f"[{seed}]",
         **params,
     }
-    metrics = {
-        "final/val/accuracy": accuracy,
-        "final/val/macro_f1": 0.25,
-        "final/val/majority": 0.664,
-        "final/val/noun/accuracy": 0.1,
-        "val/accuracy": 0.5,
-    }
-    return Run(
-        id=f"{seed}{accuracy}", job="finetune", ended=seed, params=parameters, metrics=metrics
-    )
+    metrics = {"accuracy": accuracy, "macro_f1": 0.25, "majority": 0.664, "noun/accuracy": 0.1}
+    metrics = {f"final/val/{name}": value for name, value in metrics.items()}
+    return Run(f"{seed}{accuracy}", "finetune", seed, parameters, {**metrics, "val/accuracy": 0.5})
 
 
 def test_seeds_are_one_row_beside_the_paper():
@@ -98,22 +89,17 @@ def test_rounds_of_asp_that_hold_out_another_dimension_are_rows_of_their_own():
 
 
 def test_the_released_phrases_are_read_as_a_corpus(tmp_path):
-    items = [
-        {"adjective": "old", "noun": "car", "edition": "published"},
-        {"adjective": "old", "noun": "car", "edition": "published"},
-        {"adjective": "fake", "noun": "gun", "edition": "published"},
-        {"adjective": "new", "noun": "car", "edition": "released_phrases"},
-    ]
-    rows = pa.Table.from_pylist(items, schema=table("plane_items").schema)
-    arrow.append(str(tmp_path), "plane_items", rows, job="test")
+    lake = str(tmp_path)
+    published = {"adjective": "old", "noun": "car", "edition": "published"}
+    fake, new = {"adjective": "fake", "noun": "gun"}, {"adjective": "new", "noun": "car"}
+    items = [published, published, {**published, **fake}, {**new, "edition": "released_phrases"}]
+    write(lake, "plane_items", items)
     phrases = tmp_path / "phrases.conllu"
-    phrases.write_text(released_phrases.in_conllu(str(tmp_path)))
+    phrases.write_text(released_phrases.in_conllu(lake))
     counter = PairCounter("conllu", CLEAN, "reference")
     counter.feed(phrases.read_bytes())
-    assert counter.drain().select(["adjective", "noun"]).to_pylist() == [
-        {"adjective": "fake", "noun": "gun"},
-        {"adjective": "old", "noun": "car"},
-    ]
+    old = {"adjective": "old", "noun": "car"}
+    assert counter.drain().select(["adjective", "noun"]).to_pylist() == [fake, old]
 
 
 def test_mean_of_one_run_has_no_interval():

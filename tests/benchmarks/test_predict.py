@@ -13,7 +13,7 @@ from conf import UserError
 from etl.lake import arrow
 
 
-def test_rows_are_as_many_as_asked_for_and_all_different(tmp_path, monkeypatch):
+def test_rows_are_as_many_as_asked_for_and_all_different_as_commits_say(tmp_path, monkeypatch):
     monkeypatch.setattr("benchmarks.train.DATA", tmp_path)
     lake = os.fspath(tmp_path / "lake")
     predict.fill(lake, 250, piece=100)
@@ -22,12 +22,6 @@ def test_rows_are_as_many_as_asked_for_and_all_different(tmp_path, monkeypatch):
     assert len(set(rows["item_id"].to_pylist())) == 250
     assert rows["sentence"].null_count == rows["modified_sentence"].null_count == 0
     assert rows["edition"].unique().to_pylist() == ["bench"]
-
-
-def test_commits_say_how_many_rows_there_are(tmp_path, monkeypatch):
-    monkeypatch.setattr("benchmarks.train.DATA", tmp_path)
-    lake = os.fspath(tmp_path / "lake")
-    predict.fill(lake, 250, piece=100)
     log = tmp_path / "lake" / "adept_items" / "_delta_log"
     assert sum(map(predict.committed_rows, log.glob("*.json"))) == 250
 

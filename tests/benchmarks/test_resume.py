@@ -11,17 +11,9 @@ def test_the_page_counts_what_is_equal():
     other = {**equal, "weights": 1e-4}
     near = {"losses": 2e-6, "weights": 3e-6, "scores": 4e-6}
     changed = {**near, **{f"alone_{name}": value for name, value in near.items()}}
-    text = page(
-        resume.CASE,
-        {
-            "1 random zero0": equal,
-            "2 random zero3": other,
-            "changed random zero2": changed,
-        },
-    )
+    cells = {"1 random zero0": equal, "2 random zero3": other, "changed random zero2": changed}
+    text = page(resume.CASE, cells)
     assert "| 1 | random | 0 | 12 | 0 | 0 | 0 |" in text
     assert "| 2 → 1 → 2 | random | 2 | 20, 45 | 2.0e-06 | 3.0e-06 | 4.0e-06 |" in text
-    assert (
-        "1 of 2 runs resumed by the same number of processes are equal to the last digit; missed"
-        in text
-    )
+    verdict = "resumed by the same number of processes are equal to the last digit; missed"
+    assert f"1 of 2 runs {verdict}" in text

@@ -85,14 +85,8 @@ def figures(rows: int, cpu: float) -> dict[str, Any]:
 
 
 def test_the_page_tells_growth_by_row() -> None:
-    text = page(
-        scale.CASE,
-        {
-            "extraction-100": figures(100_000_000, 30.0),
-            "extraction-10": figures(10_000_000, 2.0),
-            "adept-1": figures(1_000_000, 4.0),
-        },
-    )
+    sizes = {"extraction-100": figures(100_000_000, 30.0), "adept-1": figures(1_000_000, 4.0)}
+    text = page(scale.CASE, {**sizes, "extraction-10": figures(10_000_000, 2.0)})
     assert "| 20.0 M | 10.00 M | all, 10 waves | 5 | 2 | - | 100 | 1.00 | 1.0 |" in text
     assert "| 200.0 M | 100.00 M | all, 10 waves | 5 | 30 | 1.50 | 100 | 1.00 | 1.0 |" in text
     assert "| 2.0 M | 1,000,000 | 5 | 4 | - | 100 | 1.00 | 1.0 |" in text

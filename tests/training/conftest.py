@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -14,6 +17,8 @@ from etl.lake import arrow
 from etl.lake.tables import table
 
 NOUNS = ("dog", "gun", "house", "idea", "candidate", "boat", "horse", "river")
+# Settings of a run that leaves nothing but its folder.
+UNRECORDED = ("tracking=none", "cache=none", "predictions=false")
 # (adjective, label): what a model can learn from the adjective alone.
 ADJECTIVES = (("fake", 0), ("dead", 1), ("brown", 2), ("fast", 3), ("large", 2), ("old", 2))
 VERBS = ("runs", "works", "wins", "exists", "falls")
@@ -113,6 +118,18 @@ def without_dropout(folder: Path, copy: Path) -> str:
     return os.fspath(copy)
 
 
+def run_folder(out: Path) -> Path:
+    """The folder of the one finished run below `out`."""
+    (path,) = out.glob("*/result.json")
+    return path.parent
+
+
+def result_of(out: Path) -> dict[str, Any]:
+    """The result of the one finished run below `out`."""
+    result: dict[str, Any] = json.loads((run_folder(out) / "result.json").read_text())
+    return result
+
+
 def losses_of(run: Path) -> list[float]:
     """The loss of each update of the run in a folder."""
     lines = (run / "steps.jsonl").read_text().splitlines()
@@ -123,6 +140,23 @@ def losses(folder: Path) -> list[float]:
     """The loss of each update of the one run below `folder`."""
     (path,) = folder.glob("*/steps.jsonl")
     return losses_of(path.parent)
+
+
+@contextmanager
+def stopped_at(step: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The run in the block ends at an update whose checkpoint is written, not yet complete."""
+    from training.checkpoints import Checkpoints
+
+    complete = Checkpoints.complete
+
+    def stopped(self: Any, tag: str, state: Any) -> None:
+        if state.step == step:
+            raise KeyboardInterrupt
+        complete(self, tag, state)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Checkpoints, "complete", stopped)
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -136,22 +170,10 @@ def tuned(
 
     folder = tmp_path_factory.mktemp("tuned")
     shutil.copy(empty_store, folder)
-    arguments = [
-        "task.name=adept",
-        "task.classes=3",
-        "task.collapse=true",
-        f"lake={adept_lake}",
-        f"model={tiny_encoder}",
-        f"out={folder / 'out'}",
-        f"tracking=sqlite:///{folder / 'mlflow.db'}",
-        "register=adept",
-        "learning_rate=1e-2",
-        "epochs=10",
-        "evaluate_every=20",
-        "max_length=16",
-        "predictions=false",
-        "cache=none",
-    ]
+    arguments = ["task.name=adept", "task.classes=3", "task.collapse=true", *UNRECORDED]
+    arguments += [f"lake={adept_lake}", f"model={tiny_encoder}", f"out={folder / 'out'}"]
+    arguments += [f"tracking=sqlite:///{folder / 'mlflow.db'}", "register=adept"]
+    arguments += ["learning_rate=1e-2", "epochs=10", "evaluate_every=20", "max_length=16"]
     finetune(conf.load(Settings, arguments))
     # Again: the run is known, and no second version is made.
     finetune(conf.load(Settings, arguments))
@@ -184,15 +206,8 @@ def sentence_lake(tmp_path_factory: pytest.TempPathFactory) -> str:
         {**row, "corpus": "other", "sentence_id": f"x{at}"}
         for at, row in enumerate(sentence_rows())
     ]
-    more += [
-        {
-            "corpus": "other",
-            "document": "d",
-            "sentence_id": f"y{at}",
-            "text": f"only {at} more words.",
-        }
-        for at in range(40)
-    ]
+    own = {"corpus": "other", "document": "d"}
+    more += [{**own, "sentence_id": f"y{at}", "text": f"only {at} more words."} for at in range(40)]
     arrow.append(root, "sentences", sentence_table(more), job="test")
     return root
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 import conf
-from tests.training.conftest import adept_rows, scores
+from tests.training.conftest import UNRECORDED, adept_rows, run_folder, scores
 from training.answering import classifier
 from training.job import finetune
 from training.models.loading import resolve
@@ -148,11 +148,9 @@ def make(family: str, folder: Path, tiny_encoder: str, width: int = 32) -> str:
 
 def run(lake: str, model: str, out: Path, *more: str) -> Path:
     """The folder of a finished run."""
-    common = ["task.name=adept", f"lake={lake}", f"model={model}", f"out={out}", "tracking=none"]
-    common += ["cache=none", "predictions=false", "epochs=1", "learning_rate=1e-2"]
-    finetune(conf.load(Settings, [*common, *more]))
-    (result,) = out.glob("*/result.json")
-    return result.parent
+    common = ["task.name=adept", f"lake={lake}", f"model={model}", f"out={out}", *UNRECORDED]
+    finetune(conf.load(Settings, [*common, "epochs=1", "learning_rate=1e-2", *more]))
+    return run_folder(out)
 
 
 def difference(folder: Path, lake: str) -> float:

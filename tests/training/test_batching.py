@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,12 +39,6 @@ def test_bucketing_leaves_little_padding():
     as_they_come = epoch_steps(lengths, 32, seed=0, epoch=0, bucket=None)
     assert padding_efficiency(lengths, sorted_ones) > 0.95
     assert padding_efficiency(lengths, as_they_come) < 0.7
-
-
-@pytest.mark.parametrize(("rows", "size", "bucket"), [(0, 1, 1), (3, 0, 1), (3, 1, 0)])
-def test_nothing_to_cut_is_an_error(rows, size, bucket):
-    with pytest.raises(ValueError, match="examples in steps of"):
-        epoch_steps(np.ones(rows, dtype=np.int64), size, seed=0, epoch=0, bucket=bucket)
 
 
 @given(LENGTHS, st.integers(1, 5), st.integers(1, 4))

@@ -5,6 +5,7 @@ import yaml
 
 import conf
 from tests.training import families
+from tests.training.conftest import UNRECORDED
 from training.job import finetune
 from training.settings import Settings
 
@@ -14,19 +15,13 @@ def llama(tmp_path_factory):
     return families.make("llama", tmp_path_factory.mktemp("estimates") / "llama", "")
 
 
-def lines(lake, model, capsys, *more):
-    common = ["task.name=adept", f"lake={lake}", f"model={model}", "tracking=none", "cache=none"]
-    finetune(conf.load(Settings, [*common, *more]))
-    return capsys.readouterr().out.splitlines()
-
-
 def test_a_dry_run_says_what_each_process_holds_and_does_nothing(
     adept_lake, llama, capsys, tmp_path
 ):
     out = tmp_path / "out"
-    printed_lines = lines(
-        adept_lake, llama, capsys, "dry_run=8", "grid.lora.rank=[0,4]", f"out={out}"
-    )
+    words = ["task.name=adept", f"lake={adept_lake}", f"model={llama}", f"out={out}", *UNRECORDED]
+    finetune(conf.load(Settings, [*words, "dry_run=8", "grid.lora.rank=[0,4]"]))
+    printed_lines = capsys.readouterr().out.splitlines()
     assert len(printed_lines) == 2
     assert "lora.rank=0 seed=0: 0.0 M weights, 0.0 M of them trained; each of 8" in printed_lines[0]
     assert not out.exists()
@@ -43,11 +38,8 @@ def test_stages_share_what_they_share(adept_lake, llama):
 
     full_cost = cost()
     size = full_cost.parameters
-    assert (full_cost.weights, full_cost.gradients, full_cost.optimizer) == (
-        4 * size,
-        4 * size,
-        8 * size,
-    )
+    assert full_cost.weights == full_cost.gradients == 4 * size
+    assert full_cost.optimizer == 8 * size
     assert full_cost.disk == 2 * (4 + 8) * size + 3 * 4 * size
     third = cost("deepspeed=zero3", "precision=bf16")
     assert (third.weights, third.gradients) == (2 * size // 4, 2 * size // 4)
@@ -92,17 +84,12 @@ def test_settings_files_of_models_are_dry_run(adept_lake, family_models, tmp_pat
     values = dict(FILES[file])
     (family,) = {family for name, family in FAMILIES.items() if name in values["model"]}
     # The model's settings are tried on the rows of one task.
-    values |= {
-        "model": family_models[family],
-        "task": {"name": "adept"},
-        "grid": {},
-        "max_length": None,
-    }
+    values |= {"model": family_models[family], "task": {"name": "adept"}}
+    values |= {"grid": {}, "max_length": None}
     path = tmp_path / "settings.yaml"
     path.write_text(yaml.safe_dump(values))
     finetune(conf.load(Settings, [str(path), f"lake={adept_lake}", "dry_run=8"]))
     printed_lines = capsys.readouterr().out.splitlines()
-    assert len(printed_lines) == len(values.get("seeds", [0])) * len(
-        values.get("train_size") or [0]
-    )
+    seeds, sizes = values.get("seeds", [0]), values.get("train_size") or [0]
+    assert len(printed_lines) == len(seeds) * len(sizes)
     assert all("each of 8 processes holds" in line for line in printed_lines)

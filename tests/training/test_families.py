@@ -7,8 +7,6 @@ the cells, each two updates in one process; the full product is for a benchmark.
 from __future__ import annotations
 
 import itertools
-import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +14,7 @@ import pytest
 import conf
 from conf import UserError
 from tests.training import families
-from tests.training.conftest import scores
+from tests.training.conftest import UNRECORDED, result_of, scores
 from tests.training.families import run
 from training import sharding
 from training.answering import classifier
@@ -82,10 +80,8 @@ def test_scoring_on_a_sharded_model_is_scoring(adept_lake, family_models, tmp_pa
     for zero in ("zero0", "zero3"):
         out = tmp_path / zero
         common = [f"model={folder}", "tasks=[adept]", f"lake={adept_lake}", f"out={out}"]
-        common += ["tracking=none", "cache=none", "predictions=false", f"deepspeed={zero}"]
-        score(conf.load(Scoring, common))
-        (result,) = out.glob("*/result.json")
-        figures.append(json.loads(result.read_text())["figures"])
+        score(conf.load(Scoring, [*common, *UNRECORDED, f"deepspeed={zero}"]))
+        figures.append(result_of(out)["figures"])
     assert figures[0] == figures[1]
 
 
@@ -103,12 +99,8 @@ def test_adapters_on_quantised_weights(adept_lake, tmp_path, bits):
 
 
 def test_quantised_weights_are_refused_where_they_cannot_be(adept_lake, family_models, monkeypatch):
-    common = [
-        "task.name=adept",
-        f"lake={adept_lake}",
-        f"model={family_models['llama']}",
-        "lora.bits=4",
-    ]
+    model = family_models["llama"]
+    common = ["task.name=adept", f"lake={adept_lake}", f"model={model}", "lora.bits=4"]
     for more, message in (
         ([], "expected lora.rank="),
         (["lora.rank=4", "lora.merge=true"], "lora.merge=true: expected one of them"),
@@ -138,20 +130,16 @@ def test_adapters_are_merged_on_request(adept_lake, family_models, tmp_path):
 
 @pytest.mark.parametrize("family", ["llama", "qwen", "gpt2"])
 def test_a_decoder_reads_two_texts_apart_and_to_the_end(family_models, family, tmp_path):
+    from transformers import AutoTokenizer
+
     pretrained = find(family_models[family])
     set_template(pretrained.tokenizer, pretrained.config)
     pretrained.tokenizer.save_pretrained(tmp_path)
     pretrained.config.save_pretrained(tmp_path)
-    for tokenizer in (pretrained.tokenizer, find_again(tmp_path)):
+    for tokenizer in (pretrained.tokenizer, AutoTokenizer.from_pretrained(tmp_path)):
         ids = tokenizer("A dog runs.", "A fake dog runs.")["input_ids"]
         text = tokenizer.decode(ids)
         begin = "<s>" if family == "llama" else ""
         end = "" if family == "gpt2" else "</s>"
         assert text == f"{begin}A dog runs.\nA fake dog runs.{end}"
         assert tokenizer.padding_side == "right"
-
-
-def find_again(folder: Path):
-    from transformers import AutoTokenizer
-
-    return AutoTokenizer.from_pretrained(folder)

@@ -17,7 +17,7 @@ import pytest
 import conf
 from conf import JobFailed, UserError
 from etl.lake import arrow
-from tests.training.conftest import adept_rows, losses
+from tests.training.conftest import UNRECORDED, adept_rows, losses, result_of, run_folder
 from training import grid
 from training.job import execute, finetune, learner, prepare, prepared_runs
 from training.loop import TrainingLoop
@@ -67,8 +67,7 @@ def client(place):
 
 @pytest.fixture(scope="module")
 def runs(place, client):
-    (experiment,) = [e for e in client.search_experiments() if e.name == "adept"]
-    return client.search_runs([experiment.experiment_id], max_results=100)
+    return client.search_runs([client.get_experiment_by_name("adept").experiment_id])
 
 
 def learnt(folder: Path) -> dict[str, Any]:
@@ -130,17 +129,10 @@ def test_a_run_has_all_that_it_was_made_with(place, client, runs):
     assert params["task.classes"] == "5"
     assert params["lora.rank"] == "0"
     assert int(params["parameters"]) > 1000
-    for name in (
-        "train/loss",
-        "train/learning_rate",
-        "train/samples_per_second",
-        "train/padding_efficiency",
-        "train/memory_gib",
-        "val/accuracy",
-        "final/val/macro_f1",
-        "final/test/precision/equally_likely",
-    ):
-        assert name in metrics
+    for name in ("loss", "learning_rate", "samples_per_second", "memory_gib"):
+        assert f"train/{name}" in metrics
+    scores = {"val/accuracy", "final/val/macro_f1", "final/test/precision/equally_likely"}
+    assert scores <= metrics.keys()
     assert 0.9 < metrics["train/padding_efficiency"] <= 1
     assert run.data.tags["code_version"] == conf.code_version()
     (table,) = run.inputs.dataset_inputs
@@ -197,11 +189,9 @@ def test_the_weights_load_as_a_transformers_model(place):
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     folder = place[0]
-    (weights,) = {
-        path.parent / "model"
-        for path in results(folder)
-        if json.loads(path.read_text())["run_id"] == learnt(folder)["run_id"]
-    }
+    run_id = learnt(folder)["run_id"]
+    (path,) = [p for p in results(folder) if json.loads(p.read_text())["run_id"] == run_id]
+    weights = path.with_name("model")
     model = AutoModelForSequenceClassification.from_pretrained(weights)
     tokenizer = AutoTokenizer.from_pretrained(weights)
     assert model.config.id2label[0] == "impossible"
@@ -218,38 +208,19 @@ def test_the_weights_load_as_a_transformers_model(place):
 
 
 def test_a_lost_tracker_is_told_and_training_goes_on(adept_lake, tiny_encoder, tmp_path, caplog):
+    more = ["tracking=sqlite:////proc/nowhere/mlflow.db", "predictions=false", "epochs=1"]
     with caplog.at_level(logging.WARNING, logger="adnominal"):
-        finetune(
-            settings(
-                adept_lake,
-                tiny_encoder,
-                f"out={tmp_path}",
-                "tracking=sqlite:////proc/nowhere/mlflow.db",
-                "predictions=false",
-                "epochs=1",
-            )
-        )
+        finetune(settings(adept_lake, tiny_encoder, f"out={tmp_path}", *more))
     assert "training goes on" in caplog.text
     assert "is given up" in caplog.text
-    (result,) = tmp_path.glob("*/result.json")
-    assert json.loads(result.read_text())["run_id"] == f"local-{result.parent.name}"
+    assert result_of(tmp_path)["run_id"] == f"local-{run_folder(tmp_path).name}"
 
 
 def test_a_run_without_a_number_fails_alone(adept_lake, tiny_encoder, tmp_path):
+    more = [*UNRECORDED, "epochs=1", "grid.learning_rate=[1e30,1e-3]", "clip=0"]
     with pytest.raises(JobFailed, match=r"1 of 2 runs failed: learning_rate=1e.30 .*not a number"):
-        finetune(
-            settings(
-                adept_lake,
-                tiny_encoder,
-                f"out={tmp_path}",
-                "tracking=none",
-                "predictions=false",
-                "epochs=1",
-                "grid.learning_rate=[1e30,1e-3]",
-                "clip=0",
-            )
-        )
-    assert len(list(tmp_path.glob("*/result.json"))) == 1
+        finetune(settings(adept_lake, tiny_encoder, f"out={tmp_path}", *more))
+    assert run_folder(tmp_path)
 
 
 def test_two_grids_of_one_folder_have_a_parent_each(
@@ -263,11 +234,10 @@ def test_two_grids_of_one_folder_have_a_parent_each(
 
     def parents() -> dict[str, Any]:
         client = MlflowClient(store)
-        (experiment,) = [e for e in client.search_experiments() if e.name == "adept"]
-        runs = client.search_runs([experiment.experiment_id])
+        adept = client.get_experiment_by_name("adept").experiment_id
         return {
             run.info.run_id: json.loads(run.data.tags["best"])["epochs"]
-            for run in runs
+            for run in client.search_runs([adept])
             if "mlflow.parentRunId" not in run.data.tags
         }
 
@@ -316,8 +286,8 @@ def test_an_error_is_raised_as_it_is_where_it_stops_the_only_run(
 
 
 def test_without_a_validation_part_the_last_weights_are_kept(adept_lake, tiny_encoder, tmp_path):
-    common = ["tracking=none", "cache=none", "predictions=false", "epochs=2", f"out={tmp_path}"]
-    one = settings(adept_lake, tiny_encoder, *common, "checkpoint_every=3")
+    common = [*UNRECORDED, "epochs=2", "checkpoint_every=3", f"out={tmp_path}"]
+    one = settings(adept_lake, tiny_encoder, *common)
     (work,) = prepare(one)
     del cast("dict[str, Any]", work.dataset.parts)["val"]
     execute(one, [work])
@@ -328,20 +298,9 @@ def test_without_a_validation_part_the_last_weights_are_kept(adept_lake, tiny_en
 
 
 def test_early_stopping_keeps_the_best(adept_lake, tiny_encoder, tmp_path):
-    finetune(
-        settings(
-            adept_lake,
-            tiny_encoder,
-            f"out={tmp_path}",
-            "tracking=none",
-            "predictions=false",
-            "epochs=20",
-            "patience=2",
-            "learning_rate=1e-9",
-        )
-    )
-    (path,) = tmp_path.glob("*/result.json")
-    result = json.loads(path.read_text())
+    more = [*UNRECORDED, "epochs=20", "patience=2", "learning_rate=1e-9"]
+    finetune(settings(adept_lake, tiny_encoder, f"out={tmp_path}", *more))
+    result = result_of(tmp_path)
     # Nothing changes, so the first evaluation stays the best, and two more end it.
     assert (result["best_update"], result["updates"], result["stopped_early"]) == (6, 18, True)
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import math
 import shutil
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import conf
 from conf import JobFailed, UserError
-from tests.training.conftest import losses
-from training.checkpoints import Checkpoints
+from tests.training.conftest import losses, result_of, run_folder, stopped_at
 from training.evaluation import loss_sum
 from training.job import execute
 from training.models.masked import MaskedLearner
@@ -25,25 +22,10 @@ SIZE = 150
 
 
 def settings(lake: str, *more: str) -> Settings:
-    return conf.load(
-        Settings,
-        [
-            f"lake={lake}",
-            "corpora=[tiny]",
-            "tracking=none",
-            "cache=none",
-            "validation=0.1",
-            f"vocabulary={SIZE}",
-            "words=[fake,brown]",
-            "layers=1",
-            "hidden=16",
-            "heads=2",
-            "max_length=16",
-            "batch_size=40",
-            "learning_rate=2e-2",
-            *more,
-        ],
-    )
+    common = [f"lake={lake}", "corpora=[tiny]", "validation=0.1", "tracking=none", "cache=none"]
+    common += [f"vocabulary={SIZE}", "words=[fake,brown]", "layers=1", "hidden=16", "heads=2"]
+    common += ["max_length=16", "batch_size=40", "learning_rate=2e-2"]
+    return conf.load(Settings, [*common, *more])
 
 
 @pytest.fixture(scope="module")
@@ -60,30 +42,10 @@ def place(sentence_lake, tmp_path_factory, empty_store) -> Path:
     """A model trained for some seconds, tracked, its tokens cached."""
     folder: Path = tmp_path_factory.mktemp("pretrained")
     shutil.copy(empty_store, folder)
-    pretrain(
-        settings(
-            sentence_lake,
-            f"out={folder / 'out'}",
-            f"tracking=sqlite:///{folder / 'mlflow.db'}",
-            f"cache={folder / 'cache'}",
-            "epochs=15",
-            "dropout=0",
-            "warmup=0.1",
-            "evaluate_every=55",
-        )
-    )
+    words = [f"out={folder / 'out'}", f"cache={folder / 'cache'}", "epochs=15", "dropout=0"]
+    words += [f"tracking=sqlite:///{folder / 'mlflow.db'}", "warmup=0.1", "evaluate_every=55"]
+    pretrain(settings(sentence_lake, *words))
     return folder
-
-
-def result(folder: Path) -> dict[str, Any]:
-    (path,) = (folder / "out").glob("*/result.json")
-    run_result: dict[str, Any] = json.loads(path.read_text())
-    return run_result
-
-
-def model_folder(folder: Path) -> Path:
-    (path,) = (folder / "out").glob("*/result.json")
-    return path.with_name("model")
 
 
 # The learner
@@ -141,10 +103,7 @@ def test_a_batch_without_masks_teaches_nothing(learner):
 
     model = learner.model(0)
     batch = learner.collate("train", np.arange(2))
-    none = {
-        "places": torch.zeros(0, dtype=torch.int64),
-        "labels": torch.zeros(0, dtype=torch.int64),
-    }
+    none = dict.fromkeys(("places", "labels"), torch.zeros(0, dtype=torch.int64))
     loss = loss_sum(learner.logits(model, {**batch, **none}), none["labels"])
     loss.backward()
     assert loss.item() == 0
@@ -164,7 +123,7 @@ def test_weights_follow_the_seed(learner):
 
 @pytest.mark.slow
 def test_it_learns_what_stands_beside_what(place):
-    figures = result(place)["figures"]
+    figures = result_of(place / "out")["figures"]
     assert figures["val/loss"] < figures["val/unigram_loss"] - 0.5
     assert figures["val/accuracy"] > figures["val/majority"] + 0.1
     assert figures["val/perplexity"] == pytest.approx(math.exp(figures["val/loss"]))
@@ -172,7 +131,10 @@ def test_it_learns_what_stands_beside_what(place):
 
 
 def test_the_baselines_are_of_the_frequencies_in_training(place, sentence_lake):
-    masked_learner = learned(place, sentence_lake)
+    (work,) = prepare(settings(sentence_lake, f"cache={place / 'cache'}", f"out={place / 'other'}"))
+    masked_learner = work.learner
+    assert isinstance(masked_learner, MaskedLearner)
+    masked_learner.prepare()
     counts = Counter(
         token
         for text in masked_learner.dataset.parts["train"].first.to_pylist()
@@ -180,28 +142,20 @@ def test_the_baselines_are_of_the_frequencies_in_training(place, sentence_lake):
         if token not in masked_learner.tokenizer.all_special_ids
     )
     total = sum(counts.values()) + SIZE - 5
-    labels = masked_learner.collate("val", np.arange(len(masked_learner.dataset.parts["val"])))[
-        "labels"
-    ].tolist()
+    rows = np.arange(len(masked_learner.dataset.parts["val"]))
+    labels = masked_learner.collate("val", rows)["labels"].tolist()
     expected = np.mean([-math.log((counts[token] + 1) / total) for token in labels])
-    figures = result(place)["figures"]
+    figures = result_of(place / "out")["figures"]
     assert figures["val/unigram_loss"] == pytest.approx(expected, rel=1e-5)
     (most, _), *_ = counts.most_common(1)
     assert figures["val/majority"] == pytest.approx(np.mean([token == most for token in labels]))
-
-
-def learned(place: Path, lake: str) -> MaskedLearner:
-    (work,) = prepare(settings(lake, f"cache={place / 'cache'}", f"out={place / 'other'}"))
-    assert isinstance(work.learner, MaskedLearner)
-    work.learner.prepare()
-    return work.learner
 
 
 def test_the_folder_loads_as_any_masked_model(place):
     import torch
     from transformers import AutoModelForMaskedLM, AutoTokenizer
 
-    folder = model_folder(place)
+    folder = run_folder(place / "out") / "model"
     files = {path.name for path in folder.iterdir()}
     assert {"config.json", "model.safetensors", "tokenizer.json", "README.md"} <= files
     tokenizer = AutoTokenizer.from_pretrained(folder)
@@ -227,13 +181,12 @@ def test_the_run_is_tracked_as_its_job(place):
 
     uri = f"sqlite:///{place / 'mlflow.db'}"
     client = MlflowClient(uri)
-    (experiment,) = [e for e in client.search_experiments() if e.name == "sentences"]
-    (run,) = client.search_runs([experiment.experiment_id])
+    (run,) = client.search_runs([client.get_experiment_by_name("sentences").experiment_id])
     assert (run.data.tags["job"], run.info.status) == ("pretrain_mlm", "FINISHED")
     assert run.data.params["task.name"] == "sentences"
     assert run.data.params["model_name"] == "bert-1x16-tiny"
     assert int(run.data.params["parameters"]) > SIZE * 16
-    figures = result(place)["figures"]
+    figures = result_of(place / "out")["figures"]
     assert run.data.metrics["final/val/perplexity"] == figures["val/perplexity"]
     history = client.get_metric_history(run.info.run_id, "val/loss")
     assert [entry.step for entry in history] == [55, 110, 165]
@@ -254,26 +207,14 @@ def test_a_run_that_was_stopped_goes_on_with_the_same_losses(sentence_lake, tmp_
     more = ("epochs=2", "checkpoint_every=4", "log_every=1", "evaluate_every=50")
     uninterrupted, cut = tmp_path / "whole", tmp_path / "cut"
     pretrain(settings(sentence_lake, f"out={uninterrupted}", *more))
-    complete = Checkpoints.complete
-
-    def stopped(self, tag, state):
-        # The checkpoint is written, and not yet known to be complete.
-        if state.step == 16:
-            raise KeyboardInterrupt
-        complete(self, tag, state)
-
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(Checkpoints, "complete", stopped)
+    with stopped_at(16, monkeypatch):
         pretrain(settings(sentence_lake, f"out={cut}", *more))
     assert not list(cut.glob("*/result.json"))
     pretrain(settings(sentence_lake, f"out={cut}", *more))
     # To the last digit, over the end of an epoch.
     assert losses(cut) == losses(uninterrupted)
     assert len(losses(cut)) == 22
-    run_results = [
-        json.loads(next(out.glob("*/result.json")).read_text()) for out in (uninterrupted, cut)
-    ]
-    assert run_results[0]["figures"] == run_results[1]["figures"]
+    assert result_of(cut)["figures"] == result_of(uninterrupted)["figures"]
 
 
 # Mistakes

@@ -17,8 +17,14 @@ import conf
 from tests import fork_server
 from tests.ports import free_port
 from tests.training import ranks
-from tests.training.conftest import losses, losses_of, without_dropout
-from training.checkpoints import Checkpoints
+from tests.training.conftest import (
+    UNRECORDED,
+    losses,
+    losses_of,
+    result_of,
+    stopped_at,
+    without_dropout,
+)
 from training.job import finetune
 from training.settings import Settings
 
@@ -27,17 +33,8 @@ SCRIPT = os.fspath(ROOT / "training" / "finetune.py")
 
 
 def arguments(lake: str, model: str, out: Path, *more: str) -> list[str]:
-    return [
-        "task.name=adept",
-        f"lake={lake}",
-        f"model={model}",
-        f"out={out}",
-        "tracking=none",
-        "cache=none",
-        "predictions=false",
-        "learning_rate=1e-3",
-        *more,
-    ]
+    common = ["task.name=adept", f"lake={lake}", f"model={model}", f"out={out}", *UNRECORDED]
+    return [*common, "learning_rate=1e-3", *more]
 
 
 def killed(command: list[str], ready: Callable[[], bool]) -> None:
@@ -65,13 +62,6 @@ def killed(command: list[str], ready: Callable[[], bool]) -> None:
         fork_server.settle()
 
 
-def figures_of(out: Path) -> dict[str, float]:
-    """The figures of the one run below a folder."""
-    (path,) = out.glob("*/result.json")
-    figures: dict[str, float] = json.loads(path.read_text())["figures"]
-    return figures
-
-
 EQUAL = {"losses": 0, "weights": 0, "scores": 0}
 """To the last digit."""
 
@@ -88,7 +78,7 @@ def test_a_killed_run_goes_on_with_the_same_losses(adept_lake, tiny_encoder, tmp
     assert not list(cut.glob("*/result.json"))
     finetune(conf.load(Settings, words))
     assert ranks.apart(cut, uninterrupted) == EQUAL
-    assert figures_of(cut) == figures_of(uninterrupted)
+    assert result_of(cut)["figures"] == result_of(uninterrupted)["figures"]
 
 
 def test_two_processes_that_were_killed_go_on_with_the_same_losses(
@@ -139,18 +129,9 @@ def test_a_run_that_was_stopped_goes_on(adept_lake, tiny_encoder, tmp_path, monk
     more += ["lora.rank=4", "deepspeed=zero3", "precision=bf16", "bucket=none"]
     uninterrupted, cut = tmp_path / "whole", tmp_path / "cut"
     finetune(conf.load(Settings, arguments(adept_lake, tiny_encoder, uninterrupted, *more)))
-    complete = Checkpoints.complete
-
-    def stopped(self, tag, state):
-        # The checkpoint is written, and not yet known to be complete.
-        if state.step == 6:
-            raise KeyboardInterrupt
-        complete(self, tag, state)
-
     again = conf.load(Settings, arguments(adept_lake, tiny_encoder, cut, *more))
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(Checkpoints, "complete", stopped)
+    with stopped_at(6, monkeypatch):
         finetune(again)
     finetune(again)
     assert losses(cut) == losses(uninterrupted)
-    assert figures_of(cut) == figures_of(uninterrupted)
+    assert result_of(cut)["figures"] == result_of(uninterrupted)["figures"]

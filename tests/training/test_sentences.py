@@ -16,13 +16,8 @@ def load(lake: str, *corpora: str, min_words: int = 4, share: float = 1.0, valid
 
 
 def texts(dataset, part):
-    return dict(
-        zip(
-            dataset.parts[part].item_ids.to_pylist(),
-            dataset.parts[part].first.to_pylist(),
-            strict=True,
-        )
-    )
+    rows = dataset.parts[part]
+    return dict(zip(rows.item_ids.to_pylist(), rows.first.to_pylist(), strict=True))
 
 
 def test_each_text_is_read_once_and_in_one_part(sentence_lake, caplog):

@@ -10,6 +10,7 @@ import logging
 import os
 import pickle
 import shutil
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -86,20 +87,16 @@ def _source(model: str) -> Path:
 def _read(file: Path) -> tuple[dict[str, Any], int]:
     import torch
 
+    # A file of the newer form, a zip archive, need not be read into memory whole.
+    mapped = zipfile.is_zipfile(file)
     try:
-        weights = torch.load(file, map_location="cpu", weights_only=True, mmap=_is_zip(file))
+        weights = torch.load(file, map_location="cpu", weights_only=True, mmap=mapped)
     except (pickle.UnpicklingError, RuntimeError, EOFError) as error:
         reason = " ".join(str(error).split())[:200]
         raise JobFailed(f"{file}: not a file of tensors alone: {reason}") from error
     if not isinstance(weights, dict) or not all(map(torch.is_tensor, weights.values())):
         raise JobFailed(f"{file}: expected tensors by name, as PyTorch saves a model")
     return weights, sum(t.numel() * t.element_size() for t in weights.values())
-
-
-def _is_zip(file: Path) -> bool:
-    """Whether a file has the newer form, which need not be read into memory whole."""
-    with file.open("rb") as stream:
-        return stream.read(2) == b"PK"
 
 
 def _write(weights: dict[str, Any], path: Path) -> None:

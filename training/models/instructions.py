@@ -73,13 +73,9 @@ class InstructionLearner(PairLearner):
                 self.dataset.instruction, self.dataset.labels, examples.first, examples.second
             )
             prompts = self.tokenizer(texts)["input_ids"] if texts else []
-            self._cut[part] = sum(
-                len(prompt) > limit for prompt, limit in zip(prompts, prompt_limits, strict=True)
-            )
-            self._prompts[part] = [
-                cut_prompt(prompt, limit)
-                for prompt, limit in zip(prompts, prompt_limits, strict=True)
-            ]
+            limited = list(zip(prompts, prompt_limits, strict=True))
+            self._cut[part] = sum(len(prompt) > limit for prompt, limit in limited)
+            self._prompts[part] = [cut_prompt(prompt, limit) for prompt, limit in limited]
             self._answers[part] = answers
         lengths = [len(answer) for rows in self._answers.values() for answer in rows]
         self._longest_answer = max(lengths, default=1)

@@ -138,35 +138,32 @@ class ModelSource:
         return self.labels, np.arange(len(self.labels))
 
     def content(self) -> str:
-        """A hash of the files that answers depend on; of a model on the hub, its commit.
+        """`content_of` its files: weights trained again in the same folder are another model."""
+        return content_of(self.path)
 
-        Weights that were trained again in the same folder are another model.
-        """
-        digest = hashlib.blake2b(digest_size=16)
-        folder = Path(self.path)
-        if not folder.is_dir():
-            pretrained = find(self.path)
-            digest.update(
-                f"{self.path} {getattr(pretrained.config, '_commit_hash', None)}".encode()
-            )
-            return digest.hexdigest()
-        if (folder / ADAPTERS).is_file():
-            base = ModelSource(adapted_base(folder), self.name, (), False, None)
-            digest.update(base.content().encode())
-        for path in sorted(folder.iterdir()):
-            if path.suffix in (".safetensors", ".json"):
-                digest.update(f"{path.name} {path.stat().st_size}\n".encode())
-                with path.open("rb") as stream:
-                    while block := stream.read(1 << 24):
-                        digest.update(block)
+
+def content_of(name: str) -> str:
+    """A hash of the files that a model's answers depend on; of a model on the hub, its commit."""
+    digest = hashlib.blake2b(digest_size=16)
+    folder = Path(name)
+    if not folder.is_dir():
+        commit = getattr(find(name).config, "_commit_hash", None)
+        digest.update(f"{name} {commit}".encode())
         return digest.hexdigest()
+    if (folder / ADAPTERS).is_file():
+        digest.update(content_of(adapted_base(folder)).encode())
+    for path in sorted(folder.iterdir()):
+        if path.suffix in (".safetensors", ".json"):
+            digest.update(f"{path.name} {path.stat().st_size}\n".encode())
+            with path.open("rb") as stream:
+                while block := stream.read(1 << 24):
+                    digest.update(block)
+    return digest.hexdigest()
 
 
 def folder_content(name: str) -> str | None:
-    """The `content` of a model that is a folder; None for one that its name already decides."""
-    if name in EMBEDDED or not Path(name).is_dir():
-        return None
-    return ModelSource(name, name, (), False, None).content()
+    """The content of a model that is a folder; None for one that its name already decides."""
+    return None if name in EMBEDDED or not Path(name).is_dir() else content_of(name)
 
 
 def resolve(uri: str, tracking: str | None = None) -> ModelSource:

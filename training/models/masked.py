@@ -54,14 +54,6 @@ def draws(rows: Keys, width: int, stream: int) -> npt.NDArray[np.float64]:
 
 
 @dataclass(frozen=True)
-class Masked:
-    """A batch with masks: what the model reads, and which tokens (true) it has to predict."""
-
-    inputs: Ids
-    selected: npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
 class Masking:
     """How tokens are chosen and what becomes of them.
 
@@ -95,22 +87,23 @@ class Masking:
         )
         return selected
 
-    def masked(self, ids: Ids, rows: Keys, *, training: bool) -> Masked:
-        """The batch with masks; outside of training every chosen token becomes the mask.
+    def masked(self, ids: Ids, rows: Keys, *, training: bool) -> tuple[Ids, npt.NDArray[np.bool_]]:
+        """What the model reads of a batch with masks, and which tokens (true) it has to predict.
 
+        Outside of training every chosen token becomes the mask.
         A token that stays is easy to predict: with the masking of training, models would look
         better than they are at predicting hidden tokens.
         """
         is_selected = self.selection(ids, rows)
         if not training:
-            return Masked(np.where(is_selected, self.mask, ids), is_selected)
+            return np.where(is_selected, self.mask, ids), is_selected
         fates = draws(rows, ids.shape[1], 1)
         words = np.flatnonzero(~self.special)
         replacements = words[(draws(rows, ids.shape[1], 2) * len(words)).astype(np.int64)]
         changed = np.where(
             fates < _MASKED, self.mask, np.where(fates < 1 - _OTHER, replacements, ids)
         )
-        return Masked(np.where(is_selected, changed, ids), is_selected)
+        return np.where(is_selected, changed, ids), is_selected
 
 
 class BertForMaskedLM(transformers.BertForMaskedLM):  # type: ignore[misc]
@@ -216,10 +209,11 @@ class MaskedLearner(TokenLearner):
         """input_ids, attention_mask; the `places` of masked tokens, and what they are: labels."""
         batch = padded(self.tokenizer, self._tokens[part], indices)
         ids = batch["input_ids"].numpy()
-        masked = self._masking.masked(ids, self._rows(part, indices), training=part == "train")
-        places = np.flatnonzero(masked.selected)
+        keys_of_rows, training = self._rows(part, indices), part == "train"
+        inputs, selected = self._masking.masked(ids, keys_of_rows, training=training)
+        places = np.flatnonzero(selected)
         return {
-            "input_ids": torch.from_numpy(masked.inputs),
+            "input_ids": torch.from_numpy(inputs),
             "attention_mask": batch["attention_mask"],
             "places": torch.from_numpy(places),
             "labels": torch.from_numpy(ids.reshape(-1)[places]),

@@ -138,10 +138,8 @@ class _Attention(nn.Module):  # type: ignore[misc]
         super().__init__()
         self.heads = config.heads
         self.dropout = config.dropout
-        self.query = nn.Linear(config.embedding, config.embedding)
-        self.key = nn.Linear(config.embedding, config.embedding)
-        self.value = nn.Linear(config.embedding, config.embedding)
-        self.out = nn.Linear(config.embedding, config.embedding)
+        width = config.embedding
+        self.query, self.key, self.value, self.out = (nn.Linear(width, width) for _ in range(4))
 
     def _split_heads(self, x: Tensor) -> Tensor:
         """[batch, length, width] as [batch, heads, length, width of a head]."""

@@ -140,16 +140,7 @@ class Seq2SeqLearner(Learner):
     """A model from scratch with its vocabularies, and the parts of a dataset as token ids."""
 
     def __init__(self, dataset: Dataset, settings: Seq2Seq) -> None:
-        """The vocabularies are of the training part.
-
-        Raises:
-            UserError: a dataset of classes.
-        """
-        if dataset.kind != "seq2seq":
-            raise UserError(
-                f"task {dataset.task} has classes ({', '.join(dataset.labels)}); expected one with "
-                "target texts, as sygns"
-            )
+        """The vocabularies are of the training part of a dataset with target texts."""
         self.dataset = dataset
         self.name = f"{settings.architecture}-{settings.size}"
         self.vocabularies = vocabularies = Vocabularies.of(dataset)

@@ -34,28 +34,21 @@ class ServedModel(PythonModel):  # type: ignore[misc]
 
             self._model, self._vocabularies = seq2seq.load(folder)
         else:
-            from transformers import (
-                AutoConfig,
-                AutoModelForCausalLM,
-                AutoModelForMaskedLM,
-                AutoModelForSequenceClassification,
-                AutoTokenizer,
-            )
+            import transformers
 
-            (kind,) = AutoConfig.from_pretrained(folder).architectures
+            config = transformers.AutoConfig.from_pretrained(folder)
+            (kind,) = config.architectures
             self._fills = kind.endswith("ForMaskedLM")
             self._writes = kind.endswith(("ForCausalLM", "LMHeadModel"))
-            cls = AutoModelForMaskedLM if self._fills else AutoModelForSequenceClassification
-            cls = AutoModelForCausalLM if self._writes else cls
+            head = "CausalLM" if self._writes else "SequenceClassification"
+            name = f"AutoModelFor{'MaskedLM' if self._fills else head}"
             if (folder / "adapter_config.json").exists():
                 from training.models.pretrained import load_pretrained
 
-                config = AutoConfig.from_pretrained(folder)
-                name = cls.__name__
                 self._model, _ = load_pretrained(str(folder), config, "auto", None, name)
             else:
-                self._model = cls.from_pretrained(folder)
-            self._tokenizer = AutoTokenizer.from_pretrained(folder)
+                self._model = getattr(transformers, name).from_pretrained(folder)
+            self._tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
         self._model.eval()
 
     # Untyped: MLflow would take hints for a schema of its own, and the model has a signature.

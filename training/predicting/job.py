@@ -43,14 +43,11 @@ log = logging.getLogger("adnominal")
 
 
 @dataclass(frozen=True)
-class _Plan:
+class _Plan(rows.Staged):
     """The work of a run, decided at its first start and the same after each kill."""
 
     run_id: str
     version: int
-    sizes: list[int]
-    left_out: dict[str, int]
-    editions: list[str]
 
     @property
     def rows(self) -> int:
@@ -181,7 +178,7 @@ class _Prediction:
                 seed=settings.seed,
                 limit=settings.limit,
             )
-            plan = plan or _Plan(run.name, query.version, **asdict(staged))
+            plan = plan or _Plan(**asdict(staged), run_id=run.name, version=query.version)
             replace_json(folder / "plan.json", asdict(plan))
         newest = arrow.version(settings.lake, query.table)
         if newest != plan.version and settings.version is None:

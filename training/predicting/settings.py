@@ -14,15 +14,8 @@ from training.settings import Answering
 @dataclass(frozen=True)
 class Settings(Answering):
     FIRST: ClassVar[tuple[str, ...]] = (
-        "model",
-        "table",
-        "where",
-        "lake",
-        "limit",
-        "select",
-        "count",
-        "out",
-        "runs",
+        *("model", "table", "where", "lake", "limit"),
+        *("select", "count", "out", "runs"),
     )
 
     table: str | None = setting(

@@ -98,14 +98,9 @@ def load(settings: Settings) -> Items:
 
 def _first_groups(rows: pa.Table, column: str, limit: int, seed: int) -> pa.Table:
     """Of each value of `column` and fold the `limit` groups that a seeded hash puts first."""
-    keys = zip(
-        rows["fold"].to_pylist(),
-        rows[column].to_pylist(),
-        rows["group"].to_pylist(),
-        strict=True,
-    )
+    names = ("fold", column, "group")
+    places = list(zip(*(rows[name].to_pylist() for name in names), strict=True))
     groups: dict[tuple[str, str], set[str]] = defaultdict(set)
-    places = list(keys)
     for fold, value, group in places:
         groups[fold, value].add(group)
     selected = {

@@ -147,10 +147,8 @@ def class_table(data: pa.Table) -> pa.Table:
 
 _CLASS_TABLE = pa.schema(
     [
-        ("row", pa.string()),
-        ("model", pa.string()),
-        ("mean", pa.float64()),
-        ("deviation", pa.float64()),
+        *((name, pa.string()) for name in ("row", "model")),
+        *((name, pa.float64()) for name in ("mean", "deviation")),
         ("cells", pa.int64()),
     ]
 )
@@ -175,7 +173,7 @@ def _row(
     }
 
 
-def asp_table(rows: pa.Table, choice: str = "restricted") -> pa.Table:
+def asp_table(rows: pa.Table) -> pa.Table:
     """Accuracy by task and test of ASP, averaged over prompts (table 3, "T0").
 
     Columns model, task (entailment or degree), test, rows, prompts, mean, deviation (over prompts
@@ -185,7 +183,8 @@ def asp_table(rows: pa.Table, choice: str = "restricted") -> pa.Table:
     columns = ("model", "fold", "test", "prompt", "verbaliser", "gold")
     right: dict[tuple[str, ...], dict[tuple[str, ...], list[bool]]] = defaultdict(dict)
     gold: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    for (*key, label), answer in zip(_tuples(rows, *columns), answers(rows, choice), strict=True):
+    predicted = answers(rows, "restricted")
+    for (*key, label), answer in zip(_tuples(rows, *columns), predicted, strict=True):
         test, prompt = tuple(key[:3]), tuple(key[3:])
         right[test].setdefault(prompt, []).append(label == answer)
         gold[test].append(label)

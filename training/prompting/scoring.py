@@ -14,6 +14,7 @@ import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -382,13 +383,11 @@ class EncoderDecoder(LanguageModel):
 
 def _answers_of_gaps(encoded: Sequence[Encoded], sums: Sequence[float]) -> list[Answer]:
     """An answer for each gap from the log-probabilities of all words of all gaps."""
-    answers, first = [], 0
-    for gap in encoded:
-        size = len(gap.answers)
-        tokens = tuple(len(row) for row in gap.answers)
-        answers.append(Answer(tuple(sums[first : first + size]), tokens))
-        first += size
-    return answers
+    left = iter(sums)
+    return [
+        Answer(tuple(islice(left, len(gap.answers))), tuple(map(len, gap.answers)))
+        for gap in encoded
+    ]
 
 
 def _within(places: Sequence[tuple[int, int]], start: int, length: int) -> list[int]:

@@ -28,7 +28,7 @@ from training.models.loading import resolve
 from training.models.pretrained import longest
 from training.runs import Outcome, Plan, Runs, folder_name
 from training.scoring import label_map
-from training.scoring.label_map import Reading, Undefined
+from training.scoring.label_map import Undefined
 from training.scoring.matrix import matrix
 from training.scoring.report import details, matrix_text, names_of
 from training.scoring.settings import Settings
@@ -50,7 +50,7 @@ class Cell:
     target: Target
     task: Task
     dataset: Dataset
-    reading: Reading | None
+    reading: Mapping[str, str] | None
     folder: Path
 
     @property
@@ -259,7 +259,7 @@ def _parameters(cell: Cell) -> dict[str, Any]:
     if trained is not None:
         facts |= {"trained_on": trained.dataset, "trained_from": trained.model}
     if cell.reading is not None:
-        facts["reading"] = dict(cell.reading.label_map)
+        facts["reading"] = cell.reading
     task = {"name": cell.target.name, **dataclasses.asdict(cell.task.settings)}
     return {"task": task, **facts}
 
@@ -286,7 +286,7 @@ def _answers(
 
 
 def _read(
-    cell: Cell, reading: Reading, evaluation: Evaluation
+    cell: Cell, reading: Mapping[str, str], evaluation: Evaluation
 ) -> tuple[Dataset, Evaluation, pa.StringArray]:
     """Answers by class id in the task's words, with scores in the order of the model's task; and
     each answer in the model's own words.
@@ -299,7 +299,7 @@ def _read(
         cell.dataset, labels=outcomes, outcome_of=np.arange(len(outcomes))
     )
     labels, ordered = cell.model.labels, cell.model.labels_in_order
-    to_outcome = np.array([outcomes.index(reading.label_map[label]) for label in labels])
+    to_outcome = np.array([outcomes.index(reading[label]) for label in labels])
     assert evaluation.scores is not None
     by_order = evaluation.scores[:, [labels.index(label) for label in ordered]]
     answers = np.asarray(evaluation.predicted)

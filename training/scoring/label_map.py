@@ -8,8 +8,7 @@ be scored where that reading is defensible, and only there.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -24,22 +23,6 @@ class Undefined(Exception):
     """Labels that cannot be read as others; says why."""
 
 
-@dataclass(frozen=True)
-class Reading:
-    """How labels are read as others: `label_map` gives each label's, `rationale` why."""
-
-    label_map: Mapping[str, str]
-    rationale: str
-
-
-@dataclass(frozen=True)
-class _Table:
-    holds: Mapping[str, bool]
-    answers: Sequence[Mapping[str, Any]]
-    coarser: Sequence[Mapping[str, Any]]
-    undefined: Sequence[Mapping[str, Any]]
-
-
 def _text() -> str:
     return files("conf").joinpath("transfer.yaml").read_text(encoding="utf-8")
 
@@ -50,10 +33,9 @@ def fingerprint() -> str:
 
 
 @cache
-def _table() -> _Table:
-    loaded = yaml.safe_load(_text())
-    holding = {label: entry["holds"] for label, entry in loaded["holds"].items()}
-    return _Table(holding, loaded["answers"], loaded["coarser"], loaded["undefined"])
+def _table() -> dict[str, Any]:
+    table: dict[str, Any] = yaml.safe_load(_text())
+    return table
 
 
 def holds(label: str) -> bool:
@@ -62,10 +44,10 @@ def holds(label: str) -> bool:
     Raises:
         Undefined: no label of ours.
     """
-    known = _table().holds
+    known = _table()["holds"]
     if label not in known:
         raise Undefined(f"{label!r} is none of the labels {', '.join(known)}")
-    return known[label]
+    return bool(known[label]["holds"])
 
 
 def canonical(names: Sequence[str]) -> tuple[str, ...]:
@@ -77,7 +59,7 @@ def canonical(names: Sequence[str]) -> tuple[str, ...]:
         Undefined: a name that is none of our labels, one twice, or labels that do not make up a
             task's.
     """
-    known = {_plain(label): label for label in _table().holds}
+    known = {_plain(label): label for label in _table()["holds"]}
     unknown = [name for name in names if _plain(name) not in known]
     if unknown:
         raise Undefined(f"{', '.join(map(repr, unknown))} names no label that is known here")
@@ -89,7 +71,7 @@ def canonical(names: Sequence[str]) -> tuple[str, ...]:
 
 def in_order(labels: Collection[str]) -> tuple[str, ...] | None:
     """The labels in their task's order; None where they are not the labels of a task."""
-    for entry in (*_table().answers, *_table().undefined):
+    for entry in (*_table()["answers"], *_table()["undefined"]):
         if labels and set(entry["labels"]) == set(labels):
             return tuple(entry["labels"])
     return None
@@ -99,30 +81,30 @@ def _plain(name: str) -> str:
     return " ".join(name.casefold().replace("_", " ").replace("-", " ").split())
 
 
-def reading(labels: Sequence[str], task_labels: Sequence[str]) -> Reading:
-    """How a model's `labels` are read in a task whose labels are `wanted`.
+def reading(labels: Sequence[str], task_labels: Sequence[str]) -> dict[str, str]:
+    """The label of `task_labels`, a task's, that each of a model's `labels` is read as.
 
     Raises:
         Undefined: there is no defensible way; says why.
     """
     model_labels, table = set(labels), _table()
     if labels and model_labels <= set(task_labels):
-        return Reading({label: label for label in labels}, "The labels are the task's own.")
-    for entry in table.coarser:
+        return {label: label for label in labels}
+    for entry in table["coarser"]:
         if set(entry["labels"]) == set(task_labels) and model_labels <= entry["of"].keys():
-            return Reading({label: entry["of"][label] for label in labels}, entry["because"])
+            return {label: entry["of"][label] for label in labels}
     # Without labels a model generates texts, or the task asks for them.
     defined_for = set(task_labels) if model_labels else set()
-    for entry in table.undefined:
+    for entry in table["undefined"]:
         if set(entry["labels"]) == defined_for:
             raise Undefined(entry["because"])
-    for entry in table.answers:
+    for entry in table["answers"]:
         if set(entry["labels"]) == set(task_labels):
-            says = {label: entry["holds" if holds(label) else "otherwise"] for label in labels}
-            return Reading(says, entry["because"])
+            return {label: entry["holds" if holds(label) else "otherwise"] for label in labels}
     raise Undefined(f"no answers are defined for the labels {', '.join(task_labels)}")
 
 
 def two_way(labels: Collection[str]) -> bool:
     """Whether labels are the two answers themselves, so that a two-way reading adds nothing."""
-    return any(len(e["labels"]) == 2 and set(labels) <= set(e["labels"]) for e in _table().answers)
+    answers = (entry["labels"] for entry in _table()["answers"])
+    return any(len(both) == 2 and set(labels) <= set(both) for both in answers)

@@ -24,16 +24,9 @@ TASK_LABELS, TWO_WAY = "the task's labels", "two-way"
 _CELL = ("run_id", "model", "task", "scheme", "fold")
 _MATRIX = pa.schema(
     [
-        *((name, pa.string()) for name in _CELL),
-        ("edition", pa.string()),
-        ("answers", pa.string()),
-        ("classes", pa.int64()),
-        ("rows", pa.int64()),
-        ("accuracy", pa.float64()),
-        ("low", pa.float64()),
-        ("high", pa.float64()),
-        ("macro_f1", pa.float64()),
-        ("majority", pa.float64()),
+        *((name, pa.string()) for name in (*_CELL, "edition", "answers")),
+        *((name, pa.int64()) for name in ("classes", "rows")),
+        *((name, pa.float64()) for name in ("accuracy", "low", "high", "macro_f1", "majority")),
     ]
 )
 COLUMNS = (*_CELL, "edition", "item_id", "gold", "predicted", "text")

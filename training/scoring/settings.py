@@ -13,14 +13,8 @@ from training.settings import Answering
 @dataclass(frozen=True)
 class Settings(Answering):
     FIRST: ClassVar[tuple[str, ...]] = (
-        "model",
-        "models",
-        "tasks",
-        "task",
-        "lake",
-        "out",
-        "limit",
-        "batch_size",
+        *("model", "models", "tasks", "task"),
+        *("lake", "out", "limit", "batch_size"),
     )
 
     models: list[str] = setting(

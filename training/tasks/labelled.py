@@ -56,13 +56,8 @@ class LabelledTask(Task):
 
     @property
     def labels(self) -> declaration.Labels:
-        """The declared labels.
-
-        Raises:
-            TypeError: the dataset has none.
-        """
-        if self.dataset_spec.labels is None:
-            raise TypeError(f"{self.dataset_spec.name} declares no labels")
+        """The declared labels."""
+        assert self.dataset_spec.labels is not None
         return self.dataset_spec.labels
 
     def examples(self, rows: pa.Table, source: Source) -> Examples:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 
@@ -15,7 +14,7 @@ import conf
 from conf import UserError
 from etl.adept import LABELS
 from tests.training import families
-from tests.training.conftest import losses, scores
+from tests.training.conftest import UNRECORDED, losses, result_of, run_folder, scores
 from tests.training.tasks import lake as tables
 from training.answering import classifier
 from training.evaluation import loss_sum
@@ -36,8 +35,8 @@ def llama(tmp_path_factory):
 
 
 def settings(lake: str, model: str, *more: str) -> Settings:
-    common = [f"lake={lake}", f"model={model}", "instructions=true", "tracking=none", "cache=none"]
-    return conf.load(Settings, [*common, "predictions=false", "max_length=none", *more])
+    common = [f"lake={lake}", f"model={model}", "instructions=true", *UNRECORDED]
+    return conf.load(Settings, [*common, "max_length=none", *more])
 
 
 @pytest.fixture(scope="module")
@@ -118,34 +117,23 @@ def test_a_choice_is_as_probable_as_its_name(learner):
     [["lora.rank=8", "packed=true", "micro_batch_size=8"], ["deepspeed=zero3", "precision=bf16"]],
 )
 def test_it_learns_and_loads(adept_lake, llama, tmp_path, more):
-    run_settings = settings(
-        adept_lake, llama, "task.name=adept", "epochs=3", "learning_rate=1e-2", f"out={tmp_path}"
-    )
-    few = ["batch_size=16", "evaluate_every=100"]
-    finetune(conf.load(Settings, [*arguments(run_settings), *few, *more]))
+    few = ["epochs=3", "learning_rate=1e-2", "batch_size=16", "evaluate_every=100"]
+    out = f"out={tmp_path}"
+    finetune(settings(adept_lake, llama, "task.name=adept", out, *few, *more))
     update_losses = losses(tmp_path)
     assert update_losses[-1] < update_losses[0] / 3
-    (path,) = tmp_path.glob("*/result.json")
-    figures = json.loads(path.read_text())["figures"]
+    folder, figures = run_folder(tmp_path), result_of(tmp_path)["figures"]
     assert figures["val/accuracy"] >= figures["val/majority"]
-    assert len(pq.read_table(path.with_name("predictions.parquet"))) == 48
-    names = {file.name for file in (path.parent / "model").iterdir()}
+    rows = pq.read_table(folder / "predictions.parquet").to_pylist()
+    assert len(rows) == 48
+    names = {file.name for file in (folder / "model").iterdir()}
     assert ("adapter_model.safetensors" in names) == ("lora.rank=8" in more)
     # The model on its own chooses as it did in the run.
     test = task({"name": "adept"}).load(adept_lake).parts["test"]
-    again = scores(classifier(resolve(str(path.parent))), test.first, test.second)
-    rows = pq.read_table(path.with_name("predictions.parquet")).to_pylist()
+    again = scores(classifier(resolve(str(folder))), test.first, test.second)
     by_id = {row["item_id"]: row["scores"] for row in rows}
     expected = [by_id[item] for item in test.item_ids.to_pylist()]
     np.testing.assert_allclose(again, expected, atol=1e-4 if "lora.rank=8" in more else 0.05)
-
-
-def arguments(run_settings: Settings) -> list[str]:
-    """The settings as a command line has them, those that are not the defaults."""
-    names = ("lake", "model", "out", "epochs", "learning_rate")
-    common = [f"{name}={getattr(run_settings, name)}" for name in names]
-    fixed = ["task.name=adept", "instructions=true", "tracking=none", "cache=none"]
-    return [*common, *fixed, "predictions=false"]
 
 
 def test_meanings_are_written_by_a_pretrained_decoder(llama, tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from pathlib import Path
@@ -16,7 +15,7 @@ import pytest
 import conf
 from conf import UserError
 from etl.adept import LABELS
-from tests.training.conftest import adept_rows, scores
+from tests.training.conftest import adept_rows, result_of, run_folder, scores
 from training.answering import classifier
 from training.answering import texts as examples
 from training.models import loading
@@ -26,11 +25,6 @@ from training.settings import Settings
 
 def store(tuned: Path) -> str:
     return f"sqlite:///{tuned / 'mlflow.db'}"
-
-
-def run_folder(tuned: Path) -> Path:
-    (path,) = (tuned / "out").glob("*/result.json")
-    return path.parent
 
 
 @pytest.fixture(scope="module")
@@ -51,13 +45,13 @@ def texts(rows: list[dict[str, Any]]) -> tuple[pa.StringArray, pa.StringArray]:
 
 def test_a_run_is_registered_once(client, tuned):
     (version,) = client.search_model_versions("name='adept'")
-    assert version.run_id == json.loads((run_folder(tuned) / "result.json").read_text())["run_id"]
+    assert version.run_id == result_of(tuned / "out")["run_id"]
 
 
 def test_every_address_leads_to_the_same_weights(client, tuned):
     client.set_registered_model_alias("adept", "best", "1")
-    folder = run_folder(tuned)
-    run_id = json.loads((folder / "result.json").read_text())["run_id"]
+    folder = run_folder(tuned / "out")
+    run_id = result_of(tuned / "out")["run_id"]
     (output,) = client.get_run(run_id).outputs.model_outputs
     names = {
         "models:/adept/1": "models:/adept/1",
@@ -96,7 +90,7 @@ def test_an_encoder_alone_is_known_but_does_not_answer(tiny_encoder):
 
 def test_weights_trained_again_are_another_model(tuned, tmp_path):
     folder = tmp_path / "model"
-    shutil.copytree(run_folder(tuned) / "model", folder)
+    shutil.copytree(run_folder(tuned / "out") / "model", folder)
     earlier_content = resolve(str(folder)).content()
     weights = folder / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1] + b"\x01")
@@ -104,7 +98,7 @@ def test_weights_trained_again_are_another_model(tuned, tmp_path):
 
 
 def test_scores_are_those_of_the_run_that_trained_it(adept_classifier, tuned):
-    saved_rows = pq.read_table(run_folder(tuned) / "predictions.parquet").to_pylist()
+    saved_rows = pq.read_table(run_folder(tuned / "out") / "predictions.parquet").to_pylist()
     by_id = {row["item_id"]: row for row in adept_rows()}
     class_scores = scores(adept_classifier, *texts([by_id[row["item_id"]] for row in saved_rows]))
     assert class_scores.shape == (48, 5)
@@ -152,14 +146,14 @@ def test_models_of_a_remote_store_are_fetched_once(client, tuned, monkeypatch, t
 
 def test_mistakes_are_told_in_one_line(tuned, tmp_path, tiny_encoder):
     mine = tmp_path / "mine"
-    shutil.copytree(run_folder(tuned) / "model", mine / "a" / "model")
+    shutil.copytree(run_folder(tuned / "out") / "model", mine / "a" / "model")
     shutil.copytree(mine / "a", mine / "b")
     plain = tmp_path / "plain"
     shutil.copytree(mine / "a" / "model", plain)
     os.rename(plain / "model.safetensors", plain / "pytorch_model.bin")
     (mine / "a" / "model" / loading.RECORD).write_text("[]")
     (tmp_path / "empty").mkdir()
-    run_id = json.loads((run_folder(tuned) / "result.json").read_text())["run_id"]
+    run_id = result_of(tuned / "out")["run_id"]
     for uri, message in (
         ("models:/adept/7", "adept has versions 1"),
         ("models:/adept@worst", "adept has versions 1"),
@@ -191,7 +185,7 @@ def test_what_mlflow_does_not_have_is_not_registered(more):
 
 
 def test_the_record_is_read_as_it_was_written(tuned, tmp_path):
-    record = Trained.read(run_folder(tuned) / "model")
+    record = Trained.read(run_folder(tuned / "out") / "model")
     assert record is not None
     record.write(tmp_path)
     assert Trained.read(tmp_path) == record

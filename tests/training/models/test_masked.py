@@ -54,8 +54,8 @@ def test_masks_hang_on_the_text_alone(order, width):
     wider = np.pad(IDS[rows], ((0, 0), (0, width - 12)))
     alone = masking().masked(IDS[:8], KEYS[:8], training=True)
     other = masking().masked(wider, KEYS[rows], training=True)
-    assert (other.selected[:, :12] == alone.selected[rows]).all()
-    assert (other.inputs[:, :12] == alone.inputs[rows]).all()
+    for ours, theirs in zip(other, alone, strict=True):
+        assert (ours[:, :12] == theirs[rows]).all()
 
 
 def test_whole_words_are_chosen():
@@ -84,20 +84,20 @@ def test_how_many_are_chosen(whole_words):
 
 def test_what_becomes_of_the_chosen():
     ids, rows = texts(20_000, 1), keys([str(at) for at in range(20_000)])
-    masked_batch = masking().masked(ids, rows, training=True)
-    assert (masked_batch.inputs == ids)[~masked_batch.selected].all()
-    original_ids, input_ids = ids[masked_batch.selected], masked_batch.inputs[masked_batch.selected]
+    inputs, selected = masking().masked(ids, rows, training=True)
+    assert (inputs == ids)[~selected].all()
+    original_ids, input_ids = ids[selected], inputs[selected]
     other = (input_ids != 4) & (input_ids != original_ids)
     assert abs((input_ids == 4).mean() - 0.8) < 0.01
     # One of the twelve words drawn is the word itself.
     assert abs(other.mean() - 0.1 * 11 / 12) < 0.01
     assert set(input_ids[other]) == set(range(5, 17))
-    validation_batch = masking().masked(ids, rows, training=False)
-    assert (validation_batch.selected == masked_batch.selected).all()
-    assert (validation_batch.inputs[validation_batch.selected] == 4).all()
+    validation_inputs, validated = masking().masked(ids, rows, training=False)
+    assert (validated == selected).all()
+    assert (validation_inputs[validated] == 4).all()
 
 
 def test_a_text_of_special_tokens_has_no_mask():
-    masked_batch = masking().masked(np.array([[2, 1, 3, 0]]), KEYS[:1], training=True)
-    assert not masked_batch.selected.any()
-    assert masked_batch.inputs.tolist() == [[2, 1, 3, 0]]
+    inputs, selected = masking().masked(np.array([[2, 1, 3, 0]]), KEYS[:1], training=True)
+    assert not selected.any()
+    assert inputs.tolist() == [[2, 1, 3, 0]]

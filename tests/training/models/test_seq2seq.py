@@ -35,33 +35,17 @@ SENTENCES = [
 
 
 def examples(pairs):
-    rows = [list(column) for column in zip(*pairs, strict=True)]
-    return Examples(
-        item_ids=pa.array([f"s{n}" for n in range(len(pairs))]),
-        first=pa.array(rows[0]),
-        second=None,
-        labels=None,
-        gold=None,
-        targets=pa.array(rows[1]),
-        origin=np.zeros(len(pairs), np.int8),
-    )
+    rows = pa.table({"item": [f"s{n}" for n in range(len(pairs))], "text": [a for a, _ in pairs]})
+    return Examples.of(rows, "item", ["text"], targets=pa.array([b for _, b in pairs]))
 
 
 def dataset(train, test=None, splitting="words"):
     parts = {"train": examples(train)}
     if test is not None:
         parts["test"] = examples(test)
+    sources = (Source("sygns", "demo", 0),)
     return Dataset(
-        task="sygns_vf",
-        edition="demo",
-        scheme="systematicity",
-        fold="one",
-        labels=(),
-        outcomes=(),
-        outcome_of=np.arange(0),
-        parts=parts,
-        sources=(Source("sygns", "demo", 0),),
-        splitting=splitting,
+        "sygns_vf", "demo", "systematicity", "one", (), parts, sources, splitting=splitting
     )
 
 
@@ -291,9 +275,6 @@ def test_texts_longer_than_the_positions():
         seq2seq.answer(model, data.vocabularies, ["a dog", "a dog ran and ran again"])
 
 
-def test_datasets_of_classes_and_odd_settings():
-    classes = Dataset("adept_3", "demo", "random", "", ("less", "more"), {}, ())
-    with pytest.raises(UserError, match=r"task adept_3 has classes \(less, more\)"):
-        build(classes, Seq2Seq(), 0)
+def test_odd_settings():
     with pytest.raises(UserError, match="dropout=1"):
         Seq2Seq(dropout=1.0)

@@ -151,10 +151,7 @@ def test_the_run_is_in_mlflow(finished_run, tuned):
     assert run.data.metrics["final/predict/rows_per_second"] > 0
     assert 0.8 < run.data.metrics["final/predict/padding_efficiency"] <= 1
     inputs = {(i.dataset.name, i.dataset.digest) for i in run.inputs.dataset_inputs}
-    assert inputs == {
-        ("adept_items/clean", "version 0"),
-        ("adept_items/paper", "version 0"),
-    }
+    assert inputs == {(f"adept_items/{name}", "version 0") for name in ("clean", "paper")}
 
 
 def test_the_same_command_again_does_nothing(finished_run, monkeypatch, caplog):
@@ -253,11 +250,8 @@ def test_disputed_items_of_two_runs(finished_run, tmp_path):
     finished_house.folder = state
     out = tmp_path / "disputed.csv"
     runs = f"runs={result['run_id']},{other['run_id']}"
-    predict(
-        conf.load(
-            Settings, finished_house.arguments("select=disputed", "count=5", f"out={out}", runs)
-        )
-    )
+    words = finished_house.arguments("select=disputed", "count=5", f"out={out}", runs)
+    predict(conf.load(Settings, words))
     with out.open(newline="") as lines:
         rows = list(csv.DictReader(lines))
     answers = [

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from conf import UserError
 from etl.lake import arrow
-from etl.lake.tables import table
+from training import predictions
 from training.predicting.selection import disputed, uncertain, uncertainty, votes, write
 
 LABELS = ("no", "maybe", "yes")
@@ -30,19 +29,14 @@ def lake(tmp_path_factory):
     root = os.fspath(tmp_path_factory.mktemp("lake"))
 
     def add(run: str, rows: Sequence[tuple[str, tuple[float, ...]]]) -> None:
-        prediction_rows = [
-            {
-                "run_id": run,
-                "task": "adept_items",
-                "edition": "clean",
-                "item_id": item,
-                "predicted": LABELS[int(np.argmax(scores))],
-                "scores": list(scores),
-            }
-            for item, scores in rows
-        ]
-        rows_ = pa.Table.from_pylist(prediction_rows, schema=table("predictions").schema)
-        arrow.append(root, "predictions", rows_, job="test")
+        columns = {
+            "item_id": [item for item, _ in rows],
+            "predicted": [LABELS[int(np.argmax(scores))] for _, scores in rows],
+            "scores": [list(scores) for _, scores in rows],
+        }
+        same = {"run_id": run, "task": "adept_items", "edition": "clean"}
+        table = predictions.rows(len(rows), **same, **columns)
+        arrow.append(root, "predictions", table, job="test")
 
     for run, scores in RUNS.items():
         rows = list(zip("uvwxy", scores, strict=True))
@@ -70,11 +64,8 @@ def test_the_least_sure_first(lake):
 def test_the_most_disputed_first(lake):
     items = disputed(lake, ["a", "b", "c"], 9)
     assert items["item_id"].to_pylist() == ["v", "x", "y"]
-    assert items["predicted"].to_pylist() == [
-        "no | maybe | yes",
-        "no | yes | no",
-        "no | maybe | no",
-    ]
+    answers = ["no | maybe | yes", "no | yes | no", "no | maybe | no"]
+    assert items["predicted"].to_pylist() == answers
     assert items["votes"].to_pylist() == pytest.approx([math.log2(3), 0.918296, 0.918296])
     assert disputed(lake, ["b", "c", "a"], 1)["item_id"].to_pylist() == ["v"]
 

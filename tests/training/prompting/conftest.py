@@ -20,6 +20,13 @@ TEXTS = [
 # Of the conversion table, so that some of its words are whole and others are not.
 WORDS = ["good", "poor", "true", "false", "positive", "negative", "great", "bad"]
 WORDS += ["Yes", "No", "True", "False"]
+SMALL: dict[str, Any] = {
+    "hidden_size": 16,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
+    "initializer_range": 0.5,
+}
 ITEMS = ["A", "a", "an", "is", "of", "type", "example", "animal", "dog", "black", "tall", "fake"]
 
 
@@ -78,35 +85,9 @@ def bert(tmp_path_factory) -> str:
     import torch
     from transformers import BertConfig, BertForMaskedLM
 
-    backend = word_pieces(
-        [
-            *[
-                "A",
-                "a",
-                "an",
-                "is",
-                "of",
-                "type",
-                "example",
-                "animal",
-                "dog",
-                "black",
-                "tall",
-                "fake",
-            ],
-            *WORDS,
-        ]
-    )
+    backend = word_pieces([*ITEMS, *WORDS])
     torch.manual_seed(0)
-    config = BertConfig(
-        vocab_size=backend.get_vocab_size(),
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=32,
-        max_position_embeddings=128,
-        initializer_range=0.5,
-    )
+    config = BertConfig(**SMALL, vocab_size=backend.get_vocab_size(), max_position_embeddings=128)
     special = {
         f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep", "mask")
     }
@@ -126,22 +107,13 @@ def roberta(tmp_path_factory) -> str:
     backend.post_processor = RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=False)
     torch.manual_seed(0)
     config = RobertaConfig(
+        **SMALL,
         vocab_size=backend.get_vocab_size(),
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=32,
         max_position_embeddings=130,
-        initializer_range=0.5,
         type_vocab_size=1,
     )
-    special: dict[str, Any] = {
-        "pad_token": "<pad>",
-        "unk_token": "<unk>",
-        "cls_token": "<s>",
-        "sep_token": "</s>",
-    }
-    special["mask_token"] = mask
+    special: dict[str, Any] = {"pad_token": "<pad>", "unk_token": "<unk>", "cls_token": "<s>"}
+    special |= {"sep_token": "</s>", "mask_token": mask}
     return _saved(
         tmp_path_factory.mktemp("roberta"), backend, RobertaForMaskedLM(config), **special
     )
@@ -222,54 +194,26 @@ def plane_tables(lake: str) -> None:
     splits += [("published", "test", item) for item in ("black1", "black2", "black3", "tall1")]
     splits.append(("one_it", "test", "tall3"))
     write(lake, "plane_items", items)
-    names = ("scheme", "part", "item_id")
-    write(
-        lake,
-        "plane_splits",
-        [
-            {**dict(zip(names, split, strict=True)), "fold": "1", "edition": "clean"}
-            for split in splits
-        ],
-    )
+    names = ("scheme", "part", "item_id", "fold", "edition")
+    rows = [dict(zip(names, (*split, "1", "clean"), strict=True)) for split in splits]
+    write(lake, "plane_splits", rows)
 
 
 def asp_tables(lake: str) -> None:
     """Two rows of entailment inference, two of degree estimation and one that nobody can answer."""
     weak, strong = "The tea is hot.", "The tea is scalding."
-    rows = [("e1", strong, weak, "entailment"), ("e2", weak, strong, "not_entailment")]
-    write(
-        lake,
-        "asp_entailment",
-        [
-            {
-                "item_id": item,
-                "test": "ordering",
-                "premise": premise,
-                "hypothesis": hypothesis,
-                "label": label,
-                "edition": "clean",
-            }
-            for item, premise, hypothesis, label in rows
-        ],
-    )
+    up = {"premise": weak, "hypothesis": strong, "edition": "clean"}
+    down = {"premise": strong, "hypothesis": weak, "edition": "clean"}
+    entailment = [
+        {**down, "item_id": "e1", "label": "entailment"},
+        {**up, "item_id": "e2", "label": "not_entailment"},
+    ]
+    write(lake, "asp_entailment", [{**row, "test": "ordering"} for row in entailment])
     degrees = [("d1", "base", "entailment"), ("d2", "base", "not_entailment")]
     degrees += [("d3", "base", "discard"), ("d4", "numbers", "entailment")]
-    write(
-        lake,
-        "asp_degree",
-        [
-            {
-                "item_id": item,
-                "test": "booster",
-                "variant": variant,
-                "premise": weak,
-                "hypothesis": strong,
-                "label": label,
-                "edition": "clean",
-            }
-            for item, variant, label in degrees
-        ],
-    )
+    names = ("item_id", "variant", "label")
+    rows = [{**up, "test": "booster", **dict(zip(names, d, strict=True))} for d in degrees]
+    write(lake, "asp_degree", rows)
 
 
 @pytest.fixture

@@ -11,6 +11,8 @@ from training.prompting.items import load, questions
 from training.prompting.prompts import read
 from training.prompting.settings import Settings
 
+TWO_SHOT = ("shots=2", "templates=internal", "verbalisers=good/poor")
+
 
 def settings(lake, *more):
     return conf.load(Settings, ["model=none", f"lake={lake}", *more])
@@ -18,22 +20,13 @@ def settings(lake, *more):
 
 def items_and_questions(prompt_settings):
     items = load(prompt_settings)
-    return items, questions(
-        items,
-        read(
-            prompt_settings.prompt_file,
-            prompt_settings.task,
-            prompt_settings.templates,
-            prompt_settings.verbalisers,
-        ),
-        prompt_settings,
-    )
+    names = ("prompt_file", "task", "templates", "verbalisers")
+    prompts = read(*(getattr(prompt_settings, name) for name in names))
+    return items, questions(items, prompts, prompt_settings)
 
 
 def test_two_examples_in_both_orders(prompt_lake):
-    prompt_settings = settings(
-        prompt_lake, "shots=2", "templates=internal", "verbalisers=good/poor"
-    )
+    prompt_settings = settings(prompt_lake, *TWO_SHOT)
     items, prompt_questions = items_and_questions(prompt_settings)
     ids = items.rows["item_id"].to_pylist()
     texts = {
@@ -108,13 +101,9 @@ def test_asp_leaves_out_what_nobody_can_answer(prompt_lake):
         ("d1", "degree", "booster", "entailment"),
         ("d2", "degree", "booster", "not_entailment"),
     ]
-    assert prompt_questions[0].cloze.prefix.startswith(
-        'Facts: The tea is scalding.\nConclusion: "The tea is h'
-    )
-    assert (prompt_questions[0].cloze.words, prompt_questions[0].cloze.suffix) == (
-        ("True", "False"),
-        "",
-    )
+    cloze = prompt_questions[0].cloze
+    assert cloze.prefix.startswith('Facts: The tea is scalding.\nConclusion: "The tea is h')
+    assert (cloze.words, cloze.suffix) == (("True", "False"), "")
     other = load(dataclasses.replace(prompt_settings, tables=["degree"], variant="numbers"))
     assert other.rows["item_id"].to_pylist() == ["d4"]
     with pytest.raises(UserError, match="variant=both: no rows"):
@@ -122,9 +111,7 @@ def test_asp_leaves_out_what_nobody_can_answer(prompt_lake):
 
 
 def test_content_free_prompts_keep_the_examples_or_do_not(prompt_lake):
-    prompt_settings = settings(
-        prompt_lake, "shots=2", "templates=internal", "verbalisers=good/poor"
-    )
+    prompt_settings = settings(prompt_lake, *TWO_SHOT)
     assert items_and_questions(prompt_settings)[1][0].content_free == ()
     contextual = items_and_questions(
         dataclasses.replace(prompt_settings, calibration="contextual")

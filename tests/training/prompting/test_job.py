@@ -5,6 +5,8 @@ import logging
 import math
 import shutil
 
+import numpy as np
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -13,6 +15,7 @@ from analysis.predictions import read_prompted
 from conf import UserError
 from etl.lake import arrow
 from tests.training import ranks
+from tests.training.conftest import run_folder
 from training.prompting import job
 from training.prompting.job import prompt
 from training.prompting.scores import cells, class_table
@@ -125,10 +128,8 @@ def test_another_version_of_a_prompt_is_asked_anew(run_prompt, bert, tmp_path):
     assert run_prompt(bert, f"prompts={prompt_file}", "templates=internal")["forward"] == 27
     prompt_file.write_text(text.replace("version: 1", "version: 2"))
     assert run_prompt(bert, f"prompts={prompt_file}", "templates=internal")["forward"] == 27
-    assert {row["prompt"] for row in rows(run_prompt.lake)} == {
-        "plane/internal@1",
-        "plane/internal@2",
-    }
+    asked = {row["prompt"] for row in rows(run_prompt.lake)}
+    assert asked == {"plane/internal@1", "plane/internal@2"}
 
 
 def test_other_weights_in_the_same_folder_are_asked_anew(run_prompt, bert, tmp_path):
@@ -188,18 +189,12 @@ def test_calibration_divides_by_the_answer_without_content(run_prompt, bert, tmp
     plain = run_prompt(bert, *words)
     divided = run_prompt(bert, *words, "calibration=contextual")
     assert (divided["prompts"], divided["forward"]) == (10, 1)
-    earlier_scores = {
-        row["item_id"]: row["scores"] for row in rows(run_prompt.lake, plain["run_id"])
-    }
-    shifts = {
-        tuple(
-            round(a - b, 5)
-            for a, b in zip(earlier_scores[row["item_id"]], row["scores"], strict=True)
-        )
-        for row in rows(run_prompt.lake, divided["run_id"])
-    }
+    plain_scores, scores = (
+        {row["item_id"]: np.array(row["scores"]) for row in rows(run_prompt.lake, run["run_id"])}
+        for run in (plain, divided)
+    )
     # All items have one prior, of which both words are less probable than 1.
-    ((no, yes),) = shifts
+    ((no, yes),) = {tuple(np.round(plain_scores[item] - scores[item], 5)) for item in scores}
     assert max(no, yes) < 0
     assert math.exp(no) + math.exp(yes) < 1
 
@@ -246,27 +241,15 @@ def test_a_run_is_tracked(run_prompt, bert, tmp_path, empty_store):
     client = MlflowClient(tracking_uri=store)
     run = client.get_run(result["run_id"])
     assert (run.data.tags["job"], run.info.status) == ("prompt", "FINISHED")
-    expected_params = {
-        "task.name": "plane",
-        "model_name": bert,
-        "kind": "masked",
-        "prompts": "plane@1",
-    }
-    expected_params |= {
-        "task.scheme": "two_shot",
-        "shots": "2",
-        "questions": "18",
-        "calibration": "none",
-    }
+    expected_params = {"task.name": "plane", "task.scheme": "two_shot", "model_name": bert}
+    expected_params |= {"kind": "masked", "prompts": "plane@1", "calibration": "none"}
+    expected_params |= {"shots": "2", "questions": "18"}
     assert expected_params.items() <= run.data.params.items()
     assert run.data.metrics["first/f1/average"] == result["figures"]["first/f1/average"]
     assert run.data.metrics["prompts_per_second"] > 0
     names = {file.path for file in client.list_artifacts(result["run_id"])}
     assert {"predictions.parquet", "prompts.yaml", "settings.yaml", "table.md"} <= names
-    inputs = {
-        table_input.dataset.name: table_input.dataset.digest
-        for table_input in run.inputs.dataset_inputs
-    }
+    inputs = {i.dataset.name: i.dataset.digest for i in run.inputs.dataset_inputs}
     assert inputs == {"plane_items/clean": "version 0", "plane_splits/clean": "version 0"}
 
 
@@ -294,17 +277,13 @@ def test_two_processes_answer_as_one(run_prompt, bert, tmp_path):
     # The first speaks for both.
     assert "| average |" in (tmp_path / "0").read_text()
     assert not (tmp_path / "1").read_text()
-    (one,), (two,) = (
-        [pq.read_table(path) for path in folder.glob("*/predictions.parquet")]
+    one, two = (
+        pq.read_table(run_folder(folder) / "predictions.parquet")
         for folder in (run_prompt.out, out)
     )
-    assert two.select(["item_id", "premise_order", "predicted"]).equals(
-        one.select(["item_id", "premise_order", "predicted"])
-    )
-    flat = [
-        [score for row_scores in table["scores"].to_pylist() for score in row_scores]
-        for table in (one, two)
-    ]
+    names = ["item_id", "premise_order", "predicted"]
+    assert two.select(names).equals(one.select(names))
+    flat = [pc.list_flatten(table["scores"]).to_pylist() for table in (one, two)]
     assert flat[1] == pytest.approx(flat[0], abs=1e-5)
     assert alone["forward"] == 18
     # The same run, by the same settings and contents: its rows are there once.

@@ -19,14 +19,13 @@ MODEL = "bert"
 
 def rows(answers, scheme="two_shot"):
     """Rows of PLANE: (class, type, prompt, verbaliser, order, gold, predicted, scores)."""
-    names = ("class", "inference_type", "prompt", "verbaliser", "premise_order", "gold")
-    records = []
-    for at, (*key, predicted, label_scores) in enumerate(answers):
-        record = dict(zip(names, key, strict=True))
-        record |= {"predicted": predicted, "scores": label_scores, "text": "word", "model": MODEL}
-        records.append(
-            {**record, "scheme": scheme, "task": "plane", "item_id": str(at), "fold": "1"}
-        )
+    names = ["class", "inference_type", "prompt", "verbaliser", "premise_order", "gold"]
+    names += ["predicted", "scores"]
+    same = {"text": "word", "model": MODEL, "scheme": scheme, "task": "plane", "fold": "1"}
+    records = [
+        {**dict(zip(names, answer, strict=True)), **same, "item_id": str(at)}
+        for at, answer in enumerate(answers)
+    ]
     schema = table("predictions").schema
     schema = schema.append(pa.field("class", pa.string()))
     return pa.Table.from_pylist(records, schema.append(pa.field("inference_type", pa.int32())))

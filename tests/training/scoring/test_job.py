@@ -13,6 +13,7 @@ import conf
 from conf import UserError
 from etl.adept import LABELS as ADEPT
 from etl.lake import arrow
+from tests.training.conftest import UNRECORDED, result_of, run_folder
 from tests.training.scoring.conftest import record, results
 from training import tasks
 from training.models import seq2seq
@@ -49,14 +50,9 @@ def place(tmp_path_factory, rows_of_tasks, models, empty_store):
     folder = tmp_path_factory.mktemp("matrix")
     shutil.copy(empty_store, folder)
     shutil.copytree(rows_of_tasks, folder / "lake")
-    scoring_settings = settings(
-        folder / "lake",
-        f"models=[{','.join(models.values())}]",
-        "tasks=[adept,plane]",
-        "task.adept.part=val",
-        f"out={folder / 'out'}",
-        f"tracking=sqlite:///{folder / 'mlflow.db'}",
-    )
+    words = [f"models=[{','.join(models.values())}]", "tasks=[adept,plane]", "task.adept.part=val"]
+    words += [f"out={folder / 'out'}", f"tracking=sqlite:///{folder / 'mlflow.db'}"]
+    scoring_settings = settings(folder / "lake", *words)
     score(scoring_settings)
     paths = sorted(folder.glob("out/*/result.json"))
     earlier_files = {path: (path.stat().st_mtime_ns, path.read_text()) for path in paths}
@@ -80,9 +76,7 @@ def test_every_cell_is_scored_once(place, rows):
     assert set(folder.glob("out/*/result.json")) == set(earlier_files)
     assert len(earlier_files) == 6
     killed, *other_paths = earlier_files
-    assert [path.stat().st_mtime_ns for path in other_paths] == [
-        earlier_files[path][0] for path in other_paths
-    ]
+    assert all(path.stat().st_mtime_ns == earlier_files[path][0] for path in other_paths)
     assert killed.stat().st_mtime_ns > earlier_files[killed][0]
     # What was scored again is the same, in the same run.
     first, second = json.loads(earlier_files[killed][1]), json.loads(killed.read_text())
@@ -100,10 +94,9 @@ def test_predictions_are_in_the_words_of_the_task(rows, models):
     for row in plane_rows:
         assert NLI[int(np.argmax(row["scores"]))] == row["text"]
         assert (row["predicted"] == "entailed") == (row["text"] == "entailment")
+    says = {"entailed": "equally likely", "not entailed": "less likely"}
     for row in of(rows, models["plane"], "adept_5"):
-        assert row["predicted"] == (
-            "equally likely" if row["text"] == "entailed" else "less likely"
-        )
+        assert row["predicted"] == says[row["text"]]
 
 
 def test_the_matrix_is_that_of_the_predictions(place, rows):
@@ -124,51 +117,35 @@ def test_cells_are_runs_below_one(place, models):
 
     folder = place[0]
     client = MlflowClient(f"sqlite:///{folder / 'mlflow.db'}")
-    (experiment,) = [e for e in client.search_experiments() if e.name == "score"]
-    runs = client.search_runs([experiment.experiment_id])
+    runs = client.search_runs([client.get_experiment_by_name("score").experiment_id])
     assert {run.data.tags["job"] for run in runs} == {"score"}
     assert {run.info.status for run in runs} == {"FINISHED"}
     (parent,) = [run for run in runs if "mlflow.parentRunId" not in run.data.tags]
-    assert {f.path for f in client.list_artifacts(parent.info.run_id)} >= {
-        "matrix.md",
-        "matrix.json",
-    }
+    artifacts = {f.path for f in client.list_artifacts(parent.info.run_id)}
+    assert artifacts >= {"matrix.md", "matrix.json"}
     children = [run for run in runs if run is not parent]
     assert len(children) == 6
-    (cell_run,) = [
-        run
-        for run in children
-        if (run.data.params["task.name"], run.data.params["model_name"])
-        == ("plane", models["adept"])
-    ]
+    wanted = {"task.name": "plane", "model_name": models["adept"]}
+    (cell_run,) = [run for run in children if wanted.items() <= run.data.params.items()]
     assert cell_run.data.params["trained_on"] == "adept_5"
     assert cell_run.data.params["form"] == "change"
     assert cell_run.data.params["reading.impossible"] == "not entailed"
     assert "final/test/accuracy" in cell_run.data.metrics
-    assert {d.dataset.name for d in cell_run.inputs.dataset_inputs} == {
-        "plane_items/published",
-        "plane_splits/published",
-    }
+    inputs = {d.dataset.name for d in cell_run.inputs.dataset_inputs}
+    assert inputs == {"plane_items/published", "plane_splits/published"}
 
 
 def test_a_limited_cell_and_its_predictions_later(rows_of_tasks, models, tmp_path):
     lake = tmp_path / "lake"
     shutil.copytree(rows_of_tasks, lake)
-    scoring_settings = settings(
-        lake,
-        f"model={models['nli']}",
-        "tasks=[plane]",
-        "limit=3",
-        f"out={tmp_path / 'out'}",
-        "tracking=none",
-        "predictions=false",
-    )
+    words = [f"model={models['nli']}", "tasks=[plane]", "limit=3", f"out={tmp_path / 'out'}"]
+    scoring_settings = settings(lake, *words, *UNRECORDED)
     score(scoring_settings)
-    (path,) = (tmp_path / "out").glob("*/result.json")
-    (result,) = results(tmp_path / "out")
-    assert (result["rows"], result["run_id"]) == (3, f"local-{path.parent.name}")
+    folder, result = run_folder(tmp_path / "out"), result_of(tmp_path / "out")
+    assert (result["rows"], result["run_id"]) == (3, f"local-{folder.name}")
     assert "predictions" not in arrow.tables(str(lake))
     # The cell is finished, and not scored again; now its predictions are wanted.
+    path = folder / "result.json"
     written_at = path.stat().st_mtime_ns
     for _ in range(2):
         score(conf.with_changes(scoring_settings, {"predictions": True}))
@@ -183,24 +160,11 @@ def test_the_order_of_foreign_classes_does_not_matter(adept_lake, make, models, 
     same = make(("contradiction", "entailment", "neutral"))
     answers = []
     for at, model in enumerate((shuffled, same, models["nli"])):
-        score(
-            settings(
-                adept_lake,
-                f"model={model}",
-                "tasks=[adept]",
-                f"out={tmp_path / str(at)}",
-                "tracking=none",
-                "predictions=false",
-            )
-        )
-        (path,) = (tmp_path / str(at)).glob("*/predictions.parquet")
-        prediction_rows = pq.read_table(path)
-        answers.append(
-            (
-                prediction_rows.column("text").to_pylist(),
-                prediction_rows.column("scores").to_pylist(),
-            )
-        )
+        out = tmp_path / str(at)
+        words = (f"model={model}", "tasks=[adept]", f"out={out}", *UNRECORDED)
+        score(settings(adept_lake, *words))
+        rows = pq.read_table(run_folder(out) / "predictions.parquet")
+        answers.append((rows["text"].to_pylist(), rows["scores"].to_pylist()))
     assert answers[0][0] == answers[1][0] == answers[2][0]
     assert np.allclose(answers[0][1], answers[2][1])
     assert len(set(answers[0][0])) > 1
@@ -217,16 +181,9 @@ def test_a_limit_of_training_is_for_its_own_task(place):
 
 def test_scores_of_a_model_on_its_own_task_are_those_of_training(adept_lake, tuned, tmp_path):
     (trained,) = results(tuned / "out")
-    scoring_settings = settings(
-        adept_lake,
-        "model=models:/adept/1",
-        f"tracking=sqlite:///{tuned / 'mlflow.db'}",
-        "tasks=[adept]",
-        "task.adept.classes=3",
-        "predictions=false",
-        f"out={tmp_path}",
-    )
-    score(scoring_settings)
+    words = ["model=models:/adept/1", f"tracking=sqlite:///{tuned / 'mlflow.db'}"]
+    words += ["tasks=[adept]", "task.adept.classes=3", "predictions=false", f"out={tmp_path}"]
+    score(settings(adept_lake, *words))
     (scored,) = results(tmp_path)
     for name in ("accuracy", "macro_f1", "majority"):
         assert scored["figures"][name] == pytest.approx(trained["figures"][f"test/{name}"])
@@ -237,17 +194,9 @@ def test_sygns_is_scored_by_what_it_writes(rows_of_tasks, models, tmp_path, caps
     data = seq2seq.Seq2SeqLearner(dataset, Seq2Seq(architecture="gru", size="tiny"))
     model = data.model(0)
     seq2seq.save(tmp_path / "sygns", model, data.vocabularies)
-    scoring_settings = settings(
-        rows_of_tasks,
-        f"models=[{tmp_path / 'sygns'},{models['nli']}]",
-        "tasks=[sygns,plane]",
-        "limit=8",
-        "tracking=none",
-        "predictions=false",
-        f"out={tmp_path / 'out'}",
-        "batch_size=3",
-    )
-    score(scoring_settings)
+    words = [f"models=[{tmp_path / 'sygns'},{models['nli']}]", f"out={tmp_path / 'out'}"]
+    words += ["tasks=[sygns,plane]", "limit=8", "batch_size=3"]
+    score(settings(rows_of_tasks, *words, *UNRECORDED))
     printed = capsys.readouterr().out
     assert f"{tmp_path / 'sygns'} on plane: not defined. SyGNS asks for a meaning" in printed
     assert f"{models['nli']} on sygns: not defined." in printed
@@ -255,30 +204,16 @@ def test_sygns_is_scored_by_what_it_writes(rows_of_tasks, models, tmp_path, caps
     every = [pq.read_table(path) for path in (tmp_path / "out").glob("*/predictions.parquet")]
     (rows,) = [t.to_pylist() for t in every if t.column("task")[0].as_py() == "sygns_fol"]
     assert len(rows) == cell["rows"] == 8
-    texts = dict(
-        zip(
-            dataset.parts["test"].item_ids.to_pylist(),
-            dataset.parts["test"].first.to_pylist(),
-            strict=True,
-        )
-    )
+    test = dataset.parts["test"]
+    texts = dict(zip(test.item_ids.to_pylist(), test.first.to_pylist(), strict=True))
     for row in rows:
         (alone,) = seq2seq.answer(model.eval(), data.vocabularies, [texts[row["item_id"]]])
         assert row["text"] == alone
 
 
 def test_one_model_shows_its_tables(rows_of_tasks, models, tmp_path, capsys):
-    score(
-        settings(
-            rows_of_tasks,
-            f"model={models['nli']}",
-            "tasks=[plane,asp]",
-            *ASP,
-            "tracking=none",
-            "predictions=false",
-            f"out={tmp_path}",
-        )
-    )
+    words = [f"model={models['nli']}", "tasks=[plane,asp]", *ASP, f"out={tmp_path}"]
+    score(settings(rows_of_tasks, *words, *UNRECORDED))
     printed = capsys.readouterr().out
     assert "F1 by class (a third label apart" in printed
     assert "The model's own answers by test and gold label" in printed
@@ -302,38 +237,22 @@ def test_settings_that_do_not_fit_are_refused(more, reason):
 
 
 def test_what_is_missing_is_told_before_work(rows_of_tasks, models, tmp_path):
-    common = [f"out={tmp_path}", "tracking=none"]
-    with pytest.raises(UserError, match="the same model twice"):
-        prepare(
-            settings(
-                rows_of_tasks,
-                f"models=[{models['nli']},{models['nli']}/]",
-                "tasks=[plane]",
-                *common,
-            )
-        )
-    with pytest.raises(UserError, match="no such folder"):
-        prepare(settings(rows_of_tasks, "model=no/such/model/x", "tasks=[plane]", *common))
-    with pytest.raises(UserError, match=r"out=.* is a file; expected a folder"):
-        prepare(settings(rows_of_tasks, "model=m", "tasks=[plane]", f"out={__file__}"))
-    with pytest.raises(UserError, match="max_length=900: expected 4 to 32"):
-        prepare(
-            settings(
-                rows_of_tasks,
-                f"model={models['nli']}",
-                "tasks=[plane]",
-                "max_length=900",
-                *common,
-            )
-        )
-    with pytest.raises(UserError, match="nothing to score: SyGNS asks for a meaning"):
-        prepare(settings(rows_of_tasks, f"model={models['nli']}", "tasks=[sygns]", *common))
+    nli = models["nli"]
+    for task, words, message in (
+        ("plane", [f"models=[{nli},{nli}/]"], "the same model twice"),
+        ("plane", ["model=no/such/model/x"], "no such folder"),
+        ("plane", ["model=m", f"out={__file__}"], r"out=.* is a file; expected a folder"),
+        ("plane", [f"model={nli}", "max_length=900"], "max_length=900: expected 4 to 32"),
+        ("sygns", [f"model={nli}"], "nothing to score: SyGNS asks for a meaning"),
+    ):
+        common = [f"tasks=[{task}]", f"out={tmp_path}", "tracking=none"]
+        with pytest.raises(UserError, match=message):
+            prepare(settings(rows_of_tasks, *common, *words))
     assert not list(tmp_path.iterdir())
 
 
 def test_the_settings_files_are_read(tmp_path):
     for name in ("plane_score", "asp_score", "transfer"):
-        scoring_settings = conf.load(
-            Settings, [str(conf.ROOT / "conf/training" / f"{name}.yaml"), "model=x"]
-        )
+        path = conf.ROOT / "conf" / "training" / f"{name}.yaml"
+        scoring_settings = conf.load(Settings, [str(path), "model=x"])
         assert set(scoring_settings.tasks) == set(scoring_settings.task)

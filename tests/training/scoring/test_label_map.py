@@ -26,25 +26,25 @@ def test_every_line_gives_its_reason():
 
 
 def test_an_answer_is_read_as_the_task_asks():
-    assert reading(NLI, PLANE).label_map == {
+    assert reading(NLI, PLANE) == {
         "entailment": "entailed",
         "neutral": "not entailed",
         "contradiction": "not entailed",
     }
-    assert reading(NLI, ASP).label_map["contradiction"] == "not_entailment"
-    assert reading(PLANE, ADEPT).label_map == {
+    assert reading(NLI, ASP)["contradiction"] == "not_entailment"
+    assert reading(PLANE, ADEPT) == {
         "entailed": "equally likely",
         "not entailed": "less likely",
     }
-    assert reading(ADEPT, ASP).label_map["impossible"] == "not_entailment"
-    assert reading(ADEPT, ASP).label_map["more likely"] == "entailment"
+    assert reading(ADEPT, ASP)["impossible"] == "not_entailment"
+    assert reading(ADEPT, ASP)["more likely"] == "entailment"
 
 
 def test_degrees_are_read_as_degrees():
-    assert reading(ADEPT, ADEPT[1:4]).label_map["necessarily true"] == "more likely"
-    assert reading(ADEPT, ADEPT[1:]).label_map["impossible"] == "less likely"
+    assert reading(ADEPT, ADEPT[1:4])["necessarily true"] == "more likely"
+    assert reading(ADEPT, ADEPT[1:])["impossible"] == "less likely"
     # Three labels are among the five: as they stand.
-    assert reading(ADEPT[1:4], ADEPT).label_map == {label: label for label in ADEPT[1:4]}
+    assert reading(ADEPT[1:4], ADEPT) == {label: label for label in ADEPT[1:4]}
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_degrees_are_read_as_degrees():
     itertools.product((NLI, PLANE, ASP, ADEPT, ADEPT[1:4]), (*TWO, ADEPT)),
 )
 def test_reading_keeps_what_holds(model_labels, task_labels):
-    for label, answers in reading(model_labels, task_labels).label_map.items():
+    for label, answers in reading(model_labels, task_labels).items():
         assert holds(label) == holds(answers)
         assert answers in task_labels
 

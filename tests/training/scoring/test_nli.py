@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 import conf
+from tests.training.conftest import UNRECORDED, result_of
 from tests.training.scoring.conftest import results
 from tests.training.tasks import lake as tables
 from training.job import finetune
@@ -48,45 +47,17 @@ def nli_lake(tmp_path_factory):
 
 @pytest.mark.parametrize("name", LABELS)
 def test_the_settings_file_trains_a_model_that_is_scored(name, nli_lake, tiny_encoder, tmp_path):
-    finetune(
-        conf.load(
-            Training,
-            [
-                str(conf.ROOT / "conf" / "training" / f"{name}.yaml"),
-                f"lake={nli_lake}",
-                f"model={tiny_encoder}",
-                "max_length=16",
-                "epochs=1",
-                "seeds=[0]",
-                f"out={tmp_path / 'run'}",
-                "tracking=none",
-                "predictions=false",
-                "cache=none",
-            ],
-        )
-    )
-    (path,) = (tmp_path / "run").glob("*/result.json")
-    trained = json.loads(path.read_text())
+    words = [str(conf.ROOT / "conf" / "training" / f"{name}.yaml"), f"model={tiny_encoder}"]
+    words += [f"lake={nli_lake}", f"out={tmp_path / 'run'}", *UNRECORDED]
+    finetune(conf.load(Training, [*words, "max_length=16", "epochs=1", "seeds=[0]"]))
+    trained = result_of(tmp_path / "run")
     assert trained["updates"] == 1
     scored = scored_model(resolve(str(tmp_path / "run")))
     assert (scored.labels, scored.form) == (LABELS[name], "pair")
-    score(
-        conf.load(
-            Settings,
-            [
-                f"lake={nli_lake}",
-                f"model={tmp_path / 'run'}",
-                "tasks=[plane,pairs]",
-                f"task.pairs.edition={name}",
-                f"task.pairs.labels=[{','.join(LABELS[name])}]",
-                "task.pairs.part=val",
-                f"out={tmp_path / 'score'}",
-                "tracking=none",
-                "predictions=false",
-                "cache=none",
-            ],
-        )
-    )
+    words = [f"lake={nli_lake}", f"model={tmp_path / 'run'}", f"out={tmp_path / 'score'}"]
+    words += ["tasks=[plane,pairs]", f"task.pairs.edition={name}", "task.pairs.part=val"]
+    words.append(f"task.pairs.labels=[{','.join(LABELS[name])}]")
+    score(conf.load(Settings, [*words, *UNRECORDED]))
     by_key = {result["key"]: result for result in results(tmp_path / "score")}
     assert by_key["plane"]["rows"] == 9
     # Rows of its own task: scored as training scored them.

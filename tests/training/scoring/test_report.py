@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
+from typing import Any
+
 import pytest
 
-from etl.lake.tables import table
 from tests.training.scoring.conftest import record
 from tests.training.tasks import lake as tables
+from training import predictions
 from training.models.loading import ModelSource
 from training.scoring.report import details, names_of
 from training.scoring.sources import scored_model
@@ -21,56 +22,29 @@ def variants(tmp_path_factory):
     """Degree estimation: a row as it is, one exchanged, one beyond what people judged."""
     root = str(tmp_path_factory.mktemp("variants") / "lake")
     row = {"test": "ordering", "premise": "p", "hypothesis": "h", "edition": "wide"}
-    tables.write(
-        root,
-        "asp_degree",
-        [
-            {**row, "item_id": "0", "variant": "base", "label": "entailment"},
-            {**row, "item_id": "1", "variant": "numbers", "label": "entailment"},
-            {**row, "item_id": "2", "variant": "base", "label": "discard"},
-            {
-                **row,
-                "item_id": "3",
-                "variant": "base",
-                "label": "not_entailment",
-                "extrapolated": True,
-            },
-        ],
-    )
+    row |= {"variant": "base", "label": "entailment"}
+    changes: list[dict[str, Any]] = [{}, {"variant": "numbers"}, {"label": "discard"}]
+    changes.append({"label": "not_entailment", "extrapolated": True})
+    rows = [{**row, "item_id": str(at), **change} for at, change in enumerate(changes)]
+    tables.write(root, "asp_degree", rows)
     return root
-
-
-def predictions(examples, guesses, texts):
-    golds = ["entailment" if gold == 0 else "not_entailment" for gold in examples.gold]
-    return pa.Table.from_pylist(
-        [
-            {
-                "run_id": "r",
-                "task": "asp",
-                "edition": "wide",
-                "scheme": "all",
-                "item_id": item,
-                "gold": gold,
-                "predicted": guess,
-                "text": text,
-                "model": "m",
-            }
-            for item, gold, guess, text in zip(
-                examples.item_ids.to_pylist(), golds, guesses, texts, strict=True
-            )
-        ],
-        schema=table("predictions").schema,
-    )
 
 
 def test_variants_and_numbers_stand_with_their_test(variants):
     asp_target = Target("asp", {"edition": "wide", "scheme": "all"}, variants, None, 0)
     examples = asp_target.dataset("pair").parts["test"]
-    assert examples.item_ids.to_pylist() == ["0", "1", "3"]
-    rows = predictions(
-        examples,
-        ["entailment", "not_entailment", "not_entailment"],
-        ["entailment", "neutral", "contradiction"],
+    assert examples.gold is not None and examples.item_ids.to_pylist() == ["0", "1", "3"]
+    rows = predictions.rows(
+        3,
+        run_id="r",
+        task="asp",
+        edition="wide",
+        scheme="all",
+        item_id=examples.item_ids,
+        gold=[("entailment", "not_entailment")[gold] for gold in examples.gold],
+        predicted=["entailment", "not_entailment", "not_entailment"],
+        text=["entailment", "neutral", "contradiction"],
+        model="m",
     )
     text = details("m on asp", rows, examples, "asp")
     assert text.startswith("## m on asp\n")

@@ -20,14 +20,9 @@ def target(lake, key="plane", limit=None, **values):
 def texts(lake, form, key="plane", **values):
     scored_target = target(lake, key, **values)
     examples = scored_target.dataset(form).parts[scored_target.part]
-    second = None if examples.second is None else examples.second.to_pylist()
-    return dict(
-        zip(
-            examples.item_ids.to_pylist(),
-            zip(examples.first.to_pylist(), second or [None] * len(examples), strict=True),
-            strict=True,
-        )
-    )
+    second = [None] * len(examples) if examples.second is None else examples.second.to_pylist()
+    pairs = zip(examples.first.to_pylist(), second, strict=True)
+    return dict(zip(examples.item_ids.to_pylist(), pairs, strict=True))
 
 
 def test_plane_as_a_pair_a_statement_and_a_change(rows_of_tasks):
@@ -72,10 +67,7 @@ def test_all_of_asp_is_every_row_with_an_answer(rows_of_tasks):
         "published-t2",
     ]
     assert (dataset.scheme, dataset.fold) == ("all", "")
-    assert [source.table for source in dataset.sources] == [
-        "asp_entailment",
-        "asp_degree",
-    ]
+    assert [source.table for source in dataset.sources] == ["asp_entailment", "asp_degree"]
 
 
 def test_every_full_stop_is_another_scheme(rows_of_tasks):

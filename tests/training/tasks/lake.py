@@ -16,13 +16,9 @@ def write(lake, name, rows):
     arrow.append(lake, name, pa.Table.from_pylist(rows, schema=table(name).schema), job="test")
 
 
+# Item, part, label.
 ADEPT = [
-    # item, part, label
-    ("a0", "train", 0),
-    ("a1", "train", 1),
-    ("a2", "train", 2),
-    ("a3", "train", 3),
-    ("a4", "train", 4),
+    *((f"a{label}", "train", label) for label in range(5)),
     ("a5", "val", 0),
     ("a6", "val", 2),
     ("a7", "val", 4),
@@ -97,63 +93,35 @@ def asp(lake):
     tuning, published = "published_tuning", "published"
     entailment, degree, splits = [], [], []
 
-    def row(item, test, label, label3, edition, part, texts, number):
-        record = {"item_id": item, "test": test, "label": label, "label3": label3}
-        entailment.append(
-            {**record, "premise": texts[0], "hypothesis": texts[1], "edition": edition}
-        )
+    def row(item, edition, part, test, label3, texts):
+        number = "0" if edition == "clean" else "published"
         splits.append(_split("adjectives", {"round": number}, part, item, edition))
+        label = "entailment" if label3 == "entailment" else "not_entailment"
+        entailment.append(
+            {
+                "item_id": item,
+                "test": test,
+                "label": label,
+                # Rows that are tested alone have two labels.
+                "label3": None if part == "test" else label3,
+                "premise": texts[0],
+                "hypothesis": texts[1],
+                "edition": edition,
+            }
+        )
 
     weak_strong = ("The tea is hot.", "The tea is scalding")
-    for edition, number in ((tuning, "published"), ("clean", "0")):
+    boosted = ("The ox is very big.", "The ox is big.")
+    for edition in (tuning, "clean"):
         for part in ("train", "val"):
             prefix = f"{edition}-{part}"
-            row(
-                f"{prefix}-1",
-                "ordering",
-                "entailment",
-                "entailment",
-                edition,
-                part,
-                weak_strong[::-1],
-                number,
-            )
-            row(
-                f"{prefix}-2",
-                "ordering",
-                "not_entailment",
-                "contradiction",
-                edition,
-                part,
-                weak_strong,
-                number,
-            )
-            row(
-                f"{prefix}-3",
-                "argument",
-                "not_entailment",
-                "neutral",
-                edition,
-                part,
-                weak_strong,
-                number,
-            )
-    for edition, number in ((published, "published"), ("clean", "0")):
-        texts = ("The ox is very big.", "The ox is big.")
-        row(f"{edition}-t1", "booster", "entailment", None, edition, "test", texts, number)
-        row(
-            f"{edition}-t2", "booster", "not_entailment", None, edition, "test", texts[::-1], number
-        )
-    row(
-        "leak",
-        "ordering",
-        "entailment",
-        "entailment",
-        published,
-        "leaking",
-        weak_strong,
-        "published",
-    )
+            row(f"{prefix}-1", edition, part, "ordering", "entailment", weak_strong[::-1])
+            row(f"{prefix}-2", edition, part, "ordering", "contradiction", weak_strong)
+            row(f"{prefix}-3", edition, part, "argument", "neutral", weak_strong)
+    for edition in (published, "clean"):
+        row(f"{edition}-t1", edition, "test", "booster", "entailment", boosted)
+        row(f"{edition}-t2", edition, "test", "booster", "neutral", boosted[::-1])
+    row("leak", published, "leaking", "ordering", "entailment", weak_strong)
     for edition in (tuning, published, "clean"):
         for place, dimension in enumerate(("length", "mass", "mass")):
             item = f"{edition}-d{place}"
@@ -212,31 +180,14 @@ def sygns(lake, size=240, edition="paper"):
         record.sentence_id: record
         for record in Sampler(grammar("paper", 5, 5), 0, seed=0).records(range(size))
     }
+    names = ("sentence_id", "depth", "sentence", "fol", "drs", "vf", "phenomena")
     rows, splits = [], []
-    for record in records.values():
-        rows.append(
-            {
-                "sentence_id": record.sentence_id,
-                "depth": record.depth,
-                "sentence": record.sentence,
-                "fol": record.fol,
-                "drs": record.drs,
-                "vf": record.vf,
-                "phenomena": list(record.phenomena),
-                "edition": edition,
-            }
-        )
+    for item, record in records.items():
+        rows.append({**{name: getattr(record, name) for name in names}, "edition": edition})
         for scheme, primitive, part in assign(
-            ("systematicity",), 0, record.sentence_id, 0, record.sentence, record.phenomena
+            ("systematicity",), 0, item, 0, record.sentence, record.phenomena
         ):
-            splits.append(
-                {
-                    "scheme": scheme,
-                    "primitive": primitive,
-                    "part": part,
-                    "sentence_id": record.sentence_id,
-                    "edition": edition,
-                }
-            )
+            split = {"scheme": scheme, "primitive": primitive, "part": part, "sentence_id": item}
+            splits.append({**split, "edition": edition})
     write(lake, "sygns", rows)
     write(lake, "sygns_splits", splits)

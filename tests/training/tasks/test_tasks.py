@@ -115,16 +115,11 @@ def test_nouns_of_validation_are_not_trained_on(task_lake):
 
 # ASP
 
+RELEASE = {"name": "asp", "edition": "published", "train_edition": "published_tuning"}
+
 
 def test_asp_trains_on_three_labels_and_tests_on_two(task_lake):
-    loaded_task, dataset = load(
-        task_lake,
-        name="asp",
-        edition="published",
-        train_edition="published_tuning",
-        scheme="adjectives",
-        round="published",
-    )
+    loaded_task, dataset = load(task_lake, **RELEASE, scheme="adjectives", round="published")
     assert dataset.labels == ("entailment", "neutral", "contradiction")
     assert dataset.outcomes == ("entailment", "not_entailment")
     assert dataset.parts["train"].labels.tolist() == [0, 2, 1]
@@ -151,11 +146,8 @@ def test_asp_takes_both_tasks_of_a_round(task_lake):
     loaded_task, dataset = load(task_lake, name="asp", edition="clean", round=0)
     assert dataset.fold == "0+length"
     assert loaded_task.settings.folds() == {"adjectives": "0", "dimension": "length"}
-    assert {source.table for source in dataset.sources} == {
-        "asp_entailment",
-        "asp_degree",
-        "asp_splits",
-    }
+    read_tables = {source.table for source in dataset.sources}
+    assert read_tables == {"asp_entailment", "asp_degree", "asp_splits"}
     test = dataset.parts["test"]
     assert texts(test.groups["task"]) == ["entailment", "entailment", "degree"]
     tables_read = [dataset.sources[row].table for row in test.origin]
@@ -166,14 +158,7 @@ def test_asp_takes_both_tasks_of_a_round(task_lake):
 
 
 def test_the_release_tests_degrees_on_the_dimension_held_out(task_lake):
-    _, dataset = load(
-        task_lake,
-        name="asp",
-        edition="published",
-        train_edition="published_tuning",
-        scheme="dimension",
-        dimension="mass",
-    )
+    _, dataset = load(task_lake, **RELEASE, scheme="dimension", dimension="mass")
     # Of the two rows of mass one is discarded.
     assert texts(dataset.parts["test"].item_ids) == ["published-d1"]
     assert dataset.parts["test"].gold.tolist() == [0]
