@@ -81,7 +81,7 @@ def write(
     if change.transaction is not None:
         application, number = change.transaction
         writer = writer.option("txnAppId", application).option("txnVersion", number)
-    writer.save(hadoop_location(table_uri(root, table_spec.name)))
+    writer.save(hadoop_location(uri))
     return _outcome(uri, table_spec, name)
 
 
@@ -111,9 +111,7 @@ def read(
     where: Mapping[str, str],
 ) -> DataFrame:
     """The rows of the table by the connector's own reader."""
-    uri = table_uri(root, table_spec.name)
-    if log.open_table(uri, table_spec, version=version) is None:
-        raise log.missing_table(root, table_spec)
+    log.existing_table(root, table_spec, version=version)  # checked before Spark looks at it
     reader = spark.read.format("delta")
     if version is not None:
         reader = reader.option("versionAsOf", version)

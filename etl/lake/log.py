@@ -30,7 +30,7 @@ from etl.lake.columns import Table
 from etl.lake.errors import LakeConflict, LakeError, LakeFailed, storage_failure
 from etl.lake.handles import consistently, safe_path, transaction_version
 from etl.lake.schema import differences, named_types, partition_text
-from etl.lake.storage import filesystem
+from etl.lake.storage import filesystem, table_uri
 from etl.lake.tables import TABLES
 
 # Features that leave a table readable as plain Parquet files by the list of active files.
@@ -191,6 +191,21 @@ def open_table(
             f"{table_spec.name} version {handle.version()} at {uri} is not as declared: "
             f"{'; '.join(lines)}; build it again in a new lake"
         )
+    return handle
+
+
+def existing_table(
+    root: str, table_spec: Table, *, version: int | None = None, writing: bool = False
+) -> DeltaTable:
+    """The table of the lake at `root`, checked as by `open_table`.
+
+    Raises:
+        LakeError: as `open_table`; or no such table (`missing_table`).
+    """
+    uri = table_uri(root, table_spec.name)
+    handle = open_table(uri, table_spec, version=version, writing=writing)
+    if handle is None:
+        raise missing_table(root, table_spec)
     return handle
 
 

@@ -26,7 +26,7 @@ from etl.lake.actions import LOG, LOG_FILE, UNNAMED
 from etl.lake.columns import Table
 from etl.lake.errors import LakeError, LakeFailed
 from etl.lake.log import Change, File
-from etl.lake.schema import data_schema, partition_text
+from etl.lake.schema import partition_text
 from etl.lake.staging import DATA, MARKERS, Staged, listing
 from etl.lake.storage import escape, filesystem, table_uri
 from etl.lake.writing import clean
@@ -74,9 +74,7 @@ def compact(root: str, table_spec: Table, *, dry_run: bool = False) -> Compacted
         LakeFailed: a file cannot be read; other writers took every version.
     """
     uri = table_uri(root, table_spec.name)
-    handle = log.open_table(uri, table_spec, writing=True)
-    if handle is None:
-        raise log.missing_table(root, table_spec)
+    handle = log.existing_table(root, table_spec, writing=True)
     groups = _groups(log.active_files(handle))
     plan = Compacted(sum(map(len, groups)), len(groups))
     if dry_run or not groups:
@@ -123,7 +121,7 @@ def _groups(files: Sequence[File]) -> list[list[File]]:
 
 def _merge(files: pa_fs.FileSystem, table_spec: Table, group: Sequence[File], name: str) -> int:
     """Write the rows of a group as one file; how many they are. `name` is WRITE/NUMBER."""
-    columns = data_schema(table_spec.schema, table_spec.partition_by).remove_metadata()
+    columns = table_spec.stored_schema.remove_metadata()
     tables = []
     for file in group:
         try:
@@ -236,8 +234,7 @@ def vacuum(
         LakeError: no such table; the log does not reach back so far.
     """
     uri = table_uri(root, table_spec.name)
-    if log.open_table(uri, table_spec) is None:
-        raise log.missing_table(root, table_spec)
+    log.existing_table(root, table_spec)
     if not dry_run:
         clean(uri, table_spec)
     files = filesystem(uri)
@@ -245,8 +242,7 @@ def vacuum(
     # In this order: a write that commits meanwhile is in the log, another has its marker.
     stored_files = data_files(files)
     writing = {info.base_name for info in listing(files, MARKERS)}
-    handle = log.open_table(uri, table_spec)
-    assert handle is not None
+    handle = log.existing_table(root, table_spec)
     oldest = _oldest_kept(handle, limit)
     named_paths = _named_since(handle, files, oldest)
     deletable = [

@@ -144,7 +144,7 @@ def test_staging_in_a_store_that_delta_rs_reaches(full):
     (add,) = staging.collect(store, DECLARED, Staged(write, 1))
     assert (add.path, add.partition_values) == (path, {"corpus": "u k"})
     assert add.size == Path(full, "amod_pairs", path).stat().st_size
-    assert staging.clean(store, [], timedelta(0)) == [write]
+    assert staging.clean(store, set, timedelta(0)) == [write]
     assert not Path(full, "amod_pairs", path).exists()
 
 
