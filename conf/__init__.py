@@ -179,22 +179,18 @@ def _split_arguments(argv: Sequence[str], cls: type) -> tuple[list[str], list[tu
 
 def _list_items(key: str, text: str) -> list[Any]:
     if text.startswith("["):
-        try:
-            items = OmegaConf.to_container(OmegaConf.create(f"v: {text}").v)
-            return list(typing.cast("list[Any]", items))
-        except (YAMLError, OmegaConfBaseException, TypeError) as error:
-            raise UserError(f"{key}={text}: not a list; write {key}=[a,b,c]") from error
+        return list(_any_value(key, text))
     return [part for part in text.split(",") if part]
 
 
 def _any_value(key: str, text: str) -> Any:
     """A value without a declared type, as YAML reads it."""
-    if text.startswith("["):
-        return _list_items(key, text)
     try:
         return OmegaConf.to_container(OmegaConf.create(f"v: {text}"))["v"]  # type: ignore[index, call-overload]
     except (YAMLError, OmegaConfBaseException) as error:
-        raise UserError(f"{key}={text}: not readable as a value") from error
+        is_list = text.startswith("[")
+        expected = f"a list; write {key}=[a,b,c]" if is_list else "readable as a value"
+        raise UserError(f"{key}={text}: not {expected}") from error
 
 
 def _expanded_size(node: Any, sizes: dict[int, int]) -> int:
