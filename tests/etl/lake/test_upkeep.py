@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections import Counter
 from datetime import timedelta
 from pathlib import Path
 
@@ -24,24 +23,18 @@ from etl.lake.storage import filesystem, table_uri
 from etl.lake.tables import TABLES
 from etl.lake.writing import publish
 from tests.etl.lake.compare import assert_same_rows
+from tests.etl.lake.literals import rows
 
 DECLARED = TABLES["amod_pairs"]
 NOW, WEEK = timedelta(0), timedelta(days=7)
 
 
 def pairs(*records, corpus="uk"):
-    names = DECLARED.schema.names
-    rows = [dict(zip(names, (corpus, *record), strict=True)) for record in records]
-    return pa.Table.from_pylist(rows, DECLARED.schema)
+    return rows("amod_pairs", [(corpus, *record) for record in records])
 
 
 def append(root, *records, corpus="uk", **more):
     return arrow.append(root, "amod_pairs", pairs(*records, corpus=corpus), job="test", **more)
-
-
-@pytest.fixture
-def root(tmp_path):
-    return str(tmp_path / "lake")
 
 
 @pytest.fixture
@@ -57,10 +50,6 @@ def small(root):
             transaction=("app", number),
         )
     return arrow.read(root, "amod_pairs")
-
-
-def rows_of(root):
-    return Counter(map(str, arrow.read(root, "amod_pairs").to_pylist()))
 
 
 def stored(root, table="amod_pairs"):
