@@ -411,16 +411,13 @@ def run(
             log.info("next: %s", command.format(**vars(settings)))
     except UserError as error:
         return complain(error, 2)
-    except ModuleNotFoundError as error:
-        if (message := missing_package(error)) is not None:
-            return complain(message, 2)
-        traceback.print_exc()
-        return 1
     except JobFailed as error:
         return complain(error, 1)
     except KeyboardInterrupt:
         return complain("interrupted; run the same command again to go on", 130)
     except Exception as error:
+        if isinstance(error, ModuleNotFoundError) and (message := missing_package(error)):
+            return complain(message, 2)
         for explain in EXPLAINERS:
             if (line := explain(error)) is not None:
                 log.debug("the exception", exc_info=error)

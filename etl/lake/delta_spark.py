@@ -60,12 +60,9 @@ def write(
     for field in table_spec.schema:
         column = F.col(f"`{field.name}`")
         if field.name in table_spec.partition_by:
-            column = F.when(
-                column.cast("string") == "",
-                F.raise_error(F.lit(f"{field.name} is empty, which Delta stores as null")).cast(
-                    spark_type(field.type)
-                ),
-            ).otherwise(column)
+            error = F.raise_error(F.lit(f"{field.name} is empty, which Delta stores as null"))
+            is_empty = column.cast("string") == ""
+            column = F.when(is_empty, error.cast(spark_type(field.type))).otherwise(column)
         columns.append(column.alias(field.name, metadata=comment(field)))
     writer = (
         rows.select(*columns)
