@@ -306,17 +306,17 @@ def test_a_killed_vacuum_is_run_again(root, small, monkeypatch, at):
 
     with monkeypatch.context() as patch:
         patch.setattr(upkeep, "filesystem", dying)
-        patch.setattr(upkeep, "listing", lambda f, folder: staging.listing(real(URI(root)), folder))
+        patch.setattr(
+            upkeep,
+            "listing",
+            lambda f, folder: staging.listing(real(table_uri(root, "amod_pairs")), folder),
+        )
         with pytest.raises(Killed):
             upkeep.vacuum(root, DECLARED, NOW)
     assert_same_rows(arrow.read(root, "amod_pairs"), small)
     upkeep.vacuum(root, DECLARED, NOW)
     assert len(stored(root)) == 2
     assert_same_rows(arrow.read(root, "amod_pairs"), small)
-
-
-def URI(root):
-    return table_uri(root, "amod_pairs")
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -358,10 +358,14 @@ def test_files_of_another_name_are_read_by_their_path(root, small):
     target = Path(root, "amod_pairs", moved)
     target.parent.mkdir()
     target.write_bytes(Path(root, "amod_pairs", file.path).read_bytes())
-    add = next(a["add"] for a in actions.read(filesystem(URI(root)), 0) or [] if "add" in a)
+    add = next(
+        a["add"]
+        for a in actions.read(filesystem(table_uri(root, "amod_pairs")), 0) or []
+        if "add" in a
+    )
     commit = [{"add": {**add, "path": actions.encoded_path(moved)}}]
-    assert actions.put_commit(URI(root), version + 1, commit)
-    assert not actions.put_commit(URI(root), version + 1, commit)
+    assert actions.put_commit(table_uri(root, "amod_pairs"), version + 1, commit)
+    assert not actions.put_commit(table_uri(root, "amod_pairs"), version + 1, commit)
     assert moved in {
         active.path for active in log.active_files(arrow._open(root, "amod_pairs", None))
     }
