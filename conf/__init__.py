@@ -179,22 +179,18 @@ def _split_arguments(argv: Sequence[str], cls: type) -> tuple[list[str], list[tu
 
 def _list_items(key: str, text: str) -> list[Any]:
     if text.startswith("["):
-        try:
-            items = OmegaConf.to_container(OmegaConf.create(f"v: {text}").v)
-            return list(typing.cast("list[Any]", items))
-        except (YAMLError, OmegaConfBaseException, TypeError) as error:
-            raise UserError(f"{key}={text}: not a list; write {key}=[a,b,c]") from error
+        return list(_any_value(key, text))
     return [part for part in text.split(",") if part]
 
 
 def _any_value(key: str, text: str) -> Any:
     """A value without a declared type, as YAML reads it."""
-    if text.startswith("["):
-        return _list_items(key, text)
     try:
         return OmegaConf.to_container(OmegaConf.create(f"v: {text}"))["v"]  # type: ignore[index, call-overload]
     except (YAMLError, OmegaConfBaseException) as error:
-        raise UserError(f"{key}={text}: not readable as a value") from error
+        is_list = text.startswith("[")
+        expected = f"a list; write {key}=[a,b,c]" if is_list else "readable as a value"
+        raise UserError(f"{key}={text}: not {expected}") from error
 
 
 def _expanded_size(node: Any, sizes: dict[int, int]) -> int:
@@ -415,16 +411,13 @@ def run(
             log.info("next: %s", command.format(**vars(settings)))
     except UserError as error:
         return complain(error, 2)
-    except ModuleNotFoundError as error:
-        if (message := missing_package(error)) is not None:
-            return complain(message, 2)
-        traceback.print_exc()
-        return 1
     except JobFailed as error:
         return complain(error, 1)
     except KeyboardInterrupt:
         return complain("interrupted; run the same command again to go on", 130)
     except Exception as error:
+        if isinstance(error, ModuleNotFoundError) and (message := missing_package(error)):
+            return complain(message, 2)
         for explain in EXPLAINERS:
             if (line := explain(error)) is not None:
                 log.debug("the exception", exc_info=error)

@@ -10,12 +10,7 @@ if not __package__:
 import conf
 from etl.published.job import Settings, import_published
 
-main = partial(
-    conf.run,
-    Settings,
-    import_published,
-    next_step="adnominal report lake={lake}",
-)
+main = partial(conf.run, Settings, import_published, next_step="adnominal report lake={lake}")
 
 
 if __name__ == "__main__":

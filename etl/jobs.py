@@ -160,10 +160,8 @@ def _run(step: Step) -> None:
     resume_hint = f"(after correcting it, continue with first={step.number})"
     try:
         step.job.run(step.settings)
-    except UserError as error:
-        raise UserError(f"{step.label}: {error} {resume_hint}") from error
-    except JobFailed as error:
-        raise JobFailed(f"{step.label}: {error} {resume_hint}") from error
+    except (UserError, JobFailed) as error:
+        raise type(error)(f"{step.label}: {error} {resume_hint}") from error
     except Exception:
         log.error("%s failed %s", step.label, resume_hint)
         raise

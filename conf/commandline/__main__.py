@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import conf
 from conf import UserError
-from conf.commandline.commands import COMMANDS, Command
+from conf.commandline.commands import COMMANDS, Command, lookup
 from conf.commandline.completion import candidates, script
 from conf.help import nearest
 
@@ -44,10 +44,8 @@ def find(words: Sequence[str]) -> tuple[Command, list[str]]:
     Raises:
         UserError: no such command; the message names the nearest one.
     """
-    for length in (2, 1):
-        command = COMMANDS.get(" ".join(words[:length]))
-        if command is not None and len(words) >= length:
-            return command, list(words[length:])
+    if (command := lookup(words)) is not None:
+        return command
     first = {name.split()[0] for name in COMMANDS} | {"completion"}
     inner = [name for name in COMMANDS if words and name.split()[0] == words[0]]
     if inner:

@@ -115,6 +115,14 @@ COMMANDS: Mapping[str, Command] = {
 """By their words, in the order of the help."""
 
 
+def lookup(words: Sequence[str]) -> tuple[Command, list[str]] | None:
+    """The command that the first words name, and the words after them; None where there is none."""
+    for length in (2, 1):
+        if command := COMMANDS.get(" ".join(words[:length])):
+            return command, list(words[length:])
+    return None
+
+
 def settings_of(command: Command) -> dict[str, type]:
     """The settings classes of a command by its verbs; under ``""`` where it has no verbs."""
     module, _, name = command.settings.partition(":")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import typing
 
 from conf import UserError
-from conf.commandline.commands import COMMANDS, Command, settings_of
+from conf.commandline.commands import COMMANDS, Command, lookup, settings_of
 from conf.help import fields_of, nearest
 
 SHELLS = {
@@ -65,10 +65,8 @@ def candidates(line: str) -> list[str]:
 
 
 def _possible(words: list[str], last: str) -> list[str]:
-    for length in (2, 1):
-        command = COMMANDS.get(" ".join(words[:length]))
-        if command is not None and len(words) >= length:
-            return _of_command(command, words[length:], last)
+    if (command := lookup(words)) is not None:
+        return _of_command(*command, last)
     if not words:
         first = {name.split()[0] for name in COMMANDS}
         return [*first, "completion", "--help", "--version"]

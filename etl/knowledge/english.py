@@ -214,11 +214,18 @@ def _third_person_of_verb(verb: str) -> str:
     lower = verb.lower()
     if lower in _IRREGULAR_THIRD_PERSON:
         return _IRREGULAR_THIRD_PERSON[lower]
-    if re.search(r"(?:s|x|z|ch|sh|[^aeiou]o)$", lower):
+    if re.search(r"[^aeiou]o$", lower):
         return verb + "es"
-    if re.search(r"(?:[^aeiou]|qu)y$", lower):
-        return verb[:-1] + "ies"
-    return verb + "s"
+    return _with_s(verb)
+
+
+def _with_s(word: str) -> str:
+    """A word with a regular ending *-s*, *-es* or *-ies*."""
+    if re.search(r"(?:s|x|z|ch|sh)$", word, re.IGNORECASE):
+        return word + "es"
+    if re.search(r"(?:[^aeiou]|qu)y$", word, re.IGNORECASE):
+        return word[:-1] + "ies"
+    return word + "s"
 
 
 # ---------------------------------------------------------------------------------------- nouns
@@ -365,13 +372,9 @@ def _plural(word: str) -> str:
     front, hyphen, last = word.rpartition("-")
     if hyphen and last:
         return front + hyphen + _plural(last)
-    if re.search(r"(?:s|x|z|ch|sh)$", word):
-        return word + "es"
-    if re.search(r"(?:[^aeiou]|qu)y$", word):
-        return word[:-1] + "ies"
     if word.endswith(("woman", "fireman", "sman")):
         return word[:-2] + "en"
-    return word + "s"
+    return _with_s(word)
 
 
 def _head(words: list[str]) -> tuple[int, str]:

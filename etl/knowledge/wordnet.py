@@ -86,16 +86,17 @@ def base_forms(form: str, pos: Pos, exceptions: Mapping[str, Sequence[str]]) -> 
 
 @dataclass(frozen=True)
 class WordNet:
-    """The place of the files, a folder or one inside the zip file `archive`, and their version."""
+    """The folder of the files, which may lie in a zip archive, and their version.
 
-    folder: str
-    archive: Path | None
+    Attributes:
+        folder: of the files.
+        place: the folder or the archive, for messages.
+        version: of WordNet.
+    """
+
+    folder: Path | zipfile.Path
+    place: str
     version: str
-
-    @property
-    def place(self) -> str:
-        """The folder or archive."""
-        return str(self.archive or self.folder)
 
     def lines(self, name: str) -> Iterator[tuple[int, str]]:
         """Number and text of the lines of a file, without the licence at its beginning.
@@ -104,39 +105,33 @@ class WordNet:
             UserError: the file cannot be read.
         """
         try:
-            for number, line in enumerate(self._text(name).splitlines(), 1):
+            # 3.0 is ASCII; 3.1 has a few letters of Latin-1, which NLTK reads as UTF-8.
+            text = _read(self.folder, name).decode("utf-8")
+            for number, line in enumerate(text.splitlines(), 1):
                 if line and not line.startswith(" "):
                     yield number, line
         except (OSError, KeyError, zipfile.BadZipFile, UnicodeDecodeError) as error:
             raise UserError(f"{self.place}: {name} cannot be read: {error}") from error
 
-    def _text(self, name: str) -> str:
-        # 3.0 is ASCII; 3.1 has a few letters of Latin-1, which NLTK reads as UTF-8.
-        return _read(self.folder, self.archive, name).decode("utf-8")
-
     def has(self, name: str) -> bool:
         """Whether a file exists."""
-        if self.archive is None:
-            return (Path(self.folder) / name).is_file()
-        with zipfile.ZipFile(self.archive) as opened:
-            return f"{self.folder}/{name}" in opened.namelist()
+        return (self.folder / name).is_file()
 
     def fault(self, name: str, line: int, problem: str) -> UserError:
         """The error for a line that violates the format."""
         return UserError(f"{self.place}: {name}:{line}: {problem}; the file is damaged")
 
 
-def _read(folder: str, archive: Path | None, name: str) -> bytes:
-    if archive is None:
-        return (Path(folder) / name).read_bytes()
-    with zipfile.ZipFile(archive) as archive_file:
+def _read(folder: Path | zipfile.Path, name: str) -> bytes:
+    if isinstance(folder, zipfile.Path):
         # No more than this is ever read of a member, whatever it would unpack to.
-        size = archive_file.getinfo(f"{folder}/{name}").file_size
+        size = folder.root.getinfo(f"{folder.at}{name}").file_size
         if size > _MOST_BYTES:
             raise UserError(
-                f"wordnet={archive}: {name} unpacks to {size} bytes; expected at most {_MOST_BYTES}"
+                f"wordnet={folder.root.filename}: {name} unpacks to {size} bytes; expected at most "
+                f"{_MOST_BYTES}"
             )
-        return archive_file.read(f"{folder}/{name}")
+    return (folder / name).read_bytes()
 
 
 def find(location: str = "auto") -> WordNet:
@@ -187,8 +182,8 @@ def _places() -> list[Path]:
     nltk_data_folders = [folder for folder in nltk_path.split(os.pathsep) if folder]
     nltk_data_folders += ["~/nltk_data"]
     nltk_data_folders += [f"{sys.prefix}/{inside}nltk_data" for inside in ("", "share/", "lib/")]
-    nltk_data_folders += [f"{root}/nltk_data" for root in ("/usr/share", "/usr/local/share")]
-    nltk_data_folders += [f"{root}/nltk_data" for root in ("/usr/lib", "/usr/local/lib")]
+    shared_folders = ("/usr/share", "/usr/local/share", "/usr/lib", "/usr/local/lib")
+    nltk_data_folders += [f"{root}/nltk_data" for root in shared_folders]
     places = [
         Path(root).expanduser() / "corpora" / name
         for root in nltk_data_folders
@@ -210,17 +205,18 @@ def _open(path: Path) -> WordNet | None:
             folders = [name.rpartition("/")[0] for name in names if name.endswith("/data.noun")]
             if not folders:
                 return None
-            return WordNet(folders[0], path, _version(folders[0], path))
+            inside = zipfile.Path(path, f"{folders[0]}/")
+            return WordNet(inside, str(path), _version(inside))
         for folder in (path, path / "dict"):
             if all((folder / name).is_file() for name in _REQUIRED_FILES):
-                return WordNet(str(folder), None, _version(str(folder), None))
+                return WordNet(folder, str(folder), _version(folder))
     except OSError as error:
         raise UserError(f"wordnet={path}: cannot be read: {error.strerror or error}") from error
     return None
 
 
-def _version(folder: str, archive: Path | None) -> str:
-    head = _read(folder, archive, "data.noun")[:4096].decode("utf-8", "replace")
+def _version(folder: Path | zipfile.Path) -> str:
+    head = _read(folder, "data.noun")[:4096].decode("utf-8", "replace")
     copyright_line = _COPYRIGHT.search(head)
     return copyright_line[1] if copyright_line else "of unknown version"
 
@@ -314,12 +310,11 @@ def hypernyms(wordnet: WordNet, distance: int = MAX_DISTANCE) -> pa.Table:
     schema = table("wordnet_hypernyms").schema
     noun_fields = [schema.field(name) for name in ("noun", "sense")]
     hypernym_fields = [field for field in schema if field not in noun_fields]
-    noun_columns = _table(pa.schema(noun_fields), nouns).take(noun_rows)
+    rows = _table(pa.schema(noun_fields), nouns).take(noun_rows)
     hypernym_columns = _table(pa.schema(hypernym_fields), ancestors).take(hypernym_rows)
-    columns = {
-        name: part[name] for part in (noun_columns, hypernym_columns) for name in part.column_names
-    }
-    return pa.table([columns[name] for name in schema.names], schema=schema)
+    for field in hypernym_fields:
+        rows = rows.append_column(field, hypernym_columns[field.name])
+    return rows.select(schema.names).cast(schema)
 
 
 _Synsets = dict[str, tuple[tuple[str, ...], tuple[str, ...]]]

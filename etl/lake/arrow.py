@@ -23,12 +23,7 @@ from etl.lake.errors import LakeError
 from etl.lake.guarantees import guarantees
 from etl.lake.log import Change, Commit, CommitOptions, File, Record
 from etl.lake.partitions import parts
-from etl.lake.schema import (
-    check_partition_types,
-    data_schema,
-    differences,
-    named_types,
-)
+from etl.lake.schema import check_partition_types, differences, named_types
 from etl.lake.staging import DATA, Staged
 from etl.lake.storage import filesystem, table_uri
 from etl.lake.tables import TABLES
@@ -42,11 +37,7 @@ Filter: TypeAlias = (
 
 
 def _open(root: str, table: str, version: int | None) -> DeltaTable:
-    table_spec = log.declaration(table)
-    handle = log.open_table(table_uri(root, table), table_spec, version=version)
-    if handle is None:
-        raise log.missing_table(root, table_spec)
-    return handle
+    return log.existing_table(root, log.declaration(table), version=version)
 
 
 def tables(root: str) -> list[str]:
@@ -301,16 +292,14 @@ def write(root: str, table: str, data: pa.Table, change: Change) -> Commit:
     if lines:
         raise LakeError(f"a table for {table} is not as declared: {'; '.join(lines)}")
     rows = data.select(table_spec.schema.names).cast(table_spec.schema)
-    stored_schema = data_schema(table_spec.schema, table_spec.partition_by)
 
     def stage(target: pa_fs.FileSystem, write: str) -> Staged:
         for folder, part in parts(rows, table_spec.partition_by):
             path = "/".join([DATA, write, *folder])
             target.create_dir(path, recursive=True)
             with target.open_output_stream(f"{path}/part-0.parquet") as stream:
-                pq.write_table(
-                    part.select(stored_schema.names), stream, row_group_size=table_spec.group_rows
-                )
+                stored_columns = part.select(table_spec.stored_schema.names)
+                pq.write_table(stored_columns, stream, row_group_size=table_spec.group_rows)
         return Staged(write, rows.num_rows)
 
     return publish(table_uri(root, table), table_spec, stage, change)

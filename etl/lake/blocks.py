@@ -12,6 +12,7 @@ store as the driver has it (`etl.lake.storage`: credentials in the environment).
 from __future__ import annotations
 
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -26,7 +27,7 @@ from etl.lake.errors import LakeError
 from etl.lake.frames import spark_schema
 from etl.lake.lookup import as_dictionary
 from etl.lake.partitions import parts
-from etl.lake.schema import data_schema, differences, named_types
+from etl.lake.schema import differences, named_types
 from etl.lake.staging import DATA, Staged
 from etl.lake.storage import filesystem, table_uri
 
@@ -179,53 +180,39 @@ class _Files:
         self._table_spec = table_spec
         self._folder = f"{DATA}/{write}"
         self._name = f"part-{uuid.uuid4().hex}.parquet"
-        self._schema = data_schema(table_spec.schema, table_spec.partition_by)
-        self._open: dict[str, _File] = {}
+        self._writers: dict[str, pq.ParquetWriter] = {}
+        self._rows: Counter[str] = Counter()
 
     def add(self, table: pa.Table) -> None:
-        for folders, part in parts(table, self._table_spec.partition_by):
+        for folders, rows in parts(table, self._table_spec.partition_by):
             path = "/".join([self._folder, *folders, self._name])
-            if path not in self._open:
-                self._target.create_dir(path.rpartition("/")[0], recursive=True)
-                self._open[path] = _File(
-                    self._target.open_output_stream(path), self._table_spec.group_rows
-                )
-            self._open[path].add(part.select(self._schema.names))
+            part = rows.select(self._table_spec.stored_schema.names)
+            if path not in self._writers:
+                self._writers[path] = self._writer(path, part)
+            group_rows = self._table_spec.group_rows
+            if group_rows is None:
+                self._writers[path].write_table(part)
+            else:
+                for start in range(0, part.num_rows, group_rows):
+                    self._writers[path].write_table(needed_words(part.slice(start, group_rows)))
+            self._rows[path] += part.num_rows
+
+    def _writer(self, path: str, part: pa.Table) -> pq.ParquetWriter:
+        self._target.create_dir(path.rpartition("/")[0], recursive=True)
+        return pq.ParquetWriter(
+            path,
+            part.schema,
+            filesystem=self._target,
+            use_dictionary=[f.name for f in part.schema if pa.types.is_dictionary(f.type)],
+            # Without the Arrow schema, which would have readers take dictionaries for the type.
+            store_schema=False,
+            write_statistics=[f.name for f in part.schema if says_a_range(part[f.name])],
+        )
 
     def close(self) -> dict[str, int]:
         """Rows by path."""
-        return {path: file.close() for path, file in self._open.items()}
-
-
-class _File:
-    def __init__(self, stream: pa.NativeFile, group_rows: int | None) -> None:
-        self._stream = stream
-        self._group_rows = group_rows
-        self._writer: pq.ParquetWriter | None = None
-        self._rows = 0
-
-    def add(self, part: pa.Table) -> None:
-        if self._writer is None:
-            coded = [f.name for f in part.schema if pa.types.is_dictionary(f.type)]
-            # Without the Arrow schema, which would have readers take dictionaries for the type.
-            self._writer = pq.ParquetWriter(
-                self._stream,
-                part.schema,
-                use_dictionary=coded,
-                store_schema=False,
-                write_statistics=[f.name for f in part.schema if says_a_range(part[f.name])],
-            )
-        if self._group_rows is None:
-            self._writer.write_table(part)
-        else:
-            for start in range(0, part.num_rows, self._group_rows):
-                self._writer.write_table(needed_words(part.slice(start, self._group_rows)))
-        self._rows += part.num_rows
-
-    def close(self) -> int:
-        if self._writer is not None:
-            self._writer.close()
-        self._stream.close()
+        for writer in self._writers.values():
+            writer.close()
         return self._rows
 
 

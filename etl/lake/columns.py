@@ -24,6 +24,11 @@ class Table:
     sort_by: tuple[str, ...] = ()
     group_rows: int | None = None
 
+    @property
+    def stored_schema(self) -> pa.Schema:
+        """The columns that stand in the files: all but those of the partitioning."""
+        return pa.schema([field for field in self.schema if field.name not in self.partition_by])
+
 
 def column(name: str, kind: pa.DataType, meaning: str) -> pa.Field:
     """A column; its meaning stands in the ``comment`` of its metadata."""

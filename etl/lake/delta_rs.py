@@ -24,7 +24,6 @@ from etl.lake.columns import Table
 from etl.lake.errors import LakeFailed
 from etl.lake.frames import declared_rows, spark_schema, spark_type
 from etl.lake.log import Change, Commit, File
-from etl.lake.schema import data_schema
 from etl.lake.storage import filesystem, table_uri
 from etl.lake.writing import publish
 
@@ -58,16 +57,14 @@ def read(
     where: Mapping[str, str],
 ) -> DataFrame:
     """The rows of the active files, partition columns as the log has them."""
-    handle = log.open_table(table_uri(root, table_spec.name), table_spec, version=version)
-    if handle is None:
-        raise log.missing_table(root, table_spec)
+    handle = log.existing_table(root, table_spec, version=version)
     groups: dict[tuple[tuple[str, Any], ...], list[File]] = defaultdict(list)
     for file in log.active_files(handle, where):
         groups[file.partition].append(file)
     uri = table_uri(root, table_spec.name)
     locate = running().location
     is_local = uri.startswith("file:")
-    stored_schema = spark_schema(data_schema(table_spec.schema, table_spec.partition_by))
+    stored_schema = spark_schema(table_spec.stored_schema)
     parts = []
     # One relation a partition: a filter on the partition column then leaves the others unread.
     for partition, files in sorted(groups.items(), key=lambda item: str(item[0])):

@@ -60,12 +60,9 @@ def write(
     for field in table_spec.schema:
         column = F.col(f"`{field.name}`")
         if field.name in table_spec.partition_by:
-            column = F.when(
-                column.cast("string") == "",
-                F.raise_error(F.lit(f"{field.name} is empty, which Delta stores as null")).cast(
-                    spark_type(field.type)
-                ),
-            ).otherwise(column)
+            error = F.raise_error(F.lit(f"{field.name} is empty, which Delta stores as null"))
+            is_empty = column.cast("string") == ""
+            column = F.when(is_empty, error.cast(spark_type(field.type))).otherwise(column)
         columns.append(column.alias(field.name, metadata=comment(field)))
     writer = (
         rows.select(*columns)
@@ -81,7 +78,7 @@ def write(
     if change.transaction is not None:
         application, number = change.transaction
         writer = writer.option("txnAppId", application).option("txnVersion", number)
-    writer.save(hadoop_location(table_uri(root, table_spec.name)))
+    writer.save(hadoop_location(uri))
     return _outcome(uri, table_spec, name)
 
 
@@ -111,9 +108,7 @@ def read(
     where: Mapping[str, str],
 ) -> DataFrame:
     """The rows of the table by the connector's own reader."""
-    uri = table_uri(root, table_spec.name)
-    if log.open_table(uri, table_spec, version=version) is None:
-        raise log.missing_table(root, table_spec)
+    log.existing_table(root, table_spec, version=version)  # checked before Spark looks at it
     reader = spark.read.format("delta")
     if version is not None:
         reader = reader.option("versionAsOf", version)

@@ -23,21 +23,19 @@ def guarantees(handle: DeltaTable, schema: pa.Schema) -> Iterator[tuple[str, pc.
     columns = set(listed.column_names)
     for action in listed.to_pylist():
         guarantee = pc.scalar(True)
-        for field_ in schema:
-            column, name = pc.field(field_.name), field_.name
+        for field in schema:
+            column, name = pc.field(field.name), field.name
             if f"partition.{name}" in columns:
                 value = action[f"partition.{name}"]
-                condition = (
-                    column.is_null() if value is None else column == pa.scalar(value, field_.type)
-                )
-                guarantee &= condition
+                is_value = column == pa.scalar(value, field.type)
+                guarantee &= column.is_null() if value is None else is_value
                 continue
             nulls = action.get(f"null_count.{name}")
             for bound, low in (("min", True), ("max", False)):
                 value = action.get(f"{bound}.{name}")
                 if value is None:
                     continue
-                limit = pa.scalar(value, field_.type)
+                limit = pa.scalar(value, field.type)
                 condition = column >= limit if low else column <= limit
                 guarantee &= condition if nulls == 0 else condition | column.is_null()
         yield safe_path(unquote(action["path"])), guarantee

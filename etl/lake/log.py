@@ -30,7 +30,7 @@ from etl.lake.columns import Table
 from etl.lake.errors import LakeConflict, LakeError, LakeFailed, storage_failure
 from etl.lake.handles import consistently, safe_path, transaction_version
 from etl.lake.schema import differences, named_types, partition_text
-from etl.lake.storage import filesystem
+from etl.lake.storage import filesystem, table_uri
 from etl.lake.tables import TABLES
 
 # Features that leave a table readable as plain Parquet files by the list of active files.
@@ -194,6 +194,21 @@ def open_table(
     return handle
 
 
+def existing_table(
+    root: str, table_spec: Table, *, version: int | None = None, writing: bool = False
+) -> DeltaTable:
+    """The table of the lake at `root`, checked as by `open_table`.
+
+    Raises:
+        LakeError: as `open_table`; or no such table (`missing_table`).
+    """
+    uri = table_uri(root, table_spec.name)
+    handle = open_table(uri, table_spec, version=version, writing=writing)
+    if handle is None:
+        raise missing_table(root, table_spec)
+    return handle
+
+
 def _no_version(uri: str, table_spec: Table, version: int) -> LakeError:
     handle = consistently(lambda: DeltaTable(uri))
     newest = handle.version()
@@ -282,10 +297,9 @@ def user_metadata(change: Change, write: str, counts: Mapping[str, int]) -> str:
         "write": write,
         "mode": change.mode,
         "partition": json.dumps(dict(change.partition), ensure_ascii=False),
-        **{key: str(value) for key, value in counts.items()},
+        **{key: str(value) for key, value in (*counts.items(), *change.metadata.items())},
     }
-    rest = {key: str(value) for key, value in change.metadata.items()}
-    return json.dumps({**metadata, **rest}, ensure_ascii=False)
+    return json.dumps(metadata, ensure_ascii=False)
 
 
 def done_already(handle: DeltaTable, transaction: tuple[str, int] | None) -> bool:
@@ -328,18 +342,14 @@ def refuse_stale(
         return
     since = -1 if base is None else base
     files = filesystem(handle.table_uri)
-    versions = range(since + 1, handle.version() + 1)
     changing_commits = [
         version
-        for version in versions
+        for version in range(since + 1, handle.version() + 1)
         if _disturbs(actions.read(files, version), change, partitions)
     ]
     if changing_commits:
-        records = [
-            record
-            for record in consistently(lambda: history(DeltaTable(handle.table_uri)))
-            if record.version in changing_commits
-        ]
+        commits = consistently(lambda: history(DeltaTable(handle.table_uri)))
+        records = [record for record in commits if record.version in changing_commits]
         place = ", ".join(f"{k}={v}" for k, v in partition.items()) or "the partition written"
         by = "; ".join(f"version {r.version} by {r.job or 'another program'}" for r in records[:3])
         by = by or f"version {changing_commits[-1]}"

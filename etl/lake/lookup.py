@@ -93,8 +93,7 @@ class SortedFiles:
         return pq.ParquetFile(source, metadata=metadata, read_dictionary=self._texts), bounds
 
     def _read_footer(self, path: str) -> tuple[pq.FileMetaData, list[tuple[bytes, bytes]]]:
-        with self._files.open_input_file(path) as source:
-            metadata = pq.read_metadata(source)
+        metadata = pq.read_metadata(path, filesystem=self._files)
         return metadata, _bounds(metadata, self._column)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import reduce
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,19 +17,20 @@ def parts(rows: pa.Table, partition_by: tuple[str, ...]) -> Iterator[tuple[list[
     if not partition_by:
         yield [], rows
         return
-    partitions = (
-        rows.select(list(partition_by)).group_by(list(partition_by)).aggregate([]).to_pylist()
-    )
+    partitions = rows.group_by(list(partition_by)).aggregate([]).to_pylist()
     for values in partitions:
-        mask = None
-        for name in partition_by if len(partitions) > 1 else ():
-            column, value = rows.column(name), values[name]
-            matches = (
-                pc.is_null(column)
-                if value is None
-                else pc.equal(column, pa.scalar(value, column.type))
-            )
-            matches = pc.fill_null(matches, False)
-            mask = matches if mask is None else pc.and_(mask, matches)
-        folders = [f"{name}={escape(partition_text(values[name]))}" for name in partition_by]
-        yield folders, rows if mask is None else rows.filter(mask)
+        part = rows
+        if len(partitions) > 1:
+            part = rows.filter(reduce(pc.and_, (_has(rows[n], values[n]) for n in partition_by)))
+        yield folder_names(values), part
+
+
+def _has(column: pa.ChunkedArray, value: object) -> pa.ChunkedArray:
+    if value is None:
+        return pc.is_null(column)
+    return pc.equal(column, pa.scalar(value, column.type))
+
+
+def folder_names(values: Mapping[str, object]) -> list[str]:
+    """The names of the folders of a partition, one for each of its columns."""
+    return [f"{name}={escape(partition_text(value))}" for name, value in values.items()]

@@ -70,11 +70,6 @@ def differences(expected: list[tuple[str, str]], actual: list[tuple[str, str]]) 
     return lines
 
 
-def data_schema(schema: pa.Schema, partition_by: tuple[str, ...]) -> pa.Schema:
-    """The columns that stand in the files: all but those of the partitioning."""
-    return pa.schema([field for field in schema if field.name not in partition_by])
-
-
 def batch_of(rows: Sequence[Sequence[object]], schema: pa.Schema) -> pa.RecordBatch:
     """Rows, each with its values in the order of the schema, as a batch."""
     columns = zip(*rows, strict=True) if rows else [()] * len(schema)

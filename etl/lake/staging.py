@@ -16,7 +16,7 @@ import json
 import math
 import os
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -29,13 +29,7 @@ from deltalake.transaction import AddAction
 
 from etl.lake.columns import Table
 from etl.lake.errors import LakeError, LakeFailed, storage_failure
-from etl.lake.schema import (
-    data_schema,
-    differences,
-    named_types,
-    partition_text,
-    partition_value,
-)
+from etl.lake.schema import differences, named_types, partition_text, partition_value
 from etl.lake.storage import unescape
 
 DATA = "data"
@@ -125,35 +119,26 @@ def remove(filesystem: pa_fs.FileSystem, path: str) -> None:
 
 def clean(
     filesystem: pa_fs.FileSystem,
-    committed_writes: Iterable[str],
+    committed_writes: Callable[[], Collection[str]],
     older_than: timedelta = LEFTOVER_AGE,
 ) -> list[str]:
     """Delete what killed writes left, and say which writes those were.
 
     A write is left alone while its marker or any of its files is younger than `older_than`. Of one
-    that is among those `committed_writes` only the marker goes.
+    that is among the `committed_writes`, asked for where there is an old marker, only the marker
+    goes.
     """
     limit = datetime.now(UTC) - older_than
-    removed_paths = []
-    known = set(committed_writes)
-    for marker in listing(filesystem, MARKERS):
-        write = marker.base_name
-        if marker.mtime > limit:
-            continue
+    old_writes = [info.base_name for info in listing(filesystem, MARKERS) if info.mtime <= limit]
+    known = committed_writes() if old_writes else ()
+    removed_writes = []
+    for write in old_writes:
         if write in known:
             finish(filesystem, write)
-            continue
-        if any(file.mtime > limit for file in listing(filesystem, f"{DATA}/{write}")):
-            continue
-        discard(filesystem, write)
-        removed_paths.append(write)
-    return removed_paths
-
-
-def has_leftovers(filesystem: pa_fs.FileSystem, older_than: timedelta = LEFTOVER_AGE) -> bool:
-    """Whether there is any marker old enough for `clean` to look at."""
-    limit = datetime.now(UTC) - older_than
-    return any(marker.mtime <= limit for marker in listing(filesystem, MARKERS))
+        elif all(file.mtime <= limit for file in listing(filesystem, f"{DATA}/{write}")):
+            discard(filesystem, write)
+            removed_writes.append(write)
+    return removed_writes
 
 
 def listing(filesystem: pa_fs.FileSystem, folder: str) -> list[pa_fs.FileInfo]:
@@ -235,14 +220,13 @@ def _add_action(
 ) -> tuple[AddAction, int]:
     path = _within(staged_data, info)
     try:
-        with filesystem.open_input_file(path) as stream:
-            footer = pq.read_metadata(stream)
+        footer = pq.read_metadata(path, filesystem=filesystem)
     except (OSError, pa.ArrowException) as error:
         raise LakeFailed(
             f"{table_spec.name}: staged file {path} is missing or no readable Parquet ({error}); "
             "nothing was committed, run the job again"
         ) from error
-    file_schema = data_schema(table_spec.schema, table_spec.partition_by)
+    file_schema = table_spec.stored_schema
     lines = differences(named_types(file_schema), named_types(footer.schema.to_arrow_schema()))
     if lines:
         raise LakeError(

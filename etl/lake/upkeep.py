@@ -26,9 +26,10 @@ from etl.lake.actions import LOG, LOG_FILE, UNNAMED
 from etl.lake.columns import Table
 from etl.lake.errors import LakeError, LakeFailed
 from etl.lake.log import Change, File
-from etl.lake.schema import data_schema, partition_text
+from etl.lake.partitions import folder_names
+from etl.lake.schema import partition_text
 from etl.lake.staging import DATA, MARKERS, Staged, listing
-from etl.lake.storage import escape, filesystem, table_uri
+from etl.lake.storage import filesystem, table_uri
 from etl.lake.writing import clean
 
 SMALL = 4 << 20
@@ -74,9 +75,7 @@ def compact(root: str, table_spec: Table, *, dry_run: bool = False) -> Compacted
         LakeFailed: a file cannot be read; other writers took every version.
     """
     uri = table_uri(root, table_spec.name)
-    handle = log.open_table(uri, table_spec, writing=True)
-    if handle is None:
-        raise log.missing_table(root, table_spec)
+    handle = log.existing_table(root, table_spec, writing=True)
     groups = _groups(log.active_files(handle))
     plan = Compacted(sum(map(len, groups)), len(groups))
     if dry_run or not groups:
@@ -109,21 +108,21 @@ def _groups(files: Sequence[File]) -> list[list[File]]:
             partitions[file.partition].append(file)
     groups: list[list[File]] = []
     for members in partitions.values():
-        members_so_far: list[File] = []
+        group: list[File] = []
         for file in members:
-            size = sum(f.size for f in members_so_far)
-            rows = sum(f.rows or 0 for f in members_so_far)
-            if size + file.size > MERGED_BYTES or rows + (file.rows or 0) > MERGED_ROWS:
-                groups.append(members_so_far)
-                members_so_far = []
-            members_so_far.append(file)
-        groups.append(members_so_far)
+            size = sum(f.size for f in (*group, file))
+            rows = sum(f.rows or 0 for f in (*group, file))
+            if size > MERGED_BYTES or rows > MERGED_ROWS:
+                groups.append(group)
+                group = []
+            group.append(file)
+        groups.append(group)
     return [group for group in groups if len(group) > 1]
 
 
 def _merge(files: pa_fs.FileSystem, table_spec: Table, group: Sequence[File], name: str) -> int:
     """Write the rows of a group as one file; how many they are. `name` is WRITE/NUMBER."""
-    columns = data_schema(table_spec.schema, table_spec.partition_by).remove_metadata()
+    columns = table_spec.stored_schema.remove_metadata()
     tables = []
     for file in group:
         try:
@@ -134,10 +133,8 @@ def _merge(files: pa_fs.FileSystem, table_spec: Table, group: Sequence[File], na
     rows = pa.concat_tables(tables)
     if table_spec.sort_by:
         rows = rows.sort_by([(column, "ascending") for column in table_spec.sort_by])
-    values = dict(group[0].partition)
-    folders = [f"{column}={escape(partition_text(values[column]))}" for column in values]
     write, _, number = name.partition("/")
-    folder = "/".join([DATA, write, *folders])
+    folder = "/".join([DATA, write, *folder_names(dict(group[0].partition))])
     files.create_dir(folder, recursive=True)
     with files.open_output_stream(f"{folder}/part-{number}.parquet") as stream:
         pq.write_table(rows, stream, row_group_size=table_spec.group_rows, store_schema=False)
@@ -159,13 +156,9 @@ def _commit_merged(
             return Compacted(0, 0)
         merged_files = [file for number in current for file in groups[number]]
         written_adds = [by_number[number] for number in current]
-        change = Change("compact", "etl.lake compact")
-        counts = {
-            "rows": 0,
-            "files": len(written_adds),
-            "bytes": sum(add.size for add in written_adds),
-        }
-        info = log.user_metadata(change, write, counts)
+        size = sum(add.size for add in written_adds)
+        counts = {"rows": 0, "files": len(written_adds), "bytes": size}
+        info = log.user_metadata(Change("compact", "etl.lake compact"), write, counts)
         if actions.put_commit(uri, handle.version() + 1, _swap(merged_files, written_adds, info)):
             return Compacted(len(merged_files), len(written_adds))
     raise LakeFailed(
@@ -179,15 +172,8 @@ def _swap(
 ) -> list[dict[str, Any]]:
     """The actions of a commit that puts files in the place of others, changing no row."""
     timestamp = int(datetime.now(UTC).timestamp() * 1000)
-    commit: list[dict[str, Any]] = [
-        {
-            "commitInfo": {
-                "timestamp": timestamp,
-                "operation": "OPTIMIZE",
-                "userMetadata": user_metadata,
-            }
-        }
-    ]
+    info = {"timestamp": timestamp, "operation": "OPTIMIZE", "userMetadata": user_metadata}
+    commit: list[dict[str, Any]] = [{"commitInfo": info}]
     for file in old_files:
         remove_action = {
             "path": actions.encoded_path(file.path),
@@ -236,8 +222,7 @@ def vacuum(
         LakeError: no such table; the log does not reach back so far.
     """
     uri = table_uri(root, table_spec.name)
-    if log.open_table(uri, table_spec) is None:
-        raise log.missing_table(root, table_spec)
+    log.existing_table(root, table_spec)
     if not dry_run:
         clean(uri, table_spec)
     files = filesystem(uri)
@@ -245,8 +230,7 @@ def vacuum(
     # In this order: a write that commits meanwhile is in the log, another has its marker.
     stored_files = data_files(files)
     writing = {info.base_name for info in listing(files, MARKERS)}
-    handle = log.open_table(uri, table_spec)
-    assert handle is not None
+    handle = log.existing_table(root, table_spec)
     oldest = _oldest_kept(handle, limit)
     named_paths = _named_since(handle, files, oldest)
     deletable = [

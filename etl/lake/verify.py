@@ -21,7 +21,7 @@ from etl.lake import actions, log
 from etl.lake.actions import LOG, LOG_FILE
 from etl.lake.columns import Table
 from etl.lake.errors import LakeError
-from etl.lake.schema import data_schema, differences, named_types
+from etl.lake.schema import differences, named_types
 from etl.lake.staging import MARKERS, listing, written_by
 from etl.lake.storage import filesystem, table_uri
 from etl.lake.tables import TABLES
@@ -123,15 +123,14 @@ def _file_faults(
         yield f"{path} has {info.size} bytes, the log says {add['size_bytes']}"
         return
     try:
-        with files.open_input_file(path) as stream:
-            footer = pq.read_metadata(stream)
+        footer = pq.read_metadata(path, filesystem=files)
     except (OSError, pa.ArrowException) as error:
         yield f"{path} is no readable Parquet: {' '.join(str(error).split())}"
         return
     rows = add.get("num_records")
     if rows is not None and rows != footer.num_rows:
         yield f"{path} has {footer.num_rows} rows, the log says {rows}"
-    expected = data_schema(table_spec.schema, table_spec.partition_by)
+    expected = table_spec.stored_schema
     lines = differences(named_types(expected), named_types(footer.schema.to_arrow_schema()))
     if lines:
         yield f"{path} is not as declared: {'; '.join(lines)}"

@@ -68,9 +68,6 @@ def clean(uri: str, table_spec: Table, older_than: timedelta = staging.LEFTOVER_
 
     Files that any version still in the log names are never touched.
     """
-    files = filesystem(uri)
-    if not staging.has_leftovers(files, older_than):
-        return []
 
     def committed_writes() -> set[str]:
         handle = log.open_table(uri, table_spec)
@@ -79,4 +76,6 @@ def clean(uri: str, table_spec: Table, older_than: timedelta = staging.LEFTOVER_
         writes = staging.written_by([file.path for file in log.active_files(handle)])
         return writes | {record.write for record in log.history(handle) if record.write}
 
-    return staging.clean(files, handles.consistently(committed_writes), older_than)
+    return staging.clean(
+        filesystem(uri), lambda: handles.consistently(committed_writes), older_than
+    )

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from conf import ROOT, UserError
+from conf.markdown import table_text
 from etl.lake import arrow
 from etl.lake.log import Record
 from etl.lake.tables import table as declared_table
@@ -25,19 +26,6 @@ TEMPLATE = ROOT / "conf" / "datasheet" / "template.md"
 _FIGURE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 _NUMBER = re.compile(r"\d")
 _SOURCED = re.compile(r"\(source: [^)]+\)")
-
-
-@dataclass
-class _Sources:
-    """The sources of figures, numbered in the order in which they are first named."""
-
-    lines: list[str]
-
-    def note(self, text: str) -> str:
-        """A reference to a source, as [2]."""
-        if text not in self.lines:
-            self.lines.append(text)
-        return f"[{self.lines.index(text) + 1}]"
 
 
 def datasheet(lake: str, table: str, edition: str, template: Path = TEMPLATE) -> str:
@@ -51,15 +39,15 @@ def datasheet(lake: str, table: str, edition: str, template: Path = TEMPLATE) ->
     if table not in ITEM_TABLES:
         raise UserError(f"table={table}: expected one of {', '.join(ITEM_TABLES)}")
     text = _template(template)
-    sources = _Sources([])
-    figures = _Edition(lake, table, edition, sources).figures()
+    facts = _Edition(lake, table, edition)
+    figures = facts.figures()
     unknown = sorted({name for name in _FIGURE.findall(text) if name not in (*figures, "sources")})
     if unknown:
         raise UserError(
             f"{template}: no figure {', '.join(unknown)}; known: {', '.join([*figures, 'sources'])}"
         )
     text = _FIGURE.sub(lambda match: figures.get(match[1], match[0]), text)
-    numbered = [f"{at}. {line}" for at, line in enumerate(sources.lines, 1)]
+    numbered = [f"{at}. {line}" for line, at in facts.sources.items()]
     return re.sub(r"\{\{\s*sources\s*\}\}", "\n".join(numbered).replace("\\", r"\\"), text)
 
 
@@ -80,12 +68,19 @@ def _template(path: Path) -> str:
 
 @dataclass
 class _Edition:
-    """An edition of a table of items, to be asked in SQL; every answer notes its source."""
+    """An edition of a table of items, to be asked in SQL; every answer notes its source.
+
+    `sources` are the sources with their numbers, in the order in which they are first named.
+    """
 
     lake: str
     table: str
     edition: str
-    sources: _Sources
+    sources: dict[str, int] = field(default_factory=dict)
+
+    def note(self, source: str) -> str:
+        """A reference to a source, as [2]."""
+        return f"[{self.sources.setdefault(source, len(self.sources) + 1)}]"
 
     def ask(self, table: str, select: str, tail: str = "") -> tuple[list[dict[str, Any]], str]:
         """The rows of a query over the edition in `table`, and the reference to it."""
@@ -93,7 +88,7 @@ class _Edition:
         edition = self.edition.replace("'", "''")
         sql = f"SELECT {select} FROM {table} WHERE edition = '{edition}' {tail}".strip()
         rows = arrow.records(self.lake, table, sql, version=version)
-        return rows, self.sources.note(f"`{sql}`, version {version}")
+        return rows, self.note(f"`{sql}`, version {version}")
 
     def figures(self) -> dict[str, str]:
         """What the template's names stand for, in Markdown."""
@@ -110,8 +105,8 @@ class _Edition:
             "counts": self._counts(),
             "texts": self._texts(),
             "splits": self._splits(),
-            "commits": _commits(self.lake, self.table, self.edition, self.sources),
-            "drops": _drops(self.lake, self.table, self.edition, self.sources),
+            "commits": self._commits(),
+            "drops": self._drops(),
         }
 
     def _rows(self) -> str:
@@ -158,69 +153,67 @@ class _Edition:
                 return f"Table `{splits.table}` {source}:\n\n{_table(splits.keys, rows)}"
         return f"No split is in the lake (table {splits.table})."
 
+    def _commits(self) -> str:
+        """The commits that made the edition: the newest that replaced it, and those since."""
+        commits: list[Record] = []
+        for record in arrow.history(self.lake, self.table):
+            if record.partition.get("edition", self.edition) != self.edition or record.job is None:
+                continue
+            commits.append(record)
+            if record.mode == "replace":
+                break
+        if not commits:
+            raise UserError(
+                f"no commit in the log of {self.table} made edition={self.edition}: its figures "
+                "have no source; build it again: spark-submit "
+                f"{declared_table(self.table).built_by} lake={self.lake}"
+            )
+        source = self.note(
+            f"log of the table {self.table}, version {arrow.version(self.lake, self.table)}"
+        )
+        lines = []
+        for record in reversed(commits):
+            stated = ", ".join(f"{name} {value}" for name, value in sorted(record.metadata.items()))
+            lines.append(
+                f"- {record.when:%Y-%m-%d %H:%M} UTC, job {record.job}, code {record.code_version}"
+                f"{', ' + stated if stated else ''}: {record.rows or 0:,} rows, version "
+                f"{record.version} {source}"
+            )
+        return "\n".join(lines)
+
+    def _drops(self) -> str:
+        """The rows that the jobs of the edition dropped from the tables of the dataset."""
+        version = arrow.version(self.lake, "dropped")
+        if version is None:
+            return "Nothing is noted (no table dropped)."
+        dropped: pa.Table = arrow.read(self.lake, "dropped", version=version)
+        dataset = DATASET_OF[self.table].name
+        drops = [
+            row
+            for row in dropped.to_pylist()
+            if str(row["table"]).split("_")[0] == dataset
+            and (
+                row["job"].endswith(f"/{self.edition}")
+                or (self.edition == "published" and row["job"].startswith("import_published/"))
+            )
+        ]
+        if not drops:
+            return "Nothing."
+        source = self.note(f"table dropped, version {version}")
+        drops.sort(key=lambda row: (row["table"], -row["count"], row["reason"]))
+        names, rules = ("table", "reason", "count", "sample"), ("---", "---", "---:", "---")
+        cells = [
+            (r["table"], r["reason"], f"{r['count']:,}", str(r["sample"]).replace("|", "\\|"))
+            for r in drops
+        ]
+        return f"Counts and samples {source}:\n\n{table_text(names, rules, cells)}"
+
 
 def _table(keys: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
     """Counts as a Markdown table, sorted by the values of the keys."""
     ordered = sorted(rows, key=lambda row: [(row[k] is None, str(row[k])) for k in keys])
-    lines = [f"| {' | '.join([*keys, 'rows'])} |", f"|{' --- |' * len(keys)} ---: |"]
-    for row in ordered:
-        values = ["(none)" if row[key] is None else str(row[key]) for key in keys]
-        lines.append(f"| {' | '.join(values)} | {row['rows']:,} |")
-    return "\n".join(lines)
-
-
-def _commits(lake: str, table: str, edition: str, sources: _Sources) -> str:
-    """The commits that made the edition: the newest that replaced it, and what was added since."""
-    commits: list[Record] = []
-    for record in arrow.history(lake, table):
-        if record.partition.get("edition", edition) != edition or record.job is None:
-            continue
-        commits.append(record)
-        if record.mode == "replace":
-            break
-    if not commits:
-        raise UserError(
-            f"no commit in the log of {table} made edition={edition}: its figures have no source; "
-            f"build it again: spark-submit {declared_table(table).built_by} lake={lake}"
-        )
-    source = sources.note(f"log of the table {table}, version {arrow.version(lake, table)}")
-    lines = []
-    for record in reversed(commits):
-        stated = ", ".join(f"{name} {value}" for name, value in sorted(record.metadata.items()))
-        lines.append(
-            f"- {record.when:%Y-%m-%d %H:%M} UTC, job {record.job}, code {record.code_version}"
-            f"{', ' + stated if stated else ''}: {record.rows or 0:,} rows, version "
-            f"{record.version} {source}"
-        )
-    return "\n".join(lines)
-
-
-def _drops(lake: str, table: str, edition: str, sources: _Sources) -> str:
-    """The rows that the jobs of the edition dropped from the tables of the dataset."""
-    version = arrow.version(lake, "dropped")
-    if version is None:
-        return "Nothing is noted (no table dropped)."
-    dropped: pa.Table = arrow.read(lake, "dropped", version=version)
-    dataset = DATASET_OF[table].name
-    drops = [
-        row
-        for row in dropped.to_pylist()
-        if str(row["table"]).split("_")[0] == dataset
-        and (
-            row["job"].endswith(f"/{edition}")
-            or (edition == "published" and row["job"].startswith("import_published/"))
-        )
+    cells = [
+        [*("(none)" if row[k] is None else str(row[k]) for k in keys), f"{row['rows']:,}"]
+        for row in ordered
     ]
-    if not drops:
-        return "Nothing."
-    source = sources.note(f"table dropped, version {version}")
-    lines = [
-        f"Counts and samples {source}:",
-        "",
-        "| table | reason | count | sample |",
-        "| --- | --- | ---: | --- |",
-    ]
-    for row in sorted(drops, key=lambda row: (row["table"], -row["count"], row["reason"])):
-        sample = str(row["sample"]).replace("|", "\\|")
-        lines.append(f"| {row['table']} | {row['reason']} | {row['count']:,} | {sample} |")
-    return "\n".join(lines)
+    return table_text([*keys, "rows"], [*("---" for _ in keys), "---:"], cells)

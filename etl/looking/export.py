@@ -109,8 +109,7 @@ def _write_lines(
     field: Callable[[pa.Array], pa.Array],
     separator: str,
     text_of: Callable[[pa.Array], pa.Array] = _as_text,
-) -> int:
-    rows = 0
+) -> None:
     sink.write((separator.join(schema.names) + "\n").encode())
     for batch in batches:
         columns = [field(text_of(column)) for column in batch.columns]
@@ -118,25 +117,23 @@ def _write_lines(
         all_lines = pa.ListArray.from_arrays(pa.array([0, len(lines)], pa.int32()), lines)
         sink.write(pc.binary_join(all_lines, "\n")[0].as_buffer())
         sink.write(b"\n")
-        rows += batch.num_rows
-    return rows
 
 
-def _write_jsonl(sink: BinaryIO, batches: Iterator[pa.RecordBatch]) -> int:
-    rows = 0
-    for batch in batches:
-        sink.write("".join(f"{_json(row)}\n" for row in batch.to_pylist()).encode())
-        rows += batch.num_rows
-    return rows
-
-
-def _write_parquet(sink: BinaryIO, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> int:
-    rows = 0
-    with pq.ParquetWriter(sink, schema) as writer:
+def _write(
+    sink: BinaryIO, schema: pa.Schema, batches: Iterator[pa.RecordBatch], output: Output
+) -> None:
+    if output.format == "tsv":
+        _write_lines(sink, schema, batches, _tsv_field, "\t")
+    elif output.format == "csv":
+        text_of = _as_text if output.formulas else _harmless
+        _write_lines(sink, schema, batches, _csv_field, ",", text_of)
+    elif output.format == "jsonl":
         for batch in batches:
-            writer.write_batch(batch)
-            rows += batch.num_rows
-    return rows
+            sink.write("".join(f"{_json(row)}\n" for row in batch.to_pylist()).encode())
+    else:
+        with pq.ParquetWriter(sink, schema) as writer:
+            for batch in batches:
+                writer.write_batch(batch)
 
 
 def _remove_old_partials(target: Path) -> None:
@@ -179,7 +176,7 @@ def export(
             that is not understood; no such table or version.
         JobFailed: no rows; no file is left.
     """
-    target, format = Path(output.path), output.format
+    target = Path(output.path)
     schema = log.declaration(table).schema
     if target.is_dir():
         raise UserError(f"out={target}: a folder; expected the name of a file")
@@ -189,18 +186,17 @@ def export(
         raise UserError(f"out={target}: no folder {target.parent}; make it first")
     _remove_old_partials(target)
     partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
-    batches = _stream(root, table, version, where)
+    rows = 0
+
+    def counted() -> Iterator[pa.RecordBatch]:
+        nonlocal rows
+        for batch in _stream(root, table, version, where):
+            rows += batch.num_rows
+            yield batch
+
     try:
         with partial.open("wb") as stream:
-            if format == "parquet":
-                rows = _write_parquet(stream, schema, batches)
-            elif format == "jsonl":
-                rows = _write_jsonl(stream, batches)
-            elif format == "csv":
-                text_of = _as_text if output.formulas else _harmless
-                rows = _write_lines(stream, schema, batches, _csv_field, ",", text_of)
-            else:
-                rows = _write_lines(stream, schema, batches, _tsv_field, "\t")
+            _write(stream, schema, counted(), output)
         if not rows:
             raise JobFailed(
                 f"0 rows exported of {table}: "

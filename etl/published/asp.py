@@ -29,7 +29,7 @@ import pyarrow as pa
 
 from conf import UserError
 from etl.asp import CONTRADICTION, DISCARD, ENTAILMENT, NEUTRAL, NOT_ENTAILMENT, TESTS, labels
-from etl.asp.gold import HUMAN, POLARITIES, Curve, Gold, published_gold
+from etl.asp.gold import HUMAN, POLARITIES, Gold, published_gold
 from etl.asp.judgements import human_rows
 from etl.asp.lexicon import DIMENSIONS, Lexicon, load_lexicon
 from etl.asp.templates import item_id, parse
@@ -54,14 +54,16 @@ _NUMBER = re.compile(rf"\$?({_FIGURE})")
 _PREMISE = re.compile(rf"A {_QUANTITY} (?P<noun>.+?) is .+")
 _MODIFIERS = {"booster": "very ", "diminisher": "relatively ", "negation": "not "}
 _LOG_REASON = "answers of the experiment; their shares are read from human/pkl"
+# The curves of people's answers by the names that the release gives them.
+_CURVES = {(test, end): f"{test}_{end[:3]}" for test in HUMAN for end in POLARITIES}
 
 
 @dataclass(frozen=True)
 class Folders:
-    """The folders of the parts of a release; None for a part that it lacks."""
+    """The folders of the parts of a release; none, or None, for a part that it lacks."""
 
     root: Path
-    tasks: Mapping[str, Path | None]
+    tasks: Mapping[str, Path]
     tuning: Path | None
     human: Path | None
 
@@ -69,11 +71,10 @@ class Folders:
     def of(cls, path: Path) -> Folders:
         data = path / "data" if (path / "data").is_dir() else path
         root = path.parent if path.name == "data" and (path.parent / "human").is_dir() else path
-        tuning = [data / name for name in _TUNING_FOLDERS if (data / name).is_dir()]
         return cls(
             root,
-            {name: data / name if (data / name).is_dir() else None for name in _TASKS},
-            tuning[0] if tuning else None,
+            {name: data / name for name in _TASKS if (data / name).is_dir()},
+            next((data / name for name in _TUNING_FOLDERS if (data / name).is_dir()), None),
             root / "human" if (root / "human").is_dir() else None,
         )
 
@@ -82,9 +83,9 @@ class Folders:
 class _Rows:
     """The rows of the three tables read so far, and the ids of the rows of each edition."""
 
-    entailment: list[dict[str, Any]] = field(default_factory=list)
-    degree: list[dict[str, Any]] = field(default_factory=list)
-    splits: list[dict[str, Any]] = field(default_factory=list)
+    tables: dict[str, list[dict[str, Any]]] = field(
+        default_factory=lambda: {"asp_entailment": [], "asp_degree": [], "asp_splits": []}
+    )
     ids: set[tuple[str, str]] = field(default_factory=set)
 
     def add(self, row: dict[str, Any], split: tuple[str, str, str] | None = None) -> None:
@@ -92,10 +93,11 @@ class _Rows:
         key = (row["edition"], row["item_id"])
         if key not in self.ids:
             self.ids.add(key)
-            (self.degree if "alpha" in row else self.entailment).append(row)
+            self.tables["asp_degree" if "alpha" in row else "asp_entailment"].append(row)
         if split is not None:
             names = dict(zip(("scheme", "round", "part"), split, strict=True))
-            self.splits.append({**names, "item_id": row["item_id"], "edition": row["edition"]})
+            ids = {"item_id": row["item_id"], "edition": row["edition"]}
+            self.tables["asp_splits"].append(names | ids)
 
 
 def read(path: Path) -> Reading:
@@ -110,7 +112,7 @@ def read(path: Path) -> Reading:
             pickle that does not contain numbers.
     """
     folders = Folders.of(path)
-    if folders.tuning is None and not any(folders.tasks.values()):
+    if folders.tuning is None and not folders.tasks:
         raise UserError(
             f"asp={path}: no folder {', '.join(_TASKS)} or {_TUNING_FOLDERS[0]} in it or in its "
             "data/; expected a clone of the release's repository"
@@ -124,8 +126,8 @@ def read(path: Path) -> Reading:
         gold = Gold("sigmoid", {(r["test"], r["polarity"]): r["threshold"] for r in human})
     training_adjectives = _training_adjectives(folders.tuning)
     for task, folder in folders.tasks.items():
-        for test in TESTS if folder else ():
-            file = folder / f"{test}.csv"  # type: ignore[operator]
+        for test in TESTS:
+            file = folder / f"{test}.csv"
             if task == _TASKS[0]:
                 for row in reader.entailment(file, test, words, EDITION):
                     rows.add(row, ("adjectives", "published", _part(row, training_adjectives)))
@@ -134,13 +136,9 @@ def read(path: Path) -> Reading:
                     rows.add(row)
     if folders.tuning is not None:
         _tuning(folders.tuning, words, gold, training_adjectives, reader, rows)
-    _notes(folders, reader)
+    _notes(folders, reader, has_curves=bool(human))
     reading.pass_over_others(folders.root, reader.files)
-    for name, table_rows in (
-        ("asp_entailment", rows.entailment),
-        ("asp_degree", rows.degree),
-        ("asp_splits", rows.splits),
-    ):
+    for name, table_rows in rows.tables.items():
         if table_rows:
             reading.tables[name] = pa.Table.from_pylist(table_rows, table(name).schema)
     return reading
@@ -180,9 +178,9 @@ def _part(row: Mapping[str, Any], training_adjectives: set[str]) -> str:
     return "test" if adjectives.isdisjoint(training_adjectives) else "leaking"
 
 
-def _notes(folders: Folders, reader: _Files) -> None:
+def _notes(folders: Folders, reader: _Files, *, has_curves: bool) -> None:
     """A line for each part of the layout that the folder lacks."""
-    missing_folders = [f"{name}/" for name, folder in folders.tasks.items() if folder is None]
+    missing_folders = [f"{name}/" for name in _TASKS if name not in folders.tasks]
     if folders.tuning is None:
         missing_folders.append(f"{_TUNING_FOLDERS[0]}/ (no training rows)")
     else:
@@ -192,7 +190,7 @@ def _notes(folders: Folders, reader: _Files) -> None:
             for name in names
             if not (folders.tuning / name.split()[0]).is_dir()
         ]
-    if not reader.curves:
+    if not has_curves:
         missing_folders.append("human/ (labels by the published thresholds)")
     missing_folders += sorted(reader.absent)
     if missing_folders:
@@ -224,7 +222,6 @@ class _Files:
     reading: Reading
     files: dict[Path, str] = field(default_factory=dict)
     absent: set[str] = field(default_factory=set)
-    curves: bool = False
 
     def lines(self, path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
         """The rows of a file; a missing file is noted if its folder exists."""
@@ -244,11 +241,6 @@ class _Files:
     def take(self, path: Path, rows: int = 1) -> None:
         """Count rows that were read."""
         self.reading.rows_of(self.name(path)).read += rows
-
-    def drop(self, name: str, reason: object, path: Path, line: int, texts: Sequence[str]) -> None:
-        """Count a row that was not read."""
-        file = self.name(path)
-        self.reading.drop(name, str(reason), f"{file}:{line} {' '.join(texts)}", file)
 
     def entailment(
         self, path: Path, test: str, words: Lexicon, edition: str
@@ -302,7 +294,8 @@ class _Files:
             try:
                 parsed_row = parse(number, texts, row)
             except ValueError as error:
-                self.drop(name, error, path, line, texts)
+                file = self.name(path)
+                self.reading.drop(name, str(error), f"{file}:{line} {' '.join(texts)}", file)
             else:
                 self.take(path)
                 identifier = item_id(
@@ -323,27 +316,22 @@ def _human(folder: Path | None, reader: _Files) -> list[dict[str, Any]]:
     curve_file = folder / "human_scale_curves.tsv"
     for _, row in reader.lines(curve_file, ("scale_value",)) if curve_file.exists() else ():
         reader.take(curve_file)
-        for test in HUMAN:
-            for polarity in POLARITIES:
-                if share := row.get(f"{test}_{polarity[:3]}"):
-                    curve = curves.setdefault((test, polarity), {})
-                    curve[float(row["scale_value"])] = float(share)
-    for test in HUMAN:
-        for polarity in POLARITIES:
-            file = folder / "pkl" / f"{test}_{polarity[:3]}.pkl"
-            if file.exists() and (test, polarity) not in curves:
-                shares = _shares(file)
-                curves[test, polarity] = {float(z): share for z, share in enumerate(shares)}
-                reader.take(file, len(shares))
+        for key, name in _CURVES.items():
+            if share := row.get(name):
+                curves.setdefault(key, {})[float(row["scale_value"])] = float(share)
+    for key, name in _CURVES.items():
+        file = folder / "pkl" / f"{name}.pkl"
+        if file.exists() and key not in curves:
+            shares = _shares(file)
+            curves[key] = {float(z): share for z, share in enumerate(shares)}
+            reader.take(file, len(shares))
     for name in ("cloze.csv", "result.csv"):
         if (folder / name).exists():
             reader.reading.pass_over(folder / name, reader.root, _LOG_REASON)
-    reader.curves = bool(curves)
-    missing = [f"{t}_{p[:3]}" for t in HUMAN for p in POLARITIES if (t, p) not in curves]
+    missing = [name for key, name in _CURVES.items() if key not in curves]
     if curves and missing:
         raise UserError(f"{folder}: no curve of {', '.join(missing)}; expected all twelve")
-    shares_of: Mapping[tuple[str, str], Curve] = curves
-    return human_rows(shares_of, {}, "published")
+    return human_rows(curves, {}, "published")
 
 
 def _shares(file: Path) -> list[float]:

@@ -55,22 +55,19 @@ class _Columns:
 
     def __init__(self) -> None:
         self.values: dict[str, list[str]] = {name: [] for name in table("nli").schema.names}
-        self._occurrences: Counter[str] = Counter()
+        self._occurrences: Counter[tuple[str, str, str]] = Counter()
 
     def add(self, source: str, split: str, premise: str, hypothesis: str, label: str) -> None:
-        default_id = item_id(source, premise, hypothesis)
-        occurrence = self._occurrences[default_id]
-        self._occurrences[default_id] += 1
+        texts = (source, premise, hypothesis)
         row = {
-            "item_id": item_id(source, premise, hypothesis, occurrence)
-            if occurrence
-            else default_id,
+            "item_id": item_id(*texts, self._occurrences[texts]),
             "source": source,
             "premise": premise,
             "hypothesis": hypothesis,
             "label": label,
             "split": split,
         }
+        self._occurrences[texts] += 1
         for name, column in self.values.items():
             column.append(row[name])
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 import pickle
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -24,15 +25,25 @@ _RECONSTRUCT = ("numpy.core.multiarray", "numpy._core.multiarray")
 _MOST_BYTES = 256 << 20
 
 
-class _Plain(pickle.Unpickler):
-    """Rejects every class and function."""
+class _Unpickler(pickle.Unpickler):
+    """Rejects every name but those `allowed`, which are the classes and functions by their names.
 
-    def __init__(self, file: Path) -> None:
-        super().__init__(io.BytesIO(_bytes(file)))
+    `expected` says which these are.
+    """
+
+    def __init__(self, file: Path, allowed: Mapping[tuple[str, str], Any], expected: str) -> None:
+        size = file.stat().st_size
+        if size > _MOST_BYTES:
+            raise UserError(f"{file}: a pickle of {size} bytes; expected at most {_MOST_BYTES}")
+        super().__init__(io.BytesIO(file.read_bytes()))
         self._file = file
+        self._allowed = allowed
+        self._expected = expected
 
     def find_class(self, module: str, name: str) -> Any:
-        self._refuse(module, name, "no class or function at all")
+        if (module, name) not in self._allowed:
+            self._refuse(module, name, self._expected)
+        return self._allowed[module, name]
 
     def persistent_load(self, pid: Any) -> NoReturn:
         self._refuse("persistent object", str(pid), "none")
@@ -53,33 +64,13 @@ class _Plain(pickle.Unpickler):
             raise UserError(f"{self._file}: not readable as a pickle: {text}") from error
 
 
-class _Array(_Plain):
-    """Allows the parts of a NumPy array."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        if module in _RECONSTRUCT and name == "_reconstruct":
-            from numpy._core.multiarray import _reconstruct
-
-            return _reconstruct
-        if module != "numpy" or name not in ("ndarray", "dtype"):
-            self._refuse(module, name, "numpy's _reconstruct, ndarray and dtype alone")
-        return getattr(np, name)
-
-
-def _bytes(file: Path) -> bytes:
-    size = file.stat().st_size
-    if size > _MOST_BYTES:
-        raise UserError(f"{file}: a pickle of {size} bytes; expected at most {_MOST_BYTES}")
-    return file.read_bytes()
-
-
 def plain(file: Path) -> Any:
     """The content of a pickle of only lists, tuples, dicts, texts and numbers.
 
     Raises:
         UserError: the pickle names a class or function (which is not loaded), or is damaged.
     """
-    return _Plain(file).read()
+    return _Unpickler(file, {}, "no class or function at all").read()
 
 
 def array(file: Path) -> npt.NDArray[np.float64]:
@@ -89,7 +80,12 @@ def array(file: Path) -> npt.NDArray[np.float64]:
         UserError: the pickle names anything except the three parts of an array (which is not
             loaded), is damaged, or does not contain numbers.
     """
-    value = _Array(file).read()
+    from numpy._core.multiarray import _reconstruct
+
+    allowed = {(module, "_reconstruct"): _reconstruct for module in _RECONSTRUCT}
+    allowed |= {("numpy", "ndarray"): np.ndarray, ("numpy", "dtype"): np.dtype}
+    expected = "numpy's _reconstruct, ndarray and dtype alone"
+    value = _Unpickler(file, allowed, expected).read()
     try:
         numbers = np.asarray(value)
         if numbers.dtype.kind not in "biuf":

@@ -80,24 +80,23 @@ class Reading:
 
     def account(self) -> list[str]:
         """A line for each file with its rows read and not read, and a line with the sums."""
+        read_files = {name: rows for name, rows in self.files.items() if not rows.reason}
         lines = [
             f"{name}: {rows.read} rows read, {rows.not_read} not read"
-            + (f" ({rows.reason})" if rows.reason else "")
+            for name, rows in read_files.items()
+        ]
+        unread_files = [
+            f"{name}: not read, {rows.not_read} lines ({rows.reason})"
             for name, rows in self.files.items()
-            if not rows.reason
+            if rows.reason
         ]
-        unread_files = [(name, rows) for name, rows in self.files.items() if rows.reason]
-        lines += [
-            f"{name}: not read, {r.not_read} lines ({r.reason})"
-            for name, r in unread_files[:_MAX_LISTED]
-        ]
+        lines += unread_files[:_MAX_LISTED]
         if len(unread_files) > _MAX_LISTED:
             lines.append(f"{len(unread_files) - _MAX_LISTED} more files not read")
-        read_files = [rows for rows in self.files.values() if not rows.reason]
         lines.append(
-            f"in all {sum(rows.read for rows in read_files)} rows read and "
-            f"{sum(rows.not_read for rows in read_files)} not read, of {len(read_files)} files; "
-            f"{len(unread_files)} other files not read"
+            f"in all {sum(rows.read for rows in read_files.values())} rows read and "
+            f"{sum(rows.not_read for rows in read_files.values())} not read, of {len(read_files)} "
+            f"files; {len(unread_files)} other files not read"
         )
         return lines
 
@@ -126,9 +125,7 @@ def tsv_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str
 
 def relative(file: Path, root: Path) -> str:
     """The path of a file within its release, or its name if it is the release."""
-    return (
-        file.relative_to(root).as_posix() if root.is_dir() and root in file.parents else file.name
-    )
+    return file.relative_to(root).as_posix() if root in file.parents else file.name
 
 
 def _lines(file: Path) -> int:

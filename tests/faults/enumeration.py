@@ -6,7 +6,7 @@ import os
 import random
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
@@ -62,7 +62,10 @@ class Outcome:
 
 
 class Recorded:
-    """Commands on lakes below a folder, whose storage operations can be recorded."""
+    """A scenario on lakes below a folder, whose storage operations can be recorded."""
+
+    scenario: Any
+    undisturbed: Any
 
     def __init__(self, folder: Path, seed: int) -> None:
         self.folder = folder
@@ -84,8 +87,16 @@ class Recorded:
         if code:
             raise RuntimeError(f"{self.folder.name} undisturbed: {code}\n{output.read_text()}")
         operations = control.operations()
-        control.close()
+        control.end()
         return operations
+
+    def numbered(self) -> list[tuple[int, Operation]]:
+        """The operations of the undisturbed command with their numbers.
+
+        Where a case takes seconds, of many writes in a row to one file the first and last alone.
+        """
+        operations = enumerate(self.undisturbed["operations"], 1)
+        return list(ends_of_runs(operations) if self.scenario.engine else operations)
 
 
 class Enumeration(Recorded):
@@ -117,17 +128,11 @@ class Enumeration(Recorded):
         return {"operations": operations, "states": states, "final": final}
 
     def cases(self, faults: Sequence[str] = FAULTS) -> list[Case]:
-        """Every fault at every operation that it makes a difference to.
-
-        Where a case takes seconds, of many writes in a row to one file the first and last alone.
-        """
-        operations = list(enumerate(self.undisturbed["operations"], 1))
-        if self.scenario.engine:
-            operations = list(ends_of_runs(operations))
+        """Every fault at every operation that it makes a difference to."""
         return [
             Case(self.scenario.name, fault, number)
             for fault in faults
-            for number, operation in operations
+            for number, operation in self.numbered()
             if operation.takes(fault)
         ]
 
@@ -139,13 +144,10 @@ class Enumeration(Recorded):
         output.unlink(missing_ok=True)
         control = Control(self._control, place.root, case.fault, case.place)
         code = Child(lambda: self.scenario.command(place), output, control).wait()
-        fired, operations = control.fired, control.operations()
-        control.close()
+        fired, operation = control.end()
         problems = faults_of_the_end(case.fault if fired else "none", code, output.read_text())
         problems += problems_of(lambda: self._judged(place, code, reference), self.folder)
-        at = (fired or len(operations)) - 1
-        text = f"{operations[at].call} {operations[at].path}" if operations else "nothing"
-        return Outcome(str(case), text, code, problems, bool(fired))
+        return Outcome(str(case), operation, code, problems, bool(fired))
 
     def _judged(self, place: Place, code: int | None, reference: dict[str, Any]) -> list[str]:
         """What is wrong with what a disturbed run left, and with what comes after it."""
@@ -163,15 +165,11 @@ class Enumeration(Recorded):
         return problems
 
 
-def ends_of_runs(
-    operations: Sequence[tuple[int, Operation]],
-) -> Iterator[tuple[int, Operation]]:
+def ends_of_runs(operations: Iterable[tuple[int, Operation]]) -> Iterator[tuple[int, Operation]]:
     """Of equal operations one after the other the first and the last."""
     for _, run in groupby(operations, key=lambda numbered: numbered[1]):
-        members = list(run)
-        yield members[0]
-        if len(members) > 1:
-            yield members[-1]
+        first, *rest = run
+        yield from (first, *rest[-1:])
 
 
 def faults_of_the_end(fault: str, code: int | None, output: str) -> list[str]:

@@ -113,7 +113,15 @@ class Control:
             history.append(Operation(*line.split(" ", 2)))
         return history
 
-    def close(self) -> None:
-        """Give the file back."""
+    def end(self) -> tuple[int, str]:
+        """Give the file back; the number of the disturbed operation, and which (or the last) it is.
+
+        The number is 0 where the fault has not come.
+        """
+        fired, operations = self.fired, self.operations()
         self._map.close()
         self.path.unlink(missing_ok=True)
+        if not operations:
+            return fired, "nothing"
+        operation = operations[(fired or len(operations)) - 1]
+        return fired, f"{operation.call} {operation.path}"

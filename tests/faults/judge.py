@@ -13,7 +13,7 @@ from etl.lake import actions, arrow, log, scratch, staging, writing
 from etl.lake.storage import filesystem, table_uri
 from etl.lake.verify import verify
 from tests.faults import scenarios
-from tests.faults.scenarios import Place, known_tables
+from tests.faults.scenarios import Place
 
 _LOG = re.compile(r"\d{20}\.(json|checkpoint(\..*)?\.parquet)$|_last_checkpoint$")
 _OUTSIDE = "pairs.tsv"
@@ -27,7 +27,7 @@ def digest(rows: list[dict[str, Any]]) -> str:
 def contents(place: Place) -> dict[str, str]:
     """What each table of the lake, and the exported file, hold."""
     digests = {
-        name: digest(arrow.read(place.lake, name).to_pylist()) for name in known_tables(place.lake)
+        name: digest(arrow.read(place.lake, name).to_pylist()) for name in arrow.tables(place.lake)
     }
     exported = place.root / _OUTSIDE
     if exported.exists():
@@ -57,9 +57,16 @@ def visible_faults(place: Place, allowed: dict[str, list[str]]) -> list[str]:
     for name, content in contents(place).items():
         if content not in allowed.get(name, []):
             faults.append(f"{name} is in a state that no undisturbed run shows")
-    for name in known_tables(place.lake):
-        faults += [f"{name}: {fault}" for fault in verify(place.lake, log.declaration(name)).faults]
-    return faults
+    return faults + broken(place)
+
+
+def broken(place: Place) -> list[str]:
+    """What is wrong with the tables' logs and files."""
+    return [
+        f"{name}: {fault}"
+        for name in arrow.tables(place.lake)
+        for fault in verify(place.lake, log.declaration(name)).faults
+    ]
 
 
 def leftovers(place: Place) -> list[str]:
@@ -69,16 +76,16 @@ def leftovers(place: Place) -> list[str]:
     scratch._LEFTOVER_AGE = timedelta(seconds=-5)
     with scratch.scratch(place.lake):
         pass
-    for name in known_tables(place.lake):
+    for name in arrow.tables(place.lake):
         declared = log.declaration(name)
         writing.clean(table_uri(place.lake, name), declared, staging.LEFTOVER_AGE)
-    if Path(place.lake).exists() and known_tables(place.lake):
+    if Path(place.lake).exists() and arrow.tables(place.lake):
         assert scenarios.vacuum(place) == 0
     if any(place.root.glob("*pairs.tsv*")):
         assert scenarios.export(place) == 0
     needed = {
         str(Path(place.lake, name, path))
-        for name in known_tables(place.lake)
+        for name in arrow.tables(place.lake)
         for path in named(place, name)
     }
     return [

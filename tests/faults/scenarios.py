@@ -8,13 +8,14 @@ import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 import pyarrow as pa
 
 import conf
-from etl.lake import arrow, log, staging
+from etl.lake import arrow, staging
 from etl.lake.__main__ import main as lake_command
 from etl.lake.storage import filesystem, table_uri
 from etl.lake.tables import TABLES
@@ -115,34 +116,22 @@ def age(folder: Path, days: float) -> None:
 # ---------------------------------------------------------------------------------- the commands
 
 
-def append(place: Place) -> int:
+def append(place: Place, job: str = "append", first: int = 20) -> int:
     """Rows added to a partition, once."""
-    rows = pairs(place.seed, "uk", 20)
-    return as_command(
-        lambda: arrow.append(place.lake, PAIRS, rows, job="append", transaction=("append", 1))
-    )
+    rows = pairs(place.seed, "uk", first)
+    return as_command(lambda: arrow.append(place.lake, PAIRS, rows, job=job, transaction=(job, 1)))
 
 
-def append_other(place: Place) -> int:
-    """Other rows added to the same partition, once."""
-    rows = pairs(place.seed, "uk", 30)
-    return as_command(
-        lambda: arrow.append(place.lake, PAIRS, rows, job="other", transaction=("other", 1))
-    )
+append_other = partial(append, job="other", first=30)
 
 
-def replace(place: Place) -> int:
+def replace(place: Place, job: str = "replace", first: int = 40) -> int:
     """A partition replaced."""
-    rows = pairs(place.seed, "uk", 40)
-    return as_command(
-        lambda: arrow.replace(place.lake, PAIRS, rows, {"corpus": "uk"}, job="replace")
-    )
+    rows = pairs(place.seed, "uk", first)
+    return as_command(lambda: arrow.replace(place.lake, PAIRS, rows, {"corpus": "uk"}, job=job))
 
 
-def replace_other(place: Place) -> int:
-    """The same partition replaced by other rows."""
-    rows = pairs(place.seed, "uk", 60)
-    return as_command(lambda: arrow.replace(place.lake, PAIRS, rows, {"corpus": "uk"}, job="other"))
+replace_other = partial(replace, job="other", first=60)
 
 
 def replace_whole(place: Place) -> int:
@@ -250,8 +239,3 @@ def fresh(folder: Path) -> Path:
     """`folder`, which is not there afterwards, whatever it was."""
     shutil.rmtree(folder, ignore_errors=True)
     return folder
-
-
-def known_tables(lake: str) -> list[str]:
-    """The tables that are there."""
-    return [name for name in arrow.tables(lake) if log.declaration(name)]

@@ -9,13 +9,11 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from etl.lake import log
-from etl.lake.verify import verify
 from tests.faults import judge, scenarios
-from tests.faults.enumeration import Case, Outcome, Recorded, ends_of_runs
+from tests.faults.enumeration import Case, Outcome, Recorded
 from tests.faults.interposer import Control
 from tests.faults.processes import Child, answer, problems_of
-from tests.faults.scenarios import Place, fresh, known_tables
+from tests.faults.scenarios import Place, fresh
 
 Command = Callable[[Place], int]
 BOTH = (0, 1)
@@ -106,10 +104,7 @@ class Writers(Recorded):
 
     def cases(self, _: Sequence[str] = ()) -> list[Case]:
         """The first stopped before each of its operations."""
-        operations = list(enumerate(self.undisturbed["operations"], 1))
-        if self.scenario.engine:
-            operations = list(ends_of_runs(operations))
-        return [Case(self.scenario.name, "stop", number) for number, _ in operations]
+        return [Case(self.scenario.name, "stop", number) for number, _ in self.numbered()]
 
     def run(self, case: Case) -> Outcome:
         """Stop the first, run the other, let the first go on; what failed is run again."""
@@ -125,8 +120,7 @@ class Writers(Recorded):
         if stopped is None:
             first.go_on()
         codes = (first.wait() if stopped is None else stopped, second)
-        fired, operations = control.fired, control.operations()
-        control.close()
+        fired, operation = control.end()
         problems = []
         for code, output in zip(codes, outputs, strict=True):
             text = output.read_text()
@@ -137,14 +131,12 @@ class Writers(Recorded):
         if codes[1]:
             problems.append(f"the one that ran undisturbed failed: {outputs[1].read_text()[-300:]}")
         problems += problems_of(lambda: self._judged(place, codes, reference), self.folder)
-        at = (fired or len(operations)) - 1
-        text = f"{operations[at].call} {operations[at].path}" if operations else "nothing"
-        return Outcome(str(case), text, codes[0], problems, bool(fired))
+        return Outcome(str(case), operation, codes[0], problems, bool(fired))
 
     def _judged(
         self, place: Place, codes: tuple[int | None, int | None], reference: dict[str, Any]
     ) -> list[str]:
-        pair, problems = self.scenario, _broken(place)
+        pair, problems = self.scenario, judge.broken(place)
         digests = judge.contents(place)
         if codes == (0, 0) and digests not in reference["both"]:
             problems.append(
@@ -155,7 +147,7 @@ class Writers(Recorded):
         for code, command in zip(codes, (pair.stopped, pair.other), strict=True):
             if code and command(place):
                 problems.append("run again: it failed")
-        problems += [f"afterwards: {fault}" for fault in _broken(place)]
+        problems += [f"afterwards: {fault}" for fault in judge.broken(place)]
         digests = judge.contents(place)
         if digests not in reference["both"]:
             problems.append(f"afterwards: as of neither order: {_differing(digests, reference)}")
@@ -172,11 +164,3 @@ def _differing(contents: dict[str, str], reference: dict[str, Any]) -> str:
     return ", ".join(
         name for name in sorted(contents) if all(end.get(name) != contents[name] for end in ends)
     )
-
-
-def _broken(place: Place) -> list[str]:
-    return [
-        f"{name}: {fault}"
-        for name in known_tables(place.lake)
-        for fault in verify(place.lake, log.declaration(name)).faults
-    ]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import cloudpickle
 import pyarrow as pa
@@ -27,10 +27,20 @@ def pool() -> Iterator[Pool]:
     pool.close()
 
 
-def run(pool: Pool, function, *batches: pa.RecordBatch) -> list[dict[str, list[int]]]:
+@pytest.fixture
+def one_worker() -> Iterator[Pool]:
+    pool = Pool(1)
+    yield pool
+    pool.close()
+
+
+def results(pool: Pool, function, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     name = f"{id(function)}-{time.monotonic()}"
-    results = pool.run(name, cloudpickle.dumps(function), iter(batches))
-    return [out.to_pydict() for out in results]
+    return pool.run(name, cloudpickle.dumps(function), batches)
+
+
+def run(pool: Pool, function, *batches: pa.RecordBatch) -> list[dict[str, list[int]]]:
+    return [out.to_pydict() for out in results(pool, function, iter(batches))]
 
 
 def doubled(batches):
@@ -41,6 +51,12 @@ def doubled(batches):
 def process_of(batches):
     for _ in batches:
         yield pa.RecordBatch.from_pydict({"n": [os.getpid()]})
+
+
+def advancing(batches):
+    for one in batches:
+        progress.advance(one.num_rows)
+        yield one
 
 
 def test_messages_come_back_as_they_were():
@@ -70,35 +86,23 @@ def test_input_is_taken_only_as_it_is_asked_for(pool):
     def first(batches):
         yield next(batches)
 
-    results = list(pool.run("first", cloudpickle.dumps(first), batches()))
-    assert [out.to_pydict() for out in results] == [{"n": [0]}]
+    assert [out.to_pydict() for out in results(pool, first, batches())] == [{"n": [0]}]
     assert numbers_read == [0]
 
 
 def test_functions_run_in_as_many_other_processes_as_the_pool_has(pool):
-    process_ids: list[int] = []
-
-    def task():
-        process_ids.extend(row["n"][0] for row in run(pool, process_of, batch(1)))
-
-    threads = [threading.Thread(target=task) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as threads:
+        tasks = threads.map(lambda _: run(pool, process_of, batch(1)), range(8))
+        process_ids = [row["n"][0] for rows in tasks for row in rows]
     assert len(process_ids) == 8
     assert os.getpid() not in process_ids
     assert len(set(process_ids)) <= 2
 
 
-def test_a_task_may_wait_for_another_one_of_the_same_worker():
-    pool = Pool(1)
-    try:
-        inner = pool.run("doubled", cloudpickle.dumps(doubled), iter([batch(1), batch(2)]))
-        outer = pool.run("again", cloudpickle.dumps(doubled), inner)
-        assert [out.to_pydict()["n"] for out in outer] == [[4], [8]]
-    finally:
-        pool.close()
+def test_a_task_may_wait_for_another_one_of_the_same_worker(one_worker):
+    inner = results(one_worker, doubled, iter([batch(1), batch(2)]))
+    outer = results(one_worker, doubled, inner)
+    assert [out.to_pydict()["n"] for out in outer] == [[4], [8]]
 
 
 def test_an_error_names_its_type_and_text_in_a_line_and_the_log_has_the_traceback(pool, caplog):
@@ -113,36 +117,25 @@ def test_an_error_names_its_type_and_text_in_a_line_and_the_log_has_the_tracebac
     assert run(pool, doubled, batch(1)) == [{"n": [2]}]  # the worker goes on
 
 
-def test_a_worker_that_is_killed_fails_its_task_and_says_so():
+def test_a_worker_that_is_killed_fails_its_task_and_says_so(one_worker):
     def dies(batches):
         list(batches)
         os.kill(os.getpid(), signal.SIGKILL)
         yield
 
-    pool = Pool(1)
-    try:
-        with pytest.raises(WorkerFailed, match="a worker process died"):
-            run(pool, dies, batch(1))
-    finally:
-        pool.close()
+    with pytest.raises(WorkerFailed, match="a worker process died"):
+        run(one_worker, dies, batch(1))
 
 
-def test_workers_end_with_the_pool_and_a_closed_pool_starts_new_ones():
-    pool = Pool(1)
-    first = run(pool, process_of, batch(1))[0]["n"][0]
-    pool.close()
+def test_workers_end_with_the_pool_and_a_closed_pool_starts_new_ones(one_worker):
+    first = run(one_worker, process_of, batch(1))[0]["n"][0]
+    one_worker.close()
     with pytest.raises(ProcessLookupError):
         os.kill(first, 0)
-    assert run(pool, process_of, batch(1))[0]["n"][0] != first
-    pool.close()
+    assert run(one_worker, process_of, batch(1))[0]["n"][0] != first
 
 
 def test_progress_of_workers_is_counted_here(pool):
-    def advancing(batches):
-        for one in batches:
-            progress.advance(one.num_rows)
-            yield one
-
     old_progress = progress.bytes_read()
     run(pool, advancing, batch(1, 2, 3), batch(4))
     assert progress.bytes_read() - old_progress == 4
@@ -160,22 +153,13 @@ def test_a_local_function_is_pickled_as_a_name():
     assert list(cloudpickle.loads(pickled)([1])) == [[100_000]]
 
 
-def test_progress_of_a_task_that_another_one_overtook_is_counted():
-    pool = Pool(1)
+def test_progress_of_a_task_that_another_one_overtook_is_counted(one_worker):
     old_progress = progress.bytes_read()
-
-    def advancing(batches):
-        for one in batches:
-            progress.advance(one.num_rows)
-            yield one
 
     def batches():
         yield batch(1)
-        run(pool, advancing, batch(1, 2))  # begins and ends in the same worker meanwhile
+        run(one_worker, advancing, batch(1, 2))  # begins and ends in the same worker meanwhile
         yield batch(1, 2, 3)
 
-    try:
-        assert len(list(pool.run("slow", cloudpickle.dumps(advancing), batches()))) == 2
-        assert progress.bytes_read() - old_progress == 6
-    finally:
-        pool.close()
+    assert len(list(results(one_worker, advancing, batches()))) == 2
+    assert progress.bytes_read() - old_progress == 6

@@ -133,15 +133,15 @@ def test_zip_and_environment(folder, tmp_path, monkeypatch, small):
     )
     monkeypatch.setenv("NLTK_DATA", str(tmp_path / "data"))
     zipped = wordnet.find()
-    assert zipped.archive == tmp_path / "data" / "corpora" / "wordnet.zip"
+    assert zipped.place == str(tmp_path / "data" / "corpora" / "wordnet.zip")
     assert wordnet.hypernyms(zipped).equals(wordnet.hypernyms(small))
     assert wordnet.exceptions(zipped).equals(wordnet.exceptions(small))
     monkeypatch.delenv("NLTK_DATA")
     write(tmp_path / "home" / "dict")
     monkeypatch.setenv("WNHOME", str(tmp_path / "home"))
-    assert wordnet.find().folder == str(tmp_path / "home" / "dict")
+    assert wordnet.find().place == str(tmp_path / "home" / "dict")
     monkeypatch.setenv("WNSEARCHDIR", str(folder))
-    assert wordnet.find().folder == str(folder)
+    assert wordnet.find().place == str(folder)
 
 
 def test_no_wordnet_and_other_versions(tmp_path, monkeypatch, caplog):

@@ -17,6 +17,12 @@ def _lake(spark, root, engine):
     return Lake(spark, str(root), engine)
 
 
+@pytest.fixture
+def root(tmp_path):
+    """The folder of a lake that is not there yet."""
+    return str(tmp_path / "lake")
+
+
 @pytest.fixture(params=ENGINES)
 def lake(request, spark, tmp_path):
     """A new lake, by each engine whose classes are there."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections import Counter
 from datetime import timedelta
 from pathlib import Path
 
@@ -24,24 +23,18 @@ from etl.lake.storage import filesystem, table_uri
 from etl.lake.tables import TABLES
 from etl.lake.writing import publish
 from tests.etl.lake.compare import assert_same_rows
+from tests.etl.lake.literals import rows
 
 DECLARED = TABLES["amod_pairs"]
 NOW, WEEK = timedelta(0), timedelta(days=7)
 
 
 def pairs(*records, corpus="uk"):
-    names = DECLARED.schema.names
-    rows = [dict(zip(names, (corpus, *record), strict=True)) for record in records]
-    return pa.Table.from_pylist(rows, DECLARED.schema)
+    return rows("amod_pairs", [(corpus, *record) for record in records])
 
 
 def append(root, *records, corpus="uk", **more):
     return arrow.append(root, "amod_pairs", pairs(*records, corpus=corpus), job="test", **more)
-
-
-@pytest.fixture
-def root(tmp_path):
-    return str(tmp_path / "lake")
 
 
 @pytest.fixture
@@ -57,10 +50,6 @@ def small(root):
             transaction=("app", number),
         )
     return arrow.read(root, "amod_pairs")
-
-
-def rows_of(root):
-    return Counter(map(str, arrow.read(root, "amod_pairs").to_pylist()))
 
 
 def stored(root, table="amod_pairs"):
@@ -319,17 +308,17 @@ def test_a_killed_vacuum_is_run_again(root, small, monkeypatch, at):
 
     with monkeypatch.context() as patch:
         patch.setattr(upkeep, "filesystem", dying)
-        patch.setattr(upkeep, "listing", lambda f, folder: staging.listing(real(URI(root)), folder))
+        patch.setattr(
+            upkeep,
+            "listing",
+            lambda f, folder: staging.listing(real(table_uri(root, "amod_pairs")), folder),
+        )
         with pytest.raises(Killed):
             upkeep.vacuum(root, DECLARED, NOW)
     assert_same_rows(arrow.read(root, "amod_pairs"), small)
     upkeep.vacuum(root, DECLARED, NOW)
     assert len(stored(root)) == 2
     assert_same_rows(arrow.read(root, "amod_pairs"), small)
-
-
-def URI(root):
-    return table_uri(root, "amod_pairs")
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -371,10 +360,14 @@ def test_files_of_another_name_are_read_by_their_path(root, small):
     target = Path(root, "amod_pairs", moved)
     target.parent.mkdir()
     target.write_bytes(Path(root, "amod_pairs", file.path).read_bytes())
-    add = next(a["add"] for a in actions.read(filesystem(URI(root)), 0) or [] if "add" in a)
+    add = next(
+        a["add"]
+        for a in actions.read(filesystem(table_uri(root, "amod_pairs")), 0) or []
+        if "add" in a
+    )
     commit = [{"add": {**add, "path": actions.encoded_path(moved)}}]
-    assert actions.put_commit(URI(root), version + 1, commit)
-    assert not actions.put_commit(URI(root), version + 1, commit)
+    assert actions.put_commit(table_uri(root, "amod_pairs"), version + 1, commit)
+    assert not actions.put_commit(table_uri(root, "amod_pairs"), version + 1, commit)
     assert moved in {
         active.path for active in log.active_files(arrow._open(root, "amod_pairs", None))
     }

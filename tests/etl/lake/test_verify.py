@@ -39,12 +39,6 @@ def test_a_sound_table(root):
     assert verify(root, DECLARED).faults == ()
 
 
-def rewrite(path, table):
-    """Another content under the same name and size in the log's eyes."""
-    pq.write_table(table, path)
-    return path.stat().st_size
-
-
 def test_missing_and_changed_files(root):
     one, two, _ = stored(root)
     one.unlink()
@@ -76,7 +70,7 @@ def test_statistics_that_are_not_true(root, old, new, message):
 def test_a_file_of_another_schema(root):
     path = stored(root)[0]
     size = path.stat().st_size
-    rewrite(path, pa.table({"adjective": ["a"], "noun": ["b"], "count": ["c"]}))
+    pq.write_table(pa.table({"adjective": ["a"], "noun": ["b"], "count": ["c"]}), path)
     log = Path(root, "amod_pairs", "_delta_log")
     for commit in log.glob("*.json"):
         commit.write_text(

@@ -23,28 +23,17 @@ from etl.lake.staging import Staged
 from etl.lake.storage import Store, filesystem, table_uri
 from etl.lake.tables import TABLES
 from tests.etl.lake.compare import assert_same_rows
+from tests.etl.lake.literals import pairs
 
 DECLARED = TABLES["amod_pairs"]
 OLD = [("uk", "false", "key", 3), ("de", "new", "key", 2)]
 NEW = [("uk", "red", "moon", 1)]
 
 
-def pairs(records):
-    names = DECLARED.schema.names
-    return pa.Table.from_pylist(
-        [dict(zip(names, r, strict=True)) for r in records], DECLARED.schema
-    )
-
-
-@pytest.fixture
-def root(tmp_path):
-    return str(tmp_path / "lake")
-
-
 @pytest.fixture
 def full(root):
     """A lake whose amod_pairs holds OLD."""
-    arrow.append(root, "amod_pairs", pairs(OLD), job="test")
+    arrow.append(root, "amod_pairs", pairs(*OLD), job="test")
     return root
 
 
@@ -56,7 +45,7 @@ def stage(records, spoil=lambda folder: None, counted=None):
         for place, record in enumerate(records):
             part = folder / f"corpus={record[0]}"
             part.mkdir(parents=True, exist_ok=True)
-            pq.write_table(pairs([record]).drop_columns(["corpus"]), part / f"{place}.parquet")
+            pq.write_table(pairs(record).drop_columns(["corpus"]), part / f"{place}.parquet")
         spoil(folder)
         return Staged(write, len(records) if counted is None else counted)
 
@@ -79,10 +68,10 @@ def test_a_failure_after_staging_changes_nothing_and_a_retry_works(full):
 
     with pytest.raises(OSError, match="disk full"):
         publish(full, stage(NEW, spoil), "replace", {"corpus": "uk"})
-    assert_same_rows(arrow.read(full, "amod_pairs"), pairs(OLD))
+    assert_same_rows(arrow.read(full, "amod_pairs"), pairs(*OLD))
     assert leftovers(full) == (1, 0)
     publish(full, stage(NEW), "replace", {"corpus": "uk"})
-    assert_same_rows(arrow.read(full, "amod_pairs"), pairs([*NEW, OLD[1]]))
+    assert_same_rows(arrow.read(full, "amod_pairs"), pairs(*NEW, OLD[1]))
 
 
 def test_a_write_killed_before_its_commit(full):
@@ -95,7 +84,7 @@ def test_a_write_killed_before_its_commit(full):
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == -9
     assert leftovers(full) == (2, 1)
-    assert_same_rows(arrow.read(full, "amod_pairs"), pairs(OLD))
+    assert_same_rows(arrow.read(full, "amod_pairs"), pairs(*OLD))
     publish(full, stage(NEW))
     assert leftovers(full) == (3, 1), "a write that may be alive was deleted"
     age_everything(full)
@@ -118,7 +107,7 @@ def test_a_write_killed_after_its_commit_keeps_its_files(full):
     age_everything(full)
     assert writing.clean(table_uri(full, "amod_pairs"), DECLARED) == []
     assert leftovers(full)[1] == 0
-    assert_same_rows(arrow.read(full, "amod_pairs", version=0), pairs(OLD))
+    assert_same_rows(arrow.read(full, "amod_pairs", version=0), pairs(*OLD))
 
 
 def test_a_slow_writer_is_alive_while_it_adds_files(full):
@@ -140,11 +129,11 @@ def test_staging_in_a_store_that_delta_rs_reaches(full):
     write = staging.begin(store)
     path = f"data/{write}/corpus=u_20k/0.parquet"
     with store.open_output_stream(path) as stream:
-        pq.write_table(pairs(NEW).drop_columns(["corpus"]), stream)
+        pq.write_table(pairs(*NEW).drop_columns(["corpus"]), stream)
     (add,) = staging.collect(store, DECLARED, Staged(write, 1))
     assert (add.path, add.partition_values) == (path, {"corpus": "u k"})
     assert add.size == Path(full, "amod_pairs", path).stat().st_size
-    assert staging.clean(store, [], timedelta(0)) == [write]
+    assert staging.clean(store, set, timedelta(0)) == [write]
     assert not Path(full, "amod_pairs", path).exists()
 
 
@@ -167,7 +156,7 @@ def test_a_missing_file_is_refused(full):
 
 def test_a_file_of_another_write_is_refused(full):
     def spoil(folder):
-        extra = pairs(OLD[:1]).drop_columns(["corpus"])
+        extra = pairs(OLD[0]).drop_columns(["corpus"])
         pq.write_table(extra, folder / "corpus=uk" / "stray.parquet")
 
     with pytest.raises(LakeFailed, match=r"2 rows in the 2 files .* 1 were written"):
@@ -182,7 +171,7 @@ def test_a_corrupted_file_is_refused(full, damage):
 
     with pytest.raises(LakeFailed, match=r"staged file data/.*\.parquet is missing or no readable"):
         publish(full, stage(NEW, spoil))
-    assert_same_rows(arrow.read(full, "amod_pairs"), pairs(OLD))
+    assert_same_rows(arrow.read(full, "amod_pairs"), pairs(*OLD))
 
 
 def test_a_file_of_another_schema_is_refused(full):
@@ -212,7 +201,7 @@ def test_a_file_outside_any_partition_is_refused(full):
 
 def test_files_without_rows_are_left_out(full):
     def spoil(folder):
-        empty = pairs([]).drop_columns(["corpus"])
+        empty = pairs().drop_columns(["corpus"])
         pq.write_table(empty, folder / "corpus=uk" / "none.parquet")
 
     assert publish(full, stage(NEW, spoil)).files == 1
@@ -241,7 +230,7 @@ def test_an_append_into_an_empty_partition_replaced_meanwhile(full):
 def test_an_append_planned_before_a_replacement(full):
     """`base` tells from when the caller's knowledge is."""
     replace(full, "uk")
-    with pytest.raises(LakeConflict):
+    with pytest.raises(LakeConflict, match="version 1 by test"):
         publish(full, stage(NEW), base=0)
     assert publish(full, stage(NEW), base=1).version == 2
 
@@ -272,14 +261,14 @@ def test_a_replacement_while_rows_are_appended(full):
 
 def test_two_replacements_of_two_partitions(full):
     publish(full, stage(NEW, lambda folder: replace(full, "de")), "replace", {"corpus": "uk"})
-    assert_same_rows(arrow.read(full, "amod_pairs"), pairs([*NEW, ("de", "other", "row", 5)]))
+    assert_same_rows(arrow.read(full, "amod_pairs"), pairs(*NEW, ("de", "other", "row", 5)))
 
 
 def test_two_makers_of_one_table(root):
     """The loser of the first commit goes on from the winner's table."""
     first = stage(NEW, lambda folder: publish(root, stage(OLD)))
     assert publish(root, first).version == 1
-    assert_same_rows(arrow.read(root, "amod_pairs"), pairs([*OLD, *NEW]))
+    assert_same_rows(arrow.read(root, "amod_pairs"), pairs(*OLD, *NEW))
 
 
 def test_two_makers_of_one_partition_by_replacement(root):
@@ -336,13 +325,13 @@ def test_checkpoints_do_not_change_what_is_read(root):
         arrow.append(
             root,
             "amod_pairs",
-            pairs([("uk", "a", f"n{turn}", 1)]),
+            pairs(("uk", "a", f"n{turn}", 1)),
             job="t",
             transaction=("x", turn),
         )
     assert list(Path(root, "amod_pairs", "_delta_log").glob("*.checkpoint.parquet"))
     assert arrow.read(root, "amod_pairs").num_rows == 103
-    assert arrow.append(root, "amod_pairs", pairs(NEW), job="t", transaction=("x", 50)).skipped
+    assert arrow.append(root, "amod_pairs", pairs(*NEW), job="t", transaction=("x", 50)).skipped
     assert len(arrow.history(root, "amod_pairs")) == 103
     assert {file.rows for file in arrow.files(root, "amod_pairs")} == {1}
 
@@ -352,11 +341,11 @@ def test_a_lake_that_is_no_folder_is_refused_in_one_line(tmp_path, below):
     (tmp_path / "notes.txt").write_text("not a lake")
     root = f"{tmp_path}/notes.txt{below}"
     with pytest.raises(LakeError, match=f"^lake={root}: .* cannot be created: Not a directory"):
-        arrow.append(root, "amod_pairs", pairs(NEW), job="test")
+        arrow.append(root, "amod_pairs", pairs(*NEW), job="test")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="an administrator may write everywhere")
 def test_a_lake_that_cannot_be_written_to_is_refused_in_one_line(tmp_path):
     (tmp_path / "closed").mkdir(mode=0o500)
     with pytest.raises(LakeError, match="cannot be created: Permission denied"):
-        arrow.append(f"{tmp_path}/closed/lake", "amod_pairs", pairs(NEW), job="test")
+        arrow.append(f"{tmp_path}/closed/lake", "amod_pairs", pairs(*NEW), job="test")

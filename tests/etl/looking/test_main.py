@@ -19,13 +19,9 @@ from etl.lake.columns import Table
 from etl.lake.tables import TABLES
 from etl.looking.layout import aligned, cell, size, width
 from tests.etl.lake.compare import assert_same_rows
+from tests.etl.lake.literals import rows
 
 PAIRS = [("uk", "false", "key", 3), ("uk", "red", "key", 9), ("de", "new", "moon", 2)]
-
-
-def rows(table, records):
-    schema = TABLES[table].schema
-    return pa.Table.from_pylist([dict(zip(schema.names, r, strict=True)) for r in records], schema)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import json
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,18 +21,19 @@ ROWS = [
 COLUMNS = ["premise=a", "hypothesis=b", "label=gold", "labels=YES:entailment,NO:not_entailment"]
 
 
+def settings(file, *words):
+    return conf.load(Settings, [f"file={file}", "source=mine", *words])
+
+
 def put(path, rows):
     if path.suffix == ".parquet":
         pq.write_table(pa.Table.from_pylist(rows), path)
     elif path.suffix == ".jsonl":
         path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     else:
+        tabs: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE, "quotechar": None}
         with path.open("w", encoding="utf-8", newline="") as lines:
-            if path.suffix == ".tsv":
-                for row in [list(rows[0]), *(row.values() for row in rows)]:
-                    lines.write("\t".join(map(str, row)) + "\n")
-                return path
-            writer = csv.DictWriter(lines, list(rows[0]))
+            writer = csv.DictWriter(lines, rows[0], **(tabs if path.suffix == ".tsv" else {}))
             writer.writeheader()
             writer.writerows(rows)
     return path
@@ -41,11 +43,8 @@ def put(path, rows):
 def test_every_kind_of_file_gives_the_same_rows(tmp_path, ending):
     file = put(tmp_path / f"pairs.{ending}", ROWS)
     lake = str(tmp_path / "lake")
-    import_pairs(
-        conf.load(Settings, [f"file={file}", "source=mine", *COLUMNS, "split=part", f"lake={lake}"])
-    )
-    rows = [{k: v for k, v in row.items() if k != "item_id"} for row in
-            arrow.read(lake, "nli").to_pylist()]  # fmt: skip
+    import_pairs(settings(file, *COLUMNS, "split=part", f"lake={lake}"))
+    rows = arrow.read(lake, "nli").drop_columns("item_id").to_pylist()
     same = {"source": "mine"}
     first = {"premise": 'A "big" dog', "hypothesis": "A dog", "label": "entailment"}
     second = {"premise": "A fake gun", "hypothesis": "A gun", "label": "not_entailment"}
@@ -60,7 +59,7 @@ def test_every_kind_of_file_gives_the_same_rows(tmp_path, ending):
 
 def test_a_source_without_training_rows_is_reported(tmp_path):
     file = put(tmp_path / "pairs.tsv", ROWS[:2])
-    reading = read(conf.load(Settings, [f"file={file}", "source=mine", *COLUMNS]))
+    reading = read(settings(file, *COLUMNS))
     assert reading.notes == ["two-way labels: 2 test; no training rows, so it can be scored alone"]
     assert reading.account()[0] == "pairs.tsv: 2 rows read, 0 not read"
 
@@ -74,7 +73,7 @@ def test_rated_pairs(tmp_path):
     file = put(tmp_path / "ratings.csv", rows)
     lake = str(tmp_path / "lake")
     columns = ["adjective=m", "noun=h", "score=mean"]
-    import_pairs(conf.load(Settings, [f"file={file}", "source=mine", *columns, f"lake={lake}"]))
+    import_pairs(settings(file, *columns, f"lake={lake}"))
     graded_rows = arrow.read(lake, "graded_pairs").to_pylist()
     assert [(r["adjective"], r["noun"], r["score"], r["split"]) for r in graded_rows] == [
         ("red", "apple", 4.5, "test"),
@@ -96,13 +95,13 @@ def test_rated_pairs(tmp_path):
 )
 def test_mistakes_in_the_settings(options, message):
     with pytest.raises(UserError, match=message):
-        conf.load(Settings, ["file=x.csv", "source=mine", *options])
+        settings("x.csv", *options)
 
 
 def test_a_row_with_more_fields_than_columns_is_left_out(tmp_path):
     file = tmp_path / "pairs.csv"
     file.write_text("gold,a,b\nYES,A big, red car,A car\nNO,A dog,A cat\n")
-    reading = read(conf.load(Settings, [f"file={file}", "source=mine", *COLUMNS]))
+    reading = read(settings(file, *COLUMNS))
     assert reading.tables["nli"]["premise"].to_pylist() == ["A dog"]
     assert reading.account()[0] == "pairs.csv: 1 rows read, 1 not read"
     (drop,) = reading.drops()
@@ -112,20 +111,19 @@ def test_a_row_with_more_fields_than_columns_is_left_out(tmp_path):
 def test_blank_lines_and_capital_endings(tmp_path):
     file = put(tmp_path / "pairs.jsonl", ROWS[:2]).rename(tmp_path / "PAIRS.JSONL")
     file.write_text("\n" + file.read_text().replace("\n", "\n\n"))
-    settings = [f"file={file}", "source=mine", *COLUMNS]
-    assert read(conf.load(Settings, settings)).tables["nli"].num_rows == 2
+    assert read(settings(file, *COLUMNS)).tables["nli"].num_rows == 2
     file.write_text(file.read_text() + "{")
     with pytest.raises(UserError, match="line 6: Expecting"):
-        read(conf.load(Settings, settings))
+        read(settings(file, *COLUMNS))
 
 
 def test_a_source_of_both_tables_keeps_what_was_dropped_of_each(tmp_path):
     lake = f"lake={tmp_path / 'lake'}"
     sentences = put(tmp_path / "pairs.csv", ROWS)
-    import_pairs(conf.load(Settings, [f"file={sentences}", "source=mine", *COLUMNS, lake]))
+    import_pairs(settings(sentences, *COLUMNS, lake))
     words = put(tmp_path / "words.csv", [{"a": "red", "b": "car", "n": n} for n in (1, "none")])
     columns = ["adjective=a", "noun=b", "score=n"]
-    import_pairs(conf.load(Settings, [f"file={words}", "source=mine", *columns, lake]))
+    import_pairs(settings(words, *columns, lake))
     dropped = arrow.read(str(tmp_path / "lake"), "dropped").to_pylist()
     assert {(row["job"], row["table"]) for row in dropped} == {
         ("import_pairs/mine", "nli"),
@@ -134,19 +132,18 @@ def test_a_source_of_both_tables_keeps_what_was_dropped_of_each(tmp_path):
 
 
 def test_mistakes_in_the_file(tmp_path):
-    settings = ["source=mine", *COLUMNS]
     with pytest.raises(UserError, match=r"no such file; expected one of \.csv"):
-        read(conf.load(Settings, ["file=none.csv", *settings]))
+        read(settings("none.csv", *COLUMNS))
     file = put(tmp_path / "pairs.csv", [{"a": "x", "b": "y"}])
     with pytest.raises(UserError, match="line 2: no column gold; got a, b"):
-        read(conf.load(Settings, [f"file={file}", *settings]))
+        read(settings(file, *COLUMNS))
     semicolons = tmp_path / "semicolons.csv"
     semicolons.write_text("a;b;gold\nA big, red car;A car;YES\n")
     with pytest.raises(UserError, match="line 2: no column a, b, gold; got a;b;gold"):
-        read(conf.load(Settings, [f"file={semicolons}", *settings]))
+        read(settings(semicolons, *COLUMNS))
     file = put(tmp_path / "more.csv", [{**ROWS[0], "gold": "maybe"}])
     expected = "no row can be read: label 'maybe'; labels= knows YES, NO"
     with pytest.raises(UserError, match=expected):
-        read(conf.load(Settings, [f"file={file}", *settings]))
+        read(settings(file, *COLUMNS))
     with pytest.raises(UserError, match="source=mnli: expected a name other than"):
-        conf.load(Settings, [f"file={file}", "source=mnli", *COLUMNS])
+        settings(file, "source=mnli", *COLUMNS)
