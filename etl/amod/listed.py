@@ -46,7 +46,8 @@ from etl.corpora.blocks import NoBoundary, blocks
 from etl.corpora.columnar import Texts
 from etl.corpora.dialects import UnknownDialect
 from etl.corpora.documents import Document, Event, Rejected
-from etl.corpora.files import InputFile, Unit, Unreadable, open_input
+from etl.corpora.files import Unit, Unreadable, open_input
+from etl.corpora.inputs import InputFile
 from etl.engine import map_arrow, progress
 from etl.lake import arrow
 from etl.lake.tables import TABLES

@@ -33,7 +33,8 @@ from etl.corpora import columnar, text, wikipedia
 from etl.corpora.columnar import Texts, WrongColumn
 from etl.corpora.dialects import parsed_dialect
 from etl.corpora.documents import Document, Event, LeftOut, Rejected
-from etl.corpora.files import InputFile, Unit, Unreadable, open_input, open_stored
+from etl.corpora.files import Unit, Unreadable, open_input, open_stored
+from etl.corpora.inputs import InputFile
 from etl.corpora.languages import check_language, identify
 from etl.corpora.text import is_wet
 from etl.engine import progress

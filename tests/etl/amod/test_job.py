@@ -20,7 +20,7 @@ from etl.amod import staging, wave_tasks
 from etl.amod.job import Extraction
 from etl.amod.plan import plan
 from etl.amod.settings import Settings, decisive
-from etl.corpora.files import list_inputs
+from etl.corpora.inputs import list_inputs
 from etl.engine import running
 from etl.lake import arrow
 from etl.lake.spark import Lake

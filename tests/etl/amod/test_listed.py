@@ -17,7 +17,7 @@ from etl.amod.adjacent import count_words
 from etl.amod.job import extract
 from etl.amod.listed import Listing, read_list
 from etl.amod.settings import Settings
-from etl.corpora.files import list_inputs
+from etl.corpora.inputs import list_inputs
 from etl.engine import running
 from etl.lake import arrow
 from tests.etl.amod.corpus import contents, depcc_part, write_part

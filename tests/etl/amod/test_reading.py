@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from conf import JobFailed, UserError, load
 from etl.amod.job import Extraction, extract
 from etl.amod.settings import Settings
-from etl.corpora.files import list_inputs
+from etl.corpora.inputs import list_inputs
 from etl.engine import running
 from etl.lake import arrow
 from tests.etl.amod.corpus import contents
