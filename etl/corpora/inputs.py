@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import glob
+import logging
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, NoReturn, cast
 
 import fsspec
@@ -19,6 +21,8 @@ _MAGIC_CHARACTERS = re.compile(r"[*?[]")
 _INDEX_NAME = re.compile(r"-multistream-index\d*\.txt(-p\d+p\d+)?(\.bz2)?$")
 _ALIASES = {"s3a": "s3", "s3n": "s3"}
 _UNKNOWN_TIME = datetime(1970, 1, 1, tzinfo=UTC)
+
+log = logging.getLogger("adnominal")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +38,12 @@ class InputFile:
 def list_inputs(patterns: Sequence[str]) -> list[InputFile]:
     """The files that `patterns` name, each once, sorted by path.
 
-    A pattern is a local path, a glob (``*``, ``**``, ``?``, ``[]``), a folder (every file below it)
-    or a URI that fsspec knows (``file://``, ``s3://``, ``s3a://``, ``hdfs://`` ...), with the same
-    globs and folders. A path that exists under its literal name is not read as a glob. Below a
-    folder or a wildcard, names that begin with ``.`` or ``_`` are ignored (``_SUCCESS``).
+    A pattern is a local path, a glob (``*``, ``**``, ``?``, ``[]``), a folder (every file below it,
+    also behind links to folders) or a URI that fsspec knows (``file://``, ``s3://``, ``s3a://``,
+    ``hdfs://`` ...), with the same globs and folders. A path that exists under its literal name is
+    not read as a glob. Below a folder or a wildcard, names that begin with ``.`` or ``_`` are
+    ignored (``_SUCCESS``). Of a file and symbolic links to it, one path is listed, that with the
+    fewest links in it.
     The index files of multistream Wikipedia dumps are always ignored: they contain no text, and
     the beginning of a stream is recognised without them.
 
@@ -61,7 +67,31 @@ def list_inputs(patterns: Sequence[str]) -> list[InputFile]:
             if file.bytes == 0:
                 raise UserError(f"input {file.path}: the file is empty; remove it from the input")
             by_path[file.path] = file
-    return [by_path[path] for path in sorted(by_path)]
+    return [by_path[path] for path in _one_path_per_file(by_path)]
+
+
+def _one_path_per_file(paths: Iterable[str]) -> list[str]:
+    """`paths` sorted, without those that lead by symbolic links to a file of another of them."""
+    by_target: dict[str, list[str]] = {}
+    for path in sorted(paths):
+        target = path if "://" in path else os.path.realpath(path)
+        by_target.setdefault(target, []).append(path)
+    several = [paths_of_file for paths_of_file in by_target.values() if len(paths_of_file) > 1]
+    for paths_of_file in several:
+        paths_of_file.sort(key=_number_of_links)
+    if several:
+        log.warning(
+            "%d paths of the input are links to files that are in it too; each file is read once "
+            "(such as %s, not %s)",
+            sum(map(len, several)) - len(several),
+            *several[0][:2],
+        )
+    return sorted(paths_of_file[0] for paths_of_file in by_target.values())
+
+
+def _number_of_links(path: str) -> int:
+    """How many parts of a local path are symbolic links."""
+    return sum(map(os.path.islink, (path, *Path(path).parents)))
 
 
 def _is_hidden(relative: str) -> bool:
@@ -101,11 +131,23 @@ def _files_below(path: str) -> Iterator[str]:
         reason = error.strerror or str(error)
         raise UserError(f"input {error.filename}: the folder cannot be read: {reason}")
 
-    for folder, folders, names in os.walk(path, onerror=fail):
-        folders[:] = sorted(name for name in folders if not _is_hidden(name))
-        for name in sorted(names):
-            if not _is_hidden(name):
-                yield os.path.join(folder, name)
+    # Links to folders are followed once everything else has been visited, so that a folder is
+    # listed by its own path where there is one, and never twice.
+    starts = [path]
+    visited = set()
+    for start in starts:
+        for folder, folders, names in os.walk(start, onerror=fail):
+            target = os.path.realpath(folder)
+            if target in visited:
+                folders.clear()
+                continue
+            visited.add(target)
+            folders[:] = sorted(name for name in folders if not _is_hidden(name))
+            below = (os.path.join(folder, name) for name in folders)
+            starts += [subfolder for subfolder in below if os.path.islink(subfolder)]
+            for name in sorted(names):
+                if not _is_hidden(name):
+                    yield os.path.join(folder, name)
 
 
 def _local_file(path: str) -> InputFile:

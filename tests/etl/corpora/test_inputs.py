@@ -88,6 +88,39 @@ class TestListInputs:
         with pytest.raises(UserError, match=r"cannot be read|no such file"):
             list_inputs([str(tmp_path)])
 
+    def test_links_to_folders_are_followed_but_not_in_circles(self, tmp_path):
+        real = put(tmp_path / "real" / "a")
+        corpus = tmp_path / "corpus"
+        b = put(corpus / "sub" / "b")
+        (corpus / "linked").symlink_to(tmp_path / "real")
+        (corpus / "again").symlink_to(corpus / "sub")
+        (corpus / "sub" / "circle").symlink_to(corpus)
+        (corpus / ".hidden").symlink_to(tmp_path / "real")
+        (tmp_path / "real" / "back").symlink_to(tmp_path)
+        linked = f"{corpus}/linked/a"
+        assert paths(str(corpus)) == paths(f"{corpus}/*") == [linked, b]
+        assert paths(str(corpus), real) == [b, real]
+
+    def test_a_link_and_its_target_are_one_file(self, tmp_path, caplog):
+        target, single = put(tmp_path / "b"), put(tmp_path / "elsewhere" / "x")
+        for link, to in (("a", target), ("c", target), ("d", single), ("e", single)):
+            (tmp_path / link).symlink_to(to)
+        d, e = f"{tmp_path}/d", f"{tmp_path}/e"
+        assert paths(f"{tmp_path}/[abc]") == [target]
+        assert "2 paths of the input are links" in caplog.text
+        assert f"such as {target}, not {tmp_path}/a" in caplog.text
+        assert paths(d, e) == [d]
+        caplog.clear()
+        assert paths(f"{tmp_path}/a", e) == [f"{tmp_path}/a", e]
+        assert not caplog.text
+
+    def test_a_link_above_the_folder_does_not_make_the_link_the_file(self, tmp_path):
+        put(tmp_path / "disk" / "b" / "x")
+        (tmp_path / "disk" / "a").symlink_to(tmp_path / "disk" / "b")
+        (tmp_path / "data").symlink_to(tmp_path / "disk")
+        for pattern in ("data", "data/*", "data/**"):
+            assert paths(f"{tmp_path}/{pattern}") == [f"{tmp_path}/data/b/x"]
+
     def test_uris(self):
         store = fsspec.filesystem("memory")
         store.pipe({"/corpus/a.txt": b"123", "/corpus/sub/b.txt": b"1", "/corpus/_c": b"1"})
