@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NoReturn, cast
+from urllib.request import url2pathname
 
 import fsspec
 from fsspec.registry import known_implementations
@@ -58,7 +59,7 @@ def list_inputs(patterns: Sequence[str]) -> list[InputFile]:
         if separator and protocol.lower() not in ("file", "local"):
             files = _remote_files(pattern)
         else:
-            files = _local_files(rest if separator else pattern, pattern)
+            files = _local_files(url2pathname(rest) if separator else pattern, pattern)
         dumps = [file for file in files if not _INDEX_NAME.search(file.path)]
         if not dumps:
             problem = "only the index of a dump; give the dump itself" if files else "no file found"
@@ -91,7 +92,7 @@ def _one_path_per_file(paths: Iterable[str]) -> list[str]:
 
 def _number_of_links(path: str) -> int:
     """How many parts of a local path are symbolic links."""
-    return sum(map(os.path.islink, (path, *Path(path).parents)))
+    return sum(part.is_symlink() for part in (Path(path), *Path(path).parents))
 
 
 def _is_hidden(relative: str) -> bool:
@@ -134,7 +135,7 @@ def _files_below(path: str) -> Iterator[str]:
     # Links to folders are followed once everything else has been visited, so that a folder is
     # listed by its own path where there is one, and never twice.
     starts = [path]
-    visited = set()
+    visited: set[str] = set()
     for start in starts:
         for folder, folders, names in os.walk(start, onerror=fail):
             target = os.path.realpath(folder)

@@ -61,6 +61,11 @@ class TestListInputs:
         b, a = put(tmp_path / "b"), put(tmp_path / "a")
         assert paths(b, str(tmp_path), a, f"file://{a}") == [a, b]
 
+    def test_only_file_uris_are_decoded(self, tmp_path):
+        space, percent = put(tmp_path / "sp ace"), put(tmp_path / "sp%20ace")
+        assert paths(f"file://{tmp_path}/sp%20ace") == paths(f"file://{tmp_path}/sp ac*") == [space]
+        assert paths(f"file://{tmp_path}/sp%2520ace") == paths(percent) == [percent]
+
     def test_the_index_of_a_dump_is_left_out(self, tmp_path):
         dump = put(tmp_path / "enwiki-pages-articles-multistream1.xml-p1p2.bz2")
         index = put(tmp_path / "enwiki-pages-articles-multistream-index1.txt-p1p2.bz2")
