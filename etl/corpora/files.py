@@ -25,6 +25,7 @@ from isal.isal_zlib import _GzipReader
 from etl.corpora.decompression import (
     BLOCK,
     EXPANSION_VARIABLE,
+    NOT_READ,
     Bz2Reader,
     Compression,
     ZstdReader,
@@ -183,11 +184,12 @@ def open_input(path: str, start: int = 0) -> BinaryIO:
     """The decompressed bytes of a file, as a buffered stream that is read forwards.
 
     The stream of a plain file can seek. gzip, bz2 and zstd are recognised by the first bytes of the
-    file, anything else is read unchanged; all members of an archive are read. `start` is a byte of
-    the stored file: for an archive it must be the beginning of a member. ``readinto`` with a large
-    buffer decompresses gzip directly into it.
+    file, as are xz, zip and lz4, which are not read; anything else is read unchanged. All members
+    of an archive are read. `start` is a byte of the stored file: for an archive it must be the
+    beginning of a member. ``readinto`` with a large buffer decompresses gzip directly into it.
 
-    Raises `Unreadable` if the file cannot be opened, and on reading if it is truncated or damaged.
+    Raises `Unreadable` if the file cannot be opened or has another compression, and on reading if
+    it is truncated or damaged.
     """
     return _open(path, start, None)[0]
 
@@ -195,6 +197,10 @@ def open_input(path: str, start: int = 0) -> BinaryIO:
 def _open(path: str, start: int, end: int | None) -> tuple[BinaryIO, Bz2Reader | None]:
     source = open_stored(path)
     compression = compression_of(_head(path, source, 4))
+    if compression in NOT_READ:
+        source.close()
+        expected = "expected gz, bz2, zst or an uncompressed file; unpack it first"
+        raise Unreadable(path, f"{compression} data; {expected}")
     if start:
         source.seek(start)
     bz2_reader = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import itertools
+import lzma
 import pickle
 import random
 from collections.abc import Callable
@@ -49,6 +50,9 @@ class TestOpenInput:
             (bz2.compress(b"a"), "bz2"),
             (zstd(b"a"), "zstd"),
             (b"\x50\x2a\x4d\x18....", "zstd"),
+            (lzma.compress(b"a"), "xz"),
+            (b"PK\x03\x04\x14", "zip"),
+            (b"\x04\x22\x4d\x18\x64", "lz4"),
             (b"BZhello", "plain"),
             (b"BZh", "plain"),
             (b"", "plain"),
@@ -107,6 +111,12 @@ class TestOpenInput:
         path = put(tmp_path / "a", COMPRESS[kind](b"text") + b"some trailing words")
         with pytest.raises(Unreadable, match=f"damaged {kind} data"):
             open_input(path).read()
+
+    def test_a_compression_that_is_not_read(self, tmp_path):
+        path = put(tmp_path / "a.txt.xz", lzma.compress(NOISE))
+        with pytest.raises(Unreadable, match="xz data; expected gz, bz2, zst"):
+            open_input(path)
+        assert len(units(input_file(path), "lines", 1000)) == 1
 
     def test_no_such_file(self, tmp_path):
         with pytest.raises(Unreadable, match="No such file"):
