@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -157,8 +155,4 @@ def _print(sketches: Sketches, query: Query) -> None:
             f"no pairs of the {query.role} {query.word!r} with these filters"
             + (f"; spelt alike: {near}" if near else "; a lower floor= or other classes= may help")
         )
-    try:
-        sys.stdout.write(tsv(answer["rows"]))
-        sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    print(tsv(answer["rows"]), end="")
